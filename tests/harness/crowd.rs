@@ -15,8 +15,8 @@ use assent_model::id::{Did, UserId};
 use assent_model::login::{BrowserContext, LocalPage, LoginRequest};
 use assent_model::name::LoginName;
 use assent_model::secret::Digest;
-use assent_model::user::{LifeState, Profile, User};
-use assent_store::Asked;
+use assent_model::user::{LifecycleState, Profile, User};
+use assent_store::RequestOutcome;
 use axum::extract::{Path, State};
 use axum::routing::{get, post};
 use axum::{Json, Router};
@@ -163,7 +163,7 @@ async fn people(host: &TestHost, count: usize) -> Vec<LoginName> {
             email: None,
             profile: Profile::default(),
             console_role: None,
-            state: LifeState::Active,
+            state: LifecycleState::Active,
             version: 1,
             created_at: now,
             updated_at: now,
@@ -178,7 +178,7 @@ async fn people(host: &TestHost, count: usize) -> Vec<LoginName> {
             .expect("inserted");
         assert!(
             host.store
-                .set_approval_address(user.id, address, Vec::new(), None, host.now())
+                .set_external_authenticator(user.id, address, Vec::new(), None, host.now())
                 .await
                 .expect("set")
         );
@@ -210,7 +210,7 @@ async fn sign_in(host: &TestHost, names: &[LoginName]) {
         )
         .await
         .expect("asked");
-        assert!(matches!(asked, Asked::Person(_)), "{asked:?}");
+        assert!(matches!(asked, RequestOutcome::Person(_)), "{asked:?}");
     });
     join_all(asked).await;
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use assent_model::chain::ChainKey;
+use assent_model::audit::chain::ChainKey;
 use assent_model::entropy::{Entropy, SystemEntropy};
 use assent_store::{Chaining, Store, StoreError};
 use sqlx::any::AnyConnectOptions;

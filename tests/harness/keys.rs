@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use assent::keys::{self, MasterKey};
-use assent_model::chain::ChainKey;
+use assent_model::audit::chain::ChainKey;
 use assent_model::clock::Timestamp;
 use assent_model::entropy::SystemEntropy;
 use assent_model::id::KeyId;

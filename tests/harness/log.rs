@@ -1,7 +1,17 @@
 //! What is logged.
 
 use std::io::Write;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
+
+/// A second subscriber. With only one, the first thread at an event decides whether the event is recorded anywhere, even if
+/// another thread has the subscriber.
+static SECOND: LazyLock<tracing::Dispatch> =
+    LazyLock::new(|| tracing::Dispatch::new(tracing_subscriber::registry()));
+
+/// Lets a subscriber of one thread receive every event of that thread. Call it before the subscriber is set.
+pub fn let_one_thread_listen() {
+    LazyLock::force(&SECOND);
+}
 
 /// Everything that this thread logs while the guard lives.
 pub struct Log {
@@ -24,6 +34,7 @@ impl Write for Buffer {
 impl Log {
     /// Starts to listen.
     pub fn capture() -> Self {
+        let_one_thread_listen();
         let text = Buffer::default();
         let writer = text.clone();
         let subscriber = tracing_subscriber::fmt()

@@ -21,7 +21,7 @@ use assent::authenticator::Authenticator;
 use assent::config;
 use assent::domain::{Host, admin};
 use assent::keys::MasterKey;
-use assent_model::audit::By;
+use assent_model::audit::AuditContext;
 use assent_model::clock::{Clock, ManualClock, SystemClock};
 use assent_model::entropy::SystemEntropy;
 use assent_plugin_host::Compiler;
@@ -33,7 +33,7 @@ pub use certificate::certificate;
 pub use client::{http_client, http_client_builder};
 pub use crowd::{Crowd, crowd, slow_vendor};
 pub use database::{Database, DatabaseUrl, open_store};
-pub use log::Log;
+pub use log::{Log, let_one_thread_listen};
 
 /// What the hosts of all tests share: a folder in which compiled plugins are kept, since compiling them takes longer than
 /// most tests, and in it the master key that they are authenticated with.
@@ -98,7 +98,7 @@ impl TestHost {
         let database = wish.database.create(folder.path()).await;
         let clock = Arc::new(ManualClock::new(SystemClock.now()));
         let (host, running, base) = launch(&wish, &database, folder.path(), &clock).await;
-        let (token, _) = admin::issue_admin_token(&host, &By::HOST)
+        let (token, _) = admin::issue_admin_token(&host, &AuditContext::HOST)
             .await
             .expect("a token");
         let admin = Admin {

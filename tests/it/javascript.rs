@@ -17,7 +17,7 @@ fn scripts() -> PathBuf {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("js");
     assert!(
         folder.join("node_modules").is_dir(),
-        "the packages of tests/js are missing: run `make test`, or `npm ci` there"
+        "the packages of tests/js are missing: run `make test`, or `npm ci --ignore-scripts` there"
     );
     folder
 }

@@ -218,9 +218,14 @@ async fn a_push_address_that_is_gone_is_forgotten_and_the_phone_still_finds_the_
     let page = ada.ask(&browser, &[]).await;
     service.next().await;
     let mut ticks = tokio::time::interval(Duration::from_millis(20));
-    while has_push().await {
-        ticks.tick().await;
-    }
+    let forgotten = async {
+        while has_push().await {
+            ticks.tick().await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, forgotten)
+        .await
+        .expect("forgotten in time");
     ada.approve(&page).await;
     assert!(
         browser

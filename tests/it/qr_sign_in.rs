@@ -239,13 +239,19 @@ async fn whoever_floods_a_name_does_not_keep_its_owner_from_signing_in_by_a_scan
             ada.phone.not_me(request).await.expect("an outcome"),
             "not_me"
         );
-        assert!(ada.phone.paused_until().await.expect("an answer").is_some());
+        assert!(
+            ada.phone
+                .cooldown_until()
+                .await
+                .expect("an answer")
+                .is_some()
+        );
 
         let (browser, login) = begun(&host, &ada).await;
         ada.phone.scan(&code(&login)).await.expect("taken");
         // Neither the cooldown nor requests with a typed name take it away from her.
         host.advance(70);
-        ada.phone.lift_pause().await.expect("lifted");
+        ada.phone.lift_cooldown().await.expect("lifted");
         flood(10).await;
         let requests = ada.phone.waiting(0).await.expect("requests");
         let waiting = browser.get(&login.url).await;
@@ -534,7 +540,14 @@ async fn a_stranger_who_scans_somebodys_page_cannot_sign_its_browser_in_unnotice
     let (other, others) = begun(&host, &ada).await;
     scanned_and_approved(&eve, &other, &others).await;
     let foreign = other.get(&others.url).await.person();
-    for person in ["", foreign.as_str()] {
+    let tab = browser
+        .get(&ada.application.request(&[]))
+        .await
+        .followed()
+        .await;
+    scanned_and_approved(&eve, &browser, &tab).await;
+    let of_tab = browser.get(&tab.url).await.person();
+    for person in ["", foreign.as_str(), of_tab.as_str()] {
         let refused = page.submit(&confirm, &[("person", person)]).await;
         assert!(
             refused.location().path() == login.path() && !session_cookie(&refused),
@@ -554,6 +567,7 @@ async fn a_stranger_who_scans_somebodys_page_cannot_sign_its_browser_in_unnotice
     assert!(!session_cookie(&browser.post(&consent, &token).await));
     assert!(browser.get(&login.url).await.asks_to_confirm());
 
+    let eves = page.person();
     // Ada answers that it is not her, and signs in by the same page.
     let start = page
         .submit(&format!("{}/again", login.path()), &[])
@@ -570,6 +584,9 @@ async fn a_stranger_who_scans_somebodys_page_cannot_sign_its_browser_in_unnotice
         "{}",
         page.body
     );
+    // The page that named Eve may still be open.
+    let refused = page.submit(&confirm, &[("person", &eves)]).await;
+    assert!(refused.location().path() == login.path() && !session_cookie(&refused));
     assert!(
         browser
             .finish(&login.url)

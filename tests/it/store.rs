@@ -8,9 +8,9 @@ use assent_model::account::Account;
 use assent_model::administration::Danger;
 use assent_model::application::{Application, ApplicationType, OidcSettings};
 use assent_model::approval::{
-    Approval, ApprovalStage, Approver, MatchingNumber, Pause, RequestKind, Shown,
+    Approval, ApprovalStage, Approver, CooldownPolicy, MatchingNumber, PromptDetails, RequestKind,
 };
-use assent_model::audit::{By, Entry, Event};
+use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::clock::Timestamp;
 use assent_model::device::{Device, DeviceKey, Enrolment};
 use assent_model::entropy::SystemEntropy;
@@ -25,10 +25,10 @@ use assent_model::scope::Scopes;
 use assent_model::secret::{Digest, Token};
 use assent_model::session::Amr;
 use assent_model::step::{Mentioned, ShownStep};
-use assent_model::user::{LifeState, Profile, User};
+use assent_model::user::{LifecycleState, Profile, User};
 use assent_store::{
-    Answer, ApprovalRequest, Asked, ConsentGiven, Noted, Retention, Store, StoreError, UserKept,
-    Verdict,
+    AnswerOutcome, ApprovalRequest, AuditNote, ConsentGrant, DeviceAnswer, RequestOutcome,
+    Retention, Store, StoreError, UserUpdateOutcome,
 };
 
 use crate::harness::{Database, open_store};
@@ -72,7 +72,7 @@ fn user(name: &str) -> User {
             ..Profile::default()
         },
         console_role: None,
-        state: LifeState::Active,
+        state: LifecycleState::Active,
         version: 1,
         created_at: NOW,
         updated_at: NOW,
@@ -105,7 +105,7 @@ fn account(user: &User, application: &Application) -> Account {
         name: user.name.to_string(),
         roles: vec!["reader".to_owned()],
         short_code: format!("{}", AccountId::new(NOW, &SystemEntropy)),
-        state: LifeState::Active,
+        state: LifecycleState::Active,
         version: 1,
         created_at: NOW,
     }
@@ -164,7 +164,7 @@ pub fn approval(login: &Login, user: Option<&User>, name: &str) -> Approval {
         name_digest: Digest::of(name.as_bytes()),
         scanned_by: None,
         number: MatchingNumber::parse("42").expect("a number"),
-        shown: Shown {
+        shown: PromptDetails {
             application: None,
             application_name: "Assent".to_owned(),
             account: name.to_owned(),
@@ -182,20 +182,20 @@ pub fn approval(login: &Login, user: Option<&User>, name: &str) -> Approval {
 
 /// An entry of the audit log about nobody.
 pub fn entry(event: Event) -> Entry {
-    Entry::new(event, &By::HOST, NOW, &SystemEntropy)
+    Entry::new(event, &AuditContext::HOST, NOW, &SystemEntropy)
 }
 
 /// What is noted of an answer, with pauses of so many seconds after denials.
-pub fn noted(pauses: &[u64]) -> Noted {
-    let pause = Pause {
+pub fn noted(pauses: &[u64]) -> AuditNote {
+    let pause = CooldownPolicy {
         steps: pauses.iter().copied().map(Duration::from_secs).collect(),
         forgotten_after: Duration::from_secs(86_400),
         within: Duration::from_secs(86_400),
         report: None,
     };
-    Noted {
+    AuditNote {
         entry: entry(Event::SignInDenied),
-        pause: (pause, entry(Event::PauseBegun)),
+        pause: (pause, entry(Event::CooldownStarted)),
     }
 }
 
@@ -249,7 +249,7 @@ pub fn request(approval: Approval, known: Option<&User>) -> ApprovalRequest {
         kind: RequestKind::Typed,
         browser: Digest::of(b"browser"),
         numbers: MatchingNumber::shuffled(&SystemEntropy),
-        entry: entry(Event::SignInAsked),
+        entry: entry(Event::SignInRequested),
     }
 }
 
@@ -261,7 +261,12 @@ pub async fn asked(store: &Store, user: Option<&User>, name: &str) -> Approval {
         .request_approval(request(approval.clone(), user))
         .await
         .expect("requested");
-    assert_eq!(asked, approval.user_id.map_or(Asked::Nobody, Asked::Person));
+    assert_eq!(
+        asked,
+        approval
+            .user_id
+            .map_or(RequestOutcome::Nobody, RequestOutcome::Person)
+    );
     approval
 }
 
@@ -298,16 +303,19 @@ async fn no_step_is_asked_about_in_words_of_before_its_person_changed_on_both_da
                     .and_then(|kept| kept.mentions),
             )
         };
-        let about_bob = (Asked::Person(grace.id), Some(Mentioned::User(bob.id)));
+        let about_bob = (
+            RequestOutcome::Person(grace.id),
+            Some(Mentioned::User(bob.id)),
+        );
         assert_eq!(ask("Delete the user bob").await, about_bob, "{database:?}");
         bob.name = "erased".parse().expect("a name");
         store
-            .update_user(bob.clone(), LifeState::Active, Vec::new())
+            .update_user(bob.clone(), LifecycleState::Active, Vec::new())
             .await
             .expect("renamed");
         assert_eq!(
             ask("Delete the user bob").await,
-            (Asked::NotOpen, None),
+            (RequestOutcome::NotOpen, None),
             "{database:?}"
         );
         assert_eq!(
@@ -336,19 +344,19 @@ async fn users_applications_and_accounts_come_back_as_they_went_in() {
             assert_eq!(found.as_ref(), Some(&user), "{login}");
         }
         user.email = None;
-        user.state = LifeState::Suspended;
+        user.state = LifecycleState::Suspended;
         assert_eq!(
             store
-                .update_user(user.clone(), LifeState::Active, Vec::new())
+                .update_user(user.clone(), LifecycleState::Active, Vec::new())
                 .await
                 .expect("updated"),
-            UserKept::Done
+            UserUpdateOutcome::Done
         );
         let again = store
-            .update_user(user.clone(), LifeState::Active, Vec::new())
+            .update_user(user.clone(), LifecycleState::Active, Vec::new())
             .await
             .expect("asked");
-        assert_eq!(again, UserKept::Stale, "it was changed since");
+        assert_eq!(again, UserUpdateOutcome::Stale, "it was changed since");
         user.version += 1;
         assert_eq!(store.user(user.id).await.expect("read"), Some(user.clone()));
 
@@ -415,11 +423,11 @@ async fn users_applications_and_accounts_come_back_as_they_went_in() {
         };
         assert_eq!(
             delete(user.version + 1).await,
-            UserKept::Stale,
+            UserUpdateOutcome::Stale,
             "another version"
         );
-        assert_eq!(delete(user.version).await, UserKept::Done);
-        assert_eq!(delete(user.version).await, UserKept::Stale);
+        assert_eq!(delete(user.version).await, UserUpdateOutcome::Done);
+        assert_eq!(delete(user.version).await, UserUpdateOutcome::Stale);
     }
 }
 
@@ -487,7 +495,9 @@ async fn nobody_can_have_the_name_or_address_that_another_signs_in_with() {
         eve.email = Some("ada@example.org".parse().expect("a name"));
         assert!(
             matches!(
-                store.update_user(eve, LifeState::Active, Vec::new()).await,
+                store
+                    .update_user(eve, LifecycleState::Active, Vec::new())
+                    .await,
                 Err(StoreError::Taken(_))
             ),
             "{database:?}"
@@ -586,7 +596,7 @@ async fn an_approval_is_decided_once_by_a_device_of_the_person_asked() {
             pending.iter().map(|pending| pending.id).collect::<Vec<_>>(),
             [asked.id]
         );
-        let approve = |device: DeviceId| Verdict::Approve {
+        let approve = |device: DeviceId| DeviceAnswer::Approve {
             device,
             amr: vec![Amr::Swk, Amr::User],
             passkey: None,
@@ -597,52 +607,55 @@ async fn an_approval_is_decided_once_by_a_device_of_the_person_asked() {
                 .await
                 .expect("answered")
         };
-        assert_eq!(answer(approve(eves_phone.id), NOW).await, Answer::Late);
+        assert_eq!(
+            answer(approve(eves_phone.id), NOW).await,
+            AnswerOutcome::Late
+        );
         assert_eq!(
             answer(approve(phone.id), asked.expires_at).await,
-            Answer::Late
+            AnswerOutcome::Late
         );
         let mut suspended = ada.clone();
-        suspended.state = LifeState::Suspended;
+        suspended.state = LifecycleState::Suspended;
         assert_eq!(
             store
-                .update_user(suspended, LifeState::Suspended, Vec::new())
+                .update_user(suspended, LifecycleState::Suspended, Vec::new())
                 .await
                 .expect("updated"),
-            UserKept::Done
+            UserUpdateOutcome::Done
         );
-        assert_eq!(answer(approve(phone.id), NOW).await, Answer::Late);
+        assert_eq!(answer(approve(phone.id), NOW).await, AnswerOutcome::Late);
         let active = User {
             version: 2,
             ..ada.clone()
         };
         assert_eq!(
             store
-                .update_user(active, LifeState::Active, Vec::new())
+                .update_user(active, LifecycleState::Active, Vec::new())
                 .await
                 .expect("updated"),
-            UserKept::Done
+            UserUpdateOutcome::Done
         );
-        let wrong = Verdict::WrongNumber {
+        let wrong = DeviceAnswer::WrongNumber {
             device: phone.id,
             number: Digest::of(b"41"),
         };
         for _ in 0..5 {
-            let counted_once = Answer::WrongNumber { attempts_left: 2 };
+            let counted_once = AnswerOutcome::WrongNumber { attempts_left: 2 };
             assert_eq!(answer(wrong.clone(), NOW).await, counted_once);
         }
-        let other = Verdict::WrongNumber {
+        let other = DeviceAnswer::WrongNumber {
             device: phone.id,
             number: Digest::of(b"43"),
         };
         assert_eq!(
             answer(other, NOW).await,
-            Answer::WrongNumber { attempts_left: 1 }
+            AnswerOutcome::WrongNumber { attempts_left: 1 }
         );
-        assert_eq!(answer(approve(phone.id), NOW).await, Answer::Counted);
+        assert_eq!(answer(approve(phone.id), NOW).await, AnswerOutcome::Counted);
         assert_eq!(
-            answer(Verdict::Deny { device: phone.id }, NOW).await,
-            Answer::Late
+            answer(DeviceAnswer::Deny { device: phone.id }, NOW).await,
+            AnswerOutcome::Late
         );
         let kept = store
             .approval(asked.id)
@@ -681,13 +694,13 @@ async fn a_revoked_device_decides_nothing() {
             )
             .await;
         assert!(revoked.expect("revoked").is_some());
-        let verdict = Verdict::Deny { device: phone.id };
+        let verdict = DeviceAnswer::Deny { device: phone.id };
         assert_eq!(
             store
                 .answer_approval(asked.id, verdict, noted(&[]), NOW)
                 .await
                 .expect("answered"),
-            Answer::Late
+            AnswerOutcome::Late
         );
     }
 }
@@ -732,11 +745,11 @@ async fn requests_at_the_same_moment_have_different_numbers_and_five_are_sent_on
         let asked = requests.join_all().await;
         let sent = asked
             .iter()
-            .filter(|(asked, _)| *asked == Asked::Person(ada.id))
+            .filter(|(asked, _)| *asked == RequestOutcome::Person(ada.id))
             .count();
         let unsent = asked
             .iter()
-            .filter(|(asked, _)| *asked == Asked::Nobody)
+            .filter(|(asked, _)| *asked == RequestOutcome::Nobody)
             .count();
         assert_eq!((sent, unsent), (5, 20), "{database:?}");
         let mut numbers: Vec<_> = asked.iter().map(|(_, approval)| approval.number).collect();
@@ -816,7 +829,7 @@ async fn ten_thousand_requests_of_strangers_never_have_the_number_of_an_unexpire
             None => {
                 assert_eq!(
                     (asked, kind),
-                    (Asked::TooMany, RequestKind::Typed),
+                    (RequestOutcome::TooMany, RequestKind::Typed),
                     "attempt {attempt}"
                 );
                 refused += 1;
@@ -825,6 +838,57 @@ async fn ten_thousand_requests_of_strangers_never_have_the_number_of_an_unexpire
     }
     assert_eq!(drawn + refused, 10_000);
     assert!(drawn > 9000, "{refused} were refused");
+}
+
+/// The page of a replaced request may still show its number to somebody.
+#[tokio::test]
+async fn a_number_is_free_again_when_its_request_expires_and_not_when_it_ends_on_both_databases() {
+    for database in Database::BOTH {
+        let Fixture { store, .. } = &fixture(database).await;
+        let (ada, _) = ada(store).await;
+        let numbers = MatchingNumber::shuffled(&SystemEntropy);
+        // Each replaces the one before, since they are of the same browser and name.
+        let ask = async |seconds: u64| {
+            let login = login();
+            store.insert_login(login.clone()).await.expect("inserted");
+            let now = NOW + Duration::from_secs(seconds);
+            let approval = Approval {
+                requested_at: now,
+                expires_at: now + Duration::from_secs(120),
+                ..approval(&login, Some(&ada), "ada")
+            };
+            let id = approval.id;
+            let request = ApprovalRequest {
+                numbers: numbers.clone(),
+                ..request(approval, Some(&ada))
+            };
+            let asked = store.request_approval(request).await.expect("asked");
+            assert_eq!(asked, RequestOutcome::Person(ada.id), "{database:?}");
+            store
+                .approval(id)
+                .await
+                .expect("read")
+                .expect("an approval")
+        };
+        let (first, second) = (ask(0).await, ask(60).await);
+        let replaced = store
+            .approval(first.id)
+            .await
+            .expect("read")
+            .expect("an approval");
+        assert_eq!(replaced.stage, ApprovalStage::Replaced, "{database:?}");
+        let third = ask(119).await;
+        assert_ne!(
+            third.number, first.number,
+            "{database:?}: it ended, and has not expired"
+        );
+        assert_ne!(third.number, second.number, "{database:?}");
+        assert_eq!(
+            ask(120).await.number,
+            first.number,
+            "{database:?}: it has expired"
+        );
+    }
 }
 
 #[tokio::test]
@@ -849,12 +913,18 @@ async fn old_rows_are_swept_in_slices_and_others_stay() {
         for _ in 0..1200 {
             store.insert_login(login()).await.expect("inserted");
         }
-        assert_eq!(store.sweep(retention, NOW + hour).await.expect("swept"), 0);
+        assert_eq!(
+            store
+                .apply_retention(retention, NOW + hour)
+                .await
+                .expect("swept"),
+            0
+        );
         assert!(store.approval(asked.id).await.expect("read").is_some());
         // The logins, and the link by which the phone was enrolled.
         assert_eq!(
             store
-                .sweep(retention, NOW + hour + hour)
+                .apply_retention(retention, NOW + hour + hour)
                 .await
                 .expect("swept"),
             1202
@@ -877,7 +947,7 @@ async fn a_consent_holds_for_its_time() {
             .expect("inserted");
         let days = |count: u64| NOW + Duration::from_secs(count * 86_400);
         let remember = async |scopes, now: Timestamp| {
-            let given = ConsentGiven {
+            let given = ConsentGrant {
                 id: ConsentId::new(now, &SystemEntropy),
                 user: ada.id,
                 application: application.id.clone(),
@@ -891,7 +961,7 @@ async fn a_consent_holds_for_its_time() {
         };
         let at = async |moment| {
             store
-                .consented(ada.id, &application.id, moment)
+                .consented_scopes(ada.id, &application.id, moment)
                 .await
                 .expect("read")
                 .to_string()

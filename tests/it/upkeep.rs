@@ -259,13 +259,16 @@ async fn what_is_known_of_a_session_goes_with_the_last_of_its_name() {
         it.session("twice", NOW).await;
         it.session("twice", NOW + 3 * HOUR).await;
         assert_eq!(
-            it.store.sweep(RETENTION, NOW + HOUR).await.expect("swept"),
+            it.store
+                .apply_retention(RETENTION, NOW + HOUR)
+                .await
+                .expect("swept"),
             0
         );
         assert_eq!(it.names().await, ["once", "twice"]);
         assert_eq!(
             it.store
-                .sweep(RETENTION, NOW + 2 * HOUR)
+                .apply_retention(RETENTION, NOW + 2 * HOUR)
                 .await
                 .expect("swept"),
             2
@@ -273,7 +276,7 @@ async fn what_is_known_of_a_session_goes_with_the_last_of_its_name() {
         assert_eq!(it.names().await, ["twice"], "{database:?}");
         assert_eq!(
             it.store
-                .sweep(RETENTION, NOW + 5 * HOUR)
+                .apply_retention(RETENTION, NOW + 5 * HOUR)
                 .await
                 .expect("swept"),
             1
@@ -301,7 +304,10 @@ async fn sessions_that_go_on_cost_the_sweep_nothing() {
     }
     it.session("over", NOW - HOUR).await;
     for _ in 0..3 {
-        it.store.sweep(RETENTION, NOW + HOUR).await.expect("swept");
+        it.store
+            .apply_retention(RETENTION, NOW + HOUR)
+            .await
+            .expect("swept");
     }
     assert_eq!(it.names().await.len(), 20_000);
     // The test has just looked at each once itself.
@@ -326,7 +332,7 @@ async fn a_code_that_nobody_exchanges_is_forgotten_and_one_that_was_is_not() {
         host.advance(601);
         host.host
             .store
-            .sweep(RETENTION, host.host.now())
+            .apply_retention(RETENTION, host.host.now())
             .await
             .expect("swept");
         let mut connection = host.connection().await;
@@ -344,7 +350,7 @@ async fn a_code_that_nobody_exchanges_is_forgotten_and_one_that_was_is_not() {
         host.advance(2900);
         host.host
             .store
-            .sweep(RETENTION, host.host.now())
+            .apply_retention(RETENTION, host.host.now())
             .await
             .expect("swept");
         assert_eq!(

@@ -1,8 +1,8 @@
-// A trial of an OpenID Connect and of a SAML application: the console's page begins it, another tab goes through the sign-in, and the
-// console's page, whose session goes on, is told each step and the result.
+// A trial of an OpenID Connect and of a SAML application: the console's page begins it, another tab goes through the
+// sign-in, and the console's page, whose session goes on, is told each step and the result.
 //
-// Environment: BASE_URL, ENROL_URL of an owner called ada, and CLIENT_ID and PROVIDER_ID of two applications where she has an
-// account; CHROMIUM and SCREENSHOTS as in browser.mjs.
+// Environment: BASE_URL, ENROL_URL of an owner called ada, and CLIENT_ID and PROVIDER_ID of two applications where
+// she has an account; CHROMIUM and SCREENSHOTS as in browser.mjs.
 
 import assert from 'node:assert/strict';
 
@@ -15,13 +15,18 @@ assert.ok(BASE_URL && ENROL_URL && CLIENT_ID && PROVIDER_ID, 'an environment var
 const findings = [];
 
 /** The console's page: its token is read once, so it sees whether its session goes on. */
-const remember = (desk) => desk.evaluate(async () => {
-  globalThis.csrf = (await (await fetch('/admin/api/v1/me')).json()).csrf_token;
-});
-const call = (desk, method, path) => desk.evaluate(async ([method, path]) => {
-  const answer = await fetch(`/admin/api/v1${path}`, { method, headers: { 'X-Assent-CSRF': globalThis.csrf } });
-  return { status: answer.status, body: await answer.json() };
-}, [method, path]);
+const remember = (desk) =>
+  desk.evaluate(async () => {
+    globalThis.csrf = (await (await fetch('/admin/api/v1/me')).json()).csrf_token;
+  });
+const call = (desk, method, path) =>
+  desk.evaluate(
+    async ([method, path]) => {
+      const answer = await fetch(`/admin/api/v1${path}`, { method, headers: { 'X-Assent-CSRF': globalThis.csrf } });
+      return { status: answer.status, body: await answer.json() };
+    },
+    [method, path],
+  );
 
 async function tried(admin, application) {
   const { desk, mobile } = admin;
@@ -45,7 +50,10 @@ async function tried(admin, application) {
   await tab.close();
   const { body } = await call(desk, 'GET', `/trials/${begun.body.id}?wait=5`);
   assert.equal(body.state, 'done', JSON.stringify(body));
-  assert.ok(body.steps.every((step) => step.good), JSON.stringify(body.steps));
+  assert.ok(
+    body.steps.every((step) => step.good),
+    JSON.stringify(body.steps),
+  );
   return body.result;
 }
 

@@ -2,7 +2,7 @@
 
 use crate::clock::Timestamp;
 use crate::id::{AccountId, Did, UserId};
-use crate::user::LifeState;
+use crate::user::LifecycleState;
 
 /// A person in one application.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub struct Account {
     /// The `user_short_code` claim: a short random code of this relation.
     pub short_code: String,
     /// Whether the account may be used.
-    pub state: LifeState,
+    pub state: LifecycleState,
     /// How often it was changed: a change counts only if it was made to the newest version.
     pub version: i64,
     /// When the account was made.

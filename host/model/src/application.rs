@@ -125,11 +125,11 @@ pub struct InitiateLoginUri(Url);
 #[error(
     "expected an address that starts with https://, or http:// on this machine (localhost), without user name, fragment or a parameter iss"
 )]
-pub struct UnfitLoginUri;
+pub struct LoginUriError;
 
 impl InitiateLoginUri {
     /// The address that a text is: by https, or on a loopback address.
-    pub fn parse(text: &str) -> Result<Self, UnfitLoginUri> {
+    pub fn parse(text: &str) -> Result<Self, LoginUriError> {
         let url = (text.len() <= 2000)
             .then(|| Url::parse(text).ok())
             .flatten();
@@ -146,7 +146,7 @@ impl InitiateLoginUri {
                 && url.fragment().is_none()
                 && url.query_pairs().all(|(name, _)| name != "iss")
         };
-        url.filter(fits).map(Self).ok_or(UnfitLoginUri)
+        url.filter(fits).map(Self).ok_or(LoginUriError)
     }
 
     /// The address as text.
@@ -348,5 +348,25 @@ impl OidcSettings {
             .iter()
             .filter_map(RedirectUri::origin)
             .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_assertions_of_a_service_account_are_never_addressed_to_the_token_endpoint() {
+        let lenient = OidcSettings {
+            lenient_assertion_audience: true,
+            ..OidcSettings::new(ApplicationType::Web)
+        };
+        assert!(lenient.accepts_token_endpoint_audience());
+        let service = OidcSettings {
+            admin_scopes: AdminScopes::known("admin:read"),
+            ..lenient
+        };
+        assert!(service.is_service_account());
+        assert!(!service.accepts_token_endpoint_audience());
     }
 }

@@ -33,7 +33,7 @@ pub struct Approval {
     /// The number that the browser shows and the user types. No two unexpired requests of one user or name have the same one.
     pub number: MatchingNumber,
     /// What the person is shown.
-    pub shown: Shown,
+    pub shown: PromptDetails,
     /// The person mentioned in the words of a step, if one is.
     pub mentions: Option<Mentioned>,
     /// When it was asked for.
@@ -48,7 +48,7 @@ pub struct Approval {
 
 /// What a person is shown about a request, and signs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Shown {
+pub struct PromptDetails {
     /// The application; `None` for the host's own pages.
     pub application: Option<Did>,
     /// The application's name.
@@ -188,7 +188,7 @@ impl Approval {
 
 /// The start and the length of cooldowns. During a cooldown requests with the typed name are not sent to the user's devices.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pause {
+pub struct CooldownPolicy {
     /// The length of the first cooldown, the second, and so on; the last for all further ones. Empty: no cooldown after denials.
     pub steps: Vec<Duration>,
     /// The time without a denial after which they begin with the first again.
@@ -199,7 +199,7 @@ pub struct Pause {
     pub report: Option<Duration>,
 }
 
-impl Pause {
+impl CooldownPolicy {
     /// The length of the cooldown after this number of denials; `None` if there is none.
     pub fn length(&self, denials: u32) -> Option<Duration> {
         if self.report.is_none() && denials < 2 {
@@ -264,13 +264,13 @@ mod tests {
     #[test]
     fn cooldowns_begin_at_the_second_denial_or_at_a_report_and_grow_to_the_last() {
         let seconds = Duration::from_secs;
-        let pause = |steps: &[u64], report: Option<u64>| Pause {
+        let pause = |steps: &[u64], report: Option<u64>| CooldownPolicy {
             steps: steps.iter().copied().map(seconds).collect(),
             forgotten_after: seconds(60),
             within: seconds(60),
             report: report.map(seconds),
         };
-        let lengths = |pause: Pause| {
+        let lengths = |pause: CooldownPolicy| {
             [1, 2, 3, 4, u32::MAX]
                 .map(|denials| pause.length(denials).map(|length| length.as_secs()))
         };

@@ -15,15 +15,15 @@ const MOST: usize = 64;
 pub struct ClaimsRequest {
     /// Claims that shall be in the ID token.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub id_token: BTreeMap<String, Wanted>,
+    pub id_token: BTreeMap<String, ClaimRequirement>,
     /// Claims that shall be at UserInfo.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub userinfo: BTreeMap<String, Wanted>,
+    pub userinfo: BTreeMap<String, ClaimRequirement>,
 }
 
 /// How one claim is asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Wanted {
+pub struct ClaimRequirement {
     /// Whether the application says that it can't do without.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub essential: bool,
@@ -34,7 +34,7 @@ pub struct Wanted {
 
 /// A `claims` parameter that can't be read. The message is for the application's developer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum InvalidClaimsRequest {
+pub enum ClaimsRequestError {
     /// Not the JSON object of OpenID Connect Core section 5.5.
     #[error(
         "claims must be a JSON object with the members userinfo and id_token, each an object of claims that are null or an object"
@@ -47,16 +47,15 @@ pub enum InvalidClaimsRequest {
 
 impl ClaimsRequest {
     /// Reads the parameter. Members that are not defined are ignored, as section 5.5 says.
-    pub fn parse(text: &str) -> Result<Self, InvalidClaimsRequest> {
-        let value: Value =
-            serde_json::from_str(text).map_err(|_| InvalidClaimsRequest::Malformed)?;
-        let members = value.as_object().ok_or(InvalidClaimsRequest::Malformed)?;
+    pub fn parse(text: &str) -> Result<Self, ClaimsRequestError> {
+        let value: Value = serde_json::from_str(text).map_err(|_| ClaimsRequestError::Malformed)?;
+        let members = value.as_object().ok_or(ClaimsRequestError::Malformed)?;
         let request = Self {
             id_token: section(members.get("id_token"))?,
             userinfo: section(members.get("userinfo"))?,
         };
         if request.id_token.len() + request.userinfo.len() > MOST {
-            return Err(InvalidClaimsRequest::TooMany);
+            return Err(ClaimsRequestError::TooMany);
         }
         Ok(request)
     }
@@ -80,7 +79,7 @@ impl ClaimsRequest {
     }
 
     /// How a claim is asked for, in either place.
-    pub fn wanted<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a Wanted> {
+    pub fn wanted<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a ClaimRequirement> {
         [self.id_token.get(name), self.userinfo.get(name)]
             .into_iter()
             .flatten()
@@ -95,14 +94,16 @@ impl ClaimsRequest {
     }
 }
 
-impl Wanted {
+impl ClaimRequirement {
     /// Whether this value would do.
     pub fn admits(&self, value: &Value) -> bool {
         self.values.is_empty() || self.values.contains(value)
     }
 }
 
-fn section(value: Option<&Value>) -> Result<BTreeMap<String, Wanted>, InvalidClaimsRequest> {
+fn section(
+    value: Option<&Value>,
+) -> Result<BTreeMap<String, ClaimRequirement>, ClaimsRequestError> {
     match value {
         None | Some(Value::Null) => Ok(BTreeMap::new()),
         Some(Value::Object(claims)) => claims
@@ -110,17 +111,17 @@ fn section(value: Option<&Value>) -> Result<BTreeMap<String, Wanted>, InvalidCla
             .map(|(name, how)| {
                 Ok((
                     name.clone(),
-                    wanted(how).ok_or(InvalidClaimsRequest::Malformed)?,
+                    wanted(how).ok_or(ClaimsRequestError::Malformed)?,
                 ))
             })
             .collect(),
-        Some(_) => Err(InvalidClaimsRequest::Malformed),
+        Some(_) => Err(ClaimsRequestError::Malformed),
     }
 }
 
-fn wanted(how: &Value) -> Option<Wanted> {
+fn wanted(how: &Value) -> Option<ClaimRequirement> {
     if how.is_null() {
-        return Some(Wanted::default());
+        return Some(ClaimRequirement::default());
     }
     let how = how.as_object()?;
     let essential = match how.get("essential") {
@@ -133,7 +134,7 @@ fn wanted(how: &Value) -> Option<Wanted> {
         (None, Some(values)) => values.as_array()?.clone(),
         (Some(_), Some(_)) => return None,
     };
-    Some(Wanted { essential, values })
+    Some(ClaimRequirement { essential, values })
 }
 
 #[cfg(test)]
@@ -175,7 +176,7 @@ mod tests {
         ] {
             assert_eq!(
                 ClaimsRequest::parse(text),
-                Err(InvalidClaimsRequest::Malformed),
+                Err(ClaimsRequestError::Malformed),
                 "{text}"
             );
         }
@@ -183,7 +184,7 @@ mod tests {
             (0..65).map(|n| (format!("c{n}"), Value::Null)).collect();
         assert_eq!(
             ClaimsRequest::parse(&json!({"userinfo": many}).to_string()),
-            Err(InvalidClaimsRequest::TooMany)
+            Err(ClaimsRequestError::TooMany)
         );
     }
 

@@ -51,18 +51,18 @@ impl Colour {
 /// A text is no colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected a colour such as \"#0b5a6e\"")]
-pub struct InvalidColour;
+pub struct ColourError;
 
 impl FromStr for Colour {
-    type Err = InvalidColour;
+    type Err = ColourError;
 
-    fn from_str(text: &str) -> Result<Self, InvalidColour> {
+    fn from_str(text: &str) -> Result<Self, ColourError> {
         let digits = text
             .strip_prefix('#')
             .filter(|digits| digits.len() == 6)
-            .ok_or(InvalidColour)?;
-        let bytes = hex::decode(digits).map_err(|_| InvalidColour)?;
-        bytes.try_into().map(Self).map_err(|_| InvalidColour)
+            .ok_or(ColourError)?;
+        let bytes = hex::decode(digits).map_err(|_| ColourError)?;
+        bytes.try_into().map(Self).map_err(|_| ColourError)
     }
 }
 
@@ -141,7 +141,7 @@ mod tests {
             "#0b5a6e00",
             "#é0000",
         ] {
-            assert_eq!(text.parse::<Colour>(), Err(InvalidColour), "{text}");
+            assert_eq!(text.parse::<Colour>(), Err(ColourError), "{text}");
         }
     }
 }

@@ -110,7 +110,7 @@ pub struct DeviceKey {
 /// A key that is no point of the curve P-256, or not written as a JSON Web Key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the key is no P-256 public key in JSON Web Key form")]
-pub struct InvalidKey;
+pub struct DeviceKeyError;
 
 #[derive(Clone, Serialize, Deserialize)]
 struct Jwk {
@@ -122,9 +122,9 @@ struct Jwk {
 
 impl DeviceKey {
     /// The key with these coordinates, if they are a point of the curve.
-    pub fn from_coordinates(x: [u8; 32], y: [u8; 32]) -> Result<Self, InvalidKey> {
+    pub fn from_coordinates(x: [u8; 32], y: [u8; 32]) -> Result<Self, DeviceKeyError> {
         let key = Self { x, y };
-        key.to_openssl().map_err(|_| InvalidKey)?;
+        key.to_openssl().map_err(|_| DeviceKeyError)?;
         Ok(key)
     }
 
@@ -170,14 +170,14 @@ impl DeviceKey {
 }
 
 impl TryFrom<Jwk> for DeviceKey {
-    type Error = InvalidKey;
-    fn try_from(jwk: Jwk) -> Result<Self, InvalidKey> {
+    type Error = DeviceKeyError;
+    fn try_from(jwk: Jwk) -> Result<Self, DeviceKeyError> {
         if jwk.kty != "EC" || jwk.crv != "P-256" {
-            return Err(InvalidKey);
+            return Err(DeviceKeyError);
         }
-        let coordinate = |text: &str| -> Result<[u8; 32], InvalidKey> {
-            let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| InvalidKey)?;
-            bytes.try_into().map_err(|_| InvalidKey)
+        let coordinate = |text: &str| -> Result<[u8; 32], DeviceKeyError> {
+            let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| DeviceKeyError)?;
+            bytes.try_into().map_err(|_| DeviceKeyError)
         };
         Self::from_coordinates(coordinate(&jwk.x)?, coordinate(&jwk.y)?)
     }
@@ -202,7 +202,7 @@ mod tests {
     fn a_point_off_the_curve_is_refused() {
         assert_eq!(
             DeviceKey::from_coordinates([1; 32], [2; 32]),
-            Err(InvalidKey)
+            Err(DeviceKeyError)
         );
         let jwk = r#"{"kty":"EC","crv":"P-384","x":"AA","y":"AA"}"#;
         assert!(serde_json::from_str::<DeviceKey>(jwk).is_err());

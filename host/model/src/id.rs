@@ -12,7 +12,7 @@ use crate::entropy::Entropy;
 /// A text that is not an identifier of the expected kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a valid identifier")]
-pub struct InvalidId;
+pub struct IdError;
 
 /// A time-ordered row identifier (UUID version 7, RFC 9562 section 5.7), written as 32 hexadecimal digits.
 ///
@@ -66,20 +66,20 @@ macro_rules! ids {
         }
 
         impl FromStr for $name {
-            type Err = InvalidId;
-            fn from_str(text: &str) -> Result<Self, InvalidId> {
+            type Err = IdError;
+            fn from_str(text: &str) -> Result<Self, IdError> {
                 // Only the one form that we write: a second spelling of an id would be a second key for the same row.
                 let canonical = text.len() == 32 && text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
                 if !canonical {
-                    return Err(InvalidId);
+                    return Err(IdError);
                 }
-                Uuid::try_parse(text).map(Self).map_err(|_| InvalidId)
+                Uuid::try_parse(text).map(Self).map_err(|_| IdError)
             }
         }
 
         impl TryFrom<String> for $name {
-            type Error = InvalidId;
-            fn try_from(text: String) -> Result<Self, InvalidId> {
+            type Error = IdError;
+            fn try_from(text: String) -> Result<Self, IdError> {
                 text.parse()
             }
         }
@@ -126,7 +126,7 @@ ids! {
     /// What the plugins did for one token or assertion.
     TraceId;
     /// A sign-in that an administrator tries in an application's place.
-    TrialId;
+    TestSignInId;
     /// An entry of the audit log.
     AuditId;
 }
@@ -161,23 +161,23 @@ impl fmt::Display for Did {
 }
 
 impl FromStr for Did {
-    type Err = InvalidId;
-    fn from_str(text: &str) -> Result<Self, InvalidId> {
-        let encoded = text.strip_prefix("did:key:z").ok_or(InvalidId)?;
+    type Err = IdError;
+    fn from_str(text: &str) -> Result<Self, IdError> {
+        let encoded = text.strip_prefix("did:key:z").ok_or(IdError)?;
         if encoded.len() > 64 {
-            return Err(InvalidId);
+            return Err(IdError);
         }
-        let bytes = bs58::decode(encoded).into_vec().map_err(|_| InvalidId)?;
+        let bytes = bs58::decode(encoded).into_vec().map_err(|_| IdError)?;
         match bytes.strip_prefix(&[0xed, 0x01]) {
             Some(key) if key.len() == 32 => Ok(Self(text.to_owned())),
-            _ => Err(InvalidId),
+            _ => Err(IdError),
         }
     }
 }
 
 impl TryFrom<String> for Did {
-    type Error = InvalidId;
-    fn try_from(text: String) -> Result<Self, InvalidId> {
+    type Error = IdError;
+    fn try_from(text: String) -> Result<Self, IdError> {
         text.parse()
     }
 }
@@ -217,8 +217,8 @@ mod tests {
     #[test]
     fn a_second_spelling_of_an_id_is_refused() {
         let id = UserId::new(Timestamp::from_millis(1_000), &SystemEntropy).to_string();
-        assert_eq!(format!("{{{id}}}").parse::<UserId>(), Err(InvalidId));
-        assert_eq!("A".repeat(32).parse::<UserId>(), Err(InvalidId));
+        assert_eq!(format!("{{{id}}}").parse::<UserId>(), Err(IdError));
+        assert_eq!("A".repeat(32).parse::<UserId>(), Err(IdError));
     }
 
     proptest! {

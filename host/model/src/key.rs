@@ -88,15 +88,15 @@ impl KeyPurpose {
 /// A text that names no purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a purpose of keys")]
-pub struct UnknownPurpose;
+pub struct KeyPurposeError;
 
 impl FromStr for KeyPurpose {
-    type Err = UnknownPurpose;
-    fn from_str(text: &str) -> Result<Self, UnknownPurpose> {
+    type Err = KeyPurposeError;
+    fn from_str(text: &str) -> Result<Self, KeyPurposeError> {
         Self::ALL
             .into_iter()
             .find(|purpose| purpose.as_str() == text)
-            .ok_or(UnknownPurpose)
+            .ok_or(KeyPurposeError)
     }
 }
 
@@ -135,15 +135,15 @@ impl fmt::Display for SigningAlgorithm {
 /// A text that names no algorithm that is used here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected RS256 or PS256")]
-pub struct UnknownAlgorithm;
+pub struct SigningAlgorithmError;
 
 impl FromStr for SigningAlgorithm {
-    type Err = UnknownAlgorithm;
-    fn from_str(text: &str) -> Result<Self, UnknownAlgorithm> {
+    type Err = SigningAlgorithmError;
+    fn from_str(text: &str) -> Result<Self, SigningAlgorithmError> {
         Self::ALL
             .into_iter()
             .find(|algorithm| algorithm.as_str() == text)
-            .ok_or(UnknownAlgorithm)
+            .ok_or(SigningAlgorithmError)
     }
 }
 

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::claims_request::ClaimsRequest;
 use crate::clock::Timestamp;
-use crate::id::{ApprovalId, DeviceId, Did, LoginId, SessionId, TrialId};
+use crate::id::{ApprovalId, DeviceId, Did, LoginId, SessionId, TestSignInId};
 use crate::language::Language;
 use crate::name::LoginName;
 use crate::redirect::CheckedRedirect;
@@ -86,7 +86,7 @@ impl LoginRequest {
     }
 
     /// The trial whose sign-in it is.
-    pub const fn trial(&self) -> Option<TrialId> {
+    pub const fn trial(&self) -> Option<TestSignInId> {
         match self {
             Self::Oidc(request) => request.trial,
             Self::Saml(request) => request.trial,
@@ -228,7 +228,7 @@ pub struct AuthorizationRequest {
     pub language: Option<Language>,
     /// The trial that it is of, where an administrator tries the sign-in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub trial: Option<TrialId>,
+    pub trial: Option<TestSignInId>,
 }
 
 impl AuthorizationRequest {

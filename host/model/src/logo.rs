@@ -7,7 +7,7 @@ pub const LARGEST: usize = 64 * 1024;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApplicationLogo {
     /// What it is.
-    pub kind: PictureKind,
+    pub kind: LogoFormat,
     /// Sixteen hexadecimal digits of its SHA-256.
     pub digest: String,
     /// The file.
@@ -16,7 +16,7 @@ pub struct ApplicationLogo {
 
 /// What a picture's file is. None of them can hold a script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PictureKind {
+pub enum LogoFormat {
     /// Portable Network Graphics.
     Png,
     /// JPEG.
@@ -27,7 +27,7 @@ pub enum PictureKind {
 
 /// Why a file is no application's picture. The message says what would do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum UnfitPicture {
+pub enum LogoError {
     /// It is too large.
     #[error("expected a picture of 64 KiB at most")]
     TooLarge,
@@ -36,7 +36,7 @@ pub enum UnfitPicture {
     Unknown,
 }
 
-impl PictureKind {
+impl LogoFormat {
     /// The kind's name, as it is kept.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -78,11 +78,11 @@ impl PictureKind {
 
 impl ApplicationLogo {
     /// The picture that a file is.
-    pub fn new(bytes: Vec<u8>) -> Result<Self, UnfitPicture> {
+    pub fn new(bytes: Vec<u8>) -> Result<Self, LogoError> {
         if bytes.len() > LARGEST {
-            return Err(UnfitPicture::TooLarge);
+            return Err(LogoError::TooLarge);
         }
-        let kind = PictureKind::of(&bytes).ok_or(UnfitPicture::Unknown)?;
+        let kind = LogoFormat::of(&bytes).ok_or(LogoError::Unknown)?;
         let digest = openssl::sha::sha256(&bytes)
             .iter()
             .take(8)
@@ -103,16 +103,16 @@ mod tests {
     #[test]
     fn a_picture_is_known_by_its_bytes_and_bounded() {
         for (bytes, kind) in [
-            (&b"\x89PNG\r\n\x1a\nIHDR"[..], Ok(PictureKind::Png)),
-            (b"\xff\xd8\xff\xe0", Ok(PictureKind::Jpeg)),
-            (b"RIFF\x24\0\0\0WEBPVP8 ", Ok(PictureKind::Webp)),
-            (b"RIFF\x24\0\0\0WAVE", Err(UnfitPicture::Unknown)),
+            (&b"\x89PNG\r\n\x1a\nIHDR"[..], Ok(LogoFormat::Png)),
+            (b"\xff\xd8\xff\xe0", Ok(LogoFormat::Jpeg)),
+            (b"RIFF\x24\0\0\0WEBPVP8 ", Ok(LogoFormat::Webp)),
+            (b"RIFF\x24\0\0\0WAVE", Err(LogoError::Unknown)),
             (
                 b"<svg xmlns=\"http://www.w3.org/2000/svg\"/>",
-                Err(UnfitPicture::Unknown),
+                Err(LogoError::Unknown),
             ),
-            (b"RIFF", Err(UnfitPicture::Unknown)),
-            (b"", Err(UnfitPicture::Unknown)),
+            (b"RIFF", Err(LogoError::Unknown)),
+            (b"", Err(LogoError::Unknown)),
         ] {
             assert_eq!(
                 ApplicationLogo::new(bytes.to_vec()).map(|logo| logo.kind),
@@ -123,6 +123,6 @@ mod tests {
         large.resize(LARGEST, 0);
         assert!(ApplicationLogo::new(large.clone()).is_ok());
         large.push(0);
-        assert_eq!(ApplicationLogo::new(large), Err(UnfitPicture::TooLarge));
+        assert_eq!(ApplicationLogo::new(large), Err(LogoError::TooLarge));
     }
 }

@@ -13,7 +13,7 @@ pub struct LoginName(String);
 /// A text that cannot be a login name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a name has 1 to 128 characters and no blanks or control characters")]
-pub struct InvalidName;
+pub struct LoginNameError;
 
 impl LoginName {
     /// The name as text.
@@ -23,8 +23,8 @@ impl LoginName {
 }
 
 impl FromStr for LoginName {
-    type Err = InvalidName;
-    fn from_str(text: &str) -> Result<Self, InvalidName> {
+    type Err = LoginNameError;
+    fn from_str(text: &str) -> Result<Self, LoginNameError> {
         let name = text.trim().to_lowercase();
         let fits = (1..=128).contains(&name.chars().count());
         if !fits
@@ -32,7 +32,7 @@ impl FromStr for LoginName {
                 .chars()
                 .any(|c| c.is_control() || c.is_whitespace() || is_invisible(c))
         {
-            return Err(InvalidName);
+            return Err(LoginNameError);
         }
         Ok(Self(name))
     }
@@ -58,8 +58,8 @@ impl fmt::Display for LoginName {
 }
 
 impl TryFrom<String> for LoginName {
-    type Error = InvalidName;
-    fn try_from(text: String) -> Result<Self, InvalidName> {
+    type Error = LoginNameError;
+    fn try_from(text: String) -> Result<Self, LoginNameError> {
         text.parse()
     }
 }
@@ -110,7 +110,7 @@ mod tests {
             "a\nb",
             &"x".repeat(129),
         ] {
-            assert_eq!(name.parse::<LoginName>(), Err(InvalidName), "{name:?}");
+            assert_eq!(name.parse::<LoginName>(), Err(LoginNameError), "{name:?}");
         }
     }
 }

@@ -14,7 +14,7 @@ pub struct Placeholder<'t> {
 
 /// Why a text is no value, and at which character, counted from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Malformed {
+pub enum PlaceholderError {
     /// `{email`
     #[error("the {{ at character {0} has no }}; write a brace itself twice")]
     Unclosed(usize),
@@ -29,8 +29,8 @@ pub enum Malformed {
 /// The placeholders of a value, in their order.
 ///
 /// # Errors
-/// [`Malformed`] with the place of the first mistake.
-pub fn placeholders(text: &str) -> Result<Vec<Placeholder<'_>>, Malformed> {
+/// [`PlaceholderError`] with the place of the first mistake.
+pub fn placeholders(text: &str) -> Result<Vec<Placeholder<'_>>, PlaceholderError> {
     let mut found = Vec::new();
     let mut rest = text;
     while let Some(start) = rest.find(['{', '}']) {
@@ -47,11 +47,15 @@ pub fn placeholders(text: &str) -> Result<Vec<Placeholder<'_>>, Malformed> {
         {
             after
         } else {
-            let inside = braces.strip_prefix('{').ok_or(Malformed::Unopened(at))?;
-            let (name, after) = inside.split_once('}').ok_or(Malformed::Unclosed(at))?;
+            let inside = braces
+                .strip_prefix('{')
+                .ok_or(PlaceholderError::Unopened(at))?;
+            let (name, after) = inside
+                .split_once('}')
+                .ok_or(PlaceholderError::Unclosed(at))?;
             if name.is_empty() || name.contains(|c: char| c == '{' || c == '"' || c.is_whitespace())
             {
-                return Err(Malformed::NoName(at));
+                return Err(PlaceholderError::NoName(at));
             }
             found.push(Placeholder { name, at });
             after
@@ -80,13 +84,15 @@ mod tests {
                 Ok(found) => {
                     json!({"text": text, "names": found.iter().map(|one| one.name).collect::<Vec<_>>()})
                 }
-                Err(Malformed::Unclosed(at)) => {
+                Err(PlaceholderError::Unclosed(at)) => {
                     json!({"text": text, "error": "unclosed", "at": at})
                 }
-                Err(Malformed::Unopened(at)) => {
+                Err(PlaceholderError::Unopened(at)) => {
                     json!({"text": text, "error": "unopened", "at": at})
                 }
-                Err(Malformed::NoName(at)) => json!({"text": text, "error": "no_name", "at": at}),
+                Err(PlaceholderError::NoName(at)) => {
+                    json!({"text": text, "error": "no_name", "at": at})
+                }
             };
             assert_eq!(read, case);
         }

@@ -5,7 +5,7 @@ use url::{Host, Url};
 
 use crate::application::ApplicationType;
 use crate::id::Did;
-use crate::trial::OpenTrial;
+use crate::test_sign_in::OpenTestSignIn;
 
 /// A redirect URI that an administrator registered. Two are the same only if their texts are.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -14,7 +14,7 @@ pub struct RedirectUri(String);
 
 /// Why a text cannot be registered as a redirect URI. The message says what would do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum UnfitRedirectUri {
+pub enum RedirectUriError {
     /// Not an absolute URI.
     #[error(
         "a redirect URI is an absolute URI of at most 2,000 characters, such as https://app.example.org/callback"
@@ -49,7 +49,7 @@ impl RedirectUri {
         text: &str,
         kind: ApplicationType,
         development: bool,
-    ) -> Result<Self, UnfitRedirectUri> {
+    ) -> Result<Self, RedirectUriError> {
         let plain = text.len() <= 2000
             && text
                 .bytes()
@@ -57,9 +57,9 @@ impl RedirectUri {
         let url = plain
             .then(|| Url::parse(text).ok())
             .flatten()
-            .ok_or(UnfitRedirectUri::NotAbsolute)?;
+            .ok_or(RedirectUriError::NotAbsolute)?;
         if url.fragment().is_some() {
-            return Err(UnfitRedirectUri::Fragment);
+            return Err(RedirectUriError::Fragment);
         }
         let authority = authority(text, &url);
         // The text is asked as well, since a parsed URL forgets a user name that is empty.
@@ -67,11 +67,11 @@ impl RedirectUri {
             || url.password().is_some()
             || authority.is_some_and(|text| text.contains('@'))
         {
-            return Err(UnfitRedirectUri::UserInfo);
+            return Err(RedirectUriError::UserInfo);
         }
         // An origin goes into headers: no mark of theirs, and no star, which would stand for many hosts.
         if matches!(url.host(), Some(Host::Domain(name)) if !name.bytes().all(is_host_letter)) {
-            return Err(UnfitRedirectUri::Host);
+            return Err(RedirectUriError::Host);
         }
         let fits = match kind {
             // Without the slashes a browser takes the rest for a path below the page that it is on. In capitals the scheme
@@ -85,8 +85,8 @@ impl RedirectUri {
         };
         match (fits, kind) {
             (true, _) => Ok(Self(text.to_owned())),
-            (false, ApplicationType::Native) => Err(UnfitRedirectUri::NotNative),
-            (false, _) => Err(UnfitRedirectUri::NotHttps),
+            (false, ApplicationType::Native) => Err(RedirectUriError::NotNative),
+            (false, _) => Err(RedirectUriError::NotHttps),
         }
     }
 
@@ -145,7 +145,7 @@ impl CheckedRedirect {
     }
 
     /// The address of a trial, if this is a trial of the application, and the asked URI is its address.
-    pub fn of_trial(trial: &OpenTrial, application: &Did, asked: &str) -> Option<Self> {
+    pub fn of_trial(trial: &OpenTestSignIn, application: &Did, asked: &str) -> Option<Self> {
         trial
             .address_for(application)
             .filter(|address| *address == asked)

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 use crate::clock::Timestamp;
-use crate::id::{Did, KeyId, LogoutId, SignOnId, TrialId, UserId};
+use crate::id::{Did, KeyId, LogoutId, SignOnId, TestSignInId, UserId};
 use crate::name::LoginName;
 use crate::redirect::{CheckedRedirect, RedirectUri};
 use crate::secret::Digest;
@@ -375,7 +375,7 @@ pub struct SignOnRequest {
     pub unspecified_context: bool,
     /// The trial that it is of, where an administrator tries the sign-on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub trial: Option<TrialId>,
+    pub trial: Option<TestSignInId>,
 }
 
 /// Whom an AuthnRequest asks for.
@@ -389,7 +389,7 @@ pub struct RequestedSubject {
 
 /// A checked request that waits for the browser to come with its cookies.
 #[derive(Clone, Debug)]
-pub struct KeptRequest {
+pub struct PendingSignOn {
     /// The row's id; it stands in the address that the browser is sent to.
     pub id: SignOnId,
     /// The request.
@@ -400,7 +400,7 @@ pub struct KeptRequest {
 
 /// A message that counts once, and how long another with its `ID` is known to be a replay.
 #[derive(Clone, Copy, Debug)]
-pub struct Once {
+pub struct MessageClaim {
     /// Tells the service provider's message from all others.
     pub digest: Digest,
     /// Until when it is remembered: as long as its `IssueInstant` would do.

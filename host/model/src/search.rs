@@ -109,14 +109,14 @@ impl Prefix {
 
 /// A place in the order of what was found: the term, and whose it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct Cursor {
     /// The term by which it was found.
     pub term: String,
     /// The id of what was found.
     pub id: String,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Cursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}{}", self.id, self.term)
     }
@@ -125,14 +125,14 @@ impl fmt::Display for Place {
 /// A text that is no place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a place in a list")]
-pub struct NoPlace;
+pub struct CursorError;
 
-impl FromStr for Place {
-    type Err = NoPlace;
-    fn from_str(text: &str) -> Result<Self, NoPlace> {
-        let (id, term) = text.split_at_checked(ID).ok_or(NoPlace)?;
+impl FromStr for Cursor {
+    type Err = CursorError;
+    fn from_str(text: &str) -> Result<Self, CursorError> {
+        let (id, term) = text.split_at_checked(ID).ok_or(CursorError)?;
         if term.is_empty() || !id.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            return Err(NoPlace);
+            return Err(CursorError);
         }
         Ok(Self {
             term: term.to_owned(),
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn a_place_comes_back_as_it_was_told() {
-        let place = Place {
+        let place = Cursor {
             term: "ada lovelace".to_owned(),
             id: "0".repeat(32),
         };
@@ -212,7 +212,7 @@ mod tests {
             &format!("{}x", "g".repeat(32)),
             &"ä".repeat(40),
         ] {
-            assert_eq!(text.parse::<Place>(), Err(NoPlace), "{text}");
+            assert_eq!(text.parse::<Cursor>(), Err(CursorError), "{text}");
         }
     }
 }

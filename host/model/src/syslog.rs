@@ -7,8 +7,8 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use super::audit_line;
-use super::chain::Record;
+use crate::audit::chain::Record;
+use crate::audit::jsonl;
 
 /// Facility 13 ("log audit"), severity 6 ("informational"): RFC 5424 section 6.2.1.
 const PRIORITY: u32 = 13 * 8 + 6;
@@ -32,13 +32,13 @@ pub enum SyslogAddress {
 /// A text that is no address for syslog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected udp://HOST:PORT, tcp://HOST:PORT or unix:///PATH")]
-pub struct InvalidSyslogAddress;
+pub struct SyslogAddressError;
 
 impl FromStr for SyslogAddress {
-    type Err = InvalidSyslogAddress;
+    type Err = SyslogAddressError;
 
-    fn from_str(text: &str) -> Result<Self, InvalidSyslogAddress> {
-        let url = Url::parse(text).map_err(|_| InvalidSyslogAddress)?;
+    fn from_str(text: &str) -> Result<Self, SyslogAddressError> {
+        let url = Url::parse(text).map_err(|_| SyslogAddressError)?;
         let plain = url.username().is_empty()
             && url.password().is_none()
             && url.query().is_none()
@@ -57,7 +57,7 @@ impl FromStr for SyslogAddress {
             ("unix", None, None, path) if plain && path.len() > 1 => {
                 Ok(Self::Unix(PathBuf::from(path)))
             }
-            _ => Err(InvalidSyslogAddress),
+            _ => Err(SyslogAddressError),
         }
     }
 }
@@ -80,9 +80,9 @@ impl std::fmt::Display for SyslogAddress {
 }
 
 impl TryFrom<String> for SyslogAddress {
-    type Error = InvalidSyslogAddress;
+    type Error = SyslogAddressError;
 
-    fn try_from(text: String) -> Result<Self, InvalidSyslogAddress> {
+    fn try_from(text: String) -> Result<Self, SyslogAddressError> {
         text.parse()
     }
 }
@@ -125,7 +125,7 @@ pub fn message(record: &Record, host: &str, longest: usize) -> Result<String, se
         }
     }
     message.push(']');
-    let line = audit_line::write(record)?;
+    let line = jsonl::write(record)?;
     if message.len() + line.len() + 4 <= longest {
         // What follows the mark is UTF-8 (section 6.4).
         message.push_str(" \u{feff}");
@@ -206,7 +206,7 @@ mod tests {
                 r#"[assent@32473 seq="7" id="01a2" event="session.ended" actorKind="channel" actor="a\"b\\c\]d" digest="d1"] "#
             )
         );
-        assert_eq!(audit_line::read(line).unwrap().seq, 7);
+        assert_eq!(jsonl::read(line).unwrap().seq, 7);
     }
 
     #[test]
@@ -247,7 +247,7 @@ mod tests {
         ] {
             assert_eq!(
                 text.parse::<SyslogAddress>(),
-                Err(InvalidSyslogAddress),
+                Err(SyslogAddressError),
                 "{text}"
             );
         }
@@ -271,7 +271,7 @@ mod tests {
                 ends
             });
             let rest = &header[6][end.unwrap().0 + 1..];
-            prop_assert_eq!(audit_line::read(rest.strip_prefix(" \u{feff}").unwrap()).unwrap().seq, 7);
+            prop_assert_eq!(jsonl::read(rest.strip_prefix(" \u{feff}").unwrap()).unwrap().seq, 7);
         }
     }
 }

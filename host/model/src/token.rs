@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use crate::administration::AdminScopes;
 use crate::claims_request::ClaimsRequest;
 use crate::clock::Timestamp;
-use crate::id::{AccountId, CodeId, Did, SessionId, TokenId, TrialId, UserId};
+use crate::id::{AccountId, CodeId, Did, SessionId, TestSignInId, TokenId, UserId};
 use crate::login::CodeChallenge;
 use crate::redirect::CheckedRedirect;
 use crate::scope::Scopes;
@@ -80,7 +80,7 @@ pub struct GrantContext {
     pub claims: ClaimsRequest,
     /// The trial that it is of: nobody but the host itself may exchange its code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub trial: Option<TrialId>,
+    pub trial: Option<TestSignInId>,
 }
 
 /// The SHA-256 of a client certificate in DER form: what a token is bound to (the `x5t#S256` of RFC 8705 section 3.1).
@@ -108,7 +108,7 @@ pub struct AccessGrant {
     /// Until when it is good.
     pub expires_at: Timestamp,
     /// Until when its first use is noted: while the refresh that gave it may be repeated.
-    pub watched_until: Option<Timestamp>,
+    pub track_use_until: Option<Timestamp>,
 }
 
 /// What a refresh token stands for. Scopes, person and sign-in are its family's.

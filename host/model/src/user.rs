@@ -10,7 +10,7 @@ use crate::name::LoginName;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum LifeState {
+pub enum LifecycleState {
     /// Is known, and not there yet: a user has nothing to approve with, an account was never signed in to.
     Invited,
     /// May sign in.
@@ -23,17 +23,17 @@ pub enum LifeState {
 
 /// A state that does not follow on another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}", if *.from == LifeState::Terminated {
+#[error("{}", if *.from == LifecycleState::Terminated {
     "who is terminated cannot be brought back; make a new one".to_owned()
 } else {
     format!("{} does not follow on {}", .to.as_str(), .from.as_str())
 })]
-pub struct NoTransition {
-    from: LifeState,
-    to: LifeState,
+pub struct TransitionError {
+    from: LifecycleState,
+    to: LifecycleState,
 }
 
-impl LifeState {
+impl LifecycleState {
     /// Every state there is.
     pub const ALL: [Self; 4] = [
         Self::Invited,
@@ -53,13 +53,13 @@ impl LifeState {
     }
 
     /// The next state. To stay is always allowed; nobody is invited twice, and a termination is final.
-    pub const fn to(self, next: Self) -> Result<Self, NoTransition> {
+    pub const fn to(self, next: Self) -> Result<Self, TransitionError> {
         match (self, next) {
             (Self::Invited, Self::Invited | Self::Active | Self::Suspended | Self::Terminated)
             | (Self::Active, Self::Active | Self::Suspended | Self::Terminated)
             | (Self::Suspended, Self::Suspended | Self::Active | Self::Terminated)
             | (Self::Terminated, Self::Terminated) => Ok(next),
-            (from, to) => Err(NoTransition { from, to }),
+            (from, to) => Err(TransitionError { from, to }),
         }
     }
 
@@ -114,7 +114,7 @@ pub struct User {
     /// The role in the console, if any.
     pub console_role: Option<ConsoleRole>,
     /// Whether the person may sign in.
-    pub state: LifeState,
+    pub state: LifecycleState,
     /// How often it was changed: a change counts only if it was made to the newest version.
     pub version: i64,
     /// When the user was made.
@@ -127,7 +127,7 @@ impl User {
     /// Whether nobody can sign in as them yet, and whoever could would have no more by it than a name: to give them something to
     /// approve with takes nothing from anybody.
     pub fn is_only_invited(&self) -> bool {
-        self.state == LifeState::Invited && self.console_role.is_none()
+        self.state == LifecycleState::Invited && self.console_role.is_none()
     }
 
     /// What a page calls the person.
@@ -364,7 +364,7 @@ fn is_phone_number(text: &str) -> bool {
 mod tests {
     use proptest::prelude::*;
 
-    use super::LifeState::{Active, Invited, Suspended, Terminated};
+    use super::LifecycleState::{Active, Invited, Suspended, Terminated};
     use super::Profile;
 
     /// A profile with one member, by its name.
@@ -478,7 +478,7 @@ mod tests {
     #[test]
     fn a_life_goes_on_and_never_back_from_its_end() {
         let all = [Invited, Active, Suspended, Terminated];
-        let allowed = |from: super::LifeState| {
+        let allowed = |from: super::LifecycleState| {
             all.into_iter()
                 .filter(move |to| from.to(*to).is_ok())
                 .collect::<Vec<_>>()

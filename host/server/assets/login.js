@@ -2,7 +2,9 @@
 (function () {
   'use strict';
 
-  var address = document.getElementById('login').getAttribute('data-events');
+  var page = /** @type {HTMLElement} */ (document.getElementById('login'));
+  var address = page.getAttribute('data-events') || '';
+  /** @type {EventSource | null} */
   var events = null;
   var over = false;
 
@@ -21,7 +23,7 @@
       events = new EventSource(address);
       events.addEventListener('changed', function () {
         over = true;
-        events.close();
+        if (events) events.close();
         location.reload();
       });
       events.onerror = function () {
@@ -36,4 +38,4 @@
 
   document.addEventListener('visibilitychange', look);
   look();
-}());
+})();

@@ -2,12 +2,12 @@
 (function () {
   'use strict';
 
-  var page = document.getElementById('waiting');
-  var left = document.getElementById('left');
-  var say = document.getElementById('say');
-  var bar = document.getElementById('bar');
-  var seconds = parseInt(page.getAttribute('data-seconds'), 10) || 0;
-  var loaded = new Date().getTime();
+  var page = /** @type {HTMLElement} */ (document.getElementById('waiting'));
+  var left = /** @type {HTMLElement} */ (document.getElementById('left'));
+  var say = /** @type {HTMLElement} */ (document.getElementById('say'));
+  var bar = /** @type {HTMLProgressElement} */ (document.getElementById('bar'));
+  var seconds = parseInt(page.getAttribute('data-seconds') || '0', 10) || 0;
+  var loaded = Date.now();
   var reloading = false;
   var said = seconds;
 
@@ -19,7 +19,7 @@
   }
 
   // The texts are lists of parts, as in authenticator/texts.js. A browser that knows no plurals has two of them.
-  var texts = JSON.parse(page.getAttribute('data-texts'));
+  var texts = JSON.parse(page.getAttribute('data-texts') || '{}');
   var plurals = typeof Intl !== 'undefined' && Intl.PluralRules && new Intl.PluralRules(document.documentElement.lang);
 
   function category(count) {
@@ -28,8 +28,10 @@
 
   function fill(parts, values) {
     var words = '';
-    for (var i = 0; i < parts.length; i += 1) {
-      var part = parts[i];
+    var part;
+    var i;
+    for (i = 0; i < parts.length; i += 1) {
+      part = parts[i];
       if (typeof part === 'string') words += part;
       else if (part.plural) words += fill(part[category(values[part.plural])] || part.other, values);
       else words += values[part.value];
@@ -51,7 +53,7 @@
   }
 
   function count() {
-    var now = Math.max(0, seconds - Math.floor((new Date().getTime() - loaded) / 1000));
+    var now = Math.max(0, seconds - Math.floor((Date.now() - loaded) / 1000));
     left.textContent = inWords(now);
     bar.value = now;
     speakAt(60, now);
@@ -75,7 +77,7 @@
     ask();
     return;
   }
-  var events = new EventSource(page.getAttribute('data-events'));
+  var events = new EventSource(page.getAttribute('data-events') || '');
   events.addEventListener('changed', function () {
     events.close();
     reload();
@@ -92,4 +94,4 @@
       reload();
     }
   });
-}());
+})();

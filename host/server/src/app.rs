@@ -19,7 +19,7 @@ use crate::http::tls::{Clients, Identity, TlsError};
 use crate::http::{self, Listener, Newcomers};
 use crate::keys::{self, KeyError, KeyRing, MasterKey, MasterKeyError, PushKey};
 use crate::oidc::backchannel;
-use assent_model::chain::ChainKey;
+use assent_model::audit::chain::ChainKey;
 use assent_model::clock::{SharedClock, SystemClock};
 use assent_model::entropy::{SharedEntropy, SystemEntropy};
 use assent_model::id::KeyId;
@@ -468,7 +468,7 @@ async fn sweep(host: Arc<Host>) {
         if let Err(error) = domain::audit::sum_up_repeated(&host).await {
             tracing::warn!(%error, "repeated requests could not be summed up in the audit log");
         }
-        match host.store.sweep(retention, host.now()).await {
+        match host.store.apply_retention(retention, host.now()).await {
             Ok(rows) => tracing::debug!(rows, "old rows deleted"),
             Err(error) => tracing::warn!(%error, "old rows could not be deleted"),
         }
@@ -500,7 +500,9 @@ async fn refresh_geoip(host: Arc<Host>) {
         match tokio::task::spawn_blocking(move || host.geoip.refresh()).await {
             Ok(Ok(false)) | Err(_) => {}
             Ok(Ok(true)) => tracing::info!("the GeoIP database was read again"),
-            Ok(Err(error)) => tracing::warn!(%error, "the GeoIP database cannot be read again; the earlier one stays in use"),
+            Ok(Err(error)) => {
+                tracing::warn!(%error, "the GeoIP database cannot be read again; the earlier one stays in use")
+            }
         }
     }
 }

@@ -263,15 +263,18 @@ impl Authenticator {
     }
 
     /// Until when requests reach no phone of the person, in seconds since the epoch.
-    pub async fn paused_until(&self) -> anyhow::Result<Option<i64>> {
+    pub async fn cooldown_until(&self) -> anyhow::Result<Option<i64>> {
         let reply = self
             .call(Method::GET, "/authenticator/api/requests", "", Vec::new())
             .await?;
-        Ok(reply.agreed()?.get("paused_until").and_then(Value::as_i64))
+        Ok(reply
+            .agreed()?
+            .get("cooldown_until")
+            .and_then(Value::as_i64))
     }
 
     /// Ends the pause that a denial began.
-    pub async fn lift_pause(&self) -> anyhow::Result<()> {
+    pub async fn lift_cooldown(&self) -> anyhow::Result<()> {
         self.call(Method::DELETE, "/authenticator/api/pause", "", Vec::new())
             .await?
             .agreed()?;

@@ -41,15 +41,15 @@ CREATE INDEX login_names_by_user ON login_names (user_id);
 -- The search index of users: user names, e-mail addresses and the words of full names, in lower case. A search matches the
 -- beginning of a term. Terms are stored as bytes, because the order of bytes does not depend on the database's collation.
 -- `state` and `console_role` are copies, so that a filtered search reads one range of one index.
-CREATE TABLE user_terms (
+CREATE TABLE user_search (
     state        TEXT  NOT NULL,
     term         BYTEA NOT NULL,
     user_id      TEXT  NOT NULL REFERENCES users (id) ON DELETE CASCADE,
     console_role TEXT,
     PRIMARY KEY (state, term, user_id)
 );
-CREATE INDEX user_terms_by_user ON user_terms (user_id);
-CREATE INDEX user_terms_by_role ON user_terms (console_role, term, user_id) WHERE console_role IS NOT NULL;
+CREATE INDEX user_search_by_user ON user_search (user_id);
+CREATE INDEX user_search_by_role ON user_search (console_role, term, user_id) WHERE console_role IS NOT NULL;
 
 -- Changes of the number of users in a state. The sum of a state's rows is the number of its users. Retention merges the rows. A
 -- single row for each state would make all writers wait for each other.
@@ -107,7 +107,7 @@ CREATE TABLE accounts (
     state          TEXT   NOT NULL DEFAULT 'invited'
                    CHECK (state IN ('invited', 'active', 'suspended', 'terminated')),
     -- Grants from before this time are revoked: the user withdrew the consent, or the account was suspended.
-    grants_from    BIGINT NOT NULL DEFAULT 0,
+    grants_not_before    BIGINT NOT NULL DEFAULT 0,
     version        BIGINT NOT NULL,
     created_at     BIGINT NOT NULL,
     UNIQUE (user_id, application_id),
@@ -117,14 +117,14 @@ CREATE INDEX accounts_in_order ON accounts (application_id, id);
 CREATE INDEX accounts_by_state ON accounts (application_id, state, id);
 
 -- The search index of accounts: the terms of the user, and the account's name.
-CREATE TABLE account_terms (
+CREATE TABLE account_search (
     application_id TEXT  NOT NULL,
     state          TEXT  NOT NULL,
     term           BYTEA NOT NULL,
     account_id     TEXT  NOT NULL REFERENCES accounts (id) ON DELETE CASCADE,
     PRIMARY KEY (application_id, state, term, account_id)
 );
-CREATE INDEX account_terms_by_account ON account_terms (account_id);
+CREATE INDEX account_search_by_account ON account_search (account_id);
 
 CREATE TABLE consents (
     id             TEXT   NOT NULL PRIMARY KEY,
@@ -206,7 +206,7 @@ CREATE TABLE recovery_codes (
 );
 
 -- The ids by which vendors' authenticators know a user, as an administrator entered them.
-CREATE TABLE approval_addresses (
+CREATE TABLE external_authenticators (
     user_id TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
     -- The channel's name in the settings.
     channel TEXT NOT NULL,
@@ -279,7 +279,7 @@ CREATE TABLE approvals (
     state          TEXT   NOT NULL DEFAULT 'requested' CHECK (state IN
                    ('requested', 'approved', 'denied', 'expired', 'cancelled', 'replaced', 'withdrawn', 'reported', 'wrong_number')),
     -- 1 if the user reported the request. A request can be reported once, also shortly after its denial.
-    disowned       BIGINT NOT NULL DEFAULT 0 CHECK (disowned IN (0, 1)),
+    reported       BIGINT NOT NULL DEFAULT 0 CHECK (reported IN (0, 1)),
     -- Who decided: a device, or a delegated channel.
     device_id      TEXT,
     channel        TEXT,
@@ -309,7 +309,7 @@ CREATE TABLE approval_subjects (
 CREATE INDEX approval_subjects_by_age ON approval_subjects (held_at);
 
 -- Failed number matches, each counted once: a channel may deliver the same proof several times.
-CREATE TABLE wrong_numbers (
+CREATE TABLE number_match_failures (
     approval_id TEXT NOT NULL REFERENCES approvals (id) ON DELETE CASCADE,
     device_id   TEXT NOT NULL,
     -- The digest of the typed number.
@@ -336,12 +336,12 @@ CREATE INDEX approval_deliveries_by_channel ON approval_deliveries (channel, due
 CREATE INDEX approval_deliveries_by_approval ON approval_deliveries (approval_id);
 
 -- Cooldowns: after a denial no request reaches a device of the user for a time that grows with each denial.
-CREATE TABLE approval_pauses (
+CREATE TABLE approval_cooldowns (
     user_id      TEXT   NOT NULL PRIMARY KEY REFERENCES users (id) ON DELETE CASCADE,
     -- The number of consecutive denials.
     denials      BIGINT NOT NULL,
     denied_at    BIGINT NOT NULL,
-    paused_until BIGINT NOT NULL
+    cooldown_until BIGINT NOT NULL
 );
 
 -- How often a name was typed recently in a network. Above a threshold, the audit log gets one entry with the count in place of an
@@ -437,11 +437,11 @@ CREATE TABLE codes (
     created_at     BIGINT NOT NULL,
     expires_at     BIGINT NOT NULL,
     -- Until when a request may refer to this row: the expiry of the code or, after its exchange, of the family's last token.
-    kept_until     BIGINT NOT NULL,
+    retain_until     BIGINT NOT NULL,
     used_at        BIGINT,
     revoked_at     BIGINT
 );
-CREATE INDEX codes_by_end ON codes (kept_until);
+CREATE INDEX codes_by_end ON codes (retain_until);
 
 CREATE TABLE access_tokens (
     id             TEXT   NOT NULL PRIMARY KEY,
@@ -455,7 +455,7 @@ CREATE TABLE access_tokens (
     issued_at      BIGINT NOT NULL,
     expires_at     BIGINT NOT NULL,
     -- Until when the first use is recorded: a refresh may be retried only while nobody has used its access token.
-    watched_until  BIGINT,
+    track_use_until  BIGINT,
     used_at        BIGINT,
     revoked_at     BIGINT
 );
@@ -469,19 +469,19 @@ CREATE TABLE refresh_tokens (
     expires_at     BIGINT NOT NULL,
     used_at        BIGINT,
     -- The tokens that its use issued.
-    answer_access  TEXT,
-    answer_refresh TEXT,
+    rotated_to_access  TEXT,
+    rotated_to_refresh TEXT,
     -- The progress of a retry of that use: 0 none, 1 requested, 2 answered.
     repeated       BIGINT NOT NULL,
     revoked_at     BIGINT
 );
 
 -- The replay cache of client assertions (RFC 7523 section 3): a client may use each `jti` once.
-CREATE TABLE used_assertions (
+CREATE TABLE replay_cache (
     id         TEXT   NOT NULL PRIMARY KEY,
     expires_at BIGINT NOT NULL
 );
-CREATE INDEX used_assertions_by_end ON used_assertions (expires_at);
+CREATE INDEX replay_cache_by_end ON replay_cache (expires_at);
 
 ---------------------------------------------------------------------------------------------------
 -- SAML 2.0
@@ -718,7 +718,7 @@ CREATE TABLE idempotent_request_mentions (
 CREATE INDEX idempotent_request_mentions_by_id ON idempotent_request_mentions (mentioned);
 
 -- Test sign-ins: an administrator signs in to an application, sees each step, and what the application would receive.
-CREATE TABLE trials (
+CREATE TABLE test_sign_ins (
     id             TEXT   NOT NULL PRIMARY KEY,
     application_id TEXT   NOT NULL REFERENCES applications (id) ON DELETE CASCADE,
     user_id        TEXT   NOT NULL REFERENCES users (id) ON DELETE CASCADE,
@@ -738,18 +738,18 @@ CREATE TABLE trials (
     -- What the application would have received, sealed.
     result         TEXT
 );
-CREATE INDEX trials_by_end ON trials (expires_at);
-CREATE INDEX trials_by_application ON trials (application_id);
-CREATE INDEX trials_by_user ON trials (user_id);
+CREATE INDEX test_sign_ins_by_end ON test_sign_ins (expires_at);
+CREATE INDEX test_sign_ins_by_application ON test_sign_ins (application_id);
+CREATE INDEX test_sign_ins_by_user ON test_sign_ins (user_id);
 
 -- The steps of a test sign-in. A later record of the same step replaces the earlier one.
-CREATE TABLE trial_steps (
-    trial_id TEXT   NOT NULL REFERENCES trials (id) ON DELETE CASCADE,
+CREATE TABLE test_sign_in_steps (
+    test_sign_in_id TEXT   NOT NULL REFERENCES test_sign_ins (id) ON DELETE CASCADE,
     name     TEXT   NOT NULL,
     at       BIGINT NOT NULL,
     -- Sealed.
     step     TEXT   NOT NULL,
-    PRIMARY KEY (trial_id, name)
+    PRIMARY KEY (test_sign_in_id, name)
 );
 
 ---------------------------------------------------------------------------------------------------
@@ -757,13 +757,13 @@ CREATE TABLE trial_steps (
 ---------------------------------------------------------------------------------------------------
 
 -- Rows that a transaction locks for work that must not run in two transactions at the same time.
-CREATE TABLE latches (
+CREATE TABLE row_locks (
     name TEXT NOT NULL PRIMARY KEY
 );
-INSERT INTO latches (name) VALUES ('owners');
+INSERT INTO row_locks (name) VALUES ('owners');
 
 -- Work that is done once for a database, such as the bootstrap.
-CREATE TABLE milestones (
+CREATE TABLE run_once (
     name       TEXT   NOT NULL PRIMARY KEY,
-    reached_at BIGINT NOT NULL
+    done_at BIGINT NOT NULL
 );

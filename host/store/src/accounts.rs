@@ -5,20 +5,21 @@ use std::sync::LazyLock;
 
 use sqlx::AnyConnection;
 
-use super::lookup::Row;
-use super::rows::{from_json, life_state, moment, parse, to_json};
-use super::statement::{MOST, Statement};
-use super::users::{UserRow, all_of};
-use super::{Result, Store, StoreError, Whom, audit, endings, taken, terms};
+use crate::batch::bulk_sql::{BulkSql, MOST};
+use crate::batch::loader::Row;
+use crate::rows::{from_json, life_state, moment, parse, to_json};
+use crate::users::search_index;
+use crate::users::{UserRow, all_of};
+use crate::{Result, Store, StoreError, UserGuard, audit, deprovisioning, taken};
 use assent_model::account::Account;
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
 use assent_model::id::{AccountId, Did, UserId};
-use assent_model::user::{LifeState, User};
+use assent_model::user::{LifecycleState, User};
 
 #[derive(sqlx::FromRow)]
-pub(super) struct AccountRow {
-    pub(super) id: String,
+pub(crate) struct AccountRow {
+    pub(crate) id: String,
     user_id: String,
     application_id: String,
     name: String,
@@ -46,7 +47,7 @@ impl TryFrom<AccountRow> for Account {
     }
 }
 
-pub(super) const PERSON: &str =
+pub(crate) const PERSON: &str =
     "SELECT a.id AS account_id, a.application_id, a.name AS account_name, a.roles, a.short_code,
     a.state AS account_state, a.version AS account_version, a.created_at AS account_created_at, u.*
     FROM accounts a JOIN users u ON u.id = a.user_id WHERE a.id IN ({$})";
@@ -61,8 +62,8 @@ pub struct Person {
 }
 
 #[derive(sqlx::FromRow)]
-pub(super) struct PersonRow {
-    pub(super) account_id: String,
+pub(crate) struct PersonRow {
+    pub(crate) account_id: String,
     application_id: String,
     account_name: String,
     roles: String,
@@ -109,21 +110,21 @@ pub struct AccountWrite {
     /// The account as it shall be.
     pub account: Account,
     /// Whose it is.
-    pub whom: Whom,
+    pub whom: UserGuard,
     /// The state of one that is there; `None` of a new one.
-    pub before: Option<LifeState>,
+    pub before: Option<LifecycleState>,
     /// What the audit log is told.
     pub entries: Vec<Entry>,
 }
 
-static HOLD: LazyLock<Statement> = LazyLock::new(|| {
-    Statement::new(
+static HOLD: LazyLock<BulkSql> = LazyLock::new(|| {
+    BulkSql::new(
         "UPDATE users SET version = version WHERE id IN ({$}) RETURNING *",
         0,
     )
 });
-static INSERT: LazyLock<Statement> = LazyLock::new(|| {
-    Statement::new(
+static INSERT: LazyLock<BulkSql> = LazyLock::new(|| {
+    BulkSql::new(
         "INSERT INTO accounts (id, user_id, application_id, name, roles, short_code, state, version, created_at)
          VALUES {($, $, $, $, $, $, $, $, $)} ON CONFLICT DO NOTHING",
         0,
@@ -132,7 +133,11 @@ static INSERT: LazyLock<Statement> = LazyLock::new(|| {
 
 /// The accounts with the people whose they are, who are not changed until the transaction ends: what they are called is what their
 /// accounts are found by. Fails where one of them is not as they were seen.
-async fn hold(db: &mut AnyConnection, accounts: &[Account], whom: &[Whom]) -> Result<Vec<Person>> {
+async fn hold(
+    db: &mut AnyConnection,
+    accounts: &[Account],
+    whom: &[UserGuard],
+) -> Result<Vec<Person>> {
     let mut ids: Vec<UserId> = accounts.iter().map(|account| account.user_id).collect();
     ids.sort_unstable();
     ids.dedup();
@@ -147,7 +152,7 @@ async fn hold(db: &mut AnyConnection, accounts: &[Account], whom: &[Whom]) -> Re
             users.insert(user.id, user);
         }
     }
-    let person = |(account, whom): (&Account, &Whom)| {
+    let person = |(account, whom): (&Account, &UserGuard)| {
         let user = users
             .get(&account.user_id)
             .cloned()
@@ -162,11 +167,19 @@ async fn hold(db: &mut AnyConnection, accounts: &[Account], whom: &[Whom]) -> Re
 }
 
 /// Adds an account.
-pub(super) async fn insert(db: &mut AnyConnection, account: &Account, whom: Whom) -> Result<()> {
+pub(crate) async fn insert(
+    db: &mut AnyConnection,
+    account: &Account,
+    whom: UserGuard,
+) -> Result<()> {
     insert_all(db, std::slice::from_ref(account), &[whom]).await
 }
 
-async fn insert_all(db: &mut AnyConnection, accounts: &[Account], whom: &[Whom]) -> Result<()> {
+async fn insert_all(
+    db: &mut AnyConnection,
+    accounts: &[Account],
+    whom: &[UserGuard],
+) -> Result<()> {
     let people = hold(db, accounts, whom).await?;
     for rows in accounts.chunks(MOST) {
         let mut query = sqlx::query(INSERT.of(rows.len()));
@@ -189,15 +202,15 @@ async fn insert_all(db: &mut AnyConnection, accounts: &[Account], whom: &[Whom])
             "the user has an account there already, or the name",
         )?;
     }
-    terms::add_accounts(db, &people).await
+    search_index::add_accounts(db, &people).await
 }
 
 /// Replaces what may change of an account: see [`Store::update_account`].
 async fn update(
     db: &mut AnyConnection,
     account: &Account,
-    whom: Whom,
-    before: LifeState,
+    whom: UserGuard,
+    before: LifecycleState,
     now: Timestamp,
 ) -> Result<bool> {
     let people = hold(db, std::slice::from_ref(account), &[whom]).await?;
@@ -216,21 +229,21 @@ async fn update(
         return Ok(false);
     }
     for person in &people {
-        terms::replace_account(db, person).await?;
+        search_index::replace_account(db, person).await?;
     }
     if account.state != before {
         let (user, application) = (
             account.user_id.to_string(),
             account.application_id.to_string(),
         );
-        endings::of_account(db, user, application, account.state, now).await?;
+        deprovisioning::of_account(db, user, application, account.state, now).await?;
     }
     Ok(true)
 }
 
 /// Notes that a person signed in to an application: an account that was invited is active from then on, which `entry`
 /// tells of. It names both.
-pub(super) async fn signed_in_to(db: &mut AnyConnection, entry: &Entry) -> Result<()> {
+pub(crate) async fn signed_in_to(db: &mut AnyConnection, entry: &Entry) -> Result<()> {
     let activated: Option<(String,)> = sqlx::query_as(
         "UPDATE accounts SET state = 'active', version = version + 1
          WHERE user_id = $1 AND application_id = $2 AND state = 'invited' RETURNING id",
@@ -240,7 +253,7 @@ pub(super) async fn signed_in_to(db: &mut AnyConnection, entry: &Entry) -> Resul
     .fetch_optional(&mut *db)
     .await?;
     if let Some((id,)) = activated {
-        terms::set_account_state(db, &id, LifeState::Active).await?;
+        search_index::set_account_state(db, &id, LifecycleState::Active).await?;
         audit::append(db, std::slice::from_ref(entry)).await?;
     }
     Ok(())
@@ -254,7 +267,7 @@ impl Store {
     pub async fn insert_account(
         &self,
         account: Account,
-        whom: impl Into<Whom>,
+        whom: impl Into<UserGuard>,
         entries: Vec<Entry>,
     ) -> Result<()> {
         let whom = whom.into();
@@ -277,8 +290,8 @@ impl Store {
     pub async fn update_account(
         &self,
         account: Account,
-        whom: impl Into<Whom>,
-        before: LifeState,
+        whom: impl Into<UserGuard>,
+        before: LifecycleState,
         entries: Vec<Entry>,
         now: Timestamp,
     ) -> Result<bool> {
@@ -298,7 +311,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::Overtaken`] where one was changed since it was read, [`StoreError::Stale`] where its person was;
     /// [`StoreError::Taken`] where there is one already.
-    pub async fn keep_accounts(&self, writes: Vec<AccountWrite>, now: Timestamp) -> Result<()> {
+    pub async fn save_accounts(&self, writes: Vec<AccountWrite>, now: Timestamp) -> Result<()> {
         self.write(move |db| {
             let writes = writes.clone();
             Box::pin(async move {
@@ -336,7 +349,7 @@ impl Store {
     pub async fn delete_account(
         &self,
         (id, version): (AccountId, i64),
-        whom: impl Into<Whom>,
+        whom: impl Into<UserGuard>,
         entries: Vec<Entry>,
         now: Timestamp,
     ) -> Result<bool> {
@@ -353,7 +366,7 @@ impl Store {
                 .fetch_optional(&mut *db)
                 .await?;
                 let Some((user, application)) = deleted else { return Ok(false) };
-                endings::of_account(db, user, application, LifeState::Terminated, now).await?;
+                deprovisioning::of_account(db, user, application, LifecycleState::Terminated, now).await?;
                 audit::append(db, &entries).await?;
                 Ok(true)
             })
@@ -387,7 +400,7 @@ impl Store {
     pub async fn accounts_of(
         &self,
         application: &Did,
-        state: Option<LifeState>,
+        state: Option<LifecycleState>,
         after: Option<AccountId>,
         limit: u32,
     ) -> Result<Vec<Account>> {
@@ -401,7 +414,7 @@ impl Store {
         };
         let rows: Vec<AccountRow> = sqlx::query_as(statement)
             .bind(application.to_string())
-            .bind(state.map(LifeState::as_str).unwrap_or_default())
+            .bind(state.map(LifecycleState::as_str).unwrap_or_default())
             .bind(after.map(|id| id.to_string()).unwrap_or_default())
             .bind(i64::from(limit))
             .fetch_all(&self.readers)

@@ -1,7 +1,7 @@
 //! Administrators' tokens: short-lived, for whoever holds the machine.
 
-use super::rows::digest;
-use super::{Result, Store, audit};
+use crate::rows::digest;
+use crate::{Result, Store, audit};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
 use assent_model::id::TokenId;

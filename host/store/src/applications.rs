@@ -5,23 +5,23 @@ use std::sync::Arc;
 
 use sqlx::AnyConnection;
 
-use super::lookup::Row;
-use super::rows::{digest, from_json, moment, parse, to_json};
-use super::{Result, Store, StoreError, audit, saml_keys};
+use crate::batch::loader::Row;
+use crate::rows::{digest, from_json, moment, parse, to_json};
+use crate::{Result, Store, StoreError, audit, saml_keys};
 use assent_model::application::{Application, Protocol, Registered};
 use assent_model::audit::Entry;
 use assent_model::id::{Did, UserId};
 use assent_model::saml::{SamlKey, ServiceProvider};
 use assent_model::secret::Digest;
 
-pub(super) const BY_ID: &str = "SELECT * FROM applications WHERE id IN ({$})";
+pub(crate) const BY_ID: &str = "SELECT * FROM applications WHERE id IN ({$})";
 
 /// The protocols, as they are kept.
-pub(super) const OIDC: &str = "oidc";
+pub(crate) const OIDC: &str = "oidc";
 const SAML: &str = "saml";
 
 #[derive(sqlx::FromRow)]
-pub(super) struct ApplicationRow {
+pub(crate) struct ApplicationRow {
     id: String,
     name: String,
     protocol: String,
@@ -72,7 +72,7 @@ impl Row for ApplicationRow {
     }
 }
 
-pub(super) async fn insert(db: &mut AnyConnection, application: &Application) -> Result<()> {
+pub(crate) async fn insert(db: &mut AnyConnection, application: &Application) -> Result<()> {
     sqlx::query(
         "INSERT INTO applications (id, name, settings, secret_digest, secret_sealed, version, created_at, updated_at)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",

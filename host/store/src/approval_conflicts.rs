@@ -11,20 +11,20 @@
 
 use sqlx::AnyConnection;
 
-use super::approval_requests::{ApprovalRequest, RefusedRequest, Unexpired};
-use super::{Result, deliveries};
+use crate::approval_requests::{ApprovalRequest, RefusedRequest, Unexpired};
+use crate::{Result, deliveries};
 use assent_model::approval::RequestKind;
 use assent_model::clock::Timestamp;
 use assent_model::id::ApprovalId;
 
 /// The column `conflicted` of a request that ended in a conflict, where its page shows the conflict.
-pub(super) const SHOWN: i64 = 1;
+pub(crate) const SHOWN: i64 = 1;
 /// The same where its page shows nothing.
 const HIDDEN: i64 = 2;
 
 /// What conflicts with a request.
 #[derive(Debug, Default)]
-pub(super) struct Conflict {
+pub(crate) struct Conflict {
     /// Requests with the same typed name. Their pages and that of the new one show the conflict.
     shown: Vec<String>,
     /// Requests of the same user by another name. Their pages wait to their end, as does that of the new one: a notice would
@@ -38,7 +38,7 @@ pub(super) struct Conflict {
 
 impl Conflict {
     /// The conflict with the new request, which ends like the others.
-    pub(super) fn including(mut self, new: ApprovalId) -> Self {
+    pub(crate) fn including(mut self, new: ApprovalId) -> Self {
         let list = if self.is_of_name {
             &mut self.shown
         } else {
@@ -51,7 +51,7 @@ impl Conflict {
 
 /// Refused requests of a name or user that still count.
 #[derive(sqlx::FromRow)]
-pub(super) struct Refusals {
+pub(crate) struct Refusals {
     /// The user's id, or the digest of the typed name.
     subject: String,
     /// The digest of the cookie of their browser; empty if they came from several.
@@ -59,7 +59,7 @@ pub(super) struct Refusals {
 }
 
 /// Finds what conflicts with a new request; `None` if it may go its way. `refusals` are those that matter to it.
-pub(super) fn find(
+pub(crate) fn find(
     unexpired: &[Unexpired],
     refusals: &[Refusals],
     request: &ApprovalRequest,
@@ -83,7 +83,7 @@ pub(super) fn find(
 }
 
 /// Whether a request began with a typed name.
-pub(super) fn is_typed(kind: &str) -> bool {
+pub(crate) fn is_typed(kind: &str) -> bool {
     [
         RequestKind::Typed,
         RequestKind::KnownBrowser,
@@ -120,7 +120,7 @@ fn others(unexpired: &[Unexpired], browser: &str, name: &str, letterless: bool) 
 }
 
 /// The refused requests of this name and user that still count.
-pub(super) async fn refusals(
+pub(crate) async fn refusals(
     db: &mut AnyConnection,
     name: String,
     user: String,
@@ -140,7 +140,7 @@ pub(super) async fn refusals(
 
 /// Ends the requests that a channel without letters may carry and that conflict with a refused one, and has the refused one count
 /// from now on. The rows of the name and of the user are locked.
-pub(super) async fn refuse(
+pub(crate) async fn refuse(
     db: &mut AnyConnection,
     unexpired: &[Unexpired],
     refused: &RefusedRequest,
@@ -166,7 +166,7 @@ pub(super) async fn refuse(
 }
 
 /// Ends the requests of a conflict.
-pub(super) async fn end(db: &mut AnyConnection, conflict: Conflict, now: Timestamp) -> Result<()> {
+pub(crate) async fn end(db: &mut AnyConnection, conflict: Conflict, now: Timestamp) -> Result<()> {
     let Conflict { shown, hidden, .. } = conflict;
     let shown = shown.into_iter().map(|id| (id, "cancelled", SHOWN));
     for (id, state, conflicted) in

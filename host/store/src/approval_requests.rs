@@ -5,8 +5,8 @@
 
 use sqlx::AnyConnection;
 
-use super::rows::{parse, to_json};
-use super::{Result, Store, approval_conflicts, deliveries, repeats, users};
+use crate::rows::{parse, to_json};
+use crate::{Result, Store, approval_conflicts, deliveries, repeats, users};
 use assent_model::approval::{Approval, MatchingNumber, RequestKind};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
@@ -79,14 +79,14 @@ impl RefusedRequest {
     }
 
     /// The rows that are locked for it: those of the name and of the user.
-    pub(super) fn subjects(&self) -> (String, String) {
+    pub(crate) fn subjects(&self) -> (String, String) {
         subjects(self.name_digest, self.known)
     }
 }
 
 /// The result of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asked {
+pub enum RequestOutcome {
     /// It is to be sent to the devices of this user.
     Person(UserId),
     /// The login waits as for any other, but the request is not sent: no user who may sign in has the name, a cooldown runs,
@@ -100,7 +100,7 @@ pub enum Asked {
 
 impl Store {
     /// Adds an approval, for which its login then waits. It replaces the pending one of the same browser for the same name.
-    pub async fn request_approval(&self, request: ApprovalRequest) -> Result<Asked> {
+    pub async fn request_approval(&self, request: ApprovalRequest) -> Result<RequestOutcome> {
         self.asks
             .write(move |db| {
                 let request = request.clone();
@@ -134,7 +134,7 @@ fn subjects(name: Digest, known: Option<UserId>) -> (String, String) {
 }
 
 /// Locks a user or a typed name until the end of the transaction: requests, denials and reports of it come one after another.
-pub(super) async fn hold_subject(
+pub(crate) async fn hold_subject(
     db: &mut AnyConnection,
     subject: &str,
     now: Timestamp,
@@ -152,16 +152,16 @@ pub(super) async fn hold_subject(
 
 /// An unexpired request of the user or the name.
 #[derive(sqlx::FromRow)]
-pub(super) struct Unexpired {
-    pub(super) id: String,
+pub(crate) struct Unexpired {
+    pub(crate) id: String,
     number: String,
-    pub(super) kind: String,
-    pub(super) state: String,
+    pub(crate) kind: String,
+    pub(crate) state: String,
     user_id: Option<String>,
-    pub(super) name_digest: String,
-    pub(super) browser: String,
-    pub(super) letterless: i64,
-    pub(super) conflicted: i64,
+    pub(crate) name_digest: String,
+    pub(crate) browser: String,
+    pub(crate) letterless: i64,
+    pub(crate) conflicted: i64,
 }
 
 impl Unexpired {
@@ -170,12 +170,12 @@ impl Unexpired {
     }
 }
 
-async fn add(db: &mut AnyConnection, request: &ApprovalRequest) -> Result<Asked> {
+async fn add(db: &mut AnyConnection, request: &ApprovalRequest) -> Result<RequestOutcome> {
     let approval = &request.approval;
     if let (Some(Mentioned::User(id)), Some(step)) = (&approval.mentions, &approval.shown.step)
         && !users::is_still_called_as_in(db, *id, &step.words).await?
     {
-        return Ok(Asked::NotOpen);
+        return Ok(RequestOutcome::NotOpen);
     }
     let (name, user) = subjects(approval.name_digest, request.known);
     let unexpired = lock_and_read(db, name.clone(), user.clone(), approval.requested_at).await?;
@@ -183,10 +183,10 @@ async fn add(db: &mut AnyConnection, request: &ApprovalRequest) -> Result<Asked>
         if approval_conflicts::is_typed(request.kind.as_str()) {
             approval_conflicts::refuse(db, &unexpired, &RefusedRequest::of(request)).await?;
         }
-        return Ok(Asked::TooMany);
+        return Ok(RequestOutcome::TooMany);
     };
     if !claim_login(db, request).await? {
-        return Ok(Asked::NotOpen);
+        return Ok(RequestOutcome::NotOpen);
     }
     let replaced = replace(db, request).await?;
     let pending: Vec<&Unexpired> = unexpired
@@ -209,7 +209,7 @@ async fn add(db: &mut AnyConnection, request: &ApprovalRequest) -> Result<Asked>
         .transpose()?;
     let entry = request.entry.clone().with("reached", reached.is_some());
     repeats::append(db, &entry, approval.name_digest).await?;
-    Ok(reached.map_or(Asked::Nobody, Asked::Person))
+    Ok(reached.map_or(RequestOutcome::Nobody, RequestOutcome::Person))
 }
 
 /// Locks the name and the user, in an order that is the same for all, and reads their unexpired requests.
@@ -389,8 +389,8 @@ async fn insert(
                                 letterless)
          VALUES ($1, $2,
                  CASE WHEN $11 IS NULL
-                       AND EXISTS (SELECT 1 FROM approval_pauses AS pause
-                                   WHERE pause.user_id = $3 AND pause.paused_until > $7) THEN NULL
+                       AND EXISTS (SELECT 1 FROM approval_cooldowns AS pause
+                                   WHERE pause.user_id = $3 AND pause.cooldown_until > $7) THEN NULL
                       ELSE $3 END,
                  $4, $5, $6, $7, $8, $9, 'requested', $10, $11, $12, $13, $14, $15, $16)
          RETURNING user_id",

@@ -2,13 +2,13 @@
 
 use sqlx::AnyConnection;
 
-use super::rows::{digest, from_json, moment, parse, to_json};
-use super::{
-    Result, Store, StoreError, approval_conflicts, approval_requests, audit, deliveries, devices,
-    passkeys, pauses,
+use crate::rows::{digest, from_json, moment, parse, to_json};
+use crate::{
+    Result, Store, StoreError, approval_conflicts, approval_requests, audit, cooldowns, deliveries,
+    devices, passkeys,
 };
 use assent_model::approval::{
-    Approval, ApprovalStage, Approver, FailureReason, MatchingNumber, Pause, RequestKind,
+    Approval, ApprovalStage, Approver, CooldownPolicy, FailureReason, MatchingNumber, RequestKind,
 };
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
@@ -113,7 +113,7 @@ impl TryFrom<ApprovalRow> for Approval {
 
 /// A device's verified answer.
 #[derive(Clone, Debug)]
-pub enum Verdict {
+pub enum DeviceAnswer {
     /// The person approved.
     Approve {
         /// The device whose proof was verified.
@@ -144,16 +144,16 @@ pub enum Verdict {
 
 /// What is noted of an answer, if it counts.
 #[derive(Clone, Debug)]
-pub struct Noted {
+pub struct AuditNote {
     /// What the audit log is told of it.
     pub entry: Entry,
     /// The pause that it begins if it is a denial, with what the audit log is told of that.
-    pub pause: (Pause, Entry),
+    pub pause: (CooldownPolicy, Entry),
 }
 
 /// What came of a device's answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum AnswerOutcome {
     /// It counts.
     Counted,
     /// The number was wrong; it may be typed that often again.
@@ -211,7 +211,7 @@ impl Store {
         let row: Option<ApprovalRow> = sqlx::query_as(
             "SELECT * FROM approvals
              WHERE known_user = $1 AND user_id = $1 AND expires_at > $2 AND id <> $3 AND number = $4
-               AND state IN ('requested', 'replaced', 'cancelled') AND disowned = 0",
+               AND state IN ('requested', 'replaced', 'cancelled') AND reported = 0",
         )
         .bind(user.to_string())
         .bind(now.millis())
@@ -228,29 +228,29 @@ impl Store {
     pub async fn answer_approval(
         &self,
         id: ApprovalId,
-        verdict: Verdict,
-        noted: Noted,
+        verdict: DeviceAnswer,
+        noted: AuditNote,
         now: Timestamp,
-    ) -> Result<Answer> {
+    ) -> Result<AnswerOutcome> {
         self.write(move |db| {
             let (verdict, noted) = (verdict.clone(), noted.clone());
             Box::pin(async move {
                 let decision = match verdict {
-                    Verdict::WrongNumber { device, number } => {
+                    DeviceAnswer::WrongNumber { device, number } => {
                         return wrong_number(db, id, device, number, noted, now).await;
                     }
-                    Verdict::Approve {
+                    DeviceAnswer::Approve {
                         device,
                         amr,
                         passkey,
                     } => {
                         if !passkeys::allow(db, device, passkey.as_deref()).await? {
-                            return Ok(Answer::NoPasskey);
+                            return Ok(AnswerOutcome::NoPasskey);
                         }
                         (device, Decided::Approved(to_json(&amr)?))
                     }
-                    Verdict::Deny { device } => (device, Decided::Denied),
-                    Verdict::NotMe { device } => (device, Decided::NotMe),
+                    DeviceAnswer::Deny { device } => (device, Decided::Denied),
+                    DeviceAnswer::NotMe { device } => (device, Decided::NotMe),
                 };
                 decide(db, id, decision, noted, now).await
             })
@@ -265,7 +265,7 @@ impl Store {
         &self,
         delivery: DeliveryId,
         ruling: Ruling,
-        noted: Noted,
+        noted: AuditNote,
         now: Timestamp,
     ) -> Result<bool> {
         self.write(move |db| {
@@ -306,9 +306,9 @@ async fn decide(
     db: &mut AnyConnection,
     id: ApprovalId,
     (device, decided): (DeviceId, Decided),
-    noted: Noted,
+    noted: AuditNote,
     now: Timestamp,
-) -> Result<Answer> {
+) -> Result<AnswerOutcome> {
     let (state, amr) = match &decided {
         Decided::Approved(amr) => ("approved", Some(amr.clone())),
         Decided::Denied => ("denied", None),
@@ -320,8 +320,8 @@ async fn decide(
     // A report keeps the state of a request that ended before: its page shows that already.
     let counted: Option<(String, String)> = sqlx::query_as(
         "UPDATE approvals SET state = CASE WHEN state = 'requested' THEN $2 ELSE state END,
-                              decided_at = $3, device_id = $4, amr = $5, disowned = $6
-         WHERE id = $1 AND disowned = 0 AND expires_at > $3
+                              decided_at = $3, device_id = $4, amr = $5, reported = $6
+         WHERE id = $1 AND reported = 0 AND expires_at > $3
            AND (state = 'requested'
                 OR $6 = 1 AND state IN ('replaced', 'cancelled', 'denied', 'wrong_number'))
            AND EXISTS (SELECT 1 FROM devices
@@ -342,7 +342,7 @@ async fn decide(
     .fetch_optional(&mut *db)
     .await?;
     let Some((user, kind)) = counted else {
-        return Ok(Answer::Late);
+        return Ok(AnswerOutcome::Late);
     };
     deliveries::wake(db, &id.to_string()).await?;
     devices::used(db, device, now).await?;
@@ -357,7 +357,7 @@ async fn decide(
         now,
     )
     .await?;
-    Ok(Answer::Counted)
+    Ok(AnswerOutcome::Counted)
 }
 
 /// Locks the user of a request, so that a new request sees the cooldown that a denial or report begins.
@@ -383,7 +383,7 @@ async fn end_reported(
     now: Timestamp,
 ) -> Result<()> {
     let others: Vec<(String,)> = sqlx::query_as(
-        "UPDATE approvals SET state = 'reported', decided_at = $2, device_id = $3, disowned = 1
+        "UPDATE approvals SET state = 'reported', decided_at = $2, device_id = $3, reported = 1
          WHERE user_id = $1 AND state = 'requested' AND expires_at > $2 RETURNING id",
     )
     .bind(user.to_owned())
@@ -409,22 +409,22 @@ async fn note(
     db: &mut AnyConnection,
     user: &str,
     approved: bool,
-    noted: Noted,
+    noted: AuditNote,
     now: Timestamp,
 ) -> Result<()> {
     audit::append(db, &[noted.entry]).await?;
     if approved {
-        return pauses::forget(db, user).await;
+        return cooldowns::forget(db, user).await;
     }
     let (pause, entry) = noted.pause;
-    pauses::begin(db, user, &pause, entry, now).await
+    cooldowns::begin(db, user, &pause, entry, now).await
 }
 
 async fn rule(
     db: &mut AnyConnection,
     delivery: DeliveryId,
     ruling: Ruling,
-    noted: Noted,
+    noted: AuditNote,
     now: Timestamp,
 ) -> Result<bool> {
     let state = match ruling {
@@ -452,7 +452,7 @@ async fn rule(
                              AND accounts.application_id = approvals.application_id
                              AND accounts.state IN ('suspended', 'terminated'))
            AND EXISTS (SELECT 1 FROM approval_deliveries AS delivery
-                       JOIN approval_addresses AS known
+                       JOIN external_authenticators AS known
                          ON known.channel = delivery.channel AND known.address = delivery.address
                        WHERE delivery.id = $1 AND known.user_id = approvals.user_id)
          RETURNING id, user_id",
@@ -476,11 +476,11 @@ async fn wrong_number(
     id: ApprovalId,
     device: DeviceId,
     number: Digest,
-    noted: Noted,
+    noted: AuditNote,
     now: Timestamp,
-) -> Result<Answer> {
+) -> Result<AnswerOutcome> {
     let first = sqlx::query(
-        "INSERT INTO wrong_numbers (approval_id, device_id, number)
+        "INSERT INTO number_match_failures (approval_id, device_id, number)
          SELECT approvals.id, $2, $3 FROM approvals
          WHERE approvals.id = $1 AND approvals.state = 'requested' AND approvals.expires_at > $4
          ON CONFLICT (approval_id, device_id, number) DO NOTHING",
@@ -505,7 +505,7 @@ async fn wrong_number(
     .fetch_optional(&mut *db)
     .await?;
     let Some((left,)) = left else {
-        return Ok(Answer::Late);
+        return Ok(AnswerOutcome::Late);
     };
     let attempts_left = u32::try_from(left).unwrap_or(0);
     if first > 0 {
@@ -514,5 +514,5 @@ async fn wrong_number(
     if attempts_left == 0 {
         deliveries::wake(db, &id.to_string()).await?;
     }
-    Ok(Answer::WrongNumber { attempts_left })
+    Ok(AnswerOutcome::WrongNumber { attempts_left })
 }

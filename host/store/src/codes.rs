@@ -2,20 +2,20 @@
 
 use sqlx::AnyConnection;
 
-use super::lookup::Row;
-use super::rows::{digest, from_json, moment, parse, to_json};
-use super::{Result, Store, StoreError};
+use crate::batch::loader::Row;
+use crate::rows::{digest, from_json, moment, parse, to_json};
+use crate::{Result, Store, StoreError};
 use assent_model::clock::Timestamp;
 use assent_model::id::CodeId;
 use assent_model::scope::{Scope, Scopes};
 use assent_model::token::{CodeGrant, GrantSubject};
 
-pub(super) const BY_ID: &str =
+pub(crate) const BY_ID: &str =
     "SELECT id, digest, application_id, redirect_uri, code_challenge, scopes, user_id,
     account_id, session_id, context, claims, created_at, expires_at FROM codes WHERE id IN ({$})";
 
 #[derive(sqlx::FromRow)]
-pub(super) struct CodeRow {
+pub(crate) struct CodeRow {
     id: String,
     digest: String,
     application_id: String,
@@ -67,10 +67,10 @@ impl Row for CodeRow {
 }
 
 /// Keeps a code. Its row lasts no longer than the code, unless that is exchanged: it holds what the plugins said of a person.
-pub(super) async fn insert(db: &mut AnyConnection, code: &CodeGrant) -> Result<()> {
+pub(crate) async fn insert(db: &mut AnyConnection, code: &CodeGrant) -> Result<()> {
     sqlx::query(
         "INSERT INTO codes (id, digest, application_id, redirect_uri, code_challenge, scopes, user_id, account_id,
-                            session_id, context, claims, offline, created_at, expires_at, kept_until)
+                            session_id, context, claims, offline, created_at, expires_at, retain_until)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $14)",
     )
     .bind(code.id.to_string())
@@ -92,7 +92,7 @@ pub(super) async fn insert(db: &mut AnyConnection, code: &CodeGrant) -> Result<(
     Ok(())
 }
 
-pub(super) async fn revoke(db: &mut AnyConnection, family: CodeId, now: Timestamp) -> Result<()> {
+pub(crate) async fn revoke(db: &mut AnyConnection, family: CodeId, now: Timestamp) -> Result<()> {
     sqlx::query("UPDATE codes SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL")
         .bind(family.to_string())
         .bind(now.millis())

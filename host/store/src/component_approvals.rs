@@ -1,6 +1,6 @@
 //! Components that were approved to be tried as candidates, each for one plugin and one session of the console.
 
-use super::{Result, Store};
+use crate::{Result, Store};
 use assent_model::clock::Timestamp;
 use assent_model::id::SessionId;
 use assent_model::secret::Digest;

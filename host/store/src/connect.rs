@@ -9,19 +9,19 @@ use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
 use sqlx::migrate::Migrator;
 use sqlx::{AnyConnection, AnyPool, ConnectOptions, Connection};
 
-use super::{Result, StoreError};
+use crate::{Result, StoreError};
 
 static MIGRATIONS: Migrator = sqlx::migrate!("./migrations");
 
 /// A database that is open and whose tables are up to date.
 #[derive(Debug)]
 pub struct Database {
-    pub(super) readers: AnyPool,
-    pub(super) writers: AnyPool,
+    pub(crate) readers: AnyPool,
+    pub(crate) writers: AnyPool,
     /// How many connections write: one for SQLite, which lets no two write at once.
-    pub(super) writer_count: u32,
+    pub(crate) writer_count: u32,
     /// The statement that begins a transaction which will write.
-    pub(super) begin: &'static str,
+    pub(crate) begin: &'static str,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -201,7 +201,7 @@ fn sqlite_url(url: &str) -> std::result::Result<String, String> {
 }
 
 /// The file that an SQLite URL names.
-pub(super) fn sqlite_file(url: &str) -> Option<&Path> {
+pub(crate) fn sqlite_file(url: &str) -> Option<&Path> {
     let path = url.strip_prefix("sqlite:")?;
     let path = path.strip_prefix("//").unwrap_or(path);
     (!path.is_empty() && !path.contains(['?', '#', '%'])).then(|| Path::new(path))

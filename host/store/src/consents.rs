@@ -2,8 +2,8 @@
 
 use sqlx::AnyConnection;
 
-use super::rows::{moment, parse};
-use super::{Result, Store, Whom, audit};
+use crate::rows::{moment, parse};
+use crate::{Result, Store, UserGuard, audit};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
 use assent_model::id::{ConsentId, Did, UserId};
@@ -26,7 +26,7 @@ pub struct Consent {
 
 /// A consent as it is given.
 #[derive(Clone, Debug)]
-pub struct ConsentGiven {
+pub struct ConsentGrant {
     /// The row's id, if there is none for this person and application.
     pub id: ConsentId,
     /// The person.
@@ -40,9 +40,9 @@ pub struct ConsentGiven {
 }
 
 /// Remembers a consent, together with what the person let the application have before, as far as that holds at `now`.
-pub(super) async fn remember(
+pub(crate) async fn remember(
     db: &mut AnyConnection,
-    given: &ConsentGiven,
+    given: &ConsentGrant,
     now: Timestamp,
 ) -> Result<()> {
     // The row that is there is held until the commit, so that of two consents at once neither is lost.
@@ -87,7 +87,7 @@ pub(super) async fn remember(
 
 impl Store {
     /// Remembers that a person let an application have these scopes, together with what they let it have before.
-    pub async fn remember_consent(&self, given: ConsentGiven, now: Timestamp) -> Result<()> {
+    pub async fn remember_consent(&self, given: ConsentGrant, now: Timestamp) -> Result<()> {
         self.write(move |db| {
             let given = given.clone();
             Box::pin(async move { remember(db, &given, now).await })
@@ -96,7 +96,7 @@ impl Store {
     }
 
     /// The scopes that a person let an application have, as far as that holds at `now`.
-    pub async fn consented(
+    pub async fn consented_scopes(
         &self,
         user: UserId,
         application: &Did,
@@ -145,10 +145,10 @@ impl Store {
     /// such a consent.
     ///
     /// # Errors
-    /// [`StoreError::Stale`](super::StoreError::Stale) if they are not as they were seen.
+    /// [`StoreError::Stale`](crate::StoreError::Stale) if they are not as they were seen.
     pub async fn withdraw_consent(
         &self,
-        whom: impl Into<Whom>,
+        whom: impl Into<UserGuard>,
         application: Did,
         entries: Vec<Entry>,
         now: Timestamp,
@@ -163,7 +163,7 @@ impl Store {
                     .bind(application.clone())
                     .execute(&mut *db)
                     .await?;
-                sqlx::query("UPDATE accounts SET grants_from = $3 WHERE user_id = $1 AND application_id = $2")
+                sqlx::query("UPDATE accounts SET grants_not_before = $3 WHERE user_id = $1 AND application_id = $2")
                     .bind(user.to_string())
                     .bind(application)
                     // A grant of this very moment ends too.

@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 
 use sqlx::AnyConnection;
 
-use super::rows::life_state;
-use super::{Result, Store};
-use assent_model::user::LifeState;
+use crate::rows::life_state;
+use crate::{Result, Store};
+use assent_model::user::LifecycleState;
 
 /// How many changes there are at least before they are made one.
 const MANY: i64 = 1000;
 
 /// Notes that so many users more, or fewer, are in these states.
-pub(super) async fn note(db: &mut AnyConnection, changes: &[(LifeState, i64)]) -> Result<()> {
+pub(crate) async fn note(db: &mut AnyConnection, changes: &[(LifecycleState, i64)]) -> Result<()> {
     for (state, change) in changes {
         sqlx::query("INSERT INTO user_counts (state, change) VALUES ($1, $2)")
             .bind(state.as_str())
@@ -24,10 +24,10 @@ pub(super) async fn note(db: &mut AnyConnection, changes: &[(LifeState, i64)]) -
 }
 
 /// Notes that a user's state changed.
-pub(super) async fn note_change(
+pub(crate) async fn note_change(
     db: &mut AnyConnection,
-    was: LifeState,
-    is: LifeState,
+    was: LifecycleState,
+    is: LifecycleState,
 ) -> Result<()> {
     if was == is {
         Ok(())
@@ -38,7 +38,7 @@ pub(super) async fn note_change(
 
 impl Store {
     /// How many users there are in each state.
-    pub async fn users_by_state(&self) -> Result<Vec<(LifeState, u64)>> {
+    pub async fn users_by_state(&self) -> Result<Vec<(LifecycleState, u64)>> {
         let rows: Vec<(String, i64)> = sqlx::query_as(
             "SELECT state, CAST(SUM(change) AS BIGINT) FROM user_counts GROUP BY state",
         )
@@ -50,7 +50,7 @@ impl Store {
     }
 
     /// Makes one row for each state of the changes so far, where they are many.
-    pub(super) async fn sum_up_counts(&self) -> Result<()> {
+    pub(crate) async fn sum_up_counts(&self) -> Result<()> {
         self.write(|db| {
             Box::pin(async move {
                 let many: Option<(i64,)> =

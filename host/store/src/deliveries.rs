@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use sqlx::AnyConnection;
 
-use super::rows::{moment, parse};
-use super::{Result, Store, StoreError};
+use crate::rows::{moment, parse};
+use crate::{Result, Store, StoreError};
 use assent_model::clock::Timestamp;
 use assent_model::delivery::{Delivery, LeasedDelivery, Recipient};
 use assent_model::id::{ApprovalId, DeliveryId};
@@ -45,7 +45,7 @@ impl TryFrom<DeliveryRow> for LeasedDelivery {
 }
 
 /// Has the deliveries of an approval looked after at once, since it was decided: what is still on its way is taken back.
-pub(super) async fn wake(db: &mut AnyConnection, approval: &str) -> Result<()> {
+pub(crate) async fn wake(db: &mut AnyConnection, approval: &str) -> Result<()> {
     sqlx::query("UPDATE approval_deliveries SET due_at = 0 WHERE approval_id = $1")
         .bind(approval.to_owned())
         .execute(db)
@@ -54,7 +54,7 @@ pub(super) async fn wake(db: &mut AnyConnection, approval: &str) -> Result<()> {
 }
 
 /// Forgets a delivery. Whether it was there: who forgets it is the one to take the request back.
-pub(super) async fn delete(db: &mut AnyConnection, id: DeliveryId) -> Result<bool> {
+pub(crate) async fn delete(db: &mut AnyConnection, id: DeliveryId) -> Result<bool> {
     let deleted = sqlx::query("DELETE FROM approval_deliveries WHERE id = $1")
         .bind(id.to_string())
         .execute(db)
@@ -184,7 +184,7 @@ impl Store {
 
     /// Has the deliveries of these approvals to the vendor of a channel looked after at `now`, since there may be news of
     /// them. How many there are.
-    pub async fn hasten_deliveries(
+    pub async fn expedite_deliveries(
         &self,
         channel: &str,
         approvals: &[ApprovalId],

@@ -1,7 +1,7 @@
 //! Devices and the right to enrol one.
 
-use super::rows::{digest, from_json, moment, parse, to_json};
-use super::{Result, Store, StoreError, Whom, audit, taken, users};
+use crate::rows::{digest, from_json, moment, parse, to_json};
+use crate::{Result, Store, StoreError, UserGuard, audit, taken, users};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
 use assent_model::device::{Device, Enrolment, LinkMaker, PushSubscription};
@@ -45,7 +45,7 @@ struct EnrolmentRow {
     made_by: Option<String>,
 }
 
-pub(super) async fn insert_enrolment(
+pub(crate) async fn insert_enrolment(
     db: &mut sqlx::AnyConnection,
     enrolment: &Enrolment,
     now: Timestamp,
@@ -73,7 +73,7 @@ const BY_CODE: &str = "code";
 
 /// Holds a person and one of their devices until the transaction ends: whoever suspends the one or revokes the other waits, or
 /// was before. Whether the person may sign in and the device is theirs and not revoked.
-pub(super) async fn hold_with_owner(
+pub(crate) async fn hold_with_owner(
     db: &mut sqlx::AnyConnection,
     user: UserId,
     device: DeviceId,
@@ -94,7 +94,7 @@ pub(super) async fn hold_with_owner(
 }
 
 /// Ends the links that a person's devices and recovery codes made, and nobody used.
-pub(super) async fn end_own_links(db: &mut sqlx::AnyConnection, user: UserId) -> Result<()> {
+pub(crate) async fn end_own_links(db: &mut sqlx::AnyConnection, user: UserId) -> Result<()> {
     sqlx::query(
         "DELETE FROM enrolments WHERE user_id = $1 AND made_by IS NOT NULL AND used_at IS NULL",
     )
@@ -105,7 +105,7 @@ pub(super) async fn end_own_links(db: &mut sqlx::AnyConnection, user: UserId) ->
 }
 
 /// Ends the links that nobody used, whoever made them.
-pub(super) async fn end_links(db: &mut sqlx::AnyConnection, user: UserId) -> Result<()> {
+pub(crate) async fn end_links(db: &mut sqlx::AnyConnection, user: UserId) -> Result<()> {
     sqlx::query("DELETE FROM enrolments WHERE user_id = $1 AND used_at IS NULL")
         .bind(user.to_string())
         .execute(db)
@@ -127,7 +127,7 @@ async fn end_links_of_invited(db: &mut sqlx::AnyConnection, user: UserId) -> Res
 
 /// Holds a device until the transaction ends, so that whoever revokes it waits, or was before. What is about a device and an
 /// approval touches them in this order.
-pub(super) async fn hold(db: &mut sqlx::AnyConnection, id: DeviceId) -> Result<()> {
+pub(crate) async fn hold(db: &mut sqlx::AnyConnection, id: DeviceId) -> Result<()> {
     sqlx::query("UPDATE devices SET name = name WHERE id = $1")
         .bind(id.to_string())
         .execute(db)
@@ -136,7 +136,7 @@ pub(super) async fn hold(db: &mut sqlx::AnyConnection, id: DeviceId) -> Result<(
 }
 
 /// Holds the device that approved a login, if one did.
-pub(super) async fn hold_approver(db: &mut sqlx::AnyConnection, login: LoginId) -> Result<()> {
+pub(crate) async fn hold_approver(db: &mut sqlx::AnyConnection, login: LoginId) -> Result<()> {
     sqlx::query(
         "UPDATE devices SET name = name
          WHERE id = (SELECT approvals.device_id FROM logins JOIN approvals ON approvals.id = logins.approval_id
@@ -149,7 +149,7 @@ pub(super) async fn hold_approver(db: &mut sqlx::AnyConnection, login: LoginId) 
 }
 
 /// Notes that a device decided something.
-pub(super) async fn used(db: &mut sqlx::AnyConnection, id: DeviceId, now: Timestamp) -> Result<()> {
+pub(crate) async fn used(db: &mut sqlx::AnyConnection, id: DeviceId, now: Timestamp) -> Result<()> {
     sqlx::query("UPDATE devices SET used_at = $2 WHERE id = $1")
         .bind(id.to_string())
         .bind(now.millis())
@@ -167,7 +167,7 @@ impl Store {
     pub async fn insert_enrolment(
         &self,
         enrolment: Enrolment,
-        whom: impl Into<Whom>,
+        whom: impl Into<UserGuard>,
         entries: Vec<Entry>,
         now: Timestamp,
     ) -> Result<()> {

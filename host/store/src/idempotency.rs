@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::rows::digest;
-use super::{Result, Store};
+use crate::rows::digest;
+use crate::{Result, Store};
 use assent_model::clock::Timestamp;
 use assent_model::secret::Digest;
 

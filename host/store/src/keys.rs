@@ -3,8 +3,8 @@
 use serde_json::Value;
 use sqlx::AnyConnection;
 
-use super::rows::{from_json, moment, parse, to_json};
-use super::{Result, Store, StoreError, audit};
+use crate::rows::{from_json, moment, parse, to_json};
+use crate::{Result, Store, StoreError, audit};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
 use assent_model::id::KeyId;
@@ -73,7 +73,12 @@ impl Store {
     }
 
     /// Lets a published key sign from `now` on. Whether it would have begun later.
-    pub async fn sign_from(&self, id: KeyId, now: Timestamp, entry: Entry) -> Result<bool> {
+    pub async fn activate_signing_key(
+        &self,
+        id: KeyId,
+        now: Timestamp,
+        entry: Entry,
+    ) -> Result<bool> {
         self.write(move |db| {
             let entry = entry.clone();
             Box::pin(async move {

@@ -7,76 +7,69 @@
 mod accounts;
 mod admin_tokens;
 mod applications;
-mod approval_addresses;
 mod approval_conflicts;
 mod approval_requests;
 mod approvals;
-mod assertions;
 mod audit;
-mod chain;
+mod batch;
+mod bootstrap;
 mod codes;
 mod component_approvals;
 mod connect;
 mod consents;
+mod cooldowns;
 mod counts;
 mod deliveries;
+mod deprovisioning;
 mod devices;
-mod directory;
-mod endings;
-mod first_start;
-mod gather;
+mod external_authenticators;
 mod idempotency;
-mod issue;
 mod keys;
 mod logins;
 mod logos;
 mod logout;
-mod lookup;
 mod mentions;
 mod open_sign_ins;
 mod overview;
 mod passkeys;
-mod pauses;
-mod people;
 mod portal;
 mod recovery;
 mod repeats;
+mod replay_cache;
+mod retention;
 mod rows;
 mod saml_keys;
 mod saml_logouts;
 mod sessions;
 mod sign_on;
-mod statement;
 mod streams;
-mod sweep;
-mod terms;
+mod test_sign_ins;
 mod tokens;
 mod traces;
-mod trials;
 mod users;
 mod writer;
 
 pub use accounts::{AccountWrite, Person};
-pub use approval_requests::{ApprovalRequest, Asked, RefusedRequest};
-pub use approvals::{Answer, Noted, Verdict};
-pub use audit::{AuditFilter, AuditPage, KeptEntry};
-pub use chain::Chaining;
+pub use approval_requests::{ApprovalRequest, RefusedRequest, RequestOutcome};
+pub use approvals::{AnswerOutcome, AuditNote, DeviceAnswer};
+pub use audit::chain::Chaining;
+pub use audit::{AuditFilter, AuditPage, StoredEntry};
+pub use batch::token_issuance::{Redemption, Rotation};
+pub use bootstrap::Bootstrap;
 pub use connect::Database;
-pub use consents::{Consent, ConsentGiven};
-pub use first_start::FirstStart;
+pub use consents::{Consent, ConsentGrant};
 pub use idempotency::IdempotentRow;
-pub use issue::{Redemption, Rotation};
-pub use logins::{Given, LoginAnswer};
+pub use logins::{IssuedGrant, LoginAnswer};
 pub use open_sign_ins::OpenSignIns;
 pub use overview::{QUARTER, SignInHour};
 pub use portal::OpenSession;
 pub use recovery::Recovery;
-pub use repeats::{COUNTED_FOR, Repeated};
-pub use sweep::Retention;
-pub use tokens::{Family, FoundRefresh, OpenAccess};
+pub use repeats::{COUNTED_FOR, RepetitionCount};
+pub use retention::Retention;
+pub use test_sign_ins::{StepRecord, TestSignInResult};
+pub use tokens::{ActiveAccessToken, RefreshTokenState, TokenFamily};
 pub use traces::ClaimTrace;
-pub use trials::{KeptStep, TrialEnd};
-pub use users::{UserKept, UserSummary, UserWrite, Whom};
+pub use users::{UserGuard, UserSummary, UserUpdateOutcome, UserWrite};
 
 use std::sync::Arc;
 
@@ -85,8 +78,8 @@ use sqlx::{AnyConnection, AnyPool};
 
 use assent_model::application::Registered;
 use assent_model::token::CodeGrant;
-use issue::Issuing;
-use lookup::{Lookup, lookup};
+use batch::loader::{Loader, start_loader};
+use batch::token_issuance::TokenIssuance;
 
 /// Why the store could not do what it was asked.
 #[derive(Debug, thiserror::Error)]
@@ -139,25 +132,25 @@ pub struct Store {
     /// Writes approvals that are asked for, one batch at a time: of two at once that ask for the same names in another
     /// order, each would wait for the other.
     asks: writer::Writer,
-    lookups: Lookups,
-    issuing: Issuing,
+    lookups: Loaders,
+    issuing: TokenIssuance,
     chaining: Arc<Chaining>,
 }
 
 /// What applications' requests look up.
 #[derive(Clone, Debug)]
-struct Lookups {
-    applications: Lookup<Registered>,
-    persons: Lookup<Person>,
-    codes: Lookup<CodeGrant>,
-    access_tokens: Lookup<tokens::Access>,
-    refresh_tokens: Lookup<tokens::Refresh>,
+struct Loaders {
+    applications: Loader<Registered>,
+    persons: Loader<Person>,
+    codes: Loader<CodeGrant>,
+    access_tokens: Loader<tokens::Access>,
+    refresh_tokens: Loader<tokens::Refresh>,
 }
 
 impl Store {
     /// Starts the writers and readers of a database. `chaining` authenticates the audit log.
     pub async fn start(database: Database, chaining: Chaining) -> Result<Self> {
-        chain::ensure_ends(&database.writers, database.begin, &chaining).await?;
+        audit::chain::ensure_ends(&database.writers, database.begin, &chaining).await?;
         let chaining = Arc::new(chaining);
         let writer = writer::Writer::start(&database, database.writer_count, &chaining);
         let asks = if database.writer_count == 1 {
@@ -168,18 +161,22 @@ impl Store {
         let readers = database.readers;
         // One connection that hangs holds up no other where there are several.
         let at_a_time = if database.writer_count == 1 { 1 } else { 2 };
-        let lookups = Lookups {
-            applications: lookup::<applications::ApplicationRow>(
+        let lookups = Loaders {
+            applications: start_loader::<applications::ApplicationRow>(
                 &readers,
                 at_a_time,
                 applications::BY_ID,
             ),
-            persons: lookup::<accounts::PersonRow>(&readers, at_a_time, accounts::PERSON),
-            codes: lookup::<codes::CodeRow>(&readers, at_a_time, codes::BY_ID),
-            access_tokens: lookup::<tokens::AccessRow>(&readers, at_a_time, tokens::ACCESS),
-            refresh_tokens: lookup::<tokens::RefreshRow>(&readers, at_a_time, tokens::REFRESH),
+            persons: start_loader::<accounts::PersonRow>(&readers, at_a_time, accounts::PERSON),
+            codes: start_loader::<codes::CodeRow>(&readers, at_a_time, codes::BY_ID),
+            access_tokens: start_loader::<tokens::AccessRow>(&readers, at_a_time, tokens::ACCESS),
+            refresh_tokens: start_loader::<tokens::RefreshRow>(
+                &readers,
+                at_a_time,
+                tokens::REFRESH,
+            ),
         };
-        let issuing = Issuing::start(&writer);
+        let issuing = TokenIssuance::start(&writer);
         Ok(Self {
             readers,
             writer,

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use super::consents::ConsentGiven;
-use super::rows::{digest, from_json, moment, parse, to_json};
-use super::{
+use crate::consents::ConsentGrant;
+use crate::rows::{digest, from_json, moment, parse, to_json};
+use crate::{
     OpenSignIns, Result, Store, StoreError, accounts, audit, codes, consents, devices,
     open_sign_ins, sessions,
 };
@@ -63,9 +63,9 @@ pub struct LoginAnswer {
     /// The browser's session before, which ends.
     pub replaces: Option<SessionId>,
     /// What the application is given.
-    pub given: Option<Given>,
+    pub given: Option<IssuedGrant>,
     /// What the person agreed to, to be remembered.
-    pub consent: Option<ConsentGiven>,
+    pub consent: Option<ConsentGrant>,
     /// What the audit log is told.
     pub entries: Vec<Entry>,
     /// What it is told if the account was invited, and is active from then on.
@@ -74,14 +74,14 @@ pub struct LoginAnswer {
 
 /// What an application is given that a person signs in to.
 #[derive(Clone, Debug)]
-pub enum Given {
+pub enum IssuedGrant {
     /// An authorization code.
     Code(Box<CodeGrant>),
     /// A SAML assertion, which makes it take part in the person's session, the one with this id; but for one of a trial.
     Assertion(SessionId, Option<Participation>),
 }
 
-impl Given {
+impl IssuedGrant {
     /// The session that it is given in.
     const fn session(&self) -> SessionId {
         match self {
@@ -261,15 +261,15 @@ impl Store {
                     sessions::insert(db, session, *digest, id, &answer.from, now).await?;
                 }
                 match &answer.given {
-                    Some(Given::Code(code)) => {
+                    Some(IssuedGrant::Code(code)) => {
                         codes::insert(db, code).await?;
                         // The application never learns of a trial's.
                         if code.context.trial.is_none() {
                             sessions::join(db, code).await?;
                         }
                     }
-                    Some(Given::Assertion(_, Some(participation))) => sessions::take_part(db, participation).await?,
-                    Some(Given::Assertion(_, None)) | None => {}
+                    Some(IssuedGrant::Assertion(_, Some(participation))) => sessions::take_part(db, participation).await?,
+                    Some(IssuedGrant::Assertion(_, None)) | None => {}
                 }
                 audit::append(db, &answer.entries).await?;
                 if let Some(entry) = &answer.activated {

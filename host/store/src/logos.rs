@@ -3,11 +3,11 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use super::rows::parse;
-use super::{Result, Store, StoreError, audit};
+use crate::rows::parse;
+use crate::{Result, Store, StoreError, audit};
 use assent_model::audit::Entry;
 use assent_model::id::{Did, UserId};
-use assent_model::logo::{ApplicationLogo, PictureKind};
+use assent_model::logo::{ApplicationLogo, LogoFormat};
 
 impl Store {
     /// Sets an application's picture. `false`, and nothing done, if there is no such application.
@@ -64,7 +64,7 @@ impl Store {
         .await?;
         row.map(|(kind, digest, content)| {
             Ok(ApplicationLogo {
-                kind: PictureKind::parse(&kind).ok_or(StoreError::Corrupt("a picture's kind"))?,
+                kind: LogoFormat::parse(&kind).ok_or(StoreError::Corrupt("a picture's kind"))?,
                 digest,
                 bytes: STANDARD
                     .decode(content)

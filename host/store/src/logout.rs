@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use sqlx::AnyConnection;
 
-use super::applications::OIDC;
-use super::rows::{from_json, moment, parse};
-use super::{Result, Store, StoreError};
+use crate::applications::OIDC;
+use crate::rows::{from_json, moment, parse};
+use crate::{Result, Store, StoreError};
 use assent_model::application::OidcSettings;
 use assent_model::clock::Timestamp;
 use assent_model::id::Did;
@@ -15,14 +15,14 @@ use assent_model::logout::LogoutDelivery;
 
 /// An application that a person was signed in to.
 #[derive(sqlx::FromRow)]
-pub(super) struct Participant {
+pub(crate) struct Participant {
     sid: String,
     application_id: String,
     subject: String,
 }
 
 /// Queues a logout token for each of these that wants one.
-pub(super) async fn queue(
+pub(crate) async fn queue(
     db: &mut AnyConnection,
     participants: Vec<Participant>,
     now: Timestamp,

@@ -6,11 +6,11 @@ use std::sync::LazyLock;
 use serde_json::Value;
 use sqlx::AnyConnection;
 
-use super::chain::{RecordRow, records_where};
-use super::statement::{MOST, Statement};
-use super::{Result, Store};
+use crate::audit::chain::{RecordRow, records_where};
+use crate::batch::bulk_sql::{BulkSql, MOST};
+use crate::{Result, Store};
+use assent_model::audit::chain::Record;
 use assent_model::audit::{Entry, Event};
-use assent_model::chain::Record;
 use assent_model::id::UserId;
 use assent_model::name::LoginName;
 use assent_model::step::{MENTIONS, Mentioned};
@@ -26,17 +26,17 @@ const MENTIONING: &str =
     records_where!("mentions = $1 AND personal IS NOT NULL AND seq IS NOT NULL ORDER BY seq");
 
 /// Where somebody was mentioned before they were there, as in the step that adds them, it is they.
-static ARE_MENTIONED: LazyLock<[Statement; 2]> = LazyLock::new(|| {
+static ARE_MENTIONED: LazyLock<[BulkSql; 2]> = LazyLock::new(|| {
     let of = |table| {
         format!(
             "UPDATE {table} SET mentions = v.column2 FROM (VALUES {{($, $)}}) AS v WHERE {table}.mentions = v.column1"
         )
     };
-    ["approvals", "audit_entries"].map(|table| Statement::new(&of(table), 0))
+    ["approvals", "audit_entries"].map(|table| BulkSql::new(&of(table), 0))
 });
 
 /// Notes that these users, who are new or have another name, are who was mentioned by it.
-pub(super) async fn are(db: &mut AnyConnection, users: &[User]) -> Result<()> {
+pub(crate) async fn are(db: &mut AnyConnection, users: &[User]) -> Result<()> {
     for rows in users.chunks(MOST) {
         for statement in &*ARE_MENTIONED {
             let mut query = sqlx::query(statement.of(rows.len()));
@@ -53,7 +53,7 @@ pub(super) async fn are(db: &mut AnyConnection, users: &[User]) -> Result<()> {
 
 /// The positions of the entries that mention somebody, as they were written: one that says so only where the chain does not cover it was
 /// changed, and stays as it is for whoever looks into that. `names` are all that the user signed in with.
-pub(super) async fn entries(
+pub(crate) async fn entries(
     db: &mut AnyConnection,
     mentioned: &Mentioned,
     user: UserId,
@@ -85,7 +85,7 @@ pub(super) async fn entries(
 }
 
 /// What a user signed in with so far, as the entries about the user tell, as they were written.
-pub(super) async fn names_of(db: &mut AnyConnection, user: UserId) -> Result<Vec<Mentioned>> {
+pub(crate) async fn names_of(db: &mut AnyConnection, user: UserId) -> Result<Vec<Mentioned>> {
     let rows: Vec<RecordRow> = sqlx::query_as(NAMING)
         .bind(user.to_string())
         .fetch_all(db)
@@ -108,7 +108,7 @@ pub(super) async fn names_of(db: &mut AnyConnection, user: UserId) -> Result<Vec
 }
 
 /// The entries about an erasure, which name those of others that it emptied, if it did.
-pub(super) fn naming(entries: Vec<Entry>, emptied: &[i64]) -> Vec<Entry> {
+pub(crate) fn naming(entries: Vec<Entry>, emptied: &[i64]) -> Vec<Entry> {
     let naming = |entry: Entry| {
         if emptied.is_empty() {
             entry

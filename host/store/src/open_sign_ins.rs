@@ -5,7 +5,7 @@
 
 use sqlx::AnyConnection;
 
-use super::Result;
+use crate::Result;
 
 /// The bounds of open sign-ins.
 #[derive(Clone, Debug)]
@@ -47,7 +47,7 @@ macro_rules! evict {
 }
 
 /// Deletes the oldest open sign-ins over the bounds.
-pub(super) async fn evict(db: &mut AnyConnection, bounds: &OpenSignIns) -> Result<()> {
+pub(crate) async fn evict(db: &mut AnyConnection, bounds: &OpenSignIns) -> Result<()> {
     let of_network = sqlx::query(evict!("network = $1"))
         .bind(bounds.network.clone())
         .bind(SLICE);

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::rows::{from_json, moment, to_json};
-use super::{Result, Store, StoreError};
+use crate::rows::{from_json, moment, to_json};
+use crate::{Result, Store, StoreError};
 use assent_model::audit::Event;
 use assent_model::id::first_text_of;
 
@@ -15,12 +15,12 @@ const HOUR: i64 = 60 * 60 * 1000;
 pub const QUARTER: u64 = 250;
 /// What is counted of sign-ins.
 const COUNTED: [Event; 6] = [
-    Event::SignInAsked,
+    Event::SignInRequested,
     Event::SignInApproved,
     Event::SignedIn,
     Event::SignInDenied,
-    Event::SignInNotMe,
-    Event::SignInWrongNumber,
+    Event::SignInReported,
+    Event::NumberMatchFailed,
 ];
 
 /// The sign-ins of one hour.
@@ -45,10 +45,10 @@ pub struct SignInHour {
 impl SignInHour {
     fn of(&mut self, event: Event) -> &mut u64 {
         match event {
-            Event::SignInAsked => &mut self.asked,
+            Event::SignInRequested => &mut self.asked,
             Event::SignInApproved => &mut self.approved,
             Event::SignedIn => &mut self.completed,
-            Event::SignInWrongNumber => &mut self.wrong_number,
+            Event::NumberMatchFailed => &mut self.wrong_number,
             _ => &mut self.denied,
         }
     }
@@ -158,7 +158,7 @@ impl Store {
     }
 
     /// Keeps what was counted of hours that are over. What is known of them already stays.
-    pub async fn keep_sign_in_hours(&self, hours: Vec<SignInHour>) -> Result<()> {
+    pub async fn save_sign_in_hours(&self, hours: Vec<SignInHour>) -> Result<()> {
         if hours.is_empty() {
             return Ok(());
         }
@@ -188,7 +188,7 @@ impl Store {
     }
 
     /// Forgets what was counted of the hours before this one.
-    pub async fn forget_sign_in_hours(&self, first: i64) -> Result<()> {
+    pub async fn delete_sign_in_hours(&self, first: i64) -> Result<()> {
         self.write(move |db| {
             Box::pin(async move {
                 sqlx::query("DELETE FROM sign_in_hours WHERE hour < $1")

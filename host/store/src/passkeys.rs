@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use sqlx::AnyConnection;
 
-use super::rows::{from_json, moment, parse, to_json};
-use super::{Result, Store, StoreError, audit, taken};
+use crate::rows::{from_json, moment, parse, to_json};
+use crate::{Result, Store, StoreError, audit, taken};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
 use assent_model::id::{DeviceId, UserId};
@@ -168,7 +168,7 @@ impl Store {
 }
 
 /// Whether a device may approve: by a good assertion where it has a passkey, without one where it has none.
-pub(super) async fn allow(
+pub(crate) async fn allow(
     db: &mut AnyConnection,
     device: DeviceId,
     used: Option<&PasskeyUse>,
@@ -203,7 +203,7 @@ async fn goes_on(db: &mut AnyConnection, device: DeviceId, used: &PasskeyUse) ->
 }
 
 /// Forgets a device's passkey and what it was asked.
-pub(super) async fn forget(db: &mut AnyConnection, device: DeviceId) -> Result<()> {
+pub(crate) async fn forget(db: &mut AnyConnection, device: DeviceId) -> Result<()> {
     for statement in [
         "DELETE FROM passkeys WHERE device_id = $1",
         "DELETE FROM passkey_ceremonies WHERE device_id = $1",

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use sqlx::AnyConnection;
 
-use super::rows::{moment, parse};
-use super::{Result, Store, Whom, audit, devices, endings, sessions};
+use crate::rows::{moment, parse};
+use crate::{Result, Store, UserGuard, audit, deprovisioning, devices, sessions};
 use assent_model::audit::{Entry, Origin};
 use assent_model::clock::Timestamp;
 use assent_model::id::{DeviceId, SessionId, UserId};
@@ -94,10 +94,10 @@ impl Store {
     /// that is open. Its service providers can't be told from another browser.
     ///
     /// # Errors
-    /// [`StoreError::Stale`](super::StoreError::Stale) if they are not as they were seen.
+    /// [`StoreError::Stale`](crate::StoreError::Stale) if they are not as they were seen.
     pub async fn end_session_of(
         &self,
-        whom: impl Into<Whom>,
+        whom: impl Into<UserGuard>,
         id: SessionId,
         entry: Entry,
         now: Timestamp,
@@ -126,10 +126,10 @@ impl Store {
     /// were any.
     ///
     /// # Errors
-    /// [`StoreError::Stale`](super::StoreError::Stale) if they are not as they were seen.
+    /// [`StoreError::Stale`](crate::StoreError::Stale) if they are not as they were seen.
     pub async fn end_other_sessions_of(
         &self,
-        whom: impl Into<Whom>,
+        whom: impl Into<UserGuard>,
         keep: String,
         entry: Entry,
         now: Timestamp,
@@ -201,10 +201,10 @@ impl Store {
     /// it made unless they are kept, and the links that devices and codes made. `entry` tells how many sessions and codes these were. `None`, and nothing done, if they have no such device.
     ///
     /// # Errors
-    /// [`StoreError::Stale`](super::StoreError::Stale) if they are not as they were seen.
+    /// [`StoreError::Stale`](crate::StoreError::Stale) if they are not as they were seen.
     pub async fn revoke_device_of(
         &self,
-        whom: impl Into<Whom>,
+        whom: impl Into<UserGuard>,
         id: DeviceId,
         codes: CodesOfDevice,
         entry: Entry,
@@ -227,8 +227,8 @@ impl Store {
                 if revoked.rows_affected() == 0 {
                     return Ok(None);
                 }
-                endings::of_device(db, id, now).await?;
-                endings::of_open_request(db, user, now).await?;
+                deprovisioning::of_device(db, id, now).await?;
+                deprovisioning::of_open_request(db, user, now).await?;
                 // Whoever had it may have made themselves another way in.
                 devices::end_own_links(db, user).await?;
                 let ended = sqlx::query(

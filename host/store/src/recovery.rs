@@ -1,7 +1,7 @@
 //! Recovery codes.
 
-use super::rows::moment;
-use super::{Result, Store, audit, devices};
+use crate::rows::moment;
+use crate::{Result, Store, audit, devices};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
 use assent_model::device::Enrolment;

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use sqlx::AnyConnection;
 
-use super::rows::{moment, parse};
-use super::sweep::SLICE;
-use super::{Result, Store, audit};
+use crate::retention::SLICE;
+use crate::rows::{moment, parse};
+use crate::{Result, Store, audit};
 use assent_model::audit::{Actor, Entry};
 use assent_model::clock::Timestamp;
 use assent_model::id::UserId;
@@ -22,7 +22,7 @@ pub const COUNTED_FOR: Duration = Duration::from_secs(3600);
 
 /// Requests that repeat.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Repeated {
+pub struct RepetitionCount {
     /// The user of the name.
     pub user: UserId,
     /// Where they came from.
@@ -34,7 +34,7 @@ pub struct Repeated {
 
 /// Adds the entry about a request, or counts the request instead after many. An unknown name costs the same.
 /// A request that a device of the user began always gets an entry.
-pub(super) async fn append(db: &mut AnyConnection, entry: &Entry, name: Digest) -> Result<()> {
+pub(crate) async fn append(db: &mut AnyConnection, entry: &Entry, name: Digest) -> Result<()> {
     if matches!(entry.actor, Actor::Device(_)) {
         return audit::append_if_about_somebody(db, entry, true).await;
     }
@@ -63,7 +63,7 @@ pub(super) async fn append(db: &mut AnyConnection, entry: &Entry, name: Digest) 
 }
 
 /// Deletes the counts of an erased user.
-pub(super) async fn erase(db: &mut AnyConnection, user: &str) -> Result<()> {
+pub(crate) async fn erase(db: &mut AnyConnection, user: &str) -> Result<()> {
     sqlx::query("DELETE FROM repeated_requests WHERE user_id = $1")
         .bind(user.to_owned())
         .execute(db)
@@ -81,7 +81,11 @@ struct RepeatedRow {
 
 impl Store {
     /// Forgets the counts that began at `before` or earlier and were single requests, and reads up to `limit` of the others.
-    pub async fn repeated_requests(&self, before: Timestamp, limit: u32) -> Result<Vec<Repeated>> {
+    pub async fn repeated_requests(
+        &self,
+        before: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<RepetitionCount>> {
         loop {
             let deleted = self
                 .write(move |db| {
@@ -116,7 +120,7 @@ impl Store {
         .fetch_all(&self.readers)
         .await?;
         let repeated = rows.into_iter().map(|row| {
-            Ok(Repeated {
+            Ok(RepetitionCount {
                 user: parse(&row.user_id, "the user of repeated requests")?,
                 network: row.network,
                 first_at: moment(row.first_at),
@@ -127,7 +131,7 @@ impl Store {
     }
 
     /// Ends the count of repeated requests. The entry is completed with how many had none, and when the last came.
-    pub async fn sum_up_repeated(&self, repeated: Repeated, entry: Entry) -> Result<()> {
+    pub async fn sum_up_repeated(&self, repeated: RepetitionCount, entry: Entry) -> Result<()> {
         self.write(move |db| {
             let (repeated, entry) = (repeated.clone(), entry.clone());
             Box::pin(async move {

@@ -3,42 +3,42 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::{Result, StoreError};
+use crate::{Result, StoreError};
 use assent_model::clock::Timestamp;
 use assent_model::secret::Digest;
-use assent_model::user::{ConsoleRole, LifeState};
+use assent_model::user::{ConsoleRole, LifecycleState};
 
-pub(super) fn parse<T: std::str::FromStr>(text: &str, what: &'static str) -> Result<T> {
+pub(crate) fn parse<T: std::str::FromStr>(text: &str, what: &'static str) -> Result<T> {
     text.parse().map_err(|_| StoreError::Corrupt(what))
 }
 
-pub(super) fn digest(text: &str, what: &'static str) -> Result<Digest> {
+pub(crate) fn digest(text: &str, what: &'static str) -> Result<Digest> {
     Digest::from_text(text).ok_or(StoreError::Corrupt(what))
 }
 
-pub(super) fn from_json<T: DeserializeOwned>(text: &str, what: &'static str) -> Result<T> {
+pub(crate) fn from_json<T: DeserializeOwned>(text: &str, what: &'static str) -> Result<T> {
     serde_json::from_str(text).map_err(|_| StoreError::Corrupt(what))
 }
 
-pub(super) fn to_json<T: Serialize>(value: &T) -> Result<String> {
+pub(crate) fn to_json<T: Serialize>(value: &T) -> Result<String> {
     serde_json::to_string(value).map_err(|_| StoreError::Corrupt("a value that is no JSON"))
 }
 
-pub(super) const fn moment(millis: i64) -> Timestamp {
+pub(crate) const fn moment(millis: i64) -> Timestamp {
     Timestamp::from_millis(millis)
 }
 
-pub(super) fn life_state(text: &str) -> Result<LifeState> {
+pub(crate) fn life_state(text: &str) -> Result<LifecycleState> {
     match text {
-        "invited" => Ok(LifeState::Invited),
-        "active" => Ok(LifeState::Active),
-        "suspended" => Ok(LifeState::Suspended),
-        "terminated" => Ok(LifeState::Terminated),
+        "invited" => Ok(LifecycleState::Invited),
+        "active" => Ok(LifecycleState::Active),
+        "suspended" => Ok(LifecycleState::Suspended),
+        "terminated" => Ok(LifecycleState::Terminated),
         _ => Err(StoreError::Corrupt("a state")),
     }
 }
 
-pub(super) fn console_role(text: &str) -> Result<ConsoleRole> {
+pub(crate) fn console_role(text: &str) -> Result<ConsoleRole> {
     match text {
         "owner" => Ok(ConsoleRole::Owner),
         "admin" => Ok(ConsoleRole::Admin),

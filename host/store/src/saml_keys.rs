@@ -2,8 +2,8 @@
 
 use sqlx::AnyConnection;
 
-use super::rows::{moment, parse};
-use super::{Result, Store, StoreError, audit};
+use crate::rows::{moment, parse};
+use crate::{Result, Store, StoreError, audit};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
 use assent_model::id::{Did, KeyId};
@@ -38,7 +38,7 @@ impl TryFrom<KeyRow> for SamlKey {
 }
 
 /// Whether it was kept: not if there is one of this generation.
-pub(super) async fn insert(db: &mut AnyConnection, key: &SamlKey) -> Result<bool> {
+pub(crate) async fn insert(db: &mut AnyConnection, key: &SamlKey) -> Result<bool> {
     let inserted = sqlx::query(
         "INSERT INTO saml_keys (id, application_id, generation, sealed, certificate, created_at, signs_from, expires_at)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (application_id, generation) DO NOTHING",
@@ -98,7 +98,7 @@ impl Store {
     }
 
     /// Lets a published key sign from `now` on. Whether it would have begun later.
-    pub async fn saml_key_signs(&self, id: KeyId, now: Timestamp, entry: Entry) -> Result<bool> {
+    pub async fn activate_saml_key(&self, id: KeyId, now: Timestamp, entry: Entry) -> Result<bool> {
         self.write(move |db| {
             let entry = entry.clone();
             Box::pin(async move {

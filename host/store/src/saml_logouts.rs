@@ -2,9 +2,9 @@
 
 use sqlx::AnyConnection;
 
-use super::rows::{from_json, moment, parse, to_json};
-use super::sessions::name_id;
-use super::{Result, Store, StoreError};
+use crate::rows::{from_json, moment, parse, to_json};
+use crate::sessions::name_id;
+use crate::{Result, Store, StoreError};
 use assent_model::clock::Timestamp;
 use assent_model::id::{Did, LogoutId};
 use assent_model::saml::{Logout, LogoutOutcome, LogoutTurn};

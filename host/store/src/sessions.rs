@@ -4,9 +4,9 @@ use std::sync::LazyLock;
 
 use sqlx::AnyConnection;
 
-use super::rows::{digest, from_json, moment, parse, to_json};
-use super::statement::{MOST, Statement};
-use super::{Result, Store, StoreError, audit, logout};
+use crate::batch::bulk_sql::{BulkSql, MOST};
+use crate::rows::{digest, from_json, moment, parse, to_json};
+use crate::{Result, Store, StoreError, audit, logout};
 use assent_model::audit::{Entry, Origin};
 use assent_model::clock::Timestamp;
 use assent_model::id::{DeviceId, Did, LoginId, SessionId, UserId};
@@ -28,7 +28,7 @@ struct SessionRow {
 }
 
 /// Adds the session that comes of a login, with the device that approved it, and where its browser is.
-pub(super) async fn insert(
+pub(crate) async fn insert(
     db: &mut AnyConnection,
     session: &Session,
     digest: Digest,
@@ -62,7 +62,7 @@ pub(super) async fn insert(
 
 /// Ends the session that a browser had before, because another begins in it. The same person's goes on by its name
 /// (`sid`); another person's is over for its applications too.
-pub(super) async fn replace(
+pub(crate) async fn replace(
     db: &mut AnyConnection,
     old: SessionId,
     new: Option<&Session>,
@@ -86,7 +86,7 @@ pub(super) async fn replace(
 
 /// Ends what has this `sid`: the session, the tokens that came of it, and for each application the person's being there.
 /// The service providers, which only the browser can tell.
-pub(super) async fn log_out(
+pub(crate) async fn log_out(
     db: &mut AnyConnection,
     sid: String,
     now: Timestamp,
@@ -156,7 +156,7 @@ async fn log_out_if_over(
 }
 
 /// Ends all sessions of a person.
-pub(super) async fn log_out_everywhere(
+pub(crate) async fn log_out_everywhere(
     db: &mut AnyConnection,
     user: UserId,
     now: Timestamp,
@@ -181,7 +181,7 @@ pub(super) async fn log_out_everywhere(
 }
 
 /// Takes one application out of all sessions of a person, who may no longer use it.
-pub(super) async fn leave(
+pub(crate) async fn leave(
     db: &mut AnyConnection,
     user: String,
     application: String,
@@ -203,8 +203,8 @@ pub(super) async fn leave(
     logout::queue(db, told, now).await
 }
 
-static BY_INDEX: LazyLock<Statement> = LazyLock::new(|| {
-    Statement::new(
+static BY_INDEX: LazyLock<BulkSql> = LazyLock::new(|| {
+    BulkSql::new(
         "SELECT sid, application_id, user_id, name_format, name, session_index FROM saml_participants
          WHERE application_id = $1 AND session_index IN ({$})",
         1,
@@ -212,7 +212,7 @@ static BY_INDEX: LazyLock<Statement> = LazyLock::new(|| {
 });
 
 #[derive(sqlx::FromRow)]
-pub(super) struct ParticipantRow {
+pub(crate) struct ParticipantRow {
     sid: String,
     application_id: String,
     user_id: String,
@@ -235,13 +235,13 @@ impl TryFrom<ParticipantRow> for Participation {
     }
 }
 
-pub(super) fn name_id(format: &str, value: String) -> Result<NameId> {
+pub(crate) fn name_id(format: &str, value: String) -> Result<NameId> {
     let format = NameIdFormat::from_uri(format).ok_or(StoreError::Corrupt("a name's format"))?;
     Ok(NameId { format, value })
 }
 
 /// Notes that a service provider takes part in a session, and what it calls the person from now on.
-pub(super) async fn take_part(db: &mut AnyConnection, participation: &Participation) -> Result<()> {
+pub(crate) async fn take_part(db: &mut AnyConnection, participation: &Participation) -> Result<()> {
     sqlx::query(
         "INSERT INTO saml_participants (sid, application_id, user_id, name_format, name, session_index)
          VALUES ($1, $2, $3, $4, $5, $6)
@@ -260,7 +260,7 @@ pub(super) async fn take_part(db: &mut AnyConnection, participation: &Participat
 
 /// Whether a session is open; if so, it is used at `now`. Until the commit nobody can end it: a logout that waits for this
 /// row finds what was noted of it.
-pub(super) async fn hold(db: &mut AnyConnection, id: SessionId, now: Timestamp) -> Result<bool> {
+pub(crate) async fn hold(db: &mut AnyConnection, id: SessionId, now: Timestamp) -> Result<bool> {
     let open = sqlx::query(
         "UPDATE sessions SET logged_out = 0, used_at = $2 WHERE id = $1 AND ended_at IS NULL",
     )
@@ -272,7 +272,7 @@ pub(super) async fn hold(db: &mut AnyConnection, id: SessionId, now: Timestamp) 
 }
 
 /// Notes that the application of a code takes part in its session.
-pub(super) async fn join(db: &mut AnyConnection, code: &CodeGrant) -> Result<()> {
+pub(crate) async fn join(db: &mut AnyConnection, code: &CodeGrant) -> Result<()> {
     let subject = code
         .claims
         .get("sub")
@@ -423,7 +423,7 @@ impl Store {
     }
 
     /// Whether a service provider takes part in a session of this user.
-    pub async fn takes_part(&self, application: &Did, user: UserId) -> Result<bool> {
+    pub async fn participates_in_saml(&self, application: &Did, user: UserId) -> Result<bool> {
         let row: Option<(i64,)> = sqlx::query_as(
             "SELECT 1 FROM saml_participants WHERE user_id = $1 AND application_id = $2 LIMIT 1",
         )

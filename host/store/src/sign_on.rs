@@ -2,16 +2,16 @@
 
 use sqlx::AnyConnection;
 
-use super::rows::{from_json, to_json};
-use super::{Result, Store};
+use crate::rows::{from_json, to_json};
+use crate::{Result, Store};
 use assent_model::clock::Timestamp;
 use assent_model::id::SignOnId;
-use assent_model::saml::{KeptRequest, Once, SignOnRequest};
+use assent_model::saml::{MessageClaim, PendingSignOn, SignOnRequest};
 
 /// Claims a message. `false` if it was used before.
-async fn claim(db: &mut AnyConnection, once: Once) -> Result<bool> {
+async fn claim(db: &mut AnyConnection, once: MessageClaim) -> Result<bool> {
     let result = sqlx::query(
-        "INSERT INTO used_assertions (id, expires_at) VALUES ($1, $2) ON CONFLICT (id) DO NOTHING",
+        "INSERT INTO replay_cache (id, expires_at) VALUES ($1, $2) ON CONFLICT (id) DO NOTHING",
     )
     .bind(once.digest.to_text())
     .bind(once.until.millis())
@@ -22,14 +22,18 @@ async fn claim(db: &mut AnyConnection, once: Once) -> Result<bool> {
 
 impl Store {
     /// Claims a message, so that another with its `ID` is known to be a replay. `false` if this is one.
-    pub async fn claim_message(&self, once: Once) -> Result<bool> {
+    pub async fn claim_message(&self, once: MessageClaim) -> Result<bool> {
         self.write(move |db| Box::pin(async move { claim(db, once).await }))
             .await
     }
 
     /// Claims an AuthnRequest, and keeps it until the browser comes with its cookies. `false`, and nothing kept, if it
     /// is a replay.
-    pub async fn keep_sign_on(&self, kept: KeptRequest, once: Once) -> Result<bool> {
+    pub async fn store_sign_on_request(
+        &self,
+        kept: PendingSignOn,
+        once: MessageClaim,
+    ) -> Result<bool> {
         self.write(move |db| {
             let kept = kept.clone();
             Box::pin(async move {
@@ -52,7 +56,7 @@ impl Store {
 
     /// Claims a request that waits, for the one browser that goes on with it. `None` if there is none, or one came
     /// before.
-    pub async fn take_sign_on(
+    pub async fn claim_sign_on_request(
         &self,
         id: SignOnId,
         now: Timestamp,

@@ -1,6 +1,6 @@
 //! How far the streams of the audit log have come, and which host carries each.
 
-use super::{Result, Store};
+use crate::{Result, Store};
 use assent_model::clock::Timestamp;
 
 impl Store {
@@ -72,7 +72,7 @@ impl Store {
     }
 
     /// The position up to which all of these streams have come.
-    pub(super) async fn streamed(&self, names: &[&str]) -> Result<i64> {
+    pub(crate) async fn streamed(&self, names: &[&str]) -> Result<i64> {
         let mut streamed = i64::MAX;
         for name in names {
             let (seq, _) = self.audit_stream(name).await?;

@@ -2,10 +2,10 @@
 
 use sqlx::AnyConnection;
 
-use super::issue::{self, Rotation};
-use super::lookup::Row;
-use super::rows::{digest, from_json, moment, parse};
-use super::{Result, Store, StoreError, audit, codes};
+use crate::batch::loader::Row;
+use crate::batch::token_issuance::{self, Rotation};
+use crate::rows::{digest, from_json, moment, parse};
+use crate::{Result, Store, StoreError, audit, codes};
 use assent_model::administration::AdminScopes;
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
@@ -15,7 +15,7 @@ use assent_model::token::{AccessGrant, GrantContext, GrantSubject, IssuedPair, R
 
 /// A token's family as it stands.
 #[derive(Clone, Debug)]
-pub struct Family {
+pub struct TokenFamily {
     /// Its id: the code's.
     pub id: CodeId,
     /// The scopes that were granted.
@@ -30,33 +30,33 @@ pub struct Family {
 
 /// An access token that is good, as far as the database tells.
 #[derive(Clone, Debug)]
-pub struct OpenAccess {
+pub struct ActiveAccessToken {
     /// What it stands for.
     pub grant: AccessGrant,
     /// Its family; `None` for an application's own token.
-    pub family: Option<Family>,
+    pub family: Option<TokenFamily>,
     /// Whether its first use was noted.
     pub used: bool,
 }
 
 /// A refresh token as it stands.
 #[derive(Clone, Debug)]
-pub struct FoundRefresh {
+pub struct RefreshTokenState {
     /// What it stands for.
     pub grant: RefreshGrant,
     /// Its family.
-    pub family: Family,
+    pub family: TokenFamily,
     /// Whether it is neither used, nor revoked, nor over.
     pub good: bool,
 }
 
 /// `open` is 1 where neither the token nor its family is revoked, nor the session that the family is bound to over.
-pub(super) const ACCESS: &str = "SELECT t.id, t.digest, t.application_id, t.family_id, t.scopes, t.certificate,
-        t.issued_at, t.expires_at, t.watched_until, t.used_at, c.scopes AS family_scopes, c.user_id, c.account_id,
+pub(crate) const ACCESS: &str = "SELECT t.id, t.digest, t.application_id, t.family_id, t.scopes, t.certificate,
+        t.issued_at, t.expires_at, t.track_use_until, t.used_at, c.scopes AS family_scopes, c.user_id, c.account_id,
         c.session_id, c.context, c.created_at,
         CASE WHEN t.revoked_at IS NULL
               AND (t.family_id IS NULL
-                   OR (c.revoked_at IS NULL AND a.grants_from <= c.created_at
+                   OR (c.revoked_at IS NULL AND a.grants_not_before <= c.created_at
                        AND (c.offline = 1 OR COALESCE(s.logged_out, 0) = 0)))
              THEN 1 ELSE 0 END AS open
     FROM access_tokens t
@@ -66,10 +66,10 @@ pub(super) const ACCESS: &str = "SELECT t.id, t.digest, t.application_id, t.fami
     WHERE t.id IN ({$})";
 
 /// `open` is 1 where the family is not revoked; `unused` where the token is neither used nor revoked.
-pub(super) const REFRESH: &str =
+pub(crate) const REFRESH: &str =
     "SELECT t.id, t.digest, t.application_id, t.family_id, t.issued_at, t.expires_at,
         CASE WHEN t.used_at IS NULL AND t.revoked_at IS NULL THEN 1 ELSE 0 END AS unused,
-        CASE WHEN c.revoked_at IS NULL AND a.grants_from <= c.created_at THEN 1 ELSE 0 END AS open,
+        CASE WHEN c.revoked_at IS NULL AND a.grants_not_before <= c.created_at THEN 1 ELSE 0 END AS open,
         c.scopes AS family_scopes, c.user_id, c.account_id, c.session_id, c.context, c.created_at
     FROM refresh_tokens t
     JOIN codes c ON c.id = t.family_id
@@ -78,19 +78,19 @@ pub(super) const REFRESH: &str =
 
 /// An access token that is open, whenever that was asked.
 #[derive(Clone)]
-pub(super) struct Access(Option<OpenAccess>);
+pub(crate) struct Access(Option<ActiveAccessToken>);
 
 /// A refresh token as it stands, whenever that was asked.
 #[derive(Clone)]
-pub(super) struct Refresh {
+pub(crate) struct Refresh {
     open: bool,
     unused: bool,
     grant: RefreshGrant,
-    family: Family,
+    family: TokenFamily,
 }
 
 #[derive(sqlx::FromRow)]
-pub(super) struct AccessRow {
+pub(crate) struct AccessRow {
     id: String,
     digest: String,
     application_id: String,
@@ -99,7 +99,7 @@ pub(super) struct AccessRow {
     certificate: Option<String>,
     issued_at: i64,
     expires_at: i64,
-    watched_until: Option<i64>,
+    track_use_until: Option<i64>,
     used_at: Option<i64>,
     family_scopes: Option<String>,
     user_id: Option<String>,
@@ -152,7 +152,7 @@ impl TryFrom<AccessRow> for Access {
             )?),
             _ => return Err(StoreError::Corrupt("a token without its family")),
         };
-        let found = OpenAccess {
+        let found = ActiveAccessToken {
             grant: AccessGrant {
                 id: parse(&row.id, "a token's id")?,
                 digest: digest(&row.digest, "a token's digest")?,
@@ -166,7 +166,7 @@ impl TryFrom<AccessRow> for Access {
                     .transpose()?,
                 issued_at: moment(row.issued_at),
                 expires_at: moment(row.expires_at),
-                watched_until: row.watched_until.map(moment),
+                track_use_until: row.track_use_until.map(moment),
             },
             family,
             used: row.used_at.is_some(),
@@ -176,7 +176,7 @@ impl TryFrom<AccessRow> for Access {
 }
 
 #[derive(sqlx::FromRow)]
-pub(super) struct RefreshRow {
+pub(crate) struct RefreshRow {
     id: String,
     digest: String,
     application_id: String,
@@ -234,9 +234,9 @@ fn family(
     subject: [&str; 3],
     context: &str,
     created_at: i64,
-) -> Result<Family> {
+) -> Result<TokenFamily> {
     let [user, account, session] = subject;
-    Ok(Family {
+    Ok(TokenFamily {
         id,
         scopes: Scopes::known(scopes),
         subject: GrantSubject {
@@ -252,7 +252,11 @@ fn family(
 impl Store {
     /// The access token with this id, if neither it nor its family is revoked or over at `now`. Whether the person and
     /// the account may still be used is not looked at.
-    pub async fn open_access(&self, id: TokenId, now: Timestamp) -> Result<Option<OpenAccess>> {
+    pub async fn open_access(
+        &self,
+        id: TokenId,
+        now: Timestamp,
+    ) -> Result<Option<ActiveAccessToken>> {
         let found = self.lookups.access_tokens.ask(id.to_string()).await?;
         Ok(found
             .and_then(|Access(found)| found)
@@ -260,7 +264,7 @@ impl Store {
     }
 
     /// Notes that an access token was used, so that the refresh that gave it can't be repeated any more.
-    pub async fn note_use(&self, id: TokenId, now: Timestamp) -> Result<()> {
+    pub async fn record_token_use(&self, id: TokenId, now: Timestamp) -> Result<()> {
         self.write(move |db| {
             Box::pin(async move {
                 sqlx::query(
@@ -277,7 +281,11 @@ impl Store {
     }
 
     /// The refresh token with this id, good or not, unless its family is revoked or over.
-    pub async fn refresh_token(&self, id: TokenId, now: Timestamp) -> Result<Option<FoundRefresh>> {
+    pub async fn refresh_token(
+        &self,
+        id: TokenId,
+        now: Timestamp,
+    ) -> Result<Option<RefreshTokenState>> {
         let found = self
             .lookups
             .refresh_tokens
@@ -290,7 +298,7 @@ impl Store {
                  grant,
                  family,
                  ..
-             }| FoundRefresh {
+             }| RefreshTokenState {
                 good: unused && grant.expires_at > now,
                 grant,
                 family,
@@ -315,11 +323,11 @@ impl Store {
                      WHERE id = $1 AND repeated = 1 AND revoked_at IS NULL
                        AND EXISTS (SELECT 1 FROM codes WHERE codes.id = refresh_tokens.family_id
                                    AND codes.revoked_at IS NULL)
-                       AND EXISTS (SELECT 1 FROM access_tokens a WHERE a.id = refresh_tokens.answer_access
+                       AND EXISTS (SELECT 1 FROM access_tokens a WHERE a.id = refresh_tokens.rotated_to_access
                                    AND a.used_at IS NULL AND a.revoked_at IS NULL)
-                       AND NOT EXISTS (SELECT 1 FROM refresh_tokens r WHERE r.id = refresh_tokens.answer_refresh
+                       AND NOT EXISTS (SELECT 1 FROM refresh_tokens r WHERE r.id = refresh_tokens.rotated_to_refresh
                                        AND (r.used_at IS NOT NULL OR r.revoked_at IS NOT NULL))
-                     RETURNING answer_access, answer_refresh",
+                     RETURNING rotated_to_access, rotated_to_refresh",
                 )
                 .bind(id.to_string())
                 .fetch_optional(&mut *db)
@@ -343,7 +351,7 @@ impl Store {
                     audit::append(db, &[reuse]).await?;
                     return Ok(Rotation::Refused);
                 }
-                issue::insert(db, &[&pair]).await?;
+                token_issuance::insert(db, &[&pair]).await?;
                 Ok(Rotation::Rotated)
             })
         })
@@ -397,7 +405,7 @@ async fn revoke_one(
         > 0)
 }
 
-pub(super) async fn revoke_family_of(
+pub(crate) async fn revoke_family_of(
     db: &mut AnyConnection,
     id: TokenId,
     now: Timestamp,

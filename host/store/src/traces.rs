@@ -1,7 +1,7 @@
 //! Traces: what the plugins did for a token or an assertion.
 
-use super::rows::{moment, parse};
-use super::{Result, Store, StoreError};
+use crate::rows::{moment, parse};
+use crate::{Result, Store, StoreError};
 use assent_model::clock::Timestamp;
 use assent_model::id::{Did, TraceId, UserId};
 

@@ -8,9 +8,9 @@ use sqlx::{AnyConnection, AnyPool, Connection, SqlSafeStr};
 use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio::task::JoinSet;
 
-use super::chain::{self, Chaining};
-use super::connect::Database;
-use super::{Result, StoreError};
+use crate::audit::chain::{self, Chaining};
+use crate::connect::Database;
+use crate::{Result, StoreError};
 
 /// How many writes share a commit at most.
 const BATCH: usize = 64;
@@ -35,7 +35,7 @@ struct Running {
 
 /// Hands writes to the connections that write.
 #[derive(Clone, Debug)]
-pub(super) struct Writer {
+pub(crate) struct Writer {
     queue: mpsc::WeakSender<Job>,
     /// Until the store is closed.
     running: Arc<Mutex<Option<Running>>>,
@@ -44,7 +44,7 @@ pub(super) struct Writer {
 
 impl Writer {
     /// Starts `count` writers with one queue.
-    pub(super) fn start(database: &Database, count: u32, chaining: &Arc<Chaining>) -> Self {
+    pub(crate) fn start(database: &Database, count: u32, chaining: &Arc<Chaining>) -> Self {
         let (sender, receiver) = mpsc::channel(QUEUE);
         let receiver = Arc::new(Mutex::new(receiver));
         let mut tasks = JoinSet::new();
@@ -66,7 +66,7 @@ impl Writer {
         }
     }
 
-    pub(super) async fn write<T, F>(&self, work: F) -> Result<T>
+    pub(crate) async fn write<T, F>(&self, work: F) -> Result<T>
     where
         T: Send + 'static,
         F: for<'c> Fn(&'c mut AnyConnection) -> BoxFuture<'c, Result<T>> + Send + Sync + 'static,
@@ -91,7 +91,7 @@ impl Writer {
     }
 
     /// Takes no more writes, and waits for those that were taken.
-    pub(super) async fn stop(&self) {
+    pub(crate) async fn stop(&self) {
         if let Some(Running { queue, tasks }) = self.running.lock().await.take() {
             drop(queue);
             tasks.join_all().await;
@@ -99,7 +99,7 @@ impl Writer {
     }
 
     /// Closes the connections, which writers of one database share.
-    pub(super) async fn close(&self) {
+    pub(crate) async fn close(&self) {
         self.stop().await;
         self.pool.close().await;
     }

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use assent::domain::{Host, admin, audit};
 use assent_model::account::Account;
-use assent_model::audit::{Actor, By, Entry, Event, Origin};
+use assent_model::audit::{Actor, AuditContext, Entry, Event, Origin};
 use assent_model::entropy::SystemEntropy;
 use assent_model::id::Did;
-use assent_model::user::{ConsoleRole, LifeState, User};
+use assent_model::user::{ConsoleRole, LifecycleState, User};
 use assent_store::{AccountWrite, UserWrite};
 use assent_tests::harness::{Ada, Admin, Application, TestHost, id};
 use reqwest::Method;
@@ -53,7 +53,7 @@ impl Made {
         let [busy, idle] =
             [1, 2].map(|_| assent_model::id::TokenId::new(host.host.now(), &SystemEntropy));
         let by = |token| {
-            By::new(
+            AuditContext::new(
                 Actor::Administrator(token),
                 Origin {
                     address: Some([192, 0, 2, 7].into()),
@@ -84,7 +84,7 @@ impl Made {
             });
             host.host
                 .store
-                .keep_users(writes.collect())
+                .save_users(writes.collect())
                 .await
                 .expect("kept");
             let mut writes = Vec::new();
@@ -118,7 +118,7 @@ impl Made {
             }
             host.host
                 .store
-                .keep_accounts(writes, host.host.now())
+                .save_accounts(writes, host.host.now())
                 .await
                 .expect("kept");
             next = numbers.end;
@@ -138,7 +138,7 @@ impl Made {
                 middle = moment(host);
             }
         }
-        let (token, _) = admin::issue_admin_token(&host.host, &By::HOST)
+        let (token, _) = admin::issue_admin_token(&host.host, &AuditContext::HOST)
             .await
             .expect("a token");
         let admin = Admin {
@@ -248,10 +248,10 @@ fn user(host: &Arc<Host>, draw: &mut Draw, number: u32) -> User {
         user.profile.phone_number = Some(format!("+49 30 {:07}", draw.below(10_000_000)));
     }
     user.state = match draw.below(1000) {
-        0..880 => LifeState::Active,
-        880..970 => LifeState::Invited,
-        970..999 => LifeState::Suspended,
-        _ => LifeState::Terminated,
+        0..880 => LifecycleState::Active,
+        880..970 => LifecycleState::Invited,
+        970..999 => LifecycleState::Suspended,
+        _ => LifecycleState::Terminated,
     };
     if draw.below(500) == 0 {
         let role = [
@@ -267,15 +267,15 @@ fn user(host: &Arc<Host>, draw: &mut Draw, number: u32) -> User {
 fn account(host: &Arc<Host>, user: &User, application: &Did, number: u32) -> Account {
     let mut account = admin::new_account(host, user, application.clone());
     account.state = if number.is_multiple_of(40) {
-        LifeState::Suspended
+        LifecycleState::Suspended
     } else {
-        LifeState::Active
+        LifecycleState::Active
     };
     account.roles = vec!["reader".to_owned()];
     account
 }
 
-fn user_made(host: &Arc<Host>, user: &User, by: &By) -> Entry {
+fn user_made(host: &Arc<Host>, user: &User, by: &AuditContext) -> Entry {
     let shown = json!({"login_name": user.name, "email": user.email, "name": user.profile.name});
     audit::entry(host, Event::UserCreated, by)
         .about(user.id)
@@ -283,7 +283,7 @@ fn user_made(host: &Arc<Host>, user: &User, by: &By) -> Entry {
         .personal("after", shown)
 }
 
-fn account_made(host: &Arc<Host>, account: &Account, by: &By) -> Entry {
+fn account_made(host: &Arc<Host>, account: &Account, by: &AuditContext) -> Entry {
     audit::entry(host, Event::AccountCreated, by)
         .about(account.user_id)
         .of(account.application_id.clone())
@@ -300,9 +300,9 @@ fn account_made(host: &Arc<Host>, account: &Account, by: &By) -> Entry {
 fn sign_in(host: &Arc<Host>, draw: &mut Draw, people: &[User], applications: &[Did; 2]) -> Entry {
     let user = &people[draw.below(people.len())];
     let event = match draw.below(10_000) {
-        0 => Event::SignInNotMe,
+        0 => Event::SignInReported,
         1..300 => Event::SignInDenied,
-        300..600 => Event::SignInWrongNumber,
+        300..600 => Event::NumberMatchFailed,
         600..4000 => Event::SignInApproved,
         _ => Event::SignedIn,
     };
@@ -313,10 +313,14 @@ fn sign_in(host: &Arc<Host>, draw: &mut Draw, people: &[User], applications: &[D
     };
     // Of the small application the log tells little.
     let application = &applications[usize::from(draw.below(5000) == 0)];
-    audit::entry(host, event, &By::new(Actor::Person(user.id), origin))
-        .about(user.id)
-        .of(application.clone())
-        .with("kind", "sign-in")
+    audit::entry(
+        host,
+        event,
+        &AuditContext::new(Actor::Person(user.id), origin),
+    )
+    .about(user.id)
+    .of(application.clone())
+    .with("kind", "sign-in")
 }
 
 /// The id of what the interface showed.

@@ -250,7 +250,7 @@ fn kinds(made: &Made) -> Vec<Kind> {
         ),
         (
             "audit, a rare event",
-            vec![audit("event=sign-in.not-me"), audit("event=user.erased")],
+            vec![audit("event=sign-in.reported"), audit("event=user.erased")],
         ),
         ("audit, a user", of_users(&|id| format!("/audit?user={id}"))),
         (
@@ -267,7 +267,7 @@ fn kinds(made: &Made) -> Vec<Kind> {
         (
             "audit, an application and a rare event",
             vec![audit(&format!(
-                "application={application}&event=sign-in.not-me"
+                "application={application}&event=sign-in.reported"
             ))],
         ),
         (

@@ -4,7 +4,7 @@
 #![no_main]
 
 use assent::domain::audit::verify_export;
-use assent_model::audit_line;
+use assent_model::audit::jsonl;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| {
@@ -19,12 +19,12 @@ fuzz_target!(|input: &[u8]| {
     let text = std::str::from_utf8(input).expect("it was read");
     let records: Vec<_> = text
         .lines()
-        .map(|line| audit_line::read(line).expect("it was read"))
+        .map(|line| jsonl::read(line).expect("it was read"))
         .collect();
-    let written = |records: &[assent_model::chain::Record]| {
+    let written = |records: &[assent_model::audit::chain::Record]| {
         let lines = records
             .iter()
-            .map(|record| audit_line::write(record).expect("written") + "\n");
+            .map(|record| jsonl::write(record).expect("written") + "\n");
         verify_export(lines.collect::<String>().as_bytes())
     };
     assert_eq!(written(&records).expect("readable"), verdict);

@@ -2,7 +2,7 @@
 
 use assent::authenticator::Authenticator;
 use assent::domain::audit::verify;
-use assent_model::chain::Break;
+use assent_model::audit::chain::Break;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use sqlx::Row;

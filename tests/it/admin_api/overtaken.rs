@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use assent::domain::admin::{self, AccountChange, Caller, Refused, Standing, UserChange};
-use assent_model::audit::By;
+use assent_model::audit::AuditContext;
 use assent_model::delivery::ApprovalAddress;
 use assent_model::id::{AccountId, DeviceId, Did, SessionId, UserId};
 use assent_model::user::{ConsoleRole, User};
@@ -34,7 +34,7 @@ impl Overtaken {
         let ada = host.ada().await;
         let user = id(&ada.user).parse().expect("an id");
         let support = Caller {
-            by: By::HOST,
+            by: AuditContext::HOST,
             standing: Standing::Person(ConsoleRole::Support),
         };
         Self {
@@ -55,7 +55,7 @@ impl Overtaken {
             &self.host.host,
             self.user,
             change,
-            &By::HOST,
+            &AuditContext::HOST,
             &admin::whatever_it_is,
         )
         .await
@@ -100,7 +100,7 @@ async fn nothing_is_done_to_who_was_given_a_role_since_they_were_checked_on_both
         let host: &Arc<_> = host;
         let guard = |user: &User| overtaken.check(user);
         let of_account = |person: &Person| overtaken.check(&person.user);
-        let (user, by) = (*user, &By::HOST);
+        let (user, by) = (*user, &AuditContext::HOST);
 
         overtaken
             .was_refused(
@@ -214,17 +214,17 @@ async fn a_write_is_for_the_person_who_was_checked_on_both_databases() {
         };
         assert!(
             store
-                .set_approval_address(&seen, address.clone(), Vec::new(), None, now)
+                .set_external_authenticator(&seen, address.clone(), Vec::new(), None, now)
                 .await
                 .expect("set")
         );
         overtaken.role(Some(ConsoleRole::Admin)).await;
         let set = store
-            .set_approval_address(&seen, address, Vec::new(), None, now)
+            .set_external_authenticator(&seen, address, Vec::new(), None, now)
             .await;
         assert!(matches!(set, Err(StoreError::Stale)), "{database:?}");
         let removed = store
-            .remove_approval_address(&seen, "vendor", Vec::new())
+            .remove_external_authenticator(&seen, "vendor", Vec::new())
             .await;
         assert!(matches!(removed, Err(StoreError::Stale)), "{database:?}");
         assert_eq!(
@@ -251,7 +251,7 @@ async fn a_write_is_for_the_person_who_was_checked_on_both_databases() {
             before,
             entries: Vec::new(),
         };
-        let kept = store.keep_accounts(vec![write], now).await;
+        let kept = store.save_accounts(vec![write], now).await;
         assert!(matches!(kept, Err(StoreError::Stale)), "{database:?}");
         let kept = host
             .admin_ok(

@@ -499,6 +499,56 @@ async fn what_hands_a_person_or_an_application_to_somebody_else_is_asked_about()
         .good();
 }
 
+/// A member that is added later is asked about, until it is among the harmless ones here too.
+#[tokio::test]
+async fn each_member_of_an_application_is_asked_about_by_itself_unless_it_is_harmless() {
+    let document = include_str!("../../../config/admin-api.openapi.json");
+    let document: Value = serde_json::from_str(document).expect("JSON");
+    let host = TestHost::start().await;
+    let (console, _) = owner(&host).await;
+    let client = host.web_application().await.id;
+    let acs = json!([{"url": "https://wiki.example/acs"}]);
+    let provider = json!({"protocol": "saml", "name": "Wiki", "entity_id": "https://wiki.example", "acs": acs});
+    let provider = host.admin_ok(Method::POST, "/applications", provider).await;
+    for (schema, application, harmless) in [
+        (
+            "ClientChange",
+            client.as_str(),
+            &["backchannel_logout_session_required", "slim_id_token"][..],
+        ),
+        ("ServiceProviderChange", id(&provider), &[]),
+    ] {
+        let members = document["components"]["schemas"][schema]["properties"]
+            .as_object()
+            .expect("members");
+        assert!(
+            harmless.iter().all(|member| members.contains_key(*member)),
+            "{schema}"
+        );
+        for member in members.keys() {
+            // A phone is not asked about everything at once.
+            host.advance(10);
+            let body = json!({ member.as_str(): null });
+            let answer = console
+                .call_once(
+                    Method::PATCH,
+                    &format!("/applications/{application}"),
+                    &body,
+                    None,
+                )
+                .await;
+            let is_asked =
+                answer.status == StatusCode::FORBIDDEN && answer.problem() == "approval-required";
+            assert_eq!(
+                is_asked,
+                !harmless.contains(&member.as_str()),
+                "{member}: {}",
+                answer.body
+            );
+        }
+    }
+}
+
 /// Whoever enrols a phone for somebody, whose role is just asked about, would have the role with them.
 #[tokio::test]
 async fn who_is_to_have_a_role_approves_with_the_devices_that_were_shown() {

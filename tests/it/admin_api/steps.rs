@@ -3,8 +3,8 @@
 use assent::authenticator::{Authenticator, Request};
 use assent::domain::admin::{Refused, Standing};
 use assent::domain::audit::verify;
-use assent_model::audit::{Actor, By, Origin};
-use assent_model::chain::Break;
+use assent_model::audit::chain::Break;
+use assent_model::audit::{Actor, AuditContext, Origin};
 use assent_model::id::ApprovalId;
 use assent_model::statement::{ApprovalStatement, Decision};
 use assent_model::user::ConsoleRole;
@@ -285,7 +285,12 @@ async fn an_approval_is_good_for_one_request_in_one_console_and_for_two_minutes(
     let step = approved(Method::PATCH, &of(&bob), &role("auditor")).await;
     let named = step["id"].as_str();
     let erase = format!("{}/erase", of(&bob));
+    // The words are the same.
+    let more = json!({"console_role": "auditor", "profile": {"nickname": "Bobby"}});
     let wrong = [
+        console
+            .call_once(Method::PATCH, &of(&bob), &more, named)
+            .await,
         console
             .call_once(Method::PATCH, &of(&eve), &role("auditor"), named)
             .await,
@@ -556,8 +561,8 @@ async fn nobody_gets_another_way_in_that_no_phone_was_asked_about() {
             .expect("read")
             .expect("bob")
     };
-    let by = By::new(Actor::Person(known().await.id), Origin::default());
-    let of = |by: By, standing| assent::domain::admin::Caller { by, standing };
+    let by = AuditContext::new(Actor::Person(known().await.id), Origin::default());
+    let of = |by: AuditContext, standing| assent::domain::admin::Caller { by, standing };
     let console = || of(by.clone(), Standing::Person(ConsoleRole::Owner));
     assert!(console().must_have_asked_about(&known().await).is_ok());
     host.authenticator(&bob).await;

@@ -166,7 +166,7 @@ async fn users_come_in_as_spreadsheets_have_them_on_both_databases() {
             .collect();
         assert_eq!(
             events,
-            ["user.state-changed", "user.changed", "user.created"],
+            ["user.lifecycle-changed", "user.changed", "user.created"],
             "{database:?}"
         );
         assert_eq!(
@@ -976,7 +976,7 @@ async fn accounts_come_in_by_whatever_their_people_are_called_on_both_databases(
                 Value::Null,
             )
             .await;
-        assert_eq!(log["items"][0]["event"], "account.state-changed");
+        assert_eq!(log["items"][0]["event"], "account.lifecycle-changed");
         assert_eq!(log["items"][1]["event"], "account.changed");
         for (row, column) in [
             ("nobody,,,", "person"),

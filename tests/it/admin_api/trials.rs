@@ -214,7 +214,7 @@ async fn a_web_application_is_tried_by_a_real_login_on_both_databases() {
             told.0, 0,
             "{database:?}: the application takes part in nothing"
         );
-        for event in ["trial.begun", "trial.ended"] {
+        for event in ["test-sign-in.started", "test-sign-in.ended"] {
             assert_eq!(
                 entries(&host, &format!("event={event}")).await.len(),
                 1,
@@ -435,7 +435,7 @@ async fn a_session_has_one_trial_and_few_calls_that_wait() {
         StatusCode::BAD_REQUEST
     );
     assert_eq!(read(&console, &second).await["state"], "waiting");
-    assert_eq!(entries(&host, "event=trial.ended").await.len(), 1);
+    assert_eq!(entries(&host, "event=test-sign-in.ended").await.len(), 1);
 
     let path = format!("/trials/{}?wait=25", id(&second));
     let more = async {
@@ -650,7 +650,7 @@ async fn a_trial_says_why_no_phone_was_asked_on_both_databases() {
             detail(&told, "asked").contains("paused"),
             "{database:?}: {told}"
         );
-        let until = step(&told, "asked")["data"]["paused_until"]
+        let until = step(&told, "asked")["data"]["cooldown_until"]
             .as_str()
             .expect("a moment")
             .to_owned();

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use assent::domain::audit::verify;
-use assent_model::audit::{By, Entry, Event};
-use assent_model::chain::{Break, End, Mark};
+use assent_model::audit::chain::{Break, End, Mark};
+use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::entropy::SystemEntropy;
 use assent_model::id::UserId;
-use assent_store::{AuditFilter, Retention, UserKept};
+use assent_store::{AuditFilter, Retention, UserUpdateOutcome};
 use reqwest::Method;
 use serde_json::{Value, json};
 use sqlx::AnyConnection;
@@ -275,7 +275,7 @@ async fn erasure_and_retention_leave_the_chain_whole_on_both_databases() {
         let before = records.len();
         let later = Entry::new(
             Event::UserCreated,
-            &By::HOST,
+            &AuditContext::HOST,
             host.host.now(),
             &SystemEntropy,
         );
@@ -294,7 +294,7 @@ async fn erasure_and_retention_leave_the_chain_whole_on_both_databases() {
             denials: day * 1000,
         };
         store
-            .sweep(retention, host.host.now())
+            .apply_retention(retention, host.host.now())
             .await
             .expect("swept");
         let verdict = verified(store).await;
@@ -312,7 +312,7 @@ async fn erasure_and_retention_leave_the_chain_whole_on_both_databases() {
         );
         host.advance(10 * 24 * 60 * 60);
         store
-            .sweep(retention, host.host.now())
+            .apply_retention(retention, host.host.now())
             .await
             .expect("swept");
         let verdict = verified(store).await;
@@ -358,7 +358,7 @@ async fn retention_does_not_vouch_for_what_was_tampered_with_on_both_databases()
         };
         let store = &host.host.store;
         store
-            .sweep(retention, host.host.now() + day * 2)
+            .apply_retention(retention, host.host.now() + day * 2)
             .await
             .expect("swept");
         assert_eq!(
@@ -476,7 +476,7 @@ async fn another_key_finds_the_ends_forged() {
     let fixture = fixture(Database::Sqlite).await;
     assert_eq!(broken(&fixture.store).await, None);
     let chaining = assent_store::Chaining::new(
-        assent_model::chain::ChainKey::new([8; 32]),
+        assent_model::audit::chain::ChainKey::new([8; 32]),
         std::sync::Arc::new(SystemEntropy),
     );
     let database = assent_store::Database::open(&fixture.url)
@@ -501,7 +501,7 @@ async fn what_is_told_of_a_person_while_they_are_deleted_says_nothing_of_them_on
         })
         .await;
         let store = &host.host.store;
-        let entry = |event| Entry::new(event, &By::HOST, host.host.now(), &SystemEntropy);
+        let entry = |event| Entry::new(event, &AuditContext::HOST, host.host.now(), &SystemEntropy);
         for number in 0..20 {
             let user = host.user(&format!("user{number}")).await;
             let user: UserId = id(&user).parse().expect("an id");
@@ -511,12 +511,12 @@ async fn what_is_told_of_a_person_while_they_are_deleted_says_nothing_of_them_on
             let gone = entry(Event::UserDeleted).about(user);
             // One occupies the writer, so that the next two share a transaction.
             let (first, second, third) = tokio::join!(
-                store.append_audit(vec![entry(Event::PauseBegun)]),
+                store.append_audit(vec![entry(Event::CooldownStarted)]),
                 store.append_audit(vec![told]),
                 store.delete_user(user, 1, vec![gone], host.host.now()),
             );
             assert!(first.is_ok() && second.is_ok());
-            assert_eq!(third.expect("asked"), UserKept::Done);
+            assert_eq!(third.expect("asked"), UserUpdateOutcome::Done);
         }
         let left = store.audit_records(0, 500).await.expect("read");
         let mut gone = std::collections::HashSet::new();
@@ -545,7 +545,7 @@ async fn a_stretch_of_time_is_listed_whole_on_both_databases() {
         for number in 0..10 {
             let at = begun + hour * number;
             let entries = (0..5)
-                .map(|_| Entry::new(Event::UserCreated, &By::HOST, at, &SystemEntropy))
+                .map(|_| Entry::new(Event::UserCreated, &AuditContext::HOST, at, &SystemEntropy))
                 .collect();
             fixture.store.append_audit(entries).await.expect("kept");
         }

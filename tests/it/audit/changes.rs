@@ -1,7 +1,7 @@
 //! Every change that an administrator makes is told, with what was before and what is now, and without keys.
 
 use assent::domain::keys::{self, Takeover};
-use assent_model::audit::{Actor, By, Event, Origin};
+use assent_model::audit::{Actor, AuditContext, Event, Origin};
 use assent_model::id::ApprovalId;
 use assent_model::key::SigningAlgorithm;
 use openssl::pkey::PKey;
@@ -56,7 +56,7 @@ async fn what_is_done_to_a_client_is_told_without_its_keys_on_both_databases() {
         let told = about(&host, &application).await;
         let expected = [
             "application.created",
-            "application.secret-made",
+            "application.secret-rotated",
             "application.changed",
             "application.changed",
             "application.logo-set",
@@ -164,7 +164,7 @@ async fn what_is_done_to_a_service_provider_and_its_certificates_is_told_on_both
             "application.created",
             "application.changed",
             "certificate.published",
-            "certificate.took-over",
+            "certificate.activated",
             "certificate.withdrawn",
             "application.metadata-applied",
         ];
@@ -192,7 +192,7 @@ async fn keys_and_tokens_are_told_by_name_alone_on_both_databases() {
             ..Wish::default()
         })
         .await;
-        let token = entries(&host, "event=admin-token.made").await;
+        let token = entries(&host, "event=admin-token.created").await;
         assert_eq!(
             (token.len(), &token[0]["actor"]["kind"]),
             (1, &json!("host")),
@@ -212,7 +212,7 @@ async fn keys_and_tokens_are_told_by_name_alone_on_both_databases() {
             "{database:?}"
         );
 
-        let by = By::new(Actor::Host, Origin::NOWHERE);
+        let by = AuditContext::new(Actor::Host, Origin::NOWHERE);
         let approval = ApprovalId::from_bytes([7; 16]);
         let by = by.with_approval(approval);
         keys::rotate(&host.host, SigningAlgorithm::Rs256, Takeover::Now, &by)

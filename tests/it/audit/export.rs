@@ -1,8 +1,8 @@
 //! An export verifies by itself.
 
 use assent::domain::audit::{Unreadable, verify_export};
-use assent_model::audit_line;
-use assent_model::chain::Break;
+use assent_model::audit::chain::Break;
+use assent_model::audit::jsonl;
 
 use crate::harness::TestHost;
 
@@ -15,7 +15,7 @@ async fn exported() -> Vec<String> {
     let records = host.host.store.audit_records(0, 100).await.expect("read");
     records
         .iter()
-        .map(|record| audit_line::write(record).expect("written"))
+        .map(|record| jsonl::write(record).expect("written"))
         .collect()
 }
 

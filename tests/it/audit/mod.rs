@@ -8,7 +8,7 @@ mod pages;
 mod stream;
 
 use assent::domain::audit::{Verdict, verify};
-use assent_model::chain::Break;
+use assent_model::audit::chain::Break;
 use assent_store::Store;
 use sqlx::{AnyConnection, AssertSqlSafe};
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use assent::domain::audit::verify_export;
-use assent_model::audit_line;
+use assent_model::audit::jsonl;
 use assent_store::Retention;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::net::{TcpListener, UdpSocket, UnixDatagram, UnixListener};
@@ -56,7 +56,7 @@ async fn until_noted(host: &TestHost, stream: &str) {
 fn seq_of(message: &str) -> i64 {
     assert!(message.starts_with("<110>1 20"), "{message}");
     let (_, line) = message.split_once('\u{feff}').expect("a text");
-    let seq = audit_line::read(line).expect("an entry").seq;
+    let seq = jsonl::read(line).expect("an entry").seq;
     assert!(
         message.contains(&format!("[assent@32473 seq=\"{seq}\" ")),
         "{message}"
@@ -305,7 +305,7 @@ async fn syslog_by_tcp_gets_each_entry_also_after_an_outage_and_delays_nobody() 
         let later = host.host.now() + Duration::from_secs(3600);
         host.host
             .store
-            .sweep(retention, later)
+            .apply_retention(retention, later)
             .await
             .expect("swept");
         let kept = host.host.store.audit_records(0, 100).await.expect("read");
@@ -321,7 +321,7 @@ async fn syslog_by_tcp_gets_each_entry_also_after_an_outage_and_delays_nobody() 
         until_noted(&host, "syslog").await;
         host.host
             .store
-            .sweep(retention, later)
+            .apply_retention(retention, later)
             .await
             .expect("swept");
         assert_eq!(

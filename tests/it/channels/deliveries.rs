@@ -10,8 +10,10 @@ use assent_model::entropy::SystemEntropy;
 use assent_model::id::{ApprovalId, DeliveryId};
 use assent_model::secret::Digest;
 use assent_model::session::Amr;
-use assent_model::user::{LifeState, User};
-use assent_store::{Answer, ApprovalRequest, Asked, Store, UserKept, Verdict};
+use assent_model::user::{LifecycleState, User};
+use assent_store::{
+    AnswerOutcome, ApprovalRequest, DeviceAnswer, RequestOutcome, Store, UserUpdateOutcome,
+};
 
 use crate::harness::{Database, open_store};
 use crate::store::{Fixture, NOW, ada, approval, asked, fixture, login, noted, request};
@@ -33,7 +35,7 @@ async fn known_as(store: &Store, person: &User, channel: &str, address: &str) {
     };
     assert!(
         store
-            .set_approval_address(person.id, address, Vec::new(), None, NOW)
+            .set_external_authenticator(person.id, address, Vec::new(), None, NOW)
             .await
             .expect("set")
     );
@@ -163,7 +165,7 @@ async fn news_that_comes_while_a_request_is_asked_about_has_it_asked_again() {
         let news = async |channel: &str, after: u64| {
             let ids = [asked.id, ApprovalId::new(NOW, &SystemEntropy)];
             store
-                .hasten_deliveries(channel, &ids, NOW + Duration::from_secs(after))
+                .expedite_deliveries(channel, &ids, NOW + Duration::from_secs(after))
                 .await
                 .expect("hastened")
         };
@@ -189,7 +191,7 @@ async fn what_is_decided_is_looked_after_at_once_and_begins_no_more() {
     for database in Database::BOTH {
         let Fixture { store, .. } = &fixture(database).await;
         let (person, phone) = ada(store).await;
-        let approve = Verdict::Approve {
+        let approve = DeviceAnswer::Approve {
             device: phone.id,
             amr: vec![Amr::Swk],
             passkey: None,
@@ -204,11 +206,11 @@ async fn what_is_decided_is_looked_after_at_once_and_begins_no_more() {
                         .answer_approval(asked_first.id, approve.clone(), noted(&[]), NOW)
                         .await
                         .expect("answered");
-                    assert_eq!(answer, Answer::Counted);
+                    assert_eq!(answer, AnswerOutcome::Counted);
                 }
                 "number" => {
                     for number in [b"41", b"43", b"44"] {
-                        let wrong = Verdict::WrongNumber {
+                        let wrong = DeviceAnswer::WrongNumber {
                             device: phone.id,
                             number: Digest::of(number),
                         };
@@ -292,10 +294,10 @@ async fn a_vendors_word_counts_where_a_devices_answer_would_and_for_its_own_requ
                 .update_user(user, state, Vec::new())
                 .await
                 .expect("updated");
-            assert_eq!(kept, UserKept::Done);
+            assert_eq!(kept, UserUpdateOutcome::Done);
         };
         update(User {
-            state: LifeState::Suspended,
+            state: LifecycleState::Suspended,
             ..person.clone()
         })
         .await;
@@ -335,7 +337,7 @@ async fn a_vendors_word_counts_where_a_devices_answer_would_and_for_its_own_requ
         let by_none = delivery(store, asked, "vendor", vendor()).await;
         assert!(
             store
-                .remove_approval_address(person.id, "vendor", Vec::new())
+                .remove_external_authenticator(person.id, "vendor", Vec::new())
                 .await
                 .expect("removed")
         );
@@ -366,7 +368,7 @@ async fn asked_later(store: &Store, person: &User) -> ApprovalId {
         .request_approval(request(approval, Some(person)))
         .await
         .expect("requested");
-    assert_eq!(asked, Asked::Person(person.id));
+    assert_eq!(asked, RequestOutcome::Person(person.id));
     id
 }
 
@@ -385,7 +387,7 @@ async fn of_fifty_answers_at_once_from_devices_and_vendors_one_counts() {
         let mut answers = Vec::new();
         for (n, delivery) in deliveries.into_iter().enumerate() {
             let fixture = Arc::clone(&fixture);
-            let verdict = Verdict::Approve {
+            let verdict = DeviceAnswer::Approve {
                 device: phone.id,
                 amr: vec![Amr::Swk],
                 passkey: None,
@@ -408,7 +410,7 @@ async fn of_fifty_answers_at_once_from_devices_and_vendors_one_counts() {
                         .answer_approval(asked.id, verdict, noted(&[]), NOW)
                         .await
                         .expect("answered");
-                    answer == Answer::Counted
+                    answer == AnswerOutcome::Counted
                 }
             }));
         }
@@ -441,11 +443,11 @@ async fn a_vendors_word_for_a_request_without_letters_is_refused_once_a_second_o
             )
         };
         let (one, reached) = typed(b"one", true).await;
-        assert_eq!(reached, Asked::Person(person.id), "{database:?}");
+        assert_eq!(reached, RequestOutcome::Person(person.id), "{database:?}");
         let carried = delivery(store, one, "vendor", vendor()).await;
         // The second is for an application that no such channel serves: the user could still take one for the other.
         let (two, reached) = typed(b"two", false).await;
-        assert_eq!(reached, Asked::Nobody, "{database:?}");
+        assert_eq!(reached, RequestOutcome::Nobody, "{database:?}");
         let ruled = store
             .rule_on_approval(carried.id, Ruling::Approved, noted(&[]), NOW + SECOND)
             .await;
@@ -504,11 +506,15 @@ async fn a_request_beyond_the_bound_of_its_name_ends_a_carried_one_on_both_datab
                 .await
                 .expect("cancelled");
             let (own, reached) = typed("ada", b"own", letterless).await;
-            assert_eq!(reached, Asked::Person(person.id), "{database:?} {name}");
+            assert_eq!(
+                reached,
+                RequestOutcome::Person(person.id),
+                "{database:?} {name}"
+            );
             let carried = delivery(store, own, "vendor", vendor()).await;
 
             let (refused, reached) = typed(name, b"stranger", true).await;
-            assert_eq!(reached, Asked::TooMany, "{database:?} {name}");
+            assert_eq!(reached, RequestOutcome::TooMany, "{database:?} {name}");
             assert!(
                 store.approval(refused).await.expect("read").is_none(),
                 "{database:?} {name}"

@@ -434,6 +434,9 @@ async fn idle_connections_of_one_address_leave_room_for_others() {
     // Each further one is closed without an answer.
     for _ in 0..100 {
         let mut more = connect(&host).await;
+        let _ = more
+            .write_all(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n")
+            .await;
         let read = tokio::time::timeout(PATIENCE, more.read(&mut [0; 1]))
             .await
             .expect("closed at once");

@@ -2,7 +2,7 @@
 
 use assent::domain::admin;
 use assent::domain::audit::sum_up_repeated;
-use assent_model::audit::By;
+use assent_model::audit::AuditContext;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
@@ -227,11 +227,11 @@ async fn open_sign_ins_are_bounded_for_each_network_and_in_all_on_both_databases
 
 /// The requests in the audit log, the oldest first; with a token of its own, since these tests take longer than one lives.
 async fn asked(host: &TestHost) -> Vec<Value> {
-    let (token, _) = admin::issue_admin_token(&host.host, &By::HOST)
+    let (token, _) = admin::issue_admin_token(&host.host, &AuditContext::HOST)
         .await
         .expect("a token");
     let request = http_client().get(format!(
-        "{}/admin/api/v1/audit?limit=200&event=sign-in.asked",
+        "{}/admin/api/v1/audit?limit=200&event=sign-in.requested",
         host.base
     ));
     let answer = request

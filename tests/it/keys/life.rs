@@ -131,7 +131,7 @@ async fn a_clock_that_was_set_back_leaves_a_key_that_signs() {
     let installation = Installation::new(Database::Sqlite).await;
     let host = installation.host().await;
     let first = signing(&host);
-    keys::rotate(&host, RS256, Takeover::Now, &By::HOST)
+    keys::rotate(&host, RS256, Takeover::Now, &AuditContext::HOST)
         .await
         .expect("rotated");
     assert_ne!(signing(&host), first);
@@ -148,11 +148,11 @@ async fn without_a_rotation_interval_only_a_command_rotates() {
     installation.pass(&host, 4000 * DAYS).await;
     assert_eq!(stages(&host), [Signing]);
     assert!(matches!(
-        keys::rotate(&host, RS256, Takeover::InTime, &By::HOST).await,
+        keys::rotate(&host, RS256, Takeover::InTime, &AuditContext::HOST).await,
         Ok(Rotated::Published(_))
     ));
     assert!(matches!(
-        keys::rotate(&host, RS256, Takeover::InTime, &By::HOST).await,
+        keys::rotate(&host, RS256, Takeover::InTime, &AuditContext::HOST).await,
         Ok(Rotated::Waiting(_))
     ));
     installation.pass(&host, 2 * HOURS).await;
@@ -164,11 +164,11 @@ async fn a_rotation_now_uses_the_key_that_waits() {
     for database in Database::BOTH {
         let installation = Installation::new(database).await;
         let host = installation.host().await;
-        keys::rotate(&host, RS256, Takeover::InTime, &By::HOST)
+        keys::rotate(&host, RS256, Takeover::InTime, &AuditContext::HOST)
             .await
             .expect("rotated");
         let set = published(&host).await;
-        let Rotated::Signing(now) = keys::rotate(&host, RS256, Takeover::Now, &By::HOST)
+        let Rotated::Signing(now) = keys::rotate(&host, RS256, Takeover::Now, &AuditContext::HOST)
             .await
             .expect("rotated")
         else {
@@ -191,7 +191,7 @@ async fn a_revoked_key_is_gone_at_once_and_another_signs() {
         let forged = token(&host, RS256, claims()).await;
 
         // None waits, so one is made.
-        let revoked = keys::revoke(&host, &first, &By::HOST)
+        let revoked = keys::revoke(&host, &first, &AuditContext::HOST)
             .await
             .expect("revoked");
         assert!(
@@ -202,32 +202,32 @@ async fn a_revoked_key_is_gone_at_once_and_another_signs() {
         assert!(!published(&host).await.contains(&first));
         assert_eq!(host.key_ring.verify_own(&forged), Err(NotOurs::UnknownKey));
         assert!(matches!(
-            keys::revoke(&host, &first, &By::HOST).await,
+            keys::revoke(&host, &first, &AuditContext::HOST).await,
             Ok(keys::Revoked::Already)
         ));
         assert!(matches!(
-            keys::revoke(&host, "nothing", &By::HOST).await,
+            keys::revoke(&host, "nothing", &AuditContext::HOST).await,
             Ok(keys::Revoked::Unknown)
         ));
 
         // One waits, and takes its place; revoked before its time, it takes none.
         let second = signing(&host);
-        keys::rotate(&host, RS256, Takeover::InTime, &By::HOST)
+        keys::rotate(&host, RS256, Takeover::InTime, &AuditContext::HOST)
             .await
             .expect("rotated");
         let waiting = published(&host).await[1].clone();
-        keys::revoke(&host, &waiting, &By::HOST)
+        keys::revoke(&host, &waiting, &AuditContext::HOST)
             .await
             .expect("revoked");
         assert_eq!(
             (stages(&host), signing(&host)),
             (vec![Revoked, Signing, Revoked], second.clone())
         );
-        keys::rotate(&host, RS256, Takeover::InTime, &By::HOST)
+        keys::rotate(&host, RS256, Takeover::InTime, &AuditContext::HOST)
             .await
             .expect("rotated");
         let waiting = published(&host).await[1].clone();
-        keys::revoke(&host, &second, &By::HOST)
+        keys::revoke(&host, &second, &AuditContext::HOST)
             .await
             .expect("revoked");
         assert_eq!(
@@ -237,17 +237,17 @@ async fn a_revoked_key_is_gone_at_once_and_another_signs() {
 
         // One that is retired does not come back.
         let third = waiting;
-        keys::rotate(&host, RS256, Takeover::Now, &By::HOST)
+        keys::rotate(&host, RS256, Takeover::Now, &AuditContext::HOST)
             .await
             .expect("rotated");
-        keys::rotate(&host, RS256, Takeover::InTime, &By::HOST)
+        keys::rotate(&host, RS256, Takeover::InTime, &AuditContext::HOST)
             .await
             .expect("rotated");
         let [fourth, waiting, retired] = &published(&host).await[..] else {
             panic!("three keys")
         };
         assert_eq!(*retired, third);
-        keys::revoke(&host, fourth, &By::HOST)
+        keys::revoke(&host, fourth, &AuditContext::HOST)
             .await
             .expect("revoked");
         assert_eq!(

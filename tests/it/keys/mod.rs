@@ -13,7 +13,7 @@ use assent::config;
 use assent::domain::keys::{Rotated, Takeover};
 use assent::domain::{Host, keys};
 use assent::keys::TokenType;
-use assent_model::audit::By;
+use assent_model::audit::AuditContext;
 use assent_model::clock::{Clock, ManualClock, SystemClock};
 use assent_model::entropy::SystemEntropy;
 use assent_model::key::{KeyStage, SigningAlgorithm};

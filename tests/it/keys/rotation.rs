@@ -31,7 +31,13 @@ async fn hosts_that_rotate_at_once_make_one_key() {
         for host in &hosts {
             let host = Arc::clone(host);
             rotations.spawn(async move {
-                keys::rotate(&host, SigningAlgorithm::Ps256, Takeover::InTime, &By::HOST).await
+                keys::rotate(
+                    &host,
+                    SigningAlgorithm::Ps256,
+                    Takeover::InTime,
+                    &AuditContext::HOST,
+                )
+                .await
             });
         }
         let rotated = rotations.join_all().await;
@@ -133,9 +139,14 @@ async fn a_token_of_another_host_is_known_at_once_and_unknown_ones_cost_little()
     let (one, two) = (installation.host().await, installation.host().await);
     let mut tokens = Vec::new();
     for _ in 0..2 {
-        keys::rotate(&two, SigningAlgorithm::Rs256, Takeover::Now, &By::HOST)
-            .await
-            .expect("rotated");
+        keys::rotate(
+            &two,
+            SigningAlgorithm::Rs256,
+            Takeover::Now,
+            &AuditContext::HOST,
+        )
+        .await
+        .expect("rotated");
         tokens.push(token(&two, SigningAlgorithm::Rs256, claims()).await);
         if let [token] = tokens.as_slice() {
             assert_eq!(one.key_ring.verify_own(token), Err(NotOurs::UnknownKey));
@@ -280,9 +291,14 @@ async fn a_rotation_under_load_fails_no_client_that_fetches_keys_it_does_not_kno
                 .expect("in time")
                 .expect("clients");
             let by = if number % 2 == 0 { &host.host } else { &other };
-            keys::rotate(by, SigningAlgorithm::Rs256, Takeover::Now, &By::HOST)
-                .await
-                .expect("rotated");
+            keys::rotate(
+                by,
+                SigningAlgorithm::Rs256,
+                Takeover::Now,
+                &AuditContext::HOST,
+            )
+            .await
+            .expect("rotated");
         }
         let wanted = counted.borrow_and_update().0 + 12;
         let used = counted.wait_for(|(count, _)| *count >= wanted);

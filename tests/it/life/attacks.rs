@@ -1,7 +1,7 @@
 //! Attacks on approvals that must fail, beside those in `login.rs`, `oidc/attacks.rs` and `channels/proofs.rs`.
 
 use assent_model::session::Amr;
-use assent_store::{Answer, Verdict};
+use assent_store::{AnswerOutcome, DeviceAnswer};
 use reqwest::StatusCode;
 use reqwest::header::USER_AGENT;
 use serde_json::{Value, json};
@@ -162,13 +162,13 @@ async fn fifty_answers_on_two_hosts_have_one_winner_and_none_after_a_restart_on_
         let asked = asked(&fixture.store, Some(&person), "ada").await.id;
         let second = open_store(&fixture.url).await.expect("a store");
         let verdicts = [
-            Verdict::Approve {
+            DeviceAnswer::Approve {
                 device: phone.id,
                 amr: vec![Amr::Swk],
                 passkey: None,
             },
-            Verdict::Deny { device: phone.id },
-            Verdict::NotMe { device: phone.id },
+            DeviceAnswer::Deny { device: phone.id },
+            DeviceAnswer::NotMe { device: phone.id },
         ];
         let mut attempts = JoinSet::new();
         for count in 0..50 {
@@ -189,7 +189,7 @@ async fn fifty_answers_on_two_hosts_have_one_winner_and_none_after_a_restart_on_
         let answers = attempts.join_all().await;
         let mut won: Vec<usize> = answers
             .iter()
-            .filter(|(_, answer)| *answer == Answer::Counted)
+            .filter(|(_, answer)| *answer == AnswerOutcome::Counted)
             .map(|(of, _)| *of)
             .collect();
         won.sort_unstable();
@@ -206,7 +206,7 @@ async fn fifty_answers_on_two_hosts_have_one_winner_and_none_after_a_restart_on_
                 .answer_approval(asked, verdict, noted(&[30]), NOW)
                 .await
                 .expect("answered");
-            assert_eq!(late, Answer::Late, "{database:?}");
+            assert_eq!(late, AnswerOutcome::Late, "{database:?}");
         }
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use assent::domain::audit;
 use assent_model::id::UserId;
-use assent_model::user::LifeState;
+use assent_model::user::LifecycleState;
 use assent_store::{AuditFilter, Retention};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -53,19 +53,23 @@ async fn a_sign_in_is_told_step_by_step_and_without_a_secret_on_both_databases()
         let enrolled = [
             "account.created",
             "device.enrolled",
-            "enrolment.link-made",
+            "enrolment.link-created",
             "user.created",
-            "user.state-changed",
+            "user.lifecycle-changed",
         ];
         assert_eq!(before, enrolled, "{database:?}");
         assert_eq!(
             events(sign_in[..3].iter().as_slice()),
-            ["sign-in.asked", "sign-in.wrong-number", "sign-in.approved"],
+            [
+                "sign-in.requested",
+                "sign-in.number-match-failed",
+                "sign-in.approved"
+            ],
             "{database:?}"
         );
         let mut rest = events(&sign_in[3..5]);
         rest.sort_unstable();
-        assert_eq!(rest, ["consent.given", "sign-in.completed"]);
+        assert_eq!(rest, ["consent.granted", "sign-in.completed"]);
         assert_eq!(
             events(&sign_in[5..]),
             ["consent.withdrawn", "session.signed-out"],
@@ -179,7 +183,7 @@ async fn what_an_administrator_changes_has_its_before_and_after_on_both_database
             "what somebody does says who they are"
         );
         assert_eq!(personal["after"], json!({"roles": ["owner"]}));
-        let changed = entries(&host, &format!("{about}&event=account.state-changed")).await;
+        let changed = entries(&host, &format!("{about}&event=account.lifecycle-changed")).await;
         assert_eq!(
             (
                 &changed[0]["detail"]["before"],
@@ -275,7 +279,7 @@ async fn names_that_nobody_has_leave_nothing() {
             .await;
         login.submit(&login.path(), &[("name", name)]).await;
     }
-    let asked = entries(&host, "event=sign-in.asked").await;
+    let asked = entries(&host, "event=sign-in.requested").await;
     assert_eq!(asked.len(), 1);
     assert_eq!(asked[0]["user_id"], id(&ada.user));
 }
@@ -366,7 +370,7 @@ async fn entries_are_kept_for_their_days_and_an_invited_user_for_ever() {
         let store = &host.host.store;
         let left = async |days: u32| {
             store
-                .sweep(retention, host.host.now() + day * days)
+                .apply_retention(retention, host.host.now() + day * days)
                 .await
                 .expect("swept");
             store
@@ -384,7 +388,7 @@ async fn entries_are_kept_for_their_days_and_an_invited_user_for_ever() {
             .expect("read");
         assert_eq!(
             kept.map(|user| user.state),
-            Some(LifeState::Invited),
+            Some(LifecycleState::Invited),
             "{database:?}"
         );
     }

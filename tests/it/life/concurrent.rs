@@ -337,9 +337,15 @@ async fn the_number_of_another_request_is_named_and_that_request_can_be_reported
             "not_me",
             "{state}"
         );
-        assert!(ada.phone.paused_until().await.expect("an answer").is_some());
+        assert!(
+            ada.phone
+                .cooldown_until()
+                .await
+                .expect("an answer")
+                .is_some()
+        );
         assert_eq!(own.again().await.number(), own.number(), "no page shows it");
-        ada.phone.lift_pause().await.expect("lifted");
+        ada.phone.lift_cooldown().await.expect("lifted");
         host.advance(120);
     }
 }
@@ -527,7 +533,7 @@ async fn a_report_of_a_request_from_a_known_browser_withdraws_the_trust_in_all_o
         ada.phone.not_me(&request).await.expect("an outcome");
         typed(&known, &ada, "ada").await;
         assert_eq!(pending(&ada).await, 0, "{database:?}");
-        ada.phone.lift_pause().await.expect("lifted");
+        ada.phone.lift_cooldown().await.expect("lifted");
         typed(&known, &ada, "ada").await;
         host.advance(1);
         fill().await;
@@ -538,7 +544,7 @@ async fn a_report_of_a_request_from_a_known_browser_withdraws_the_trust_in_all_o
             ada.phone.not_me(&request).await.expect("an outcome"),
             "not_me"
         );
-        ada.phone.lift_pause().await.expect("lifted");
+        ada.phone.lift_cooldown().await.expect("lifted");
         host.advance(121);
         fill().await;
         typed(&known, &ada, "ada").await;
@@ -594,7 +600,7 @@ async fn a_report_is_not_to_be_noticed_in_the_browser_that_it_is_about_on_both_d
             "{database:?}"
         );
         // The cooldown would hold the request too.
-        ada.phone.lift_pause().await.expect("lifted");
+        ada.phone.lift_cooldown().await.expect("lifted");
         for _ in 0..3 {
             let after = typed(&shared, &ada, "ada").await;
             assert_eq!(

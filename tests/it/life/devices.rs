@@ -85,7 +85,7 @@ async fn a_second_device_is_enrolled_from_the_first_and_both_approve_on_both_dat
 
         let told = entries(
             &host,
-            &format!("user={}&event=enrolment.link-made", id(&ada.user)),
+            &format!("user={}&event=enrolment.link-created", id(&ada.user)),
         )
         .await;
         assert_eq!(
@@ -295,8 +295,8 @@ async fn each_device_tells_what_others_did_until_its_owner_has_seen_it_on_both_d
         let told = news(&ada.phone).await;
         let all = [
             "device.enrolled",
-            "recovery.codes-made",
-            "enrolment.link-made",
+            "recovery.codes-created",
+            "enrolment.link-created",
             "device.enrolled",
         ];
         assert_eq!(events(&told).len(), all.len(), "{told:?}");

@@ -9,7 +9,7 @@ use assent_model::entropy::SystemEntropy;
 use assent_model::id::{ApprovalId, DeliveryId};
 use assent_model::statement::{ApprovalStatement, Decision};
 use assent_model::user::User;
-use assent_store::{Answer, Asked, Retention, Store, Verdict};
+use assent_store::{AnswerOutcome, DeviceAnswer, RequestOutcome, Retention, Store};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
@@ -59,7 +59,7 @@ async fn cooldowns_grow_from_the_second_denial_on_each_host_and_after_a_restart_
             if pause == 0 {
                 deny(&ada).await;
                 assert_eq!(
-                    ada.phone.paused_until().await.expect("an answer"),
+                    ada.phone.cooldown_until().await.expect("an answer"),
                     None,
                     "{database:?}: one may be a mistake"
                 );
@@ -67,7 +67,7 @@ async fn cooldowns_grow_from_the_second_denial_on_each_host_and_after_a_restart_
             }
             deny(&ada).await;
             assert_eq!(page.again().await.outcome(), "denied");
-            let until = ada.phone.paused_until().await.expect("an answer");
+            let until = ada.phone.cooldown_until().await.expect("an answer");
             assert_eq!(
                 until,
                 Some(host.host.now().seconds() + pause),
@@ -99,14 +99,14 @@ async fn cooldowns_grow_from_the_second_denial_on_each_host_and_after_a_restart_
             assert!(!is_asked(&ada).await, "{database:?}: by another host");
             second.stop().await;
             host.advance(1);
-            assert_eq!(ada.phone.paused_until().await.expect("an answer"), None);
+            assert_eq!(ada.phone.cooldown_until().await.expect("an answer"), None);
         }
         host.advance(121);
         ada.sign_in(&Browser::new(&host.base)).await;
         for expected in [None, Some(host.host.now().seconds() + 30)] {
             ask_as(&host, &ada, "ada").await;
             deny(&ada).await;
-            let until = ada.phone.paused_until().await.expect("an answer");
+            let until = ada.phone.cooldown_until().await.expect("an answer");
             assert_eq!(
                 until, expected,
                 "{database:?}: the approval forgot the others"
@@ -124,7 +124,10 @@ async fn denials_are_forgotten_after_a_day_and_there_may_be_no_pauses() {
         for expected in [None, Some(host.host.now().seconds() + 30)] {
             ask_as(&host, &ada, "ada").await;
             deny(&ada).await;
-            assert_eq!(ada.phone.paused_until().await.expect("an answer"), expected);
+            assert_eq!(
+                ada.phone.cooldown_until().await.expect("an answer"),
+                expected
+            );
         }
         host.advance(86_400);
     }
@@ -132,7 +135,7 @@ async fn denials_are_forgotten_after_a_day_and_there_may_be_no_pauses() {
     for _ in 0..2 {
         ask_as(&host, &ada, "ada").await;
         deny(&ada).await;
-        assert_eq!(ada.phone.paused_until().await.expect("an answer"), None);
+        assert_eq!(ada.phone.cooldown_until().await.expect("an answer"), None);
         host.advance(601);
     }
     host.advance(86_400);
@@ -151,7 +154,7 @@ async fn denials_are_forgotten_after_a_day_and_there_may_be_no_pauses() {
     };
     let kept = async || {
         let mut connection = host.connection().await;
-        let count = sqlx::query_as("SELECT COUNT(*) FROM approval_pauses")
+        let count = sqlx::query_as("SELECT COUNT(*) FROM approval_cooldowns")
             .fetch_one(&mut connection)
             .await;
         let (kept,): (i64,) = count.expect("read");
@@ -160,7 +163,7 @@ async fn denials_are_forgotten_after_a_day_and_there_may_be_no_pauses() {
     assert_eq!(kept().await, 1);
     host.host
         .store
-        .sweep(retention, host.host.now())
+        .apply_retention(retention, host.host.now())
         .await
         .expect("swept");
     assert_eq!(kept().await, 0);
@@ -197,7 +200,7 @@ async fn a_number_typed_wrong_too_often_ends_the_request_and_begins_no_cooldown_
                     .await
                     .expect_err("wrong");
             }
-            assert_eq!(ada.phone.paused_until().await.expect("an answer"), None);
+            assert_eq!(ada.phone.cooldown_until().await.expect("an answer"), None);
             assert!(!is_asked(&ada).await, "{database:?}");
         }
         ask_as(&host, &ada, "ada").await;
@@ -210,7 +213,10 @@ async fn a_number_typed_wrong_too_often_ends_the_request_and_begins_no_cooldown_
                 .count()
         };
         assert_eq!(
-            (count("sign-in.wrong-number"), count("pause.begun")),
+            (
+                count("sign-in.number-match-failed"),
+                count("cooldown.started")
+            ),
             (9, 0),
             "{told:?}"
         );
@@ -237,7 +243,7 @@ async fn a_report_changes_no_page_and_its_cooldown_survives_the_users_own_approv
             ada.phone.not_me(request).await.expect("an outcome"),
             "not_me"
         );
-        let cooldown = ada.phone.paused_until().await.expect("an answer");
+        let cooldown = ada.phone.cooldown_until().await.expect("an answer");
         assert_eq!(
             cooldown,
             Some(host.host.now().seconds() + 4 * 3600),
@@ -271,7 +277,7 @@ async fn a_report_changes_no_page_and_its_cooldown_survives_the_users_own_approv
                 .starts_with("ac_")
         );
         assert_eq!(
-            ada.phone.paused_until().await.expect("an answer"),
+            ada.phone.cooldown_until().await.expect("an answer"),
             cooldown,
             "{database:?}"
         );
@@ -293,6 +299,43 @@ async fn a_report_changes_no_page_and_its_cooldown_survives_the_users_own_approv
         );
         host.advance(110);
         assert_eq!(reported.again().await.outcome(), "expired", "{database:?}");
+    }
+}
+
+#[tokio::test]
+async fn denials_do_not_shorten_the_cooldown_of_a_report_on_both_databases() {
+    for database in Database::BOTH {
+        let host = TestHost::start_with(Wish {
+            database,
+            ..Wish::default()
+        })
+        .await;
+        let ada = host.ada().await;
+        ask_as(&host, &ada, "ada").await;
+        let request = &ada.phone.waiting(5).await.expect("requests")[0];
+        assert_eq!(
+            ada.phone.not_me(request).await.expect("an outcome"),
+            "not_me"
+        );
+        let cooldown = ada.phone.cooldown_until().await.expect("an answer");
+        for _ in 0..2 {
+            let browser = Browser::new(&host.base);
+            let login = browser
+                .get(&ada.application.request(&[]))
+                .await
+                .followed()
+                .await;
+            ada.phone
+                .scan(&crate::scan::code(&login))
+                .await
+                .expect("taken");
+            deny(&ada).await;
+            assert_eq!(
+                ada.phone.cooldown_until().await.expect("an answer"),
+                cooldown,
+                "{database:?}"
+            );
+        }
     }
 }
 
@@ -326,7 +369,7 @@ async fn a_request_that_was_cancelled_or_replaced_can_be_reported_until_it_expir
             "a report changes nothing there"
         );
         assert!(ada.phone.not_me(request).await.is_err(), "once");
-        ada.phone.lift_pause().await.expect("lifted");
+        ada.phone.lift_cooldown().await.expect("lifted");
     }
 }
 
@@ -358,7 +401,7 @@ async fn this_was_not_me_ends_what_is_open_and_begins_a_longer_pause_that_the_pe
         assert!(again.to_string().starts_with("already_decided"), "{again}");
         let four_hours = host.host.now().seconds() + 4 * 3600;
         assert_eq!(
-            ada.phone.paused_until().await.expect("an answer"),
+            ada.phone.cooldown_until().await.expect("an answer"),
             Some(four_hours),
             "{database:?}"
         );
@@ -370,16 +413,16 @@ async fn this_was_not_me_ends_what_is_open_and_begins_a_longer_pause_that_the_pe
         assert!(!is_asked(&ada).await);
 
         host.advance(1);
-        ada.phone.lift_pause().await.expect("lifted");
-        ada.phone.lift_pause().await.expect("nothing to lift");
-        assert_eq!(ada.phone.paused_until().await.expect("an answer"), None);
+        ada.phone.lift_cooldown().await.expect("lifted");
+        ada.phone.lift_cooldown().await.expect("nothing to lift");
+        assert_eq!(ada.phone.cooldown_until().await.expect("an answer"), None);
         assert!(
             !is_asked(&ada).await,
             "what was asked meanwhile does not come back"
         );
         ada.sign_in(&Browser::new(&host.base)).await;
         let about = format!("user={}", id(&ada.user));
-        for event in ["sign-in.not-me", "pause.begun", "pause.lifted"] {
+        for event in ["sign-in.reported", "cooldown.started", "cooldown.lifted"] {
             let told = entries(&host, &format!("{about}&event={event}")).await;
             assert_eq!(told.len(), 1, "{event}: {told:?}");
             assert_eq!(
@@ -387,7 +430,7 @@ async fn this_was_not_me_ends_what_is_open_and_begins_a_longer_pause_that_the_pe
                 json!({"kind": "device", "id": ada.phone.device().to_string()})
             );
         }
-        let begun = &entries(&host, "event=pause.begun").await[0];
+        let begun = &entries(&host, "event=cooldown.started").await[0];
         assert_eq!(begun["detail"]["until"], four_hours);
     }
 }
@@ -414,7 +457,7 @@ async fn who_denied_a_request_may_still_say_that_it_was_not_theirs_on_both_datab
         );
         let four_hours = host.host.now().seconds() + 4 * 3600;
         assert_eq!(
-            ada.phone.paused_until().await.expect("an answer"),
+            ada.phone.cooldown_until().await.expect("an answer"),
             Some(four_hours),
             "{database:?}"
         );
@@ -424,12 +467,12 @@ async fn who_denied_a_request_may_still_say_that_it_was_not_theirs_on_both_datab
             "{database:?}: {again}"
         );
         assert_eq!(
-            entries(&host, "event=sign-in.not-me").await.len(),
+            entries(&host, "event=sign-in.reported").await.len(),
             1,
             "{database:?}"
         );
 
-        ada.phone.lift_pause().await.expect("lifted");
+        ada.phone.lift_cooldown().await.expect("lifted");
         host.advance(3600);
         ask_as(&host, &ada, "ada").await;
         let request = &ada.phone.waiting(5).await.expect("requests")[0];
@@ -492,7 +535,7 @@ async fn a_signature_for_one_decision_is_none_for_another() {
         refused.to_string().starts_with("unknown_request"),
         "{refused}"
     );
-    assert_eq!(ada.phone.paused_until().await.expect("an answer"), None);
+    assert_eq!(ada.phone.cooldown_until().await.expect("an answer"), None);
     ada.approve(&page).await;
 }
 
@@ -531,18 +574,24 @@ async fn a_pause_is_lifted_by_the_persons_own_device_alone() {
         deny(&ada).await;
     }
     let eves_phone = host.authenticator(&host.user("eve").await).await;
-    eves_phone.lift_pause().await.expect("nothing to lift");
+    eves_phone.lift_cooldown().await.expect("nothing to lift");
     let url = format!("{}/authenticator/api/pause", host.base);
     let unsigned = http_client().delete(url).send().await.expect("an answer");
     assert_eq!(unsigned.status(), StatusCode::UNAUTHORIZED);
-    assert!(ada.phone.paused_until().await.expect("an answer").is_some());
+    assert!(
+        ada.phone
+            .cooldown_until()
+            .await
+            .expect("an answer")
+            .is_some()
+    );
     host.admin_ok(
         Method::DELETE,
         &format!("/devices/{}", ada.phone.device()),
         Value::Null,
     )
     .await;
-    assert!(ada.phone.lift_pause().await.is_err());
+    assert!(ada.phone.lift_cooldown().await.is_err());
 }
 
 #[tokio::test]
@@ -623,7 +672,7 @@ async fn an_address_and_a_browser_ask_so_often() {
     }
 }
 
-async fn asked_by(store: &Store, person: &User, name: &str) -> (ApprovalId, Asked) {
+async fn asked_by(store: &Store, person: &User, name: &str) -> (ApprovalId, RequestOutcome) {
     let login = login();
     store.insert_login(login.clone()).await.expect("inserted");
     let approval = approval(&login, Some(person), name);
@@ -645,12 +694,12 @@ async fn a_vendors_denial_is_a_denial_on_both_databases() {
         };
         assert!(
             store
-                .set_approval_address(person.id, known.clone(), Vec::new(), None, NOW)
+                .set_external_authenticator(person.id, known.clone(), Vec::new(), None, NOW)
                 .await
                 .expect("set")
         );
         let (id, asked) = asked_by(store, &person, "ada").await;
-        assert_eq!(asked, Asked::Person(person.id));
+        assert_eq!(asked, RequestOutcome::Person(person.id));
         let recipient = Recipient::Vendor {
             address: known.address,
         };
@@ -669,16 +718,16 @@ async fn a_vendors_denial_is_a_denial_on_both_databases() {
         );
         // The second of two: the first was at a device.
         let (first, _) = asked_by(store, &person, "ada@example.org").await;
-        let deny = Verdict::Deny { device: phone.id };
+        let deny = DeviceAnswer::Deny { device: phone.id };
         assert_eq!(
             store
                 .answer_approval(first, deny, noted(&[30]), NOW)
                 .await
                 .expect("denied"),
-            Answer::Counted
+            AnswerOutcome::Counted
         );
         assert_eq!(
-            store.paused_until(person.id, NOW).await.expect("read"),
+            store.cooldown_until(person.id, NOW).await.expect("read"),
             None,
             "{database:?}"
         );
@@ -688,9 +737,12 @@ async fn a_vendors_denial_is_a_denial_on_both_databases() {
                 .await
                 .expect("ruled")
         );
-        let until = store.paused_until(person.id, NOW).await.expect("read");
+        let until = store.cooldown_until(person.id, NOW).await.expect("read");
         assert_eq!(until, Some(NOW + Duration::from_secs(30)), "{database:?}");
-        assert_eq!(asked_by(store, &person, "ada").await.1, Asked::Nobody);
+        assert_eq!(
+            asked_by(store, &person, "ada").await.1,
+            RequestOutcome::Nobody
+        );
     }
 }
 
@@ -703,20 +755,21 @@ async fn a_request_at_the_moment_of_a_report_reaches_no_phone_afterwards_on_both
         let (person, phone) = ada(store).await;
         for round in 0..20 {
             let (id, asked) = asked_by(store, &person, "ada").await;
-            assert_eq!(asked, Asked::Person(person.id));
+            assert_eq!(asked, RequestOutcome::Person(person.id));
             let mut noted = noted(&[30]);
             noted.pause.0.report = Some(Duration::from_secs(30));
-            let report = store.answer_approval(id, Verdict::NotMe { device: phone.id }, noted, NOW);
+            let report =
+                store.answer_approval(id, DeviceAnswer::NotMe { device: phone.id }, noted, NOW);
             let (reported, (other, _)) =
                 tokio::join!(report, asked_by(store, &person, "ada@example.org"));
             assert_eq!(
                 reported.expect("answered"),
-                Answer::Counted,
+                AnswerOutcome::Counted,
                 "{database:?} {round}"
             );
             assert!(
                 store
-                    .paused_until(person.id, NOW)
+                    .cooldown_until(person.id, NOW)
                     .await
                     .expect("read")
                     .is_some(),
@@ -736,7 +789,7 @@ async fn a_request_at_the_moment_of_a_report_reaches_no_phone_afterwards_on_both
             };
             assert_eq!(kept.stage, expected, "{database:?} {round}");
             store
-                .lift_pause(person.id, entry(Event::PauseLifted), NOW)
+                .lift_cooldown(person.id, entry(Event::CooldownLifted), NOW)
                 .await
                 .expect("lifted");
         }

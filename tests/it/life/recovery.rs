@@ -126,9 +126,9 @@ async fn a_code_enrols_another_device_once_and_the_others_are_told_on_both_datab
         assert_eq!(
             about,
             [
-                "recovery.codes-made",
+                "recovery.codes-created",
                 "recovery.code-used",
-                "recovery.refused"
+                "recovery.failed"
             ]
         );
         let everything = super::erasure::everything(&host, database).await;
@@ -202,7 +202,7 @@ async fn what_is_not_this_persons_unused_code_is_refused_with_one_answer_for_all
     assert!(!escaped.body.contains("<script>alert"), "{}", escaped.body);
     assert_eq!(left(&ada.phone).await, 10, "nothing was used up");
     assert_eq!(
-        entries(&host, "event=recovery.refused").await.len(),
+        entries(&host, "event=recovery.failed").await.len(),
         6,
         "none about names that nobody has"
     );

@@ -7,7 +7,9 @@ use serde_json::json;
 use tracing::field::{Field, Visit};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 
-use crate::harness::{Ada, Browser, Database, Page, TestHost, Wish, id, without_code};
+use crate::harness::{
+    Ada, Browser, Database, Page, TestHost, Wish, id, let_one_thread_listen, without_code,
+};
 
 /// What the host asks the database, in its order.
 #[derive(Clone, Default)]
@@ -47,7 +49,7 @@ impl Statements {
                 "logout_deliveries",
                 "FROM devices",
                 "claim_traces",
-                "milestones",
+                "run_once",
             ]
             .iter()
             .any(|table| statement.contains(table))
@@ -102,8 +104,7 @@ async fn answered(page: &Page, name: &str) -> (u16, Vec<(String, String)>, Strin
 async fn the_same_is_done_and_answered_for_an_unknown_a_suspended_an_invited_a_paused_and_a_known_name()
  {
     let statements = Statements::default();
-    // While there is one listener alone, whether anybody listens is decided by the thread that first comes by.
-    let _another = tracing::Dispatch::new(tracing_subscriber::registry());
+    let_one_thread_listen();
     // For this thread, on which all of this test's host runs. What SQLite is asked is told by a thread of its own.
     let _guard =
         tracing::subscriber::set_default(tracing_subscriber::registry().with(statements.clone()));
@@ -208,7 +209,7 @@ async fn the_same_is_done_and_answered_for_an_unknown_a_suspended_an_invited_a_p
     // Who is known was asked, and so all of this was not for nothing.
     let asked = super::entries(
         &host,
-        &format!("user={}&event=sign-in.asked", id(&known.user)),
+        &format!("user={}&event=sign-in.requested", id(&known.user)),
     )
     .await;
     assert!(

@@ -34,7 +34,7 @@ async fn a_user_is_invited_until_the_first_device_is_enrolled_on_both_databases(
         assert_eq!(state(&host, &path).await, "active", "{database:?}");
         let told = entries(
             &host,
-            &format!("user={}&event=user.state-changed", id(&user)),
+            &format!("user={}&event=user.lifecycle-changed", id(&user)),
         )
         .await;
         assert_eq!(
@@ -50,7 +50,7 @@ async fn a_user_is_invited_until_the_first_device_is_enrolled_on_both_databases(
         assert_eq!(
             entries(
                 &host,
-                &format!("user={}&event=user.state-changed", id(&user))
+                &format!("user={}&event=user.lifecycle-changed", id(&user))
             )
             .await
             .len(),
@@ -137,7 +137,7 @@ async fn an_invited_account_is_active_with_its_first_sign_in_on_both_databases()
         let told = entries(
             &host,
             &format!(
-                "application={}&event=account.state-changed",
+                "application={}&event=account.lifecycle-changed",
                 ada.application.id
             ),
         )
@@ -145,7 +145,7 @@ async fn an_invited_account_is_active_with_its_first_sign_in_on_both_databases()
         assert_eq!(told.len(), 1, "{database:?}");
         ada.sign_in(&Browser::new(&host.base)).await;
         assert_eq!(
-            events(&entries(&host, "event=account.state-changed").await).len(),
+            events(&entries(&host, "event=account.lifecycle-changed").await).len(),
             1
         );
     }

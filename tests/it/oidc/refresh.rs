@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use assent_model::administration::AdminScopes;
-use assent_model::audit::{By, Entry, Event};
+use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::entropy::SystemEntropy;
 use assent_model::id::TokenId;
 use assent_model::scope::Scopes;
@@ -466,14 +466,21 @@ async fn a_second_repeat_ends_the_family_though_the_first_hangs_up_then() {
             certificate: None,
             issued_at: now,
             expires_at: now,
-            watched_until: None,
+            track_use_until: None,
         };
         let pair = IssuedPair {
             access,
             refresh: None,
         };
         let store = &host.host.store;
-        let reuse = || Entry::new(Event::RefreshReused, &By::HOST, now, &SystemEntropy);
+        let reuse = || {
+            Entry::new(
+                Event::RefreshTokenReused,
+                &AuditContext::HOST,
+                now,
+                &SystemEntropy,
+            )
+        };
         let repeat = async || {
             store
                 .rotate(
@@ -507,8 +514,8 @@ async fn a_second_repeat_ends_the_family_though_the_first_hangs_up_then() {
 async fn an_answer_that_is_used_while_its_repeat_is_answered_ends_the_family() {
     const BLOCKED: &str = "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
     for use_it in [
-        "UPDATE access_tokens SET used_at = 1 WHERE id IN (SELECT answer_access FROM refresh_tokens)",
-        "UPDATE refresh_tokens SET used_at = 1 WHERE id IN (SELECT answer_refresh FROM refresh_tokens)",
+        "UPDATE access_tokens SET used_at = 1 WHERE id IN (SELECT rotated_to_access FROM refresh_tokens)",
+        "UPDATE refresh_tokens SET used_at = 1 WHERE id IN (SELECT rotated_to_refresh FROM refresh_tokens)",
     ] {
         let host = TestHost::start_with(Wish {
             database: Database::Postgres,

@@ -229,7 +229,7 @@ fn read(folder: &Path, below: &str, ending: &str, files: &mut Vec<(String, Strin
 }
 
 fn sources(below: &str, ending: &str) -> Vec<(String, String)> {
-    let host = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("host");
+    let host = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("host/server");
     let mut files = Vec::new();
     read(&host, below, ending, &mut files);
     assert!(!files.is_empty(), "no {ending} in {below}");

@@ -21,7 +21,7 @@ const SIDES: [&str; 12] = [
 
 #[test]
 fn no_rule_names_a_side() {
-    let host = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("host");
+    let host = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("host/server");
     let read = |name| fs::read_to_string(host.join("assets").join(name)).expect("a stylesheet");
     for line in (read("assent.css")
         + &read("portal.css")

@@ -8,7 +8,7 @@ use assent::config;
 use assent::domain::passkey::RelyingParty;
 use assent_model::passkey::PasskeyUse;
 use assent_model::session::Amr;
-use assent_store::{Answer, Verdict};
+use assent_store::{AnswerOutcome, DeviceAnswer};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use reqwest::{Method, StatusCode};
@@ -220,7 +220,7 @@ async fn denying_and_not_me_need_no_passkey() {
             .expect("an outcome"),
         "denied"
     );
-    it.ada.phone.lift_pause().await.expect("lifted");
+    it.ada.phone.lift_cooldown().await.expect("lifted");
     it.ada.ask(&Browser::new(&it.host.base), &[]).await;
     let request = it.ada.phone.waiting(5).await.expect("requests").remove(0);
     assert_eq!(
@@ -406,7 +406,7 @@ async fn a_question_that_nobody_answers_is_swept() {
     it.host.advance(121);
     let host = &it.host.host;
     host.store
-        .sweep(RETENTION, host.now())
+        .apply_retention(RETENTION, host.now())
         .await
         .expect("swept");
     assert_eq!(it.kept().await, (1, 0));
@@ -431,7 +431,7 @@ async fn the_store_itself_takes_no_approval_without_a_passkey_that_goes_on_on_bo
                     counter,
                 })
             });
-            let verdict = Verdict::Approve {
+            let verdict = DeviceAnswer::Approve {
                 device,
                 amr: vec![Amr::Swk],
                 passkey,
@@ -441,7 +441,7 @@ async fn the_store_itself_takes_no_approval_without_a_passkey_that_goes_on_on_bo
                 .await
                 .expect("answered")
         };
-        assert_eq!(approve(None).await, Answer::NoPasskey);
+        assert_eq!(approve(None).await, AnswerOutcome::NoPasskey);
         // One that is used at the same moment wins.
         let used = PasskeyUse {
             credential: credential.clone(),
@@ -460,10 +460,10 @@ async fn the_store_itself_takes_no_approval_without_a_passkey_that_goes_on_on_bo
         assert_eq!(
             approvals,
             [
-                Answer::Counted,
-                Answer::NoPasskey,
-                Answer::NoPasskey,
-                Answer::NoPasskey
+                AnswerOutcome::Counted,
+                AnswerOutcome::NoPasskey,
+                AnswerOutcome::NoPasskey,
+                AnswerOutcome::NoPasskey
             ]
         );
         assert!(
@@ -478,7 +478,11 @@ async fn the_store_itself_takes_no_approval_without_a_passkey_that_goes_on_on_bo
                 .await
                 .expect("removed")
         );
-        assert_eq!(approve(Some(7)).await, Answer::NoPasskey, "it is gone");
+        assert_eq!(
+            approve(Some(7)).await,
+            AnswerOutcome::NoPasskey,
+            "it is gone"
+        );
     }
 }
 

@@ -226,7 +226,7 @@ async fn a_counter_that_goes_backwards_is_refused_and_noted_on_both_databases() 
         assert_eq!(
             events
                 .iter()
-                .filter(|event| *event == "passkey.counter-back")
+                .filter(|event| *event == "passkey.clone-suspected")
                 .count(),
             1,
             "{events:?}"

@@ -4,7 +4,7 @@ use assent::authenticator::Authenticator;
 use assent::domain::audit;
 use assent::domain::device::{self, Renaming};
 use assent::domain::portal;
-use assent_model::audit::{By, Event};
+use assent_model::audit::{AuditContext, Event};
 use assent_model::recovery::CodesOfDevice;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -313,7 +313,7 @@ async fn another_persons_device_is_not_there_and_stays_as_it_is_on_both_database
             .await
             .expect("read")
             .expect("Eve");
-        let renaming = device::rename(&host.host, user, phone, "Stolen", &By::HOST)
+        let renaming = device::rename(&host.host, user, phone, "Stolen", &AuditContext::HOST)
             .await
             .expect("done");
         assert_eq!(renaming, Renaming::Unknown);
@@ -323,7 +323,7 @@ async fn another_persons_device_is_not_there_and_stays_as_it_is_on_both_database
                 .expect("read")
                 .is_none()
         );
-        let entry = |event| audit::entry(&host.host, event, &By::HOST).about(user);
+        let entry = |event| audit::entry(&host.host, event, &AuditContext::HOST).about(user);
         let (store, now) = (&host.host.store, host.host.now());
         let renamed = store
             .rename_device_of(

@@ -1,7 +1,7 @@
 //! Where a person is signed in, and signing out there.
 
 use assent::domain::audit;
-use assent_model::audit::{By, Event};
+use assent_model::audit::{AuditContext, Event};
 use reqwest::{Method, StatusCode};
 use serde_json::json;
 
@@ -293,7 +293,8 @@ async fn another_persons_session_is_not_there_and_goes_on_on_both_databases() {
             .parse()
             .expect("an id");
         let user = id(&eve.user).parse().expect("an id");
-        let entry = || audit::entry(&host.host, Event::SessionEnded, &By::HOST).about(user);
+        let entry =
+            || audit::entry(&host.host, Event::SessionEnded, &AuditContext::HOST).about(user);
         let (store, now) = (&host.host.store, host.host.now());
         assert!(
             store

@@ -261,14 +261,14 @@ async fn what_is_over_is_forgotten() {
         };
         host.host
             .store
-            .sweep(retention, host.host.now())
+            .apply_retention(retention, host.host.now())
             .await
             .expect("swept");
         for table in [
             "sign_on_requests",
             "saml_logouts",
             "saml_logout_requests",
-            "used_assertions",
+            "replay_cache",
         ] {
             assert_eq!(count(table).await, 0, "{table}");
         }

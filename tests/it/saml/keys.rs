@@ -182,8 +182,13 @@ async fn two_hosts_that_renew_at_once_make_one_key() {
         .await;
     let party = Party::register(&host, json!({})).await;
     let application = party.id.parse().expect("a DID");
-    let renew =
-        |host| assent::domain::saml_keys::renew(host, &application, &assent_model::audit::By::HOST);
+    let renew = |host| {
+        assent::domain::saml_keys::renew(
+            host,
+            &application,
+            &assent_model::audit::AuditContext::HOST,
+        )
+    };
     let (one, other) = tokio::join!(renew(&host.host), renew(&second));
     assert_eq!(one.expect("a key").id, other.expect("a key").id);
     assert_eq!(certificates(&host, &party).await.len(), 2);

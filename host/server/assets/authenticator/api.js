@@ -4,6 +4,12 @@ import { deviceAuthorization } from './canonical.js';
 import { put } from './store.js';
 import { text } from './texts.js';
 
+/**
+ * @typedef {import('./types.d.ts').Account} Account
+ * @typedef {import('./types.d.ts').FailedCall} FailedCall
+ * @typedef {{ signal?: AbortSignal, limit?: number }} Options
+ */
+
 const BASE = '/authenticator/api';
 // A call that hangs is as good as none; a long poll has its own, longer limit.
 const LIMIT_MS = 15_000;
@@ -13,6 +19,12 @@ const LIMIT_MS = 15_000;
  * message is for developers.
  */
 export class Failure extends Error {
+  /**
+   * @param {number} status
+   * @param {string} code
+   * @param {string} message
+   * @param {any} [body]
+   */
   constructor(status, code, message, body = {}) {
     super(message);
     this.status = status;
@@ -27,7 +39,9 @@ export class Failure extends Error {
 }
 
 // What the person is told of each code. Those that a screen has a place of its own for are not here.
+/** @type {Record<string, string>} */
 const WORDS = {
+  app: 'app-failure',
   offline: 'app-failure-offline',
   stopped: 'app-failure-offline',
   unreadable: 'app-failure-unreadable',
@@ -53,11 +67,29 @@ const WORDS = {
   passkeys_impossible: 'app-passkey-impossible',
 };
 
-/** What to tell the person of a failure. */
-export function inWords(failure) {
-  return text(failure instanceof Failure ? WORDS[failure.code] ?? 'app-failure-server' : 'app-failure');
+/**
+ * A failure of any kind as that of a call. Its code is `app` where the app itself failed.
+ * @param {unknown} cause
+ * @returns {FailedCall}
+ */
+export function failureOf(cause) {
+  return cause instanceof Failure ? cause : new Failure(400, 'app', String(cause));
 }
 
+/**
+ * What to tell the person of a failure.
+ * @param {unknown} failure
+ */
+export function inWords(failure) {
+  return text(WORDS[failureOf(failure).code] ?? 'app-failure-server');
+}
+
+/**
+ * @param {string} path
+ * @param {RequestInit} init
+ * @param {Options} [options]
+ * @returns {Promise<any>} the answer's body, whose type is that of the call
+ */
 async function exchange(path, init, { signal, limit = LIMIT_MS } = {}) {
   const controller = new AbortController();
   const timer = setTimeout(() => controller.abort(), limit);
@@ -69,13 +101,13 @@ async function exchange(path, init, { signal, limit = LIMIT_MS } = {}) {
   try {
     response = await fetch(path, { ...init, signal: controller.signal, cache: 'no-store', credentials: 'omit' });
     answered = await response.text();
-  } catch (cause) {
+  } catch {
     throw new Failure(0, signal?.aborted ? 'stopped' : 'offline', 'no answer');
   } finally {
     clearTimeout(timer);
     signal?.removeEventListener('abort', stop);
   }
-  let body = {};
+  let /** @type {any} */ body = {};
   try {
     body = answered === '' ? {} : JSON.parse(answered);
   } catch {
@@ -86,6 +118,10 @@ async function exchange(path, init, { signal, limit = LIMIT_MS } = {}) {
   throw new Failure(response.status, body.error ?? 'unknown', message, body);
 }
 
+/**
+ * @param {string} path
+ * @param {object} value
+ */
 function post(path, value) {
   return exchange(BASE + path, {
     method: 'POST',
@@ -94,12 +130,18 @@ function post(path, value) {
   });
 }
 
-/** What the enrolment link `token` is for. */
+/**
+ * What the enrolment link `token` is for.
+ * @param {string} token
+ */
 export function lookAtEnrolment(token) {
   return post('/enrolments/look', { token });
 }
 
-/** Enrols this device: { token, device_name, public_key, signature }. */
+/**
+ * Enrols this device.
+ * @param {{ token: string, device_name: string, public_key: object, signature: string }} enrolment
+ */
 export function enrol(enrolment) {
   return post('/enrolments', enrolment);
 }
@@ -107,12 +149,17 @@ export function enrol(enrolment) {
 /**
  * A call that the account's device signs. `path` is below the API's base and has no query.
  * Where the server finds our clock wrong, its offset is remembered and the call made once more.
+ * @param {Account} account
+ * @param {string} method
+ * @param {string} path
+ * @param {Options & { query?: string, value?: object }} [options]
  */
 export async function call(account, method, path, { query = '', value, ...options } = {}) {
   const body = value === undefined ? '' : JSON.stringify(value);
   const attempt = async () => {
     const time = Math.floor(Date.now() / 1000) + (account.clockOffset ?? 0);
     const signed = { issuer: account.issuer, device: account.deviceId, time, method, path: BASE + path, body };
+    /** @type {Record<string, string>} */
     const headers = { Authorization: await deviceAuthorization(account.privateKey, signed) };
     if (body !== '') headers['Content-Type'] = 'application/json';
     return exchange(BASE + path + query, { method, headers, body: body === '' ? undefined : body }, options);
@@ -120,8 +167,9 @@ export async function call(account, method, path, { query = '', value, ...option
   try {
     return await attempt();
   } catch (failure) {
-    if (failure.code !== 'clock' || !Number.isFinite(failure.body?.now)) throw failure;
-    account.clockOffset = Math.round(failure.body.now - Date.now() / 1000);
+    const { code, body: answered } = failureOf(failure);
+    if (code !== 'clock' || !Number.isFinite(answered.now)) throw failure;
+    account.clockOffset = Math.round(answered.now - Date.now() / 1000);
     await put(account);
     return attempt();
   }

@@ -1,10 +1,21 @@
-// The passkey of an account: a second key, which the phone uses only after face, finger or PIN (W3C Web Authentication).
-// The server asks for it with each approval once it is added.
+// The passkey of an account: a second key, which the phone uses only after face, finger or PIN (W3C Web
+// Authentication). The server asks for it with each approval once it is added.
 
-import { Failure, call, inWords } from './api.js';
+import { call, Failure, failureOf, inWords } from './api.js';
 import { base64url, fromBase64url } from './canonical.js';
+import { ask, say } from './dom.js';
+import { change, state, zone } from './state.js';
 import { text } from './texts.js';
-import { ask, button, el, focusOn, say } from './view.js';
+import { button, complaint, el } from './view.js';
+
+/**
+ * @typedef {import('./types.d.ts').State} State
+ * @typedef {import('./types.d.ts').Actions} Actions
+ * @typedef {import('./types.d.ts').Account} Account
+ * @typedef {import('./types.d.ts').Followed} Followed
+ * @typedef {import('./types.d.ts').Passkey} Passkey
+ * @typedef {import('./types.d.ts').Child} Child
+ */
 
 /** Whether this phone has a lock that the browser can ask for. */
 export const lockable = (async () => {
@@ -15,109 +26,202 @@ export const lockable = (async () => {
   }
 })();
 
-// Browsers reject for many reasons that they do not tell: refused, too slow, no such key in this phone.
+/**
+ * Browsers reject for many reasons that they do not tell: refused, too slow, no such key in this phone.
+ * @param {() => Promise<Credential | null>} act
+ */
 async function unlocked(act) {
   try {
-    return await act();
+    const credential = await act();
+    if (credential instanceof PublicKeyCredential) return credential;
   } catch {
-    throw new Failure(409, 'passkey_unconfirmed', 'the browser gave no credential');
+    // Below.
   }
+  throw new Failure(409, 'passkey_unconfirmed', 'the browser gave no credential');
 }
 
-// Not every browser that shows notifications has `parseCreationOptionsFromJSON` and `toJSON`, so it is done here.
+/**
+ * Not every browser that shows notifications has `parseCreationOptionsFromJSON` and `toJSON`, so it is done here.
+ * @param {PublicKeyCredential} credential
+ * @param {string[]} names
+ */
 function inJson(credential, names) {
-  const response = Object.fromEntries(names.map((name) => [name, base64url(credential.response[name])]));
-  return { id: credential.id, rawId: base64url(credential.rawId), type: credential.type, clientExtensionResults: {}, response };
+  const members = /** @type {Record<string, ArrayBuffer>} */ (/** @type {unknown} */ (credential.response));
+  const response = Object.fromEntries(names.map((name) => [name, base64url(members[name])]));
+  const { id, type } = credential;
+  return { id, rawId: base64url(credential.rawId), type, clientExtensionResults: {}, response };
 }
 
-/** Has the phone make a passkey with the server's options: what to send back. */
+/**
+ * Has the phone make a passkey with the server's options: what to send back.
+ * @param {PublicKeyCredentialCreationOptionsJSON} options
+ */
 async function make(options) {
-  const publicKey = {
-    ...options,
-    challenge: fromBase64url(options.challenge),
-    user: { ...options.user, id: fromBase64url(options.user.id) },
-    excludeCredentials: [],
-  };
+  const publicKey = /** @type {PublicKeyCredentialCreationOptions} */ (
+    /** @type {unknown} */ ({
+      ...options,
+      challenge: fromBase64url(options.challenge),
+      user: { ...options.user, id: fromBase64url(options.user.id) },
+      excludeCredentials: [],
+    })
+  );
   const made = await unlocked(() => navigator.credentials.create({ publicKey }));
   return inJson(made, ['clientDataJSON', 'attestationObject']);
 }
 
-/** Has the phone use its passkey with the server's options: what to send back. */
-export async function show(options) {
+/**
+ * Has the phone use its passkey with the server's options: what to send back.
+ * @param {PublicKeyCredentialRequestOptionsJSON} options
+ */
+async function show(options) {
   // It was made in this phone, so no other device needs to be offered.
-  const known = options.allowCredentials.map(({ type, id }) => ({ type, id: fromBase64url(id), transports: ['internal'] }));
-  const publicKey = { ...options, challenge: fromBase64url(options.challenge), allowCredentials: known };
+  const known = (options.allowCredentials ?? []).map(({ type, id }) => ({
+    type,
+    id: fromBase64url(id),
+    transports: ['internal'],
+  }));
+  const publicKey = /** @type {PublicKeyCredentialRequestOptions} */ (
+    /** @type {unknown} */ ({ ...options, challenge: fromBase64url(options.challenge), allowCredentials: known })
+  );
   const shown = await unlocked(() => navigator.credentials.get({ publicKey }));
   return inJson(shown, ['clientDataJSON', 'authenticatorData', 'signature']);
 }
 
-/** A call whose body is `value`, with the passkey in it where the server asks for one. */
+/**
+ * A call whose body is `value`, with the passkey in it where the server asks for one.
+ * @param {Account} account
+ * @param {string} method
+ * @param {string} path
+ * @param {object} value
+ */
 export async function callWithPasskey(account, method, path, value) {
   try {
     return await call(account, method, path, { value });
-  } catch (failure) {
-    if (failure.code !== 'passkey_required') throw failure;
-    return call(account, method, path, { value: { ...value, passkey: await show(failure.body.options) } });
+  } catch (cause) {
+    const { code, body } = failureOf(cause);
+    if (code !== 'passkey_required') throw cause;
+    return call(account, method, path, { value: { ...value, passkey: await show(body.options) } });
   }
 }
 
-/** Adds a passkey to an account's device. */
-export async function protect(account) {
+/** @param {Account} account */
+async function protect(account) {
   const { options } = await call(account, 'POST', '/device/passkey', { value: {} });
   await call(account, 'PUT', '/device/passkey', { value: await make(options) });
   say(text('app-passkey-added'));
 }
 
+/** @param {Account} account */
 async function unprotect(account) {
-  if (!(await ask(text('app-passkey-remove-ask'), text('app-passkey-remove-about'), text('app-passkey-remove-yes')))) return false;
   await callWithPasskey(account, 'POST', '/device/passkey/removal', {});
   say(text('app-passkey-removed'));
-  return true;
 }
 
-/** A button that does something with a passkey, and says below it why it did not. */
-function act(label, kind, action, changed) {
-  const error = el('p', { class: 'field-error', role: 'alert' });
-  const press = async () => {
-    control.disabled = true;
-    error.textContent = '';
-    try {
-      if ((await action()) !== false) changed();
-    } catch (failure) {
-      error.textContent = inWords(failure);
-    }
-    control.disabled = false;
-  };
-  const control = button(label, press, kind);
-  return [control, error];
+/**
+ * How an account's approvals are protected, and what the user can do about it.
+ * @param {State} state
+ * @param {Followed} known
+ * @param {Actions} act
+ */
+export function protection(state, { account, passkey, busy, errors }, act) {
+  /** @type {Child[]} */
+  let content = [];
+  const { deviceId } = account;
+  const options = { disabled: busy, 'data-part': 'protect' };
+  const error = complaint(errors.passkey);
+  if (state.lockable === null) {
+    content = [];
+  } else if (passkey === 'set') {
+    const remove = button(text('app-passkey-remove'), () => act.unprotect(deviceId), 'quiet small', options);
+    content = [el('p', {}, text('app-passkey-set')), remove, error];
+  } else if (passkey === 'none' && state.lockable) {
+    const add = button(text('app-passkey-add'), () => act.protect(deviceId), 'small', options);
+    content = [el('p', {}, text('app-passkey-offer')), add, error];
+  } else if (passkey === 'none') {
+    content = [el('p', { class: 'muted small' }, text('app-passkey-no-lock'))];
+  } else if (passkey === 'impossible') {
+    content = [el('p', { class: 'muted small' }, text('app-passkey-impossible'))];
+  }
+  return el('div', { key: 'protection', class: 'zone protection' }, ...content);
 }
 
-/** How an account's approvals are protected. `standing` is what the server says: set, none, or impossible; `changed(standing)` is called with a new one. */
-export function protection(account, standing, changed) {
-  const place = el('div', { class: 'zone protection' });
-  lockable.then((able) => {
-    if (standing === 'set') {
-      place.append(el('p', {}, text('app-passkey-set')),
-        ...act(text('app-passkey-remove'), 'quiet small', () => unprotect(account), () => changed('none')));
-    } else if (standing === 'none' && able) {
-      place.append(el('p', {}, text('app-passkey-offer')),
-        ...act(text('app-passkey-add'), 'small', () => protect(account), () => changed('set')));
-    } else if (standing === 'none') {
-      place.append(el('p', { class: 'muted small' }, text('app-passkey-no-lock')));
-    } else if (standing === 'impossible') {
-      place.append(el('p', { class: 'muted small' }, text('app-passkey-impossible')));
-    }
+/**
+ * Does something with an account's passkey. Returns whether it worked.
+ * @param {string} deviceId
+ * @param {(account: Account) => Promise<void>} act
+ * @param {string} failed the selector of what gets the focus if it did not work
+ */
+async function withPasskey(deviceId, act, failed) {
+  const known = state.accounts.get(deviceId);
+  if (!known || known.busy) return false;
+  change(() => {
+    known.busy = true;
+    known.errors.passkey = '';
   });
-  return place;
+  let error = '';
+  try {
+    await act(known.account);
+  } catch (cause) {
+    error = inWords(cause);
+  }
+  change(() => {
+    known.busy = false;
+    known.errors.passkey = error;
+    return error === '' ? undefined : failed;
+  });
+  return error === '';
 }
 
-/** Offers it to whoever has just enrolled: what to show, or null where there is nothing to offer. `done()` is called in any case. */
-export async function offer(account, standing, done) {
-  if (standing !== 'none' || !(await lockable)) return null;
-  const heading = el('h2', {}, text('app-passkey-offer-title'));
-  const card = el('div', { class: 'card ready' }, heading,
-    el('p', { class: 'lead' }, text('app-passkey-offer')),
-    ...act(text('app-passkey-add-recommended'), 'primary', () => protect(account), () => done('set')),
-    button(text('app-passkey-skip'), () => done('none')));
-  return { card, focus: () => focusOn(heading) };
+/**
+ * @param {string} deviceId
+ * @param {(account: Account) => Promise<void>} act
+ * @param {Passkey} standing how it stands if that worked
+ */
+async function fromCard(deviceId, act, standing) {
+  const card = `[data-account="${CSS.escape(deviceId)}"] [data-part="protect"]`;
+  if (!(await withPasskey(deviceId, act, card))) return;
+  change(({ accounts }) => {
+    const known = accounts.get(deviceId);
+    if (known) known.passkey = standing;
+    return zone('accounts');
+  });
 }
+
+/**
+ * The offer after an enrolment is answered.
+ * @param {Passkey} standing
+ */
+function settle(standing) {
+  change((known) => {
+    if (known.welcome === null) return undefined;
+    known.welcome.phase = 'enrolled';
+    const account = known.accounts.get(known.welcome.deviceId);
+    if (account) account.passkey = standing;
+    return '#welcome-title';
+  });
+  say(text('app-enrolled-news'));
+}
+
+export const passkeyActions = {
+  /** @param {string} deviceId */
+  async protect(deviceId) {
+    await fromCard(deviceId, protect, 'set');
+  },
+
+  /** @param {string} deviceId */
+  async unprotect(deviceId) {
+    const about = text('app-passkey-remove-about');
+    if (!(await ask(text('app-passkey-remove-ask'), about, text('app-passkey-remove-yes')))) return;
+    await fromCard(deviceId, unprotect, 'none');
+  },
+
+  async protectEnrolled() {
+    if (state.welcome === null) return;
+    const { deviceId } = state.welcome;
+    if (await withPasskey(deviceId, protect, '[data-part="offer"] [data-part="protect"]')) settle('set');
+  },
+
+  skipPasskey() {
+    settle('none');
+  },
+};

@@ -1,25 +1,50 @@
 // Notifications: a push only wakes the app, which then asks the server what waits. Without them the app still works
 // while it is open.
 
-import { call } from './api.js';
+import { call, Failure, inWords } from './api.js';
 import { fromBase64url } from './canonical.js';
+import { say } from './dom.js';
+import { change, state, usable } from './state.js';
+import { text } from './texts.js';
 
-/** Registers the service worker. Null where the browser has none, or has them switched off. */
+/** @typedef {import('./types.d.ts').Account} Account */
+
+/** Null where the browser has no service worker, or has them switched off. @type {ServiceWorkerRegistration | null} */
+let registration = null;
+
+/** Registers the service worker. */
 export async function registerWorker() {
   try {
-    return await navigator.serviceWorker.register('/authenticator/sw.js', { scope: '/authenticator' });
+    registration = await navigator.serviceWorker.register('/authenticator/sw.js', { scope: '/authenticator' });
   } catch {
-    return null;
+    registration = null;
   }
 }
 
-/** What can be said of notifications: `on`, `off`, `refused`, or `impossible` in this browser. */
-export async function pushState(registration) {
+/** What can be said of notifications in this browser. */
+async function pushState() {
   if (!registration?.pushManager || !('Notification' in self)) return 'impossible';
   if (Notification.permission === 'denied') return 'refused';
   return Notification.permission === 'granted' && (await registration.pushManager.getSubscription()) ? 'on' : 'off';
 }
 
+/** The accounts whose server sends push messages. */
+function able() {
+  return usable(state).flatMap(({ account }) => (account.pushKey ? [account] : []));
+}
+
+/** Looks again at what can be said of notifications, and shows it. */
+export async function lookAtPush() {
+  const found = able().length > 0 ? await pushState() : 'impossible';
+  change((known) => {
+    known.push = found;
+  });
+}
+
+/**
+ * @param {PushSubscription} subscription
+ * @param {Uint8Array} key
+ */
 function sameKey(subscription, key) {
   const current = subscription.options?.applicationServerKey;
   if (!current) return true;
@@ -27,30 +52,63 @@ function sameKey(subscription, key) {
   return bytes.length === key.length && bytes.every((byte, index) => byte === key[index]);
 }
 
-async function subscribe(registration, pushKey) {
+/**
+ * @param {PushManager} manager
+ * @param {string} pushKey
+ */
+async function subscribe(manager, pushKey) {
   const key = fromBase64url(pushKey);
-  const existing = await registration.pushManager.getSubscription();
+  const existing = await manager.getSubscription();
   if (existing && sameKey(existing, key)) return existing;
   // The server has a new key: what was made for the old one gets no message any more.
   await existing?.unsubscribe();
-  return registration.pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: key });
+  return manager.subscribe({ userVisibleOnly: true, applicationServerKey: key });
 }
 
-/** Subscribes, asking the person where the browser wants that, and tells the server for each account. */
-export async function turnOn(registration, accounts) {
-  const able = accounts.filter((account) => account.pushKey);
-  if (able.length === 0) return;
-  const subscription = await subscribe(registration, able[0].pushKey);
-  await Promise.all(able.map((account) => call(account, 'PUT', '/device/push', { value: { subscription: subscription.toJSON() } })));
+/**
+ * Subscribes, asking the user where the browser wants that, and sends the subscription to the server for each account.
+ * @param {Account[]} accounts
+ */
+async function turnOn(accounts) {
+  const [first] = accounts;
+  if (!first?.pushKey || !registration) return;
+  const value = { subscription: (await subscribe(registration.pushManager, first.pushKey)).toJSON() };
+  await Promise.all(accounts.map((account) => call(account, 'PUT', '/device/push', { value })));
 }
 
-/** Tells the server the subscription's present address, which a browser may change. A failure waits for the next start. */
-export async function refresh(registration, accounts) {
-  if ((await pushState(registration)) === 'on') await turnOn(registration, accounts).catch(() => {});
+/**
+ * Sends the server the subscription's present address, which a browser may change. A failure waits for the next start.
+ * @param {Account[]} accounts
+ */
+export async function refreshPush(accounts) {
+  if ((await pushState()) !== 'on') return;
+  await turnOn(accounts.filter(({ pushKey }) => pushKey)).catch(() => {});
 }
 
-/** Takes the app's notifications away: the person is here already. */
-export async function clearNotifications(registration) {
+/** Takes the app's notifications away: the user is here already. */
+export async function clearNotifications() {
   const shown = (await registration?.getNotifications?.()) ?? [];
   for (const notification of shown) notification.close();
 }
+
+/** Asks whether there is a newer version: an app that stays open loads no page, so its browser does not ask. */
+export function lookForUpdate() {
+  registration?.update?.().catch(() => {});
+}
+
+export const pushActions = {
+  async turnOnPush() {
+    let error = '';
+    try {
+      await turnOn(able());
+      say(text('app-push-on'));
+    } catch (cause) {
+      const isRefused = Notification.permission === 'denied';
+      if (!isRefused) error = cause instanceof Failure ? inWords(cause) : text('app-push-failed');
+    }
+    change((known) => {
+      known.pushError = error;
+    });
+    if (error === '') await lookAtPush();
+  },
+};

@@ -1,135 +1,165 @@
-// All pending requests of this browser's accounts: one is shown at once; of several the user picks one from a list.
+// The requests of this browser's accounts in the state: they come with the server's list, and end.
 
-import { RequestCard } from './request.js';
-import { text } from './texts.js';
-import { button, el, focusOn, say } from './view.js';
+/**
+ * @typedef {import('./types.d.ts').State} State
+ * @typedef {import('./types.d.ts').Item} Item
+ * @typedef {import('./types.d.ts').Ending} Ending
+ * @typedef {import('./types.d.ts').ApprovalRequest} ApprovalRequest
+ */
 
-/** The newest first; the ids of requests grow with time. */
-function newestFirst(one, other) {
-  const [a, b] = [one.request, other.request];
+/**
+ * The digits of a text as 0 to 9, whichever of the digits of Arabic script a keyboard makes; nothing else.
+ * @param {string} typed
+ */
+export function digits(typed) {
+  return typed
+    .replace(/[\u0660-\u0669]/g, (digit) => String(digit.charCodeAt(0) - 0x0660))
+    .replace(/[\u06f0-\u06f9]/g, (digit) => String(digit.charCodeAt(0) - 0x06f0))
+    .replace(/[^0-9]/g, '');
+}
+
+/**
+ * How long a request can still be answered, in seconds. `now` is our clock.
+ * @param {Item} item
+ * @param {number} now
+ */
+export function secondsLeft({ request, skew }, now) {
+  return request.expires_at - (now + skew);
+}
+
+/**
+ * The newest first; the ids of requests grow with time.
+ * @param {Item} one
+ * @param {Item} other
+ */
+function newestFirst({ request: a }, { request: b }) {
   return b.requested_at - a.requested_at || (b.id > a.id ? 1 : -1);
 }
 
-/** The requests in their zone of the page. `changed()` is called when there are more or fewer of them, or one has ended. */
-export class RequestList {
-  constructor(zone, changed) {
-    this.zone = zone;
-    this.changed = changed;
-    /** The cards, by the id of their request. */
-    this.cards = new Map();
-    /** The card that the user picked. */
-    this.chosen = null;
-    this.title = el('h2', { id: 'requests-title' });
-    this.items = el('ul', { class: 'picks' });
-    this.list = el('section', { class: 'card', 'aria-labelledby': 'requests-title' },
-      this.title, el('p', { class: 'lead' }, text('app-requests-choose')), this.items);
-    this.all = button('', () => this.back());
-  }
-
-  /** The cards of pending requests, the newest first. */
-  get open() {
-    return [...this.cards.values()].filter((card) => card.state !== 'ended').sort(newestFirst);
-  }
-
-  /** The number of cards, including those of ended requests. */
-  get size() {
-    return this.cards.size;
-  }
-
-  /** Takes the server's current list for an account. Its clock is `skew` seconds before ours. Returns whether one is new. */
-  update(account, requests, skew) {
-    const listed = new Set(requests.map((request) => request.id));
-    for (const card of this.of(account)) if (!listed.has(card.request.id)) card.vanished(skew);
-    const before = this.open;
-    let fresh = false;
-    for (const request of requests) {
-      const known = this.cards.get(request.id);
-      if (known) {
-        known.update(request, skew);
-        continue;
-      }
-      fresh = true;
-      this.cards.set(request.id, new RequestCard(account, request, skew, {
-        closed: (card) => this.close(card),
-        picked: (card) => this.pick(card),
-        ended: () => this.show(),
-        reported: (card) => this.drop(card),
-      }));
-      say(request.step ?? text('app-request-news', { application: request.application.name, account: request.account }));
-    }
-    // A card in use must stay in place. Otherwise the list is shown, so that the user does not have to guess.
-    if (fresh && this.chosen === null && before.length === 1 && before[0].isInUse()) [this.chosen] = before;
-    this.show();
-    return fresh;
-  }
-
-  of(account) {
-    return [...this.cards.values()].filter((card) => card.account.deviceId === account.deviceId);
-  }
-
-  /** Forgets an account's requests. */
-  forget(account) {
-    for (const card of this.of(account)) this.cards.delete(card.request.id);
-    this.show();
-  }
-
-  /** Shows the time that is left. */
-  tick() {
-    for (const card of this.cards.values()) card.tick();
-  }
-
-  pick(card) {
-    this.chosen = card;
-    this.show();
-    focusOn(card.title);
-  }
-
-  /** Removes the account's other requests, because a report ends them as well. */
-  drop(reported) {
-    for (const card of this.of(reported.account)) if (card !== reported && card.state !== 'ended') this.cards.delete(card.request.id);
-  }
-
-  back() {
-    this.chosen = null;
-    this.show();
-    focusOn(this.title);
-  }
-
-  close(card) {
-    this.cards.delete(card.request.id);
-    this.show();
-    focusOn(this.zone);
-  }
-
-  /** Shows how the ended ones ended, and of the open ones the only one, the picked one, or the list. */
-  show() {
-    const { open } = this;
-    if (!open.includes(this.chosen)) this.chosen = null;
-    const parts = [...this.cards.values()].filter((card) => card.state === 'ended').map((card) => card.element);
-    if (open.length === 1) {
-      parts.push(open[0].element);
-    } else if (this.chosen !== null) {
-      this.all.textContent = text('app-requests-all', { count: open.length });
-      parts.push(this.all, this.chosen.element);
-    } else if (open.length > 1) {
-      this.title.textContent = text('app-requests-several', { count: open.length });
-      const items = open.map((card) => card.pick);
-      if (!same(items, [...this.items.children])) keepingFocus(() => this.items.replaceChildren(...items));
-      parts.push(this.list);
-    }
-    const shown = [...this.zone.children].filter((part) => !part.classList.contains('ready'));
-    if (!same(parts, shown)) keepingFocus(() => this.zone.replaceChildren(...parts));
-    this.changed();
-  }
+/**
+ * The pending requests, the newest first.
+ * @param {State} state
+ */
+export function openRequests({ requests }) {
+  return [...requests.values()].filter(({ phase }) => phase !== 'ended').sort(newestFirst);
 }
 
-function same(some, others) {
-  return some.length === others.length && some.every((part, index) => part === others[index]);
+/**
+ * The ended requests whose end the user has not yet seen.
+ * @param {State} state
+ */
+export function endedRequests({ requests }) {
+  return [...requests.values()].filter(({ phase }) => phase === 'ended');
 }
 
-/** Restores the focus after a change, because an element that moves in the page loses it. */
-function keepingFocus(change) {
-  const focused = document.activeElement;
-  change();
-  if (focused !== document.activeElement && focused?.isConnected) focused.focus();
+/**
+ * The request that is shown with its number field: the only one, or the one that the user picked.
+ * @param {State} state
+ */
+export function shownRequest(state) {
+  const open = openRequests(state);
+  return open.length === 1 ? open[0] : (open.find(({ request }) => request.id === state.chosen) ?? null);
+}
+
+/**
+ * @param {State} state
+ * @param {string} deviceId
+ */
+function requestsOf({ requests }, deviceId) {
+  return [...requests.values()].filter((item) => item.deviceId === deviceId);
+}
+
+/**
+ * Takes what the server lists for an account now. Its clock is `skew` seconds before ours. Returns the new requests,
+ * and those that are to end, each with how. `isInUse` says whether the user has begun to answer a request.
+ * @param {State} state
+ * @param {string} deviceId
+ * @param {ApprovalRequest[]} listed
+ * @param {number} skew
+ * @param {(item: Item) => boolean} isInUse
+ */
+export function receive(state, deviceId, listed, skew, isInUse) {
+  const ids = new Set(listed.map(({ id }) => id));
+  /** @type {Array<[Item, Ending]>} */
+  const ended = [];
+  for (const item of requestsOf(state, deviceId)) {
+    if (ids.has(item.request.id)) continue;
+    item.skew = skew;
+    if (mayEnd(item)) ended.push([item, secondsLeft(item, state.now) <= 1 ? 'expired' : 'gone']);
+  }
+  const vanished = ended.map(([item]) => item);
+  const before = openRequests(state).filter((item) => !vanished.includes(item));
+  const fresh = [];
+  for (const request of listed) {
+    const known = state.requests.get(request.id);
+    if (known) {
+      known.skew = skew;
+      known.attemptsLeft = request.attempts_left ?? known.attemptsLeft;
+      continue;
+    }
+    fresh.push(request);
+    state.requests.set(request.id, {
+      deviceId,
+      request,
+      skew,
+      phase: 'open',
+      number: '',
+      error: '',
+      attemptsLeft: request.attempts_left ?? null,
+      other: null,
+      ended: null,
+    });
+  }
+  // A card in use must stay in place. Otherwise the list is shown, so that the user does not have to guess.
+  if (fresh.length > 0 && state.chosen === null && before.length === 1 && isInUse(before[0])) {
+    state.chosen = before[0].request.id;
+  }
+  return { fresh, ended };
+}
+
+/** @param {Item} item */
+function mayEnd({ phase, other }) {
+  return phase === 'open' && !other?.ended;
+}
+
+/**
+ * The requests whose time is up.
+ * @param {State} state
+ */
+export function expired(state) {
+  return openRequests(state).filter((item) => mayEnd(item) && secondsLeft(item, state.now) <= 0);
+}
+
+/**
+ * Ends a request. While the user is shown another one, its end waits until they come back. Returns whether it ended.
+ * @param {State} state
+ * @param {Item} item
+ * @param {Ending} kind
+ */
+export function end(state, item, kind) {
+  if (item.other !== null) {
+    item.other.ended = kind;
+    return false;
+  }
+  item.phase = 'ended';
+  const reportable = kind === 'denied' || (kind === 'gone' && secondsLeft(item, state.now) > 0);
+  item.ended = { kind, reportable, busy: false, error: '' };
+  // A report ends the account's other requests as well.
+  if (kind === 'not_me') {
+    for (const open of requestsOf(state, item.deviceId)) {
+      if (open.phase !== 'ended') state.requests.delete(open.request.id);
+    }
+  }
+  if (!openRequests(state).some(({ request }) => request.id === state.chosen)) state.chosen = null;
+  return true;
+}
+
+/**
+ * Forgets an account's requests.
+ * @param {State} state
+ * @param {string} deviceId
+ */
+export function forgetRequests(state, deviceId) {
+  for (const { request } of requestsOf(state, deviceId)) state.requests.delete(request.id);
+  if (state.chosen !== null && !state.requests.has(state.chosen)) state.chosen = null;
 }

@@ -1,5 +1,5 @@
-// The authenticator's service worker: shows that a sign-in waits, and keeps the app's files for when there is no network.
-// The server fills in the version, the list of files, and what a notification says.
+// The authenticator's service worker: shows that a sign-in waits, and keeps the app's files for when there is no
+// network. The server fills in the version, the list of files, and what a notification says.
 
 const VERSION = '{version}';
 const SHELL = '{shell}'.split(' ');
@@ -21,7 +21,11 @@ self.addEventListener('install', (event) => {
 self.addEventListener('activate', (event) => {
   const forgetOthers = async () => {
     const names = await caches.keys();
-    await Promise.all(names.filter((name) => name.startsWith('assent-authenticator-') && name !== CACHE).map((name) => caches.delete(name)));
+    await Promise.all(
+      names
+        .filter((name) => name.startsWith('assent-authenticator-') && name !== CACHE)
+        .map((name) => caches.delete(name)),
+    );
     await self.clients.claim();
   };
   event.waitUntil(forgetOthers());

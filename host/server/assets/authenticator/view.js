@@ -1,18 +1,37 @@
-// Small pieces that the app's screens are made of. Text always goes in as text, never as markup.
+// Small pieces that the app's screens are made of: descriptions of elements, which dom.js puts into the page. Text
+// always goes in as text, never as markup.
 
 /**
- * An element: `el('p', { class: 'muted' }, 'Hello ', el('b', {}, name))`. An attribute that is a function is a listener;
- * `true` sets an attribute without a value; `false`, null and undefined leave it out.
+ * @typedef {import('./types.d.ts').Piece} Piece
+ * @typedef {import('./types.d.ts').Child} Child
+ * @typedef {import('./types.d.ts').Attribute} Attribute
  */
-export function el(tag, attributes = {}, ...children) {
-  const element = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    if (typeof value === 'function') element.addEventListener(name.slice(2), value);
-    else if (value === true) element.setAttribute(name, '');
-    else if (value !== false && value != null) element.setAttribute(name, value);
-  }
-  element.append(...children.filter((child) => child != null && child !== false));
-  return element;
+
+/**
+ * The children that are shown: a condition that does not hold leaves none.
+ * @param {Child[]} children
+ * @returns {Array<Piece | string | Node>}
+ */
+export function present(children) {
+  return children.flatMap((child) =>
+    child === null || child === undefined || child === false || child === '' ? [] : [child],
+  );
+}
+
+/**
+ * The description of an element: `el('p', { class: 'muted' }, 'Hello ', el('b', {}, name))`. An attribute that is a
+ * function is a listener; `true` sets an attribute without a value; `false`, null and undefined leave it out. A `key`
+ * names the element among its siblings: only a description with the same key takes over its element in the page.
+ * Buttons have their label for one, so that no button becomes another one under a finger, or under the focus.
+ * @param {string} tag
+ * @param {Record<string, Attribute>} [attributes]
+ * @param {...Child} children
+ * @returns {Piece}
+ */
+export function el(tag, { key, ...attributes } = {}, ...children) {
+  const shown = present(children);
+  const label = tag === 'button' ? shown.filter((child) => typeof child === 'string').join('') : '';
+  return { tag, identity: `${tag} ${key ?? attributes.id ?? label}`, attributes, children: shown };
 }
 
 const SHAPES = {
@@ -22,61 +41,73 @@ const SHAPES = {
   shield: 'M12 4l6.5 2.4v5c0 4-2.7 7-6.5 8.6-3.8-1.6-6.5-4.6-6.5-8.6v-5zM9 12l2.2 2.2 4-4.2',
 };
 
-/** A round sign, only to be seen: `tone` is good, bad, warn or calm. */
+/** @typedef {keyof typeof SHAPES} Shape */
+
+/**
+ * A round sign, only to be seen: `tone` is good, bad, warn or calm.
+ * @param {Shape} shape
+ * @param {string} tone
+ */
 export function sign(shape, tone) {
-  const svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
-  const path = document.createElementNS('http://www.w3.org/2000/svg', 'path');
-  for (const [name, value] of Object.entries({ viewBox: '0 0 24 24', width: 24, height: 24 })) svg.setAttribute(name, value);
-  const look = { d: SHAPES[shape], fill: 'none', stroke: 'currentColor', 'stroke-width': 2.2, 'stroke-linecap': 'round', 'stroke-linejoin': 'round' };
-  for (const [name, value] of Object.entries(look)) path.setAttribute(name, value);
-  svg.append(path);
-  return el('span', { class: `sign ${tone}`, 'aria-hidden': 'true' }, svg);
+  const look = { fill: 'none', stroke: 'currentColor', 'stroke-width': 2.2 };
+  const path = el('path', { d: SHAPES[shape], ...look, 'stroke-linecap': 'round', 'stroke-linejoin': 'round' });
+  const drawing = el('svg', { viewBox: '0 0 24 24', width: 24, height: 24 }, path);
+  return el('span', { class: `sign ${tone}`, 'aria-hidden': 'true' }, drawing);
 }
 
-/** A button. */
-export function button(label, onclick, kind = '') {
-  return el('button', { type: 'button', class: `button ${kind}`.trim(), onclick }, label);
+/**
+ * A button.
+ * @param {string} label
+ * @param {() => unknown} onclick
+ * @param {string} [kind]
+ * @param {Record<string, Attribute>} [more]
+ */
+export function button(label, onclick, kind = '', more = {}) {
+  return el('button', { type: 'button', class: `button ${kind}`.trim(), onclick: () => onclick(), ...more }, label);
 }
 
-/** A list of names and values. */
+/**
+ * A list of names and values.
+ * @param {string[][]} pairs
+ */
 export function facts(pairs) {
   const rows = pairs.map(([name, value]) => el('div', {}, el('dt', {}, name), el('dd', {}, el('bdi', {}, value))));
   return el('dl', { class: 'facts' }, ...rows);
 }
 
-/** A banner. */
+/**
+ * A banner.
+ * @param {string} text
+ * @param {string} tone
+ * @param {...Child} more
+ */
 export function notice(text, tone, ...more) {
   return el('div', { class: `notice ${tone}` }, el('p', {}, text), ...more);
 }
 
-/** Moves the focus to an element that is no control, so that a screen reader goes on from there. */
-export function focusOn(element) {
-  element.setAttribute('tabindex', '-1');
-  element.focus();
+/**
+ * The place of an error, which is hidden while there is none. It stays in the page, so that screen readers notice its
+ * text.
+ * @param {string} error
+ * @param {Record<string, Attribute>} [more]
+ */
+export function complaint(error, more = {}) {
+  return el('p', { key: 'error', class: 'field-error', role: 'alert', hidden: error === '', ...more }, error);
 }
 
-// What was said long ago must not be read as if it still held.
-const SAID_MS = 10_000;
-const silences = new Map();
-
-/** Says a text to screen readers: politely, or at once where it is about what the person just did wrong. */
-export function say(text, urgent = false) {
-  const region = document.getElementById(urgent ? 'loud' : 'say');
-  // The same text twice is news too.
-  region.textContent = region.textContent === text ? `${text}\u00a0` : text;
-  clearTimeout(silences.get(region));
-  silences.set(region, setTimeout(() => (region.textContent = ''), SAID_MS));
+/**
+ * A card that says one thing, in its middle.
+ * @param {string} key
+ * @param {string} words
+ */
+export function waiting(key, words) {
+  return el('div', { key, class: 'card ready' }, el('p', { class: 'muted', role: 'status' }, words));
 }
 
-/** Asks before something that can't be undone. Gives true for yes. */
-export function ask(title, text, yes) {
-  const dialog = document.getElementById('ask');
-  document.getElementById('ask-title').textContent = title;
-  document.getElementById('ask-text').textContent = text;
-  document.getElementById('ask-yes').textContent = yes;
-  dialog.returnValue = 'no';
-  dialog.showModal();
-  return new Promise((resolve) => {
-    dialog.addEventListener('close', () => resolve(dialog.returnValue === 'yes'), { once: true });
-  });
+/**
+ * A picture that the server drew, as the address of an image. As an image it can run nothing.
+ * @param {string} svg
+ */
+export function picture(svg) {
+  return `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
 }

@@ -1,9 +1,10 @@
 // The console: which page an address is, and the frame around it. It is a client of the admin API and of nothing else.
 
 import { askWith, whoAmI } from './api.js';
+import { giveUpUnsaved, isUnsaved } from './form.js';
+import { account } from './pages/account.js';
 import { applicationPages } from './pages/application.js';
 import { applications } from './pages/applications.js';
-import { account } from './pages/account.js';
 import { audit } from './pages/audit.js';
 import { claims } from './pages/claims.js';
 import { keys } from './pages/keys.js';
@@ -14,13 +15,21 @@ import { settings } from './pages/settings.js';
 import { userPages } from './pages/user.js';
 import { importUsers, newUser, users } from './pages/users.js';
 import { approveStep } from './step.js';
-import { giveUpUnsaved, isUnsaved } from './form.js';
 import { ask, el, explain, link, screen } from './view.js';
+
+/**
+ * @typedef {import('./types.d.ts').Context} Context
+ * @typedef {import('./types.d.ts').Page} Page
+ * @typedef {import('./types.d.ts').Permission} Permission
+ */
 
 // Where to go on after signing in again.
 const RETURN = 'assent-console-return';
 
-// Address, page, and the permission that it needs.
+/**
+ * Address, page, and the permission that it needs.
+ * @type {Array<[string, (context: Context, values: any) => Promise<Page> | Page, Permission]>}
+ */
 const PAGES = [
   ['/admin', overview, 'me'],
   ['/admin/applications', applications, 'applications:read'],
@@ -48,7 +57,10 @@ const PAGES = [
   ['/admin/settings', settings, 'settings:read'],
 ];
 
-// What the navigation leads to.
+/**
+ * What the navigation leads to.
+ * @type {Array<[string, string, Permission]>}
+ */
 const PARTS = [
   ['/admin', 'Overview', 'me'],
   ['/admin/applications', 'Applications', 'applications:read'],
@@ -60,16 +72,24 @@ const PARTS = [
   ['/admin/settings', 'Settings', 'settings:read'],
 ];
 
-const place = document.getElementById('console');
-const { operator, issuer, address: base } = place.dataset;
-const nav = document.getElementById('parts');
-const menu = document.getElementById('menu');
+/** @param {string} id */
+const part = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
+
+const place = part('console');
+const { operator = '', issuer = '', address: base = '' } = place.dataset;
+const nav = part('parts');
+const menu = part('menu');
+/** @type {Context['me']} */
 let me;
 let round = 0;
 // Which of the pages that were opened one after the other this is.
 let at = history.state?.at ?? 0;
 
-/** What each page is given beside the values of its address. */
+/**
+ * What each page is given beside the values of its address.
+ * @param {URL} address
+ * @returns {Context}
+ */
 function surroundings(address) {
   return {
     me,
@@ -114,23 +134,28 @@ async function show(address, { keep = false } = {}) {
   const mine = ++round;
   const found = find(address.pathname);
   place.setAttribute('aria-busy', 'true');
-  let made;
+  let /** @type {Page} */ made;
   try {
     if (!found) made = screen({ title: 'There is no such page' }, el('p', {}, link('/admin', 'Back to the overview')));
     else if (!me.permissions.includes(found.permission)) made = refused();
     else made = await found.page(surroundings(address), found.values);
-  } catch (problem) {
+  } catch (cause) {
+    const problem = /** @type {any} */ (cause);
     if (problem?.status === 401) return signInAgain(address);
-    if (!(problem instanceof Error) || problem.status === undefined) console.error(problem);
-    made = screen({ title: problem?.status === 404 ? 'Not found' : 'That did not work' }, el('div', { class: 'notice bad', role: 'alert' }, ...explain(problem)), el('p', {}, link('/admin', 'Back to the overview')));
+    if (problem?.status === undefined) console.error(problem);
+    made = screen(
+      { title: problem?.status === 404 ? 'Not found' : 'That did not work' },
+      el('div', { class: 'notice bad', role: 'alert' }, ...explain(problem)),
+      el('p', {}, link('/admin', 'Back to the overview')),
+    );
   }
   if (mine !== round) return undefined;
-  const scroll = [scrollX, scrollY];
+  const [left, top] = [scrollX, scrollY];
   place.replaceChildren(...made.body);
   place.removeAttribute('aria-busy');
   document.title = `${made.title} · ${operator}`;
   mark(address.pathname);
-  if (keep) scrollTo(...scroll);
+  if (keep) scrollTo(left, top);
   else {
     scrollTo(0, 0);
     place.querySelector('h1')?.focus({ preventScroll: true });
@@ -139,7 +164,14 @@ async function show(address, { keep = false } = {}) {
 }
 
 function refused() {
-  return screen({ title: 'Not for your role' }, el('p', {}, `Your role in the console is ${me.role ?? 'none'}, which does not open this page. An owner can give you another.`));
+  return screen(
+    { title: 'Not for your role' },
+    el(
+      'p',
+      {},
+      `Your role in the console is ${me.role ?? 'none'}, which does not open this page. An owner can give you another.`,
+    ),
+  );
 }
 
 /** The session is over: the sign-in leads back to where the person was. */
@@ -178,7 +210,8 @@ async function mayLeave() {
   return yes;
 }
 
-// What the next change of the history is: the browser's, the way back to a page that is not left yet, or the one that was asked about.
+// What the next change of the history is: the browser's, the way back to a page that is not left yet, or the one that
+// was asked about.
 let moving = 'by-browser';
 
 /** Back and forward. The browser has left the page already, so it is gone back to while the person is asked. */
@@ -206,23 +239,51 @@ async function moved() {
 /** A press on a link of the console changes the page without loading it anew. */
 function follow(event) {
   const pressed = event.target.closest?.('a[href]');
-  if (!pressed || event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+  if (
+    !pressed ||
+    event.defaultPrevented ||
+    event.button !== 0 ||
+    event.metaKey ||
+    event.ctrlKey ||
+    event.shiftKey ||
+    event.altKey
+  )
+    return;
   const address = new URL(pressed.href);
-  if (address.origin !== location.origin || pressed.target || pressed.hasAttribute('download') || !find(address.pathname) || address.hash) return;
+  if (
+    address.origin !== location.origin ||
+    pressed.target ||
+    pressed.hasAttribute('download') ||
+    !find(address.pathname) ||
+    address.hash
+  )
+    return;
   event.preventDefault();
-  mayLeave().then((yes) => yes && go(address));
+  mayLeave().then((yes) => (yes ? go(address) : undefined));
 }
 
 async function start() {
   askWith(approveStep);
   try {
     me = await whoAmI();
-  } catch (problem) {
+  } catch (cause) {
+    const problem = /** @type {any} */ (cause);
     if (problem.status === 401) return signInAgain(new URL(location.href));
-    place.replaceChildren(el('h1', {}, 'Administration'), el('div', { class: 'notice bad', role: 'alert' }, ...explain(problem)));
+    place.replaceChildren(
+      el('h1', {}, 'Administration'),
+      el('div', { class: 'notice bad', role: 'alert' }, ...explain(problem)),
+    );
     return undefined;
   }
-  nav.replaceChildren(el('ul', {}, ...PARTS.filter(([, , permission]) => me.permissions.includes(permission)).map(([to, label]) => el('li', {}, link(to, label)))));
+  nav.replaceChildren(
+    el(
+      'ul',
+      {},
+      ...PARTS.filter(([, , permission]) => me.permissions.includes(permission)).map(([to, label]) =>
+        el('li', {}, link(to, label)),
+      ),
+    ),
+  );
   menu.hidden = false;
   menu.addEventListener('click', () => open(menu.getAttribute('aria-expanded') !== 'true'));
   document.addEventListener('click', follow);

@@ -11,7 +11,7 @@ export async function approveStep(step) {
   const answer = await dialog('Approve on your phone', (close) => {
     const left = el('p', { class: 'muted', role: 'timer' });
     const tick = () => {
-      const seconds = Math.max(0, Math.round((new Date(step.expires_at) - Date.now()) / 1000));
+      const seconds = Math.max(0, Math.round((Date.parse(step.expires_at) - Date.now()) / 1000));
       left.textContent = seconds === 0 ? 'Time is over.' : `${seconds} seconds left`;
     };
     tick();
@@ -23,7 +23,11 @@ export async function approveStep(step) {
       el('p', {}, 'Your phone asks whether it was you. Type this number there:'),
       el('p', { class: 'number', id: 'step-number' }, el('strong', {}, step.number)),
       left,
-      el('div', { class: 'actions' }, el('button', { type: 'button', class: 'button', onclick: () => close('dropped') }, 'Do not do it')),
+      el(
+        'div',
+        { class: 'actions' },
+        el('button', { type: 'button', class: 'button', onclick: () => close('dropped') }, 'Do not do it'),
+      ),
     ];
   });
   stop.abort();
@@ -35,7 +39,14 @@ export async function approveStep(step) {
       over: 'Nobody approved it in time, or the number was wrong. Nothing was changed.',
       failed: 'Whether it was approved could not be found out. Nothing was changed; try again.',
     };
-    await dialog('Not approved', (close) => [el('p', {}, texts[answer]), el('div', { class: 'actions' }, el('button', { type: 'button', class: 'button primary', onclick: () => close() }, 'Close'))]);
+    await dialog('Not approved', (close) => [
+      el('p', {}, texts[answer]),
+      el(
+        'div',
+        { class: 'actions' },
+        el('button', { type: 'button', class: 'button primary', onclick: () => close() }, 'Close'),
+      ),
+    ]);
   }
   return answer === 'approved';
 }

@@ -6,8 +6,8 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use super::StreamError;
-use assent_model::audit_line;
-use assent_model::chain::Record;
+use assent_model::audit::chain::Record;
+use assent_model::audit::jsonl;
 
 /// How long a line may be that is left from a writing that was broken off, in bytes.
 const LONGEST_LINE: u64 = 4 << 20;
@@ -56,7 +56,7 @@ impl FileStream {
     pub(super) async fn send(&self, records: &[Record]) -> Result<(), StreamError> {
         let mut lines = String::new();
         for record in records {
-            lines.push_str(&audit_line::write(record)?);
+            lines.push_str(&jsonl::write(record)?);
             lines.push('\n');
         }
         let path = self.0.clone();

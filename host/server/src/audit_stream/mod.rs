@@ -4,7 +4,7 @@
 mod file;
 mod syslog;
 
-use assent_model::chain::Record;
+use assent_model::audit::chain::Record;
 
 pub use file::{FileStream, UnfitFile};
 pub use syslog::SyslogStream;

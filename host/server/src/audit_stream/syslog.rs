@@ -12,7 +12,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpStream, UdpSocket, UnixDatagram, UnixStream, lookup_host};
 
 use super::StreamError;
-use assent_model::chain::Record;
+use assent_model::audit::chain::Record;
 use assent_model::syslog::{LONGEST_DATAGRAM, SyslogAddress, message};
 
 /// What receivers may be expected to take in a stream, in bytes.

@@ -11,8 +11,8 @@ use serde_json::json;
 
 use super::{ConfigFile, host_without_plugins};
 use crate::domain::{Host, audit};
-use assent_model::audit_line;
-use assent_model::chain::Checked;
+use assent_model::audit::chain::VerificationCounts;
+use assent_model::audit::jsonl;
 use assent_model::clock::Timestamp;
 use assent_plugin_host::one_line;
 
@@ -99,7 +99,7 @@ async fn verify_database(config: &ConfigFile) -> anyhow::Result<audit::Verdict> 
 
 /// Tells what was found, on standard output, since it is the result.
 fn tell(verdict: &audit::Verdict, is_file: bool, json: bool) -> anyhow::Result<()> {
-    let Checked {
+    let VerificationCounts {
         entries,
         erased,
         first,
@@ -175,7 +175,7 @@ async fn print_export(host: &Host, mut after: i64) -> anyhow::Result<()> {
         let Some(last) = records.last() else { break };
         after = last.seq;
         for record in &records {
-            writeln!(out, "{}", audit_line::write(record)?)?;
+            writeln!(out, "{}", jsonl::write(record)?)?;
         }
     }
     Ok(out.flush()?)

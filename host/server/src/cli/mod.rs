@@ -28,7 +28,7 @@ use crate::domain::{Host, admin};
 use crate::geoip::GeoIp;
 use crate::http::admin_api::openapi_document;
 use assent_admin_client::{failure, terminal};
-use assent_model::audit::By;
+use assent_model::audit::AuditContext;
 use assent_plugin_host as plugins;
 use assent_store::Store;
 
@@ -261,7 +261,8 @@ async fn enrolment(file: &Path, user: &str) -> anyhow::Result<()> {
         .await?
         .with_context(|| format!("there is no user {name}"))?;
     let (link, until) =
-        admin::create_enrolment(&host, user.id, &By::HOST, &admin::whatever_it_is).await?;
+        admin::create_enrolment(&host, user.id, &AuditContext::HOST, &admin::whatever_it_is)
+            .await?;
     host.store.close().await;
     let hours = until.remaining(host.now()).as_secs().div_ceil(3600);
     eprintln!(
@@ -277,7 +278,7 @@ async fn enrolment(file: &Path, user: &str) -> anyhow::Result<()> {
 
 async fn token(file: &Path) -> anyhow::Result<()> {
     let host = host_without_plugins(file).await?;
-    let (token, until) = admin::issue_admin_token(&host, &By::HOST).await?;
+    let (token, until) = admin::issue_admin_token(&host, &AuditContext::HOST).await?;
     host.store.close().await;
     let minutes = until.remaining(host.now()).as_secs().div_ceil(60);
     eprintln!(

@@ -264,7 +264,7 @@ fn check(settings: &Settings) -> Vec<(String, String)> {
     expect(
         EnvFilter::try_new(&settings.log.level).is_ok(),
         "log.level",
-        "expected error, warn, info, debug or trace, or directives such as info,assent::plugins=debug",
+        "expected error, warn, info, debug or trace, or directives such as info,assent_plugin_host=debug",
     );
     if let Some(bootstrap) = &settings.bootstrap {
         expect(

@@ -242,7 +242,7 @@ impl Session {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Log {
-    /// `error`, `warn`, `info`, `debug`, or directives such as `info,assent::plugins=debug`.
+    /// `error`, `warn`, `info`, `debug`, or directives such as `info,assent_plugin_host=debug`.
     pub level: String,
     /// Plain lines, or JSON for log collectors.
     pub format: LogFormat,

@@ -4,7 +4,7 @@ use super::{Host, InternalError};
 use assent_model::account::Account;
 use assent_model::id::Did;
 use assent_model::token::GrantSubject;
-use assent_model::user::{LifeState, User};
+use assent_model::user::{LifecycleState, User};
 use assent_store::Person;
 
 /// The person's account in the application.
@@ -77,13 +77,17 @@ impl Obstacle {
 /// What keeps a person out who has this account in an application, or none.
 pub fn obstacle(user: &User, account: Option<&Account>) -> Option<Obstacle> {
     match (user.state, account.map(|account| account.state)) {
-        (LifeState::Invited, _) => Some(Obstacle::NoDevice),
-        (LifeState::Suspended, _) => Some(Obstacle::UserSuspended),
-        (LifeState::Terminated, _) => Some(Obstacle::UserTerminated),
-        (LifeState::Active, None) => Some(Obstacle::NoAccount),
-        (LifeState::Active, Some(LifeState::Suspended)) => Some(Obstacle::AccountSuspended),
-        (LifeState::Active, Some(LifeState::Terminated)) => Some(Obstacle::AccountTerminated),
-        (LifeState::Active, Some(LifeState::Invited | LifeState::Active)) => None,
+        (LifecycleState::Invited, _) => Some(Obstacle::NoDevice),
+        (LifecycleState::Suspended, _) => Some(Obstacle::UserSuspended),
+        (LifecycleState::Terminated, _) => Some(Obstacle::UserTerminated),
+        (LifecycleState::Active, None) => Some(Obstacle::NoAccount),
+        (LifecycleState::Active, Some(LifecycleState::Suspended)) => {
+            Some(Obstacle::AccountSuspended)
+        }
+        (LifecycleState::Active, Some(LifecycleState::Terminated)) => {
+            Some(Obstacle::AccountTerminated)
+        }
+        (LifecycleState::Active, Some(LifecycleState::Invited | LifecycleState::Active)) => None,
     }
 }
 
@@ -118,7 +122,7 @@ pub async fn person(
     Ok(found.filter(|Person { user, account }| {
         user.id == subject.user_id
             && account.application_id == *application
-            && user.state == LifeState::Active
-            && account.state == LifeState::Active
+            && user.state == LifecycleState::Active
+            && account.state == LifecycleState::Active
     }))
 }

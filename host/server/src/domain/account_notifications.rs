@@ -34,7 +34,7 @@ pub async fn unread_notifications(
 
 /// Records that the owner has read the notifications up to this entry.
 pub async fn mark_read(host: &Host, device: &Device, last: AuditId) -> Result<(), InternalError> {
-    Ok(host.store.see_news(device.id, last).await?)
+    Ok(host.store.mark_news_seen(device.id, last).await?)
 }
 
 /// Notifies the user's devices of new notifications, except the device that made the change.

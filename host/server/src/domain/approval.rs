@@ -14,9 +14,10 @@ use super::trials::Attempt;
 use super::wakeups::Wakeup;
 use super::{Host, InternalError, audit, channels, passkey, trials};
 use assent_model::approval::{
-    Approval, ApprovalStage, MatchingNumber, NUMBER_ATTEMPTS, Pause, RequestKind, Shown,
+    Approval, ApprovalStage, CooldownPolicy, MatchingNumber, NUMBER_ATTEMPTS, PromptDetails,
+    RequestKind,
 };
-use assent_model::audit::{Actor, By, Entry, Event, Origin};
+use assent_model::audit::{Actor, AuditContext, Entry, Event, Origin};
 use assent_model::device::Device;
 use assent_model::id::{ApprovalId, DeviceId, Did, UserId};
 use assent_model::login::{BrowserContext, Login, LoginRequest};
@@ -26,9 +27,11 @@ use assent_model::secret::Digest;
 use assent_model::session::Amr;
 use assent_model::statement::{ApprovalStatement, Decision, application_identifier};
 use assent_model::step::{MENTIONS, Mentioned, ShownStep};
-use assent_model::user::{LifeState, User};
+use assent_model::user::{LifecycleState, User};
 use assent_plugin_host::Trust;
-use assent_store::{Answer, ApprovalRequest, Asked, Noted, RefusedRequest, Verdict};
+use assent_store::{
+    AnswerOutcome, ApprovalRequest, AuditNote, DeviceAnswer, RefusedRequest, RequestOutcome,
+};
 
 /// Requests an approval for a typed name.
 ///
@@ -42,7 +45,7 @@ pub async fn ask(
     (name, standing): (&LoginName, Standing),
     context: BrowserContext,
     from: Origin,
-) -> Result<Asked, InternalError> {
+) -> Result<RequestOutcome, InternalError> {
     let kind = match standing {
         Standing::Known => RequestKind::KnownBrowser,
         Standing::Stale => RequestKind::StaleBrowser,
@@ -96,7 +99,7 @@ pub(super) async fn ask_by_scan(
     device: &Device,
     user: &User,
     from: Origin,
-) -> Result<Asked, InternalError> {
+) -> Result<RequestOutcome, InternalError> {
     let question = Question {
         name: &user.name,
         known: Some(user.id),
@@ -118,7 +121,7 @@ pub(super) async fn ask_about_step(
     device: DeviceId,
     user: &User,
     (step, mentions, from): (ShownStep, Option<Mentioned>, Origin),
-) -> Result<Asked, InternalError> {
+) -> Result<RequestOutcome, InternalError> {
     let question = Question {
         name: &user.name,
         known: Some(user.id),
@@ -158,7 +161,7 @@ async fn put(
     login: &Login,
     question: Question<'_>,
     from: Origin,
-) -> Result<Asked, InternalError> {
+) -> Result<RequestOutcome, InternalError> {
     let now = host.now();
     let Question {
         name,
@@ -173,7 +176,7 @@ async fn put(
     let (step, mentions) = step.map_or((None, None), |(step, mentions)| (Some(step), mentions));
     let numbers = MatchingNumber::shuffled(&*host.entropy);
     let Some(&number) = numbers.first() else {
-        return Ok(Asked::TooMany);
+        return Ok(RequestOutcome::TooMany);
     };
     let approval = Approval {
         id: ApprovalId::new(now, &*host.entropy),
@@ -183,7 +186,7 @@ async fn put(
         scanned_by,
         // The store takes the first that is free.
         number,
-        shown: Shown {
+        shown: PromptDetails {
             application: login.request.application().cloned(),
             application_name: application_name(host, login).await?,
             account: name.to_string(),
@@ -204,7 +207,12 @@ async fn put(
             .map_or(Actor::Host, |id| Actor::Application(id.clone()))
     };
     let actor = scanned_by.map_or_else(asking, Actor::Device);
-    let mut entry = about(host, Event::SignInAsked, &approval, &By::new(actor, from));
+    let mut entry = about(
+        host,
+        Event::SignInRequested,
+        &approval,
+        &AuditContext::new(actor, from),
+    );
     // Those who are not asked may want to know as well.
     entry.user = known;
     let letterless = channels::delegation(host, &login.request).without_letters;
@@ -232,7 +240,7 @@ async fn put(
         )
         .await?;
     }
-    if let Asked::Person(user) = asked {
+    if let RequestOutcome::Person(user) = asked {
         host.wakeups.send(Wakeup::Asked(user));
         // The browser does not wait for the channels: the phone finds the request by asking too.
         let trust = match scanned_by {
@@ -264,7 +272,7 @@ pub(super) async fn application_name(host: &Host, login: &Login) -> Result<Strin
 }
 
 /// An entry of the audit log about a request.
-fn about(host: &Host, event: Event, approval: &Approval, by: &By) -> Entry {
+fn about(host: &Host, event: Event, approval: &Approval, by: &AuditContext) -> Entry {
     let entry = audit::entry(host, event, by).with("request", approval.id.to_string());
     // What the person saw, so that they find it again in their history.
     let shown = &approval.shown;
@@ -290,15 +298,20 @@ fn about(host: &Host, event: Event, approval: &Approval, by: &By) -> Entry {
 }
 
 /// What is noted of an answer to a request, if it counts.
-pub(super) fn noted(host: &Host, event: Event, approval: &Approval, by: &By) -> Noted {
+pub(super) fn noted(
+    host: &Host,
+    event: Event,
+    approval: &Approval,
+    by: &AuditContext,
+) -> AuditNote {
     let settings = &host.settings.approvals;
-    let pause = Pause {
+    let pause = CooldownPolicy {
         steps: settings.cooldowns(),
         forgotten_after: settings.denial_reset_after.get(),
         within: settings.denial_window.get(),
-        report: (event == Event::SignInNotMe).then(|| settings.report_cooldown.get()),
+        report: (event == Event::SignInReported).then(|| settings.report_cooldown.get()),
     };
-    let begun = about(host, Event::PauseBegun, approval, by);
+    let begun = about(host, Event::CooldownStarted, approval, by);
     let mut entry = about(host, event, approval, by);
     // How long people wait, for the overview.
     if event == Event::SignInApproved && approval.shown.step.is_none() {
@@ -307,7 +320,7 @@ pub(super) fn noted(host: &Host, event: Event, approval: &Approval, by: &By) -> 
             (host.now().millis() - approval.requested_at.millis()).max(0),
         );
     }
-    Noted {
+    AuditNote {
         entry,
         pause: (pause, begun),
     }
@@ -332,7 +345,7 @@ async fn whose(
 ) -> Result<Named, InternalError> {
     let user = host.store.user_by_login(name).await?;
     let open = match (&user, application) {
-        (Some(user), None) => user.state == LifeState::Active,
+        (Some(user), None) => user.state == LifecycleState::Active,
         // A person without an account is asked, and told once they have shown who they are.
         (Some(user), Some(application)) => {
             !matches!(access(host, user, application).await?, Access::Closed)
@@ -444,12 +457,18 @@ pub async fn answer(
         tracing::warn!(approval = %id, device = %device.id, "a proof was refused: its signature is not over what was shown");
         return Ok(Outcome::BadProof);
     }
-    let by = By::new(Actor::Device(device.id), from);
+    let by = AuditContext::new(Actor::Device(device.id), from);
     let typed = MatchingNumber::parse(&proof.number);
     let number_fits = typed == Some(approval.number);
     let (verdict, event) = match proof.decision {
-        Decision::NotMe => (Verdict::NotMe { device: device.id }, Event::SignInNotMe),
-        Decision::Deny => (Verdict::Deny { device: device.id }, Event::SignInDenied),
+        Decision::NotMe => (
+            DeviceAnswer::NotMe { device: device.id },
+            Event::SignInReported,
+        ),
+        Decision::Deny => (
+            DeviceAnswer::Deny { device: device.id },
+            Event::SignInDenied,
+        ),
         Decision::Approve if number_fits => {
             let (purpose, left) = (Purpose::Approve(&statement), approval.remaining(now));
             let (amr, shown) =
@@ -466,7 +485,7 @@ pub async fn answer(
                     passkey::Asked::Refused => return Ok(Outcome::PasskeyRefused),
                 };
             (
-                Verdict::Approve {
+                DeviceAnswer::Approve {
                     device: device.id,
                     amr,
                     passkey: shown,
@@ -477,11 +496,11 @@ pub async fn answer(
         Decision::Approve => {
             let number = Digest::of(proof.number.as_bytes());
             (
-                Verdict::WrongNumber {
+                DeviceAnswer::WrongNumber {
                     device: device.id,
                     number,
                 },
-                Event::SignInWrongNumber,
+                Event::NumberMatchFailed,
             )
         }
     };
@@ -490,17 +509,17 @@ pub async fn answer(
         .answer_approval(id, verdict, noted(host, event, &approval, &by), now)
         .await?;
     host.wakeups.send(Wakeup::Decided(id));
-    if counted == Answer::Counted
+    if counted == AnswerOutcome::Counted
         && proof.decision == Decision::NotMe
         && approval.shown.step.is_some()
     {
         end_console(host, &approval, &by).await?;
     }
     let outcome = match (counted, proof.decision) {
-        (Answer::Counted, Decision::Approve) => Outcome::Approved,
-        (Answer::Counted, Decision::Deny) => Outcome::Denied,
-        (Answer::Counted, Decision::NotMe) => Outcome::NotMe,
-        (Answer::WrongNumber { attempts_left }, _) => {
+        (AnswerOutcome::Counted, Decision::Approve) => Outcome::Approved,
+        (AnswerOutcome::Counted, Decision::Deny) => Outcome::Denied,
+        (AnswerOutcome::Counted, Decision::NotMe) => Outcome::NotMe,
+        (AnswerOutcome::WrongNumber { attempts_left }, _) => {
             let other = match typed {
                 Some(number) => {
                     host.store
@@ -515,15 +534,19 @@ pub async fn answer(
                 other: other.map(Box::new),
             });
         }
-        (Answer::NoPasskey, _) => Outcome::PasskeyRefused,
-        (Answer::Late, _) => Outcome::AlreadyDecided,
+        (AnswerOutcome::NoPasskey, _) => Outcome::PasskeyRefused,
+        (AnswerOutcome::Late, _) => Outcome::AlreadyDecided,
     };
     tracing::info!(approval = %id, device = %device.id, ?outcome, "approval answered");
     Ok(outcome)
 }
 
 /// Somebody took a step in the console that was not the person's: the session there is in other hands, and ends.
-async fn end_console(host: &Host, approval: &Approval, by: &By) -> Result<(), InternalError> {
+async fn end_console(
+    host: &Host,
+    approval: &Approval,
+    by: &AuditContext,
+) -> Result<(), InternalError> {
     let login = host.store.login(approval.login_id, host.now()).await?;
     let Some(LoginRequest::Step(step)) = login.map(|login| login.request) else {
         return Ok(());
@@ -539,12 +562,16 @@ async fn end_console(host: &Host, approval: &Approval, by: &By) -> Result<(), In
 }
 
 /// Ends the pause of a device's owner, because they say so. Whether there was one.
-pub async fn lift_pause(host: &Host, device: &Device, from: Origin) -> Result<bool, InternalError> {
-    let by = By::new(Actor::Device(device.id), from);
-    let entry = audit::entry(host, Event::PauseLifted, &by).about(device.user_id);
+pub async fn lift_cooldown(
+    host: &Host,
+    device: &Device,
+    from: Origin,
+) -> Result<bool, InternalError> {
+    let by = AuditContext::new(Actor::Device(device.id), from);
+    let entry = audit::entry(host, Event::CooldownLifted, &by).about(device.user_id);
     Ok(host
         .store
-        .lift_pause(device.user_id, entry, host.now())
+        .lift_cooldown(device.user_id, entry, host.now())
         .await?)
 }
 

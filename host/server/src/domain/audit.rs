@@ -9,19 +9,19 @@ pub use verify::{Unreadable, Verdict, verify, verify_export};
 use std::time::Duration;
 
 use super::{Host, InternalError};
-use assent_model::audit::{By, Entry, Event};
+use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::clock::Timestamp;
 use assent_model::id::UserId;
-use assent_model::user::LifeState;
-use assent_store::{AuditFilter, AuditPage, COUNTED_FOR, KeptEntry};
+use assent_model::user::LifecycleState;
+use assent_store::{AuditFilter, AuditPage, COUNTED_FOR, StoredEntry};
 
 /// An entry of this moment.
-pub fn entry(host: &Host, event: Event, by: &By) -> Entry {
+pub fn entry(host: &Host, event: Event, by: &AuditContext) -> Entry {
     Entry::new(event, by, host.now(), &*host.entropy)
 }
 
 /// The entry of a change of state, with what it was before and is now.
-pub(super) fn of_state(entry: Entry, before: LifeState, after: LifeState) -> Entry {
+pub(super) fn of_state(entry: Entry, before: LifecycleState, after: LifecycleState) -> Entry {
     entry
         .with("before", before.as_str())
         .with("after", after.as_str())
@@ -44,7 +44,8 @@ pub async fn sum_up_repeated(host: &Host) -> Result<(), InternalError> {
             .await?;
         let is_last = repeated.len() < SLICE as usize;
         for repeated in repeated {
-            let entry = entry(host, Event::SignInAsked, &By::HOST).about(repeated.user);
+            let entry =
+                entry(host, Event::SignInRequested, &AuditContext::HOST).about(repeated.user);
             let entry = entry
                 .with("first_at", repeated.first_at.seconds())
                 .personal("address", repeated.network.clone());
@@ -91,7 +92,7 @@ pub async fn of_user(
     user: UserId,
     before: Option<i64>,
     limit: u32,
-) -> Result<Vec<KeptEntry>, InternalError> {
+) -> Result<Vec<StoredEntry>, InternalError> {
     let filter = AuditFilter {
         user: Some(user),
         ..AuditFilter::default()

@@ -4,11 +4,11 @@ use super::admin::{self, Refused, Settings};
 use super::{Host, audit, device};
 use crate::config::{Bootstrap, Demo};
 use assent_model::application::{Application, ApplicationType, InitiateLoginUri, OidcSettings};
-use assent_model::audit::{By, Event};
+use assent_model::audit::{AuditContext, Event};
 use assent_model::id::Did;
 use assent_model::redirect::RedirectUri;
 use assent_model::user::ConsoleRole;
-use assent_store::FirstStart;
+use assent_store::Bootstrap as BootstrapRecord;
 
 /// The result of a bootstrap.
 #[derive(Debug)]
@@ -28,10 +28,12 @@ pub async fn bootstrap(
         settings
             .administrator
             .parse()
-            .map_err(|error: assent_model::name::InvalidName| Refused::Invalid {
-                field: "bootstrap.administrator",
-                expected: error.to_string(),
-            })?;
+            .map_err(
+                |error: assent_model::name::LoginNameError| Refused::Invalid {
+                    field: "bootstrap.administrator",
+                    expected: error.to_string(),
+                },
+            )?;
     let mut administrator = admin::new_user(host, name)?;
     administrator.console_role = Some(ConsoleRole::Owner);
     administrator.profile.name = Some("First Administrator".to_owned());
@@ -49,18 +51,18 @@ pub async fn bootstrap(
         enrolment_link: device::enrolment_link(host, &token),
         demo: demo.as_ref().map(|(application, _)| application.id.clone()),
     };
-    let entry = |event| audit::entry(host, event, &By::HOST).about(administrator.id);
+    let entry = |event| audit::entry(host, event, &AuditContext::HOST).about(administrator.id);
     let mut entries = vec![
         entry(Event::UserCreated)
             .with("state", administrator.state.as_str())
             .personal("name", administrator.name.as_str()),
-        entry(Event::EnrolmentLinkMade).with("enrolment", enrolment.id.to_string()),
+        entry(Event::EnrolmentLinkCreated).with("enrolment", enrolment.id.to_string()),
     ];
     if let Some((application, account)) = &demo {
         let made = Settings::of_client(application).made(audit::entry(
             host,
             Event::ApplicationCreated,
-            &By::HOST,
+            &AuditContext::HOST,
         ));
         entries.push(made.of(application.id.clone()));
         let entry = entry(Event::AccountCreated).of(application.id.clone());
@@ -70,7 +72,7 @@ pub async fn bootstrap(
                 .with("state", account.state.as_str()),
         );
     }
-    let first = FirstStart {
+    let first = BootstrapRecord {
         administrator,
         enrolment,
         demo,
@@ -78,7 +80,7 @@ pub async fn bootstrap(
     };
     Ok(host
         .store
-        .first_start(first, host.now())
+        .bootstrap(first, host.now())
         .await?
         .then_some(made))
 }

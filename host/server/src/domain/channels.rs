@@ -323,7 +323,7 @@ async fn question(
     approval: &Approval,
     channel: &ChannelInfo,
 ) -> Result<Began, InternalError> {
-    let addresses = host.store.approval_addresses(user).await?;
+    let addresses = host.store.external_authenticators(user).await?;
     let Some(known) = addresses
         .into_iter()
         .find(|known| known.channel == channel.name)
@@ -475,7 +475,7 @@ pub async fn take_callback(
             let approvals: Vec<ApprovalId> = ids.iter().filter_map(|id| id.parse().ok()).collect();
             if host
                 .store
-                .hasten_deliveries(&channel.name, &approvals, host.now())
+                .expedite_deliveries(&channel.name, &approvals, host.now())
                 .await?
                 > 0
             {

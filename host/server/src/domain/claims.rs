@@ -12,7 +12,7 @@ use super::token_claims::AtSignIn;
 use super::{Host, InternalError};
 use assent_model::account::Account;
 use assent_model::application::{Application, SubjectType};
-use assent_model::claims_request::Wanted;
+use assent_model::claims_request::ClaimRequirement;
 use assent_model::saml::ServiceProvider;
 use assent_model::scope::{Scope, Scopes};
 use assent_model::session::Authentication;
@@ -37,7 +37,7 @@ pub struct Subject<'a> {
     /// What the application calls the person: see [`subject_of`].
     pub sub: &'a str,
     /// The claims that were asked for one by one, for this place.
-    pub requested: &'a BTreeMap<String, Wanted>,
+    pub requested: &'a BTreeMap<String, ClaimRequirement>,
 }
 
 /// What an application calls a person: the `sub` claim (OpenID Connect Core section 8). The pairwise one can't be told

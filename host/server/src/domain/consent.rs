@@ -2,11 +2,11 @@
 
 use super::{Host, InternalError, audit};
 use assent_model::application::{Application, ConsentPolicy};
-use assent_model::audit::{Actor, By, Event, Origin};
+use assent_model::audit::{Actor, AuditContext, Event, Origin};
 use assent_model::id::{ConsentId, Did};
 use assent_model::login::AuthorizationRequest;
 use assent_model::user::User;
-use assent_store::{Consent, ConsentGiven};
+use assent_store::{Consent, ConsentGrant};
 
 /// Whether the person has to be asked before the request is answered: because the application wants it so, or because
 /// they have not agreed to all of it lately.
@@ -24,7 +24,7 @@ pub async fn is_needed(
         ConsentPolicy::Ask => {
             let agreed = host
                 .store
-                .consented(user.id, &application.id, host.now())
+                .consented_scopes(user.id, &application.id, host.now())
                 .await?;
             Ok(!request.consent_scopes().within(&agreed))
         }
@@ -32,9 +32,9 @@ pub async fn is_needed(
 }
 
 /// The person's consent to all that the request asks for, to be remembered with the answer.
-pub fn given(host: &Host, user: &User, request: &AuthorizationRequest) -> ConsentGiven {
+pub fn given(host: &Host, user: &User, request: &AuthorizationRequest) -> ConsentGrant {
     let now = host.now();
-    ConsentGiven {
+    ConsentGrant {
         id: ConsentId::new(now, &*host.entropy),
         user: user.id,
         application: request.application.clone(),
@@ -55,7 +55,7 @@ pub async fn withdraw(
     application: Did,
     from: Origin,
 ) -> Result<(), InternalError> {
-    let by = By::new(Actor::Person(user.id), from);
+    let by = AuditContext::new(Actor::Person(user.id), from);
     let entry = audit::entry(host, Event::ConsentWithdrawn, &by)
         .about(user.id)
         .of(application.clone());

@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 use super::wakeups::Wakeup;
 use super::{Host, InternalError, channel_proofs};
 use assent_model::approval::{Approval, ApprovalStage};
-use assent_model::audit::{Actor, By, Event, Origin};
+use assent_model::audit::{Actor, AuditContext, Event, Origin};
 use assent_model::clock::Timestamp;
 use assent_model::delivery::{Delivery, LeasedDelivery, Recipient, Ruling};
 use assent_model::id::{ApprovalId, DeliveryId};
@@ -253,7 +253,7 @@ async fn rule(
         Ruling::Approved => Event::SignInApproved,
         Ruling::Denied => Event::SignInDenied,
     };
-    let by = By::new(Actor::Channel(channel.to_owned()), Origin::NOWHERE);
+    let by = AuditContext::new(Actor::Channel(channel.to_owned()), Origin::NOWHERE);
     let noted = super::approval::noted(host, event, approval, &by);
     let counted = host
         .store

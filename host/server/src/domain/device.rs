@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::wakeups::Wakeup;
 use super::{Host, InternalError, account_notifications, audit, seconds};
 use assent_model::approval::Approval;
-use assent_model::audit::{Actor, By, Entry, Event, Origin};
+use assent_model::audit::{Actor, AuditContext, Entry, Event, Origin};
 use assent_model::clock::Timestamp;
 use assent_model::device::{Device, DeviceKey, Enrolment, LinkMaker, PushSubscription};
 use assent_model::id::{ApprovalId, AuditId, DeviceId, EnrolmentId, UserId};
@@ -17,8 +17,8 @@ use assent_model::saml::SessionEnd;
 use assent_model::secret::Token;
 use assent_model::statement::{CallStatement, EnrolmentStatement};
 use assent_model::token::prefix;
-use assent_model::user::{LifeState, User};
-use assent_store::{StoreError, Whom};
+use assent_model::user::{LifecycleState, User};
+use assent_store::{StoreError, UserGuard};
 
 /// How many devices a person may have: each is told of each request and of news.
 const MOST_DEVICES: usize = 20;
@@ -62,13 +62,13 @@ const LINK_OF_DEVICE: Duration = Duration::from_secs(15 * 60);
 pub async fn link_another(
     host: &Arc<Host>,
     device: &Device,
-    by: &By,
+    by: &AuditContext,
 ) -> Result<Option<(String, Timestamp)>, InternalError> {
     let (mut enrolment, token) = prepare_enrolment(host, device.user_id);
     enrolment.made_by = Some(LinkMaker::Device(device.id));
     enrolment.expires_at = enrolment.expires_at.min(host.now() + LINK_OF_DEVICE);
     let until = enrolment.expires_at;
-    let entry = audit::entry(host, Event::EnrolmentLinkMade, by).about(device.user_id);
+    let entry = audit::entry(host, Event::EnrolmentLinkCreated, by).about(device.user_id);
     let entry = entry.with("enrolment", enrolment.id.to_string());
     if !host
         .store
@@ -178,16 +178,16 @@ pub async fn enrol(
         created_at: now,
         revoked_at: None,
     };
-    let by = By::new(Actor::Device(device.id), from);
+    let by = AuditContext::new(Actor::Device(device.id), from);
     let entry = |event| audit::entry(host, event, &by).about(user.id);
     let enrolled = entry(Event::DeviceEnrolled)
         .with("device", device.id.to_string())
         .with("enrolment", enrolment.id.to_string())
         .personal("name", device.name.as_str());
     let activated = audit::of_state(
-        entry(Event::UserStateChanged),
-        LifeState::Invited,
-        LifeState::Active,
+        entry(Event::UserLifecycleChanged),
+        LifecycleState::Invited,
+        LifecycleState::Active,
     );
     match host
         .store
@@ -250,7 +250,7 @@ pub async fn rename(
     owner: UserId,
     id: DeviceId,
     name: &str,
-    by: &By,
+    by: &AuditContext,
 ) -> Result<Renaming, InternalError> {
     let Some(device) = of_owner(host, owner, id).await? else {
         return Ok(Renaming::Unknown);
@@ -337,7 +337,7 @@ pub struct Waiting {
     /// What they have not seen yet, the oldest first.
     pub news: Vec<Entry>,
     /// Until when none reaches their phones, if they denied one a moment ago.
-    pub paused_until: Option<Timestamp>,
+    pub cooldown_until: Option<Timestamp>,
 }
 
 /// The pending requests of a device's owner, and the news. While the pending requests are those that the device shows,
@@ -364,7 +364,7 @@ pub async fn request(
         let told = news
             .last()
             .is_some_and(|last| known.is_none_or(|known| last.id > known));
-        let over = user.state != LifeState::Active || tokio::time::Instant::now() >= deadline;
+        let over = user.state != LifecycleState::Active || tokio::time::Instant::now() >= deadline;
         if changed || told || over {
             if host
                 .store
@@ -374,13 +374,16 @@ pub async fn request(
             {
                 return Ok(None);
             }
-            let paused_until = host.store.paused_until(device.user_id, host.now()).await?;
+            let cooldown_until = host
+                .store
+                .cooldown_until(device.user_id, host.now())
+                .await?;
             let pending = with_logos(host, pending).await?;
             return Ok(Some(Waiting {
                 user,
                 pending,
                 news,
-                paused_until,
+                cooldown_until,
             }));
         }
         listener
@@ -461,7 +464,7 @@ pub async fn revoke(
     host: &Arc<Host>,
     device: &Device,
     codes: CodesOfDevice,
-    by: &By,
+    by: &AuditContext,
 ) -> Result<Option<SessionEnd>, InternalError> {
     Ok(revoke_of(host, device, device.user_id, codes, by).await?)
 }
@@ -473,9 +476,9 @@ pub async fn revoke(
 pub async fn revoke_of(
     host: &Arc<Host>,
     device: &Device,
-    owner: impl Into<Whom>,
+    owner: impl Into<UserGuard>,
     codes: CodesOfDevice,
-    by: &By,
+    by: &AuditContext,
 ) -> Result<Option<SessionEnd>, StoreError> {
     let entry = audit::entry(host, Event::DeviceRevoked, by)
         .about(device.user_id)

@@ -103,7 +103,7 @@ async fn over(host: &Host, user: UserId) -> Result<Vec<(PastOutcome, Entry)>, In
     let over = entries.into_iter().filter_map(|entry| {
         let unanswered = |entry: &Entry| {
             // What reached no phone the person never saw.
-            entry.event == Event::SignInAsked
+            entry.event == Event::SignInRequested
                 && entry.detail.get("reached") == Some(&true.into())
                 && entry.at <= ended
                 && request(entry).is_some_and(|request| !decided.contains(request))
@@ -125,8 +125,8 @@ fn decision(entry: &Entry) -> Option<PastOutcome> {
     Some(match entry.event {
         Event::SignInApproved => PastOutcome::Approved,
         Event::SignInDenied => PastOutcome::Denied,
-        Event::SignInNotMe => PastOutcome::NotMe,
-        Event::SignInWrongNumber if entry.detail.get("attempts_left") == Some(&0.into()) => {
+        Event::SignInReported => PastOutcome::NotMe,
+        Event::NumberMatchFailed if entry.detail.get("attempts_left") == Some(&0.into()) => {
             PastOutcome::WrongNumber
         }
         _ => return None,

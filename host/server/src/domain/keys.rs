@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::{Host, InternalError, audit};
 use crate::keys::{self, KeyError, KnownKey, NotOurs};
-use assent_model::audit::{By, Entry, Event};
+use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::id::KeyId;
 use assent_model::key::{
     KeyMaterial, KeyPurpose, KeyStage, KeyTimes, SigningAlgorithm, SigningKey,
@@ -72,7 +72,7 @@ pub async fn maintain(host: &Host) -> Result<(), InternalError> {
         {
             let key = next_key(host, algorithm, Takeover::InTime).await?;
             let from = key.times.signs_from;
-            let entry = published(host, algorithm, &key, &By::HOST);
+            let entry = published(host, algorithm, &key, &AuditContext::HOST);
             if host.store.add_key(key, vec![entry]).await? {
                 tracing::info!(%algorithm, signs_from = from.seconds(), "the next signing key is published");
             }
@@ -122,7 +122,7 @@ pub async fn rotate(
     host: &Host,
     algorithm: SigningAlgorithm,
     takeover: Takeover,
-    by: &By,
+    by: &AuditContext,
 ) -> Result<Rotated, InternalError> {
     reload(host).await?;
     let waits = known(host, algorithm).any(|key| key.life.stage == KeyStage::Published);
@@ -139,11 +139,11 @@ pub async fn rotate(
     if takeover == Takeover::Now
         && let Some(next) = &published
     {
-        let entry = audit::entry(host, Event::SigningKeyTookOver, by);
+        let entry = audit::entry(host, Event::SigningKeyActivated, by);
         let entry = entry
             .with("algorithm", algorithm.as_str())
             .with("kid", next.key_id.as_str());
-        host.store.sign_from(next.id, now, entry).await?;
+        host.store.activate_signing_key(next.id, now, entry).await?;
         reload(host).await?;
     }
     match published.filter(|_| takeover == Takeover::InTime) {
@@ -154,7 +154,11 @@ pub async fn rotate(
 }
 
 /// Takes the key with this `kid` out of use. If it signs, another one does at once.
-pub async fn revoke(host: &Host, key_id: &str, by: &By) -> Result<Revoked, InternalError> {
+pub async fn revoke(
+    host: &Host,
+    key_id: &str,
+    by: &AuditContext,
+) -> Result<Revoked, InternalError> {
     reload(host).await?;
     let known = host.key_ring.known(host.now());
     let Some(key) = known.into_iter().find(|key| key.key_id == key_id) else {
@@ -186,7 +190,12 @@ pub async fn revoke(host: &Host, key_id: &str, by: &By) -> Result<Revoked, Inter
 }
 
 /// What the audit log is told of a key that was published.
-fn published(host: &Host, algorithm: SigningAlgorithm, key: &SigningKey, by: &By) -> Entry {
+fn published(
+    host: &Host,
+    algorithm: SigningAlgorithm,
+    key: &SigningKey,
+    by: &AuditContext,
+) -> Entry {
     let entry =
         audit::entry(host, Event::SigningKeyPublished, by).with("algorithm", algorithm.as_str());
     entry

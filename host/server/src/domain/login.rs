@@ -5,13 +5,13 @@ use super::session::{self, SignedIn};
 use super::{Host, InternalError, audit, channels};
 use assent_model::account::Account;
 use assent_model::approval::{Approval, ApprovalStage};
-use assent_model::audit::{Actor, By, Entry, Event, Origin};
+use assent_model::audit::{Actor, AuditContext, Entry, Event, Origin};
 use assent_model::id::{ApprovalId, LoginId, SessionId};
 use assent_model::login::{BrowserContext, Login, LoginRequest, LoginStage};
 use assent_model::secret::{Digest, Token};
 use assent_model::session::Authentication;
-use assent_model::user::LifeState;
-use assent_store::{ConsentGiven, Given, LoginAnswer};
+use assent_model::user::LifecycleState;
+use assent_store::{ConsentGrant, IssuedGrant, LoginAnswer};
 
 /// Begins a login in the browser whose cookie has this digest. `session` is the one that it goes on with, where that is
 /// enough for the request; `from` is the browser's network, unless a signed-in user begins the login.
@@ -210,7 +210,7 @@ pub async fn person(
         .store
         .user(id)
         .await?
-        .filter(|user| user.state == LifeState::Active);
+        .filter(|user| user.state == LifecycleState::Active);
     Ok(user.map(|user| {
         let (mut signed_in, cookie) = session::prepare(host, user, approved.authentication.clone());
         if approved.is_trial {
@@ -235,9 +235,9 @@ pub struct Outcome<'a> {
     /// The browser's session until now, which ends if a new one begins.
     pub old: Option<&'a SignedIn>,
     /// What the application is given, and the person's account there.
-    pub given: Option<(Given, &'a Account)>,
+    pub given: Option<(IssuedGrant, &'a Account)>,
     /// What the person agreed to.
-    pub consent: Option<ConsentGiven>,
+    pub consent: Option<ConsentGrant>,
 }
 
 /// Gives the login its one answer: a new session begins, the browser's old one ends, the application is given
@@ -290,7 +290,7 @@ fn noted(host: &Host, outcome: &Outcome<'_>) -> (Vec<Entry>, Option<Entry>) {
         consent,
     } = outcome;
     let SignedIn { session, user } = &person.signed_in;
-    let by = By::new(Actor::Person(user.id), person.origin.clone());
+    let by = AuditContext::new(Actor::Person(user.id), person.origin.clone());
     let account = given.as_ref().map(|(_, account)| *account);
     let about = |event| {
         let entry = audit::entry(host, event, &by).about(user.id);
@@ -313,22 +313,22 @@ fn noted(host: &Host, outcome: &Outcome<'_>) -> (Vec<Entry>, Option<Entry>) {
     // Somebody else was signed in there. Whoever came after them is none of theirs to know, nor of their data.
     if let Some(old) = old.filter(|old| began && old.user.id != user.id) {
         entries.push(
-            audit::entry(host, Event::SessionEnded, &By::HOST)
+            audit::entry(host, Event::SessionEnded, &AuditContext::HOST)
                 .about(old.user.id)
                 .with("by_sign_in", true),
         );
     }
     if let Some(consent) = consent {
-        entries.push(about(Event::ConsentGiven).with("scopes", consent.scopes.to_string()));
+        entries.push(about(Event::ConsentGranted).with("scopes", consent.scopes.to_string()));
     }
-    let invited = account.is_some_and(|account| account.state == LifeState::Invited);
+    let invited = account.is_some_and(|account| account.state == LifecycleState::Invited);
     (
         entries,
         invited.then(|| {
             audit::of_state(
-                about(Event::AccountStateChanged),
-                LifeState::Invited,
-                LifeState::Active,
+                about(Event::AccountLifecycleChanged),
+                LifecycleState::Invited,
+                LifecycleState::Active,
             )
         }),
     )

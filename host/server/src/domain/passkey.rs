@@ -20,7 +20,7 @@ use serde_json::Value;
 use super::wakeups::Wakeup;
 use super::{Host, InternalError, account_notifications, audit};
 use crate::config::Settings;
-use assent_model::audit::{Actor, By, Entry, Event};
+use assent_model::audit::{Actor, AuditContext, Entry, Event};
 use assent_model::device::Device;
 use assent_model::id::DeviceId;
 use assent_model::passkey::{DevicePasskey, PasskeyUse, Purpose};
@@ -134,7 +134,7 @@ pub async fn add(
     host: &Arc<Host>,
     device: &Device,
     made: &RegisterPublicKeyCredential,
-    by: &By,
+    by: &AuditContext,
 ) -> Result<Added, InternalError> {
     let Some(RelyingParty(webauthn)) = &host.passkeys else {
         return Ok(Added::Refused);
@@ -189,7 +189,7 @@ pub async fn remove(
     host: &Arc<Host>,
     device: &Device,
     assertion: Option<&PublicKeyCredential>,
-    by: &By,
+    by: &AuditContext,
 ) -> Result<Removed, InternalError> {
     Ok(
         match ask(host, device, Purpose::Remove, assertion, PATIENCE, by).await? {
@@ -229,7 +229,7 @@ pub async fn confirm(
     device: &Device,
     call: &str,
     assertion: Option<&PublicKeyCredential>,
-    by: &By,
+    by: &AuditContext,
 ) -> Result<Confirmed, InternalError> {
     Ok(
         match ask(host, device, Purpose::Call(call), assertion, PATIENCE, by).await? {
@@ -264,7 +264,7 @@ pub(super) async fn ask(
     purpose: Purpose<'_>,
     assertion: Option<&PublicKeyCredential>,
     patience: Duration,
-    by: &By,
+    by: &AuditContext,
 ) -> Result<Asked, InternalError> {
     let Some(DevicePasskey { mut credential, .. }) = host.store.passkey(device.id).await? else {
         return Ok(Asked::NoPasskey);
@@ -301,9 +301,9 @@ pub(super) async fn ask(
             tracing::warn!(device = %device.id, %error, "an assertion was refused");
             if matches!(error, WebauthnError::CredentialPossibleCompromise) {
                 // It may be a copy that speaks as this device, so that the device itself is told too.
-                let by = By::new(Actor::Host, by.origin.clone());
+                let by = AuditContext::new(Actor::Host, by.origin.clone());
                 host.store
-                    .append_audit(vec![entry(host, Event::PasskeyCounterBack, device, &by)])
+                    .append_audit(vec![entry(host, Event::PasskeyCloneSuspected, device, &by)])
                     .await?;
                 host.wakeups.send(Wakeup::News(device.user_id));
             }
@@ -348,7 +348,7 @@ fn passkey_error(error: impl std::fmt::Display) -> InternalError {
 }
 
 /// An entry of the audit log about a device's passkey.
-fn entry(host: &Host, event: Event, device: &Device, by: &By) -> Entry {
+fn entry(host: &Host, event: Event, device: &Device, by: &AuditContext) -> Entry {
     audit::entry(host, event, by)
         .about(device.user_id)
         .with("device", device.id.to_string())

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::admin::Refused;
 use super::{Host, audit};
 use crate::config;
-use assent_model::audit::{By, Event};
+use assent_model::audit::{AuditContext, Event};
 use assent_model::clock::Timestamp;
 use assent_model::secret::{Digest, Secret};
 use assent_plugin_host::{
@@ -332,7 +332,11 @@ impl Previous {
 ///
 /// # Errors
 /// [`Refused::Conflict`] as [`previous_known_by`].
-pub async fn roll_back(host: &Host, digest: Option<&str>, by: &By) -> Result<(), Refused> {
+pub async fn roll_back(
+    host: &Host,
+    digest: Option<&str>,
+    by: &AuditContext,
+) -> Result<(), Refused> {
     let _alone = host.reloads.one_at_a_time.lock().await;
     let previous = previous_known_by(host, digest)?;
     let replaced = host.plugins.put(previous.set.clone());
@@ -381,7 +385,7 @@ pub async fn changed_on_disk(host: &Host) -> bool {
 ///
 /// # Errors
 /// What is wrong, for the operator, who finds it in the log and with [`last_reload`] too.
-pub async fn reload(host: &Host, by: &By) -> Result<Reload, ReloadError> {
+pub async fn reload(host: &Host, by: &AuditContext) -> Result<Reload, ReloadError> {
     let _alone = host.reloads.one_at_a_time.lock().await;
     let exchanged = exchange(host).await;
     let reload = Reload {

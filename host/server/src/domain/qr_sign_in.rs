@@ -18,8 +18,8 @@ use assent_model::audit::Origin;
 use assent_model::device::Device;
 use assent_model::id::LoginId;
 use assent_model::login::{BrowserContext, Login, LoginStage};
-use assent_model::user::LifeState;
-use assent_store::Asked;
+use assent_model::user::LifecycleState;
+use assent_store::RequestOutcome;
 
 /// How many bytes of the code are a login's id, and how many show that this host made it.
 const ID: usize = 16;
@@ -96,7 +96,7 @@ pub async fn scan(
         .store
         .user(device.user_id)
         .await?
-        .filter(|user| user.state == LifeState::Active);
+        .filter(|user| user.state == LifecycleState::Active);
     let Some(user) = user else {
         return Ok(Scanned::Closed);
     };
@@ -114,15 +114,15 @@ pub async fn scan(
     }
     Ok(
         match approval::ask_by_scan(host, &login, device, &user, from).await? {
-            Asked::Person(_) => {
+            RequestOutcome::Person(_) => {
                 tracing::info!(login = %login.id, device = %device.id, "a login's code was scanned");
                 host.wakeups.send(Wakeup::Scanned(login.id));
                 Scanned::Asked
             }
-            Asked::NotOpen => Scanned::NotOpen,
+            RequestOutcome::NotOpen => Scanned::NotOpen,
             // The person was suspended at this moment.
-            Asked::Nobody => Scanned::Closed,
-            Asked::TooMany => {
+            RequestOutcome::Nobody => Scanned::Closed,
+            RequestOutcome::TooMany => {
                 Scanned::TooMany(Exhausted::within(host.settings.lifetimes.approval.get()))
             }
         },

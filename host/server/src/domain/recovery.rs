@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Host, InternalError, account_notifications, audit, device};
-use assent_model::audit::{Actor, By, Event, Origin};
+use assent_model::audit::{Actor, AuditContext, Event, Origin};
 use assent_model::device::{Device, LinkMaker};
 use assent_model::id::{RecoveryCodeId, UserId};
 use assent_model::name::LoginName;
@@ -30,8 +30,8 @@ pub async fn make(
             code.digest(device.user_id),
         )
     });
-    let by = By::new(Actor::Device(device.id), from);
-    let entry = audit::entry(host, Event::RecoveryCodesMade, &by)
+    let by = AuditContext::new(Actor::Device(device.id), from);
+    let entry = audit::entry(host, Event::RecoveryCodesCreated, &by)
         .about(device.user_id)
         .with("codes", CODES);
     let whose = (device.user_id, device.id);
@@ -68,9 +68,9 @@ pub async fn redeem(
     let (mut enrolment, token) = device::prepare_enrolment(host, user);
     enrolment.expires_at = enrolment.expires_at.min(now + LINK);
     enrolment.made_by = Some(LinkMaker::Code);
-    let by = By::new(Actor::Host, from);
+    let by = AuditContext::new(Actor::Host, from);
     let used = audit::entry(host, Event::RecoveryCodeUsed, &by).about(user);
-    let mut refused = audit::entry(host, Event::RecoveryRefused, &by);
+    let mut refused = audit::entry(host, Event::RecoveryFailed, &by);
     refused.user = known;
     let recovery = Recovery {
         used: used.with("enrolment", enrolment.id.to_string()),

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::{Host, InternalError, audit};
 use crate::keys::KeyError;
 use crate::keys::saml::{self, OpenKey, Validity};
-use assent_model::audit::{By, Entry, Event};
+use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::id::{Did, KeyId};
 use assent_model::saml::{RETIRED, SamlKey, SamlKeyStage, stages};
 
@@ -77,7 +77,7 @@ async fn make(
 }
 
 /// What the audit log is told of a key: which one, and nothing of what it is.
-fn told(host: &Host, event: Event, key: &SamlKey, by: &By) -> Entry {
+fn told(host: &Host, event: Event, key: &SamlKey, by: &AuditContext) -> Entry {
     audit::entry(host, event, by)
         .of(key.application.clone())
         .with("certificate", key.id.to_string())
@@ -95,7 +95,11 @@ pub enum Changed {
 }
 
 /// Publishes a service provider's next key, unless one waits already: that one is answered.
-pub async fn renew(host: &Host, application: &Did, by: &By) -> Result<SamlKey, InternalError> {
+pub async fn renew(
+    host: &Host,
+    application: &Did,
+    by: &AuditContext,
+) -> Result<SamlKey, InternalError> {
     loop {
         let known = staged(host, application).await?;
         if let Some((waiting, SamlKeyStage::Published)) = known.first() {
@@ -124,7 +128,7 @@ pub async fn take_over(
     host: &Host,
     application: &Did,
     id: KeyId,
-    by: &By,
+    by: &AuditContext,
 ) -> Result<Changed, InternalError> {
     let found = staged(host, application)
         .await?
@@ -138,7 +142,7 @@ pub async fn take_over(
     }
     let now = host.now();
     host.store
-        .saml_key_signs(id, now, told(host, Event::CertificateTookOver, &key, by))
+        .activate_saml_key(id, now, told(host, Event::CertificateActivated, &key, by))
         .await?;
     tracing::info!(%application, "the next SAML certificate takes over");
     Ok(Changed::Done(SamlKey {
@@ -152,7 +156,7 @@ pub async fn withdraw(
     host: &Host,
     application: &Did,
     id: KeyId,
-    by: &By,
+    by: &AuditContext,
 ) -> Result<Changed, InternalError> {
     let found = staged(host, application)
         .await?
@@ -189,7 +193,7 @@ pub async fn maintain(host: &Host) -> Result<(), InternalError> {
             .first()
             .is_some_and(|(key, _)| key.expires_at < now + ahead * 2)
         {
-            renew(host, &application, &By::HOST).await?;
+            renew(host, &application, &AuditContext::HOST).await?;
         }
         for (key, stage) in known {
             if stage == SamlKeyStage::Over {

@@ -7,13 +7,13 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use super::wakeups::Wakeup;
 use super::{Host, InternalError, audit};
-use assent_model::audit::{Actor, By, Event, Origin};
+use assent_model::audit::{Actor, AuditContext, Event, Origin};
 use assent_model::id::SessionId;
 use assent_model::saml::SessionEnd;
 use assent_model::secret::Token;
 use assent_model::session::{Authentication, Session};
 use assent_model::token::prefix;
-use assent_model::user::{LifeState, User};
+use assent_model::user::{LifecycleState, User};
 
 /// A use of a session moves its end only if it does so by this much, so that not each use is a write.
 const BETWEEN_MOVES: Duration = Duration::from_secs(60);
@@ -43,7 +43,7 @@ pub async fn current(host: &Host, cookie: &str) -> Result<Option<SignedIn>, Inte
         return Ok(None);
     }
     let user = host.store.user(session.user_id).await?;
-    let Some(user) = user.filter(|user| user.state == LifeState::Active) else {
+    let Some(user) = user.filter(|user| user.state == LifecycleState::Active) else {
         return Ok(None);
     };
     let session = prolonged(host, session).await?;
@@ -92,7 +92,7 @@ pub async fn end(
     let entry = audit::entry(
         host,
         Event::SignedOut,
-        &By::new(Actor::Person(signed_in.user.id), from),
+        &AuditContext::new(Actor::Person(signed_in.user.id), from),
     );
     let ended = host
         .store
@@ -104,7 +104,11 @@ pub async fn end(
 }
 
 /// The same for the session with this `sid`, in whatever browser it is, because `by` says so.
-pub async fn end_named(host: &Host, sid: String, by: &By) -> Result<SessionEnd, InternalError> {
+pub async fn end_named(
+    host: &Host,
+    sid: String,
+    by: &AuditContext,
+) -> Result<SessionEnd, InternalError> {
     let ended = host
         .store
         .log_out(sid, audit::entry(host, Event::SessionEnded, by), host.now())

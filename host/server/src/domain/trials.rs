@@ -20,15 +20,16 @@ use super::session::SignedIn;
 use super::wakeups::Wakeup;
 use super::{Host, InternalError, access, audit};
 use assent_model::application::{GrantType, Registered};
-use assent_model::audit::{Actor, By, Event};
+use assent_model::audit::{Actor, AuditContext, Event};
 use assent_model::clock::Timestamp;
-use assent_model::id::{CodeId, LoginId, TrialId, UserId};
+use assent_model::id::{CodeId, LoginId, TestSignInId, UserId};
 use assent_model::login::{Login, Refusal};
 use assent_model::secret::Digest;
-use assent_model::trial::{
-    OpenTrial, StepNote, Trial, TrialOutcome, TrialStage, TrialStep, Visitor,
+use assent_model::test_sign_in::{
+    OpenTestSignIn, StepNote, TestSignIn, TestSignInOutcome, TestSignInStage, TestSignInStep,
+    Visitor,
 };
-use assent_store::{KeptStep, TrialEnd};
+use assent_store::{StepRecord, TestSignInResult};
 
 /// How long a trial is good, and what is known of it is kept.
 pub const LIFE: Duration = Duration::from_secs(15 * 60);
@@ -52,7 +53,7 @@ pub enum Derived {
 }
 
 /// A value of a trial that nobody guesses who does not hold the master key.
-pub fn derived(host: &Host, id: TrialId, what: Derived) -> Result<String, InternalError> {
+pub fn derived(host: &Host, id: TestSignInId, what: Derived) -> Result<String, InternalError> {
     let name = match what {
         Derived::State => "state",
         Derived::Nonce => "nonce",
@@ -70,14 +71,14 @@ pub fn derived(host: &Host, id: TrialId, what: Derived) -> Result<String, Intern
 }
 
 /// What comes back with an answer of a trial, and shows that this host made it for that trial, letter by letter.
-pub fn vouched(host: &Host, id: TrialId, answer: &str) -> Result<String, InternalError> {
+pub fn vouched(host: &Host, id: TestSignInId, answer: &str) -> Result<String, InternalError> {
     let message = format!("answer\n{id}\n{}", Digest::of(answer.as_bytes()).to_text());
     let code = host.master_key.authenticate("trial", message.as_bytes())?;
     Ok(URL_SAFE_NO_PAD.encode(code))
 }
 
 /// Where the answer of a trial goes.
-pub fn address(host: &Host, id: TrialId) -> String {
+pub fn address(host: &Host, id: TestSignInId) -> String {
     format!(
         "{}{PATH}{id}",
         host.settings.base_url.as_str().trim_end_matches('/')
@@ -85,7 +86,7 @@ pub fn address(host: &Host, id: TrialId) -> String {
 }
 
 /// The trial whose address it is.
-pub fn at(host: &Host, address: &str) -> Option<TrialId> {
+pub fn at(host: &Host, address: &str) -> Option<TestSignInId> {
     let base = host.settings.base_url.as_str().trim_end_matches('/');
     address.strip_prefix(base)?.strip_prefix(PATH)?.parse().ok()
 }
@@ -98,7 +99,7 @@ pub async fn prepare(
     host: &Host,
     console: &Console,
     application: &Registered,
-) -> Result<Trial, Refused> {
+) -> Result<TestSignIn, Refused> {
     let (id, has_codes) = match application {
         Registered::Client(client) => (
             &client.id,
@@ -125,8 +126,8 @@ pub async fn prepare(
         Some(obstacle) => return Err(Refused::Conflict(obstacle.words())),
     }
     let now = host.now();
-    Ok(Trial {
-        id: TrialId::new(now, &*host.entropy),
+    Ok(TestSignIn {
+        id: TestSignInId::new(now, &*host.entropy),
         application: id.clone(),
         user: user.id,
         session: console.signed_in.session.id,
@@ -134,18 +135,18 @@ pub async fn prepare(
         login: None,
         created_at: now,
         expires_at: now + LIFE,
-        stage: TrialStage::Open,
+        stage: TestSignInStage::Open,
     })
 }
 
 /// Keeps a trial whose request was made, and ends the one before of that session.
 pub async fn begin(
     host: &Host,
-    trial: &Trial,
+    trial: &TestSignIn,
     request: StepNote,
-    by: &By,
+    by: &AuditContext,
 ) -> Result<(), InternalError> {
-    for before in host.store.open_trials(trial.session).await? {
+    for before in host.store.open_test_sign_ins(trial.session).await? {
         fail(
             host,
             &before,
@@ -154,14 +155,14 @@ pub async fn begin(
         )
         .await?;
     }
-    let entry = audit::entry(host, Event::TrialBegun, by)
+    let entry = audit::entry(host, Event::TestSignInStarted, by)
         .about(trial.user)
         .of(trial.application.clone());
     let entry = entry.with("trial", trial.id.to_string());
     host.store
-        .insert_trial(
+        .insert_test_sign_in(
             trial.clone(),
-            kept(host, TrialStep::Request, &request)?,
+            kept(host, TestSignInStep::Request, &request)?,
             entry,
         )
         .await?;
@@ -171,17 +172,17 @@ pub async fn begin(
 /// The trial with this id as an open one, if it is of this browser and session.
 pub async fn open(
     host: &Host,
-    id: TrialId,
+    id: TestSignInId,
     browser: Digest,
     signed_in: &SignedIn,
-) -> Result<Option<OpenTrial>, InternalError> {
+) -> Result<Option<OpenTestSignIn>, InternalError> {
     let visitor = Visitor {
         browser,
         session: signed_in.session.id,
         user: signed_in.user.id,
     };
-    let trial = host.store.trial(id).await?;
-    Ok(trial.and_then(|trial| OpenTrial::of(trial, visitor, address(host, id), host.now())))
+    let trial = host.store.test_sign_in(id).await?;
+    Ok(trial.and_then(|trial| OpenTestSignIn::of(trial, visitor, address(host, id), host.now())))
 }
 
 /// Notes that a login began for a trial, which alone may answer it from then on. Whether the trial is open still.
@@ -191,13 +192,13 @@ pub async fn login_began(host: &Host, login: &Login) -> Result<bool, InternalErr
     };
     let is_open = host
         .store
-        .give_trial_login(id, login.id, login.browser, host.now())
+        .set_test_sign_in_login(id, login.id, login.browser, host.now())
         .await?;
     if is_open {
         note(
             host,
             id,
-            TrialStep::Checked,
+            TestSignInStep::Checked,
             StepNote::good("the request is accepted, as for any application"),
         )
         .await?;
@@ -217,14 +218,14 @@ pub enum Hindrance {
 /// Whether a login may answer its trial for this person: `None` if so.
 pub async fn hindrance(
     host: &Host,
-    id: TrialId,
+    id: TestSignInId,
     login: LoginId,
     user: UserId,
 ) -> Result<Option<Hindrance>, InternalError> {
-    let Some(trial) = host.store.trial(id).await? else {
+    let Some(trial) = host.store.test_sign_in(id).await? else {
         return Ok(Some(Hindrance::Over));
     };
-    if trial.stage != TrialStage::Open
+    if trial.stage != TestSignInStage::Open
         || trial.login != Some(login)
         || host.now() >= trial.expires_at
     {
@@ -234,7 +235,7 @@ pub async fn hindrance(
         return Ok(None);
     }
     let detail = "somebody else approved than who began the trial; nothing of theirs is shown";
-    note(host, id, TrialStep::Approved, StepNote::bad(detail)).await?;
+    note(host, id, TestSignInStep::Approved, StepNote::bad(detail)).await?;
     fail(host, &trial, "somebody_else", detail).await?;
     Ok(Some(Hindrance::SomebodyElse))
 }
@@ -242,17 +243,19 @@ pub async fn hindrance(
 /// Notes what became of a step.
 pub async fn note(
     host: &Host,
-    id: TrialId,
-    name: TrialStep,
+    id: TestSignInId,
+    name: TestSignInStep,
     note: StepNote,
 ) -> Result<(), InternalError> {
-    host.store.note_trial(id, kept(host, name, &note)?).await?;
+    host.store
+        .record_test_sign_in_step(id, kept(host, name, &note)?)
+        .await?;
     host.wakeups.send(Wakeup::Tried(id));
     Ok(())
 }
 
-fn kept(host: &Host, name: TrialStep, note: &StepNote) -> Result<KeptStep, InternalError> {
-    Ok(KeptStep {
+fn kept(host: &Host, name: TestSignInStep, note: &StepNote) -> Result<StepRecord, InternalError> {
+    Ok(StepRecord {
         name,
         at: host.now(),
         sealed: sealed(host, &json!(note))?,
@@ -270,42 +273,45 @@ fn unsealed(host: &Host, sealed: &str) -> Result<Value, InternalError> {
 }
 
 /// Notes why a person was turned away who had approved, which ends the trial.
-pub async fn refused(host: &Host, id: TrialId, why: &Refusal) -> Result<(), InternalError> {
+pub async fn refused(host: &Host, id: TestSignInId, why: &Refusal) -> Result<(), InternalError> {
     let (step, detail) = match why {
         Refusal::ApplicationGone => (
-            TrialStep::Account,
+            TestSignInStep::Account,
             "the application was removed meanwhile".to_owned(),
         ),
         Refusal::AddressGone => (
-            TrialStep::Account,
+            TestSignInStep::Account,
             "the application takes no answer at this address".to_owned(),
         ),
-        Refusal::NoAccount(_) => (TrialStep::Account, Obstacle::NoAccount.words().to_owned()),
+        Refusal::NoAccount(_) => (
+            TestSignInStep::Account,
+            Obstacle::NoAccount.words().to_owned(),
+        ),
         Refusal::AccountClosed(_) | Refusal::PersonClosed => (
-            TrialStep::Account,
+            TestSignInStep::Account,
             kept_out(host, id)
                 .await?
                 .map_or(CLOSED, Obstacle::words)
                 .to_owned(),
         ),
         Refusal::Plugin(reason) => (
-            TrialStep::Claims,
+            TestSignInStep::Claims,
             format!("a plugin turns you away: {reason}"),
         ),
         Refusal::OthersTrial => return Ok(()),
     };
-    let Some(trial) = host.store.trial(id).await? else {
+    let Some(trial) = host.store.test_sign_in(id).await? else {
         return Ok(());
     };
-    if step == TrialStep::Account {
+    if step == TestSignInStep::Account {
         note(host, id, step, StepNote::bad(detail.clone())).await?;
     }
     fail(host, &trial, "refused", &detail).await
 }
 
 /// What keeps whoever began a trial out of its application by now.
-async fn kept_out(host: &Host, id: TrialId) -> Result<Option<Obstacle>, InternalError> {
-    let Some(trial) = host.store.trial(id).await? else {
+async fn kept_out(host: &Host, id: TestSignInId) -> Result<Option<Obstacle>, InternalError> {
+    let Some(trial) = host.store.test_sign_in(id).await? else {
         return Ok(None);
     };
     let Some(user) = host.store.user(trial.user).await? else {
@@ -317,50 +323,52 @@ async fn kept_out(host: &Host, id: TrialId) -> Result<Option<Obstacle>, Internal
 /// Ends a trial with an error.
 pub async fn fail(
     host: &Host,
-    trial: &Trial,
+    trial: &TestSignIn,
     error: &str,
     description: &str,
 ) -> Result<(), InternalError> {
     let result = json!({ "error": error, "error_description": description });
-    end(host, trial, TrialOutcome::Failed, result, None).await
+    end(host, trial, TestSignInOutcome::Failed, result, None).await
 }
 
 /// Ends a trial: the result is kept until the trial is over, and what it gave is over at once.
 pub async fn end(
     host: &Host,
-    trial: &Trial,
-    outcome: TrialOutcome,
+    trial: &TestSignIn,
+    outcome: TestSignInOutcome,
     result: Value,
     family: Option<CodeId>,
 ) -> Result<(), InternalError> {
-    let by = By {
+    let by = AuditContext {
         actor: Actor::Person(trial.user),
-        ..By::HOST
+        ..AuditContext::HOST
     };
-    let entry = audit::entry(host, Event::TrialEnded, &by)
+    let entry = audit::entry(host, Event::TestSignInEnded, &by)
         .about(trial.user)
         .of(trial.application.clone());
     let entry = entry
         .with("trial", trial.id.to_string())
         .with("outcome", outcome.as_str());
-    let end = TrialEnd {
+    let end = TestSignInResult {
         outcome,
         result: sealed(host, &result)?,
         family,
         entry,
     };
-    host.store.end_trial(trial.id, end, host.now()).await?;
+    host.store
+        .finish_test_sign_in(trial.id, end, host.now())
+        .await?;
     host.wakeups.send(Wakeup::Tried(trial.id));
     Ok(())
 }
 
 /// A step, when it was, and what is known of it.
-pub type Noted = (TrialStep, Timestamp, StepNote);
+pub type Noted = (TestSignInStep, Timestamp, StepNote);
 
 /// What was noted, in the order of the steps.
-fn opened(host: &Host, kept: Vec<KeptStep>) -> Result<Vec<Noted>, InternalError> {
+fn opened(host: &Host, kept: Vec<StepRecord>) -> Result<Vec<Noted>, InternalError> {
     let mut steps = Vec::new();
-    for KeptStep { name, at, sealed } in kept {
+    for StepRecord { name, at, sealed } in kept {
         let note: Option<StepNote> = serde_json::from_value(unsealed(host, &sealed)?).ok();
         steps.extend(note.map(|note| (name, at, note)));
     }
@@ -368,8 +376,8 @@ fn opened(host: &Host, kept: Vec<KeptStep>) -> Result<Vec<Noted>, InternalError>
 }
 
 /// What the last step says that went wrong, if one did: to be told where the sign-in ends.
-pub async fn cause(host: &Host, id: TrialId) -> Result<Option<String>, InternalError> {
-    let (kept, _) = host.store.trial_steps(id).await?;
+pub async fn cause(host: &Host, id: TestSignInId) -> Result<Option<String>, InternalError> {
+    let (kept, _) = host.store.test_sign_in_steps(id).await?;
     let failed = opened(host, kept)?
         .into_iter()
         .rfind(|(_, _, note)| !note.good);
@@ -380,7 +388,7 @@ pub async fn cause(host: &Host, id: TrialId) -> Result<Option<String>, InternalE
 #[derive(Clone, Debug)]
 pub struct Shown {
     /// The trial.
-    pub trial: Trial,
+    pub trial: TestSignIn,
     /// How it stands.
     pub state: TrialState,
     /// What it went through.
@@ -406,7 +414,7 @@ pub enum TrialState {
 pub async fn show(
     host: &Host,
     console: &Console,
-    id: TrialId,
+    id: TestSignInId,
 ) -> Result<Option<Shown>, InternalError> {
     let signed_in = &console.signed_in;
     let visitor = Visitor {
@@ -416,7 +424,7 @@ pub async fn show(
     };
     let Some(trial) = host
         .store
-        .trial(id)
+        .test_sign_in(id)
         .await?
         .filter(|trial| trial.is_of(visitor))
     else {
@@ -424,9 +432,9 @@ pub async fn show(
     };
     let state = match trial.stage {
         _ if host.now() >= trial.expires_at => TrialState::Over,
-        TrialStage::Finished(TrialOutcome::Done) => TrialState::Done,
-        TrialStage::Finished(TrialOutcome::Failed) => TrialState::Failed,
-        TrialStage::Open | TrialStage::Taken => TrialState::Waiting,
+        TestSignInStage::Finished(TestSignInOutcome::Done) => TrialState::Done,
+        TestSignInStage::Finished(TestSignInOutcome::Failed) => TrialState::Failed,
+        TestSignInStage::Open | TestSignInStage::Taken => TrialState::Waiting,
     };
     if state == TrialState::Over {
         return Ok(Some(Shown {
@@ -436,7 +444,7 @@ pub async fn show(
             result: None,
         }));
     }
-    let (kept, result) = host.store.trial_steps(id).await?;
+    let (kept, result) = host.store.test_sign_in_steps(id).await?;
     let mut steps = opened(host, kept)?;
     // What the login's own rows tell is newer than what was noted.
     for step in of_login(host, &trial).await? {
@@ -457,7 +465,7 @@ pub async fn show(
 pub async fn changed(
     host: &Arc<Host>,
     console: &Console,
-    id: TrialId,
+    id: TestSignInId,
 ) -> Result<(), InternalError> {
     let mut listener = host.wakeups.listen();
     let look = async || -> Result<_, InternalError> {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::sync::broadcast;
 
-use assent_model::id::{ApprovalId, LoginId, TrialId, UserId};
+use assent_model::id::{ApprovalId, LoginId, TestSignInId, UserId};
 
 /// How long to wait for a wake-up before reading the database without one.
 const TICK: Duration = Duration::from_secs(1);
@@ -26,7 +26,7 @@ pub enum Wakeup {
     /// There is an approval request to look after, or news of one.
     Carried,
     /// A trial went on.
-    Tried(TrialId),
+    Tried(TestSignInId),
     /// A session may have ended, so that applications are to be told.
     LoggedOut,
 }

@@ -36,7 +36,7 @@ use crate::domain::{self, Host, InternalError};
 use crate::http::context::RequestOrigin;
 use crate::http::texts::PageLanguage;
 use assent_model::approval::{Approval, ApprovalStage};
-use assent_model::audit::{Actor, By, Origin};
+use assent_model::audit::{Actor, AuditContext, Origin};
 use assent_model::clock::Timestamp;
 use assent_model::device::{CallCredentials, Device, DeviceKey, PushSubscription};
 use assent_model::id::{ApprovalId, AuditId};
@@ -271,8 +271,8 @@ pub(super) struct SignedCall {
 
 impl SignedCall {
     /// Who calls, and from where.
-    pub(super) fn by(&self) -> By {
-        By::new(Actor::Device(self.device.id), self.origin.clone())
+    pub(super) fn by(&self) -> AuditContext {
+        AuditContext::new(Actor::Device(self.device.id), self.origin.clone())
     }
 }
 
@@ -392,7 +392,7 @@ pub(super) struct Wait {
 
 /// `GET /authenticator/api/requests?wait=25&seen=..,..&known=..`: all pending requests of the user, the oldest first, and the
 /// news of the user's devices. While the pending requests are those in `seen` and the news go up to `known`, the call waits
-/// up to `wait` seconds for a change. Until `paused_until` no typed request reaches the user's
+/// up to `wait` seconds for a change. Until `cooldown_until` no typed request reaches the user's
 /// devices. `passkey` is `set`, `none`, or `impossible` where this host does not support passkeys.
 pub(super) async fn requests(Query(query): Query<Wait>, call: SignedCall) -> Reply {
     let SignedCall { host, device, .. } = call;
@@ -407,7 +407,7 @@ pub(super) async fn requests(Query(query): Query<Wait>, call: SignedCall) -> Rep
         user,
         pending,
         news,
-        paused_until,
+        cooldown_until,
     } = waiting.ok_or(UNKNOWN_DEVICE)?;
     let news: Vec<Value> = news.iter().map(super::devices::news).collect();
     let requests: Vec<Value> = pending
@@ -417,7 +417,7 @@ pub(super) async fn requests(Query(query): Query<Wait>, call: SignedCall) -> Rep
     Ok(Json(json!({
         "now": host.now().seconds(),
         "account": {"name": user.name, "display_name": user.display_name(), "state": user.state},
-        "paused_until": paused_until.map(Timestamp::seconds),
+        "cooldown_until": cooldown_until.map(Timestamp::seconds),
         "passkey": domain::passkey::standing(&host, &device).await?.as_str(),
         "requests": requests,
         "news": news,
@@ -426,14 +426,14 @@ pub(super) async fn requests(Query(query): Query<Wait>, call: SignedCall) -> Rep
 }
 
 /// `DELETE /authenticator/api/pause`: the person ends the pause that a denial began, if there is one.
-pub(super) async fn lift_pause(call: SignedCall) -> Reply {
+pub(super) async fn lift_cooldown(call: SignedCall) -> Reply {
     let SignedCall {
         host,
         device,
         origin,
         ..
     } = call;
-    approval::lift_pause(&host, &device, origin).await?;
+    approval::lift_cooldown(&host, &device, origin).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 

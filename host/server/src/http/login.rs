@@ -35,12 +35,12 @@ use crate::domain::{Host, InternalError, approval, channels, qr_sign_in};
 use crate::oidc::authorize::{self, Agreement, Answer, Question};
 use crate::saml::sign_on;
 use assent_model::approval::Approval;
-use assent_model::id::{InvalidId, LoginId, SessionId, UserId};
+use assent_model::id::{IdError, LoginId, SessionId, UserId};
 use assent_model::login::{Login, LoginRequest, Refusal};
 use assent_model::name::LoginName;
 use assent_model::saml::SignOnRequest;
 use assent_model::secret::Token;
-use assent_store::Asked;
+use assent_store::RequestOutcome;
 
 /// A form of these pages.
 #[derive(Debug, Deserialize)]
@@ -77,10 +77,10 @@ pub(super) async fn show(
 
 /// The login as this browser finds it, and the browser, whose pages then speak the language that the login is in.
 async fn find(host: &Host, id: &str, browser: Browser) -> (Browser, Result<View, InternalError>) {
-    let id: Result<LoginId, InvalidId> = id.parse();
+    let id: Result<LoginId, IdError> = id.parse();
     let found = match id {
         Ok(id) => login::view(host, id, browser.digest()).await,
-        Err(InvalidId) => Ok(View::Unknown),
+        Err(IdError) => Ok(View::Unknown),
     };
     let login = found.as_ref().ok().and_then(View::login);
     let asked = login.and_then(|login| login.request.language());
@@ -384,7 +384,7 @@ pub(super) async fn identify(posted: Posted) -> Response {
             browser.origin(),
         )
         .await?;
-        if asked == Asked::TooMany {
+        if asked == RequestOutcome::TooMany {
             let wait = host.settings.lifetimes.approval.get();
             return too_many((Exhausted::within(wait), by_name()));
         }

@@ -264,7 +264,7 @@ fn authenticator_api_routes(host: &Arc<Host>) -> Router<Arc<Host>> {
         .route("/devices/link", post(devices::link))
         .route("/recovery-codes", post(devices::recovery_codes))
         .route("/news/seen", post(devices::news_seen))
-        .route("/pause", delete(authenticator::lift_pause))
+        .route("/pause", delete(authenticator::lift_cooldown))
         .route("/device/push", put(authenticator::push))
         .route(
             "/device/passkey",

@@ -27,7 +27,7 @@ use assent_model::login::LoginRequest;
 use assent_model::name::Quoted;
 use assent_model::redirect::CheckedRedirect;
 use assent_model::saml::SignOnRequest;
-use assent_model::trial::OpenTrial;
+use assent_model::test_sign_in::OpenTestSignIn;
 use assent_saml_core::binding::{BindingError, Incoming, Kind, post_value};
 
 /// `GET /sso/SingleSignOnService/{applicationId}`: a request by redirect; without one, the page that begins a sign-on
@@ -85,7 +85,7 @@ async fn asked(
     host: &Host,
     application: &str,
     incoming: &Incoming,
-    trial: Option<&OpenTrial>,
+    trial: Option<&OpenTestSignIn>,
 ) -> Result<Response, Rejected> {
     let accepted = sign_on::check(host, application, incoming, trial).await?;
     Ok(see_other(&format!("/sso/sign-on/{}", accepted.id)))
@@ -101,7 +101,7 @@ pub(super) async fn go_on(
         let kept = match id.parse::<SignOnId>() {
             Ok(id) => host
                 .store
-                .take_sign_on(id, host.now())
+                .claim_sign_on_request(id, host.now())
                 .await
                 .map_err(InternalError::from)?,
             Err(_) => None,

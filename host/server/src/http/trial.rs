@@ -15,17 +15,17 @@ use crate::domain::{Host, InternalError, trials};
 use crate::oidc;
 use crate::oidc::parameters::Parameters;
 use crate::saml;
-use assent_model::id::TrialId;
+use assent_model::id::TestSignInId;
 use assent_model::language::Language;
-use assent_model::trial::{OpenTrial, TrialOutcome};
+use assent_model::test_sign_in::{OpenTestSignIn, TestSignInOutcome};
 use assent_saml_core::binding::Incoming;
 
 /// The trial that an address or a relay state names, if it is open in this browser.
 pub(super) async fn open(
     host: &Host,
     browser: &Browser,
-    id: Option<TrialId>,
-) -> Result<Option<OpenTrial>, InternalError> {
+    id: Option<TestSignInId>,
+) -> Result<Option<OpenTestSignIn>, InternalError> {
     let Some(id) = id else { return Ok(None) };
     match browser.signed_in(host).await? {
         Some(signed_in) => trials::open(host, id, browser.digest(), &signed_in).await,
@@ -85,18 +85,21 @@ pub(super) async fn answered_by_post(
 }
 
 /// Claims the one answer of a trial.
-async fn take(host: &Host, open: &OpenTrial) -> Result<bool, InternalError> {
-    Ok(host.store.take_trial(open.trial().id, host.now()).await?)
+async fn take(host: &Host, open: &OpenTestSignIn) -> Result<bool, InternalError> {
+    Ok(host
+        .store
+        .claim_test_sign_in(open.trial().id, host.now())
+        .await?)
 }
 
 fn shown(
     host: &Host,
     language: Language,
-    outcome: Result<Option<TrialOutcome>, InternalError>,
+    outcome: Result<Option<TestSignInOutcome>, InternalError>,
 ) -> Response {
     match outcome {
         Ok(Some(outcome)) => {
-            let done = outcome == TrialOutcome::Done;
+            let done = outcome == TestSignInOutcome::Done;
             page(
                 &TrialPage {
                     layout: layout(host, language),

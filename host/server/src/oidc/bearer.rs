@@ -5,7 +5,7 @@ use assent_model::id::TokenId;
 use assent_model::scope::Scope;
 use assent_model::secret::{Digest, Token};
 use assent_model::token::prefix;
-use assent_store::OpenAccess;
+use assent_store::ActiveAccessToken;
 
 /// Why a bearer token was not accepted (RFC 6750 section 3.1).
 #[derive(Debug, thiserror::Error)]
@@ -69,7 +69,7 @@ pub struct Shown<'a> {
 
 /// What an access token stands for, if it is good, and if whoever shows it has the key that it is bound to (RFC 8705
 /// section 3).
-pub async fn accept(host: &Host, shown: Shown<'_>) -> Result<OpenAccess, BearerError> {
+pub async fn accept(host: &Host, shown: Shown<'_>) -> Result<ActiveAccessToken, BearerError> {
     let found = resolve(host, shown.token).await?;
     let bound_to = found.grant.certificate;
     if bound_to.is_some() && bound_to != shown.certificate.map(Digest::of) {
@@ -79,7 +79,7 @@ pub async fn accept(host: &Host, shown: Shown<'_>) -> Result<OpenAccess, BearerE
 }
 
 /// What an access token stands for, if it is good. Whether the person may still use the application is not looked at.
-pub async fn resolve(host: &Host, text: &str) -> Result<OpenAccess, BearerError> {
+pub async fn resolve(host: &Host, text: &str) -> Result<ActiveAccessToken, BearerError> {
     let token = Token::parse(prefix::ACCESS, text).ok_or(BearerError::InvalidToken)?;
     let id = TokenId::from_bytes(token.id());
     let found = host
@@ -93,12 +93,12 @@ pub async fn resolve(host: &Host, text: &str) -> Result<OpenAccess, BearerError>
     if !found.used
         && found
             .grant
-            .watched_until
+            .track_use_until
             .is_some_and(|until| host.now() < until)
     {
         // Kept before it is answered: whoever used it got the answer of the refresh.
         host.store
-            .note_use(id, host.now())
+            .record_token_use(id, host.now())
             .await
             .map_err(InternalError::from)?;
     }

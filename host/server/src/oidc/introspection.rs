@@ -21,7 +21,7 @@ use assent_model::secret::Token;
 use assent_model::session::Acr;
 use assent_model::token::{CertificateDigest, prefix};
 use assent_plugin_host::{Fault, MapFailureKind, Sink};
-use assent_store::{Family, Person};
+use assent_store::{Person, TokenFamily};
 
 /// What a client is told of a token. Of one that is not good, or not for it to see, nothing but that.
 #[derive(Debug, Serialize)]
@@ -66,7 +66,7 @@ const INACTIVE: Introspection = Introspection::Inactive(Inactive { active: false
 /// What is known of a token of either kind.
 struct Known {
     application: Did,
-    family: Option<Family>,
+    family: Option<TokenFamily>,
     scopes: Scopes,
     admin_scopes: AdminScopes,
     issued_at: Timestamp,
@@ -157,7 +157,7 @@ async fn more(
     host: &Host,
     application: &Application,
     person: &Person,
-    family: &Family,
+    family: &TokenFamily,
     scopes: &Scopes,
     sub: &str,
 ) -> Result<Option<Map<String, Value>>, TokenError> {

@@ -17,8 +17,10 @@ use assent_model::application::Application;
 use assent_model::id::CodeId;
 use assent_model::name::LoginName;
 use assent_model::secret::Token;
+use assent_model::test_sign_in::{
+    OpenTestSignIn, StepNote, TestSignIn, TestSignInOutcome, TestSignInStep,
+};
 use assent_model::token::prefix;
-use assent_model::trial::{OpenTrial, StepNote, Trial, TrialOutcome, TrialStep};
 
 /// How much of a token is shown, in characters: what kind it is, and nothing of its secret.
 const SHOWN: usize = 8;
@@ -26,7 +28,7 @@ const SHOWN: usize = 8;
 /// The address that a trial begins at, and what the request says.
 pub fn request(
     host: &Host,
-    trial: &Trial,
+    trial: &TestSignIn,
     application: &Application,
     name: &LoginName,
 ) -> Result<(String, StepNote), InternalError> {
@@ -60,7 +62,7 @@ pub fn request(
 /// Whether an answer came to a trial that is of its own request. Nothing else ends it.
 pub fn is_answer(
     host: &Host,
-    trial: &Trial,
+    trial: &TestSignIn,
     parameters: &Parameters,
 ) -> Result<bool, InternalError> {
     let state = trials::derived(host, trial.id, Derived::State)?;
@@ -71,9 +73,9 @@ pub fn is_answer(
 /// Takes up the answer of a trial, and ends it.
 pub async fn take_up(
     host: &Host,
-    open: &OpenTrial,
+    open: &OpenTestSignIn,
     parameters: &Parameters,
-) -> Result<TrialOutcome, InternalError> {
+) -> Result<TestSignInOutcome, InternalError> {
     let trial = open.trial();
     let Some(code) = parameters.get("code") else {
         let error = parameters.get("error").unwrap_or("server_error");
@@ -88,18 +90,18 @@ pub async fn take_up(
         trials::note(
             host,
             trial.id,
-            TrialStep::Answered,
+            TestSignInStep::Answered,
             StepNote::bad(detail).with(data),
         )
         .await?;
         // The application is told no more than its own description; who tries it is.
         let told =
             json!({ "error": error, "error_description": cause.as_deref().unwrap_or(description) });
-        return finish(host, trial, TrialOutcome::Failed, told, None).await;
+        return finish(host, trial, TestSignInOutcome::Failed, told, None).await;
     };
     let data = json!({ "code": shortened(code), "state": "as it was sent", "iss": host.issuer });
     let note = StepNote::good("a code, the state of the request and the issuer").with(data);
-    trials::note(host, trial.id, TrialStep::Answered, note).await?;
+    trials::note(host, trial.id, TestSignInStep::Answered, note).await?;
     let family = Token::parse(prefix::CODE, code).map(|token| CodeId::from_bytes(token.id()));
     let (outcome, result) = redeem(host, open, code).await?;
     finish(host, trial, outcome, result, family).await
@@ -107,11 +109,11 @@ pub async fn take_up(
 
 async fn finish(
     host: &Host,
-    trial: &Trial,
-    outcome: TrialOutcome,
+    trial: &TestSignIn,
+    outcome: TestSignInOutcome,
     result: Value,
     family: Option<CodeId>,
-) -> Result<TrialOutcome, InternalError> {
+) -> Result<TestSignInOutcome, InternalError> {
     let mut told = json!({ "protocol": "openid_connect" });
     if let (Some(told), Value::Object(result)) = (told.as_object_mut(), result) {
         told.extend(result);
@@ -123,13 +125,13 @@ async fn finish(
 /// Exchanges the code, and asks UserInfo.
 async fn redeem(
     host: &Host,
-    open: &OpenTrial,
+    open: &OpenTestSignIn,
     code: &str,
-) -> Result<(TrialOutcome, Value), InternalError> {
+) -> Result<(TestSignInOutcome, Value), InternalError> {
     let trial = open.trial();
     let failed = |error: &str, description: String| {
         (
-            TrialOutcome::Failed,
+            TestSignInOutcome::Failed,
             json!({ "error": error, "error_description": description }),
         )
     };
@@ -156,7 +158,7 @@ async fn redeem(
         Ok(response) => serde_json::to_value(response).unwrap_or_default(),
         Err(error) => {
             let note = StepNote::bad(error.to_string()).with(json!({ "error": error.code() }));
-            trials::note(host, trial.id, TrialStep::Exchanged, note).await?;
+            trials::note(host, trial.id, TestSignInStep::Exchanged, note).await?;
             return Ok(failed(error.code(), error.to_string()));
         }
     };
@@ -177,7 +179,7 @@ async fn redeem(
         good: fits,
         ..StepNote::good(detail)
     };
-    trials::note(host, trial.id, TrialStep::Exchanged, note).await?;
+    trials::note(host, trial.id, TestSignInStep::Exchanged, note).await?;
     let userinfo = match userinfo::made(
         host,
         Shown {
@@ -190,13 +192,13 @@ async fn redeem(
         Ok(made) => {
             let note = StepNote::good("the claims for the access token")
                 .with(json!({ "steps": traces::explain(&made.steps) }));
-            trials::note(host, trial.id, TrialStep::Userinfo, note).await?;
+            trials::note(host, trial.id, TestSignInStep::Userinfo, note).await?;
             Ok(Value::Object(made.claims))
         }
         Err(error) => {
             let code = error.code().unwrap_or("invalid_token");
             let note = StepNote::bad(error.to_string()).with(json!({ "error": code }));
-            trials::note(host, trial.id, TrialStep::Userinfo, note).await?;
+            trials::note(host, trial.id, TestSignInStep::Userinfo, note).await?;
             Err((code, error.to_string()))
         }
     };
@@ -208,17 +210,17 @@ async fn redeem(
         (Ok(userinfo), Some(result)) => {
             result.insert("userinfo".to_owned(), userinfo);
             if fits {
-                TrialOutcome::Done
+                TestSignInOutcome::Done
             } else {
-                TrialOutcome::Failed
+                TestSignInOutcome::Failed
             }
         }
         (Err((code, description)), Some(result)) => {
             result.insert("error".to_owned(), json!(code));
             result.insert("error_description".to_owned(), json!(description));
-            TrialOutcome::Failed
+            TestSignInOutcome::Failed
         }
-        (_, None) => TrialOutcome::Failed,
+        (_, None) => TestSignInOutcome::Failed,
     };
     Ok((outcome, result))
 }

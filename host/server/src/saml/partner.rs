@@ -8,7 +8,7 @@ use openssl::x509::X509;
 use crate::domain::{Host, InternalError, saml_keys};
 use assent_model::id::Did;
 use assent_model::name::Quoted;
-use assent_model::saml::{Once, ServiceProvider};
+use assent_model::saml::{MessageClaim, ServiceProvider};
 use assent_model::secret::Digest;
 use assent_saml_core::message::Header;
 use assent_saml_core::xml::{Signer, TrustedKey};
@@ -172,11 +172,11 @@ pub fn check_header(
 }
 
 /// What tells a service provider's message from all others, for as long as its `IssueInstant` would do.
-pub fn once(host: &Host, provider: &ServiceProvider, id: &str) -> Once {
+pub fn once(host: &Host, provider: &ServiceProvider, id: &str) -> MessageClaim {
     let skew = Duration::from_secs(provider.settings.clock_skew.into());
     // Neither holds a line break.
     let digest = Digest::of(format!("saml message\n{}\n{id}", provider.id).as_bytes());
-    Once {
+    MessageClaim {
         digest,
         until: host.now() + OLDEST + skew * 2,
     }

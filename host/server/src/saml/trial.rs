@@ -10,7 +10,9 @@ use crate::domain::trials::{self, Derived};
 use crate::domain::{Host, InternalError};
 use assent_model::saml::ServiceProvider;
 use assent_model::secret::Digest;
-use assent_model::trial::{OpenTrial, StepNote, Trial, TrialOutcome, TrialStep};
+use assent_model::test_sign_in::{
+    OpenTestSignIn, StepNote, TestSignIn, TestSignInOutcome, TestSignInStep,
+};
 use assent_saml_core::binding::{Incoming, Kind, Signature, redirect_location};
 use assent_saml_core::message::names::{
     NAME_ID, SAML, STATUS, STATUS_CODE, STATUS_MESSAGE, SUBJECT,
@@ -25,7 +27,7 @@ const SIGNATURE_VALUE: &str = "ds:SignatureValue";
 /// The address that a trial begins at, and what the request says.
 pub fn request(
     host: &Host,
-    trial: &Trial,
+    trial: &TestSignIn,
     provider: &ServiceProvider,
 ) -> Result<(String, StepNote), InternalError> {
     let endpoint = single_sign_on_url(host, &provider.id);
@@ -55,7 +57,7 @@ pub fn request(
 /// Whether a request is the one that the host made for this trial.
 pub fn is_request(
     host: &Host,
-    open: &OpenTrial,
+    open: &OpenTestSignIn,
     provider: &ServiceProvider,
     request: &AuthnRequest,
 ) -> Result<bool, InternalError> {
@@ -69,7 +71,7 @@ pub fn is_request(
 /// Whether a form brings the answer of a trial, as this host made it. Nothing else ends it.
 pub fn is_answer(
     host: &Host,
-    trial: &Trial,
+    trial: &TestSignIn,
     incoming: &Incoming,
     body: &[u8],
 ) -> Result<bool, InternalError> {
@@ -90,10 +92,10 @@ struct Told {
 /// Takes up the answer of a trial, and ends it.
 pub async fn take_up(
     host: &Host,
-    open: &OpenTrial,
+    open: &OpenTestSignIn,
     incoming: &Incoming,
     body: &[u8],
-) -> Result<TrialOutcome, InternalError> {
+) -> Result<TestSignInOutcome, InternalError> {
     let trial = open.trial();
     let asked = trials::derived(host, trial.id, Derived::Message)?;
     // This host made it: whose signature it has is known.
@@ -137,9 +139,9 @@ pub async fn take_up(
             }
             .with(json!({ "status": status }));
             let outcome = if succeeded {
-                TrialOutcome::Done
+                TestSignInOutcome::Done
             } else {
-                TrialOutcome::Failed
+                TestSignInOutcome::Failed
             };
             let result = json!({
                 "protocol": "saml", "response": response, "status": status,
@@ -151,10 +153,10 @@ pub async fn take_up(
             let result = json!({
                 "protocol": "saml", "response": response, "error": "invalid_response", "error_description": why,
             });
-            (TrialOutcome::Failed, StepNote::bad(why), result)
+            (TestSignInOutcome::Failed, StepNote::bad(why), result)
         }
     };
-    trials::note(host, trial.id, TrialStep::Answered, note).await?;
+    trials::note(host, trial.id, TestSignInStep::Answered, note).await?;
     trials::end(host, trial, outcome, result, None).await?;
     Ok(outcome)
 }

@@ -233,7 +233,7 @@ impl Journey {
                     .await
                     .expect("an outcome");
                 // The programs of others have their own clock, so it is not waited for.
-                self.ada.phone.lift_pause().await.expect("lifted");
+                self.ada.phone.lift_cooldown().await.expect("lifted");
             }
         }
     }

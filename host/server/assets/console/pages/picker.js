@@ -5,14 +5,34 @@ import { el } from '../view.js';
 let made = 0;
 
 /**
- * `load(text)` gives `{ items }`, `label(item)` says which one it is. The value is the `id` of what was chosen; where `isId(text)`, an id
- * may be typed as well, of something that is gone or that nobody may see.
+ * `load(text)` gives `{ items }`, `label(item)` says which one it is. The value is the `id` of what was chosen; where
+ * `isId(text)`, an id may be typed as well, of something that is gone or that nobody may see.
+ * @param {string} name
+ * @param {string} label
+ * @param {import('../types.d.ts').PickerOptions} options
  */
 export function picker(name, label, { hint, load, label: labelled, chosen: onChosen, isId = () => false }) {
-  const id = `picker-${(made += 1)}`;
+  made += 1;
+  const id = `picker-${made}`;
   let value;
-  const input = el('input', { id, type: 'search', autocomplete: 'off', spellcheck: 'false', role: 'combobox', 'aria-expanded': 'false', 'aria-controls': `${id}-list`, 'aria-autocomplete': 'list', 'aria-describedby': `${id}-error` });
-  const list = el('ul', { id: `${id}-list`, class: 'found', role: 'listbox', 'aria-label': `Found for ${label}`, hidden: true });
+  const input = el('input', {
+    id,
+    type: 'search',
+    autocomplete: 'off',
+    spellcheck: 'false',
+    role: 'combobox',
+    'aria-expanded': 'false',
+    'aria-controls': `${id}-list`,
+    'aria-autocomplete': 'list',
+    'aria-describedby': `${id}-error`,
+  });
+  const list = el('ul', {
+    id: `${id}-list`,
+    class: 'found',
+    role: 'listbox',
+    'aria-label': `Found for ${label}`,
+    hidden: true,
+  });
   const error = el('p', { class: 'field-error', id: `${id}-error`, role: 'alert' });
   let round = 0;
   let timer;
@@ -36,7 +56,7 @@ export function picker(name, label, { hint, load, label: labelled, chosen: onCho
   };
   const mark = (next) => {
     at = next;
-    [...list.children].forEach((one, place) => one.setAttribute('aria-selected', String(place === at)));
+    for (const [place, one] of [...list.children].entries()) one.setAttribute('aria-selected', String(place === at));
     if (at >= 0) input.setAttribute('aria-activedescendant', `${id}-${at}`);
   };
   const search = async () => {
@@ -45,13 +65,37 @@ export function picker(name, label, { hint, load, label: labelled, chosen: onCho
     try {
       found = (await load(input.value.trim())).items;
     } catch (problem) {
-      error.textContent = problem.message;
+      error.textContent = /** @type {Error} */ (problem).message;
       return;
     }
     if (mine !== round || document.activeElement !== input) return;
     items = found;
-    const options = items.map((item, place) => el('li', { role: 'option', id: `${id}-${place}`, 'aria-selected': 'false', onmousedown: (event) => { event.preventDefault(); choose(item); } }, el('bdi', {}, labelled(item))));
-    list.replaceChildren(...(options.length > 0 ? options : [el('li', { role: 'option', 'aria-disabled': 'true', 'aria-selected': 'false' }, 'Nobody and nothing is called so.')]));
+    const options = items.map((item, place) =>
+      el(
+        'li',
+        {
+          role: 'option',
+          id: `${id}-${place}`,
+          'aria-selected': 'false',
+          onmousedown: (event) => {
+            event.preventDefault();
+            choose(item);
+          },
+        },
+        el('bdi', {}, labelled(item)),
+      ),
+    );
+    list.replaceChildren(
+      ...(options.length > 0
+        ? options
+        : [
+            el(
+              'li',
+              { role: 'option', 'aria-disabled': 'true', 'aria-selected': 'false' },
+              'Nobody and nothing is called so.',
+            ),
+          ]),
+    );
     list.hidden = false;
     input.setAttribute('aria-expanded', 'true');
     at = -1;
@@ -77,7 +121,8 @@ export function picker(name, label, { hint, load, label: labelled, chosen: onCho
     } else if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
       event.preventDefault();
       if (list.hidden) search();
-      else if (items.length > 0) mark((at + (event.key === 'ArrowDown' ? 1 : items.length - (at < 0 ? 0 : 1))) % items.length);
+      else if (items.length > 0)
+        mark((at + (event.key === 'ArrowDown' ? 1 : items.length - (at < 0 ? 0 : 1))) % items.length);
     } else if (event.key === 'Enter' && input.value !== '' && value === undefined) {
       event.preventDefault();
       // Nothing is guessed: it is marked, or the only one.
@@ -85,7 +130,14 @@ export function picker(name, label, { hint, load, label: labelled, chosen: onCho
       if (only && (at >= 0 || items.length === 1)) choose(only);
     }
   });
-  const element = el('div', { class: 'field picker' }, el('label', { for: id }, label), hint && el('p', { class: 'hint' }, hint), el('div', { class: 'below' }, input, list), error);
+  const element = el(
+    'div',
+    { class: 'field picker' },
+    el('label', { for: id }, label),
+    hint && el('p', { class: 'hint' }, hint),
+    el('div', { class: 'below' }, input, list),
+    error,
+  );
   return {
     name,
     element,
@@ -97,10 +149,13 @@ export function picker(name, label, { hint, load, label: labelled, chosen: onCho
       value = typeof item === 'string' ? item || undefined : item?.id;
       input.value = typeof item === 'string' ? item : item ? labelled(item) : '';
       if (typeof item === 'string' && item !== '') {
-        load(item).then(({ items: found }) => {
-          const known = found.find(({ id: one }) => one === item);
-          if (known && value === item) input.value = labelled(known);
-        }, () => {});
+        load(item).then(
+          ({ items: found }) => {
+            const known = found.find(({ id: one }) => one === item);
+            if (known && value === item) input.value = labelled(known);
+          },
+          () => {},
+        );
       }
     },
   };

@@ -14,11 +14,28 @@ export async function settings() {
     [
       { label: 'Key', cell: (row) => code(row.key) },
       { label: 'Value', cell: shown },
-      { label: 'From', cell: (row) => el('span', {}, badge(SOURCES[row.source] ?? row.source, row.source === 'default' ? 'kind' : 'active'), row.variable && el('span', {}, ' ', code(row.variable))) },
+      {
+        label: 'From',
+        cell: (row) =>
+          el(
+            'span',
+            {},
+            badge(SOURCES[row.source] ?? row.source, row.source === 'default' ? 'kind' : 'active'),
+            row.variable && el('span', {}, ' ', code(row.variable)),
+          ),
+      },
     ],
     { empty: 'There is no such setting.', caption: 'Settings' },
   );
-  return screen({ title: 'Settings', lead: 'As this host read them when it started, from its file and its environment. To change one, change it there and start the host again.' }, list);
+  return screen(
+    {
+      title: 'Settings',
+      lead:
+        'As this host read them when it started, from its file and its environment. To change one, change it ' +
+        'there and start the host again.',
+    },
+    list,
+  );
 }
 
 function shown({ value, is_set: isSet, is_secret: isSecret }) {

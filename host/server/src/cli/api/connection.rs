@@ -10,7 +10,7 @@ use url::Url;
 
 use assent_admin_client::connection::{self, Api, PATIENCE};
 use assent_admin_client::failure::Failure;
-use assent_model::audit::By;
+use assent_model::audit::AuditContext;
 use assent_model::secret::Secret;
 
 use crate::cli::{ConfigFile, host_without_plugins};
@@ -61,7 +61,8 @@ async fn here(
         None => {
             let host = host_without_plugins(file).await?;
             // It goes to whatever listens there, though that is no other user's, so it is good for a short time.
-            let (token, _) = admin::issue_admin_token_for(&host, PATIENCE, &By::HOST).await?;
+            let (token, _) =
+                admin::issue_admin_token_for(&host, PATIENCE, &AuditContext::HOST).await?;
             host.store.close().await;
             Secret::new(token.expose())
         }

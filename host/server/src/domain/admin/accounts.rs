@@ -7,10 +7,10 @@ use super::{Guard, Refused, Result, invalid, registered};
 use crate::domain::wakeups::Wakeup;
 use crate::domain::{Host, audit};
 use assent_model::account::Account;
-use assent_model::audit::{By, Entry, Event};
+use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::id::{AccountId, Did, UserId};
 use assent_model::name::display_text;
-use assent_model::user::{LifeState, User};
+use assent_model::user::{LifecycleState, User};
 use assent_store::{Person, StoreError};
 
 /// What an administrator says of an account. `None` leaves a value as it is.
@@ -21,11 +21,11 @@ pub struct AccountChange {
     /// The person's roles there.
     pub roles: Option<Vec<String>>,
     /// Whether the account may be used.
-    pub state: Option<LifeState>,
+    pub state: Option<LifecycleState>,
 }
 
 /// An entry of the audit log about an account.
-fn about(host: &Host, event: Event, account: &Account, by: &By) -> Entry {
+fn about(host: &Host, event: Event, account: &Account, by: &AuditContext) -> Entry {
     audit::entry(host, event, by)
         .about(account.user_id)
         .of(account.application_id.clone())
@@ -47,7 +47,7 @@ pub async fn create_account(
     user_id: UserId,
     application_id: &Did,
     change: AccountChange,
-    by: &By,
+    by: &AuditContext,
     guard: Guard<'_, User>,
 ) -> Result<Account> {
     registered(host, application_id).await?;
@@ -55,7 +55,7 @@ pub async fn create_account(
         let user = user(host, user_id).await?;
         guard(&user)?;
         let mut account = new_account(host, &user, application_id.clone());
-        account.state = change.state.unwrap_or(LifeState::Active);
+        account.state = change.state.unwrap_or(LifecycleState::Active);
         if !account.state.is_open() {
             return Err(invalid("state", "a new account is invited or active"));
         }
@@ -77,7 +77,7 @@ pub async fn create_account(
 }
 
 /// What the audit log is told of a new account.
-pub(super) fn creation(host: &Host, account: &Account, by: &By) -> Entry {
+pub(super) fn creation(host: &Host, account: &Account, by: &AuditContext) -> Entry {
     about(host, Event::AccountCreated, account, by)
         .with("state", account.state.as_str())
         .personal("after", Value::Object(shown(account)))
@@ -93,7 +93,7 @@ pub fn new_account(host: &Host, user: &User, application: Did) -> Account {
         name: user.name.to_string(),
         roles: Vec::new(),
         short_code: short_code(host),
-        state: LifeState::Active,
+        state: LifecycleState::Active,
         version: 1,
         created_at: now,
     }
@@ -134,7 +134,7 @@ async fn person(host: &Host, id: AccountId) -> Result<Person> {
 pub async fn accounts(
     host: &Host,
     id: &Did,
-    state: Option<LifeState>,
+    state: Option<LifecycleState>,
     after: Option<AccountId>,
     limit: u32,
 ) -> Result<Vec<Account>> {
@@ -158,7 +158,7 @@ pub async fn change_account(
     host: &Host,
     id: AccountId,
     change: AccountChange,
-    by: &By,
+    by: &AuditContext,
     guard: Guard<'_, Person>,
 ) -> Result<Account> {
     loop {
@@ -187,7 +187,12 @@ pub async fn change_account(
 }
 
 /// What the audit log is told of a change: what was there before and what is there now, of what is not as it was.
-pub(super) fn differences(host: &Host, before: &Account, after: &Account, by: &By) -> Vec<Entry> {
+pub(super) fn differences(
+    host: &Host,
+    before: &Account,
+    after: &Account,
+    by: &AuditContext,
+) -> Vec<Entry> {
     let mut entries = Vec::new();
     let (was, is) = changed(shown(before), shown(after));
     if !is.is_empty() {
@@ -199,7 +204,7 @@ pub(super) fn differences(host: &Host, before: &Account, after: &Account, by: &B
         );
     }
     if before.state != after.state {
-        let entry = about(host, Event::AccountStateChanged, after, by);
+        let entry = about(host, Event::AccountLifecycleChanged, after, by);
         entries.push(audit::of_state(entry, before.state, after.state));
     }
     entries
@@ -240,7 +245,7 @@ pub(super) fn apply_to_account(account: &mut Account, change: AccountChange) -> 
 pub async fn delete_account(
     host: &Host,
     id: AccountId,
-    by: &By,
+    by: &AuditContext,
     guard: Guard<'_, Person>,
 ) -> Result<()> {
     loop {

@@ -3,7 +3,7 @@
 use super::{Guard, Refused, Result, user};
 use crate::domain::wakeups::Wakeup;
 use crate::domain::{Host, audit, consent, portal};
-use assent_model::audit::{By, Event};
+use assent_model::audit::{AuditContext, Event};
 use assent_model::id::{Did, SessionId, UserId};
 use assent_model::user::User;
 use assent_store::{Consent, OpenSession, StoreError};
@@ -18,7 +18,7 @@ pub async fn end_session(
     host: &Host,
     id: UserId,
     session: SessionId,
-    by: &By,
+    by: &AuditContext,
     guard: Guard<'_, User>,
 ) -> Result<()> {
     let entry = audit::entry(host, Event::SessionEnded, by)
@@ -41,7 +41,12 @@ pub async fn end_session(
 }
 
 /// Ends all sessions of a person's.
-pub async fn end_sessions(host: &Host, id: UserId, by: &By, guard: Guard<'_, User>) -> Result<()> {
+pub async fn end_sessions(
+    host: &Host,
+    id: UserId,
+    by: &AuditContext,
+    guard: Guard<'_, User>,
+) -> Result<()> {
     let entry = audit::entry(host, Event::SessionEnded, by).about(id);
     loop {
         let user = user(host, id).await?;
@@ -73,7 +78,7 @@ pub async fn withdraw_consent(
     host: &Host,
     id: UserId,
     application: Did,
-    by: &By,
+    by: &AuditContext,
     guard: Guard<'_, User>,
 ) -> Result<()> {
     let entry = audit::entry(host, Event::ConsentWithdrawn, by)

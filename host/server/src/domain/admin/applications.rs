@@ -14,7 +14,7 @@ use assent_model::application::{
     Application, ApplicationType, BackchannelLogout, ConsentPolicy, GrantType, InitiateLoginUri,
     OidcSettings, Protocol, Registered, SubjectType,
 };
-use assent_model::audit::{By, Entry, Event};
+use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::client_auth::{ClientAuthMethod, ClientAuthentication, ClientKeys};
 use assent_model::id::Did;
 use assent_model::key::SigningAlgorithm;
@@ -84,7 +84,7 @@ pub async fn create_application(
     host: &Host,
     kind: ApplicationType,
     change: ApplicationChange,
-    by: &By,
+    by: &AuditContext,
 ) -> Result<Application> {
     let application = made(host, kind, change)?;
     let entry = audit::entry(host, Event::ApplicationCreated, by).of(application.id.clone());
@@ -145,7 +145,7 @@ pub async fn change_application(
     host: &Host,
     id: &Did,
     change: ApplicationChange,
-    by: &By,
+    by: &AuditContext,
     guard: Guard<'_, Application>,
 ) -> Result<(Application, Option<Secret>)> {
     let entry = |event| audit::entry(host, event, by).of(id.clone());
@@ -174,7 +174,7 @@ pub async fn change_application(
             )
             .into_iter()
             .collect();
-        entries.extend(fresh.is_some().then(|| entry(Event::ClientSecretMade)));
+        entries.extend(fresh.is_some().then(|| entry(Event::ClientSecretRotated)));
         if host
             .store
             .update_application(application.clone(), entries)
@@ -191,7 +191,7 @@ pub async fn change_application(
 pub async fn create_secret(
     host: &Host,
     id: &Did,
-    by: &By,
+    by: &AuditContext,
     guard: Guard<'_, Application>,
 ) -> Result<Secret> {
     loop {
@@ -219,7 +219,7 @@ pub async fn create_secret(
         }
         let secret = give_secret(host, &mut application)?;
         application.updated_at = host.now();
-        let entry = audit::entry(host, Event::ClientSecretMade, by).of(id.clone());
+        let entry = audit::entry(host, Event::ClientSecretRotated, by).of(id.clone());
         if host
             .store
             .update_application(application, vec![entry])
@@ -248,7 +248,7 @@ fn give_secret(host: &Host, application: &mut Application) -> Result<Secret> {
 }
 
 fn apply(host: &Host, application: &mut Application, change: ApplicationChange) -> Result<()> {
-    let (development, outgoing) = (host.settings.allow_insecure_redirect_uris, &host.outgoing);
+    let (allow_insecure, outgoing) = (host.settings.allow_insecure_redirect_uris, &host.outgoing);
     if let Some(name) = change.name {
         application.name = display_text(&name, 120).ok_or_else(|| {
             invalid(
@@ -599,7 +599,7 @@ pub async fn find_applications(
 pub async fn delete_application(
     host: &Host,
     id: &Did,
-    by: &By,
+    by: &AuditContext,
     guard: Guard<'_, Registered>,
 ) -> Result<()> {
     loop {

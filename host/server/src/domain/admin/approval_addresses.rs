@@ -2,11 +2,11 @@
 
 use super::{Guard, Refused, Result, invalid, user};
 use crate::domain::{Host, audit};
-use assent_model::audit::{By, Event};
+use assent_model::audit::{AuditContext, Event};
 use assent_model::delivery::ApprovalAddress;
 use assent_model::id::UserId;
 use assent_model::name::display_text;
-use assent_model::user::{LifeState, User};
+use assent_model::user::{LifecycleState, User};
 use assent_plugin_host::Trust;
 use assent_store::StoreError;
 
@@ -16,34 +16,34 @@ const LONGEST: usize = 512;
 /// A person's addresses, by the names of their channels.
 pub async fn approval_addresses(host: &Host, id: UserId) -> Result<Vec<ApprovalAddress>> {
     user(host, id).await?;
-    Ok(host.store.approval_addresses(id).await?)
+    Ok(host.store.external_authenticators(id).await?)
 }
 
 /// Says what the vendor of a delegated channel knows a person by. Who was invited can sign in from then on.
-pub async fn set_approval_address(
+pub async fn set_external_authenticator(
     host: &Host,
     id: UserId,
     channel: &str,
     address: &str,
-    by: &By,
+    by: &AuditContext,
     guard: Guard<'_, User>,
 ) -> Result<ApprovalAddress> {
     let entry = |event| audit::entry(host, event, by).about(id);
     let activated = audit::of_state(
-        entry(Event::UserStateChanged),
-        LifeState::Invited,
-        LifeState::Active,
+        entry(Event::UserLifecycleChanged),
+        LifecycleState::Invited,
+        LifecycleState::Active,
     );
     let address = loop {
         let user = user(host, id).await?;
         guard(&user)?;
         let address = address_there(host, channel, address)?;
-        let set = entry(Event::ApprovalAddressSet).with("channel", channel);
+        let set = entry(Event::ExternalAuthenticatorSet).with("channel", channel);
         let entries = vec![set.personal("address_there", address.address.as_str())];
         let activated = Some(activated.clone());
         match host
             .store
-            .set_approval_address(&user, address.clone(), entries, activated, host.now())
+            .set_external_authenticator(&user, address.clone(), entries, activated, host.now())
             .await
         {
             Err(StoreError::Stale) => {}
@@ -81,14 +81,14 @@ pub(super) fn address_there(host: &Host, channel: &str, address: &str) -> Result
 }
 
 /// Takes a person's address for a channel away, be the channel configured or not.
-pub async fn remove_approval_address(
+pub async fn remove_external_authenticator(
     host: &Host,
     id: UserId,
     channel: &str,
-    by: &By,
+    by: &AuditContext,
     guard: Guard<'_, User>,
 ) -> Result<()> {
-    let entry = audit::entry(host, Event::ApprovalAddressRemoved, by)
+    let entry = audit::entry(host, Event::ExternalAuthenticatorRemoved, by)
         .about(id)
         .with("channel", channel);
     let removed = loop {
@@ -96,7 +96,7 @@ pub async fn remove_approval_address(
         guard(&user)?;
         match host
             .store
-            .remove_approval_address(&user, channel, vec![entry.clone()])
+            .remove_external_authenticator(&user, channel, vec![entry.clone()])
             .await
         {
             Err(StoreError::Stale) => {}

@@ -4,7 +4,7 @@ use super::{Refused, Result};
 use crate::domain::{Host, InternalError};
 use assent_model::administration::{AdminScopes, Permission};
 use assent_model::application::{Application, Registered};
-use assent_model::audit::{Actor, By, Origin};
+use assent_model::audit::{Actor, AuditContext, Origin};
 use assent_model::id::Did;
 use assent_model::user::{ConsoleRole, User};
 
@@ -13,7 +13,7 @@ use assent_model::user::{ConsoleRole, User};
 #[derive(Clone, Debug)]
 pub struct Caller {
     /// Who, and from where.
-    pub by: By,
+    pub by: AuditContext,
     /// As what.
     pub standing: Standing,
 }
@@ -156,7 +156,7 @@ pub async fn service_account(
         return Ok(None);
     };
     let scopes = client.settings.admin_scopes_of(token);
-    let by = By::new(Actor::Application(application), from);
+    let by = AuditContext::new(Actor::Application(application), from);
     Ok((!scopes.is_empty()).then_some(Caller {
         by,
         standing: Standing::Service(scopes),

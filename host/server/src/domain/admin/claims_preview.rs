@@ -13,7 +13,7 @@ use crate::domain::token_claims::OfToken;
 use crate::domain::{Host, audit, name_id};
 use assent_model::account::Account;
 use assent_model::application::{Application, Registered};
-use assent_model::audit::{By, Event};
+use assent_model::audit::{AuditContext, Event};
 use assent_model::id::{AccountId, Did};
 use assent_model::saml::{NameIdFormat, ServiceProvider};
 use assent_model::scope::{Scope, Scopes};
@@ -171,7 +171,7 @@ pub async fn compare(
     application: &Did,
     request: &PreviewRequest,
     candidate: Candidate,
-    by: &By,
+    by: &AuditContext,
 ) -> Result<Comparison> {
     let previewed = Previewed::find(host, application, request).await?;
     note(host, application, &previewed, &candidate, by).await?;
@@ -208,7 +208,7 @@ async fn note(
     Candidate {
         plugin, component, ..
     }: &Candidate,
-    by: &By,
+    by: &AuditContext,
 ) -> Result<()> {
     let digest = match component {
         Some(bytes) => Some(Digest::of(bytes).to_text()),

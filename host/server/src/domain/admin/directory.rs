@@ -4,8 +4,8 @@ use super::{Result, registered};
 use crate::domain::Host;
 use assent_model::account::Account;
 use assent_model::id::{AccountId, Did, UserId};
-use assent_model::search::{Place, Prefix};
-use assent_model::user::{ConsoleRole, LifeState, User};
+use assent_model::search::{Cursor, Prefix};
+use assent_model::user::{ConsoleRole, LifecycleState, User};
 
 /// Which users are looked for.
 #[derive(Clone, Debug)]
@@ -13,15 +13,15 @@ pub struct UserQuery {
     /// How the name, the e-mail address or a word of the full name begins; or a whole id, `did` or `sub`.
     pub q: String,
     /// Those in this state alone.
-    pub state: Option<LifeState>,
+    pub state: Option<LifecycleState>,
     /// Those with this role in the console alone.
     pub role: Option<ConsoleRole>,
     /// The place of the last one that is known.
-    pub after: Option<Place>,
+    pub after: Option<Cursor>,
 }
 
 /// Up to `limit` users that fit, each with its place, in the order of what they are found by.
-pub async fn find_users(host: &Host, query: &UserQuery, limit: u32) -> Result<Vec<(Place, User)>> {
+pub async fn find_users(host: &Host, query: &UserQuery, limit: u32) -> Result<Vec<(Cursor, User)>> {
     let fits = |user: &User| {
         query.state.is_none_or(|state| user.state == state)
             && query
@@ -34,7 +34,7 @@ pub async fn find_users(host: &Host, query: &UserQuery, limit: u32) -> Result<Ve
     {
         return Ok(Some(user)
             .filter(fits)
-            .map(|user| (Place::default(), user))
+            .map(|user| (Cursor::default(), user))
             .into_iter()
             .collect());
     }
@@ -44,7 +44,7 @@ pub async fn find_users(host: &Host, query: &UserQuery, limit: u32) -> Result<Ve
     let after = query.after.clone().unwrap_or_default();
     Ok(host
         .store
-        .users_found(&prefix, query.state, query.role, &after, limit)
+        .search_users(&prefix, query.state, query.role, &after, limit)
         .await?)
 }
 
@@ -64,9 +64,9 @@ pub struct AccountQuery {
     /// How the account's name begins, or what its person is found by; or the whole id of either.
     pub q: String,
     /// Those in this state alone.
-    pub state: Option<LifeState>,
+    pub state: Option<LifecycleState>,
     /// The place of the last one that is known.
-    pub after: Option<Place>,
+    pub after: Option<Cursor>,
 }
 
 /// Up to `limit` accounts of an application that fit, each with its place, in the order of what they are found by.
@@ -75,14 +75,14 @@ pub async fn find_accounts(
     id: &Did,
     query: &AccountQuery,
     limit: u32,
-) -> Result<Vec<(Place, Account)>> {
+) -> Result<Vec<(Cursor, Account)>> {
     registered(host, id).await?;
     if query.after.is_none()
         && let Some(account) = account_named(host, id, query.q.trim()).await?
     {
         let fits = query.state.is_none_or(|state| account.state == state);
         return Ok(fits
-            .then(|| (Place::default(), account))
+            .then(|| (Cursor::default(), account))
             .into_iter()
             .collect());
     }
@@ -92,7 +92,7 @@ pub async fn find_accounts(
     let after = query.after.clone().unwrap_or_default();
     Ok(host
         .store
-        .accounts_found(id, &prefix, query.state, &after, limit)
+        .search_accounts(id, &prefix, query.state, &after, limit)
         .await?)
 }
 

@@ -11,8 +11,8 @@ use crate::domain::wakeups::Wakeup;
 use assent_model::account::Account;
 use assent_model::id::{Did, UserId};
 use assent_model::name::LoginName;
-use assent_model::user::{LifeState, User};
-use assent_store::{AccountWrite, Whom};
+use assent_model::user::{LifecycleState, User};
+use assent_store::{AccountWrite, UserGuard};
 
 /// The columns of a file of accounts, as an export writes them.
 pub const ACCOUNT_COLUMNS: [&str; 4] = ["person", "name", "roles", "state"];
@@ -20,7 +20,7 @@ pub const ACCOUNT_COLUMNS: [&str; 4] = ["person", "name", "roles", "state"];
 /// An account as a row of a file, in the order of [`ACCOUNT_COLUMNS`].
 pub fn account_cells(account: &Account, user: Option<&User>) -> Vec<String> {
     // Who was erased has no name to be found by.
-    let named = user.filter(|user| user.state != LifeState::Terminated);
+    let named = user.filter(|user| user.state != LifecycleState::Terminated);
     vec![
         named.map_or_else(|| account.user_id.to_string(), |user| user.name.to_string()),
         account.name.clone(),
@@ -63,7 +63,7 @@ fn roles_of(cell: &str) -> std::result::Result<Vec<String>, RowProblem> {
 struct Planned {
     line: u64,
     /// Whose it is, as they were checked.
-    whom: Whom,
+    whom: UserGuard,
     before: Option<Account>,
     account: Account,
     /// Whether the application calls the person something else than before; something else than their name, if they are new there.
@@ -202,7 +202,7 @@ fn plan(
     let state = match row.filled("state") {
         None => None,
         Some(text) => {
-            let state = LifeState::ALL
+            let state = LifecycleState::ALL
                 .into_iter()
                 .find(|state| state.as_str() == text);
             let state = state.ok_or_else(|| {
@@ -211,7 +211,7 @@ fn plan(
                     "expected invited, active or suspended",
                 ))
             })?;
-            if state == LifeState::Terminated && account.state != state {
+            if state == LifecycleState::Terminated && account.state != state {
                 return Err(Ok(RowProblem::of(
                     "state",
                     "a file closes no account for good; change it alone",
@@ -287,7 +287,7 @@ async fn keep(
     let writes: Vec<(u64, AccountWrite)> = planned.into_iter().map(write).collect();
     for batch in writes.chunks(BATCH) {
         let all = batch.iter().map(|(_, write)| write.clone()).collect();
-        let Err(error) = host.store.keep_accounts(all, host.now()).await else {
+        let Err(error) = host.store.save_accounts(all, host.now()).await else {
             continue;
         };
         overtaken(error)?;
@@ -295,7 +295,7 @@ async fn keep(
         for (line, write) in batch {
             if let Err(error) = host
                 .store
-                .keep_accounts(vec![write.clone()], host.now())
+                .save_accounts(vec![write.clone()], host.now())
                 .await
             {
                 let done = if write.before.is_some() {

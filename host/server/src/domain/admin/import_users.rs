@@ -12,7 +12,7 @@ use crate::domain::wakeups::Wakeup;
 use assent_model::administration::Permission;
 use assent_model::id::{Did, UserId};
 use assent_model::name::LoginName;
-use assent_model::user::{ConsoleRole, LifeState, Profile, User};
+use assent_model::user::{ConsoleRole, LifecycleState, Profile, User};
 use assent_store::UserWrite;
 
 /// The columns of a file of users, as an export writes them.
@@ -325,7 +325,7 @@ fn plan(
         *value = wanted;
     }
     if let Some(before) = before.as_ref().filter(|before| **before != user) {
-        if before.state == LifeState::Terminated {
+        if before.state == LifecycleState::Terminated {
             return Err(Refused::Conflict(
                 "a terminated user can't be changed any more; make a new one",
             )
@@ -391,12 +391,12 @@ fn change(row: &ImportRow, user: &User) -> std::result::Result<UserChange, RowPr
     let state = match row.filled("state") {
         None => None,
         Some(text) => {
-            let state = LifeState::ALL
+            let state = LifecycleState::ALL
                 .into_iter()
                 .find(|state| state.as_str() == text);
             let state = state
                 .ok_or_else(|| RowProblem::of("state", "expected invited, active or suspended"))?;
-            if state == LifeState::Terminated && user.state != state {
+            if state == LifecycleState::Terminated && user.state != state {
                 return Err(RowProblem::of(
                     "state",
                     "a file closes nobody for good; change the user alone",
@@ -452,14 +452,14 @@ async fn keep(
             .collect::<Result<Vec<_>>>()?;
         let all = host
             .store
-            .keep_users(batch.iter().map(|(_, write)| write.clone()).collect())
+            .save_users(batch.iter().map(|(_, write)| write.clone()).collect())
             .await;
         let Err(error) = all else { continue };
         overtaken(error)?;
         // One of them was overtaken, and the others need not suffer for it.
         for (line, write) in batch {
             let is_known = write.before.is_some();
-            if let Err(error) = host.store.keep_users(vec![write]).await {
+            if let Err(error) = host.store.save_users(vec![write]).await {
                 let done = if is_known {
                     &mut report.changed
                 } else {

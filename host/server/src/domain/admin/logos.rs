@@ -2,7 +2,7 @@
 
 use super::{Refused, Result, invalid, registered};
 use crate::domain::{Host, audit};
-use assent_model::audit::{By, Event};
+use assent_model::audit::{AuditContext, Event};
 use assent_model::id::Did;
 use assent_model::logo::ApplicationLogo;
 
@@ -19,7 +19,7 @@ pub async fn set_logo(
     host: &Host,
     application: &Did,
     bytes: Vec<u8>,
-    by: &By,
+    by: &AuditContext,
 ) -> Result<ApplicationLogo> {
     let logo =
         ApplicationLogo::new(bytes).map_err(|unfit| invalid("the body", unfit.to_string()))?;
@@ -39,7 +39,7 @@ pub async fn set_logo(
 }
 
 /// Takes an application's picture away. It is no error if there is none.
-pub async fn remove_logo(host: &Host, application: &Did, by: &By) -> Result<()> {
+pub async fn remove_logo(host: &Host, application: &Did, by: &AuditContext) -> Result<()> {
     registered(host, application).await?;
     let entry = audit::entry(host, Event::LogoRemoved, by).of(application.clone());
     if host.store.remove_logo(application.clone(), entry).await? {

@@ -30,7 +30,9 @@ pub use applications::{
     change_application, create_application, create_secret, delete_application, find_applications,
     foresee_application, foresee_application_change, registered,
 };
-pub use approval_addresses::{approval_addresses, remove_approval_address, set_approval_address};
+pub use approval_addresses::{
+    approval_addresses, remove_external_authenticator, set_external_authenticator,
+};
 pub use caller::{Caller, Standing, service_account};
 pub(super) use changes::Settings;
 pub use claims_preview::{
@@ -61,7 +63,7 @@ use std::time::Duration;
 
 use super::{Host, InternalError, audit};
 use crate::keys::fresh_ed25519_public_key;
-use assent_model::audit::{By, Event};
+use assent_model::audit::{AuditContext, Event};
 use assent_model::clock::Timestamp;
 use assent_model::id::{Did, TokenId};
 use assent_model::secret::Token;
@@ -138,7 +140,7 @@ fn invalid(field: &'static str, expected: impl Into<String>) -> Refused {
 /// A fresh token for the admin API, and until when it is good.
 pub async fn issue_admin_token(
     host: &Host,
-    by: &By,
+    by: &AuditContext,
 ) -> std::result::Result<(Token, Timestamp), InternalError> {
     issue_admin_token_for(host, host.settings.lifetimes.admin_token.get(), by).await
 }
@@ -147,14 +149,14 @@ pub async fn issue_admin_token(
 pub async fn issue_admin_token_for(
     host: &Host,
     life: Duration,
-    by: &By,
+    by: &AuditContext,
 ) -> std::result::Result<(Token, Timestamp), InternalError> {
     let now = host.now();
     let id = TokenId::new(now, &*host.entropy);
     let token = Token::new(prefix::ADMIN, id.as_bytes(), &*host.entropy);
     let until = now + life;
     // The id is what entries name as the actor; the secret is another part of the token.
-    let entry = audit::entry(host, Event::AdminTokenMade, by);
+    let entry = audit::entry(host, Event::AdminTokenCreated, by);
     let entry = entry
         .with("token", id.to_string())
         .with("until", until.seconds());

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::Result;
 use crate::domain::{Host, InternalError};
 use assent_model::clock::Timestamp;
-use assent_model::user::LifeState;
+use assent_model::user::LifecycleState;
 use assent_store::{QUARTER, SignInHour};
 
 /// An hour in milliseconds.
@@ -32,7 +32,7 @@ pub enum Range {
 #[derive(Clone, Debug)]
 pub struct Overview {
     /// How many users there are in each state.
-    pub users: Vec<(LifeState, u64)>,
+    pub users: Vec<(LifecycleState, u64)>,
     /// How many OpenID Connect clients there are.
     pub clients: u64,
     /// How many SAML service providers there are.
@@ -89,7 +89,7 @@ pub async fn count_sign_ins(host: &Host) -> std::result::Result<(), InternalErro
     let today = host.now().millis().div_euclid(HOUR * DAY);
     counted(host, (today - DAYS) * DAY).await?;
     host.store
-        .forget_sign_in_hours((today - 2 * DAYS) * DAY)
+        .delete_sign_in_hours((today - 2 * DAYS) * DAY)
         .await?;
     Ok(())
 }
@@ -114,7 +114,7 @@ async fn counted(
     let settled = (host.now() - SETTLED).millis().div_euclid(HOUR);
     let new = host.store.count_sign_ins(open, this_hour).await?;
     host.store
-        .keep_sign_in_hours(
+        .save_sign_in_hours(
             new.iter()
                 .filter(|hour| hour.hour < settled)
                 .cloned()

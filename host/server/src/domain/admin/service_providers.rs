@@ -12,7 +12,7 @@ use super::{Guard, Refused, Result, fresh_did, invalid};
 use crate::domain::{Host, audit, saml_keys};
 use crate::keys::{client, saml};
 use assent_model::application::ApplicationType;
-use assent_model::audit::{By, Entry, Event};
+use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::id::{Did, KeyId};
 use assent_model::name::display_text;
 use assent_model::redirect::RedirectUri;
@@ -132,7 +132,7 @@ where
 pub async fn create_service_provider(
     host: &Host,
     change: ServiceProviderChange,
-    by: &By,
+    by: &AuditContext,
 ) -> Result<ServiceProvider> {
     let now = host.now();
     let entity_id = change.entity_id.clone();
@@ -184,7 +184,7 @@ pub async fn change_service_provider(
     host: &Host,
     id: &Did,
     change: ServiceProviderChange,
-    by: &By,
+    by: &AuditContext,
     guard: Guard<'_, ServiceProvider>,
 ) -> Result<ServiceProvider> {
     // Whoever changed it in between is not undone: it is read again, and the change made to what is there now.
@@ -206,7 +206,7 @@ pub async fn replace_service_provider(
     host: &Host,
     before: &ServiceProvider,
     provider: ServiceProvider,
-    by: &By,
+    by: &AuditContext,
 ) -> Result<Option<ServiceProvider>> {
     replace(
         host,
@@ -270,13 +270,18 @@ pub fn certificate_digest(pem: &str) -> String {
 }
 
 /// Publishes the next certificate of a service provider.
-pub async fn renew_saml_certificate(host: &Host, id: &Did, by: &By) -> Result<SamlKey> {
+pub async fn renew_saml_certificate(host: &Host, id: &Did, by: &AuditContext) -> Result<SamlKey> {
     service_provider(host, id).await?;
     Ok(saml_keys::renew(host, id, by).await?)
 }
 
 /// Lets a published certificate take over now.
-pub async fn use_saml_certificate(host: &Host, id: &Did, key: KeyId, by: &By) -> Result<SamlKey> {
+pub async fn use_saml_certificate(
+    host: &Host,
+    id: &Did,
+    key: KeyId,
+    by: &AuditContext,
+) -> Result<SamlKey> {
     done(
         saml_keys::take_over(host, id, key, by).await?,
         "expected one that is published and does not sign yet",
@@ -288,7 +293,7 @@ pub async fn withdraw_saml_certificate(
     host: &Host,
     id: &Did,
     key: KeyId,
-    by: &By,
+    by: &AuditContext,
 ) -> Result<SamlKey> {
     done(
         saml_keys::withdraw(host, id, key, by).await?,

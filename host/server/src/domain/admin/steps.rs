@@ -20,7 +20,7 @@ use assent_model::id::{ApprovalId, LoginId};
 use assent_model::login::{BrowserContext, LoginRequest, LoginStage};
 use assent_model::secret::Digest;
 use assent_model::step::{ShownStep, StepRequest, Words};
-use assent_store::Asked;
+use assent_store::RequestOutcome;
 
 /// How long after the approval the step may be taken: the console does it at once.
 const FRESH: Duration = Duration::from_secs(120);
@@ -114,7 +114,7 @@ pub async fn ask(
         (shown, words.mentions, origin.clone()),
     )
     .await?;
-    let (Asked::Person(_), View::Waiting(login, asked)) =
+    let (RequestOutcome::Person(_), View::Waiting(login, asked)) =
         (asked, login::look(host, login.id, *browser).await?)
     else {
         return Ok(None);

@@ -11,13 +11,13 @@ use crate::domain::device::OwnDevice;
 use crate::domain::wakeups::Wakeup;
 use crate::domain::{Host, account_notifications, audit, device};
 use assent_model::administration::Permission;
-use assent_model::audit::{By, Entry, Event};
+use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::clock::Timestamp;
 use assent_model::id::{DeviceId, Did, UserId};
 use assent_model::name::LoginName;
 use assent_model::recovery::CodesOfDevice;
-use assent_model::user::{ConsoleRole, LifeState, Profile, User};
-use assent_store::{StoreError, UserKept};
+use assent_model::user::{ConsoleRole, LifecycleState, Profile, User};
+use assent_store::{StoreError, UserUpdateOutcome};
 
 /// What an administrator says of a user. `None` leaves a value as it is.
 #[derive(Clone, Debug, Default)]
@@ -31,7 +31,7 @@ pub struct UserChange {
     /// The role in the console; `Some(None)` takes it away.
     pub console_role: Option<Option<ConsoleRole>>,
     /// Whether the person may sign in.
-    pub state: Option<LifeState>,
+    pub state: Option<LifecycleState>,
 }
 
 /// Why somebody may not say that an address or a number is a person's.
@@ -75,7 +75,7 @@ impl UserChange {
             ),
             (
                 "state",
-                self.state == Some(LifeState::Terminated),
+                self.state == Some(LifecycleState::Terminated),
                 Permission::UsersManage,
                 state,
             ),
@@ -93,7 +93,7 @@ const LAST_OWNER: Refused = Refused::Conflict(
 );
 
 /// Makes a user. Without another state the user is invited, until there is something to approve with.
-pub async fn create_user(host: &Host, change: UserChange, by: &By) -> Result<User> {
+pub async fn create_user(host: &Host, change: UserChange, by: &AuditContext) -> Result<User> {
     let user = made(host, change)?;
     // Who takes it between this and the next is refused there.
     must_be_free(host, &user).await?;
@@ -151,7 +151,7 @@ fn made(host: &Host, change: UserChange) -> Result<User> {
         .ok_or_else(|| invalid("name", "expected a name"))?;
     let mut user = new_user(host, login_name("name", &name)?)?;
     apply_to_user(&mut user, change)?;
-    if user.state == LifeState::Terminated {
+    if user.state == LifecycleState::Terminated {
         return Err(invalid(
             "state",
             "a new user is invited, active or suspended",
@@ -161,7 +161,7 @@ fn made(host: &Host, change: UserChange) -> Result<User> {
 }
 
 /// What the audit log is told of a new user.
-pub(super) fn creation(host: &Host, user: &User, by: &By) -> Entry {
+pub(super) fn creation(host: &Host, user: &User, by: &AuditContext) -> Entry {
     let entry = audit::entry(host, Event::UserCreated, by)
         .about(user.id)
         .with("state", user.state.as_str());
@@ -188,7 +188,7 @@ pub(super) fn user_with(host: &Host, name: LoginName, did: Did) -> User {
         email: None,
         profile: Profile::default(),
         console_role: None,
-        state: LifeState::Invited,
+        state: LifecycleState::Invited,
         version: 1,
         created_at: now,
         updated_at: now,
@@ -200,7 +200,7 @@ pub async fn change_user(
     host: &Host,
     id: UserId,
     change: UserChange,
-    by: &By,
+    by: &AuditContext,
     guard: Guard<'_, User>,
 ) -> Result<User> {
     loop {
@@ -215,9 +215,9 @@ pub async fn change_user(
             .update_user(user.clone(), before.state, entries)
             .await?
         {
-            UserKept::Done => {}
-            UserKept::LastOwner => return Err(LAST_OWNER),
-            UserKept::Stale => continue,
+            UserUpdateOutcome::Done => {}
+            UserUpdateOutcome::LastOwner => return Err(LAST_OWNER),
+            UserUpdateOutcome::Stale => continue,
         }
         tracing::info!(user = %id, state = ?user.state, "user changed");
         host.wakeups.send(Wakeup::LoggedOut);
@@ -227,7 +227,12 @@ pub async fn change_user(
 }
 
 /// What the audit log is told of a change: what was there before and what is there now, of what is not as it was.
-pub(super) fn differences(host: &Host, before: &User, after: &User, by: &By) -> Vec<Entry> {
+pub(super) fn differences(
+    host: &Host,
+    before: &User,
+    after: &User,
+    by: &AuditContext,
+) -> Vec<Entry> {
     let entry = |event| audit::entry(host, event, by).about(after.id);
     let mut entries = Vec::new();
     let (was, is) = changed(shown(before), shown(after));
@@ -247,7 +252,7 @@ pub(super) fn differences(host: &Host, before: &User, after: &User, by: &By) -> 
     }
     if before.state != after.state {
         entries.push(audit::of_state(
-            entry(Event::UserStateChanged),
+            entry(Event::UserLifecycleChanged),
             before.state,
             after.state,
         ));
@@ -283,7 +288,7 @@ pub(super) fn changed(
 
 pub(super) fn apply_to_user(user: &mut User, change: UserChange) -> Result<()> {
     // What says who they were may have been erased, and shall not come back.
-    if user.state == LifeState::Terminated
+    if user.state == LifecycleState::Terminated
         && (change.name.is_some()
             || change.email.is_some()
             || change.profile.is_some()
@@ -365,7 +370,7 @@ fn merged(profile: &Profile, members: Map<String, Value>) -> Result<Profile> {
 
 fn login_name(field: &'static str, text: &str) -> Result<LoginName> {
     text.parse()
-        .map_err(|error: assent_model::name::InvalidName| invalid(field, error.to_string()))
+        .map_err(|error: assent_model::name::LoginNameError| invalid(field, error.to_string()))
 }
 
 pub(super) fn email_address(text: &str) -> Result<LoginName> {
@@ -392,7 +397,12 @@ pub async fn user(host: &Host, id: UserId) -> Result<User> {
 }
 
 /// Deletes a user with its accounts and devices.
-pub async fn delete_user(host: &Host, id: UserId, by: &By, guard: Guard<'_, User>) -> Result<()> {
+pub async fn delete_user(
+    host: &Host,
+    id: UserId,
+    by: &AuditContext,
+    guard: Guard<'_, User>,
+) -> Result<()> {
     loop {
         let known = user(host, id).await?;
         guard(&known)?;
@@ -402,9 +412,9 @@ pub async fn delete_user(host: &Host, id: UserId, by: &By, guard: Guard<'_, User
             .delete_user(id, known.version, vec![entry], host.now())
             .await?
         {
-            UserKept::Done => break,
-            UserKept::LastOwner => return Err(LAST_OWNER),
-            UserKept::Stale => {}
+            UserUpdateOutcome::Done => break,
+            UserUpdateOutcome::LastOwner => return Err(LAST_OWNER),
+            UserUpdateOutcome::Stale => {}
         }
     }
     host.wakeups.send(Wakeup::LoggedOut);
@@ -414,10 +424,15 @@ pub async fn delete_user(host: &Host, id: UserId, by: &By, guard: Guard<'_, User
 
 /// Erases what says who a terminated user was, and what belonged to them. The user stays, under an erased name, so that
 /// its `did` and `sub` are never another's; so does the audit log, without what is personal in it.
-pub async fn erase_user(host: &Host, id: UserId, by: &By, guard: Guard<'_, User>) -> Result<User> {
+pub async fn erase_user(
+    host: &Host,
+    id: UserId,
+    by: &AuditContext,
+    guard: Guard<'_, User>,
+) -> Result<User> {
     let known = user(host, id).await?;
     guard(&known)?;
-    if known.state != LifeState::Terminated {
+    if known.state != LifecycleState::Terminated {
         return Err(Refused::Conflict(
             "only a terminated user can be erased; set the state to \"terminated\" first",
         ));
@@ -440,12 +455,12 @@ pub async fn erase_user(host: &Host, id: UserId, by: &By, guard: Guard<'_, User>
 pub async fn create_enrolment(
     host: &Arc<Host>,
     id: UserId,
-    by: &By,
+    by: &AuditContext,
     guard: Guard<'_, User>,
 ) -> Result<(String, Timestamp)> {
     let (enrolment, token) = device::prepare_enrolment(host, id);
     let until = enrolment.expires_at;
-    let entry = audit::entry(host, Event::EnrolmentLinkMade, by)
+    let entry = audit::entry(host, Event::EnrolmentLinkCreated, by)
         .about(id)
         .with("enrolment", enrolment.id.to_string());
     loop {
@@ -480,7 +495,7 @@ pub async fn devices(host: &Host, id: UserId) -> Result<Vec<OwnDevice>> {
 pub async fn revoke_device(
     host: &Arc<Host>,
     id: DeviceId,
-    by: &By,
+    by: &AuditContext,
     guard: Guard<'_, User>,
 ) -> Result<()> {
     let found = host

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::audit_stream::{FileStream, StreamError, StreamTarget, SyslogStream};
 use crate::domain::Host;
-use assent_model::chain::{End, Record};
+use assent_model::audit::chain::{End, Record};
 use assent_store::StoreError;
 
 /// How often it is looked for new entries.

@@ -3,8 +3,8 @@
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::io::{BufRead, Read};
 
-use assent_model::audit_line;
-use assent_model::chain::{Break, Checked, End, Mark, Record, Walk};
+use assent_model::audit::chain::{Break, End, Mark, Record, VerificationCounts, Walk};
+use assent_model::audit::jsonl;
 use assent_model::secret::Digest;
 use assent_store::{Store, StoreError};
 
@@ -21,7 +21,7 @@ const REPEATED: usize = 2_000;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdict {
     /// What was found good, up to the break.
-    pub checked: Checked,
+    pub checked: VerificationCounts,
     /// The last place that was found good.
     pub last: Mark,
     /// The first break, where there is one.
@@ -222,8 +222,7 @@ pub fn verify_export(mut lines: impl BufRead) -> Result<Verdict, Unreadable> {
             break;
         }
         let record = std::str::from_utf8(&text).map_err(|error| error.to_string());
-        let record =
-            record.and_then(|text| audit_line::read(text).map_err(|error| error.to_string()));
+        let record = record.and_then(|text| jsonl::read(text).map_err(|error| error.to_string()));
         let record = record.map_err(|reason| Unreadable::Line {
             line: number,
             reason,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::domain::session::SignedIn;
 use crate::domain::{Host, InternalError, seconds};
-use assent_model::audit::{Actor, By, Origin};
+use assent_model::audit::{Actor, AuditContext, Origin};
 use assent_model::clock::Timestamp;
 use assent_model::device::Device;
 use assent_model::id::DeviceId;
@@ -73,7 +73,7 @@ pub async fn revoke(
     let Some((device, _)) = device(host, user, id).await? else {
         return Ok(Revocation::Unknown);
     };
-    let by = By::new(Actor::Person(user.id), from);
+    let by = AuditContext::new(Actor::Person(user.id), from);
     let ended = crate::domain::device::revoke(host, &device, codes, &by).await?;
     let Some(ended) = ended else {
         return Ok(Revocation::Unknown);

@@ -39,7 +39,7 @@ pub async fn seen_by(
         Registered::Client(client) => {
             let agreed = host
                 .store
-                .consented(user.id, application, host.now())
+                .consented_scopes(user.id, application, host.now())
                 .await?;
             let settings = &client.settings;
             // Whoever may always know that it is them is asked about the rest.

@@ -3,7 +3,7 @@
 use crate::domain::session::SignedIn;
 use crate::domain::wakeups::Wakeup;
 use crate::domain::{Host, InternalError, audit};
-use assent_model::audit::{Actor, By, Entry, Event, Origin};
+use assent_model::audit::{Actor, AuditContext, Entry, Event, Origin};
 use assent_model::id::SessionId;
 use assent_model::user::User;
 use assent_store::OpenSession;
@@ -59,7 +59,7 @@ fn entry(host: &Host, user: &User, from: Origin) -> Entry {
     audit::entry(
         host,
         Event::SessionEnded,
-        &By::new(Actor::Person(user.id), from),
+        &AuditContext::new(Actor::Person(user.id), from),
     )
     .about(user.id)
 }

@@ -8,10 +8,10 @@ use crate::domain::login::{self, Ended, View};
 use crate::domain::{Host, InternalError, audit};
 use assent_model::approval::{Approval, ApprovalStage};
 use assent_model::clock::Timestamp;
-use assent_model::id::{TrialId, UserId};
+use assent_model::id::{TestSignInId, UserId};
 use assent_model::name::LoginName;
-use assent_model::trial::{StepNote, Trial, TrialStep};
-use assent_store::Asked;
+use assent_model::test_sign_in::{StepNote, TestSignIn, TestSignInStep};
+use assent_store::RequestOutcome;
 
 /// An attempt to ask a phone.
 #[derive(Clone, Copy, Debug)]
@@ -21,47 +21,48 @@ pub struct Attempt {
     /// Whether they may sign in, however often they are asked.
     pub is_open: bool,
     /// What came of it.
-    pub asked: Asked,
+    pub asked: RequestOutcome,
 }
 
 /// Notes for a trial whether the phone was asked, and why not. The login's page tells that to nobody; whoever began the trial is
 /// told it of their own name, and of all other names, and those that nobody has, the same.
 pub async fn asked(
     host: &Host,
-    id: TrialId,
+    id: TestSignInId,
     approval: &Approval,
     attempt: Attempt,
 ) -> Result<(), InternalError> {
-    let Some(trial) = host.store.trial(id).await? else {
+    let Some(trial) = host.store.test_sign_in(id).await? else {
         return Ok(());
     };
     let told = match attempt.asked {
-        Asked::NotOpen | Asked::TooMany => return Ok(()),
+        RequestOutcome::NotOpen | RequestOutcome::TooMany => return Ok(()),
         _ if attempt.known != Some(trial.user) => {
             StepNote::bad("your phone was not asked: the name is not yours")
         }
-        Asked::Person(_) => StepNote::good("the phone shows the request, and waits for the number")
-            .with(json!({
+        RequestOutcome::Person(_) => {
+            StepNote::good("the phone shows the request, and waits for the number").with(json!({
                 "application": approval.shown.application_name,
                 "place": approval.shown.place,
                 "browser": approval.shown.browser,
-            })),
-        Asked::Nobody => unasked(host, &trial, approval, attempt.is_open).await?,
+            }))
+        }
+        RequestOutcome::Nobody => unasked(host, &trial, approval, attempt.is_open).await?,
     };
-    note(host, id, TrialStep::Asked, told).await
+    note(host, id, TestSignInStep::Asked, told).await
 }
 
 /// Why no request went to the phone of whoever began the trial.
 async fn unasked(
     host: &Host,
-    trial: &Trial,
+    trial: &TestSignIn,
     approval: &Approval,
     is_open: bool,
 ) -> Result<StepNote, InternalError> {
     let begin = "no request went to your phone";
     if let Some(until) = host
         .store
-        .paused_until(trial.user, approval.requested_at)
+        .cooldown_until(trial.user, approval.requested_at)
         .await?
     {
         let until = audit::moment_text(until);
@@ -69,7 +70,7 @@ async fn unasked(
             "{begin}: requests to it are paused until {until}, since some were denied; wait, or lift the pause in your \
              authenticator, and begin the sign-in again"
         );
-        return Ok(StepNote::bad(detail).with(json!({ "paused_until": until })));
+        return Ok(StepNote::bad(detail).with(json!({ "cooldown_until": until })));
     }
     let why = match (is_open, approval.user_id) {
         (false, _) => obstacle(host, trial)
@@ -83,7 +84,7 @@ async fn unasked(
     Ok(StepNote::bad(format!("{begin}: {why}")))
 }
 
-async fn obstacle(host: &Host, trial: &Trial) -> Result<Option<Obstacle>, InternalError> {
+async fn obstacle(host: &Host, trial: &TestSignIn) -> Result<Option<Obstacle>, InternalError> {
     match host.store.user(trial.user).await? {
         Some(user) => access::kept_out(host, &user, &trial.application).await,
         None => Ok(None),
@@ -91,7 +92,7 @@ async fn obstacle(host: &Host, trial: &Trial) -> Result<Option<Obstacle>, Intern
 }
 
 /// The steps that the login's own rows tell of.
-pub(super) async fn of_login(host: &Host, trial: &Trial) -> Result<Vec<Noted>, InternalError> {
+pub(super) async fn of_login(host: &Host, trial: &TestSignIn) -> Result<Vec<Noted>, InternalError> {
     let Some(login) = trial.login else {
         return Ok(Vec::new());
     };
@@ -110,13 +111,17 @@ pub(super) async fn of_login(host: &Host, trial: &Trial) -> Result<Vec<Noted>, I
         let note = StepNote::bad(
             "another name than yours was given; only who began the trial can complete it",
         );
-        return Ok(vec![(TrialStep::Named, approval.requested_at, note)]);
+        return Ok(vec![(TestSignInStep::Named, approval.requested_at, note)]);
     }
     Ok(of_approval(&approval, host.now()))
 }
 
 /// Whether who began the trial is meant by the name that was given.
-async fn is_own(host: &Host, trial: &Trial, approval: &Approval) -> Result<bool, InternalError> {
+async fn is_own(
+    host: &Host,
+    trial: &TestSignIn,
+    approval: &Approval,
+) -> Result<bool, InternalError> {
     if let Some(user) = approval.user_id {
         return Ok(user == trial.user);
     }
@@ -138,9 +143,9 @@ fn of_approval(approval: &Approval, now: Timestamp) -> Vec<Noted> {
         "the name was typed"
     };
     let named = StepNote::good(how).with(json!({ "name": approval.shown.account }));
-    let mut steps = vec![(TrialStep::Named, approval.requested_at, named)];
+    let mut steps = vec![(TestSignInStep::Named, approval.requested_at, named)];
     let ended =
-        |at: Timestamp, ended: Ended| (TrialStep::Approved, at, StepNote::bad(of_end(ended)));
+        |at: Timestamp, ended: Ended| (TestSignInStep::Approved, at, StepNote::bad(of_end(ended)));
     let step = match approval.stage_at(now) {
         ApprovalStage::Requested => None,
         // The page continues to wait. An earlier step has the reason why a request was not sent.
@@ -154,7 +159,7 @@ fn of_approval(approval: &Approval, now: Timestamp) -> Vec<Noted> {
                 "waited_ms": at.millis() - approval.requested_at.millis(),
             });
             Some((
-                TrialStep::Approved,
+                TestSignInStep::Approved,
                 at,
                 StepNote::good("approved, and the proof was verified").with(data),
             ))

@@ -19,7 +19,7 @@ use crate::http::problem::Problem;
 use assent_model::account::Account;
 use assent_model::administration::{Danger, Permission};
 use assent_model::id::Did;
-use assent_model::user::{LifeState, User};
+use assent_model::user::{LifecycleState, User};
 use assent_store::Person;
 
 /// The name of an account asks the phone, since applications know people by it: to give another, and to make one free by deleting or
@@ -64,7 +64,7 @@ pub(super) struct AccountView {
     roles: Vec<String>,
     /// The claim `user_short_code`.
     short_code: String,
-    state: LifeState,
+    state: LifecycleState,
     #[schema(format = DateTime)]
     created_at: String,
 }
@@ -113,7 +113,7 @@ struct Create {
     /// The person's roles there.
     roles: Option<Vec<String>>,
     /// Active without it; `invited` until the person first signs in.
-    state: Option<LifeState>,
+    state: Option<LifecycleState>,
 }
 
 /// What changes an account. What is missing stays as it is.
@@ -125,7 +125,7 @@ struct Change {
     name: Option<String>,
     /// The person's roles there.
     roles: Option<Vec<String>>,
-    state: Option<LifeState>,
+    state: Option<LifecycleState>,
 }
 
 /// Give a person an account in an application.
@@ -163,7 +163,7 @@ struct AccountsQuery {
     q: Search,
     /// Those in this state alone.
     #[param(inline)]
-    state: Option<LifeState>,
+    state: Option<LifecycleState>,
     /// Where the page begins: `next` of the page before.
     after: Option<String>,
     /// How many items the page has at most.
@@ -211,7 +211,7 @@ pub(super) async fn page(
     host: &Host,
     application: &Did,
     q: Option<String>,
-    state: Option<LifeState>,
+    state: Option<LifecycleState>,
     cursor: Option<&str>,
     limit: u32,
 ) -> Result<Vec<(String, Account)>, Problem> {
@@ -278,7 +278,7 @@ async fn change(
     when: IfMatch,
     Body(Change { name, roles, state }): Body<Change>,
 ) -> Result<Versioned<AccountView>, Problem> {
-    if name.is_some() || roles.is_some() || state == Some(LifeState::Terminated) {
+    if name.is_some() || roles.is_some() || state == Some(LifecycleState::Terminated) {
         caller.must_write_accounts()?;
     }
     let change = AccountChange { name, roles, state };

@@ -78,7 +78,8 @@ async fn set(
     };
     let id = id_of(&id, "user")?;
     Ok(Json(view(
-        admin::set_approval_address(&host, id, &channel, &address, &caller.by, &guard).await?,
+        admin::set_external_authenticator(&host, id, &channel, &address, &caller.by, &guard)
+            .await?,
     )))
 }
 
@@ -90,7 +91,7 @@ async fn remove(
     Path((id, channel)): Path<(String, String)>,
 ) -> Result<StatusCode, Problem> {
     let guard = |user: &User| caller.must_reach(user);
-    admin::remove_approval_address(&host, id_of(&id, "user")?, &channel, &caller.by, &guard)
+    admin::remove_external_authenticator(&host, id_of(&id, "user")?, &channel, &caller.by, &guard)
         .await?;
     Ok(StatusCode::NO_CONTENT)
 }

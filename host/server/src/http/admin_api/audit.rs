@@ -20,7 +20,7 @@ use crate::http::problem::Problem;
 use assent_model::administration::Permission;
 use assent_model::audit::{Actor, Event};
 use assent_model::clock::Timestamp;
-use assent_store::{AuditFilter, KeptEntry};
+use assent_store::{AuditFilter, StoredEntry};
 
 pub(super) fn routes() -> Area {
     Area::new("Audit")
@@ -70,7 +70,7 @@ struct ActorView {
 }
 
 /// The entries as they are shown, with what those in them are called now.
-pub(super) async fn views(host: &Host, found: Vec<KeptEntry>) -> Result<Vec<EntryView>, Problem> {
+pub(super) async fn views(host: &Host, found: Vec<StoredEntry>) -> Result<Vec<EntryView>, Problem> {
     let people = found.iter().flat_map(|kept| {
         let actor = if let Actor::Person(id) = kept.entry.actor {
             Some(id)
@@ -91,7 +91,7 @@ pub(super) async fn views(host: &Host, found: Vec<KeptEntry>) -> Result<Vec<Entr
     Ok(found.into_iter().map(|entry| view(entry, &names)).collect())
 }
 
-fn view(KeptEntry { seq, digest, entry }: KeptEntry, names: &Names) -> EntryView {
+fn view(StoredEntry { seq, digest, entry }: StoredEntry, names: &Names) -> EntryView {
     let actor = match &entry.actor {
         Actor::Person(id) => names.user(*id),
         Actor::Application(id) => names.application(id),

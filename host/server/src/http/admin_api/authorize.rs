@@ -18,7 +18,7 @@ use crate::http::fetch_metadata::is_cross_site;
 use crate::http::problem::{Problem, ProblemKind};
 use crate::http::rate_limits;
 use crate::oidc::bearer::{self, BearerError, Shown};
-use assent_model::audit::{Actor, By, Origin};
+use assent_model::audit::{Actor, AuditContext, Origin};
 use assent_model::id::SessionId;
 use assent_model::login::{LocalPage, LoginRequest};
 use assent_model::token::prefix;
@@ -123,7 +123,7 @@ async fn caller(
         by_service_account(host, token, certificate.as_ref(), from).await?
     } else {
         let machine = |token| Caller {
-            by: By::new(Actor::Administrator(token), from),
+            by: AuditContext::new(Actor::Administrator(token), from),
             standing: Standing::Machine,
         };
         admin::admin_token(host, token).await?.map(machine)
@@ -188,7 +188,7 @@ async fn by_session(
                       X-Assent-CSRF, whose value GET /me tells";
         return Err(Problem::of(ProblemKind::CrossSite, detail));
     }
-    let by = By::new(Actor::Person(signed_in.user.id), browser.origin());
+    let by = AuditContext::new(Actor::Person(signed_in.user.id), browser.origin());
     let console = Console {
         browser: browser.digest(),
         context: browser.context(host),

@@ -19,7 +19,7 @@ use crate::domain::admin::{self, Range, SignIns};
 use crate::domain::latency::{Answered, Endpoint};
 use crate::http::problem::Problem;
 use assent_model::administration::Permission;
-use assent_model::user::LifeState;
+use assent_model::user::LifecycleState;
 
 pub(super) fn routes() -> Area {
     Area::new("Operation")
@@ -187,10 +187,10 @@ async fn overview(
     };
     Ok(Json(OverviewView {
         users: UserCounts {
-            invited: of(LifeState::Invited),
-            active: of(LifeState::Active),
-            suspended: of(LifeState::Suspended),
-            terminated: of(LifeState::Terminated),
+            invited: of(LifecycleState::Invited),
+            active: of(LifecycleState::Active),
+            suspended: of(LifecycleState::Suspended),
+            terminated: of(LifecycleState::Terminated),
         },
         applications: ApplicationCounts {
             openid_connect: counts.clients,

@@ -17,7 +17,7 @@ use crate::domain::admin::{self, Caller, ServiceProviderChange, steps};
 use crate::domain::{Host, InternalError};
 use crate::http::problem::Problem;
 use crate::saml::metadata::{self, Given};
-use assent_model::audit::By;
+use assent_model::audit::AuditContext;
 use assent_model::id::Did;
 use assent_model::saml::ServiceProvider;
 use assent_model::secret::Digest;
@@ -28,7 +28,7 @@ use assent_model::step::Words;
 pub(super) async fn create(
     host: &Host,
     body: &Bytes,
-    by: &By,
+    by: &AuditContext,
 ) -> Result<(ServiceProvider, Vec<String>), Problem> {
     let given: Given = parse(body)?;
     let mut members: Map<String, Value> = parse(body)?;

@@ -28,7 +28,7 @@ use assent_model::administration::{Danger, Permission};
 use assent_model::audit::Event;
 use assent_model::id::{Did, UserId};
 use assent_model::step::Words;
-use assent_model::user::{ConsoleRole, LifeState};
+use assent_model::user::{ConsoleRole, LifecycleState};
 
 /// How many rows are read at a time.
 const ROWS: u32 = 500;
@@ -64,7 +64,7 @@ struct UsersQuery {
     q: Search,
     /// Those in this state alone.
     #[param(inline)]
-    state: Option<LifeState>,
+    state: Option<LifecycleState>,
     /// Those with this role in the console alone.
     #[param(inline)]
     role: Option<ConsoleRole>,
@@ -81,7 +81,7 @@ struct AccountsQuery {
     q: Search,
     /// Those in this state alone.
     #[param(inline)]
-    state: Option<LifeState>,
+    state: Option<LifecycleState>,
 }
 
 /// Some rows of a table, and where the next ones begin.
@@ -168,7 +168,7 @@ async fn export_users(
     // What was looked for may say who somebody is, and no erasure would find it.
     let entry = audit::entry(&host, Event::UsersExported, &caller.by)
         .with("searched", q.is_some())
-        .with("state", state.map(LifeState::as_str))
+        .with("state", state.map(LifecycleState::as_str))
         .with("role", role.map(ConsoleRole::as_str));
     host.store
         .append_audit(vec![entry])
@@ -204,7 +204,7 @@ async fn export_accounts(
     let entry = audit::entry(&host, Event::AccountsExported, &caller.by)
         .of(id.clone())
         .with("searched", q.is_some())
-        .with("state", state.map(LifeState::as_str));
+        .with("state", state.map(LifecycleState::as_str));
     host.store
         .append_audit(vec![entry])
         .await

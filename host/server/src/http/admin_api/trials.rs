@@ -21,8 +21,8 @@ use crate::http::problem::{Problem, ProblemKind};
 use crate::{oidc, saml};
 use assent_model::administration::Permission;
 use assent_model::application::Registered;
-use assent_model::id::{Did, TrialId};
-use assent_model::trial::TrialStep;
+use assent_model::id::{Did, TestSignInId};
+use assent_model::test_sign_in::TestSignInStep;
 
 /// How long an answer waits at most, in seconds.
 const LONGEST_WAIT: u64 = 25;
@@ -119,12 +119,12 @@ struct TrialView {
 
 /// A step of a trial.
 #[derive(Serialize, ToSchema)]
-#[schema(as = TrialStep)]
+#[schema(as = TestSignInStep)]
 struct StepView {
     #[schema(format = DateTime)]
     at: String,
     #[schema(inline)]
-    name: TrialStep,
+    name: TestSignInStep,
     /// What it is, in a few words.
     title: &'static str,
     /// Whether it went well.
@@ -229,7 +229,7 @@ async fn read(
     Path(id): Path<String>,
     Query(Wait { wait }): Query<Wait>,
 ) -> Result<Json<TrialView>, Problem> {
-    let id: TrialId = id_of(&id, "trial")?;
+    let id: TestSignInId = id_of(&id, "trial")?;
     let Some(Extension(ConsoleSession { console, .. })) = session else {
         return Err(Refused::NotFound("trial").into());
     };
@@ -250,14 +250,15 @@ async fn read(
     let shown = trials::show(&host, &console, id)
         .await?
         .ok_or(Refused::NotFound("trial"))?;
-    let step = |(name, at, note): (TrialStep, _, assent_model::trial::StepNote)| StepView {
-        at: moment(at),
-        name,
-        title: name.title(),
-        good: note.good,
-        detail: note.detail,
-        data: note.data,
-    };
+    let step =
+        |(name, at, note): (TestSignInStep, _, assent_model::test_sign_in::StepNote)| StepView {
+            at: moment(at),
+            name,
+            title: name.title(),
+            good: note.good,
+            detail: note.detail,
+            data: note.data,
+        };
     Ok(Json(TrialView {
         id: id.to_string(),
         application_id: shown.trial.application.to_string(),

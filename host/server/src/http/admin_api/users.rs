@@ -21,7 +21,7 @@ use crate::domain::{Host, recovery};
 use crate::http::problem::{Problem, ProblemKind};
 use assent_model::administration::{Danger, Permission};
 use assent_model::id::UserId;
-use assent_model::user::{ConsoleRole, LifeState, Profile, User};
+use assent_model::user::{ConsoleRole, LifecycleState, Profile, User};
 
 pub(super) fn routes() -> Area {
     Area::new("Users")
@@ -57,7 +57,7 @@ pub(super) struct UserView {
     profile: Profile,
     /// The role in the console.
     console_role: Option<ConsoleRole>,
-    state: LifeState,
+    state: LifecycleState,
     #[schema(format = DateTime)]
     created_at: String,
     #[schema(format = DateTime)]
@@ -99,7 +99,7 @@ struct Change {
     /// The role in the console; null takes it away. Only an owner may give or take one.
     #[serde(default, deserialize_with = "present")]
     console_role: Option<Option<ConsoleRole>>,
-    state: Option<LifeState>,
+    state: Option<LifecycleState>,
 }
 
 /// Tells `null` from a missing member.
@@ -179,7 +179,7 @@ struct UsersQuery {
     q: Search,
     /// Those in this state alone.
     #[param(inline)]
-    state: Option<LifeState>,
+    state: Option<LifecycleState>,
     /// Those with this role in the console alone.
     #[param(inline)]
     role: Option<ConsoleRole>,
@@ -226,7 +226,7 @@ async fn list(
 pub(super) async fn page(
     host: &Host,
     q: Option<String>,
-    (state, role): (Option<LifeState>, Option<ConsoleRole>),
+    (state, role): (Option<LifecycleState>, Option<ConsoleRole>),
     cursor: Option<&str>,
     limit: u32,
 ) -> Result<Vec<(String, User)>, Problem> {

@@ -15,7 +15,7 @@ use crate::domain::portal::{self, Revocation};
 use crate::http::reply::{page, see_other};
 use crate::http::session_end::ended_with_device;
 use crate::http::texts::Message;
-use assent_model::audit::{Actor, By};
+use assent_model::audit::{Actor, AuditContext};
 use assent_model::id::DeviceId;
 use assent_model::login::LocalPage;
 use assent_model::recovery::CodesOfDevice;
@@ -73,7 +73,7 @@ pub(super) async fn rename(Path(id): Path<String>, posted: Posted) -> Response {
             return Ok(owner.nothing_here(Tab::Devices));
         };
         let person = owner.signed_in.user.id;
-        let by = By::new(Actor::Person(person), owner.browser.origin());
+        let by = AuditContext::new(Actor::Person(person), owner.browser.origin());
         match device::rename(&owner.host, person, id, posted.field("name"), &by).await? {
             Renaming::Done => owner.done(LocalPage::Devices, Done::Renamed),
             Renaming::Unknown => Ok(owner.nothing_here(Tab::Devices)),

@@ -60,7 +60,7 @@ pub(super) fn origin_for(user: &User, entry: &Entry) -> Option<Origin> {
         Actor::Host | Actor::Device(_) => true,
         Actor::Person(person) => *person == user.id,
         Actor::Administrator(_) | Actor::Application(_) | Actor::Channel(_) => {
-            entry.event == Event::SignInAsked
+            entry.event == Event::SignInRequested
         }
     };
     let text = |name: &str| entry.personal.get(name).and_then(Value::as_str);
@@ -74,10 +74,10 @@ pub(super) fn origin_for(user: &User, entry: &Entry) -> Option<Origin> {
 pub(super) fn by_whom(user: &User, entry: &Entry, application: &Message) -> Option<Message> {
     match &entry.actor {
         // In a browser, on its way from the application.
-        Actor::Application(_) | Actor::Host if entry.event == Event::SignInAsked => None,
+        Actor::Application(_) | Actor::Host if entry.event == Event::SignInRequested => None,
         Actor::Administrator(_) => Some(Message::of("activity-by-administrator")),
         // Whoever holds the machine.
-        Actor::Host if entry.event == Event::EnrolmentLinkMade => {
+        Actor::Host if entry.event == Event::EnrolmentLinkCreated => {
             Some(Message::of("activity-by-administrator"))
         }
         Actor::Device(_) => Some(Message::of("activity-by-device")),
@@ -106,21 +106,25 @@ pub(super) fn happened(entry: &Entry, application: &Message) -> Message {
         return told;
     }
     match entry.event {
-        Event::SignInAsked => Message::of("activity-asked").message("application", application()),
+        Event::SignInRequested => {
+            Message::of("activity-asked").message("application", application())
+        }
         Event::SignInApproved => {
             Message::of("activity-approved").message("application", application())
         }
         Event::SignInDenied => Message::of("activity-denied").message("application", application()),
-        Event::SignInNotMe => Message::of("activity-not-me").message("application", application()),
-        Event::SignInWrongNumber => {
+        Event::SignInReported => {
+            Message::of("activity-not-me").message("application", application())
+        }
+        Event::NumberMatchFailed => {
             Message::of("activity-wrong-number").message("application", application())
         }
         Event::SignedIn => Message::of("activity-signed-in").message("application", application()),
         Event::SignedOut => Message::of("activity-signed-out"),
         Event::SessionEnded => Message::of("activity-session-ended"),
-        Event::PauseBegun => Message::of("activity-pause-begun"),
-        Event::PauseLifted => Message::of("activity-pause-lifted"),
-        Event::EnrolmentLinkMade => Message::of("activity-enrolment-link"),
+        Event::CooldownStarted => Message::of("activity-pause-begun"),
+        Event::CooldownLifted => Message::of("activity-pause-lifted"),
+        Event::EnrolmentLinkCreated => Message::of("activity-enrolment-link"),
         Event::DeviceEnrolled => {
             Message::of("activity-device-enrolled").text("device", personal("name"))
         }
@@ -136,15 +140,15 @@ pub(super) fn happened(entry: &Entry, application: &Message) -> Message {
         Event::PasskeyRemoved => {
             Message::of("activity-passkey-removed").text("device", personal("name"))
         }
-        Event::PasskeyCounterBack => {
+        Event::PasskeyCloneSuspected => {
             Message::of("activity-passkey-copied").text("device", personal("name"))
         }
-        Event::RecoveryCodesMade => Message::of("activity-recovery-codes"),
+        Event::RecoveryCodesCreated => Message::of("activity-recovery-codes"),
         Event::RecoveryCodeUsed => Message::of("activity-recovery-used"),
-        Event::RecoveryRefused => Message::of("activity-recovery-refused"),
+        Event::RecoveryFailed => Message::of("activity-recovery-refused"),
         Event::UserCreated => Message::of("activity-user-created"),
         Event::UserChanged => Message::of("activity-user-changed"),
-        Event::UserStateChanged => user_state(entry),
+        Event::UserLifecycleChanged => user_state(entry),
         Event::UserErased => Message::of("activity-user-erased"),
         Event::UserDeleted => Message::of("activity-user-deleted"),
         Event::UsersExported => Message::of("activity-users-exported"),
@@ -154,22 +158,22 @@ pub(super) fn happened(entry: &Entry, application: &Message) -> Message {
         Event::AccountChanged => {
             Message::of("activity-account-changed").message("application", application())
         }
-        Event::AccountStateChanged => account_state(entry, application()),
+        Event::AccountLifecycleChanged => account_state(entry, application()),
         Event::AccountDeleted => {
             Message::of("activity-account-deleted").message("application", application())
         }
         Event::AccountsExported => {
             Message::of("activity-accounts-exported").message("application", application())
         }
-        Event::ApprovalAddressSet => Message::of("activity-address-set"),
-        Event::ApprovalAddressRemoved => Message::of("activity-address-removed"),
-        Event::ConsentGiven => {
+        Event::ExternalAuthenticatorSet => Message::of("activity-address-set"),
+        Event::ExternalAuthenticatorRemoved => Message::of("activity-address-removed"),
+        Event::ConsentGranted => {
             Message::of("activity-consent-given").message("application", application())
         }
         Event::ConsentWithdrawn => {
             Message::of("activity-consent-withdrawn").message("application", application())
         }
-        Event::RefreshReused => {
+        Event::RefreshTokenReused => {
             Message::of("activity-refresh-reused").message("application", application())
         }
         Event::ApplicationCreated => {
@@ -184,7 +188,7 @@ pub(super) fn happened(entry: &Entry, application: &Message) -> Message {
         Event::MetadataApplied => {
             Message::of("activity-metadata-applied").message("application", application())
         }
-        Event::ClientSecretMade => {
+        Event::ClientSecretRotated => {
             Message::of("activity-secret-made").message("application", application())
         }
         Event::LogoSet => Message::of("activity-logo-set").message("application", application()),
@@ -194,23 +198,23 @@ pub(super) fn happened(entry: &Entry, application: &Message) -> Message {
         Event::CertificatePublished => {
             Message::of("activity-certificate-published").message("application", application())
         }
-        Event::CertificateTookOver => {
+        Event::CertificateActivated => {
             Message::of("activity-certificate-took-over").message("application", application())
         }
         Event::CertificateWithdrawn => {
             Message::of("activity-certificate-withdrawn").message("application", application())
         }
         Event::SigningKeyPublished => Message::of("activity-key-published"),
-        Event::SigningKeyTookOver => Message::of("activity-key-took-over"),
+        Event::SigningKeyActivated => Message::of("activity-key-took-over"),
         Event::SigningKeyRevoked => Message::of("activity-key-revoked"),
         Event::ClaimsCompared => {
             Message::of("activity-claims-compared").message("application", application())
         }
-        Event::TrialBegun => Message::of("activity-trial-begun"),
-        Event::TrialEnded => Message::of("activity-trial-ended"),
+        Event::TestSignInStarted => Message::of("activity-trial-begun"),
+        Event::TestSignInEnded => Message::of("activity-trial-ended"),
         Event::PluginsRolledBack => Message::of("activity-plugins-rolled-back"),
         Event::PluginsReloaded => Message::of("activity-plugins-reloaded"),
-        Event::AdminTokenMade => Message::of("activity-admin-token"),
+        Event::AdminTokenCreated => Message::of("activity-admin-token"),
     }
 }
 
@@ -218,8 +222,10 @@ pub(super) fn happened(entry: &Entry, application: &Message) -> Message {
 fn step(event: Event, words: &str) -> Option<Message> {
     let erased = || Message::of("app-history-step-erased");
     Some(match (event, words) {
-        (Event::SignInAsked, "") => Message::of("activity-step-asked").message("step", erased()),
-        (Event::SignInAsked, words) => Message::of("activity-step-asked").text("step", words),
+        (Event::SignInRequested, "") => {
+            Message::of("activity-step-asked").message("step", erased())
+        }
+        (Event::SignInRequested, words) => Message::of("activity-step-asked").text("step", words),
         (Event::SignInApproved, "") => {
             Message::of("activity-step-approved").message("step", erased())
         }

@@ -17,10 +17,10 @@ use assent_model::application::Application;
 use assent_model::id::{CodeId, LoginId};
 use assent_model::login::{AuthorizationRequest, Refusal};
 use assent_model::secret::Token;
+use assent_model::test_sign_in::{StepNote, TestSignInStep};
 use assent_model::token::{CodeGrant, GrantContext, GrantSubject, prefix};
-use assent_model::trial::{StepNote, TrialStep};
 use assent_plugin_host::{MapFailure, MapFailureKind, Sink};
-use assent_store::Given;
+use assent_store::IssuedGrant;
 
 /// A login that is to be answered for a person.
 #[derive(Clone, Copy, Debug)]
@@ -83,14 +83,22 @@ pub async fn respond(host: &Host, question: Question<'_>) -> Result<Answer, Inte
     match &answer {
         Answer::Refused(why) => trials::refused(host, trial, why).await?,
         Answer::Granted(_) => {
-            host.store.give_trial_session(trial, session.id).await?;
+            host.store
+                .set_test_sign_in_session(trial, session.id)
+                .await?;
             let consent = match question.agreement {
                 Agreement::Given => "you agreed on the page",
                 Agreement::Open => {
                     "you were not asked: you agreed before, or the application needs no consent"
                 }
             };
-            trials::note(host, trial, TrialStep::Consent, StepNote::good(consent)).await?;
+            trials::note(
+                host,
+                trial,
+                TestSignInStep::Consent,
+                StepNote::good(consent),
+            )
+            .await?;
         }
         Answer::AskConsent { .. } | Answer::Error(_) | Answer::AnsweredBefore => {}
     }
@@ -145,7 +153,7 @@ async fn answered(host: &Host, question: Question<'_>) -> Result<Answer, Interna
         trials::note(
             host,
             trial,
-            TrialStep::Account,
+            TestSignInStep::Account,
             StepNote::good("you have an account here, which is open"),
         )
         .await?;
@@ -179,7 +187,7 @@ async fn answered(host: &Host, question: Question<'_>) -> Result<Answer, Interna
     };
     let (code, token) = code(host, request, &application, &account, signed_in, claims);
     let consent = agreed.then(|| consent::given(host, &signed_in.user, request));
-    let given = Some((Given::Code(Box::new(code)), &account));
+    let given = Some((IssuedGrant::Code(Box::new(code)), &account));
     if !login::answer(
         host,
         login,
@@ -244,7 +252,7 @@ async fn id_token_claims(
     };
     let mapped = claims::map(host, subject, Sink::IdToken).await;
     if let Some(trial) = request.trial {
-        trials::note(host, trial, TrialStep::Claims, of_claims(&mapped)).await?;
+        trials::note(host, trial, TestSignInStep::Claims, of_claims(&mapped)).await?;
     }
     let sid = claims::sid_of(host, application, &signed_in.session.sid)?;
     Ok(mapped.map(|made| {

@@ -19,11 +19,11 @@ use super::error::AuthorizeErrorCode;
 use super::parameters::{BadParameters, Parameters};
 use crate::domain::{Host, InternalError};
 use assent_model::application::Application;
-use assent_model::id::{Did, TrialId};
+use assent_model::id::{Did, TestSignInId};
 use assent_model::login::AuthorizationRequest;
 use assent_model::name::Quoted;
 use assent_model::redirect::CheckedRedirect;
-use assent_model::trial::OpenTrial;
+use assent_model::test_sign_in::OpenTestSignIn;
 
 /// Why a request can't be answered to the application: it is not known where the application is. A page says so.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -80,7 +80,7 @@ pub struct Accepted {
 
 impl Accepted {
     /// The same as the sign-in of a trial, which asks the phone anew whatever it says.
-    fn of_trial(mut self, trial: Option<TrialId>) -> Self {
+    fn of_trial(mut self, trial: Option<TestSignInId>) -> Self {
         self.request.fresh_login |= trial.is_some();
         self.request.trial = trial;
         self
@@ -102,7 +102,7 @@ impl Accepted {
 pub async fn check(
     host: &Host,
     parameters: &Parameters,
-    trial: Option<&OpenTrial>,
+    trial: Option<&OpenTestSignIn>,
 ) -> Result<Accepted, Rejected> {
     let application = find_application(host, parameters).await?;
     let page = |why| Rejected::Page(why);

@@ -9,7 +9,7 @@ use crate::oidc::error::TokenError;
 use crate::oidc::id_token;
 use crate::oidc::parameters::Parameters;
 use assent_model::application::{Application, GrantType};
-use assent_model::id::{CodeId, TrialId};
+use assent_model::id::{CodeId, TestSignInId};
 use assent_model::scope::Scope;
 use assent_model::secret::Token;
 use assent_model::token::{CodeGrant, IssuedPair, prefix};
@@ -39,7 +39,7 @@ pub struct Presented<'a> {
     /// `code_verifier`
     pub verifier: Option<&'a str>,
     /// The trial that the host itself exchanges it for; `None` for whoever calls the token endpoint.
-    pub trial: Option<TrialId>,
+    pub trial: Option<TestSignInId>,
 }
 
 /// Exchanges a code.
@@ -81,12 +81,12 @@ pub async fn redeem(
     } else {
         now
     };
-    let kept_until = last_refresh + lifetime + STILL_NOTICED;
+    let retain_until = last_refresh + lifetime + STILL_NOTICED;
     // The code is claimed before anything is made of it.
     let tokens = IssuedPair { access, refresh };
     match host
         .store
-        .redeem_code(grant.id, tokens, kept_until, now)
+        .redeem_code(grant.id, tokens, retain_until, now)
         .await
         .map_err(InternalError::from)?
     {

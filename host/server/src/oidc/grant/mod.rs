@@ -94,7 +94,7 @@ fn new_access(
         certificate: client.certificate,
         issued_at: now,
         expires_at: now + lifetime,
-        watched_until: None,
+        track_use_until: None,
     };
     (token, grant)
 }

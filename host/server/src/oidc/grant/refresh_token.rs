@@ -16,14 +16,14 @@ use crate::oidc::client_auth::Client;
 use crate::oidc::error::TokenError;
 use crate::oidc::id_token;
 use crate::oidc::parameters::Parameters;
-use assent_model::audit::{Actor, By, Entry, Event, Origin};
+use assent_model::audit::{Actor, AuditContext, Entry, Event, Origin};
 use assent_model::clock::Timestamp;
 use assent_model::id::TokenId;
 use assent_model::scope::{Scope, Scopes};
 use assent_model::secret::Token;
 use assent_model::token::{IssuedPair, prefix};
 use assent_plugin_host::{MapFailureKind, Sink};
-use assent_store::{FoundRefresh, Person, Rotation, StoreError};
+use assent_store::{Person, RefreshTokenState, Rotation, StoreError};
 
 /// How long a repeat waits before it is answered. Requests that race each other are all there by then, and more than one
 /// repeat is a reuse.
@@ -91,7 +91,7 @@ pub(super) async fn exchange(
         lifetimes.access_token.get(),
     );
     let repeatable_since = (!window.is_zero()).then(|| now - window);
-    access.watched_until = repeatable_since.map(|_| now + window + SETTLE);
+    access.track_use_until = repeatable_since.map(|_| now + window + SETTLE);
     let (refresh_token, refresh) =
         new_refresh(host, client, family.id, family.created_at).ok_or(INVALID)?;
     let pair = IssuedPair {
@@ -99,8 +99,8 @@ pub(super) async fn exchange(
         refresh: Some(refresh),
     };
     let id = found.grant.id;
-    let by = By::new(Actor::Application(application.id.clone()), Origin::NOWHERE);
-    let reuse = audit::entry(host, Event::RefreshReused, &by)
+    let by = AuditContext::new(Actor::Application(application.id.clone()), Origin::NOWHERE);
+    let reuse = audit::entry(host, Event::RefreshTokenReused, &by)
         .about(user.id)
         .of(application.id.clone());
     let rotation = rotate(
@@ -185,7 +185,7 @@ async fn rotate(host: &Host, rotating: Rotating) -> Result<Rotation, InternalErr
     Ok(rotated.await.map_err(|_| StoreError::Closed)??)
 }
 
-async fn find(host: &Host, client: &Client, text: &str) -> Result<FoundRefresh, TokenError> {
+async fn find(host: &Host, client: &Client, text: &str) -> Result<RefreshTokenState, TokenError> {
     let token = Token::parse(prefix::REFRESH, text).ok_or(INVALID)?;
     let found = host
         .store

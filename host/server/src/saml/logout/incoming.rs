@@ -6,7 +6,7 @@ use crate::domain::{Host, InternalError, session};
 use crate::saml::partner::{
     UnfitHeader, check_header, find, once, single_logout_url, trusted_keys,
 };
-use assent_model::audit::{Actor, By, Origin};
+use assent_model::audit::{Actor, AuditContext, Origin};
 use assent_model::id::LogoutId;
 use assent_model::saml::{Afterwards, LogoutAnswer, LogoutOutcome, ServiceProvider, SessionEnd};
 use assent_saml_core::binding::{BindingError, Incoming, Signature, Trusted, Untrusted};
@@ -148,7 +148,7 @@ pub async fn requested(
         let status = Status::new(REQUESTER, Some(UNKNOWN_PRINCIPAL));
         return refuse(host, answer, status, Unanswerable::Principal).await;
     };
-    let by = By::new(Actor::Application(provider.id.clone()), Origin::NOWHERE);
+    let by = AuditContext::new(Actor::Application(provider.id.clone()), Origin::NOWHERE);
     let mut ended = SessionEnd::default();
     for sid in sessions {
         let SessionEnd {

@@ -155,7 +155,11 @@ async fn has_signed_out(
 ) -> Result<bool, InternalError> {
     let owners = owners(host, provider, name).await?;
     for owner in &owners {
-        if host.store.takes_part(&provider.id, *owner).await? {
+        if host
+            .store
+            .participates_in_saml(&provider.id, *owner)
+            .await?
+        {
             return Ok(false);
         }
     }

@@ -16,10 +16,10 @@ use assent_model::id::SignOnId;
 use assent_model::name::Quoted;
 use assent_model::redirect::CheckedRedirect;
 use assent_model::saml::{
-    Binding, KeptRequest, NameIdFormat, RequestedSubject, ServiceProvider, SignOnRequest,
+    Binding, NameIdFormat, PendingSignOn, RequestedSubject, ServiceProvider, SignOnRequest,
     UnknownRelayState,
 };
-use assent_model::trial::OpenTrial;
+use assent_model::test_sign_in::OpenTestSignIn;
 use assent_saml_core::binding::{BindingError, Incoming, Kind, Signature, Untrusted};
 use assent_saml_core::message::{
     AuthnRequest, Comparison, MessageError, NameIdPolicy, RequestedAuthnContext, Unsupported,
@@ -104,7 +104,7 @@ pub async fn check(
     host: &Host,
     application: &str,
     incoming: &Incoming,
-    trial: Option<&OpenTrial>,
+    trial: Option<&OpenTestSignIn>,
 ) -> Result<Accepted, Rejected> {
     let provider = find(host, application)
         .await?
@@ -181,14 +181,14 @@ pub async fn check(
         )));
     }
     let now = host.now();
-    let kept = KeptRequest {
+    let kept = PendingSignOn {
         id: SignOnId::new(now, &*host.entropy),
         request,
         expires_at: now + KEPT_FOR,
     };
     if !host
         .store
-        .keep_sign_on(kept.clone(), once)
+        .store_sign_on_request(kept.clone(), once)
         .await
         .map_err(InternalError::from)?
     {
@@ -233,7 +233,7 @@ pub async fn unsolicited(
 fn consumer(
     provider: &ServiceProvider,
     message: Option<&AuthnRequest>,
-    trial: Option<&OpenTrial>,
+    trial: Option<&OpenTestSignIn>,
 ) -> Result<CheckedRedirect, Unanswerable> {
     let settings = &provider.settings;
     let (found, asked) = match message {

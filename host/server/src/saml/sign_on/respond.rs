@@ -19,9 +19,9 @@ use assent_model::login::Refusal;
 use assent_model::redirect::CheckedRedirect;
 use assent_model::saml::{NameId, Participation, ServiceProvider, SignOnRequest};
 use assent_model::secret::Digest;
-use assent_model::trial::{StepNote, TrialStep};
+use assent_model::test_sign_in::{StepNote, TestSignInStep};
 use assent_plugin_host::{MapFailure, MapFailureKind, SamlAttribute, Sink, Step};
-use assent_store::Given;
+use assent_store::IssuedGrant;
 
 /// A response on its way to the service provider: a form that the browser posts.
 #[derive(Clone, Debug)]
@@ -80,7 +80,11 @@ pub async fn respond(host: &Host, question: Question<'_>) -> Result<Answer, Inte
     let answer = answered(host, question).await?;
     match &answer {
         Answer::Refused(why) => trials::refused(host, trial, why).await?,
-        Answer::Granted(_) => host.store.give_trial_session(trial, session.id).await?,
+        Answer::Granted(_) => {
+            host.store
+                .set_test_sign_in_session(trial, session.id)
+                .await?
+        }
         Answer::Failed(_) | Answer::AnsweredBefore => {}
     }
     Ok(answer)
@@ -109,7 +113,7 @@ async fn answered(host: &Host, question: Question<'_>) -> Result<Answer, Interna
             )));
         }
     };
-    note(host, request, TrialStep::Account, || {
+    note(host, request, TestSignInStep::Account, || {
         StepNote::good("you have an account here, which is open")
     })
     .await?;
@@ -129,15 +133,18 @@ async fn answered(host: &Host, question: Question<'_>) -> Result<Answer, Interna
     )?
     else {
         tracing::error!(%login, application = %provider.id, user = %user.id, "the sign-on fails: the person has no e-mail address to be named by");
-        note(host, request, TrialStep::NameId, || {
+        note(host, request, TestSignInStep::NameId, || {
             StepNote::bad(Obstacle::NoName.words())
         })
         .await?;
         return fail(host, login, request, &provider, Failure::Internal).await;
     };
-    note(host, request, TrialStep::NameId, || of_name(&name_id)).await?;
+    note(host, request, TestSignInStep::NameId, || of_name(&name_id)).await?;
     let made = claims::attributes(host, &provider, user, &account, &session.authentication).await;
-    note(host, request, TrialStep::Claims, || of_attributes(&made)).await?;
+    note(host, request, TestSignInStep::Claims, || {
+        of_attributes(&made)
+    })
+    .await?;
     let (attributes, steps) = match made {
         Ok(made) => made,
         Err(failure) => {
@@ -181,7 +188,7 @@ async fn answered(host: &Host, question: Question<'_>) -> Result<Answer, Interna
     };
     // The service provider never learns of a trial.
     let participation = request.trial.is_none().then_some(participation);
-    let given = Some((Given::Assertion(session.id, participation), &account));
+    let given = Some((IssuedGrant::Assertion(session.id, participation), &account));
     if !login::answer(
         host,
         login,
@@ -210,7 +217,7 @@ async fn answered(host: &Host, question: Question<'_>) -> Result<Answer, Interna
 async fn note(
     host: &Host,
     request: &SignOnRequest,
-    step: TrialStep,
+    step: TestSignInStep,
     note: impl FnOnce() -> StepNote,
 ) -> Result<(), InternalError> {
     match request.trial {

@@ -18,7 +18,7 @@ use assent_model::id::Did;
 use assent_model::name::{LoginName, display_text};
 use assent_model::secret::Digest;
 use assent_model::step::{Mentioned, Words};
-use assent_model::user::{LifeState, User};
+use assent_model::user::{LifecycleState, User};
 
 /// What a request would do. `None` where it does nothing that is dangerous. `subject` is the id in the request's path, `key` that of
 /// a key or the name of a channel there, `body` the members of its body.
@@ -200,7 +200,7 @@ async fn given_address(
     let ApprovalAddress { channel, address } = address_there(host, channel, address)?;
     let before = host
         .store
-        .approval_addresses(id)
+        .external_authenticators(id)
         .await?
         .into_iter()
         .find(|known| known.channel == channel);
@@ -380,7 +380,7 @@ fn may_say(caller: &Caller, known: bool, body: &Map<String, Value>) -> Result<()
         email: said("email"),
         profile: body.get("profile").and_then(Value::as_object).cloned(),
         console_role: body.contains_key("console_role").then_some(None),
-        state: closes(body).then_some(LifeState::Terminated),
+        state: closes(body).then_some(LifecycleState::Terminated),
         name: None,
     };
     change
@@ -389,7 +389,7 @@ fn may_say(caller: &Caller, known: bool, body: &Map<String, Value>) -> Result<()
 }
 
 fn closes(body: &Map<String, Value>) -> bool {
-    body.get("state").and_then(Value::as_str) == Some(LifeState::Terminated.as_str())
+    body.get("state").and_then(Value::as_str) == Some(LifecycleState::Terminated.as_str())
 }
 
 fn gives_role(body: &Map<String, Value>) -> bool {
@@ -399,7 +399,7 @@ fn gives_role(body: &Map<String, Value>) -> bool {
 /// With what a person approves, who is to have a role: whoever made one of these for themselves before would have the role too.
 async fn ways_in(host: &Host, user: &User) -> Result<String> {
     let devices = host.store.devices_of(user.id).await?.len() as u64;
-    let addresses = host.store.approval_addresses(user.id).await?.len() as u64;
+    let addresses = host.store.external_authenticators(user.id).await?.len() as u64;
     let vendors = match addresses {
         0 => String::new(),
         count => format!(" and {}", counted(count, "vendor's authenticator")),

@@ -4,14 +4,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::clock::Timestamp;
-use crate::id::{Did, LoginId, SessionId, TrialId, UserId};
+use crate::id::{Did, LoginId, SessionId, TestSignInId, UserId};
 use crate::secret::Digest;
 
 /// A trial.
 #[derive(Clone, Debug)]
-pub struct Trial {
+pub struct TestSignIn {
     /// The row's id; it stands in the address where its answer goes.
-    pub id: TrialId,
+    pub id: TestSignInId,
     /// The application.
     pub application: Did,
     /// Who began it. Nobody else may complete it.
@@ -27,30 +27,30 @@ pub struct Trial {
     /// Until when it is good, and what is known of it is kept.
     pub expires_at: Timestamp,
     /// How far it has come.
-    pub stage: TrialStage,
+    pub stage: TestSignInStage,
 }
 
 /// How far a trial has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TrialStage {
+pub enum TestSignInStage {
     /// It may be answered.
     Open,
     /// Its answer came, and is looked at.
     Taken,
     /// There is a result.
-    Finished(TrialOutcome),
+    Finished(TestSignInOutcome),
 }
 
 /// How a trial ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TrialOutcome {
+pub enum TestSignInOutcome {
     /// The application would have signed the person in.
     Done,
     /// It would not.
     Failed,
 }
 
-impl TrialOutcome {
+impl TestSignInOutcome {
     /// Its stable name.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -71,7 +71,7 @@ pub struct Visitor {
     pub user: UserId,
 }
 
-impl Trial {
+impl TestSignIn {
     /// Whether it is this visitor's own.
     pub fn is_of(&self, visitor: Visitor) -> bool {
         self.browser == visitor.browser
@@ -84,20 +84,25 @@ impl Trial {
 ///
 /// Without one no answer goes to a trial's address.
 #[derive(Clone, Debug)]
-pub struct OpenTrial {
-    trial: Trial,
+pub struct OpenTestSignIn {
+    trial: TestSignIn,
     address: String,
 }
 
-impl OpenTrial {
+impl OpenTestSignIn {
     /// The trial as an open one of this visitor, with the address where its answer goes.
-    pub fn of(trial: Trial, visitor: Visitor, address: String, now: Timestamp) -> Option<Self> {
-        let is_open = trial.stage == TrialStage::Open && now < trial.expires_at;
+    pub fn of(
+        trial: TestSignIn,
+        visitor: Visitor,
+        address: String,
+        now: Timestamp,
+    ) -> Option<Self> {
+        let is_open = trial.stage == TestSignInStage::Open && now < trial.expires_at;
         (is_open && trial.is_of(visitor)).then_some(Self { trial, address })
     }
 
     /// The trial.
-    pub const fn trial(&self) -> &Trial {
+    pub const fn trial(&self) -> &TestSignIn {
         &self.trial
     }
 
@@ -111,7 +116,7 @@ impl OpenTrial {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum TrialStep {
+pub enum TestSignInStep {
     /// The request was made.
     Request,
     /// The endpoint accepted it.
@@ -138,7 +143,7 @@ pub enum TrialStep {
     Userinfo,
 }
 
-impl TrialStep {
+impl TestSignInStep {
     /// All of them, in their order.
     pub const ALL: [Self; 12] = [
         Self::Request,

@@ -87,7 +87,7 @@ impl Mark {
 
 /// A place as it stands in the database, with what vouches for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KeptMark {
+pub struct StoredMark {
     /// The place.
     pub mark: Mark,
     /// Whether its code is that of a holder of the key.
@@ -375,7 +375,7 @@ fn entries(first: i64, last: i64) -> String {
 
 /// What was found good.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Checked {
+pub struct VerificationCounts {
     /// How many entries.
     pub entries: u64,
     /// In how many of them what is personal was erased.
@@ -390,7 +390,7 @@ pub struct Checked {
 #[derive(Clone, Debug)]
 pub struct Walk {
     at: Mark,
-    checked: Checked,
+    checked: VerificationCounts,
 }
 
 impl Walk {
@@ -398,7 +398,7 @@ impl Walk {
     pub fn after(mark: Mark) -> Self {
         Self {
             at: mark,
-            checked: Checked::default(),
+            checked: VerificationCounts::default(),
         }
     }
 
@@ -453,7 +453,7 @@ impl Walk {
     }
 
     /// What was found good so far.
-    pub fn checked(&self) -> &Checked {
+    pub fn checked(&self) -> &VerificationCounts {
         &self.checked
     }
 }

@@ -2,13 +2,13 @@
 
 use sqlx::AnyConnection;
 
-use super::rows::{digest, moment, parse};
-use super::{Result, Store, StoreError, audit};
+use crate::rows::{digest, moment, parse};
+use crate::{Result, Store, StoreError, audit};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
-use assent_model::id::{CodeId, LoginId, SessionId, TrialId};
+use assent_model::id::{CodeId, LoginId, SessionId, TestSignInId};
 use assent_model::secret::Digest;
-use assent_model::trial::{Trial, TrialOutcome, TrialStage, TrialStep};
+use assent_model::test_sign_in::{TestSignIn, TestSignInOutcome, TestSignInStage, TestSignInStep};
 
 #[derive(sqlx::FromRow)]
 struct TrialRow {
@@ -24,15 +24,15 @@ struct TrialRow {
     outcome: Option<String>,
 }
 
-impl TryFrom<TrialRow> for Trial {
+impl TryFrom<TrialRow> for TestSignIn {
     type Error = StoreError;
     fn try_from(row: TrialRow) -> Result<Self> {
         let stage = match (row.outcome.as_deref(), row.taken_at) {
-            (Some("done"), _) => TrialStage::Finished(TrialOutcome::Done),
-            (Some("failed"), _) => TrialStage::Finished(TrialOutcome::Failed),
+            (Some("done"), _) => TestSignInStage::Finished(TestSignInOutcome::Done),
+            (Some("failed"), _) => TestSignInStage::Finished(TestSignInOutcome::Failed),
             (Some(_), _) => return Err(StoreError::Corrupt("a trial's outcome")),
-            (None, Some(_)) => TrialStage::Taken,
-            (None, None) => TrialStage::Open,
+            (None, Some(_)) => TestSignInStage::Taken,
+            (None, None) => TestSignInStage::Open,
         };
         Ok(Self {
             id: parse(&row.id, "a trial's id")?,
@@ -54,9 +54,9 @@ impl TryFrom<TrialRow> for Trial {
 
 /// A step of a trial as it is kept.
 #[derive(Clone, Debug)]
-pub struct KeptStep {
+pub struct StepRecord {
     /// Which one.
-    pub name: TrialStep,
+    pub name: TestSignInStep,
     /// When it was.
     pub at: Timestamp,
     /// What is known of it, sealed.
@@ -65,9 +65,9 @@ pub struct KeptStep {
 
 /// How a trial ends.
 #[derive(Clone, Debug)]
-pub struct TrialEnd {
+pub struct TestSignInResult {
     /// How.
-    pub outcome: TrialOutcome,
+    pub outcome: TestSignInOutcome,
     /// What the application would have been told, sealed.
     pub result: String,
     /// The family of the tokens that it gave.
@@ -76,10 +76,10 @@ pub struct TrialEnd {
     pub entry: Entry,
 }
 
-async fn keep_step(db: &mut AnyConnection, id: TrialId, step: &KeptStep) -> Result<()> {
+async fn keep_step(db: &mut AnyConnection, id: TestSignInId, step: &StepRecord) -> Result<()> {
     sqlx::query(
-        "INSERT INTO trial_steps (trial_id, name, at, step) SELECT id, $2, $3, $4 FROM trials WHERE id = $1
-         ON CONFLICT (trial_id, name) DO UPDATE SET at = excluded.at, step = excluded.step",
+        "INSERT INTO test_sign_in_steps (test_sign_in_id, name, at, step) SELECT id, $2, $3, $4 FROM test_sign_ins WHERE id = $1
+         ON CONFLICT (test_sign_in_id, name) DO UPDATE SET at = excluded.at, step = excluded.step",
     )
     .bind(id.to_string())
     .bind(step.name.as_str())
@@ -92,12 +92,17 @@ async fn keep_step(db: &mut AnyConnection, id: TrialId, step: &KeptStep) -> Resu
 
 impl Store {
     /// Adds a trial, with its first step.
-    pub async fn insert_trial(&self, trial: Trial, step: KeptStep, entry: Entry) -> Result<()> {
+    pub async fn insert_test_sign_in(
+        &self,
+        trial: TestSignIn,
+        step: StepRecord,
+        entry: Entry,
+    ) -> Result<()> {
         self.write(move |db| {
             let (trial, step, entry) = (trial.clone(), step.clone(), entry.clone());
             Box::pin(async move {
                 sqlx::query(
-                    "INSERT INTO trials (id, application_id, user_id, session_id, browser, created_at, expires_at)
+                    "INSERT INTO test_sign_ins (id, application_id, user_id, session_id, browser, created_at, expires_at)
                      VALUES ($1, $2, $3, $4, $5, $6, $7)",
                 )
                 .bind(trial.id.to_string())
@@ -117,38 +122,42 @@ impl Store {
     }
 
     /// The trial with this id.
-    pub async fn trial(&self, id: TrialId) -> Result<Option<Trial>> {
+    pub async fn test_sign_in(&self, id: TestSignInId) -> Result<Option<TestSignIn>> {
         let row: Option<TrialRow> = sqlx::query_as(
             "SELECT id, application_id, user_id, session_id, browser, login_id, created_at, expires_at, taken_at, outcome
-             FROM trials WHERE id = $1",
+             FROM test_sign_ins WHERE id = $1",
         )
         .bind(id.to_string())
         .fetch_optional(&self.readers)
         .await?;
-        row.map(Trial::try_from).transpose()
+        row.map(TestSignIn::try_from).transpose()
     }
 
     /// The trials of a session of the console that go on, and were not answered.
-    pub async fn open_trials(&self, session: SessionId) -> Result<Vec<Trial>> {
+    pub async fn open_test_sign_ins(&self, session: SessionId) -> Result<Vec<TestSignIn>> {
         let rows: Vec<TrialRow> = sqlx::query_as(
             "SELECT id, application_id, user_id, session_id, browser, login_id, created_at, expires_at, taken_at, outcome
-             FROM trials WHERE session_id = $1 AND taken_at IS NULL AND finished_at IS NULL",
+             FROM test_sign_ins WHERE session_id = $1 AND taken_at IS NULL AND finished_at IS NULL",
         )
         .bind(session.to_string())
         .fetch_all(&self.readers)
         .await?;
-        rows.into_iter().map(Trial::try_from).collect()
+        rows.into_iter().map(TestSignIn::try_from).collect()
     }
 
     /// What a trial went through, in the order of the steps, and its result, sealed both.
-    pub async fn trial_steps(&self, id: TrialId) -> Result<(Vec<KeptStep>, Option<String>)> {
-        let rows: Vec<(String, i64, String)> =
-            sqlx::query_as("SELECT name, at, step FROM trial_steps WHERE trial_id = $1")
-                .bind(id.to_string())
-                .fetch_all(&self.readers)
-                .await?;
+    pub async fn test_sign_in_steps(
+        &self,
+        id: TestSignInId,
+    ) -> Result<(Vec<StepRecord>, Option<String>)> {
+        let rows: Vec<(String, i64, String)> = sqlx::query_as(
+            "SELECT name, at, step FROM test_sign_in_steps WHERE test_sign_in_id = $1",
+        )
+        .bind(id.to_string())
+        .fetch_all(&self.readers)
+        .await?;
         let known = |text: &str| {
-            TrialStep::ALL
+            TestSignInStep::ALL
                 .into_iter()
                 .find(|step| step.as_str() == text)
         };
@@ -156,7 +165,7 @@ impl Store {
             .into_iter()
             .map(|(name, at, sealed)| {
                 let name = known(&name).ok_or(StoreError::Corrupt("a trial's step"))?;
-                Ok(KeptStep {
+                Ok(StepRecord {
                     name,
                     at: moment(at),
                     sealed,
@@ -165,7 +174,7 @@ impl Store {
             .collect::<Result<Vec<_>>>()?;
         steps.sort_by_key(|step| step.name);
         let result: Option<(Option<String>,)> =
-            sqlx::query_as("SELECT result FROM trials WHERE id = $1")
+            sqlx::query_as("SELECT result FROM test_sign_ins WHERE id = $1")
                 .bind(id.to_string())
                 .fetch_optional(&self.readers)
                 .await?;
@@ -173,7 +182,7 @@ impl Store {
     }
 
     /// Keeps a step of a trial in the place of what was known of it.
-    pub async fn note_trial(&self, id: TrialId, step: KeptStep) -> Result<()> {
+    pub async fn record_test_sign_in_step(&self, id: TestSignInId, step: StepRecord) -> Result<()> {
         self.write(move |db| {
             let step = step.clone();
             Box::pin(async move { keep_step(db, id, &step).await })
@@ -182,9 +191,9 @@ impl Store {
     }
 
     /// Lets this login answer a trial, and none before it. Whether the trial is open still, and of the browser with this digest.
-    pub async fn give_trial_login(
+    pub async fn set_test_sign_in_login(
         &self,
-        id: TrialId,
+        id: TestSignInId,
         login: LoginId,
         browser: Digest,
         now: Timestamp,
@@ -192,7 +201,7 @@ impl Store {
         self.write(move |db| {
             Box::pin(async move {
                 let updated = sqlx::query(
-                    "UPDATE trials SET login_id = $2
+                    "UPDATE test_sign_ins SET login_id = $2
                      WHERE id = $1 AND taken_at IS NULL AND finished_at IS NULL AND expires_at > $3 AND browser = $4",
                 )
                 .bind(id.to_string())
@@ -208,10 +217,14 @@ impl Store {
     }
 
     /// Notes the session that came of a trial, so that it ends with it.
-    pub async fn give_trial_session(&self, id: TrialId, session: SessionId) -> Result<()> {
+    pub async fn set_test_sign_in_session(
+        &self,
+        id: TestSignInId,
+        session: SessionId,
+    ) -> Result<()> {
         self.write(move |db| {
             Box::pin(async move {
-                sqlx::query("UPDATE trials SET made_session = $2 WHERE id = $1")
+                sqlx::query("UPDATE test_sign_ins SET made_session = $2 WHERE id = $1")
                     .bind(id.to_string())
                     .bind(session.to_string())
                     .execute(db)
@@ -223,11 +236,11 @@ impl Store {
     }
 
     /// Claims the one answer of a trial. `false` if it was answered before, or is over.
-    pub async fn take_trial(&self, id: TrialId, now: Timestamp) -> Result<bool> {
+    pub async fn claim_test_sign_in(&self, id: TestSignInId, now: Timestamp) -> Result<bool> {
         self.write(move |db| {
             Box::pin(async move {
                 let claimed: Option<(String,)> = sqlx::query_as(
-                    "UPDATE trials SET taken_at = $2
+                    "UPDATE test_sign_ins SET taken_at = $2
                      WHERE id = $1 AND taken_at IS NULL AND finished_at IS NULL AND expires_at > $2 RETURNING id",
                 )
                 .bind(id.to_string())
@@ -242,12 +255,17 @@ impl Store {
 
     /// Ends a trial: it has a result, and what it gave is over, the session too. `false`, and nothing done, if it had ended
     /// before.
-    pub async fn end_trial(&self, id: TrialId, end: TrialEnd, now: Timestamp) -> Result<bool> {
+    pub async fn finish_test_sign_in(
+        &self,
+        id: TestSignInId,
+        end: TestSignInResult,
+        now: Timestamp,
+    ) -> Result<bool> {
         self.write(move |db| {
             let end = end.clone();
             Box::pin(async move {
                 let ended: Option<(Option<String>,)> = sqlx::query_as(
-                    "UPDATE trials SET finished_at = $2, outcome = $3, result = $4
+                    "UPDATE test_sign_ins SET finished_at = $2, outcome = $3, result = $4
                      WHERE id = $1 AND finished_at IS NULL RETURNING made_session",
                 )
                 .bind(id.to_string())
@@ -258,7 +276,7 @@ impl Store {
                 .await?;
                 let Some((session,)) = ended else { return Ok(false) };
                 if let Some(family) = end.family {
-                    super::codes::revoke(&mut *db, family, now).await?;
+                    crate::codes::revoke(&mut *db, family, now).await?;
                 }
                 if let Some(session) = session {
                     // No application was told of it, so there is none to tell.

@@ -5,29 +5,29 @@ use std::sync::LazyLock;
 
 use sqlx::AnyConnection;
 
-use super::Result;
-use super::accounts::{AccountRow, Person};
-use super::statement::{MOST, Statement};
+use crate::Result;
+use crate::accounts::{AccountRow, Person};
+use crate::batch::bulk_sql::{BulkSql, MOST};
 use assent_model::account::Account;
 use assent_model::id::UserId;
 use assent_model::search;
-use assent_model::user::{ConsoleRole, LifeState, User};
+use assent_model::user::{ConsoleRole, LifecycleState, User};
 
-static OF_USER: LazyLock<Statement> = LazyLock::new(|| {
-    Statement::new(
-        "INSERT INTO user_terms (state, term, user_id, console_role) VALUES {($, $, $, $)} ON CONFLICT DO NOTHING",
+static OF_USER: LazyLock<BulkSql> = LazyLock::new(|| {
+    BulkSql::new(
+        "INSERT INTO user_search (state, term, user_id, console_role) VALUES {($, $, $, $)} ON CONFLICT DO NOTHING",
         0,
     )
 });
-static OF_ACCOUNT: LazyLock<Statement> = LazyLock::new(|| {
-    Statement::new(
-        "INSERT INTO account_terms (application_id, state, term, account_id) VALUES {($, $, $, $)} ON CONFLICT DO NOTHING",
+static OF_ACCOUNT: LazyLock<BulkSql> = LazyLock::new(|| {
+    BulkSql::new(
+        "INSERT INTO account_search (application_id, state, term, account_id) VALUES {($, $, $, $)} ON CONFLICT DO NOTHING",
         0,
     )
 });
 
 /// Adds what these users are found by, who have no terms.
-pub(super) async fn add_users(db: &mut AnyConnection, users: &[User]) -> Result<()> {
+pub(crate) async fn add_users(db: &mut AnyConnection, users: &[User]) -> Result<()> {
     let of = |user| {
         search::of_user(user)
             .into_iter()
@@ -49,7 +49,7 @@ pub(super) async fn add_users(db: &mut AnyConnection, users: &[User]) -> Result<
 }
 
 /// Adds what these accounts are found by, which have no terms.
-pub(super) async fn add_accounts(db: &mut AnyConnection, people: &[Person]) -> Result<()> {
+pub(crate) async fn add_accounts(db: &mut AnyConnection, people: &[Person]) -> Result<()> {
     let of = |person: &'_ Person| search::of_account(&person.account, &person.user);
     let terms: Vec<(&Account, String)> = people
         .iter()
@@ -70,8 +70,8 @@ pub(super) async fn add_accounts(db: &mut AnyConnection, people: &[Person]) -> R
 }
 
 /// Replaces what a user is found by, and, where that is other than it was, what the user's accounts are.
-pub(super) async fn replace_user(db: &mut AnyConnection, was: &User, is: &User) -> Result<()> {
-    sqlx::query("DELETE FROM user_terms WHERE user_id = $1")
+pub(crate) async fn replace_user(db: &mut AnyConnection, was: &User, is: &User) -> Result<()> {
+    sqlx::query("DELETE FROM user_search WHERE user_id = $1")
         .bind(is.id.to_string())
         .execute(&mut *db)
         .await?;
@@ -98,8 +98,8 @@ pub(super) async fn replace_user(db: &mut AnyConnection, was: &User, is: &User) 
 }
 
 /// Replaces what an account is found by.
-pub(super) async fn replace_account(db: &mut AnyConnection, person: &Person) -> Result<()> {
-    sqlx::query("DELETE FROM account_terms WHERE account_id = $1")
+pub(crate) async fn replace_account(db: &mut AnyConnection, person: &Person) -> Result<()> {
+    sqlx::query("DELETE FROM account_search WHERE account_id = $1")
         .bind(person.account.id.to_string())
         .execute(&mut *db)
         .await?;
@@ -107,12 +107,12 @@ pub(super) async fn replace_account(db: &mut AnyConnection, person: &Person) -> 
 }
 
 /// Notes the state of an account.
-pub(super) async fn set_account_state(
+pub(crate) async fn set_account_state(
     db: &mut AnyConnection,
     id: &str,
-    state: LifeState,
+    state: LifecycleState,
 ) -> Result<()> {
-    sqlx::query("UPDATE account_terms SET state = $2 WHERE account_id = $1")
+    sqlx::query("UPDATE account_search SET state = $2 WHERE account_id = $1")
         .bind(id.to_owned())
         .bind(state.as_str())
         .execute(db)
@@ -121,12 +121,12 @@ pub(super) async fn set_account_state(
 }
 
 /// Notes the state of a user.
-pub(super) async fn set_user_state(
+pub(crate) async fn set_user_state(
     db: &mut AnyConnection,
     id: UserId,
-    state: LifeState,
+    state: LifecycleState,
 ) -> Result<()> {
-    sqlx::query("UPDATE user_terms SET state = $2 WHERE user_id = $1")
+    sqlx::query("UPDATE user_search SET state = $2 WHERE user_id = $1")
         .bind(id.to_string())
         .bind(state.as_str())
         .execute(db)
@@ -135,8 +135,8 @@ pub(super) async fn set_user_state(
 }
 
 /// Lets nobody find a user any more, nor the user's accounts.
-pub(super) async fn forget(db: &mut AnyConnection, user: UserId) -> Result<()> {
-    sqlx::query("DELETE FROM user_terms WHERE user_id = $1")
+pub(crate) async fn forget(db: &mut AnyConnection, user: UserId) -> Result<()> {
+    sqlx::query("DELETE FROM user_search WHERE user_id = $1")
         .bind(user.to_string())
         .execute(&mut *db)
         .await?;
@@ -144,7 +144,7 @@ pub(super) async fn forget(db: &mut AnyConnection, user: UserId) -> Result<()> {
 }
 
 async fn forget_accounts(db: &mut AnyConnection, user: UserId) -> Result<()> {
-    sqlx::query("DELETE FROM account_terms WHERE account_id IN (SELECT id FROM accounts WHERE user_id = $1)")
+    sqlx::query("DELETE FROM account_search WHERE account_id IN (SELECT id FROM accounts WHERE user_id = $1)")
         .bind(user.to_string())
         .execute(db)
         .await?;

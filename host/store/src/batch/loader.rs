@@ -8,12 +8,12 @@ use std::time::Duration;
 use sqlx::any::AnyRow;
 use sqlx::{AnyPool, FromRow};
 
-use super::gather::{Answers, Gather};
-use super::statement::Statement;
-use super::{Result, StoreError};
+use crate::batch::batcher::{BatchResult, Batcher};
+use crate::batch::bulk_sql::BulkSql;
+use crate::{Result, StoreError};
 
 /// A row that is looked up.
-pub(super) trait Row: for<'r> FromRow<'r, AnyRow> + Send + Unpin + 'static {
+pub(crate) trait Row: for<'r> FromRow<'r, AnyRow> + Send + Unpin + 'static {
     /// What the row tells.
     type Value: TryFrom<Self, Error = StoreError> + Clone + Send + Sync + 'static;
     /// The id that it was asked for by.
@@ -21,15 +21,19 @@ pub(super) trait Row: for<'r> FromRow<'r, AnyRow> + Send + Unpin + 'static {
 }
 
 /// Reads rows of one kind by their ids.
-pub(super) type Lookup<T> = Gather<String, Option<T>>;
+pub(crate) type Loader<T> = Batcher<String, Option<T>>;
 
 /// How long a statement may take. One that waits for a database that is gone would hold up all that ask after it.
 const LONGEST: Duration = Duration::from_secs(10);
 
 /// Begins to answer with the rows of `statement`, which has `{$}` where its ids stand.
-pub(super) fn lookup<R: Row>(pool: &AnyPool, at_a_time: u32, statement: &str) -> Lookup<R::Value> {
-    let (pool, statement) = (pool.clone(), Arc::new(Statement::new(statement, 0)));
-    Gather::start(at_a_time, move |ids| {
+pub(crate) fn start_loader<R: Row>(
+    pool: &AnyPool,
+    at_a_time: u32,
+    statement: &str,
+) -> Loader<R::Value> {
+    let (pool, statement) = (pool.clone(), Arc::new(BulkSql::new(statement, 0)));
+    Batcher::start(at_a_time, move |ids| {
         let (pool, statement) = (pool.clone(), Arc::clone(&statement));
         Box::pin(async move {
             let reading = tokio::time::timeout(LONGEST, read::<R>(&pool, &statement, &ids));
@@ -42,9 +46,9 @@ pub(super) fn lookup<R: Row>(pool: &AnyPool, at_a_time: u32, statement: &str) ->
 
 async fn read<R: Row>(
     pool: &AnyPool,
-    statement: &Statement,
+    statement: &BulkSql,
     ids: &[String],
-) -> Answers<Option<R::Value>> {
+) -> BatchResult<Option<R::Value>> {
     let mut distinct: Vec<&str> = ids.iter().map(String::as_str).collect();
     distinct.sort_unstable();
     distinct.dedup();

@@ -1,6 +1,6 @@
 //! What vendors' authenticators know people by.
 
-use super::{Result, Store, Whom, audit, users};
+use crate::{Result, Store, UserGuard, audit, users};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
 use assent_model::delivery::ApprovalAddress;
@@ -8,9 +8,9 @@ use assent_model::id::UserId;
 
 impl Store {
     /// A person's addresses, by the names of their channels.
-    pub async fn approval_addresses(&self, user: UserId) -> Result<Vec<ApprovalAddress>> {
+    pub async fn external_authenticators(&self, user: UserId) -> Result<Vec<ApprovalAddress>> {
         let rows: Vec<(String, String)> = sqlx::query_as(
-            "SELECT channel, address FROM approval_addresses WHERE user_id = $1 ORDER BY channel",
+            "SELECT channel, address FROM external_authenticators WHERE user_id = $1 ORDER BY channel",
         )
         .bind(user.to_string())
         .fetch_all(&self.readers)
@@ -25,10 +25,10 @@ impl Store {
     /// `activated` is to tell of. `false`, and nothing done, if there is no such person.
     ///
     /// # Errors
-    /// [`StoreError::Stale`](super::StoreError::Stale) if they are not as they were seen.
-    pub async fn set_approval_address(
+    /// [`StoreError::Stale`](crate::StoreError::Stale) if they are not as they were seen.
+    pub async fn set_external_authenticator(
         &self,
-        whom: impl Into<Whom>,
+        whom: impl Into<UserGuard>,
         address: ApprovalAddress,
         entries: Vec<Entry>,
         activated: Option<Entry>,
@@ -41,7 +41,7 @@ impl Store {
             Box::pin(async move {
                 let user = whom.held(db).await?;
                 let set = sqlx::query(
-                    "INSERT INTO approval_addresses (user_id, channel, address)
+                    "INSERT INTO external_authenticators (user_id, channel, address)
                      SELECT users.id, $2, $3 FROM users WHERE users.id = $1
                      ON CONFLICT (user_id, channel) DO UPDATE SET address = excluded.address",
                 )
@@ -64,10 +64,10 @@ impl Store {
     /// Takes a person's address for a channel away. Whether there was one.
     ///
     /// # Errors
-    /// [`StoreError::Stale`](super::StoreError::Stale) if they are not as they were seen.
-    pub async fn remove_approval_address(
+    /// [`StoreError::Stale`](crate::StoreError::Stale) if they are not as they were seen.
+    pub async fn remove_external_authenticator(
         &self,
-        whom: impl Into<Whom>,
+        whom: impl Into<UserGuard>,
         channel: &str,
         entries: Vec<Entry>,
     ) -> Result<bool> {
@@ -77,7 +77,7 @@ impl Store {
             Box::pin(async move {
                 let user = whom.held(db).await?;
                 let removed = sqlx::query(
-                    "DELETE FROM approval_addresses WHERE user_id = $1 AND channel = $2",
+                    "DELETE FROM external_authenticators WHERE user_id = $1 AND channel = $2",
                 )
                 .bind(user.to_string())
                 .bind(channel)

@@ -3,27 +3,27 @@
 
 use sqlx::AnyConnection;
 
-use super::rows::{moment, parse};
-use super::{Result, Store, audit};
-use assent_model::approval::Pause;
+use crate::rows::{moment, parse};
+use crate::{Result, Store, audit};
+use assent_model::approval::CooldownPolicy;
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
 use assent_model::id::UserId;
 
 /// Counts a denial or report of this user, and begins the cooldown that is due. `entry` is for the audit log and gets the end.
-pub(super) async fn begin(
+pub(crate) async fn begin(
     db: &mut AnyConnection,
     user: &str,
-    pause: &Pause,
+    pause: &CooldownPolicy,
     entry: Entry,
     now: Timestamp,
 ) -> Result<()> {
     let (denials,): (i64,) = sqlx::query_as(
-        "INSERT INTO approval_pauses (user_id, denials, denied_at, paused_until) VALUES ($1, 1, $2, 0)
+        "INSERT INTO approval_cooldowns (user_id, denials, denied_at, cooldown_until) VALUES ($1, 1, $2, 0)
          ON CONFLICT (user_id) DO UPDATE SET
-             denials = CASE WHEN approval_pauses.denied_at <= $3 THEN 1
-                            WHEN approval_pauses.denials = 1 AND approval_pauses.denied_at <= $4 THEN 1
-                            ELSE approval_pauses.denials + 1 END,
+             denials = CASE WHEN approval_cooldowns.denied_at <= $3 THEN 1
+                            WHEN approval_cooldowns.denials = 1 AND approval_cooldowns.denied_at <= $4 THEN 1
+                            ELSE approval_cooldowns.denials + 1 END,
              denied_at = excluded.denied_at
          RETURNING denials",
     )
@@ -38,8 +38,8 @@ pub(super) async fn begin(
     };
     // One that lasts longer is not made shorter.
     let (until,): (i64,) = sqlx::query_as(
-        "UPDATE approval_pauses SET paused_until = CASE WHEN paused_until > $2 THEN paused_until ELSE $2 END
-         WHERE user_id = $1 RETURNING paused_until",
+        "UPDATE approval_cooldowns SET cooldown_until = CASE WHEN cooldown_until > $2 THEN cooldown_until ELSE $2 END
+         WHERE user_id = $1 RETURNING cooldown_until",
     )
     .bind(user.to_owned())
     .bind((now + length).millis())
@@ -53,8 +53,8 @@ pub(super) async fn begin(
 
 /// Forgets a user's denials, because the user approved. A running cooldown stays: the user may approve a QR sign-in or a
 /// protected action while an attacker still asks.
-pub(super) async fn forget(db: &mut AnyConnection, user: &str) -> Result<()> {
-    sqlx::query("UPDATE approval_pauses SET denials = 0 WHERE user_id = $1")
+pub(crate) async fn forget(db: &mut AnyConnection, user: &str) -> Result<()> {
+    sqlx::query("UPDATE approval_cooldowns SET denials = 0 WHERE user_id = $1")
         .bind(user.to_owned())
         .execute(db)
         .await?;
@@ -63,9 +63,9 @@ pub(super) async fn forget(db: &mut AnyConnection, user: &str) -> Result<()> {
 
 impl Store {
     /// Until when requests reach no phone of a person, if there is a pause at `now`.
-    pub async fn paused_until(&self, user: UserId, now: Timestamp) -> Result<Option<Timestamp>> {
+    pub async fn cooldown_until(&self, user: UserId, now: Timestamp) -> Result<Option<Timestamp>> {
         let row: Option<(i64,)> = sqlx::query_as(
-            "SELECT paused_until FROM approval_pauses WHERE user_id = $1 AND paused_until > $2",
+            "SELECT cooldown_until FROM approval_cooldowns WHERE user_id = $1 AND cooldown_until > $2",
         )
         .bind(user.to_string())
         .bind(now.millis())
@@ -75,7 +75,7 @@ impl Store {
     }
 
     /// Deletes the locks of users and typed names that had no request after `before`. Returns how many.
-    pub(super) async fn sweep_subjects(&self, before: Timestamp) -> Result<u64> {
+    pub(crate) async fn delete_idle_subjects(&self, before: Timestamp) -> Result<u64> {
         self.write(move |db| {
             Box::pin(async move {
                 let swept = sqlx::query("DELETE FROM approval_subjects WHERE held_at < $1")
@@ -89,11 +89,15 @@ impl Store {
     }
 
     /// Forgets denials since which there was none after `before`, and whose pause is over at `now`. Of how many people.
-    pub(super) async fn sweep_pauses(&self, before: Timestamp, now: Timestamp) -> Result<u64> {
+    pub(crate) async fn delete_expired_cooldowns(
+        &self,
+        before: Timestamp,
+        now: Timestamp,
+    ) -> Result<u64> {
         self.write(move |db| {
             Box::pin(async move {
                 let swept = sqlx::query(
-                    "DELETE FROM approval_pauses WHERE denied_at <= $1 AND paused_until <= $2",
+                    "DELETE FROM approval_cooldowns WHERE denied_at <= $1 AND cooldown_until <= $2",
                 )
                 .bind(before.millis())
                 .bind(now.millis())
@@ -106,12 +110,12 @@ impl Store {
     }
 
     /// Ends a person's pause, and forgets the denials. Whether there was one at `now`.
-    pub async fn lift_pause(&self, user: UserId, entry: Entry, now: Timestamp) -> Result<bool> {
+    pub async fn lift_cooldown(&self, user: UserId, entry: Entry, now: Timestamp) -> Result<bool> {
         self.write(move |db| {
             let entry = entry.clone();
             Box::pin(async move {
                 let lifted = sqlx::query(
-                    "DELETE FROM approval_pauses WHERE user_id = $1 AND paused_until > $2",
+                    "DELETE FROM approval_cooldowns WHERE user_id = $1 AND cooldown_until > $2",
                 )
                 .bind(user.to_string())
                 .bind(now.millis())

@@ -1,6 +1,6 @@
 //! Client assertions that were used.
 
-use super::{Result, Store};
+use crate::{Result, Store};
 use assent_model::clock::Timestamp;
 use assent_model::secret::Digest;
 
@@ -11,7 +11,7 @@ impl Store {
         self.write(move |db| {
             Box::pin(async move {
                 let result = sqlx::query(
-                    "INSERT INTO used_assertions (id, expires_at) VALUES ($1, $2) ON CONFLICT (id) DO NOTHING",
+                    "INSERT INTO replay_cache (id, expires_at) VALUES ($1, $2) ON CONFLICT (id) DO NOTHING",
                 )
                 .bind(assertion.to_text())
                 .bind(until.millis())

@@ -9,31 +9,31 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use tokio::sync::{Mutex, mpsc, oneshot};
 
-use super::{Result, StoreError};
+use crate::{Result, StoreError};
 
 /// How many are done at once at most.
-pub(super) const MOST: usize = 64;
+pub(crate) const MOST: usize = 64;
 /// How many may wait before further ones wait to be let in.
 const QUEUE: usize = 1024;
 
 /// What came of a batch: an answer to each question, in their order.
-pub(super) type Answers<A> = Result<Vec<Result<A>>>;
+pub(crate) type BatchResult<A> = Result<Vec<Result<A>>>;
 
 /// Does things of one kind.
-pub(super) struct Gather<Q, A> {
-    queue: mpsc::Sender<Question<Q, A>>,
+pub(crate) struct Batcher<Q, A> {
+    queue: mpsc::Sender<PendingCall<Q, A>>,
 }
 
-struct Question<Q, A> {
+struct PendingCall<Q, A> {
     asked: Q,
     reply: oneshot::Sender<Result<A>>,
 }
 
-impl<Q: Clone + Send + Sync + 'static, A: Send + 'static> Gather<Q, A> {
+impl<Q: Clone + Send + Sync + 'static, A: Send + 'static> Batcher<Q, A> {
     /// Begins to do `work`, so many batches at a time. It ends with its last user.
-    pub(super) fn start<F>(at_a_time: u32, work: F) -> Self
+    pub(crate) fn start<F>(at_a_time: u32, work: F) -> Self
     where
-        F: Fn(Vec<Q>) -> BoxFuture<'static, Answers<A>> + Clone + Send + Sync + 'static,
+        F: Fn(Vec<Q>) -> BoxFuture<'static, BatchResult<A>> + Clone + Send + Sync + 'static,
     {
         let (queue, questions) = mpsc::channel(QUEUE);
         let questions = Arc::new(Mutex::new(questions));
@@ -44,17 +44,17 @@ impl<Q: Clone + Send + Sync + 'static, A: Send + 'static> Gather<Q, A> {
     }
 
     /// Has this done, together with whatever else waits.
-    pub(super) async fn ask(&self, asked: Q) -> Result<A> {
+    pub(crate) async fn ask(&self, asked: Q) -> Result<A> {
         let (reply, answer) = oneshot::channel();
         self.queue
-            .send(Question { asked, reply })
+            .send(PendingCall { asked, reply })
             .await
             .map_err(|_| StoreError::Closed)?;
         answer.await.map_err(|_| StoreError::Closed)?
     }
 }
 
-impl<Q, A> Clone for Gather<Q, A> {
+impl<Q, A> Clone for Batcher<Q, A> {
     fn clone(&self) -> Self {
         Self {
             queue: self.queue.clone(),
@@ -62,15 +62,15 @@ impl<Q, A> Clone for Gather<Q, A> {
     }
 }
 
-impl<Q, A> std::fmt::Debug for Gather<Q, A> {
+impl<Q, A> std::fmt::Debug for Batcher<Q, A> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Gather").finish_non_exhaustive()
+        f.debug_struct("Batcher").finish_non_exhaustive()
     }
 }
 
 async fn run<Q, A>(
-    questions: Arc<Mutex<mpsc::Receiver<Question<Q, A>>>>,
-    work: impl Fn(Vec<Q>) -> BoxFuture<'static, Answers<A>> + Send + Sync,
+    questions: Arc<Mutex<mpsc::Receiver<PendingCall<Q, A>>>>,
+    work: impl Fn(Vec<Q>) -> BoxFuture<'static, BatchResult<A>> + Send + Sync,
 ) where
     Q: Clone + Send + Sync,
     A: Send + 'static,
@@ -108,11 +108,11 @@ async fn run<Q, A>(
 }
 
 async fn one_by_one<Q: Clone, A: Send + 'static>(
-    batch: &mut Vec<Question<Q, A>>,
-    work: &impl Fn(Vec<Q>) -> BoxFuture<'static, Answers<A>>,
+    batch: &mut Vec<PendingCall<Q, A>>,
+    work: &impl Fn(Vec<Q>) -> BoxFuture<'static, BatchResult<A>>,
 ) {
     let mut outage: Option<StoreError> = None;
-    for Question { asked, reply } in batch.drain(..) {
+    for PendingCall { asked, reply } in batch.drain(..) {
         if reply.is_closed() {
             continue;
         }
@@ -130,7 +130,7 @@ async fn one_by_one<Q: Clone, A: Send + 'static>(
 }
 
 /// Works in a task of its own: if it panics, it takes these questions along and not all that will be asked.
-async fn apart<A: Send + 'static>(work: BoxFuture<'static, Answers<A>>) -> Answers<A> {
+async fn apart<A: Send + 'static>(work: BoxFuture<'static, BatchResult<A>>) -> BatchResult<A> {
     tokio::spawn(work)
         .await
         .map_err(|error| StoreError::Unavailable(error.to_string()))?
@@ -161,7 +161,7 @@ fn only<A>(mut answers: Vec<Result<A>>) -> Result<A> {
 
 impl StoreError {
     /// The same error for somebody else: the database's own can't be told twice.
-    pub(super) fn again(&self) -> Self {
+    pub(crate) fn again(&self) -> Self {
         match self {
             Self::Corrupt(what) => Self::Corrupt(what),
             Self::Taken(what) => Self::Taken(what),
@@ -171,7 +171,7 @@ impl StoreError {
     }
 
     /// Whether the database could not be reached, broke off, or is too busy: trying anew would only make others wait longer.
-    pub(super) fn is_outage(&self) -> bool {
+    pub(crate) fn is_outage(&self) -> bool {
         use sqlx::Error::{Database, Io, PoolClosed, PoolTimedOut, Protocol, Tls, WorkerCrashed};
         match self {
             Self::Unavailable(_) | Self::Closed => true,
@@ -198,13 +198,13 @@ mod tests {
     use super::*;
 
     /// What was given each time.
-    type Seen = Arc<StdMutex<Vec<Vec<u32>>>>;
+    type RecordedCalls = Arc<StdMutex<Vec<Vec<u32>>>>;
 
     /// Doubles numbers, and keeps what it was given each time. 13 fails, 14 finds the database gone, 15 panics.
-    fn doubling() -> (Gather<u32, u32>, Seen) {
+    fn doubling() -> (Batcher<u32, u32>, RecordedCalls) {
         let seen = Arc::new(StdMutex::new(Vec::new()));
         let given = Arc::clone(&seen);
-        let gather = Gather::start(1, move |asked: Vec<u32>| {
+        let gather = Batcher::start(1, move |asked: Vec<u32>| {
             given.lock().unwrap().push(asked.clone());
             Box::pin(async move {
                 match asked.iter().find(|number| (13..=15).contains(*number)) {

@@ -3,6 +3,9 @@
 //! What says who somebody is stands apart from the rest, so that it can be erased while the entry stays. No secret, token,
 //! code or matching number is ever in an entry.
 
+pub mod chain;
+pub mod jsonl;
+
 use std::net::IpAddr;
 
 use serde_json::{Map, Value};
@@ -45,7 +48,7 @@ pub struct Entry {
 
 impl Entry {
     /// An entry about nobody yet.
-    pub fn new(event: Event, by: &By, at: Timestamp, entropy: &dyn Entropy) -> Self {
+    pub fn new(event: Event, by: &AuditContext, at: Timestamp, entropy: &dyn Entropy) -> Self {
         let mut entry = Self {
             id: AuditId::new(at, entropy),
             at,
@@ -111,7 +114,7 @@ impl Entry {
 
 /// Who does something, and from where.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct By {
+pub struct AuditContext {
     /// Who.
     pub actor: Actor,
     /// From where.
@@ -120,7 +123,7 @@ pub struct By {
     pub approval: Option<ApprovalId>,
 }
 
-impl By {
+impl AuditContext {
     /// The host itself, or whoever holds its machine.
     pub const HOST: Self = Self {
         actor: Actor::Host,
@@ -243,15 +246,15 @@ macro_rules! events {
 
 events! {
     /// A browser asked for a sign-in by a person's name. `reached` in the detail says whether a phone was asked.
-    SignInAsked = "sign-in.asked",
+    SignInRequested = "sign-in.requested",
     /// The person approved it.
     SignInApproved = "sign-in.approved",
     /// The person denied it.
     SignInDenied = "sign-in.denied",
     /// The person says that it was not theirs.
-    SignInNotMe = "sign-in.not-me",
+    SignInReported = "sign-in.reported",
     /// A wrong number was typed for it.
-    SignInWrongNumber = "sign-in.wrong-number",
+    NumberMatchFailed = "sign-in.number-match-failed",
     /// The person is signed in.
     SignedIn = "sign-in.completed",
     /// The person signed out.
@@ -259,11 +262,11 @@ events! {
     /// A session was ended by another than its person's own browser.
     SessionEnded = "session.ended",
     /// A pause began: requests reach no phone of the person.
-    PauseBegun = "pause.begun",
+    CooldownStarted = "cooldown.started",
     /// The person ended the pause.
-    PauseLifted = "pause.lifted",
+    CooldownLifted = "cooldown.lifted",
     /// A link to enrol an authenticator was made.
-    EnrolmentLinkMade = "enrolment.link-made",
+    EnrolmentLinkCreated = "enrolment.link-created",
     /// An authenticator was enrolled.
     DeviceEnrolled = "device.enrolled",
     /// An authenticator got another name.
@@ -275,19 +278,19 @@ events! {
     /// It was removed, by an assertion of it.
     PasskeyRemoved = "passkey.removed",
     /// Its signature counter went backwards, so somebody may have a copy of it. Nothing was approved.
-    PasskeyCounterBack = "passkey.counter-back",
+    PasskeyCloneSuspected = "passkey.clone-suspected",
     /// Recovery codes were made, in place of those before.
-    RecoveryCodesMade = "recovery.codes-made",
+    RecoveryCodesCreated = "recovery.codes-created",
     /// A recovery code was used, which gave a link to enrol an authenticator.
     RecoveryCodeUsed = "recovery.code-used",
     /// Somebody tried to recover with the person's name, and a code that is none of theirs, or was used.
-    RecoveryRefused = "recovery.refused",
+    RecoveryFailed = "recovery.failed",
     /// A user was made.
     UserCreated = "user.created",
     /// A user was changed, but for the state.
     UserChanged = "user.changed",
     /// A user's state changed.
-    UserStateChanged = "user.state-changed",
+    UserLifecycleChanged = "user.lifecycle-changed",
     /// A user's personal data was erased.
     UserErased = "user.erased",
     /// A user was deleted.
@@ -299,21 +302,21 @@ events! {
     /// An account was changed, but for the state.
     AccountChanged = "account.changed",
     /// An account's state changed.
-    AccountStateChanged = "account.state-changed",
+    AccountLifecycleChanged = "account.lifecycle-changed",
     /// An account was deleted.
     AccountDeleted = "account.deleted",
     /// A list of an application's accounts was exported to a file.
     AccountsExported = "accounts.exported",
     /// What a vendor knows a person by was set.
-    ApprovalAddressSet = "approval-address.set",
+    ExternalAuthenticatorSet = "external-authenticator.set",
     /// It was removed.
-    ApprovalAddressRemoved = "approval-address.removed",
+    ExternalAuthenticatorRemoved = "external-authenticator.removed",
     /// The person let an application know more.
-    ConsentGiven = "consent.given",
+    ConsentGranted = "consent.granted",
     /// The person took that back.
     ConsentWithdrawn = "consent.withdrawn",
     /// A refresh token was used twice, so what came of its sign-in is over.
-    RefreshReused = "refresh-token.reused",
+    RefreshTokenReused = "refresh-token.reused",
     /// An application or service provider was made.
     ApplicationCreated = "application.created",
     /// It was changed.
@@ -323,7 +326,7 @@ events! {
     /// It was changed to what its metadata says.
     MetadataApplied = "application.metadata-applied",
     /// It got a client secret, in place of the one before.
-    ClientSecretMade = "application.secret-made",
+    ClientSecretRotated = "application.secret-rotated",
     /// It got a picture.
     LogoSet = "application.logo-set",
     /// Its picture was taken away.
@@ -331,13 +334,13 @@ events! {
     /// The next certificate towards a service provider was published.
     CertificatePublished = "certificate.published",
     /// It signs from now on.
-    CertificateTookOver = "certificate.took-over",
+    CertificateActivated = "certificate.activated",
     /// One was taken out of the metadata.
     CertificateWithdrawn = "certificate.withdrawn",
     /// The next key for ID tokens was published.
     SigningKeyPublished = "signing-key.published",
     /// It signs from now on.
-    SigningKeyTookOver = "signing-key.took-over",
+    SigningKeyActivated = "signing-key.activated",
     /// One was taken out of use.
     SigningKeyRevoked = "signing-key.revoked",
     /// The plugins were exchanged.
@@ -345,13 +348,13 @@ events! {
     /// An administrator had a candidate plugin make somebody's claims.
     ClaimsCompared = "claims.compared",
     /// An administrator began to try the sign-in of an application.
-    TrialBegun = "trial.begun",
+    TestSignInStarted = "test-sign-in.started",
     /// The trial has a result.
-    TrialEnded = "trial.ended",
+    TestSignInEnded = "test-sign-in.ended",
     /// The plugins were put back that were there before the last exchange.
     PluginsRolledBack = "plugins.rolled-back",
     /// A token for the admin API was made.
-    AdminTokenMade = "admin-token.made",
+    AdminTokenCreated = "admin-token.created",
 }
 
 impl Event {
@@ -359,14 +362,14 @@ impl Event {
     pub const fn is_news(self) -> bool {
         matches!(
             self,
-            Self::EnrolmentLinkMade
+            Self::EnrolmentLinkCreated
                 | Self::DeviceEnrolled
                 | Self::DeviceRevoked
                 | Self::PasskeyAdded
                 | Self::PasskeyRemoved
-                | Self::PasskeyCounterBack
-                | Self::ApprovalAddressSet
-                | Self::RecoveryCodesMade
+                | Self::PasskeyCloneSuspected
+                | Self::ExternalAuthenticatorSet
+                | Self::RecoveryCodesCreated
                 | Self::RecoveryCodeUsed
         )
     }

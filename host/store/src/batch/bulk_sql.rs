@@ -7,18 +7,18 @@ use sqlx::AssertSqlSafe;
 /// How many rows a statement is for: the least of these that suffices.
 const SIZES: [usize; 5] = [1, 4, 16, 32, MOST];
 /// How many rows a statement is for at most.
-pub(super) const MOST: usize = 64;
+pub(crate) const MOST: usize = 64;
 
 /// A statement over up to 64 rows. Places that are left over name the last row once more, so a row that stands there
 /// twice must do no harm.
-pub(super) struct Statement {
+pub(crate) struct BulkSql {
     texts: [(usize, Arc<str>); SIZES.len()],
 }
 
-impl Statement {
+impl BulkSql {
     /// The statement of this text. In it, `{$}` stands for the places of all ids, `$1, $2, ...`, and `{($, $)}` for those
     /// of all rows of so many columns. They begin after the `before` places that the text itself has.
-    pub(super) fn new(text: &str, before: usize) -> Self {
+    pub(crate) fn new(text: &str, before: usize) -> Self {
         let (head, rest) = text.split_once('{').unwrap_or((text, ""));
         let (row, tail) = rest.split_once('}').unwrap_or(("", rest));
         let texts = SIZES.map(|size| {
@@ -32,7 +32,7 @@ impl Statement {
     }
 
     /// The statement for so many rows.
-    pub(super) fn of(&self, rows: usize) -> AssertSqlSafe<Arc<str>> {
+    pub(crate) fn of(&self, rows: usize) -> AssertSqlSafe<Arc<str>> {
         let found = self
             .texts
             .iter()
@@ -42,7 +42,7 @@ impl Statement {
     }
 
     /// These rows, and the last of them again for each place that the statement for them has left.
-    pub(super) fn filled<'r, T>(&self, rows: &'r [T]) -> impl Iterator<Item = &'r T> {
+    pub(crate) fn filled<'r, T>(&self, rows: &'r [T]) -> impl Iterator<Item = &'r T> {
         let size = SIZES
             .into_iter()
             .find(|size| *size >= rows.len())
@@ -68,21 +68,21 @@ fn numbered(row: &str, next: &mut usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::Statement;
+    use super::BulkSql;
 
-    fn text(statement: &Statement, rows: usize) -> String {
+    fn text(statement: &BulkSql, rows: usize) -> String {
         statement.of(rows).0.to_string()
     }
 
     #[test]
     fn places_are_numbered_after_those_before() {
-        let ids = Statement::new("SELECT * FROM t WHERE id IN ({$})", 0);
+        let ids = BulkSql::new("SELECT * FROM t WHERE id IN ({$})", 0);
         assert_eq!(text(&ids, 1), "SELECT * FROM t WHERE id IN ($1)");
         assert_eq!(
             text(&ids, 3),
             "SELECT * FROM t WHERE id IN ($1, $2, $3, $4)"
         );
-        let rows = Statement::new("UPDATE t SET a = $1 FROM (VALUES {($, $)}) AS v", 1);
+        let rows = BulkSql::new("UPDATE t SET a = $1 FROM (VALUES {($, $)}) AS v", 1);
         assert_eq!(
             text(&rows, 1),
             "UPDATE t SET a = $1 FROM (VALUES ($2, $3)) AS v"
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn each_place_is_filled() {
-        let ids = Statement::new("{$}", 0);
+        let ids = BulkSql::new("{$}", 0);
         for rows in [1, 2, 4, 5, 16, 63, 64] {
             let given: Vec<usize> = (0..rows).collect();
             let filled: Vec<usize> = ids.filled(&given).copied().collect();

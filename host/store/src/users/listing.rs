@@ -1,13 +1,13 @@
 //! Lists of users and accounts, filtered and searched. Each statement has an index whose order is the list's, so that a page costs
 //! the same however many there are.
 
-use super::accounts::AccountRow;
-use super::users::UserRow;
-use super::{Result, Store, StoreError};
+use crate::accounts::AccountRow;
+use crate::users::UserRow;
+use crate::{Result, Store, StoreError};
 use assent_model::account::Account;
 use assent_model::id::{Did, UserId};
-use assent_model::search::{Place, Prefix};
-use assent_model::user::{ConsoleRole, LifeState, User};
+use assent_model::search::{Cursor, Prefix};
+use assent_model::user::{ConsoleRole, LifecycleState, User};
 
 /// A user with the term by which it was found.
 #[derive(sqlx::FromRow)]
@@ -30,11 +30,11 @@ macro_rules! users_found {
     ($condition:literal) => {
         concat!(
             "SELECT found.term, users.* FROM
-                 (SELECT terms.term, terms.user_id FROM user_terms AS terms
+                 (SELECT terms.term, terms.user_id FROM user_search AS terms
                   WHERE ",
             $condition,
             "     AND (terms.term, terms.user_id) > ($1, $2) AND terms.term < $3
-                  AND terms.term = (SELECT other.term FROM user_terms AS other
+                  AND terms.term = (SELECT other.term FROM user_search AS other
                                     WHERE other.user_id = terms.user_id AND other.term >= $4 AND other.term < $3
                                     ORDER BY other.term LIMIT 1)
                   ORDER BY terms.term, terms.user_id LIMIT $5) AS found
@@ -51,7 +51,7 @@ struct Stretch {
 }
 
 impl Stretch {
-    fn new(prefix: &Prefix, after: &Place) -> Self {
+    fn new(prefix: &Prefix, after: &Cursor) -> Self {
         let first = prefix.first().as_bytes().to_vec();
         // A cursor of another search begins where that search would.
         let after =
@@ -65,15 +65,15 @@ impl Stretch {
 }
 
 /// The first `limit` of what several lists found, in the order of the places.
-fn merged<T>(mut found: Vec<(Place, T)>, limit: u32) -> Vec<(Place, T)> {
+fn merged<T>(mut found: Vec<(Cursor, T)>, limit: u32) -> Vec<(Cursor, T)> {
     found.sort_by(|(one, _), (other, _)| one.cmp(other));
     found.truncate(limit as usize);
     found
 }
 
-fn place(term: Vec<u8>, id: &str) -> Result<Place> {
+fn place(term: Vec<u8>, id: &str) -> Result<Cursor> {
     let term = String::from_utf8(term).map_err(|_| StoreError::Corrupt("a term"))?;
-    Ok(Place {
+    Ok(Cursor {
         term,
         id: id.to_owned(),
     })
@@ -84,7 +84,7 @@ impl Store {
     /// are given.
     pub async fn users_in(
         &self,
-        state: Option<LifeState>,
+        state: Option<LifecycleState>,
         role: Option<ConsoleRole>,
         after: Option<UserId>,
         limit: u32,
@@ -98,7 +98,7 @@ impl Store {
             }
         };
         let rows: Vec<UserRow> = sqlx::query_as(statement)
-            .bind(state.map(LifeState::as_str).unwrap_or_default())
+            .bind(state.map(LifecycleState::as_str).unwrap_or_default())
             .bind(role.map(ConsoleRole::as_str).unwrap_or_default())
             .bind(after.map(|id| id.to_string()).unwrap_or_default())
             .bind(i64::from(limit))
@@ -108,14 +108,14 @@ impl Store {
     }
 
     /// Up to `limit` users that are found by a term which begins so, each once, in the order of the terms, after `after`.
-    pub async fn users_found(
+    pub async fn search_users(
         &self,
         prefix: &Prefix,
-        state: Option<LifeState>,
+        state: Option<LifecycleState>,
         role: Option<ConsoleRole>,
-        after: &Place,
+        after: &Cursor,
         limit: u32,
-    ) -> Result<Vec<(Place, User)>> {
+    ) -> Result<Vec<(Cursor, User)>> {
         let mut found = Vec::new();
         // Each state has a stretch of its own in the index; those with a role are few.
         let lists: Vec<(&'static str, &'static str, &'static str)> = match (state, role) {
@@ -125,12 +125,12 @@ impl Store {
                 vec![(
                     statement,
                     role.as_str(),
-                    state.map(LifeState::as_str).unwrap_or_default(),
+                    state.map(LifecycleState::as_str).unwrap_or_default(),
                 )]
             }
             (state, None) => {
                 let statement = users_found!("terms.state = $6 AND $7 = ''");
-                let wanted = LifeState::ALL
+                let wanted = LifecycleState::ALL
                     .into_iter()
                     .filter(|one| state.is_none_or(|state| state == *one));
                 wanted
@@ -159,26 +159,26 @@ impl Store {
 
     /// Up to `limit` accounts of an application that are found by a term which begins so, each once, in the order of the terms,
     /// after `after`.
-    pub async fn accounts_found(
+    pub async fn search_accounts(
         &self,
         application: &Did,
         prefix: &Prefix,
-        state: Option<LifeState>,
-        after: &Place,
+        state: Option<LifecycleState>,
+        after: &Cursor,
         limit: u32,
-    ) -> Result<Vec<(Place, Account)>> {
+    ) -> Result<Vec<(Cursor, Account)>> {
         let mut found = Vec::new();
-        for state in LifeState::ALL
+        for state in LifecycleState::ALL
             .into_iter()
             .filter(|one| state.is_none_or(|state| state == *one))
         {
             let Stretch { after, first, end } = Stretch::new(prefix, after);
             let rows: Vec<FoundAccount> = sqlx::query_as(
                 "SELECT found.term, accounts.* FROM
-                     (SELECT terms.term, terms.account_id FROM account_terms AS terms
+                     (SELECT terms.term, terms.account_id FROM account_search AS terms
                       WHERE terms.application_id = $6 AND terms.state = $7
                         AND (terms.term, terms.account_id) > ($1, $2) AND terms.term < $3
-                        AND terms.term = (SELECT other.term FROM account_terms AS other
+                        AND terms.term = (SELECT other.term FROM account_search AS other
                                           WHERE other.account_id = terms.account_id AND other.term >= $4 AND other.term < $3
                                           ORDER BY other.term LIMIT 1)
                       ORDER BY terms.term, terms.account_id LIMIT $5) AS found

@@ -7,10 +7,10 @@ use std::sync::{Arc, LazyLock};
 use futures_util::future::BoxFuture;
 use sqlx::AnyConnection;
 
-use super::gather::{Answers, Gather, MOST};
-use super::statement::Statement;
-use super::writer::Writer;
-use super::{Result, Store, StoreError, audit, codes, tokens};
+use crate::batch::batcher::{BatchResult, Batcher, MOST};
+use crate::batch::bulk_sql::BulkSql;
+use crate::writer::Writer;
+use crate::{Result, Store, StoreError, audit, codes, tokens};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
 use assent_model::id::{CodeId, TokenId};
@@ -37,15 +37,15 @@ pub enum Rotation {
 }
 
 #[derive(Clone)]
-struct Redeeming {
+struct RedemptionRequest {
     code: CodeId,
     tokens: IssuedPair,
-    kept_until: Timestamp,
+    retain_until: Timestamp,
     now: Timestamp,
 }
 
 #[derive(Clone)]
-struct Rotating {
+struct RotationRequest {
     id: TokenId,
     pair: IssuedPair,
     repeatable_since: Option<Timestamp>,
@@ -61,16 +61,16 @@ struct ClientToken {
 
 /// What issues tokens.
 #[derive(Clone, Debug)]
-pub(super) struct Issuing {
-    redemptions: Gather<Redeeming, Redemption>,
-    rotations: Gather<Rotating, Rotation>,
-    client_tokens: Gather<ClientToken, bool>,
+pub(crate) struct TokenIssuance {
+    redemptions: Batcher<RedemptionRequest, Redemption>,
+    rotations: Batcher<RotationRequest, Rotation>,
+    client_tokens: Batcher<ClientToken, bool>,
 }
 
-impl Issuing {
+impl TokenIssuance {
     /// Begins to issue, with one transaction of a kind at a time: of two at once that claim the same rows in another order,
     /// each would wait for the other.
-    pub(super) fn start(writer: &Writer) -> Self {
+    pub(crate) fn start(writer: &Writer) -> Self {
         Self {
             redemptions: together(writer, |db, asked| Box::pin(redeem(db, asked))),
             rotations: together(writer, |db, asked| Box::pin(rotate(db, asked))),
@@ -84,42 +84,42 @@ impl Issuing {
 type Work<Q, A> = for<'c> fn(&'c mut AnyConnection, &'c [Q]) -> BoxFuture<'c, Result<Vec<A>>>;
 
 /// Gathers what `work` does in one transaction.
-fn together<Q, A>(writer: &Writer, work: Work<Q, A>) -> Gather<Q, A>
+fn together<Q, A>(writer: &Writer, work: Work<Q, A>) -> Batcher<Q, A>
 where
     Q: Clone + Send + Sync + 'static,
     A: Send + 'static,
 {
     let writer = writer.clone();
-    Gather::start(1, move |asked: Vec<Q>| {
+    Batcher::start(1, move |asked: Vec<Q>| {
         let (writer, asked) = (writer.clone(), Arc::new(asked));
         Box::pin(async move {
             let answers = writer.write(move |db| {
                 let asked = Arc::clone(&asked);
                 Box::pin(async move { work(db, &asked).await })
             });
-            Ok(answers.await?.into_iter().map(Ok).collect()) as Answers<A>
+            Ok(answers.await?.into_iter().map(Ok).collect()) as BatchResult<A>
         })
     })
 }
 
 impl Store {
     /// Exchanges a code for tokens. However many try at once, one succeeds; a second use revokes what the first one
-    /// gave (RFC 6749 section 4.1.2). From then on the row is that of the tokens' family, and is kept until `kept_until`:
+    /// gave (RFC 6749 section 4.1.2). From then on the row is that of the tokens' family, and is kept until `retain_until`:
     /// as long as any of them, or a second use of the code, may come. A code is worth nothing if what was granted with its
     /// account has ended since.
     pub async fn redeem_code(
         &self,
         code: CodeId,
         tokens: IssuedPair,
-        kept_until: Timestamp,
+        retain_until: Timestamp,
         now: Timestamp,
     ) -> Result<Redemption> {
         self.issuing
             .redemptions
-            .ask(Redeeming {
+            .ask(RedemptionRequest {
                 code,
                 tokens,
-                kept_until,
+                retain_until,
                 now,
             })
             .await
@@ -138,7 +138,7 @@ impl Store {
     ) -> Result<Rotation> {
         self.issuing
             .rotations
-            .ask(Rotating {
+            .ask(RotationRequest {
                 id,
                 pair,
                 repeatable_since,
@@ -158,24 +158,24 @@ impl Store {
     }
 }
 
-static REDEEM: LazyLock<Statement> = LazyLock::new(|| {
-    Statement::new(
-        "UPDATE codes SET used_at = v.column2, claims = $1, kept_until = v.column3
+static REDEEM: LazyLock<BulkSql> = LazyLock::new(|| {
+    BulkSql::new(
+        "UPDATE codes SET used_at = v.column2, claims = $1, retain_until = v.column3
          FROM (VALUES {($, $, $)}) AS v
          WHERE codes.id = v.column1 AND used_at IS NULL AND revoked_at IS NULL AND expires_at > v.column2
            AND EXISTS (SELECT 1 FROM accounts WHERE accounts.id = codes.account_id
-                       AND accounts.grants_from <= codes.created_at)
+                       AND accounts.grants_not_before <= codes.created_at)
          RETURNING codes.id",
         1,
     )
 });
 
-async fn redeem(db: &mut AnyConnection, asked: &[Redeeming]) -> Result<Vec<Redemption>> {
+async fn redeem(db: &mut AnyConnection, asked: &[RedemptionRequest]) -> Result<Vec<Redemption>> {
     let first = first_of_each(asked, |redeeming| redeeming.code);
     let mut query = sqlx::query_as::<_, (String,)>(REDEEM.of(first.len())).bind("{}");
-    for Redeeming {
+    for RedemptionRequest {
         code,
-        kept_until,
+        retain_until,
         now,
         ..
     } in REDEEM.filled(&first)
@@ -183,7 +183,7 @@ async fn redeem(db: &mut AnyConnection, asked: &[Redeeming]) -> Result<Vec<Redem
         query = query
             .bind(code.to_string())
             .bind(now.millis())
-            .bind(kept_until.millis());
+            .bind(retain_until.millis());
     }
     let mut claimed = claimed(query.fetch_all(&mut *db).await?);
     let mut answers = Vec::with_capacity(asked.len());
@@ -201,9 +201,9 @@ async fn redeem(db: &mut AnyConnection, asked: &[Redeeming]) -> Result<Vec<Redem
     Ok(answers)
 }
 
-static ROTATE: LazyLock<Statement> = LazyLock::new(|| {
-    Statement::new(
-        "UPDATE refresh_tokens SET used_at = v.column2, answer_access = v.column3, answer_refresh = v.column4
+static ROTATE: LazyLock<BulkSql> = LazyLock::new(|| {
+    BulkSql::new(
+        "UPDATE refresh_tokens SET used_at = v.column2, rotated_to_access = v.column3, rotated_to_refresh = v.column4
          FROM (VALUES {($, $, $, $)}) AS v
          WHERE refresh_tokens.id = v.column1 AND used_at IS NULL AND revoked_at IS NULL AND expires_at > v.column2
            AND EXISTS (SELECT 1 FROM codes WHERE codes.id = refresh_tokens.family_id AND codes.revoked_at IS NULL)
@@ -212,10 +212,10 @@ static ROTATE: LazyLock<Statement> = LazyLock::new(|| {
     )
 });
 
-async fn rotate(db: &mut AnyConnection, asked: &[Rotating]) -> Result<Vec<Rotation>> {
+async fn rotate(db: &mut AnyConnection, asked: &[RotationRequest]) -> Result<Vec<Rotation>> {
     let first = first_of_each(asked, |rotating| rotating.id);
     let mut query = sqlx::query_as::<_, (String,)>(ROTATE.of(first.len()));
-    for Rotating { id, pair, now, .. } in ROTATE.filled(&first) {
+    for RotationRequest { id, pair, now, .. } in ROTATE.filled(&first) {
         query = query
             .bind(id.to_string())
             .bind(now.millis())
@@ -237,7 +237,7 @@ async fn rotate(db: &mut AnyConnection, asked: &[Rotating]) -> Result<Vec<Rotati
     Ok(answers)
 }
 
-async fn used_before(db: &mut AnyConnection, rotating: &Rotating) -> Result<Rotation> {
+async fn used_before(db: &mut AnyConnection, rotating: &RotationRequest) -> Result<Rotation> {
     if let Some(since) = rotating.repeatable_since {
         let repeated: Option<(String,)> = sqlx::query_as(
             "UPDATE refresh_tokens SET repeated = 1
@@ -282,7 +282,7 @@ async fn insert_client_tokens(db: &mut AnyConnection, asked: &[ClientToken]) -> 
 }
 
 /// Keeps tokens that are issued.
-pub(super) async fn insert(db: &mut AnyConnection, pairs: &[&IssuedPair]) -> Result<()> {
+pub(crate) async fn insert(db: &mut AnyConnection, pairs: &[&IssuedPair]) -> Result<()> {
     let access: Vec<&AccessGrant> = pairs.iter().map(|pair| &pair.access).collect();
     let refresh: Vec<&RefreshGrant> = pairs
         .iter()
@@ -293,10 +293,10 @@ pub(super) async fn insert(db: &mut AnyConnection, pairs: &[&IssuedPair]) -> Res
 }
 
 // A place that is left over repeats a row, which is there already then.
-static INSERT_ACCESS: LazyLock<Statement> = LazyLock::new(|| {
-    Statement::new(
+static INSERT_ACCESS: LazyLock<BulkSql> = LazyLock::new(|| {
+    BulkSql::new(
         "INSERT INTO access_tokens (id, digest, application_id, family_id, scopes, certificate, issued_at, expires_at,
-                                    watched_until)
+                                    track_use_until)
          VALUES {($, $, $, $, $, $, $, $, $)} ON CONFLICT (id) DO NOTHING",
         0,
     )
@@ -318,15 +318,15 @@ async fn insert_access(db: &mut AnyConnection, grants: &[&AccessGrant]) -> Resul
                 .bind(token.certificate.map(|digest| digest.to_text()))
                 .bind(token.issued_at.millis())
                 .bind(token.expires_at.millis())
-                .bind(token.watched_until.map(Timestamp::millis));
+                .bind(token.track_use_until.map(Timestamp::millis));
         }
         all_kept(query.execute(&mut *db).await?.rows_affected(), grants.len())?;
     }
     Ok(())
 }
 
-static INSERT_REFRESH: LazyLock<Statement> = LazyLock::new(|| {
-    Statement::new(
+static INSERT_REFRESH: LazyLock<BulkSql> = LazyLock::new(|| {
+    BulkSql::new(
         "INSERT INTO refresh_tokens (id, digest, application_id, family_id, issued_at, expires_at, repeated)
          VALUES {($, $, $, $, $, $, 0)} ON CONFLICT (id) DO NOTHING",
         0,

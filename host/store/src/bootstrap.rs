@@ -1,6 +1,6 @@
 //! What the first start makes, once for a database however many hosts start.
 
-use super::{Result, Store, accounts, applications, audit, devices, users};
+use crate::{Result, Store, accounts, applications, audit, devices, users};
 use assent_model::account::Account;
 use assent_model::application::Application;
 use assent_model::audit::Entry;
@@ -10,7 +10,7 @@ use assent_model::user::User;
 
 /// What the first start makes.
 #[derive(Clone, Debug)]
-pub struct FirstStart {
+pub struct Bootstrap {
     /// The first administrator.
     pub administrator: User,
     /// The right to enrol the administrator's authenticator.
@@ -23,12 +23,12 @@ pub struct FirstStart {
 
 impl Store {
     /// Makes all of it, or nothing if a first start was made before. Whether it was made.
-    pub async fn first_start(&self, first: FirstStart, now: Timestamp) -> Result<bool> {
+    pub async fn bootstrap(&self, first: Bootstrap, now: Timestamp) -> Result<bool> {
         self.write(move |db| {
             let first = first.clone();
             Box::pin(async move {
                 let claimed: Option<(String,)> = sqlx::query_as(
-                    "INSERT INTO milestones (name, reached_at) VALUES ('first start', $1)
+                    "INSERT INTO run_once (name, done_at) VALUES ('first start', $1)
                      ON CONFLICT (name) DO NOTHING RETURNING name",
                 )
                 .bind(now.millis())

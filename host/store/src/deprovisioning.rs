@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use sqlx::AnyConnection;
 
-use super::{Result, passkeys, sessions, terms};
+use crate::users::search_index;
+use crate::{Result, passkeys, sessions};
 use assent_model::clock::Timestamp;
 use assent_model::id::{DeviceId, UserId};
 use assent_model::secret::Digest;
 use assent_model::step::Mentioned;
-use assent_model::user::LifeState;
+use assent_model::user::LifecycleState;
 
 /// The longest that a code may be good.
 const LONGEST_CODE: Duration = Duration::from_secs(600);
@@ -23,24 +24,24 @@ const UNUSED: &str = "UPDATE approvals SET state = 'withdrawn', decided_at = $2
 /// Ends what was begun in a person's name: requests on the phone, approvals that were not used, sessions, and what was
 /// granted. It does so whatever the new state is: what a login under way left behind while the person was suspended does
 /// not come back with them.
-pub(super) async fn of_user(
+pub(crate) async fn of_user(
     db: &mut AnyConnection,
     user: UserId,
-    state: LifeState,
+    state: LifecycleState,
     now: Timestamp,
 ) -> Result<()> {
     of_open_request(db, user, now).await?;
     let statements = match state {
-        LifeState::Invited | LifeState::Active => [
-            "UPDATE accounts SET grants_from = $2 WHERE user_id = $1 AND grants_from < $2",
+        LifecycleState::Invited | LifecycleState::Active => [
+            "UPDATE accounts SET grants_not_before = $2 WHERE user_id = $1 AND grants_not_before < $2",
             // Whoever was let in before they were suspended is not let in by that afterwards. Until then the browser is
             // told that the account is closed.
             UNUSED,
         ]
         .as_slice(),
         // A grant of this very moment ends too. So do links and recovery codes: whoever has them may be why the person is suspended.
-        LifeState::Suspended | LifeState::Terminated => &[
-            "UPDATE accounts SET grants_from = $2 + 1 WHERE user_id = $1",
+        LifecycleState::Suspended | LifecycleState::Terminated => &[
+            "UPDATE accounts SET grants_not_before = $2 + 1 WHERE user_id = $1",
             "DELETE FROM enrolments WHERE user_id = $1 AND created_at <= $2",
             "DELETE FROM recovery_codes WHERE user_id = $1 AND created_at <= $2",
         ],
@@ -56,7 +57,7 @@ pub(super) async fn of_user(
 }
 
 /// Ends a person's sessions and what would become one: whoever signs in from now on does so as who the person is by now.
-pub(super) async fn of_sign_ins(
+pub(crate) async fn of_sign_ins(
     db: &mut AnyConnection,
     user: UserId,
     now: Timestamp,
@@ -71,11 +72,11 @@ pub(super) async fn of_sign_ins(
 }
 
 /// Ends what was begun in a person's name in one application alone: the person's sessions go on in the others.
-pub(super) async fn of_account(
+pub(crate) async fn of_account(
     db: &mut AnyConnection,
     user: String,
     application: String,
-    state: LifeState,
+    state: LifecycleState,
     now: Timestamp,
 ) -> Result<()> {
     let mut statements = vec![
@@ -86,14 +87,14 @@ pub(super) async fn of_account(
     ];
     statements.extend(if state.is_open() {
         [
-            "UPDATE accounts SET grants_from = $3 WHERE user_id = $1 AND application_id = $2 AND grants_from < $3",
+            "UPDATE accounts SET grants_not_before = $3 WHERE user_id = $1 AND application_id = $2 AND grants_not_before < $3",
             "UPDATE approvals SET state = 'withdrawn', decided_at = $3
              WHERE user_id = $1 AND application_id = $2 AND state = 'approved'
                AND EXISTS (SELECT 1 FROM logins WHERE logins.id = approvals.login_id AND logins.answered_at IS NULL)",
         ]
         .as_slice()
     } else {
-        &["UPDATE accounts SET grants_from = $3 + 1 WHERE user_id = $1 AND application_id = $2"]
+        &["UPDATE accounts SET grants_not_before = $3 + 1 WHERE user_id = $1 AND application_id = $2"]
     });
     for statement in statements {
         sqlx::query(statement)
@@ -107,7 +108,7 @@ pub(super) async fn of_account(
 }
 
 /// Ends the request that waits for a person, wherever it is on its way to.
-pub(super) async fn of_open_request(
+pub(crate) async fn of_open_request(
     db: &mut AnyConnection,
     user: UserId,
     now: Timestamp,
@@ -127,7 +128,7 @@ pub(super) async fn of_open_request(
 }
 
 /// Ends what a device approved and no browser has used yet, and forgets its passkey.
-pub(super) async fn of_device(
+pub(crate) async fn of_device(
     db: &mut AnyConnection,
     device: DeviceId,
     now: Timestamp,
@@ -148,7 +149,7 @@ pub(super) async fn of_device(
 /// identifiers that say nothing.
 ///
 /// What the user signed in with is told, as it may be mentioned.
-pub(super) async fn erase(
+pub(crate) async fn erase(
     db: &mut AnyConnection,
     user: UserId,
     now: Timestamp,
@@ -175,12 +176,12 @@ pub(super) async fn erase(
                 .await?;
         }
     }
-    terms::forget(db, user).await?;
+    search_index::forget(db, user).await?;
     for statement in [
         "DELETE FROM logins WHERE id IN (SELECT login_id FROM approvals WHERE known_user = $1 OR user_id = $1)",
         // Steps of administrators, that mention the person.
         "DELETE FROM logins WHERE id IN (SELECT login_id FROM approvals WHERE mentions = $1)",
-        "DELETE FROM trials WHERE made_session IN (SELECT id FROM sessions WHERE user_id = $1)",
+        "DELETE FROM test_sign_ins WHERE made_session IN (SELECT id FROM sessions WHERE user_id = $1)",
         "DELETE FROM logins WHERE session_id IN (SELECT id FROM sessions WHERE user_id = $1)",
         "DELETE FROM saml_logout_requests WHERE sid IN (SELECT sid FROM sessions WHERE user_id = $1)",
         "DELETE FROM idempotent_requests WHERE id IN (
@@ -189,8 +190,8 @@ pub(super) async fn erase(
         "DELETE FROM devices WHERE user_id = $1",
         "DELETE FROM enrolments WHERE user_id = $1",
         "DELETE FROM recovery_codes WHERE user_id = $1",
-        "DELETE FROM approval_addresses WHERE user_id = $1",
-        "DELETE FROM approval_pauses WHERE user_id = $1",
+        "DELETE FROM external_authenticators WHERE user_id = $1",
+        "DELETE FROM approval_cooldowns WHERE user_id = $1",
         "DELETE FROM approval_subjects WHERE subject = $1",
         "DELETE FROM consents WHERE user_id = $1",
         "DELETE FROM sessions WHERE user_id = $1",
@@ -201,7 +202,7 @@ pub(super) async fn erase(
         sqlx::query(statement).bind(user.to_string()).execute(&mut *db).await?;
     }
     // Codes that nobody exchanged hold claims. They are among those that end soonest, which have an index.
-    sqlx::query("UPDATE codes SET claims = '{}' WHERE kept_until <= $2 AND user_id = $1")
+    sqlx::query("UPDATE codes SET claims = '{}' WHERE retain_until <= $2 AND user_id = $1")
         .bind(user.to_string())
         .bind((now + LONGEST_CODE).millis())
         .execute(db)

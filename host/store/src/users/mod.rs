@@ -1,21 +1,25 @@
 //! Users.
 
+mod bulk;
+mod listing;
+pub(crate) mod search_index;
+
 use std::sync::LazyLock;
 
 use sqlx::AnyConnection;
 
-use super::rows::{console_role, from_json, life_state, moment, parse, to_json};
-use super::statement::{MOST, Statement};
-use super::{Result, Store, StoreError, audit, counts, devices, endings, mentions, terms};
+use crate::batch::bulk_sql::{BulkSql, MOST};
+use crate::rows::{console_role, from_json, life_state, moment, parse, to_json};
+use crate::{Result, Store, StoreError, audit, counts, deprovisioning, devices, mentions};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
 use assent_model::id::UserId;
 use assent_model::name::LoginName;
-use assent_model::user::{ConsoleRole, LifeState, User};
+use assent_model::user::{ConsoleRole, LifecycleState, User};
 
 #[derive(sqlx::FromRow)]
-pub(super) struct UserRow {
-    pub(super) id: String,
+pub(crate) struct UserRow {
+    pub(crate) id: String,
     did: String,
     subject: String,
     name: String,
@@ -74,7 +78,7 @@ struct SummaryRow {
 
 /// What came of a change of a user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum UserKept {
+pub enum UserUpdateOutcome {
     /// It is kept.
     Done,
     /// Nothing: the user was changed, or deleted, since it was read.
@@ -87,19 +91,19 @@ pub enum UserKept {
 /// for that version alone, so nothing is done to somebody who was given a role in the console meanwhile by whoever may not act
 /// upon those who have one.
 #[derive(Clone, Copy, Debug)]
-pub struct Whom {
+pub struct UserGuard {
     id: UserId,
     version: Option<i64>,
 }
 
-impl From<UserId> for Whom {
+impl From<UserId> for UserGuard {
     /// Whoever they are by now.
     fn from(id: UserId) -> Self {
         Self { id, version: None }
     }
 }
 
-impl From<&User> for Whom {
+impl From<&User> for UserGuard {
     /// As they were seen.
     fn from(user: &User) -> Self {
         Self {
@@ -109,12 +113,12 @@ impl From<&User> for Whom {
     }
 }
 
-impl Whom {
+impl UserGuard {
     /// Holds a person who is to be as they were seen until the transaction ends: whoever changes them waits, or was before.
     ///
     /// # Errors
     /// [`StoreError::Stale`] if they are not as they were seen.
-    pub(super) async fn held(self, db: &mut AnyConnection) -> Result<UserId> {
+    pub(crate) async fn held(self, db: &mut AnyConnection) -> Result<UserId> {
         let Some(version) = self.version else {
             return Ok(self.id);
         };
@@ -134,7 +138,7 @@ impl Whom {
     ///
     /// # Errors
     /// [`StoreError::Stale`].
-    pub(super) fn must_be(self, user: &User) -> Result<()> {
+    pub(crate) fn must_be(self, user: &User) -> Result<()> {
         let is_seen = self.version.is_none_or(|version| version == user.version);
         if is_seen && self.id == user.id {
             Ok(())
@@ -150,7 +154,7 @@ pub struct UserWrite {
     /// The user as it shall be.
     pub user: User,
     /// The state of one that is there; `None` of a new one.
-    pub before: Option<LifeState>,
+    pub before: Option<LifecycleState>,
     /// What the audit log is told.
     pub entries: Vec<Entry>,
 }
@@ -174,7 +178,7 @@ async fn is_last_owner(
     if role != Some(ConsoleRole::Owner) {
         return Ok(false);
     }
-    sqlx::query("UPDATE latches SET name = name WHERE name = 'owners'")
+    sqlx::query("UPDATE row_locks SET name = name WHERE name = 'owners'")
         .execute(&mut *db)
         .await?;
     let last: Option<(i64,)> = sqlx::query_as(
@@ -191,15 +195,15 @@ async fn is_last_owner(
 
 const LOGIN: &str = "the name or e-mail address";
 
-static INSERT: LazyLock<Statement> = LazyLock::new(|| {
-    Statement::new(
+static INSERT: LazyLock<BulkSql> = LazyLock::new(|| {
+    BulkSql::new(
         "INSERT INTO users (id, did, subject, name, email, profile, console_role, state, version, created_at, updated_at)
          VALUES {($, $, $, $, $, $, $, $, $, $, $)} ON CONFLICT DO NOTHING",
         0,
     )
 });
-static INSERT_LOGIN_NAMES: LazyLock<Statement> = LazyLock::new(|| {
-    Statement::new(
+static INSERT_LOGIN_NAMES: LazyLock<BulkSql> = LazyLock::new(|| {
+    BulkSql::new(
         "INSERT INTO login_names (name, user_id) VALUES {($, $)} ON CONFLICT (name) DO NOTHING",
         0,
     )
@@ -231,7 +235,7 @@ async fn add_login_names(db: &mut AnyConnection, users: &[User]) -> Result<()> {
 }
 
 /// Fails where fewer rows were kept than there are: somebody has one already.
-pub(super) fn all_of(rows: usize, kept: u64, what: &'static str) -> Result<()> {
+pub(crate) fn all_of(rows: usize, kept: u64, what: &'static str) -> Result<()> {
     if kept == rows as u64 {
         Ok(())
     } else {
@@ -240,7 +244,7 @@ pub(super) fn all_of(rows: usize, kept: u64, what: &'static str) -> Result<()> {
 }
 
 /// Adds a user.
-pub(super) async fn insert(db: &mut AnyConnection, user: &User) -> Result<()> {
+pub(crate) async fn insert(db: &mut AnyConnection, user: &User) -> Result<()> {
     insert_all(db, std::slice::from_ref(user)).await
 }
 
@@ -268,8 +272,8 @@ async fn insert_all(db: &mut AnyConnection, users: &[User]) -> Result<()> {
         )?;
     }
     let in_state = |state| users.iter().filter(|user| user.state == state).count();
-    let counts =
-        LifeState::ALL.map(|state| (state, i64::try_from(in_state(state)).unwrap_or(i64::MAX)));
+    let counts = LifecycleState::ALL
+        .map(|state| (state, i64::try_from(in_state(state)).unwrap_or(i64::MAX)));
     counts::note(
         db,
         &counts
@@ -280,20 +284,24 @@ async fn insert_all(db: &mut AnyConnection, users: &[User]) -> Result<()> {
     .await?;
     add_login_names(db, users).await?;
     mentions::are(db, users).await?;
-    terms::add_users(db, users).await
+    search_index::add_users(db, users).await
 }
 
 /// Replaces what may change of a user: see [`Store::update_user`].
-async fn update(db: &mut AnyConnection, user: &User, before: LifeState) -> Result<UserKept> {
+async fn update(
+    db: &mut AnyConnection,
+    user: &User,
+    before: LifecycleState,
+) -> Result<UserUpdateOutcome> {
     let Some(was) = read(db, user.id)
         .await?
         .filter(|was| was.version == user.version)
     else {
-        return Ok(UserKept::Stale);
+        return Ok(UserUpdateOutcome::Stale);
     };
     let stays_owner = user.console_role == Some(ConsoleRole::Owner) && user.state.is_open();
     if !stays_owner && is_last_owner(db, user.id, was.console_role).await? {
-        return Ok(UserKept::LastOwner);
+        return Ok(UserUpdateOutcome::LastOwner);
     }
     let result = sqlx::query(
         "UPDATE users SET name = $2, email = $3, profile = $4, console_role = $5, state = $6,
@@ -311,7 +319,7 @@ async fn update(db: &mut AnyConnection, user: &User, before: LifeState) -> Resul
     .execute(&mut *db)
     .await?;
     if result.rows_affected() == 0 {
-        return Ok(UserKept::Stale);
+        return Ok(UserUpdateOutcome::Stale);
     }
     sqlx::query("DELETE FROM login_names WHERE user_id = $1")
         .bind(user.id.to_string())
@@ -321,11 +329,11 @@ async fn update(db: &mut AnyConnection, user: &User, before: LifeState) -> Resul
     if user.name != was.name {
         mentions::are(db, std::slice::from_ref(user)).await?;
     }
-    terms::replace_user(db, &was, user).await?;
+    search_index::replace_user(db, &was, user).await?;
     if user.state != before {
         counts::note_change(db, was.state, user.state).await?;
-        endings::of_user(db, user.id, user.state, user.updated_at).await?;
-        if was.state == LifeState::Invited {
+        deprovisioning::of_user(db, user.id, user.state, user.updated_at).await?;
+        if was.state == LifecycleState::Invited {
             devices::end_links(db, user.id).await?;
         }
     }
@@ -339,14 +347,14 @@ async fn update(db: &mut AnyConnection, user: &User, before: LifeState) -> Resul
             .console_role
             .is_some_and(|before| before.may_act_upon(Some(role)))
         {
-            endings::of_sign_ins(db, user.id, user.updated_at).await?;
+            deprovisioning::of_sign_ins(db, user.id, user.updated_at).await?;
         }
     }
-    Ok(UserKept::Done)
+    Ok(UserUpdateOutcome::Done)
 }
 
 /// Holds a person until the transaction ends, in whatever state: whoever changes them waits, or was before.
-pub(super) async fn hold(db: &mut AnyConnection, id: UserId) -> Result<()> {
+pub(crate) async fn hold(db: &mut AnyConnection, id: UserId) -> Result<()> {
     sqlx::query("UPDATE users SET version = version WHERE id = $1")
         .bind(id.to_string())
         .execute(db)
@@ -356,7 +364,7 @@ pub(super) async fn hold(db: &mut AnyConnection, id: UserId) -> Result<()> {
 
 /// Whether somebody is still there and called as in these words, which are about them. Whoever erases them waits until the transaction
 /// ends, and finds what it keeps; or was before.
-pub(super) async fn is_still_called_as_in(
+pub(crate) async fn is_still_called_as_in(
     db: &mut AnyConnection,
     id: UserId,
     words: &str,
@@ -371,7 +379,7 @@ pub(super) async fn is_still_called_as_in(
 
 /// Notes that a person has something to approve with: who was invited is active from then on, which `entry` tells of. Links that
 /// are left over end, since they were made without a phone being asked.
-pub(super) async fn activate(
+pub(crate) async fn activate(
     db: &mut AnyConnection,
     id: UserId,
     entry: Option<&Entry>,
@@ -385,8 +393,8 @@ pub(super) async fn activate(
     .execute(&mut *db)
     .await?;
     if activated.rows_affected() > 0 {
-        terms::set_user_state(db, id, LifeState::Active).await?;
-        counts::note_change(db, LifeState::Invited, LifeState::Active).await?;
+        search_index::set_user_state(db, id, LifecycleState::Active).await?;
+        counts::note_change(db, LifecycleState::Invited, LifecycleState::Active).await?;
         devices::end_links(db, id).await?;
         audit::append(db, entry.map(std::slice::from_ref).unwrap_or_default()).await?;
     }
@@ -413,14 +421,14 @@ impl Store {
     pub async fn update_user(
         &self,
         user: User,
-        before: LifeState,
+        before: LifecycleState,
         entries: Vec<Entry>,
-    ) -> Result<UserKept> {
+    ) -> Result<UserUpdateOutcome> {
         self.write(move |db| {
             let (user, entries) = (user.clone(), entries.clone());
             Box::pin(async move {
                 let kept = update(db, &user, before).await?;
-                if kept == UserKept::Done {
+                if kept == UserUpdateOutcome::Done {
                     audit::append(db, &entries).await?;
                 }
                 Ok(kept)
@@ -434,18 +442,18 @@ impl Store {
     /// # Errors
     /// [`StoreError::Overtaken`] where one was changed since it was read, or is the last owner;
     /// [`StoreError::Taken`] where somebody has a name of theirs.
-    pub async fn keep_users(&self, writes: Vec<UserWrite>) -> Result<()> {
+    pub async fn save_users(&self, writes: Vec<UserWrite>) -> Result<()> {
         self.write(move |db| {
             let writes = writes.clone();
             Box::pin(async move {
                 for write in &writes {
                     let Some(before) = write.before else { continue };
                     match update(db, &write.user, before).await? {
-                        UserKept::Done => {}
-                        UserKept::Stale => {
+                        UserUpdateOutcome::Done => {}
+                        UserUpdateOutcome::Stale => {
                             return Err(StoreError::Overtaken("the user was changed meanwhile"));
                         }
-                        UserKept::LastOwner => {
+                        UserUpdateOutcome::LastOwner => {
                             return Err(StoreError::Overtaken(
                                 "the user is the last owner that can sign in",
                             ));
@@ -475,23 +483,23 @@ impl Store {
         version: i64,
         entries: Vec<Entry>,
         now: Timestamp,
-    ) -> Result<UserKept> {
+    ) -> Result<UserUpdateOutcome> {
         self.write(move |db| {
             let entries = entries.clone();
             Box::pin(async move {
                 let Some(was) = read(db, id).await?.filter(|was| was.version == version) else {
-                    return Ok(UserKept::Stale);
+                    return Ok(UserUpdateOutcome::Stale);
                 };
                 if is_last_owner(db, id, was.console_role).await? {
-                    return Ok(UserKept::LastOwner);
+                    return Ok(UserUpdateOutcome::LastOwner);
                 }
                 // Held until the commit, so that nothing ends of a user who is another by now.
-                match Whom::from(&was).held(db).await {
-                    Err(StoreError::Stale) => return Ok(UserKept::Stale),
+                match UserGuard::from(&was).held(db).await {
+                    Err(StoreError::Stale) => return Ok(UserUpdateOutcome::Stale),
                     held => held?,
                 };
-                endings::of_user(db, id, LifeState::Terminated, now).await?;
-                let names = endings::erase(db, id, now).await?;
+                deprovisioning::of_user(db, id, LifecycleState::Terminated, now).await?;
+                let names = deprovisioning::erase(db, id, now).await?;
                 sqlx::query("DELETE FROM users WHERE id = $1")
                     .bind(id.to_string())
                     .execute(&mut *db)
@@ -499,7 +507,7 @@ impl Store {
                 counts::note(db, &[(was.state, -1)]).await?;
                 let emptied = audit::erase(db, id, &names).await?;
                 audit::append(db, &mentions::naming(entries, &emptied)).await?;
-                Ok(UserKept::Done)
+                Ok(UserUpdateOutcome::Done)
             })
         })
         .await
@@ -531,8 +539,8 @@ impl Store {
                 if erased.rows_affected() == 0 {
                     return Ok(false);
                 }
-                endings::of_user(db, id, LifeState::Terminated, now).await?;
-                let names = endings::erase(db, id, now).await?;
+                deprovisioning::of_user(db, id, LifecycleState::Terminated, now).await?;
+                let names = deprovisioning::erase(db, id, now).await?;
                 let emptied = audit::erase(db, id, &names).await?;
                 audit::append(db, &mentions::naming(entries, &emptied)).await?;
                 Ok(true)

@@ -13,12 +13,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde_json::{Map, Value};
 use sqlx::{AnyConnection, AnyPool, Connection, SqlSafeStr};
 
-use super::rows::to_json;
-use super::statement::Statement;
-use super::sweep::SLICE;
-use super::{Result, Store, StoreError};
+use crate::batch::bulk_sql::BulkSql;
+use crate::retention::SLICE;
+use crate::rows::to_json;
+use crate::{Result, Store, StoreError};
+use assent_model::audit::chain::{ChainKey, End, Mark, Record, StoredMark, Walk, personal_digest};
 use assent_model::audit::{Entry, Event};
-use assent_model::chain::{ChainKey, End, KeptMark, Mark, Record, Walk, personal_digest};
 use assent_model::clock::Timestamp;
 use assent_model::entropy::SharedEntropy;
 use assent_model::secret::Digest;
@@ -58,7 +58,7 @@ impl Chaining {
 }
 
 /// An entry on its way into the log.
-struct Pending {
+struct PendingEntry {
     record: Record,
     /// Another person who is mentioned in it. No part of the record: it goes when that one is erased.
     mentions: Option<String>,
@@ -69,28 +69,30 @@ struct Pending {
 
 tokio::task_local! {
     /// What the transaction that runs has added so far, in its order.
-    static PENDING: RefCell<Vec<Pending>>;
+    static PENDING: RefCell<Vec<PendingEntry>>;
 }
 
 /// What a transaction added to the log.
-pub(super) struct Appended(Vec<Pending>);
+pub(crate) struct PendingEntries(Vec<PendingEntry>);
 
 /// Runs the work of a transaction; what it adds to the log comes back with its outcome.
-pub(super) async fn collect<T>(work: impl Future<Output = Result<T>>) -> Result<(T, Appended)> {
+pub(crate) async fn collect<T>(
+    work: impl Future<Output = Result<T>>,
+) -> Result<(T, PendingEntries)> {
     let with_entries = async {
         let outcome = work.await?;
         Ok((
             outcome,
-            Appended(PENDING.try_with(RefCell::take).unwrap_or_default()),
+            PendingEntries(PENDING.try_with(RefCell::take).unwrap_or_default()),
         ))
     };
     PENDING.scope(RefCell::default(), with_entries).await
 }
 
 /// Adds an entry to what the transaction that runs will chain.
-pub(super) fn add(entry: &Entry, wanted: bool) -> Result<()> {
+pub(crate) fn add(entry: &Entry, wanted: bool) -> Result<()> {
     let mentions = entry.mentions.as_ref().map(Mentioned::to_text);
-    let pending = Pending {
+    let pending = PendingEntry {
         record: record(entry)?,
         mentions,
         wanted,
@@ -104,11 +106,11 @@ pub(super) fn add(entry: &Entry, wanted: bool) -> Result<()> {
 const OUTSIDE: &str = "an entry was added outside of a transaction of the writer's";
 
 /// What says who somebody is goes out of the entries about them, and of those that mention them, that wait in this transaction, too.
-pub(super) fn erase_pending(user: &str, names: &[Mentioned]) {
+pub(crate) fn erase_pending(user: &str, names: &[Mentioned]) {
     let names: Vec<String> = names.iter().map(Mentioned::to_text).collect();
     // Outside of a transaction nothing waits.
     let _ = PENDING.try_with(|all| {
-        let tells = |pending: &Pending| {
+        let tells = |pending: &PendingEntry| {
             let mentions = |text: &String| text == user || names.contains(text);
             pending.record.user.as_deref() == Some(user)
                 || pending.mentions.as_ref().is_some_and(mentions)
@@ -165,10 +167,10 @@ fn salt(record: &mut Record, chaining: &Chaining) {
 }
 
 /// Chains what a transaction added, as its last step.
-pub(super) async fn append(
+pub(crate) async fn append(
     db: &mut AnyConnection,
     chaining: &Chaining,
-    Appended(mut all): Appended,
+    PendingEntries(mut all): PendingEntries,
 ) -> Result<()> {
     if all.is_empty() {
         return Ok(());
@@ -188,8 +190,8 @@ pub(super) async fn append(
     set(db, chaining, End::Head, &last, head.authentic).await
 }
 
-static INSERT: LazyLock<Statement> = LazyLock::new(|| {
-    Statement::new(
+static INSERT: LazyLock<BulkSql> = LazyLock::new(|| {
+    BulkSql::new(
         "INSERT INTO audit_entries (seq, previous, digest, id, happened_at, event, actor_kind, actor, user_id, application_id,
                                     approval_id, detail, personal, personal_salt, personal_digest, news, mentions, origin,
                                     origin_salt, origin_digest)
@@ -201,9 +203,9 @@ static INSERT: LazyLock<Statement> = LazyLock::new(|| {
     )
 });
 
-async fn insert(db: &mut AnyConnection, rows: &[Pending]) -> Result<()> {
+async fn insert(db: &mut AnyConnection, rows: &[PendingEntry]) -> Result<()> {
     let mut query = sqlx::query(INSERT.of(rows.len()));
-    for Pending {
+    for PendingEntry {
         record,
         mentions,
         wanted,
@@ -251,7 +253,7 @@ struct MarkRow {
 
 impl MarkRow {
     /// The place, and whether its code is a holder's of the key. A digest that is none is no holder's.
-    fn kept(&self, chaining: &Chaining, end: End) -> Result<KeptMark> {
+    fn kept(&self, chaining: &Chaining, end: End) -> Result<StoredMark> {
         let digest = Digest::from_text(&self.digest);
         let mark = Mark {
             seq: self.seq,
@@ -259,12 +261,12 @@ impl MarkRow {
         };
         let authentic =
             digest.is_some() && Digest::from_text(&self.code) == Some(chaining.code(end, &mark)?);
-        Ok(KeptMark { mark, authentic })
+        Ok(StoredMark { mark, authentic })
     }
 }
 
 /// An end of the chain, which nobody else changes until this transaction is over.
-async fn lock(db: &mut AnyConnection, chaining: &Chaining, end: End) -> Result<KeptMark> {
+async fn lock(db: &mut AnyConnection, chaining: &Chaining, end: End) -> Result<StoredMark> {
     // What both databases understand as locking a row.
     let row: Option<MarkRow> = sqlx::query_as(
         "UPDATE audit_chain SET seq = seq WHERE name = $1 RETURNING seq, digest, code",
@@ -310,7 +312,7 @@ async fn set(
 
 /// Creates the ends of the chain where they are missing: both at the start of a new database. If entries exist without an end, somebody
 /// deleted the end. Then the chain continues, but its ends stay unauthenticated, so verification fails.
-pub(super) async fn ensure_ends(
+pub(crate) async fn ensure_ends(
     pool: &AnyPool,
     begin: &'static str,
     chaining: &Chaining,
@@ -345,7 +347,7 @@ pub(super) async fn ensure_ends(
 }
 
 #[derive(sqlx::FromRow)]
-pub(super) struct RecordRow {
+pub(crate) struct RecordRow {
     seq: i64,
     previous: String,
     digest: String,
@@ -404,19 +406,19 @@ macro_rules! records_where {
     };
 }
 
-pub(super) use records_where;
+pub(crate) use records_where;
 
 const AFTER: &str = records_where!("seq > $1 ORDER BY seq LIMIT $2");
 impl Store {
     /// An end of the audit log's chain.
-    pub async fn audit_end(&self, end: End) -> Result<KeptMark> {
+    pub async fn audit_end(&self, end: End) -> Result<StoredMark> {
         let row: Option<MarkRow> =
             sqlx::query_as("SELECT seq, digest, code FROM audit_chain WHERE name = $1")
                 .bind(end.as_str())
                 .fetch_optional(&self.readers)
                 .await?;
         row.map_or(
-            Ok(KeptMark {
+            Ok(StoredMark {
                 mark: Mark::START,
                 authentic: false,
             }),
@@ -466,7 +468,11 @@ impl Store {
 
     /// Takes away a slice of the oldest entries, those made before `before`, and moves the anchor; none beyond `streamed`. How
     /// many there were.
-    pub(super) async fn sweep_audit(&self, before: Timestamp, streamed: i64) -> Result<u64> {
+    pub(crate) async fn delete_old_audit_entries(
+        &self,
+        before: Timestamp,
+        streamed: i64,
+    ) -> Result<u64> {
         let chaining = std::sync::Arc::clone(&self.chaining);
         self.write(move |db| {
             let chaining = std::sync::Arc::clone(&chaining);

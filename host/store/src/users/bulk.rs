@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use super::accounts::AccountRow;
-use super::statement::{MOST, Statement};
-use super::users::UserRow;
-use super::{Result, Store};
+use crate::accounts::AccountRow;
+use crate::batch::bulk_sql::{BulkSql, MOST};
+use crate::users::UserRow;
+use crate::{Result, Store};
 use assent_model::account::Account;
 use assent_model::id::{Did, UserId};
 use assent_model::name::LoginName;
@@ -20,23 +20,23 @@ struct NamedRow {
     user: UserRow,
 }
 
-static BY_LOGIN: LazyLock<Statement> = LazyLock::new(|| {
-    Statement::new(
+static BY_LOGIN: LazyLock<BulkSql> = LazyLock::new(|| {
+    BulkSql::new(
         "SELECT login_names.name AS called, users.* FROM login_names JOIN users ON users.id = login_names.user_id
          WHERE login_names.name IN ({$})",
         0,
     )
 });
-static BY_ID: LazyLock<Statement> =
-    LazyLock::new(|| Statement::new("SELECT * FROM users WHERE id IN ({$})", 0));
-static BY_USER: LazyLock<Statement> = LazyLock::new(|| {
-    Statement::new(
+static BY_ID: LazyLock<BulkSql> =
+    LazyLock::new(|| BulkSql::new("SELECT * FROM users WHERE id IN ({$})", 0));
+static BY_USER: LazyLock<BulkSql> = LazyLock::new(|| {
+    BulkSql::new(
         "SELECT * FROM accounts WHERE application_id = $1 AND user_id IN ({$})",
         1,
     )
 });
-static BY_NAME: LazyLock<Statement> = LazyLock::new(|| {
-    Statement::new(
+static BY_NAME: LazyLock<BulkSql> = LazyLock::new(|| {
+    BulkSql::new(
         "SELECT * FROM accounts WHERE application_id = $1 AND name IN ({$})",
         1,
     )
@@ -53,7 +53,7 @@ impl Store {
             }
             for row in query.fetch_all(&self.readers).await? {
                 found.insert(
-                    super::rows::parse(&row.called, "a name")?,
+                    crate::rows::parse(&row.called, "a name")?,
                     row.user.try_into()?,
                 );
             }
@@ -106,7 +106,7 @@ impl Store {
 
     async fn accounts_by(
         &self,
-        statement: &Statement,
+        statement: &BulkSql,
         application: &Did,
         keys: &[String],
     ) -> Result<Vec<Account>> {

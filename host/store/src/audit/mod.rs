@@ -1,13 +1,15 @@
 //! The audit log, as it is read. How entries get there is the chain's business.
 
+pub(crate) mod chain;
+
 use std::ops::Deref;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
 use sqlx::AnyConnection;
 
-use super::rows::{from_json, moment, parse};
-use super::{Result, Store, StoreError, chain, mentions, repeats};
+use crate::rows::{from_json, moment, parse};
+use crate::{Result, Store, StoreError, mentions, repeats};
 use assent_model::audit::{Actor, Entry, Event, PERSON};
 use assent_model::clock::Timestamp;
 use assent_model::id::{AuditId, DeviceId, Did, UserId, first_text_of};
@@ -15,7 +17,7 @@ use assent_model::step::Mentioned;
 
 /// An entry with its place in the chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KeptEntry {
+pub struct StoredEntry {
     /// Its position, from 1.
     pub seq: i64,
     /// Its digest, in hexadecimal.
@@ -24,7 +26,7 @@ pub struct KeptEntry {
     pub entry: Entry,
 }
 
-impl Deref for KeptEntry {
+impl Deref for StoredEntry {
     type Target = Entry;
 
     fn deref(&self) -> &Entry {
@@ -49,7 +51,7 @@ struct EntryRow {
     origin: Option<String>,
 }
 
-impl TryFrom<EntryRow> for KeptEntry {
+impl TryFrom<EntryRow> for StoredEntry {
     type Error = StoreError;
     fn try_from(row: EntryRow) -> Result<Self> {
         let entry = Entry {
@@ -113,12 +115,12 @@ pub struct AuditFilter {
 
 /// Adds entries to the log. The one place that does, with the change that they tell of: they are chained and kept as the last
 /// step of the transaction that this connection is in.
-pub(super) async fn append(_transaction: &mut AnyConnection, entries: &[Entry]) -> Result<()> {
+pub(crate) async fn append(_transaction: &mut AnyConnection, entries: &[Entry]) -> Result<()> {
     entries.iter().try_for_each(|entry| chain::add(entry, true))
 }
 
 /// Adds entries to the log where something was done. Whether it was.
-pub(super) async fn append_if(
+pub(crate) async fn append_if(
     transaction: &mut AnyConnection,
     done: bool,
     entries: &[Entry],
@@ -131,7 +133,7 @@ pub(super) async fn append_if(
 
 /// Does the same work, but adds the entry only if it is about somebody. Anybody may type names that nobody has, so those
 /// leave nothing, and the time of the call reveals nothing either. An entry that is not `wanted` is not added.
-pub(super) async fn append_if_about_somebody(
+pub(crate) async fn append_if_about_somebody(
     _transaction: &mut AnyConnection,
     entry: &Entry,
     wanted: bool,
@@ -143,7 +145,7 @@ pub(super) async fn append_if_about_somebody(
 /// entries of the user's actions. Erases their salts too: with a salt an attacker could guess the data from its digest.
 /// `names` are the user's names at sign-in. Returns the positions of the entries about others: the entry about the erasure must
 /// name them, or verification reports tampering.
-pub(super) async fn erase(
+pub(crate) async fn erase(
     db: &mut AnyConnection,
     user: UserId,
     names: &[Mentioned],
@@ -189,7 +191,7 @@ pub(super) async fn erase(
 }
 
 /// How far the order of moments and that of the chain may differ: hosts whose clocks differ by more are not set up rightly.
-pub(super) const SKEW: Duration = Duration::from_secs(600);
+pub(crate) const SKEW: Duration = Duration::from_secs(600);
 
 /// How many entries that fit one condition are looked at for one page, to see whether they fit the others.
 const LOOKED_AT: i64 = 10_000;
@@ -293,7 +295,7 @@ impl AuditFilter {
 #[derive(Clone, Debug, Default)]
 pub struct AuditPage {
     /// The entries, the latest first.
-    pub entries: Vec<KeptEntry>,
+    pub entries: Vec<StoredEntry>,
     /// The position before which the next page begins; `None` where there is no more. A page that has one may be short, and even
     /// empty: so much was looked at that did not fit.
     pub next: Option<i64>,
@@ -333,12 +335,12 @@ impl Store {
         .fetch_all(&self.readers)
         .await?;
         rows.into_iter()
-            .map(|row| Ok(KeptEntry::try_from(row)?.entry))
+            .map(|row| Ok(StoredEntry::try_from(row)?.entry))
             .collect()
     }
 
     /// Notes that a device showed the news up to this entry.
-    pub async fn see_news(&self, device: DeviceId, last: AuditId) -> Result<()> {
+    pub async fn mark_news_seen(&self, device: DeviceId, last: AuditId) -> Result<()> {
         self.write(move |db| {
             Box::pin(async move {
                 // Never back to one that stands before.
@@ -364,7 +366,7 @@ impl Store {
         filter: &AuditFilter,
         before: Option<i64>,
         limit: u32,
-    ) -> Result<Vec<KeptEntry>> {
+    ) -> Result<Vec<StoredEntry>> {
         let conditions = filter.indexed();
         let stretch = self.stretch(filter, before).await?;
         self.entries(filter, conditions.first(), stretch, limit)
@@ -452,7 +454,7 @@ impl Store {
         begin_with: Option<&Indexed>,
         (first, end): (i64, i64),
         limit: u32,
-    ) -> Result<Vec<KeptEntry>> {
+    ) -> Result<Vec<StoredEntry>> {
         let moment = |at: Option<Timestamp>, or: i64| at.map_or(or, Timestamp::millis);
         let rows: Vec<EntryRow> = sqlx::query_as(begin_with.map_or(ALL_ENTRIES, |one| one.entries))
             .persistent(false)
@@ -473,6 +475,6 @@ impl Store {
             .bind(i64::from(limit))
             .fetch_all(&self.readers)
             .await?;
-        rows.into_iter().map(KeptEntry::try_from).collect()
+        rows.into_iter().map(StoredEntry::try_from).collect()
     }
 }

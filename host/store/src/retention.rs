@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use super::{Result, Store};
+use crate::{Result, Store};
 use assent_model::clock::Timestamp;
 use assent_model::id::first_text_of;
 
 /// How many rows one write deletes at most, so that other writes get their turn in between.
-pub(super) const SLICE: u64 = 500;
+pub(crate) const SLICE: u64 = 500;
 
 /// How long rows are kept after they were made.
 #[derive(Clone, Copy, Debug)]
@@ -40,7 +40,7 @@ const SUBJECTS: Duration = Duration::from_secs(86_400);
 impl Store {
     /// Deletes rows whose time is over and that were made longer ago than they are kept. Row ids begin with the time, so the oldest rows are
     /// the first of each table's own index. How many there were.
-    pub async fn sweep(&self, retention: Retention, now: Timestamp) -> Result<u64> {
+    pub async fn apply_retention(&self, retention: Retention, now: Timestamp) -> Result<u64> {
         let mut swept = 0;
         for (statement, kept) in [
             (
@@ -58,11 +58,11 @@ impl Store {
             // These two are found by their end, which differs from row to row. A code's is looked at once more as it goes: who
             // exchanges it at this moment moves it.
             (
-                "DELETE FROM codes WHERE id IN (SELECT id FROM codes WHERE kept_until < $3 AND id < $1 ORDER BY kept_until LIMIT $2) AND kept_until < $3",
+                "DELETE FROM codes WHERE id IN (SELECT id FROM codes WHERE retain_until < $3 AND id < $1 ORDER BY retain_until LIMIT $2) AND retain_until < $3",
                 Duration::ZERO,
             ),
             (
-                "DELETE FROM used_assertions WHERE id IN (SELECT id FROM used_assertions WHERE expires_at < $3 AND $1 = $1 ORDER BY expires_at LIMIT $2)",
+                "DELETE FROM replay_cache WHERE id IN (SELECT id FROM replay_cache WHERE expires_at < $3 AND $1 = $1 ORDER BY expires_at LIMIT $2)",
                 Duration::ZERO,
             ),
             (
@@ -74,7 +74,7 @@ impl Store {
                 Duration::ZERO,
             ),
             (
-                "DELETE FROM trials WHERE id IN (SELECT id FROM trials WHERE expires_at < $3 AND $1 = $1 ORDER BY expires_at LIMIT $2) AND expires_at < $3",
+                "DELETE FROM test_sign_ins WHERE id IN (SELECT id FROM test_sign_ins WHERE expires_at < $3 AND $1 = $1 ORDER BY expires_at LIMIT $2) AND expires_at < $3",
                 Duration::ZERO,
             ),
             (
@@ -109,15 +109,19 @@ impl Store {
         }
         let streamed = self.streamed(retention.streams).await?;
         loop {
-            let deleted = self.sweep_audit(now - retention.audit, streamed).await?;
+            let deleted = self
+                .delete_old_audit_entries(now - retention.audit, streamed)
+                .await?;
             swept += deleted;
             if deleted < SLICE {
                 break;
             }
         }
         self.sum_up_counts().await?;
-        swept += self.sweep_pauses(now - retention.denials, now).await?;
-        swept += self.sweep_subjects(now - SUBJECTS).await?;
+        swept += self
+            .delete_expired_cooldowns(now - retention.denials, now)
+            .await?;
+        swept += self.delete_idle_subjects(now - SUBJECTS).await?;
         let before = first_text_of(now - retention.sessions);
         loop {
             let deleted = self.delete_sessions(before.clone(), now).await?;

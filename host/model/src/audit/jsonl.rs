@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::chain::Record;
+use crate::audit::chain::Record;
 
 /// The line, with borrowed values on the way in.
 #[derive(Serialize, Deserialize)]
@@ -118,7 +118,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::chain::{Mark, Walk, personal_digest};
+    use crate::audit::chain::{Mark, Walk, personal_digest};
     use crate::secret::Digest;
 
     /// Any record, in its place after the first mark.
