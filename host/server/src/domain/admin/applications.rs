@@ -260,11 +260,11 @@ fn apply(host: &Host, application: &mut Application, change: ApplicationChange) 
     let settings = &mut application.settings;
     let kind = settings.application_type;
     if let Some(texts) = change.redirect_uris {
-        settings.redirect_uris = uris("redirect_uris", &texts, kind, development)?;
+        settings.redirect_uris = uris("redirect_uris", &texts, kind, allow_insecure)?;
     }
     if let Some(texts) = change.post_logout_redirect_uris {
         settings.post_logout_redirect_uris =
-            uris("post_logout_redirect_uris", &texts, kind, development)?;
+            uris("post_logout_redirect_uris", &texts, kind, allow_insecure)?;
     }
     if let Some(names) = change.scopes {
         settings.scopes = scopes(&names)?;
@@ -343,14 +343,14 @@ fn uris(
     field: &'static str,
     texts: &[String],
     kind: ApplicationType,
-    development: bool,
+    allow_insecure: bool,
 ) -> Result<Vec<RedirectUri>> {
     if texts.len() > MOST_URIS {
         return Err(invalid(field, format!("expected {MOST_URIS} at most")));
     }
     let checked = texts
         .iter()
-        .map(|text| RedirectUri::register(text, kind, development));
+        .map(|text| RedirectUri::register(text, kind, allow_insecure));
     checked
         .collect::<std::result::Result<_, _>>()
         .map_err(|error| invalid(field, error.to_string()))
