@@ -307,7 +307,7 @@ async fn an_owner_tries_the_sign_in_of_two_applications_in_chromium() {
         ("CLIENT_ID", &client.id),
         ("PROVIDER_ID", &provider.id),
     ];
-    run_with(&host, "trial.mjs", &variables).await;
+    run_with(&host, "test_sign_in.mjs", &variables).await;
 }
 
 #[tokio::test]

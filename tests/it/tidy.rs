@@ -31,10 +31,11 @@ const CRATES: [(&str, &[&str]); 7] = [
     ),
 ];
 /// The layers of the server from the top; a module may use those below its own row, and nothing of its own row.
-const LAYERS: [&[&str]; 6] = [
+const LAYERS: [&[&str]; 7] = [
     &["cli"],
     &["app", "authenticator"],
     &["http"],
+    &["test_sign_in"],
     &["oidc", "saml"],
     &["domain"],
     &["keys", "config", "geoip", "audit_stream"],

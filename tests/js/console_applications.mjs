@@ -193,7 +193,7 @@ async function nativeApp(admin) {
   await admin.look('guide-native');
   const [issuer, id] = [await pasted(admin, 'Issuer'), await pasted(admin, 'Client ID')];
   await admin.part('Try sign-in');
-  await admin.look('trial-without-account');
+  await admin.look('test-sign-in-without-account');
   await admin.press('Give me an account');
   await admin.said('You have an account, without roles.');
   await admin.desk.getByText(/You have no account/).waitFor({ state: 'hidden' });
@@ -299,8 +299,8 @@ async function serviceProvider(admin) {
   await admin.look('claims-saml');
   await admin.part('Certificates');
   await admin.look('certificates');
-  await trial(admin, 'wiki-approver');
-  await admin.look('trial-saml');
+  await testSignIn(admin, 'wiki-approver');
+  await admin.look('test-sign-in-saml');
 
   const certificates = [...document.matchAll(/<(?:\w+:)?X509Certificate>([^<]+)</g)].map(([, certificate]) =>
     certificate.trim(),
@@ -322,7 +322,7 @@ async function serviceProvider(admin) {
 }
 
 /** A real sign-in of the administrator's own, whose answer comes back to the console. */
-async function trial(admin, shown) {
+async function testSignIn(admin, shown) {
   await admin.part('Try sign-in');
   const [tab] = await Promise.all([admin.desk.context().waitForEvent('page'), admin.press('Try sign-in')]);
   tab.setDefaultTimeout(PATIENCE);
@@ -351,7 +351,7 @@ async function trial(admin, shown) {
 }
 
 /** A sign-in of the administrator's own after two denials: no request goes to the phone, and the console shows it. */
-async function pausedTrial(admin) {
+async function pausedTestSignIn(admin) {
   await admin.part('Try sign-in');
   const [tab] = await Promise.all([admin.desk.context().waitForEvent('page'), admin.press('Try sign-in')]);
   tab.setDefaultTimeout(PATIENCE);
@@ -378,7 +378,7 @@ async function pausedTrial(admin) {
     /no request|paused until/i,
     'the login page tells nobody of it',
   );
-  await admin.look('trial-paused');
+  await admin.look('test-sign-in-paused');
   // Given up, it is over, and says the same of why.
   await tab.getByRole('button', { name: /cancel this sign-in/i }).click();
   await tab.getByRole('button', { name: /back to/i }).click();
@@ -481,9 +481,9 @@ async function settings(admin, id) {
   await activeScopes(admin);
   await slimAndSuspended(admin);
 
-  await trial(admin, /"amr"/);
-  await admin.look('trial-web');
-  await pausedTrial(admin);
+  await testSignIn(admin, /"amr"/);
+  await admin.look('test-sign-in-web');
+  await pausedTestSignIn(admin);
 
   await admin.part('Delete');
   await admin.look('delete');

@@ -24,6 +24,7 @@ pub mod palette;
 pub mod passkey;
 pub mod placeholders;
 pub mod printable;
+pub mod purpose;
 pub mod recovery;
 pub mod redirect;
 pub mod saml;

@@ -7,9 +7,10 @@ use serde_json::json;
 
 use crate::claims_request::ClaimsRequest;
 use crate::clock::Timestamp;
-use crate::id::{ApprovalId, DeviceId, Did, LoginId, SessionId, TestSignInId};
+use crate::id::{ApprovalId, DeviceId, Did, LoginId, SessionId};
 use crate::language::Language;
 use crate::name::LoginName;
+use crate::purpose::SignInPurpose;
 use crate::redirect::CheckedRedirect;
 use crate::saml::SignOnRequest;
 use crate::scope::{Scope, Scopes};
@@ -85,12 +86,12 @@ impl LoginRequest {
         }
     }
 
-    /// The trial whose sign-in it is.
-    pub const fn trial(&self) -> Option<TestSignInId> {
+    /// What the sign-in is for.
+    pub const fn purpose(&self) -> SignInPurpose {
         match self {
-            Self::Oidc(request) => request.trial,
-            Self::Saml(request) => request.trial,
-            Self::Local { .. } | Self::Step(_) => None,
+            Self::Oidc(request) => request.purpose,
+            Self::Saml(request) => request.purpose,
+            Self::Local { .. } | Self::Step(_) => SignInPurpose::Application,
         }
     }
 
@@ -129,8 +130,8 @@ pub enum Refusal {
     PersonClosed,
     /// A plugin refuses them, in words of its own.
     Plugin(String),
-    /// It is a trial, and somebody else than who began it signed in.
-    OthersTrial,
+    /// It is a test sign-in of another administrator.
+    OthersTestSignIn,
 }
 
 /// The host's own pages that need a signed-in person.
@@ -226,9 +227,9 @@ pub struct AuthorizationRequest {
     /// The first of `ui_locales` that the pages speak.
     #[serde(default)]
     pub language: Option<Language>,
-    /// The trial that it is of, where an administrator tries the sign-in.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub trial: Option<TestSignInId>,
+    /// What it is for.
+    #[serde(default, skip_serializing_if = "SignInPurpose::is_application")]
+    pub purpose: SignInPurpose,
 }
 
 impl AuthorizationRequest {

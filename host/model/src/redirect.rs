@@ -5,6 +5,8 @@ use url::{Host, Url};
 
 use crate::application::ApplicationType;
 use crate::id::Did;
+use crate::name::LoginName;
+use crate::purpose::SignInPurpose;
 use crate::test_sign_in::OpenTestSignIn;
 
 /// A redirect URI that an administrator registered. Two are the same only if their texts are.
@@ -126,11 +128,97 @@ impl RedirectUri {
     }
 }
 
-/// A redirect URI of a request that was found among the application's registered ones.
+/// Where the answer to a sign-in request may go.
+#[derive(Clone, Copy, Debug)]
+pub enum RedirectPolicy<'a> {
+    /// Only to an address that is registered for the application.
+    Registered,
+    /// Also to the server's own address, for this open test sign-in of the application.
+    RegisteredOrOwn(&'a OpenTestSignIn),
+}
+
+/// An address that a policy admits, and what a sign-in that is answered there is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AdmittedRedirect {
+    /// The address.
+    pub uri: CheckedRedirect,
+    /// What the sign-in is for.
+    pub purpose: SignInPurpose,
+}
+
+/// A request that the server itself made in the application's place.
+#[derive(Clone, Debug)]
+pub struct OwnRequest<'a> {
+    /// Where the answer goes, and what the sign-in is for.
+    pub redirect: AdmittedRedirect,
+    /// The name of the user who may complete it.
+    pub login_hint: &'a LoginName,
+}
+
+impl<'a> RedirectPolicy<'a> {
+    /// The policy for a browser with this open test sign-in, if it has one.
+    pub fn of(open: Option<&'a OpenTestSignIn>) -> Self {
+        open.map_or(Self::Registered, Self::RegisteredOrOwn)
+    }
+
+    /// Whether a request may be the server's own.
+    pub const fn admits_own_requests(self) -> bool {
+        matches!(self, Self::RegisteredOrOwn(_))
+    }
+
+    /// Finds the requested address among the registered ones, then among those that the policy adds.
+    pub fn find(
+        self,
+        application: &Did,
+        registered: &[RedirectUri],
+        requested: &str,
+    ) -> Option<AdmittedRedirect> {
+        let found = CheckedRedirect::find(registered, requested).map(|uri| AdmittedRedirect {
+            uri,
+            purpose: SignInPurpose::Application,
+        });
+        found.or_else(|| match self {
+            Self::Registered => None,
+            Self::RegisteredOrOwn(open) => own_redirect(open, application, requested),
+        })
+    }
+
+    /// The server's own request, if a request has its id and its address for the answer.
+    pub fn own_request(
+        self,
+        application: &Did,
+        request_id: &str,
+        address: Option<&str>,
+    ) -> Option<OwnRequest<'a>> {
+        match self {
+            Self::Registered => None,
+            Self::RegisteredOrOwn(open) if open.request_id() == request_id => Some(OwnRequest {
+                redirect: own_redirect(open, application, address?)?,
+                login_hint: open.login_hint(),
+            }),
+            Self::RegisteredOrOwn(_) => None,
+        }
+    }
+}
+
+/// The server's own address, if the test sign-in is of this application, and the request names that address.
+fn own_redirect(
+    open: &OpenTestSignIn,
+    application: &Did,
+    requested: &str,
+) -> Option<AdmittedRedirect> {
+    open.address_for(application)
+        .filter(|address| *address == requested)
+        .map(|address| AdmittedRedirect {
+            uri: CheckedRedirect(address.to_owned()),
+            purpose: SignInPurpose::TestSignIn(open.trial().id),
+        })
+}
+
+/// The address of a request, found among those that the application may be answered at.
 ///
-/// It can only be had from [`CheckedRedirect::find`], [`RedirectUri::checked`] and, for a sign-in that its administrator tries
-/// out, [`CheckedRedirect::of_trial`]: before it exists an error can only be a page, after it an error
-/// goes back to the application.
+/// Only [`CheckedRedirect::find`], [`RedirectUri::checked`] and [`RedirectPolicy`] create one. Before it exists, an error can
+/// only be a page; after it an error goes back to the application.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct CheckedRedirect(String);
@@ -142,14 +230,6 @@ impl CheckedRedirect {
             .iter()
             .any(|uri| uri.admits(asked))
             .then(|| Self(asked.to_owned()))
-    }
-
-    /// The address of a trial, if this is a trial of the application, and the asked URI is its address.
-    pub fn of_trial(trial: &OpenTestSignIn, application: &Did, asked: &str) -> Option<Self> {
-        trial
-            .address_for(application)
-            .filter(|address| *address == asked)
-            .map(|address| Self(address.to_owned()))
     }
 
     /// The URI as the request wrote it.

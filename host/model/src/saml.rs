@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 use crate::clock::Timestamp;
-use crate::id::{Did, KeyId, LogoutId, SignOnId, TestSignInId, UserId};
+use crate::id::{Did, KeyId, LogoutId, SignOnId, UserId};
 use crate::name::LoginName;
+use crate::purpose::SignInPurpose;
 use crate::redirect::{CheckedRedirect, RedirectUri};
 use crate::secret::Digest;
 
@@ -373,9 +374,9 @@ pub struct SignOnRequest {
     /// The assertion names the class `unspecified`, because `RequestedAuthnContext` requests it.
     #[serde(default)]
     pub unspecified_context: bool,
-    /// The trial that it is of, where an administrator tries the sign-on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub trial: Option<TestSignInId>,
+    /// What it is for.
+    #[serde(default, skip_serializing_if = "SignInPurpose::is_application")]
+    pub purpose: SignInPurpose,
 }
 
 /// Whom an AuthnRequest asks for.

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use crate::clock::Timestamp;
 use crate::id::{Did, LoginId, SessionId, TestSignInId, UserId};
+use crate::name::LoginName;
 use crate::secret::Digest;
 
 /// A trial.
@@ -86,7 +87,18 @@ impl TestSignIn {
 #[derive(Clone, Debug)]
 pub struct OpenTestSignIn {
     trial: TestSignIn,
-    address: String,
+    request: RequestMarks,
+}
+
+/// What identifies the request that the server makes for a test sign-in.
+#[derive(Clone, Debug)]
+pub struct RequestMarks {
+    /// Where the answer goes: an address of this server.
+    pub address: String,
+    /// The ID of the AuthnRequest.
+    pub request_id: String,
+    /// The name of the user who started the test sign-in.
+    pub login_hint: LoginName,
 }
 
 impl OpenTestSignIn {
@@ -94,11 +106,11 @@ impl OpenTestSignIn {
     pub fn of(
         trial: TestSignIn,
         visitor: Visitor,
-        address: String,
+        request: RequestMarks,
         now: Timestamp,
     ) -> Option<Self> {
         let is_open = trial.stage == TestSignInStage::Open && now < trial.expires_at;
-        (is_open && trial.is_of(visitor)).then_some(Self { trial, address })
+        (is_open && trial.is_of(visitor)).then_some(Self { trial, request })
     }
 
     /// The trial.
@@ -108,7 +120,17 @@ impl OpenTestSignIn {
 
     /// Where the answer of this application's sign-in goes, if the trial is of it.
     pub fn address_for(&self, application: &Did) -> Option<&str> {
-        (self.trial.application == *application).then_some(self.address.as_str())
+        (self.trial.application == *application).then_some(self.request.address.as_str())
+    }
+
+    /// The ID of the server's AuthnRequest.
+    pub fn request_id(&self) -> &str {
+        &self.request.request_id
+    }
+
+    /// The name of the user who may complete it.
+    pub const fn login_hint(&self) -> &LoginName {
+        &self.request.login_hint
     }
 }
 

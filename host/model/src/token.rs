@@ -6,8 +6,9 @@ use serde_json::{Map, Value};
 use crate::administration::AdminScopes;
 use crate::claims_request::ClaimsRequest;
 use crate::clock::Timestamp;
-use crate::id::{AccountId, CodeId, Did, SessionId, TestSignInId, TokenId, UserId};
+use crate::id::{AccountId, CodeId, Did, SessionId, TokenId, UserId};
 use crate::login::CodeChallenge;
+use crate::purpose::SignInPurpose;
 use crate::redirect::CheckedRedirect;
 use crate::scope::Scopes;
 use crate::secret::Digest;
@@ -78,9 +79,9 @@ pub struct GrantContext {
     /// What the `claims` parameter of the authorization request asked for.
     #[serde(default, skip_serializing_if = "ClaimsRequest::is_empty")]
     pub claims: ClaimsRequest,
-    /// The trial that it is of: nobody but the host itself may exchange its code.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub trial: Option<TestSignInId>,
+    /// What it is for.
+    #[serde(default, skip_serializing_if = "SignInPurpose::is_application")]
+    pub purpose: SignInPurpose,
 }
 
 /// The SHA-256 of a client certificate in DER form: what a token is bound to (the `x5t#S256` of RFC 8705 section 3.1).

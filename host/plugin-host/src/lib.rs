@@ -34,8 +34,8 @@ pub mod outgoing;
 mod protected;
 mod set;
 mod share;
+mod smoke_test;
 mod spec;
-mod trial;
 mod turns;
 mod workbench;
 
@@ -221,7 +221,7 @@ impl Plugins {
     /// As [`load`](Self::load); then those that were there go on.
     pub async fn reload(&self, specs: Vec<PluginSpec>) -> Result<PluginSet, LoadError> {
         let loaded = self.loader.load(specs).await?;
-        trial::of_mappers(&loaded.mappers).await?;
+        smoke_test::run(&loaded.mappers).await?;
         Ok(PluginSet(self.loaded.swap(Arc::new(loaded))))
     }
 
@@ -241,7 +241,7 @@ impl Plugins {
     /// The first that breaks its contract or a limit. One that denies, or says that it can't do its work for this person,
     /// is well.
     pub async fn try_out(&self) -> Result<(), LoadError> {
-        trial::of_mappers(&self.loaded.load_full().mappers).await
+        smoke_test::run(&self.loaded.load_full().mappers).await
     }
 
     /// What is known of each plugin: claim mappers in their order, then channels.

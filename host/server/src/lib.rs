@@ -15,3 +15,4 @@ pub mod http;
 pub mod keys;
 pub mod oidc;
 pub mod saml;
+pub mod test_sign_in;

@@ -77,7 +77,7 @@ pub struct LoginAnswer {
 pub enum IssuedGrant {
     /// An authorization code.
     Code(Box<CodeGrant>),
-    /// A SAML assertion, which makes it take part in the person's session, the one with this id; but for one of a trial.
+    /// A SAML assertion, which makes it take part in the person's session, the one with this id; except for a test sign-in.
     Assertion(SessionId, Option<Participation>),
 }
 
@@ -263,8 +263,8 @@ impl Store {
                 match &answer.given {
                     Some(IssuedGrant::Code(code)) => {
                         codes::insert(db, code).await?;
-                        // The application never learns of a trial's.
-                        if code.context.trial.is_none() {
+                        // The application never learns of a test sign-in.
+                        if code.context.purpose.is_application() {
                             sessions::join(db, code).await?;
                         }
                     }

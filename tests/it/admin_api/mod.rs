@@ -14,8 +14,8 @@ mod sessions;
 mod shape;
 mod step_words;
 mod steps;
+mod test_sign_ins;
 mod transfers;
-mod trials;
 
 use std::sync::Arc;
 

@@ -46,12 +46,13 @@ async fn what_is_written_otherwise_is_not_taken_for_harmless_nor_hidden_from_the
         ),
     ] {
         let answer = console.call_once(Method::PATCH, path, &body, None).await;
-        assert_eq!(
-            answer.status,
-            StatusCode::UNPROCESSABLE_ENTITY,
-            "{body}: {}",
-            answer.body
-        );
+        // What cannot be read as the value that is expected is malformed.
+        let is_read = body["acs"][0]["url"].is_null();
+        let expected = match is_read {
+            true => StatusCode::UNPROCESSABLE_ENTITY,
+            false => StatusCode::BAD_REQUEST,
+        };
+        assert_eq!(answer.status, expected, "{body}: {}", answer.body);
     }
     assert!(grace.phone.waiting(0).await.expect("requests").is_empty());
     let now = host.admin_ok(Method::GET, &user, Value::Null).await;

@@ -1,13 +1,15 @@
 //! Dangerous steps in the console: each waits for a fresh approval on the phone, of that very step.
 
+use std::sync::Arc;
+
 use assent::authenticator::{Authenticator, Request};
-use assent::domain::admin::{Refused, Standing};
+use assent::domain::admin::protected_actions::ProtectedAction;
+use assent::domain::admin::{AdminCommand, AdminContext, EnrolDevice, Execution};
 use assent::domain::audit::verify;
+use assent_model::audit::AuditContext;
 use assent_model::audit::chain::Break;
-use assent_model::audit::{Actor, AuditContext, Origin};
-use assent_model::id::ApprovalId;
+use assent_model::id::UserId;
 use assent_model::statement::{ApprovalStatement, Decision};
-use assent_model::user::ConsoleRole;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
@@ -284,7 +286,6 @@ async fn an_approval_is_good_for_one_request_in_one_console_and_for_two_minutes(
     };
     let step = approved(Method::PATCH, &of(&bob), &role("auditor")).await;
     let named = step["id"].as_str();
-    let erase = format!("{}/erase", of(&bob));
     // The words are the same.
     let more = json!({"console_role": "auditor", "profile": {"nickname": "Bobby"}});
     let wrong = [
@@ -301,7 +302,7 @@ async fn an_approval_is_good_for_one_request_in_one_console_and_for_two_minutes(
             .call_once(Method::DELETE, &of(&bob), &Value::Null, named)
             .await,
         console
-            .call_once(Method::POST, &erase, &Value::Null, named)
+            .call_once(Method::POST, "/keys/rotate", &json!({}), named)
             .await,
         other
             .call_once(Method::PATCH, &of(&bob), &role("auditor"), named)
@@ -548,40 +549,22 @@ async fn what_is_not_dangerous_or_can_not_be_read_asks_nobody() {
     host.admin_ok(Method::DELETE, &path, Value::Null).await;
 }
 
-/// What needed no phone when it was asked for needs one if the person got something to approve with meanwhile.
+/// What needed no approval when it was planned needs one if the person got something to approve with meanwhile.
 #[tokio::test]
 async fn nobody_gets_another_way_in_that_no_phone_was_asked_about() {
     let host = TestHost::start().await;
     let bob = host.user("bob").await;
-    let known = async || {
-        host.host
-            .store
-            .user(id(&bob).parse().expect("an id"))
-            .await
-            .expect("read")
-            .expect("bob")
-    };
-    let by = AuditContext::new(Actor::Person(known().await.id), Origin::default());
-    let of = |by: AuditContext, standing| assent::domain::admin::Caller { by, standing };
-    let console = || of(by.clone(), Standing::Person(ConsoleRole::Owner));
-    assert!(console().must_have_asked_about(&known().await).is_ok());
+    let user: UserId = id(&bob).parse().expect("an id");
+    let operator = AdminContext::of_operator(Arc::clone(&host.host));
+    let planned = async || EnrolDevice(user).plan(&operator).await.expect("planned");
+    let before = planned().await;
+    assert_eq!(before.action(), None);
     host.authenticator(&bob).await;
-    let now = known().await;
-    assert!(matches!(
-        console().must_have_asked_about(&now),
-        Err(Refused::Conflict(_))
-    ));
-    let approved = by.clone().with_approval(ApprovalId::from_bytes([7; 16]));
-    assert!(
-        of(approved, Standing::Person(ConsoleRole::Owner))
-            .must_have_asked_about(&now)
-            .is_ok()
-    );
-    // Who has no phone to ask.
-    assert!(
-        of(by, Standing::Machine)
-            .must_have_asked_about(&now)
-            .is_ok()
+    let executed = EnrolDevice::execute(&operator, before.into_plan(), &AuditContext::HOST).await;
+    assert!(matches!(executed, Ok(Execution::Overtaken)));
+    assert_eq!(
+        planned().await.action(),
+        Some(&ProtectedAction::EnrolDevice(user))
     );
 }
 

@@ -305,7 +305,7 @@ async fn nobody_holds_the_window_of_the_console_and_a_sign_in_in_a_popup_keeps_i
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
     let policy = |page: &Page| page.headers.get("cross-origin-opener-policy").cloned();
-    for path in ["/admin", "/admin/users", "/admin/trials/none"] {
+    for path in ["/admin", "/admin/users", "/admin/test-sign-ins/none"] {
         let answer = browser.get(path).await;
         assert_eq!(policy(&answer).expect("a policy"), "same-origin", "{path}");
     }

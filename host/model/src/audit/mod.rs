@@ -347,9 +347,9 @@ events! {
     PluginsReloaded = "plugins.reloaded",
     /// An administrator had a candidate plugin make somebody's claims.
     ClaimsCompared = "claims.compared",
-    /// An administrator began to try the sign-in of an application.
+    /// An administrator started a test sign-in.
     TestSignInStarted = "test-sign-in.started",
-    /// The trial has a result.
+    /// The test sign-in has a result.
     TestSignInEnded = "test-sign-in.ended",
     /// The plugins were put back that were there before the last exchange.
     PluginsRolledBack = "plugins.rolled-back",

@@ -382,7 +382,7 @@ impl ClaimMapper {
     }
 
     /// An application to try it out with for this place, if it makes claims for it.
-    pub(super) fn application_for_trial(&self, sink: Sink) -> Option<Did> {
+    pub(super) fn application_for_smoke_test(&self, sink: Sink) -> Option<Did> {
         let none = Did::from_ed25519(&[0; 32]);
         let application = self
             .scope

@@ -39,7 +39,7 @@ const PAGES = [
   ['/admin/applications/:id/credentials', applicationPages.credentials, 'applications:read'],
   ['/admin/applications/:id/accounts', applicationPages.accounts, 'accounts:read'],
   ['/admin/applications/:id/claims', applicationPages.claims, 'claims:read'],
-  ['/admin/applications/:id/try', applicationPages.trial, 'applications:write'],
+  ['/admin/applications/:id/try', applicationPages.testSignIn, 'applications:write'],
   ['/admin/applications/:id/delete', applicationPages.remove, 'applications:write'],
   ['/admin/users', users, 'users:read'],
   ['/admin/users/new', newUser, 'users:write'],

@@ -23,6 +23,7 @@ use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand}
 
 use crate::app::{self, Surroundings};
 use crate::config::{self, Settings};
+use crate::domain::admin::{AdminContext, EnrolDevice, EnrolmentLink};
 use crate::domain::plugins::plugin_specs;
 use crate::domain::{Host, admin};
 use crate::geoip::GeoIp;
@@ -260,9 +261,11 @@ async fn enrolment(file: &Path, user: &str) -> anyhow::Result<()> {
         .user_by_login(&name)
         .await?
         .with_context(|| format!("there is no user {name}"))?;
-    let (link, until) =
-        admin::create_enrolment(&host, user.id, &AuditContext::HOST, &admin::whatever_it_is)
-            .await?;
+    let context = AdminContext::of_operator(Arc::clone(&host));
+    let EnrolmentLink {
+        link,
+        expires_at: until,
+    } = context.run(&EnrolDevice(user.id)).await?;
     host.store.close().await;
     let hours = until.remaining(host.now()).as_secs().div_ceil(3600);
     eprintln!(

@@ -10,9 +10,9 @@ use webauthn_rs::prelude::PublicKeyCredential;
 
 use super::access::{Access, access};
 use super::known_browsers::Standing;
-use super::trials::Attempt;
+use super::test_sign_in::Attempt;
 use super::wakeups::Wakeup;
-use super::{Host, InternalError, audit, channels, passkey, trials};
+use super::{Host, InternalError, audit, channels, passkey, test_sign_in};
 use assent_model::approval::{
     Approval, ApprovalStage, CooldownPolicy, MatchingNumber, NUMBER_ATTEMPTS, PromptDetails,
     RequestKind,
@@ -227,8 +227,8 @@ async fn put(
     };
     let asked = host.store.request_approval(request).await?;
     tracing::info!(login = %login.id, approval = %approval.id, ?asked, "approval requested");
-    if let Some(trial) = login.request.trial() {
-        trials::asked(
+    if let Some(trial) = login.request.purpose().test_sign_in() {
+        test_sign_in::asked(
             host,
             trial,
             &approval,
@@ -263,8 +263,8 @@ pub(super) async fn application_name(host: &Host, login: &Login) -> Result<Strin
             .map(|application| application.name().to_owned()),
         None => None,
     };
-    let found = if login.request.trial().is_some() {
-        found.map(|name| format!("{name} (trial)"))
+    let found = if !login.request.purpose().is_application() {
+        found.map(|name| format!("{name} (test sign-in)"))
     } else {
         found
     };
@@ -458,51 +458,15 @@ pub async fn answer(
         return Ok(Outcome::BadProof);
     }
     let by = AuditContext::new(Actor::Device(device.id), from);
-    let typed = MatchingNumber::parse(&proof.number);
-    let number_fits = typed == Some(approval.number);
-    let (verdict, event) = match proof.decision {
-        Decision::NotMe => (
-            DeviceAnswer::NotMe { device: device.id },
-            Event::SignInReported,
-        ),
-        Decision::Deny => (
-            DeviceAnswer::Deny { device: device.id },
-            Event::SignInDenied,
-        ),
-        Decision::Approve if number_fits => {
-            let (purpose, left) = (Purpose::Approve(&statement), approval.remaining(now));
-            let (amr, shown) =
-                match passkey::ask(host, device, purpose, proof.passkey.as_deref(), left, &by)
-                    .await?
-                {
-                    passkey::Asked::NoPasskey => (vec![Amr::Swk, Amr::User], None),
-                    passkey::Asked::Shown(shown) => {
-                        (vec![Amr::Swk, Amr::User, Amr::Mfa], Some(shown))
-                    }
-                    passkey::Asked::Required(options) => {
-                        return Ok(Outcome::PasskeyRequired(options));
-                    }
-                    passkey::Asked::Refused => return Ok(Outcome::PasskeyRefused),
-                };
-            (
-                DeviceAnswer::Approve {
-                    device: device.id,
-                    amr,
-                    passkey: shown,
-                },
-                Event::SignInApproved,
-            )
-        }
-        Decision::Approve => {
-            let number = Digest::of(proof.number.as_bytes());
-            (
-                DeviceAnswer::WrongNumber {
-                    device: device.id,
-                    number,
-                },
-                Event::NumberMatchFailed,
-            )
-        }
+    let verdict = match verdict(host, device, &approval, proof, &statement, &by).await? {
+        Ok(verdict) => verdict,
+        Err(outcome) => return Ok(outcome),
+    };
+    let event = match &verdict {
+        DeviceAnswer::NotMe { .. } => Event::SignInReported,
+        DeviceAnswer::Deny { .. } => Event::SignInDenied,
+        DeviceAnswer::Approve { .. } => Event::SignInApproved,
+        DeviceAnswer::WrongNumber { .. } => Event::NumberMatchFailed,
     };
     let counted = host
         .store
@@ -520,7 +484,8 @@ pub async fn answer(
         (AnswerOutcome::Counted, Decision::Deny) => Outcome::Denied,
         (AnswerOutcome::Counted, Decision::NotMe) => Outcome::NotMe,
         (AnswerOutcome::WrongNumber { attempts_left }, _) => {
-            let other = match typed {
+            tracing::info!(approval = %id, device = %device.id, attempts_left, "wrong number for an approval");
+            let other = match MatchingNumber::parse(&proof.number) {
                 Some(number) => {
                     host.store
                         .approval_with_number(device.user_id, id, number, now)
@@ -528,7 +493,6 @@ pub async fn answer(
                 }
                 None => None,
             };
-            tracing::info!(approval = %id, device = %device.id, attempts_left, "wrong number for an approval");
             return Ok(Outcome::WrongNumber {
                 attempts_left,
                 other: other.map(Box::new),
@@ -539,6 +503,43 @@ pub async fn answer(
     };
     tracing::info!(approval = %id, device = %device.id, ?outcome, "approval answered");
     Ok(outcome)
+}
+
+/// What a proof with a valid signature decides. `Err` is the outcome of an approval without the passkey that it needs.
+async fn verdict(
+    host: &Host,
+    device: &Device,
+    approval: &Approval,
+    proof: &Proof,
+    statement: &str,
+    by: &AuditContext,
+) -> Result<Result<DeviceAnswer, Outcome>, InternalError> {
+    let device_id = device.id;
+    match proof.decision {
+        Decision::NotMe => return Ok(Ok(DeviceAnswer::NotMe { device: device_id })),
+        Decision::Deny => return Ok(Ok(DeviceAnswer::Deny { device: device_id })),
+        Decision::Approve => {}
+    }
+    if MatchingNumber::parse(&proof.number) != Some(approval.number) {
+        return Ok(Ok(DeviceAnswer::WrongNumber {
+            device: device_id,
+            number: Digest::of(proof.number.as_bytes()),
+        }));
+    }
+    let purpose = Purpose::Approve(statement);
+    let left = approval.remaining(host.now());
+    let asked = passkey::ask(host, device, purpose, proof.passkey.as_deref(), left, by).await?;
+    let (amr, passkey) = match asked {
+        passkey::Asked::NoPasskey => (vec![Amr::Swk, Amr::User], None),
+        passkey::Asked::Shown(shown) => (vec![Amr::Swk, Amr::User, Amr::Mfa], Some(shown)),
+        passkey::Asked::Required(options) => return Ok(Err(Outcome::PasskeyRequired(options))),
+        passkey::Asked::Refused => return Ok(Err(Outcome::PasskeyRefused)),
+    };
+    Ok(Ok(DeviceAnswer::Approve {
+        device: device_id,
+        amr,
+        passkey,
+    }))
 }
 
 /// Somebody took a step in the console that was not the person's: the session there is in other hands, and ends.

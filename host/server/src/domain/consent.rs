@@ -32,7 +32,7 @@ pub async fn is_needed(
 }
 
 /// The person's consent to all that the request asks for, to be remembered with the answer.
-pub fn given(host: &Host, user: &User, request: &AuthorizationRequest) -> ConsentGrant {
+pub fn consent_to(host: &Host, user: &User, request: &AuthorizationRequest) -> ConsentGrant {
     let now = host.now();
     ConsentGrant {
         id: ConsentId::new(now, &*host.entropy),
@@ -44,7 +44,7 @@ pub fn given(host: &Host, user: &User, request: &AuthorizationRequest) -> Consen
 }
 
 /// The consents of a person that hold.
-pub async fn of(host: &Host, user: &User) -> Result<Vec<Consent>, InternalError> {
+pub async fn consents_of(host: &Host, user: &User) -> Result<Vec<Consent>, InternalError> {
     Ok(host.store.consents_of(user.id, host.now()).await?)
 }
 

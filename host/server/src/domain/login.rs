@@ -98,8 +98,8 @@ pub enum Ended {
 pub struct Approved {
     approval: Approval,
     authentication: Authentication,
-    /// It is a trial's, so the session is for that alone.
-    is_trial: bool,
+    /// It is a test sign-in's, so the session is for that alone.
+    is_test_sign_in: bool,
 }
 
 impl Approved {
@@ -148,13 +148,13 @@ pub(super) async fn look(host: &Host, id: LoginId, browser: Digest) -> Result<Vi
             let authentication = by.authentication(at);
             // The operator may have taken the trust away from a vendor in between.
             if channels::is_enough_for(host, &login.request, &authentication) {
-                let is_trial = login.request.trial().is_some();
+                let is_test_sign_in = !login.request.purpose().is_application();
                 View::Approved(
                     login,
                     Approved {
                         approval,
                         authentication,
-                        is_trial,
+                        is_test_sign_in,
                     },
                 )
             } else {
@@ -213,8 +213,8 @@ pub async fn person(
         .filter(|user| user.state == LifecycleState::Active);
     Ok(user.map(|user| {
         let (mut signed_in, cookie) = session::prepare(host, user, approved.authentication.clone());
-        if approved.is_trial {
-            let end = host.now() + super::trials::LIFE;
+        if approved.is_test_sign_in {
+            let end = host.now() + super::test_sign_in::LIFE;
             signed_in.session.expires_at = signed_in.session.expires_at.min(end);
         } else if let Some(old) = old.filter(|old| old.user.id == signed_in.user.id) {
             signed_in.session.sid.clone_from(&old.session.sid);

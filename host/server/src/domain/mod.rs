@@ -32,9 +32,10 @@ pub mod rate_limits;
 pub mod recovery;
 pub mod saml_keys;
 pub mod session;
+pub mod sign_in;
+pub mod test_sign_in;
 pub mod token_claims;
 pub mod traces;
-pub mod trials;
 pub mod wakeups;
 
 use std::sync::Arc;
@@ -136,6 +137,9 @@ pub enum InternalError {
     /// A plugin.
     #[error("the plugin {0}")]
     Plugin(String),
+    /// A value could not be serialized.
+    #[error("a value could not be serialized: {0}")]
+    Serialization(#[from] serde_json::Error),
 }
 
 const fn seconds(count: u32) -> Duration {

@@ -27,8 +27,8 @@ const CANDIDATES: Rate = Rate {
     per_minute: 20,
     burst: 20,
 };
-/// How many calls of a session wait for news of a trial.
-const TRIAL_WAITS: usize = 2;
+/// How many calls of a session wait for news of a test sign-in.
+const TEST_SIGN_IN_WAITS: usize = 2;
 /// How many calls of UserInfo and introspection about one token family wait for plugins at the same moment.
 const CLAIM_LOOKUPS: usize = 16;
 /// How many previews of claims one caller makes at the same moment.
@@ -93,10 +93,10 @@ pub struct Limits {
     pub uploads_of: Arc<Held<CallerKey>>,
     /// The table that is imported, which has arrived by then.
     pub import: Arc<Held<()>>,
-    /// The trial that a session of the console begins at this moment.
-    pub trial: Arc<Held<SessionId>>,
-    /// Calls of a session of the console that wait for news of a trial. Each looks into the database whenever there may be some.
-    pub trial_waits: Arc<Held<SessionId>>,
+    /// The test sign-in that a session of the console begins at this moment.
+    pub test_sign_in: Arc<Held<SessionId>>,
+    /// Calls of a session of the console that wait for news of a test sign-in. Each looks into the database whenever there may be some.
+    pub test_sign_in_waits: Arc<Held<SessionId>>,
 }
 
 impl Limits {
@@ -143,8 +143,8 @@ impl Limits {
             uploads: Arc::new(Held::new(UPLOADS)),
             uploads_of: Arc::new(Held::new(1)),
             import: Arc::new(Held::new(1)),
-            trial: Arc::new(Held::new(1)),
-            trial_waits: Arc::new(Held::new(TRIAL_WAITS)),
+            test_sign_in: Arc::new(Held::new(1)),
+            test_sign_in_waits: Arc::new(Held::new(TEST_SIGN_IN_WAITS)),
         }
     }
 }

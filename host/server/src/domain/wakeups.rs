@@ -25,8 +25,8 @@ pub enum Wakeup {
     News(UserId),
     /// There is an approval request to look after, or news of one.
     Carried,
-    /// A trial went on.
-    Tried(TestSignInId),
+    /// A test sign-in went on.
+    TestSignIn(TestSignInId),
     /// A session may have ended, so that applications are to be told.
     LoggedOut,
 }

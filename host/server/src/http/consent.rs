@@ -17,8 +17,9 @@ use super::reply::{forged, internal_error, layout, page, see_other};
 use super::texts::Message;
 use crate::domain::login::{self, Person, View};
 use crate::domain::session::SignedIn;
+use crate::domain::sign_in::Agreement;
 use crate::domain::{Host, InternalError, consent};
-use crate::oidc::authorize::{self, Agreement, DenialReason};
+use crate::oidc::authorize::{self, DenialReason};
 use assent_model::application::ConsentPolicy;
 use assent_model::id::{Did, LoginId};
 use assent_model::login::{AuthorizationRequest, LocalPage, Login, LoginRequest};
@@ -214,7 +215,7 @@ pub(super) async fn withdrawn(
         browser,
         &withdrawn_by(user, &application),
         &told.token,
-    )? || consent::of(host, user)
+    )? || consent::consents_of(host, user)
         .await?
         .iter()
         .any(|consent| consent.application == application)
@@ -234,7 +235,7 @@ pub(super) async fn list(
     browser: &Browser,
     signed_in: &SignedIn,
 ) -> Result<Consents, InternalError> {
-    let rows = consent::of(host, &signed_in.user)
+    let rows = consent::consents_of(host, &signed_in.user)
         .await?
         .into_iter()
         .map(|consent| ConsentRow {

@@ -111,111 +111,66 @@ mod tests {
         Cause::of(&request.body(Body::empty()).unwrap())
     }
 
+    fn from(site: &'static str, destination: &'static str) -> [(&'static str, &'static str); 2] {
+        [(SITE, site), (DESTINATION, destination)]
+    }
+
+    const AUTH: &str = "/oidc/auth?client_id=x";
+    const SILENT: &str = "/oidc/auth?client_id=x&prompt=none";
+
     #[test]
-    fn what_another_sites_page_may_cause() {
-        let from = |site: &'static str, destination: &'static str| {
-            [(SITE, site), (DESTINATION, destination)]
-        };
-        let auth = "/oidc/auth?client_id=x";
-        let silent = "/oidc/auth?client_id=x&prompt=none";
-        for (method, address, headers, expected) in [
-            ("GET", auth, &[][..], Cause::Navigation),
-            ("GET", auth, &from("none", "document"), Cause::Navigation),
-            (
-                "GET",
-                auth,
-                &from("cross-site", "document"),
-                Cause::Navigation,
-            ),
-            (
-                "POST",
-                auth,
-                &from("cross-site", "document"),
-                Cause::Navigation,
-            ),
-            (
-                "GET",
-                "/login/x",
-                &from("cross-site", "document"),
-                Cause::Navigation,
-            ),
-            (
-                "GET",
-                "/login/x/events",
-                &from("same-origin", "empty"),
-                Cause::Navigation,
-            ),
-            (
-                "POST",
-                "/login/x",
-                &from("same-origin", "document"),
-                Cause::Navigation,
-            ),
-            (
-                "POST",
-                "/sso/SingleSignOnService/x",
-                &from("cross-site", "document"),
-                Cause::Navigation,
-            ),
-            ("GET", silent, &from("cross-site", "iframe"), Cause::Frame),
-            ("GET", silent, &from("same-site", "iframe"), Cause::Frame),
-            (
-                "GET",
-                "/sso/logout/x/y",
-                &from("cross-site", "iframe"),
-                Cause::Frame,
-            ),
-            (
-                "POST",
-                "/sso/SingleLogoutService/x",
-                &from("cross-site", "iframe"),
-                Cause::Frame,
-            ),
-            ("GET", auth, &from("cross-site", "iframe"), Cause::Embedded),
-            ("GET", auth, &from("cross-site", "image"), Cause::Embedded),
-            ("GET", silent, &from("cross-site", "empty"), Cause::Embedded),
-            (
-                "GET",
-                "/login/x",
-                &from("same-site", "script"),
-                Cause::Embedded,
-            ),
-            (
-                "GET",
-                "/login/x",
-                &from("cross-site", "iframe"),
-                Cause::Embedded,
-            ),
-            (
-                "GET",
-                "/sso/metadata/x",
-                &from("cross-site", "object"),
-                Cause::Embedded,
-            ),
-            (
-                "POST",
-                "/recover",
-                &from("cross-site", "document"),
-                Cause::Embedded,
-            ),
-            (
-                "POST",
-                "/login/x",
-                &from("same-site", "document"),
-                Cause::Embedded,
-            ),
+    fn users_links_forms_and_our_own_pages_may_navigate() {
+        let document = &from("cross-site", "document")[..];
+        for (method, address, headers) in [
+            ("GET", AUTH, &[][..]),
+            ("GET", AUTH, &from("none", "document")),
+            ("GET", AUTH, document),
+            ("POST", AUTH, document),
+            ("GET", "/login/x", document),
+            ("GET", "/login/x/events", &from("same-origin", "empty")),
+            ("POST", "/login/x", &from("same-origin", "document")),
+            ("POST", "/sso/SingleSignOnService/x", document),
         ] {
-            assert_eq!(
-                cause(method, address, headers),
-                expected,
-                "{method} {address} {headers:?}"
-            );
+            let found = cause(method, address, headers);
+            assert_eq!(found, Cause::Navigation, "{method} {address} {headers:?}");
         }
+    }
+
+    #[test]
+    fn only_silent_requests_and_saml_are_answered_in_frames() {
+        let frame = &from("cross-site", "iframe")[..];
+        for (method, address, headers) in [
+            ("GET", SILENT, frame),
+            ("GET", SILENT, &from("same-site", "iframe")),
+            ("GET", "/sso/logout/x/y", frame),
+            ("POST", "/sso/SingleLogoutService/x", frame),
+        ] {
+            let found = cause(method, address, headers);
+            assert_eq!(found, Cause::Frame, "{method} {address} {headers:?}");
+        }
+    }
+
+    #[test]
+    fn pages_that_cannot_show_the_answer_are_recognised() {
+        let frame = &from("cross-site", "iframe")[..];
         let prefetch = [
             (SITE, "cross-site"),
             (DESTINATION, "document"),
             (PURPOSE, "prefetch;prerender"),
         ];
-        assert_eq!(cause("GET", auth, &prefetch), Cause::Embedded);
+        for (method, address, headers) in [
+            ("GET", AUTH, frame),
+            ("GET", AUTH, &from("cross-site", "image")),
+            ("GET", SILENT, &from("cross-site", "empty")),
+            ("GET", "/login/x", &from("same-site", "script")),
+            ("GET", "/login/x", frame),
+            ("GET", "/sso/metadata/x", &from("cross-site", "object")),
+            ("POST", "/recover", &from("cross-site", "document")),
+            ("POST", "/login/x", &from("same-site", "document")),
+            ("GET", AUTH, &prefetch),
+        ] {
+            let found = cause(method, address, headers);
+            assert_eq!(found, Cause::Embedded, "{method} {address} {headers:?}");
+        }
     }
 }

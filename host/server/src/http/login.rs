@@ -1,7 +1,9 @@
 //! The pages of a login, under `/login/{id}`.
 
+mod begin;
 mod ended;
 
+pub(super) use begin::{BegunLogin, begin};
 pub(super) use ended::{answered_before, leave, return_by_itself};
 use ended::{ended_page, refused, unknown};
 
@@ -31,8 +33,9 @@ use crate::domain::known_browsers::Standing;
 use crate::domain::login::{self, Approved, Ended, Outcome, Person, View};
 use crate::domain::rate_limits::Exhausted;
 use crate::domain::session::SignedIn;
-use crate::domain::{Host, InternalError, approval, channels, qr_sign_in};
-use crate::oidc::authorize::{self, Agreement, Answer, Question};
+use crate::domain::sign_in::{Agreement, SignInContext};
+use crate::domain::{Host, InternalError, approval, channels, qr_sign_in, test_sign_in};
+use crate::oidc::authorize::{self, Answer, ConsentQuestion, Question};
 use crate::saml::sign_on;
 use assent_model::approval::Approval;
 use assent_model::id::{IdError, LoginId, SessionId, UserId};
@@ -134,13 +137,13 @@ async fn approved_reply(
     }
 }
 
-/// The browser's session, which ends where a sign-in begins another one. A trial's leaves it alone.
+/// The browser's session, which ends where a sign-in begins another one. A test sign-in's leaves it alone.
 pub(super) async fn session_before(
     host: &Host,
     browser: &Browser,
     login: &Login,
 ) -> Result<Option<SignedIn>, InternalError> {
-    if login.request.trial().is_some() {
+    if !login.request.purpose().is_application() {
         Ok(None)
     } else {
         browser.signed_in(host).await
@@ -203,8 +206,8 @@ pub(super) async fn finish(
         // It signs nobody in.
         LoginRequest::Step(_) => return Ok(unknown(host, browser.language())),
     };
-    // Nobody gets the cookie of a trial's session.
-    let session = session_of(person).filter(|_| request.trial.is_none());
+    // Nobody gets the cookie of a test sign-in's session.
+    let session = session_of(person).filter(|_| request.purpose.is_application());
     let question = Question {
         login: login.id,
         request,
@@ -212,15 +215,20 @@ pub(super) async fn finish(
         old,
         agreement,
     };
-    match authorize::respond(host, question).await? {
+    let observer = test_sign_in::observer(host, request.purpose);
+    let context = SignInContext {
+        host,
+        observer: &*observer,
+    };
+    match authorize::respond(context, question).await? {
         Answer::Granted(answer) => with_session(
             deliver(host, browser.language(), &answer).await,
             host,
             browser,
             session,
         ),
-        Answer::Error(answer) => Ok(deliver(host, browser.language(), &answer).await),
-        Answer::AskConsent { application } => {
+        Answer::Failed(answer) => Ok(deliver(host, browser.language(), &answer).await),
+        Answer::AskConsent(ConsentQuestion { application }) => {
             consent::ask(host, browser, login, request, person, application)
         }
         Answer::Refused(reason) => ended_page(host, browser, login, refused(reason)).await,
@@ -245,14 +253,19 @@ async fn finish_saml(
     person: &Person,
     old: Option<&SignedIn>,
 ) -> Result<Response, InternalError> {
-    let session = session_of(person).filter(|_| request.trial.is_none());
+    let session = session_of(person).filter(|_| request.purpose.is_application());
     let question = sign_on::Question {
         login: login.id,
         request,
         person,
         old,
     };
-    match sign_on::respond(host, question).await? {
+    let observer = test_sign_in::observer(host, request.purpose);
+    let context = SignInContext {
+        host,
+        observer: &*observer,
+    };
+    match sign_on::respond(context, question).await? {
         sign_on::Answer::Granted(answer) => with_session(
             saml::deliver(host, browser.language(), &answer),
             host,

@@ -40,9 +40,9 @@ mod saml_metadata;
 mod script_texts;
 mod serve;
 mod session_end;
+mod test_sign_in;
 pub mod texts;
 pub mod tls;
-mod trial;
 mod user_agent;
 
 pub use router::{mtls_router, router};

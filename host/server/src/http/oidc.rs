@@ -14,20 +14,21 @@ use super::answer::deliver;
 use super::client_calls::{authorization, is_form};
 use super::client_certificate::ClientCertificate;
 use super::context::Browser;
+use super::login::{self, BegunLogin};
 use super::pages::Link;
 use super::reply::{ErrorReply, fault_in_words, internal_error, see_other, with_browser};
 use super::texts::Message;
-use super::trial;
-use crate::domain::login::{self, Person};
 use crate::domain::rate_limits::Exhausted;
-use crate::domain::{Host, trials};
+use crate::domain::sign_in::{Agreement, SignInContext};
+use crate::domain::{Host, test_sign_in};
 use crate::http::texts::PageLanguage;
-use crate::oidc::authorize::{self, Accepted, Agreement, Answer, Question, Rejected, Unanswerable};
+use crate::oidc::authorize::{self, Accepted, Answer, Question, Rejected, Unanswerable};
 use crate::oidc::bearer::{BearerError, Shown, token_of};
 use crate::oidc::parameters::Parameters;
 use crate::oidc::{discovery, userinfo};
 use assent_model::language::Language;
 use assent_model::login::LoginRequest;
+use assent_model::redirect::RedirectPolicy;
 
 /// `GET /oidc/.well-known/openid-configuration`
 pub(super) async fn configuration(State(host): State<Arc<Host>>) -> Response {
@@ -56,9 +57,10 @@ pub(super) async fn auth(
         let parameters = parameters?;
         let tried = parameters
             .get("redirect_uri")
-            .and_then(|address| trials::at(&host, address));
-        let tried = trial::open(&host, &browser, tried).await?;
-        let accepted = authorize::check(&host, &parameters, tried.as_ref()).await?;
+            .and_then(|address| test_sign_in::at(&host, address));
+        let tried = super::test_sign_in::open(&host, &browser, tried).await?;
+        let accepted =
+            authorize::check(&host, &parameters, RedirectPolicy::of(tried.as_ref())).await?;
         begin(&host, &browser, accepted).await
     };
     let response = match reply.await {
@@ -99,48 +101,40 @@ async fn begin(host: &Host, browser: &Browser, accepted: Accepted) -> Result<Res
     if accepted.silent && session.is_none() {
         return Err(Rejected::Answer(accepted.login_required(host)));
     }
-    let session_id = session.as_ref().map(|signed_in| signed_in.session.id);
-    let login = login::begin(
-        host,
-        LoginRequest::Oidc(Box::new(request.clone())),
-        browser.digest(),
-        browser.context(host),
-        session_id,
-        Some(browser.network()),
-    )
-    .await?;
-    if !trials::login_began(host, &login).await? {
-        return Ok(trial::unknown(host, browser.language()));
-    }
-    let page = see_other(&format!("/login/{}", login.id));
-    let Some(signed_in) = session else {
+    let login_request = LoginRequest::Oidc(Box::new(request.clone()));
+    let begun = match login::begin(host, browser, login_request, session).await? {
+        Ok(begun) => begun,
+        Err(page) => return Ok(page),
+    };
+    let BegunLogin { id, page, person } = begun;
+    let Some(person) = person else {
         return Ok(page);
     };
-    let person = Person {
-        signed_in,
-        cookie: None,
-        origin: browser.origin(),
-    };
     let question = Question {
-        login: login.id,
+        login: id,
         request,
         person: &person,
         old: None,
         agreement: Agreement::Open,
     };
+    let observer = test_sign_in::observer(host, request.purpose);
+    let context = SignInContext {
+        host,
+        observer: &*observer,
+    };
     if accepted.silent {
-        let answer = authorize::respond_silently(host, question).await?;
+        let answer = authorize::respond_silently(context, question).await?;
         return Ok(match answer {
             Some(answer) => deliver(host, browser.language(), &answer).await,
             None => unanswerable(host, browser.language(), &Unanswerable::Request),
         });
     }
-    Ok(match authorize::respond(host, question).await? {
-        Answer::Granted(answer) | Answer::Error(answer) => {
+    Ok(match authorize::respond(context, question).await? {
+        Answer::Granted(answer) | Answer::Failed(answer) => {
             deliver(host, browser.language(), &answer).await
         }
         // The login's own page says so, and can be loaded again.
-        Answer::AskConsent { .. } | Answer::Refused(_) | Answer::AnsweredBefore => page,
+        Answer::AskConsent(_) | Answer::Refused(_) | Answer::AnsweredBefore => page,
     })
 }
 

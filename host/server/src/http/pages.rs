@@ -42,7 +42,7 @@ pages!(
     ErrorPage,
     SignOutPage,
     SignedOutPage,
-    TrialPage,
+    TestSignInPage,
     SamlLogoutPage,
     SamlLogoutAnsweredPage,
     HomePage,
@@ -452,10 +452,10 @@ pub struct SignedOutPage {
     pub others: bool,
 }
 
-/// The answer of a trial was taken up.
+/// The answer of a test sign-in was taken up.
 #[derive(Clone, Debug, Template)]
-#[template(path = "trial.html")]
-pub struct TrialPage {
+#[template(path = "test_sign_in.html")]
+pub struct TestSignInPage {
     /// What every page has.
     pub layout: Layout,
     /// Whether the application would have signed the person in.

@@ -258,6 +258,16 @@ impl From<Refused> for Problem {
             Refused::Taken(_) | Refused::Conflict(_) => ProblemKind::Conflict,
             Refused::Forbidden(_) => ProblemKind::Forbidden,
             Refused::Stale => ProblemKind::Stale,
+            Refused::TooMany(_) => ProblemKind::TooMany,
+            Refused::ApprovalRequired(asked) => {
+                let (asked, summary) = &**asked;
+                return Self::approval_required(StepView {
+                    id: asked.id.to_string(),
+                    words: summary.clone(),
+                    number: asked.number.clone(),
+                    expires_at: crate::domain::audit::moment_text(asked.expires_at),
+                });
+            }
             Refused::Internal(_) => {
                 tracing::error!(error = %refused, "an administrator's request failed");
                 return Self::of(

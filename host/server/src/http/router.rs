@@ -23,7 +23,7 @@ use super::texts::Message;
 use super::{
     admin_api, assets, authenticator, branding, callbacks, client_calls, confirm, consent, console,
     cors, devices, health, home, latency, login, logos, metrics, oidc, portal, qr_sign_in,
-    rate_limits, recover, refusals, saml, saml_logout, saml_metadata, session_end, trial,
+    rate_limits, recover, refusals, saml, saml_logout, saml_metadata, session_end, test_sign_in,
 };
 use crate::domain::Host;
 use crate::domain::idempotency::UNDER_WAY;
@@ -83,8 +83,8 @@ pub fn router(host: Arc<Host>) -> Router {
         .merge(never_by_head(
             "GET, POST",
             Router::new().route(
-                "/admin/trials/{id}",
-                get(trial::answered).post(trial::answered_by_post),
+                "/admin/test-sign-ins/{id}",
+                get(test_sign_in::answered).post(test_sign_in::answered_by_post),
             ),
         ))
         .nest("/admin/api/v1", admin_api::routes(&host))

@@ -10,24 +10,23 @@ use axum::response::Response;
 use super::client_calls::is_form;
 use super::context::Browser;
 use super::csrf;
+use super::login::{self, BegunLogin};
 use super::pages::{Link, SamlPostPage, SamlStartPage};
 use super::reply::{
     ErrorReply, Shown, forged, internal_error, layout, nonce, page, page_with_script, see_other,
     with_browser,
 };
 use super::texts::Message;
-use super::trial;
-use crate::domain::login::{self, Person};
-use crate::domain::{Host, InternalError, trials};
-use crate::saml::partner::UnfitHeader;
+use crate::domain::sign_in::SignInContext;
+use crate::domain::{Host, InternalError, test_sign_in};
+use crate::saml::peer::UnfitHeader;
 use crate::saml::sign_on::{self, Answer, Failure, Question, Rejected, SignOnAnswer, Unanswerable};
 use assent_model::id::SignOnId;
 use assent_model::language::Language;
 use assent_model::login::LoginRequest;
 use assent_model::name::Quoted;
-use assent_model::redirect::CheckedRedirect;
+use assent_model::redirect::{CheckedRedirect, RedirectPolicy};
 use assent_model::saml::SignOnRequest;
-use assent_model::test_sign_in::OpenTestSignIn;
 use assent_saml_core::binding::{BindingError, Incoming, Kind, post_value};
 
 /// `GET /sso/SingleSignOnService/{applicationId}`: a request by redirect; without one, the page that begins a sign-on
@@ -43,8 +42,14 @@ pub(super) async fn sign_on(
         match Incoming::read_redirect(query.as_bytes()) {
             Ok(incoming) => {
                 let tried = incoming.relay_state().and_then(|state| state.parse().ok());
-                let tried = trial::open(&host, &browser, tried).await?;
-                asked(&host, &application, &incoming, tried.as_ref()).await
+                let tried = super::test_sign_in::open(&host, &browser, tried).await?;
+                asked(
+                    &host,
+                    &application,
+                    &incoming,
+                    RedirectPolicy::of(tried.as_ref()),
+                )
+                .await
             }
             Err(BindingError::Missing) => start_page(&host, &browser, &application, &query).await,
             Err(error) => Err(error.into()),
@@ -69,7 +74,7 @@ pub(super) async fn sign_on_by_post(
             return Err(BindingError::Missing.into());
         }
         match Incoming::read_post(&body) {
-            Ok(incoming) => asked(&host, &application, &incoming, None).await,
+            Ok(incoming) => asked(&host, &application, &incoming, RedirectPolicy::Registered).await,
             Err(BindingError::Missing) => started(&host, &browser, &application, &body).await,
             Err(error) => Err(error.into()),
         }
@@ -85,9 +90,9 @@ async fn asked(
     host: &Host,
     application: &str,
     incoming: &Incoming,
-    trial: Option<&OpenTestSignIn>,
+    policy: RedirectPolicy<'_>,
 ) -> Result<Response, Rejected> {
-    let accepted = sign_on::check(host, application, incoming, trial).await?;
+    let accepted = sign_on::check(host, application, incoming, policy).await?;
     Ok(see_other(&format!("/sso/sign-on/{}", accepted.id)))
 }
 
@@ -134,40 +139,32 @@ async fn begin(
         let answer = sign_on::failed(host, &request, &provider, Failure::NoPassive).await?;
         return Ok(deliver(host, browser.language(), &answer));
     }
-    let session_id = session.as_ref().map(|signed_in| signed_in.session.id);
-    let login = login::begin(
-        host,
-        LoginRequest::Saml(Box::new(request.clone())),
-        browser.digest(),
-        browser.context(host),
-        session_id,
-        Some(browser.network()),
-    )
-    .await?;
-    if !trials::login_began(host, &login).await? {
-        return Ok(trial::unknown(host, browser.language()));
-    }
-    let page = see_other(&format!("/login/{}", login.id));
-    let Some(signed_in) = session else {
+    let login_request = LoginRequest::Saml(Box::new(request.clone()));
+    let begun = match login::begin(host, browser, login_request, session).await? {
+        Ok(begun) => begun,
+        Err(page) => return Ok(page),
+    };
+    let BegunLogin { id, page, person } = begun;
+    let Some(person) = person else {
         return Ok(page);
     };
-    let person = Person {
-        signed_in,
-        cookie: None,
-        origin: browser.origin(),
-    };
     let question = Question {
-        login: login.id,
+        login: id,
         request: &request,
         person: &person,
         old: None,
     };
-    Ok(match sign_on::respond(host, question).await? {
+    let observer = test_sign_in::observer(host, request.purpose);
+    let context = SignInContext {
+        host,
+        observer: &*observer,
+    };
+    Ok(match sign_on::respond(context, question).await? {
         Answer::Granted(answer) | Answer::Failed(answer) => {
             deliver(host, browser.language(), &answer)
         }
         Answer::Refused(_) if request.passive => {
-            match sign_on::deny(host, login.id, &request, Failure::GivenUp).await? {
+            match sign_on::deny(host, id, &request, Failure::GivenUp).await? {
                 Some(answer) => deliver(host, browser.language(), &answer),
                 None => page,
             }

@@ -12,7 +12,7 @@ use super::texts::Message;
 use crate::domain::{Host, InternalError};
 use crate::http::texts::PageLanguage;
 use crate::saml::metadata;
-use crate::saml::partner::find;
+use crate::saml::peer::find;
 use assent_model::language::Language;
 
 /// `GET /sso/metadata/{applicationId}`

@@ -12,5 +12,4 @@ pub mod id_token;
 pub mod introspection;
 pub mod parameters;
 pub mod revocation;
-pub mod trial;
 pub mod userinfo;

@@ -2,6 +2,5 @@
 
 pub mod logout;
 pub mod metadata;
-pub mod partner;
+pub mod peer;
 pub mod sign_on;
-pub mod trial;

@@ -27,7 +27,7 @@ import { guide, keptAs } from './guide.js';
 import { metadataOf } from './metadata.js';
 import { picker } from './picker.js';
 import { fromForm, providerFields, toForm } from './provider_fields.js';
-import { trial } from './trial.js';
+import { testSignIn } from './test_sign_in.js';
 import { importer } from './users.js';
 
 /**
@@ -356,6 +356,6 @@ export const applicationPages = {
     page(context, id, (application, version) => credentials(application, version, context)),
   accounts: (context, { id }) => page(context, id, (application) => accounts(application, context)),
   claims: (context, { id }) => page(context, id, (application) => previewOf(application, context)),
-  trial: (context, { id }) => page(context, id, (application) => trial(application, context)),
+  testSignIn: (context, { id }) => page(context, id, (application) => testSignIn(application, context)),
   remove: (context, { id }) => page(context, id, (application, version) => removal(application, version, context)),
 };

@@ -45,7 +45,10 @@ const NAMED: [(&str, &[&str]); 22] = [
         "GET /checks/redirect-uri",
         &["applications", "check-redirect-uri"],
     ),
-    ("POST /applications/{id}/trials", &["trials", "begin"]),
+    (
+        "POST /applications/{id}/test-sign-ins",
+        &["test-sign-ins", "start"],
+    ),
 ];
 
 /// What the nouns are about.
@@ -79,7 +82,10 @@ const NOUNS: [(&str, &str); 16] = [
     ("sessions", "Where people are signed in."),
     ("settings", "The settings in force."),
     ("steps", "Dangerous steps in the console."),
-    ("trials", "Sign-ins that somebody tries in the console."),
+    (
+        "test_sign_in",
+        "Sign-ins that somebody tries in the console.",
+    ),
     ("users", "People."),
 ];
 

@@ -1,9 +1,13 @@
 //! Accounts: people in applications.
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+use utoipa::ToSchema;
 
+use super::command::{AdminCommand, AdminContext, Execution, Planned};
+use super::protected_actions::{ProtectedAccountChange, ProtectedAction};
 use super::users::{changed, user};
-use super::{Guard, Refused, Result, invalid, registered};
+use super::{Refused, Result, invalid, registered};
 use crate::domain::wakeups::Wakeup;
 use crate::domain::{Host, audit};
 use assent_model::account::Account;
@@ -11,17 +15,36 @@ use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::id::{AccountId, Did, UserId};
 use assent_model::name::display_text;
 use assent_model::user::{LifecycleState, User};
-use assent_store::{Person, StoreError};
+use assent_store::Person;
 
-/// What an administrator says of an account. `None` leaves a value as it is.
-#[derive(Clone, Debug, Default)]
-pub struct AccountChange {
-    /// What the application calls the person.
-    pub name: Option<String>,
-    /// The person's roles there.
-    pub roles: Option<Vec<String>>,
-    /// Whether the account may be used.
-    pub state: Option<LifecycleState>,
+crate::admin_command! {
+    /// What makes an account.
+    #[derive(Clone, Debug, Deserialize, Serialize, ToSchema)]
+    #[serde(deny_unknown_fields)]
+    pub struct NewAccount, protected ProtectedNewAccountMembers {
+        /// The person.
+        harmless user_id: String,
+        /// What the application calls the person; the user's name without it.
+        protected name: Option<String>,
+        /// The person's roles there.
+        harmless roles: Option<Vec<String>>,
+        /// Active without it; `invited` until the person first signs in.
+        harmless state: Option<LifecycleState>,
+    }
+}
+
+crate::admin_command! {
+    /// What changes an account. What is missing stays as it is.
+    #[derive(Clone, Debug, Default, Deserialize, Serialize, ToSchema)]
+    #[serde(deny_unknown_fields)]
+    pub struct AccountChange, protected ProtectedAccountMembers {
+        /// What the application calls the person.
+        protected name: Option<String>,
+        /// The person's roles there.
+        harmless roles: Option<Vec<String>>,
+        /// Whether the account may be used.
+        protected state: Option<LifecycleState>,
+    }
 }
 
 /// An entry of the audit log about an account.
@@ -42,38 +65,91 @@ fn shown(account: &Account) -> Map<String, Value> {
 
 /// Gives a person an account in an application. It is active at once, unless it is made to be invited until the person
 /// first signs in.
-pub async fn create_account(
-    host: &Host,
-    user_id: UserId,
-    application_id: &Did,
-    change: AccountChange,
-    by: &AuditContext,
-    guard: Guard<'_, User>,
-) -> Result<Account> {
-    registered(host, application_id).await?;
-    let account = loop {
-        let user = user(host, user_id).await?;
-        guard(&user)?;
-        let mut account = new_account(host, &user, application_id.clone());
-        account.state = change.state.unwrap_or(LifecycleState::Active);
+#[derive(Clone, Debug)]
+pub struct CreateAccount {
+    /// The application.
+    pub application: Did,
+    /// The account.
+    pub account: NewAccount,
+}
+
+impl AdminCommand for CreateAccount {
+    type Plan = Person;
+    type Outcome = Account;
+
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<Person>> {
+        let host = &context.host;
+        let NewAccount {
+            user_id,
+            roles,
+            state,
+            ..
+        } = &self.account;
+        let ProtectedNewAccountMembers { name } = self.account.protected();
+        registered(host, &self.application).await?;
+        let id = user_id.parse().map_err(|_| Refused::NotFound("user"))?;
+        let user = user(host, id).await?;
+        let authorization = context.caller.authorize_user_access(&user)?;
+        let mut account = new_account(host, &user, self.application.clone());
+        account.state = state.unwrap_or(LifecycleState::Active);
         if !account.state.is_open() {
             return Err(invalid("state", "a new account is invited or active"));
         }
-        apply_to_account(&mut account, change.clone())?;
-        match host
-            .store
-            .insert_account(account.clone(), &user, vec![creation(host, &account, by)])
-            .await
-        {
-            Err(StoreError::Stale) => {}
-            kept => {
-                kept?;
-                break account;
-            }
+        let change = AccountChange {
+            name: name.clone(),
+            roles: roles.clone(),
+            state: *state,
+        };
+        apply_to_account(&mut account, change)?;
+        let is_renamed = account.name != user.name.as_str();
+        if is_renamed {
+            must_be_free(host, &account).await?;
         }
-    };
-    tracing::info!(account = %account.id, user = %user_id, application = %application_id, "account created");
-    Ok(account)
+        let action = is_renamed.then(|| ProtectedAction::CreateAccount {
+            user: user.id,
+            application: self.application.clone(),
+            name: account.name.clone(),
+        });
+        Ok(Planned::new(
+            authorization,
+            Person { user, account },
+            action,
+        ))
+    }
+
+    async fn execute(
+        context: &AdminContext,
+        Person { user, account }: Person,
+        by: &AuditContext,
+    ) -> Result<Execution<Account>> {
+        let host = &context.host;
+        let entries = vec![creation(host, &account, by)];
+        let inserted = host
+            .store
+            .insert_account(account.clone(), &user, entries)
+            .await;
+        let Execution::Done(()) = Execution::of(inserted)? else {
+            return Ok(Execution::Overtaken);
+        };
+        tracing::info!(account = %account.id, user = %user.id, application = %account.application_id, "account created");
+        Ok(Execution::Done(account))
+    }
+}
+
+/// Refuses a name that another account of the application has.
+async fn must_be_free(host: &Host, account: &Account) -> Result<()> {
+    let named = host
+        .store
+        .accounts_by_names(&account.application_id, std::slice::from_ref(&account.name))
+        .await?;
+    if named.is_empty() {
+        Ok(())
+    } else {
+        Err(Refused::TakenAt(
+            "name",
+            "an account of this application has the name",
+        ))
+    }
 }
 
 /// What the audit log is told of a new account.
@@ -153,36 +229,85 @@ pub async fn accounts_of_user(
     Ok(host.store.accounts_of_user(id, after, limit).await?)
 }
 
-/// Changes an account. Where its state changes, what was begun with it is over.
-pub async fn change_account(
-    host: &Host,
-    id: AccountId,
-    change: AccountChange,
-    by: &AuditContext,
-    guard: Guard<'_, Person>,
-) -> Result<Account> {
-    loop {
-        let person = person(host, id).await?;
-        guard(&person)?;
+/// Updates an account. Where its state changes, what was begun with it is over.
+#[derive(Clone, Debug)]
+pub struct UpdateAccount {
+    /// The account.
+    pub account: AccountId,
+    /// What changes.
+    pub change: AccountChange,
+}
+
+/// An account before and after an update, and whose it is.
+#[derive(Clone, Debug)]
+pub struct AccountUpdate {
+    user: User,
+    before: Account,
+    after: Account,
+}
+
+impl AdminCommand for UpdateAccount {
+    type Plan = AccountUpdate;
+    type Outcome = Account;
+
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<AccountUpdate>> {
+        let (host, caller, change) = (&context.host, &context.caller, &self.change);
+        let ProtectedAccountMembers { name, state } = change.protected();
+        let is_terminated = *state == Some(LifecycleState::Terminated);
+        if name.is_some() || change.roles.is_some() || is_terminated {
+            caller.authorize_account_writes()?;
+        }
         let Person {
             user,
             account: before,
-        } = person;
-        let mut account = before.clone();
-        apply_to_account(&mut account, change.clone())?;
-        let entries = differences(host, &before, &account, by);
-        match host
-            .store
-            .update_account(account.clone(), &user, before.state, entries, host.now())
-            .await
-        {
-            Err(StoreError::Stale) | Ok(false) => continue,
-            kept => kept?,
+        } = person(host, self.account).await?;
+        let authorization = caller.authorize_user_access(&user)?;
+        context.expected.check(before.version)?;
+        let mut after = before.clone();
+        apply_to_account(&mut after, change.clone())?;
+        let mut changes = Vec::new();
+        if after.name != before.name {
+            must_be_free(host, &after).await?;
+            changes.push(ProtectedAccountChange::Name(after.name.clone()));
+        }
+        if is_terminated {
+            changes.push(ProtectedAccountChange::Terminate);
+        }
+        let action = (!changes.is_empty()).then_some(ProtectedAction::UpdateAccount {
+            account: before.id,
+            changes,
+        });
+        let plan = AccountUpdate {
+            user,
+            before,
+            after,
         };
-        tracing::info!(account = %id, state = ?account.state, "account changed");
+        Ok(Planned::new(authorization, plan, action))
+    }
+
+    async fn execute(
+        context: &AdminContext,
+        plan: AccountUpdate,
+        by: &AuditContext,
+    ) -> Result<Execution<Account>> {
+        let host = &context.host;
+        let AccountUpdate {
+            user,
+            before,
+            mut after,
+        } = plan;
+        let entries = differences(host, &before, &after, by);
+        let updated = host
+            .store
+            .update_account(after.clone(), &user, before.state, entries, host.now())
+            .await;
+        let Execution::Done(true) = Execution::of(updated)? else {
+            return Ok(Execution::Overtaken);
+        };
+        tracing::info!(account = %after.id, state = ?after.state, "account changed");
         host.wakeups.send(Wakeup::LoggedOut);
-        account.version += 1;
-        return Ok(account);
+        after.version += 1;
+        Ok(Execution::Done(after))
     }
 }
 
@@ -242,31 +367,43 @@ pub(super) fn apply_to_account(account: &mut Account, change: AccountChange) -> 
 }
 
 /// Deletes an account.
-pub async fn delete_account(
-    host: &Host,
-    id: AccountId,
-    by: &AuditContext,
-    guard: Guard<'_, Person>,
-) -> Result<()> {
-    loop {
-        let person = person(host, id).await?;
-        guard(&person)?;
-        let Person { user, account } = person;
+#[derive(Clone, Copy, Debug)]
+pub struct DeleteAccount(pub AccountId);
+
+impl AdminCommand for DeleteAccount {
+    type Plan = Person;
+    type Outcome = ();
+
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<Person>> {
+        let person = person(&context.host, self.0).await?;
+        let authorization = context.caller.authorize_user_access(&person.user)?;
+        context.expected.check(person.account.version)?;
+        let action = ProtectedAction::DeleteAccount(person.account.id);
+        Ok(Planned::protected(authorization, person, action))
+    }
+
+    async fn execute(
+        context: &AdminContext,
+        Person { user, account }: Person,
+        by: &AuditContext,
+    ) -> Result<Execution<()>> {
+        let host = &context.host;
         let entry = about(host, Event::AccountDeleted, &account, by)
             .personal("before", Value::Object(shown(&account)));
-        match host
+        let deleted = host
             .store
-            .delete_account((id, account.version), &user, vec![entry], host.now())
-            .await
-        {
-            Err(StoreError::Stale) | Ok(false) => {}
-            deleted => {
-                deleted?;
-                break;
-            }
-        }
+            .delete_account(
+                (account.id, account.version),
+                &user,
+                vec![entry],
+                host.now(),
+            )
+            .await;
+        let Execution::Done(true) = Execution::of(deleted)? else {
+            return Ok(Execution::Overtaken);
+        };
+        host.wakeups.send(Wakeup::LoggedOut);
+        tracing::info!(account = %account.id, "account deleted");
+        Ok(Execution::Done(()))
     }
-    host.wakeups.send(Wakeup::LoggedOut);
-    tracing::info!(account = %id, "account deleted");
-    Ok(())
 }

@@ -2,14 +2,19 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use url::Url;
+use utoipa::ToSchema;
 
+use super::caller::Authorization;
 use super::changes::Settings;
-use super::{Guard, Refused, Result, fresh_did, invalid};
+use super::command::{AdminCommand, AdminContext, Execution, Planned};
+use super::protected_actions::{ChangedMember, ClientState, ProtectedAction};
+use super::{Caller, Refused, Result, fresh_did, invalid};
 use crate::domain::{Host, InternalError, audit};
 use crate::keys::client;
-use assent_model::administration::AdminScopes;
+use assent_model::administration::{AdminScope, AdminScopes, Permission};
 use assent_model::application::{
     Application, ApplicationType, BackchannelLogout, ConsentPolicy, GrantType, InitiateLoginUri,
     OidcSettings, Protocol, Registered, SubjectType,
@@ -27,100 +32,141 @@ use assent_plugin_host::outgoing::Outgoing;
 /// How many redirect URIs of a kind an application may have.
 const MOST_URIS: usize = 50;
 
-/// What an administrator says of an application. `None` leaves a value as it is.
-#[derive(Clone, Debug, Default)]
-pub struct ApplicationChange {
-    /// The name that people see.
-    pub name: Option<String>,
-    /// Where a person may be sent back to.
-    pub redirect_uris: Option<Vec<String>>,
-    /// Where a person may be sent after signing out.
-    pub post_logout_redirect_uris: Option<Vec<String>>,
-    /// What it may ask for.
-    pub scopes: Option<Vec<String>>,
-    /// The grant types that it may use.
-    pub grant_types: Option<Vec<GrantType>>,
-    /// How it authenticates itself.
-    pub authentication: AuthenticationChange,
-    /// How its ID tokens are signed.
-    pub id_token_algorithm: Option<SigningAlgorithm>,
-    /// Whether its ID tokens leave the claims of the scopes to UserInfo.
-    pub slim_id_token: Option<bool>,
-    /// `true`: a `sub` of its own sector (pairwise); `false`: the public one.
-    pub pairwise: Option<bool>,
-    /// The host name that names the sector; without one, the one that its redirect URIs have in common.
-    pub sector: Option<String>,
-    /// Whether people are asked.
-    pub consent: Option<ConsentPolicy>,
-    /// Where it is told that a session ended; `Some(None)` takes it away.
-    pub backchannel_logout_uri: Option<Option<String>>,
-    /// Whether it needs `sid` in a logout token.
-    pub backchannel_logout_session_required: Option<bool>,
-    /// Where a sign-in to it can be begun from here; `Some(None)` takes it away.
-    pub initiate_login_uri: Option<Option<String>>,
-    /// Whether its client assertions may name the token endpoint as their audience.
-    pub lenient_assertion_audience: Option<bool>,
-    /// What it may do in the admin API as itself.
-    pub admin_scopes: Option<AdminScopes>,
+crate::admin_command! {
+    /// What makes or changes an OpenID Connect client. What is missing stays as it is; a new one has it as usual.
+    #[derive(Clone, Debug, Default, Deserialize, Serialize, ToSchema)]
+    #[serde(deny_unknown_fields)]
+    pub struct ClientChange, protected ProtectedClientMembers {
+        /// A new application must have one, and it stays.
+        protected application_type: Option<ApplicationType>,
+        /// The name that people see. A new application must have one.
+        protected name: Option<String>,
+        /// Where a person may be sent back to: compared letter by letter.
+        protected redirect_uris: Option<Vec<String>>,
+        /// Where a person may be sent after signing out.
+        protected post_logout_redirect_uris: Option<Vec<String>>,
+        /// What it may ask for.
+        #[schema(value_type = Option<Vec<Scope>>)]
+        protected scopes: Option<Vec<String>>,
+        /// The grant types that it may use.
+        protected grant_types: Option<Vec<GrantType>>,
+        /// How it authenticates itself.
+        protected token_endpoint_auth_method: Option<ClientAuthMethod>,
+        /// A JSON Web Key Set (RFC 7517 section 5).
+        #[schema(value_type = Option<Object>)]
+        protected jwks: Option<Value>,
+        /// Where that is fetched from.
+        protected jwks_uri: Option<String>,
+        /// A public key in PEM form.
+        protected public_key: Option<String>,
+        /// A certificate in PEM form.
+        protected certificate: Option<String>,
+        /// How its ID tokens are signed.
+        protected id_token_signed_response_alg: Option<SigningAlgorithm>,
+        /// Whether its ID tokens leave the claims of the scopes to UserInfo.
+        harmless slim_id_token: Option<bool>,
+        /// Whether it has a `sub` of its own sector.
+        protected subject_type: Option<SubjectKind>,
+        /// The host name of the sector; without one, the one that its redirect URIs have in common.
+        protected sector_identifier: Option<String>,
+        /// Whether people are asked.
+        protected consent: Option<ConsentPolicy>,
+        /// Where it is notified of the end of sessions; null takes it away.
+        #[serde(default, deserialize_with = "present")]
+        protected backchannel_logout_uri: Option<Option<String>>,
+        /// Whether it needs `sid` in a logout token.
+        harmless backchannel_logout_session_required: Option<bool>,
+        /// Where a sign-in to it can be begun from here; null takes it away.
+        #[serde(default, deserialize_with = "present")]
+        protected initiate_login_uri: Option<Option<String>>,
+        /// Whether its client assertions may name the token endpoint as their audience, and not the issuer. A server that knows one of
+        /// its assertions could then use it here. Not for an application with `admin_scopes`.
+        protected lenient_assertion_audience: Option<bool>,
+        /// What it may do in the admin API as itself. Only an owner may say.
+        #[schema(value_type = Option<Vec<AdminScope>>)]
+        protected admin_scopes: Option<AdminScopes>,
+    }
 }
 
-/// What an administrator says of how an application authenticates itself: at most one of the four kinds of key.
-#[derive(Clone, Debug, Default)]
-pub struct AuthenticationChange {
-    /// The method.
-    pub method: Option<ClientAuthMethod>,
-    /// A JSON Web Key Set with its public keys (RFC 7517 section 5).
-    pub jwks: Option<Value>,
-    /// Where that is fetched from.
-    pub jwks_uri: Option<String>,
-    /// A public key in PEM form.
-    pub public_key: Option<String>,
-    /// A certificate in PEM form.
-    pub certificate: Option<String>,
+/// What an application calls people: what everybody calls them, or something of its own sector.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+#[schema(as = SubjectType)]
+pub enum SubjectKind {
+    /// What everybody calls them.
+    Public,
+    /// Something of its own sector.
+    Pairwise,
 }
 
-/// Makes an application of this type. Its Client ID is a fresh DID.
-pub async fn create_application(
-    host: &Host,
-    kind: ApplicationType,
-    change: ApplicationChange,
-    by: &AuditContext,
-) -> Result<Application> {
-    let application = made(host, kind, change)?;
-    let entry = audit::entry(host, Event::ApplicationCreated, by).of(application.id.clone());
-    let entry = Settings::of_client(&application).made(entry);
-    host.store
-        .insert_application(application.clone(), vec![entry])
-        .await?;
-    tracing::info!(application = %application.id, "application created");
-    Ok(application)
+/// Distinguishes `null`, which takes the value away (RFC 7396), from a missing member.
+fn present<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> std::result::Result<Option<Option<String>>, D::Error> {
+    Option::deserialize(deserializer).map(Some)
 }
 
-/// Refuses what a new application can't be made of, and does nothing: for whoever asks somebody before it is done. What it would be.
-pub fn foresee_application(
-    host: &Host,
-    kind: ApplicationType,
-    change: ApplicationChange,
-) -> Result<Application> {
-    made(host, kind, change)
+/// Creates an OpenID Connect client. Its Client ID is a fresh DID.
+#[derive(Clone, Debug)]
+pub struct CreateClient(pub ClientChange);
+
+impl AdminCommand for CreateClient {
+    type Plan = Application;
+    type Outcome = Application;
+
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<Application>> {
+        let Self(change) = self;
+        let authorization = authorize(&context.caller, change)?;
+        let kind = change
+            .application_type
+            .ok_or_else(|| invalid("application_type", "expected web, spa or native"))?;
+        let application = made(&context.host, kind, change.clone())?;
+        let action = change
+            .admin_scopes
+            .is_some()
+            .then(|| ProtectedAction::CreateApplication(ClientState::of(&application)));
+        Ok(Planned::new(authorization, application, action))
+    }
+
+    async fn execute(
+        context: &AdminContext,
+        application: Application,
+        by: &AuditContext,
+    ) -> Result<Execution<Application>> {
+        let host = &context.host;
+        let entry = audit::entry(host, Event::ApplicationCreated, by).of(application.id.clone());
+        let entry = Settings::of_client(&application).made(entry);
+        host.store
+            .insert_application(application.clone(), vec![entry])
+            .await?;
+        tracing::info!(application = %application.id, "application created");
+        Ok(Execution::Done(application))
+    }
 }
 
-/// The same of a change: what the application is, and what it would be.
-pub async fn foresee_application_change(
-    host: &Host,
-    id: &Did,
-    change: ApplicationChange,
-    guard: Guard<'_, Application>,
-) -> Result<(Application, Application)> {
-    let before = application(host, id).await?;
-    guard(&before)?;
-    let mut after = before.clone();
-    apply(host, &mut after, change)?;
-    Ok((before, after))
+/// Authorizes the caller to say all of this of a client.
+fn authorize(caller: &Caller, change: &ClientChange) -> Result<Authorization> {
+    if change.admin_scopes.is_some() {
+        caller.authorize(
+            Permission::RolesWrite,
+            "admin_scopes: only an owner may give or take them",
+        )
+    } else {
+        caller.authorize_application_writes()
+    }
+}
+
+/// How an application is to authenticate itself: with at most one of the four kinds of key.
+struct AuthenticationChange {
+    method: Option<ClientAuthMethod>,
+    jwks: Option<Value>,
+    jwks_uri: Option<String>,
+    public_key: Option<String>,
+    certificate: Option<String>,
 }
 
 /// A new application, not yet kept.
-fn made(host: &Host, kind: ApplicationType, change: ApplicationChange) -> Result<Application> {
+fn made(host: &Host, kind: ApplicationType, change: ClientChange) -> Result<Application> {
     let now = host.now();
     let mut application = Application {
         id: fresh_did()?,
@@ -139,77 +185,128 @@ fn made(host: &Host, kind: ApplicationType, change: ApplicationChange) -> Result
     Ok(application)
 }
 
-/// Changes an application. A change to `client_secret_jwt` makes a new client secret, which is answered, this once:
+/// Updates a client. A change to `client_secret_jwt` makes a new client secret, which is answered, this once:
 /// of the old one nothing is kept that would do.
-pub async fn change_application(
-    host: &Host,
-    id: &Did,
-    change: ApplicationChange,
-    by: &AuditContext,
-    guard: Guard<'_, Application>,
-) -> Result<(Application, Option<Secret>)> {
-    let entry = |event| audit::entry(host, event, by).of(id.clone());
-    // Whoever changed it in between is not undone: it is read again, and the change made to what is there now.
-    loop {
-        let mut application = application(host, id).await?;
-        guard(&application)?;
-        let before = application.settings.auth_method();
-        let settings = Settings::of_client(&application);
-        apply(host, &mut application, change.clone())?;
-        application.updated_at = host.now();
-        let method = application.settings.auth_method();
-        let fresh = (method != before && method == ClientAuthMethod::ClientSecretJwt)
-            .then(|| give_secret(host, &mut application))
+#[derive(Clone, Debug)]
+pub struct UpdateClient {
+    /// The client.
+    pub application: Did,
+    /// What changes.
+    pub change: ClientChange,
+}
+
+/// A client before and after an update.
+#[derive(Clone, Debug)]
+pub struct ClientUpdate {
+    before: Application,
+    after: Application,
+}
+
+impl AdminCommand for UpdateClient {
+    type Plan = ClientUpdate;
+    type Outcome = (Application, Option<Secret>);
+
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<ClientUpdate>> {
+        let (host, caller, change) = (&context.host, &context.caller, &self.change);
+        let before = application(host, &self.application).await?;
+        let authorization = caller
+            .authorize_application(&before)?
+            .and(authorize(caller, change)?);
+        if change.application_type.is_some() {
+            return Err(invalid(
+                "application_type",
+                "it can't be changed; make a new application",
+            ));
+        }
+        context.expected.check(before.version)?;
+        let mut after = before.clone();
+        apply(host, &mut after, change.clone())?;
+        // Of a service account every change is protected.
+        let is_service = |client: &Application| client.settings.is_service_account();
+        let are_shown = is_service(&before) || is_service(&after);
+        let members = change.members();
+        let is_protected = members
+            .iter()
+            .any(|member| member.is_protected || is_service(&before));
+        let action = is_protected.then(|| ProtectedAction::UpdateClient {
+            application: before.id.clone(),
+            before: ClientState::of(&before),
+            after: ClientState::of(&after),
+            members: ChangedMember::of(members, are_shown),
+        });
+        Ok(Planned::new(
+            authorization,
+            ClientUpdate { before, after },
+            action,
+        ))
+    }
+
+    async fn execute(
+        context: &AdminContext,
+        ClientUpdate { before, mut after }: ClientUpdate,
+        by: &AuditContext,
+    ) -> Result<Execution<(Application, Option<Secret>)>> {
+        let host = &context.host;
+        let entry = |event| audit::entry(host, event, by).of(before.id.clone());
+        after.updated_at = host.now();
+        let method = after.settings.auth_method();
+        let is_new = method != before.settings.auth_method();
+        let fresh = (is_new && method == ClientAuthMethod::ClientSecretJwt)
+            .then(|| give_secret(host, &mut after))
             .transpose()?;
         if method != ClientAuthMethod::ClientSecretJwt {
-            application.sealed_secret = None;
+            after.sealed_secret = None;
         }
         if !method.uses_secret() {
-            application.secret = None;
+            after.secret = None;
         }
-        let mut entries: Vec<Entry> = settings
+        let mut entries: Vec<Entry> = Settings::of_client(&before)
             .change(
-                Settings::of_client(&application),
+                Settings::of_client(&after),
                 entry(Event::ApplicationChanged),
             )
             .into_iter()
             .collect();
         entries.extend(fresh.is_some().then(|| entry(Event::ClientSecretRotated)));
-        if host
+        if !host
             .store
-            .update_application(application.clone(), entries)
+            .update_application(after.clone(), entries)
             .await?
         {
-            application.version += 1;
-            tracing::info!(application = %id, "application changed");
-            return Ok((application, fresh));
+            return Ok(Execution::Overtaken);
         }
+        after.version += 1;
+        tracing::info!(application = %after.id, "application changed");
+        Ok(Execution::Done((after, fresh)))
     }
 }
 
 /// Gives a web application a new client secret. It is shown this once; the old one is worth nothing from now on.
-pub async fn create_secret(
-    host: &Host,
-    id: &Did,
-    by: &AuditContext,
-    guard: Guard<'_, Application>,
-) -> Result<Secret> {
-    loop {
-        if let Registered::ServiceProvider(_) = registered(host, id).await? {
-            return Err(invalid(
-                "protocol",
-                "a SAML application has certificates, and no secret",
-            ));
-        }
-        let mut application = application(host, id).await?;
-        guard(&application)?;
-        if !application.settings.application_type.is_confidential() {
+#[derive(Clone, Debug)]
+pub struct RotateClientSecret(pub Did);
+
+impl AdminCommand for RotateClientSecret {
+    type Plan = Application;
+    type Outcome = Secret;
+
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<Application>> {
+        let client = match registered(&context.host, &self.0).await? {
+            Registered::Client(client) => Arc::unwrap_or_clone(client),
+            Registered::ServiceProvider(_) => {
+                return Err(invalid(
+                    "protocol",
+                    "a SAML application has certificates, and no secret",
+                ));
+            }
+        };
+        let authorization = context.caller.authorize_application(&client)?;
+        if !client.settings.application_type.is_confidential() {
             return Err(invalid(
                 "application_type",
                 "only a web application has a client secret",
             ));
         }
-        let method = application.settings.auth_method();
+        let method = client.settings.auth_method();
         if !method.uses_secret() {
             let expected = format!(
                 "the application authenticates itself with {}, without a secret",
@@ -217,17 +314,29 @@ pub async fn create_secret(
             );
             return Err(invalid("token_endpoint_auth_method", expected));
         }
+        let action = ProtectedAction::RotateClientSecret(client.id.clone());
+        Ok(Planned::protected(authorization, client, action))
+    }
+
+    async fn execute(
+        context: &AdminContext,
+        mut application: Application,
+        by: &AuditContext,
+    ) -> Result<Execution<Secret>> {
+        let host = &context.host;
+        let id = application.id.clone();
         let secret = give_secret(host, &mut application)?;
         application.updated_at = host.now();
         let entry = audit::entry(host, Event::ClientSecretRotated, by).of(id.clone());
-        if host
+        if !host
             .store
             .update_application(application, vec![entry])
             .await?
         {
-            tracing::info!(application = %id, "client secret made");
-            return Ok(secret);
+            return Ok(Execution::Overtaken);
         }
+        tracing::info!(application = %id, "client secret made");
+        Ok(Execution::Done(secret))
     }
 }
 
@@ -247,7 +356,14 @@ fn give_secret(host: &Host, application: &mut Application) -> Result<Secret> {
     Ok(secret)
 }
 
-fn apply(host: &Host, application: &mut Application, change: ApplicationChange) -> Result<()> {
+fn apply(host: &Host, application: &mut Application, change: ClientChange) -> Result<()> {
+    let keys = AuthenticationChange {
+        method: change.token_endpoint_auth_method,
+        jwks: change.jwks,
+        jwks_uri: change.jwks_uri,
+        public_key: change.public_key,
+        certificate: change.certificate,
+    };
     let (allow_insecure, outgoing) = (host.settings.allow_insecure_redirect_uris, &host.outgoing);
     if let Some(name) = change.name {
         application.name = display_text(&name, 120).ok_or_else(|| {
@@ -275,13 +391,16 @@ fn apply(host: &Host, application: &mut Application, change: ApplicationChange) 
             return Err(invalid("grant_types", "expected one at least"));
         }
     }
-    settings.authentication = authentication(settings, change.authentication, outgoing)?;
+    settings.authentication = authentication(settings, keys, outgoing)?;
     settings.id_token_algorithm = change
-        .id_token_algorithm
+        .id_token_signed_response_alg
         .unwrap_or(settings.id_token_algorithm);
     settings.slim_id_token = change.slim_id_token.unwrap_or(settings.slim_id_token);
     settings.consent = change.consent.unwrap_or(settings.consent);
-    settings.subject_type = subject_type(settings, change.pairwise, change.sector)?;
+    let pairwise = change
+        .subject_type
+        .map(|kind| kind == SubjectKind::Pairwise);
+    settings.subject_type = subject_type(settings, pairwise, change.sector_identifier)?;
     if let Some(uri) = change.backchannel_logout_uri {
         settings.backchannel_logout = match uri {
             None => None,
@@ -596,28 +715,40 @@ pub async fn find_applications(
 }
 
 /// Deletes an application with its accounts and tokens.
-pub async fn delete_application(
-    host: &Host,
-    id: &Did,
-    by: &AuditContext,
-    guard: Guard<'_, Registered>,
-) -> Result<()> {
-    loop {
-        let known = registered(host, id).await?;
-        guard(&known)?;
+#[derive(Clone, Debug)]
+pub struct DeleteApplication(pub Did);
+
+impl AdminCommand for DeleteApplication {
+    type Plan = Registered;
+    type Outcome = ();
+
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<Registered>> {
+        let known = registered(&context.host, &self.0).await?;
+        let authorization = context.caller.authorize_registered(&known)?;
+        context.expected.check(known.version())?;
+        let action = ProtectedAction::DeleteApplication(known.id().clone());
+        Ok(Planned::protected(authorization, known, action))
+    }
+
+    async fn execute(
+        context: &AdminContext,
+        known: Registered,
+        by: &AuditContext,
+    ) -> Result<Execution<()>> {
+        let (host, id) = (&context.host, known.id().clone());
         let settings = match &known {
             Registered::Client(client) => Settings::of_client(client),
             Registered::ServiceProvider(provider) => Settings::of_service_provider(provider),
         };
         let entry = settings.gone(audit::entry(host, Event::ApplicationDeleted, by).of(id.clone()));
-        if host
+        if !host
             .store
             .delete_application(id.clone(), known.version(), vec![entry])
             .await?
         {
-            break;
+            return Ok(Execution::Overtaken);
         }
+        tracing::info!(application = %id, "application deleted");
+        Ok(Execution::Done(()))
     }
-    tracing::info!(application = %id, "application deleted");
-    Ok(())
 }

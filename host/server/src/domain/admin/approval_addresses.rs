@@ -1,6 +1,8 @@
 //! What vendors' authenticators know people by.
 
-use super::{Guard, Refused, Result, invalid, user};
+use super::command::{AdminCommand, AdminContext, Execution, Planned};
+use super::protected_actions::ProtectedAction;
+use super::{Refused, Result, invalid, user};
 use crate::domain::{Host, audit};
 use assent_model::audit::{AuditContext, Event};
 use assent_model::delivery::ApprovalAddress;
@@ -8,7 +10,6 @@ use assent_model::id::UserId;
 use assent_model::name::display_text;
 use assent_model::user::{LifecycleState, User};
 use assent_plugin_host::Trust;
-use assent_store::StoreError;
 
 /// The longest address, in characters.
 const LONGEST: usize = 512;
@@ -19,45 +20,80 @@ pub async fn approval_addresses(host: &Host, id: UserId) -> Result<Vec<ApprovalA
     Ok(host.store.external_authenticators(id).await?)
 }
 
-/// Says what the vendor of a delegated channel knows a person by. Who was invited can sign in from then on.
-pub async fn set_external_authenticator(
-    host: &Host,
-    id: UserId,
-    channel: &str,
-    address: &str,
-    by: &AuditContext,
-    guard: Guard<'_, User>,
-) -> Result<ApprovalAddress> {
-    let entry = |event| audit::entry(host, event, by).about(id);
-    let activated = audit::of_state(
-        entry(Event::UserLifecycleChanged),
-        LifecycleState::Invited,
-        LifecycleState::Active,
-    );
-    let address = loop {
-        let user = user(host, id).await?;
-        guard(&user)?;
-        let address = address_there(host, channel, address)?;
-        let set = entry(Event::ExternalAuthenticatorSet).with("channel", channel);
+/// Sets by what the vendor of a delegated channel knows a person. Who was invited can sign in from then on.
+#[derive(Clone, Debug)]
+pub struct SetExternalAuthenticator {
+    /// The person.
+    pub user: UserId,
+    /// The channel.
+    pub channel: String,
+    /// The person's identifier at the vendor.
+    pub address: String,
+}
+
+impl AdminCommand for SetExternalAuthenticator {
+    type Plan = (User, ApprovalAddress);
+    type Outcome = ApprovalAddress;
+
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<(User, ApprovalAddress)>> {
+        let host = &context.host;
+        let user = user(host, self.user).await?;
+        let authorization = context.caller.authorize_user_access(&user)?;
+        let address = address_there(host, &self.channel, &self.address)?;
+        // Nobody could sign in as an invited user yet.
+        let action = if user.is_only_invited() {
+            None
+        } else {
+            let known = host.store.external_authenticators(user.id).await?;
+            let replaced = known
+                .into_iter()
+                .find(|known| known.channel == address.channel);
+            Some(ProtectedAction::SetExternalAuthenticator {
+                user: user.id,
+                channel: address.channel.clone(),
+                address: address.address.clone(),
+                replaced: replaced.map(|known| known.address),
+            })
+        };
+        Ok(Planned::new(authorization, (user, address), action))
+    }
+
+    async fn execute(
+        context: &AdminContext,
+        (user, address): (User, ApprovalAddress),
+        by: &AuditContext,
+    ) -> Result<Execution<ApprovalAddress>> {
+        let host = &context.host;
+        let entry = |event| audit::entry(host, event, by).about(user.id);
+        let activated = audit::of_state(
+            entry(Event::UserLifecycleChanged),
+            LifecycleState::Invited,
+            LifecycleState::Active,
+        );
+        let set = entry(Event::ExternalAuthenticatorSet).with("channel", address.channel.as_str());
         let entries = vec![set.personal("address_there", address.address.as_str())];
-        let activated = Some(activated.clone());
-        match host
+        let set = host
             .store
-            .set_external_authenticator(&user, address.clone(), entries, activated, host.now())
-            .await
-        {
-            Err(StoreError::Stale) => {}
-            Ok(true) => break address,
-            Ok(false) => return Err(Refused::NotFound("user")),
-            Err(error) => return Err(error.into()),
+            .set_external_authenticator(
+                &user,
+                address.clone(),
+                entries,
+                Some(activated),
+                host.now(),
+            )
+            .await;
+        match Execution::of(set)? {
+            Execution::Done(true) => {}
+            Execution::Done(false) => return Err(Refused::NotFound("user")),
+            Execution::Overtaken => return Ok(Execution::Overtaken),
         }
-    };
-    tracing::info!(user = %id, channel, "approval address set");
-    Ok(address)
+        tracing::info!(user = %user.id, channel = address.channel, "approval address set");
+        Ok(Execution::Done(address))
+    }
 }
 
 /// An address for the channel of a vendor.
-pub(super) fn address_there(host: &Host, channel: &str, address: &str) -> Result<ApprovalAddress> {
+fn address_there(host: &Host, channel: &str, address: &str) -> Result<ApprovalAddress> {
     let is_vendors = host
         .plugins
         .channel_info(channel)
@@ -80,32 +116,47 @@ pub(super) fn address_there(host: &Host, channel: &str, address: &str) -> Result
     })
 }
 
-/// Takes a person's address for a channel away, be the channel configured or not.
-pub async fn remove_external_authenticator(
-    host: &Host,
-    id: UserId,
-    channel: &str,
-    by: &AuditContext,
-    guard: Guard<'_, User>,
-) -> Result<()> {
-    let entry = audit::entry(host, Event::ExternalAuthenticatorRemoved, by)
-        .about(id)
-        .with("channel", channel);
-    let removed = loop {
-        let user = user(host, id).await?;
-        guard(&user)?;
-        match host
-            .store
-            .remove_external_authenticator(&user, channel, vec![entry.clone()])
-            .await
-        {
-            Err(StoreError::Stale) => {}
-            removed => break removed?,
-        }
-    };
-    if !removed {
-        return Err(Refused::NotFound("approval address"));
+/// Removes a person's address for a channel, be the channel configured or not.
+#[derive(Clone, Debug)]
+pub struct RemoveExternalAuthenticator {
+    /// The person.
+    pub user: UserId,
+    /// The channel.
+    pub channel: String,
+}
+
+impl AdminCommand for RemoveExternalAuthenticator {
+    type Plan = (User, String);
+    type Outcome = ();
+
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<(User, String)>> {
+        let user = user(&context.host, self.user).await?;
+        let authorization = context.caller.authorize_user_access(&user)?;
+        Ok(Planned::harmless(
+            authorization,
+            (user, self.channel.clone()),
+        ))
     }
-    tracing::info!(user = %id, channel, "approval address removed");
-    Ok(())
+
+    async fn execute(
+        context: &AdminContext,
+        (user, channel): (User, String),
+        by: &AuditContext,
+    ) -> Result<Execution<()>> {
+        let entry = audit::entry(&context.host, Event::ExternalAuthenticatorRemoved, by)
+            .about(user.id)
+            .with("channel", channel.as_str());
+        let removed = context
+            .host
+            .store
+            .remove_external_authenticator(&user, &channel, vec![entry])
+            .await;
+        match Execution::of(removed)? {
+            Execution::Done(true) => {}
+            Execution::Done(false) => return Err(Refused::NotFound("approval address")),
+            Execution::Overtaken => return Ok(Execution::Overtaken),
+        }
+        tracing::info!(user = %user.id, channel, "approval address removed");
+        Ok(Execution::Done(()))
+    }
 }

@@ -15,12 +15,23 @@ pub struct Caller {
     /// Who, and from where.
     pub by: AuditContext,
     /// As what.
-    pub standing: Standing,
+    pub principal: Principal,
+}
+
+/// Proof that the checks of a [`Caller`] authorized a use case. Nothing else makes one.
+#[derive(Debug)]
+pub struct Authorization(());
+
+impl Authorization {
+    /// Both.
+    pub fn and(self, _: Self) -> Self {
+        self
+    }
 }
 
 /// As what somebody calls.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum Principal {
     /// Whoever holds the machine: as an owner.
     Machine,
     /// A person with this role in the console.
@@ -32,10 +43,10 @@ pub enum Standing {
 impl Caller {
     /// Whether they may do this.
     pub fn may(&self, permission: Permission) -> bool {
-        match &self.standing {
-            Standing::Machine => true,
-            Standing::Person(role) => role.gives(permission),
-            Standing::Service(scopes) => scopes.give(permission),
+        match &self.principal {
+            Principal::Machine => true,
+            Principal::Person(role) => role.gives(permission),
+            Principal::Service(scopes) => scopes.give(permission),
         }
     }
 
@@ -48,99 +59,83 @@ impl Caller {
             .collect()
     }
 
-    /// Refuses what they may not do.
+    /// Authorizes what needs this permission.
     ///
     /// # Errors
     /// [`Refused::Forbidden`], with `why`.
-    pub fn must(&self, permission: Permission, why: &'static str) -> Result<()> {
+    pub fn authorize(&self, permission: Permission, why: &'static str) -> Result<Authorization> {
         if self.may(permission) {
-            Ok(())
+            Ok(Authorization(()))
         } else {
             Err(Refused::Forbidden(why))
         }
     }
 
-    /// Refuses to act upon somebody whom they may not act upon: who could make a link to enrol a phone for an owner, or take
-    /// an owner's phone away, would be one.
+    /// Authorizes to act upon a user. Who could enrol a device for an owner, or revoke an owner's device, would be an owner.
     ///
     /// # Errors
     /// [`Refused::Forbidden`].
-    pub fn must_reach(&self, user: &User) -> Result<()> {
-        let reaches = match &self.standing {
-            Standing::Machine => true,
-            Standing::Person(role) => role.may_act_upon(user.console_role),
-            Standing::Service(_) => user.console_role.is_none(),
+    pub fn authorize_user_access(&self, user: &User) -> Result<Authorization> {
+        let reaches = match &self.principal {
+            Principal::Machine => true,
+            Principal::Person(role) => role.may_act_upon(user.console_role),
+            Principal::Service(_) => user.console_role.is_none(),
         };
         let why = match user.console_role {
             Some(ConsoleRole::Owner) => "the user is an owner; only an owner may do this",
             _ => "the user has a role in the console; only an owner or admin may do this",
         };
         if reaches {
-            Ok(())
+            Ok(Authorization(()))
         } else {
             Err(Refused::Forbidden(why))
         }
     }
 
-    /// Refuses to give somebody something to approve with that whoever calls from the console was not asked about on the phone. It
-    /// was not needed when the request came, and the person has got something meanwhile.
-    ///
-    /// # Errors
-    /// [`Refused::Conflict`].
-    pub fn must_have_asked_about(&self, user: &User) -> Result<()> {
-        let is_asked = matches!(self.standing, Standing::Person(_));
-        if is_asked && self.by.approval.is_none() && !user.is_only_invited() {
-            return Err(Refused::Conflict(
-                "the person can sign in by now; send it again to be asked on your phone",
-            ));
-        }
-        Ok(())
-    }
-
-    /// Refuses to give or take admin scopes.
+    /// Authorizes to change more of an account than whether it may be used.
     ///
     /// # Errors
     /// [`Refused::Forbidden`].
-    pub fn must_give_scopes(&self) -> Result<()> {
-        self.must(
-            Permission::RolesWrite,
-            "admin_scopes: only an owner may give or take them",
-        )
-    }
-
-    /// Refuses to change more of an account than whether it may be used.
-    ///
-    /// # Errors
-    /// [`Refused::Forbidden`].
-    pub fn must_write_accounts(&self) -> Result<()> {
-        self.must(
+    pub fn authorize_account_writes(&self) -> Result<Authorization> {
+        self.authorize(
             Permission::AccountsWrite,
             "you may suspend an account and let it be used again, and nothing else",
         )
     }
 
-    /// Refuses to change an application that is a service account: who could make a secret for it could act as it does.
+    /// Authorizes to change applications, but service accounts.
     ///
     /// # Errors
     /// [`Refused::Forbidden`].
-    pub fn must_reach_application(&self, application: &Application) -> Result<()> {
+    pub fn authorize_application_writes(&self) -> Result<Authorization> {
+        self.authorize(
+            Permission::ApplicationsWrite,
+            "you may not change applications",
+        )
+    }
+
+    /// Authorizes to change a client. Who could make a secret for a service account could act as it does.
+    ///
+    /// # Errors
+    /// [`Refused::Forbidden`].
+    pub fn authorize_application(&self, application: &Application) -> Result<Authorization> {
         match application.settings.is_service_account() {
-            true => self.must(
+            true => self.authorize(
                 Permission::RolesWrite,
                 "the application has admin scopes; only an owner may change it",
             ),
-            false => Ok(()),
+            false => self.authorize_application_writes(),
         }
     }
 
-    /// The same, whatever the application speaks.
+    /// Authorizes to change an application of either protocol.
     ///
     /// # Errors
     /// [`Refused::Forbidden`].
-    pub fn must_reach_registered(&self, application: &Registered) -> Result<()> {
+    pub fn authorize_registered(&self, application: &Registered) -> Result<Authorization> {
         match application {
-            Registered::Client(client) => self.must_reach_application(client),
-            Registered::ServiceProvider(_) => Ok(()),
+            Registered::Client(client) => self.authorize_application(client),
+            Registered::ServiceProvider(_) => self.authorize_application_writes(),
         }
     }
 }
@@ -159,6 +154,6 @@ pub async fn service_account(
     let by = AuditContext::new(Actor::Application(application), from);
     Ok((!scopes.is_empty()).then_some(Caller {
         by,
-        standing: Standing::Service(scopes),
+        principal: Principal::Service(scopes),
     }))
 }

@@ -6,12 +6,16 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use super::caller::Principal;
+use super::command::{AdminCommand, AdminContext, Execution, Planned};
+use super::protected_actions::ProtectedAction;
 use super::{Refused, Result, account, invalid, registered};
 use crate::domain::access::{Obstacle, obstacle};
 use crate::domain::claims::{self, Made, Subject};
 use crate::domain::token_claims::OfToken;
-use crate::domain::{Host, audit, name_id};
+use crate::domain::{Host, InternalError, audit, name_id};
 use assent_model::account::Account;
+use assent_model::administration::Permission;
 use assent_model::application::{Application, Registered};
 use assent_model::audit::{AuditContext, Event};
 use assent_model::id::{AccountId, Did};
@@ -162,11 +166,113 @@ pub async fn preview(
         .await
 }
 
+/// Compares what an application would be told with what a candidate plugin would have it told.
+#[derive(Clone, Debug)]
+pub struct TryCandidate {
+    /// The application.
+    pub application: Did,
+    /// Whose claims.
+    pub request: PreviewRequest,
+    /// The candidate.
+    pub candidate: Candidate,
+}
+
+impl AdminCommand for TryCandidate {
+    type Plan = Self;
+    type Outcome = Comparison;
+
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<Self>> {
+        let (host, caller) = (&context.host, &context.caller);
+        let authorization = caller
+            .authorize(Permission::PluginsWrite, "you may not try plugins")?
+            .and(caller.authorize(
+                Permission::ClaimsRead,
+                "this needs the permission claims:read too, which you do not have",
+            )?);
+        let component = self.candidate.component.as_deref().map(Digest::of);
+        if component.is_some() && matches!(caller.principal, Principal::Service(_)) {
+            return Err(Refused::Forbidden(
+                "a service account can't upload a component; use the console or a token of `assent admin token`",
+            ));
+        }
+        let plugin = &self.candidate.plugin;
+        let action = match component.filter(|digest| !host.plugins.has_component(digest)) {
+            Some(digest) if !is_approved(context, plugin, &digest).await? => {
+                Some(ProtectedAction::TryComponent {
+                    plugin: plugin.clone(),
+                    component: digest.to_text(),
+                })
+            }
+            _ => None,
+        };
+        Ok(Planned::new(authorization, self.clone(), action))
+    }
+
+    async fn execute(
+        context: &AdminContext,
+        plan: Self,
+        by: &AuditContext,
+    ) -> Result<Execution<Comparison>> {
+        let host = Arc::clone(&context.host);
+        if let (Some(_), Some(console), Some(component)) = (
+            by.approval.as_ref(),
+            context.console(),
+            &plan.candidate.component,
+        ) {
+            // It may be tried until the console's session ends. An approval for one plugin is none for another, because the
+            // component runs with the grants of the plugin.
+            let (session, component) = (console.signed_in.session.id, Digest::of(component));
+            host.store
+                .approve_component(session, &plan.candidate.plugin, &component, host.now())
+                .await?;
+        }
+        let alone = host.rate_limits.candidate.hold(()).ok_or(Refused::TooMany(
+            "another candidate is tried at this moment",
+        ))?;
+        host.rate_limits
+            .candidates
+            .take(&(), host.now())
+            .map_err(|_| {
+                Refused::TooMany(
+                    "too many candidates were tried in the last minute; try again in a while",
+                )
+            })?;
+        let by = by.clone();
+        // It goes on to its end even where nobody waits for it any more, and none begins before that.
+        let compared = tokio::spawn(async move {
+            let Self {
+                application,
+                request,
+                candidate,
+            } = plan;
+            let compared = compare(&host, &application, &request, candidate, &by).await;
+            drop(alone);
+            compared
+        });
+        let compared = compared
+            .await
+            .map_err(|error| InternalError::Plugin(format!("comparison broke off: {error}")))?;
+        compared.map(Execution::Done)
+    }
+}
+
+/// Whether the administrator approved the component for this plugin in this session of the console.
+async fn is_approved(context: &AdminContext, plugin: &str, component: &Digest) -> Result<bool> {
+    let Some(console) = context.console() else {
+        return Ok(false);
+    };
+    let session = console.signed_in.session.id;
+    let store = &context.host.store;
+    Ok(store
+        .is_component_approved(session, plugin, component)
+        .await?)
+}
+
 /// The same by the plugins of today and with a candidate among them, which is loaded for this alone.
 ///
 /// # Errors
 /// [`Refused::Invalid`] at `candidate` for one that can't be used, at `candidate/config` for one that needs settings of its own.
-pub async fn compare(
+async fn compare(
     host: &Host,
     application: &Did,
     request: &PreviewRequest,
@@ -368,7 +474,7 @@ impl Previewed {
                 value: None,
             }));
         }
-        let made = name_id::of(host, provider, &self.user, &self.account, "", format)?;
+        let made = name_id::name_id_for(host, provider, &self.user, &self.account, "", format)?;
         Ok(made.map(|name| PreviewedName {
             format: name.format,
             value: Some(name.value),

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use super::Refused;
+use assent_model::secret::Digest;
 use assent_store::StoreError;
 
 /// How many rows are kept in one transaction.
@@ -30,6 +31,18 @@ impl ImportRow {
             columns,
             cells,
         }
+    }
+
+    /// The digest of a table.
+    ///
+    /// # Errors
+    /// If the rows cannot be serialized.
+    pub(super) fn digest(rows: &[Self]) -> std::result::Result<String, serde_json::Error> {
+        let texts: Vec<(&[&str], &[String])> = rows
+            .iter()
+            .map(|row| (&*row.columns, &*row.cells))
+            .collect();
+        Ok(Digest::of(&serde_json::to_vec(&texts)?).to_text())
     }
 
     /// The text of a cell as it stands there; `None` where the file has no such column.

@@ -241,7 +241,7 @@ fn plan(
     };
     apply_to_account(&mut account, change).map_err(problem)?;
     if before.as_ref() != Some(&account) {
-        caller.must_reach(user).map_err(problem)?;
+        caller.authorize_user_access(user).map_err(problem)?;
     }
     let known_as = before
         .as_ref()

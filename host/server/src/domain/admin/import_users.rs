@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde_json::{Map, Value, json};
 
 use super::import::{BATCH, ImportReport, ImportRow, RowProblem, overtaken};
-use super::users::{NO_VOUCHING, apply_to_user, creation, differences, user_with};
+use super::users::{Forbidden, VOUCHING, apply_to_user, creation, differences, user_with};
 use super::{Caller, Refused, Result, UserChange, fresh_did};
 use crate::domain::Host;
 use crate::domain::wakeups::Wakeup;
@@ -293,7 +293,7 @@ fn plan(
         }
     };
     let change = change(row, &user)?;
-    if let Some((member, why)) = change.beyond(caller, before.is_some()) {
+    if let Some(Forbidden { member, why }) = change.beyond(caller, before.is_some()) {
         return Err(RowProblem::of(member, why).into());
     }
     let is_change = change.name.is_some()
@@ -320,7 +320,7 @@ fn plan(
             _ => return Err(RowProblem::of(column, "expected true or false").into()),
         };
         if wanted != *value && !caller.may(Permission::UsersManage) {
-            return Err(RowProblem::of(column, NO_VOUCHING).into());
+            return Err(RowProblem::of(column, VOUCHING.0.why).into());
         }
         *value = wanted;
     }
@@ -331,7 +331,7 @@ fn plan(
             )
             .into());
         }
-        caller.must_reach(before)?;
+        caller.authorize_user_access(before)?;
         user.updated_at = host.now();
     }
     Ok(Planned {

@@ -7,60 +7,70 @@ mod approval_addresses;
 mod caller;
 mod changes;
 mod claims_preview;
+mod command;
 mod custom_attributes;
 mod directory;
 mod import;
 mod import_accounts;
+mod import_tables;
 mod import_users;
+mod keys;
 mod logos;
 mod names;
 mod overview;
+mod plugins;
+pub mod protected_actions;
 mod service_providers;
 pub mod steps;
 mod users;
 
 pub use accounts::{
-    AccountChange, account, accounts, accounts_of_user, change_account, create_account,
-    delete_account, new_account,
+    AccountChange, CreateAccount, DeleteAccount, NewAccount, UpdateAccount, account, accounts,
+    accounts_of_user, new_account,
 };
-
-pub use activity::{consents, end_session, end_sessions, sessions, withdraw_consent};
+pub use activity::{EndSession, EndSessions, WithdrawConsent, consents, sessions};
 pub use applications::{
-    ApplicationChange, ApplicationQuery, AuthenticationChange, application, applications,
-    change_application, create_application, create_secret, delete_application, find_applications,
-    foresee_application, foresee_application_change, registered,
+    ApplicationQuery, ClientChange, CreateClient, DeleteApplication, RotateClientSecret,
+    SubjectKind, UpdateClient, application, applications, find_applications, registered,
 };
 pub use approval_addresses::{
-    approval_addresses, remove_external_authenticator, set_external_authenticator,
+    RemoveExternalAuthenticator, SetExternalAuthenticator, approval_addresses,
 };
-pub use caller::{Caller, Standing, service_account};
+pub use caller::{Authorization, Caller, Principal, service_account};
 pub(super) use changes::Settings;
 pub use claims_preview::{
     Comparison, Deed, Difference, Origin, Preview, PreviewRequest, PreviewedName, PreviewedToken,
-    Stopped, Told, compare, preview,
+    Stopped, Told, TryCandidate, preview,
+};
+pub use command::{
+    AdminCommand, AdminContext, Execution, ExpectedVersion, Field, Member, NamedApproval, Planned,
 };
 pub use custom_attributes::notes_of as service_provider_notes;
 pub use directory::{AccountQuery, UserQuery, find_accounts, find_users};
 pub use import::{ImportReport, ImportRow, RowError};
 pub use import_accounts::{ACCOUNT_COLUMNS, account_cells, import_accounts};
+pub use import_tables::{ImportTable, TablePlan};
 pub use import_users::{USER_COLUMNS, import_users, user_cells};
-pub use logos::{logo, remove_logo, set_logo};
+pub use keys::{RevokeSigningKey, RotateSigningKeys};
+pub use logos::{RemoveLogo, SetLogo, logo};
 pub use names::Names;
 pub use overview::{Overview, Range, SignIns, count_sign_ins, overview};
+pub use plugins::{ReloadPlugins, RollBackPlugins};
 pub use service_providers::{
-    AcsChange, ServiceProviderChange, SingleLogoutChange, certificate_digest,
-    change_service_provider, changed_service_provider, create_service_provider,
-    foresee_service_provider_change, renew_saml_certificate, replace_service_provider,
-    saml_certificates, service_provider, use_saml_certificate, withdraw_saml_certificate,
+    AcsChange, ActivateCertificate, CertificateOf, CreateServiceProvider, IssueCertificate,
+    ServiceProviderChange, SingleLogoutChange, UpdateServiceProvider, WithdrawCertificate,
+    certificate_digest, changed_service_provider, replace_service_provider, saml_certificates,
+    service_provider,
 };
 
 pub use users::{
-    UserChange, change_user, create_enrolment, create_user, delete_user, devices, erase_user,
-    foresee_user, new_user, revoke_device, user,
+    CreateUser, DeleteUser, EnrolDevice, EnrolmentLink, EraseUser, RevokeDevice, UpdateUser,
+    UserChange, devices, new_user, user,
 };
 
 use std::time::Duration;
 
+use self::steps::AskedStep;
 use super::{Host, InternalError, audit};
 use crate::keys::fresh_ed25519_public_key;
 use assent_model::audit::{AuditContext, Event};
@@ -101,6 +111,12 @@ pub enum Refused {
     /// The value of a field is taken: somebody has it.
     #[error("{0}: {1}")]
     TakenAt(&'static str, &'static str),
+    /// The action is protected, and the administrator's device was asked about it; with the summary.
+    #[error("the action needs an approval")]
+    ApprovalRequired(Box<(AskedStep, String)>),
+    /// The server does as much of this as it does at a time.
+    #[error("{0}")]
+    TooMany(&'static str),
     /// The host broke.
     #[error(transparent)]
     Internal(#[from] InternalError),
@@ -119,16 +135,8 @@ impl From<StoreError> for Refused {
     }
 }
 
-/// What must hold of what is changed, as it is at the moment of the change: that whoever asks may reach it, and that it is the
-/// version that they know.
-pub type Guard<'a, T> = &'a (dyn Fn(&T) -> Result<()> + Send + Sync);
-
-/// Nothing must hold: for whoever holds the machine.
-pub fn whatever_it_is<T>(_: &T) -> Result<()> {
-    Ok(())
-}
-
-type Result<T> = std::result::Result<T, Refused>;
+/// The result of an administrator's request.
+pub type Result<T> = std::result::Result<T, Refused>;
 
 fn invalid(field: &'static str, expected: impl Into<String>) -> Refused {
     Refused::Invalid {

@@ -6,9 +6,12 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::applications::server_address;
+use super::caller::Authorization;
 use super::changes::Settings;
+use super::command::{AdminCommand, AdminContext, Execution, Planned};
 use super::custom_attributes;
-use super::{Guard, Refused, Result, fresh_did, invalid};
+use super::protected_actions::{ChangedMember, ProtectedAction, ServiceProviderState};
+use super::{Refused, Result, fresh_did, invalid};
 use crate::domain::{Host, audit, saml_keys};
 use crate::keys::{client, saml};
 use assent_model::application::ApplicationType;
@@ -30,47 +33,49 @@ const LONGEST_RELAY_STATE: usize = 2048;
 /// How far clocks may be apart, in seconds.
 const MOST_CLOCK_SKEW: u32 = 600;
 
+crate::admin_command! {
 /// What an administrator says of a service provider, with the names of the admin API. What is not there leaves a value
 /// as it is.
-#[derive(Clone, Debug, Default, Deserialize, utoipa::ToSchema)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct ServiceProviderChange {
+pub struct ServiceProviderChange, protected ProtectedServiceProviderMembers {
     /// The name that people see.
-    pub name: Option<String>,
+    protected name: Option<String>,
     /// The SP entity ID.
-    pub entity_id: Option<String>,
+    protected entity_id: Option<String>,
     /// Where responses are posted.
-    pub acs: Option<Vec<AcsChange>>,
+    protected acs: Option<Vec<AcsChange>>,
     /// Where it takes part in single logout; null takes it away.
     #[serde(deserialize_with = "present")]
-    pub single_logout: Option<Option<SingleLogoutChange>>,
+    protected single_logout: Option<Option<SingleLogoutChange>>,
     /// The format of the name for requests that name none.
-    pub name_id_format: Option<NameIdFormat>,
+    protected name_id_format: Option<NameIdFormat>,
     /// What else a request may ask for.
-    pub other_name_id_formats: Option<Vec<NameIdFormat>>,
+    protected other_name_id_formats: Option<Vec<NameIdFormat>>,
     /// What is told in the formats that are not opaque.
-    pub name_id_source: Option<NameIdSource>,
+    protected name_id_source: Option<NameIdSource>,
     /// Whether an AuthnRequest without its signature is refused.
-    pub require_signed_requests: Option<bool>,
+    protected require_signed_requests: Option<bool>,
     /// What it signs with, in PEM form.
-    pub certificates: Option<Vec<String>>,
+    protected certificates: Option<Vec<String>>,
     /// What is added to each assertion.
-    pub custom_attributes: Option<Vec<CustomAttributeChange>>,
+    protected custom_attributes: Option<Vec<CustomAttributeChange>>,
     /// Whether sign-on may begin at this host.
-    pub idp_initiated: Option<bool>,
+    protected idp_initiated: Option<bool>,
     /// The RelayState of such a sign-on; null takes it away.
     #[serde(deserialize_with = "present")]
-    pub default_relay_state: Option<Option<String>>,
+    protected default_relay_state: Option<Option<String>>,
     /// What else a link may choose as RelayState.
-    pub relay_states: Option<Vec<String>>,
+    protected relay_states: Option<Vec<String>>,
     /// How far its clock may be from ours.
-    pub clock_skew_seconds: Option<u32>,
+    protected clock_skew_seconds: Option<u32>,
     /// What this host calls itself towards it; null is the issuer's URL.
     #[serde(deserialize_with = "present")]
-    pub idp_entity_id: Option<Option<String>>,
+    protected idp_entity_id: Option<Option<String>>,
     /// Where its metadata is read from again; null takes it away.
     #[serde(deserialize_with = "present")]
-    pub metadata_url: Option<Option<String>>,
+    protected metadata_url: Option<Option<String>>,
+}
 }
 
 /// A custom attribute.
@@ -128,75 +133,108 @@ where
     Option::deserialize(deserializer).map(Some)
 }
 
-/// Makes a service provider, with a key and certificate of its own. Its id is a fresh DID.
-pub async fn create_service_provider(
-    host: &Host,
-    change: ServiceProviderChange,
-    by: &AuditContext,
-) -> Result<ServiceProvider> {
-    let now = host.now();
-    let entity_id = change.entity_id.clone();
-    let entity_id = entity_id.ok_or_else(|| {
-        invalid(
-            "entity_id",
-            "expected the entity ID of the service provider",
-        )
-    })?;
-    let mut provider = ServiceProvider {
-        id: fresh_did()?,
-        name: String::new(),
-        settings: SamlSettings::new(entity_id),
-        version: 1,
-        created_at: now,
-        updated_at: now,
-    };
-    // SimpleSAMLphp and mod_auth_mellon ask for a transient name unless they are told otherwise, and it tells the least.
-    provider.settings.name_id.others = BTreeSet::from([NameIdFormat::Transient]);
-    if change.name.is_none() {
-        return Err(invalid("name", "expected a name"));
-    }
-    apply(host, &mut provider, change)?;
-    let key = saml_keys::first(host, &provider.id).await?;
-    let entry = audit::entry(host, Event::ApplicationCreated, by).of(provider.id.clone());
-    let entry = Settings::of_service_provider(&provider).made(entry);
-    host.store
-        .insert_service_provider(provider.clone(), key, vec![entry])
-        .await?;
-    tracing::info!(application = %provider.id, "service provider created");
-    Ok(provider)
-}
+/// Creates a service provider, with a key and certificate of its own. Its id is a fresh DID.
+#[derive(Clone, Debug)]
+pub struct CreateServiceProvider(pub ServiceProviderChange);
 
-/// Refuses what a change can't be made of, and does nothing: for whoever asks somebody before it is done.
-pub async fn foresee_service_provider_change(
-    host: &Host,
-    id: &Did,
-    change: ServiceProviderChange,
-    guard: Guard<'_, ServiceProvider>,
-) -> Result<(ServiceProvider, ServiceProvider)> {
-    let before = service_provider(host, id).await?;
-    guard(&before)?;
-    let after = changed_service_provider(host, before.clone(), change)?;
-    Ok((before, after))
-}
+impl AdminCommand for CreateServiceProvider {
+    type Plan = ServiceProvider;
+    type Outcome = ServiceProvider;
 
-/// Changes a service provider.
-pub async fn change_service_provider(
-    host: &Host,
-    id: &Did,
-    change: ServiceProviderChange,
-    by: &AuditContext,
-    guard: Guard<'_, ServiceProvider>,
-) -> Result<ServiceProvider> {
-    // Whoever changed it in between is not undone: it is read again, and the change made to what is there now.
-    loop {
-        let before = service_provider(host, id).await?;
-        guard(&before)?;
-        let mut provider = before.clone();
-        apply(host, &mut provider, change.clone())?;
-        let entry = audit::entry(host, Event::ApplicationChanged, by);
-        if let Some(changed) = replace(host, &before, provider, entry).await? {
-            return Ok(changed);
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<ServiceProvider>> {
+        let (host, Self(change)) = (&context.host, self);
+        let authorization = context.caller.authorize_application_writes()?;
+        let now = host.now();
+        let entity_id = change.entity_id.clone();
+        let entity_id = entity_id.ok_or_else(|| {
+            invalid(
+                "entity_id",
+                "expected the entity ID of the service provider",
+            )
+        })?;
+        let mut provider = ServiceProvider {
+            id: fresh_did()?,
+            name: String::new(),
+            settings: SamlSettings::new(entity_id),
+            version: 1,
+            created_at: now,
+            updated_at: now,
+        };
+        // SimpleSAMLphp and mod_auth_mellon ask for a transient name unless they are told otherwise, and it tells the least.
+        provider.settings.name_id.others = BTreeSet::from([NameIdFormat::Transient]);
+        if change.name.is_none() {
+            return Err(invalid("name", "expected a name"));
         }
+        apply(host, &mut provider, change.clone())?;
+        Ok(Planned::harmless(authorization, provider))
+    }
+
+    async fn execute(
+        context: &AdminContext,
+        provider: ServiceProvider,
+        by: &AuditContext,
+    ) -> Result<Execution<ServiceProvider>> {
+        let host = &context.host;
+        let key = saml_keys::first(host, &provider.id).await?;
+        let entry = audit::entry(host, Event::ApplicationCreated, by).of(provider.id.clone());
+        let entry = Settings::of_service_provider(&provider).made(entry);
+        host.store
+            .insert_service_provider(provider.clone(), key, vec![entry])
+            .await?;
+        tracing::info!(application = %provider.id, "service provider created");
+        Ok(Execution::Done(provider))
+    }
+}
+
+/// Updates a service provider.
+#[derive(Clone, Debug)]
+pub struct UpdateServiceProvider {
+    /// The service provider.
+    pub application: Did,
+    /// What changes.
+    pub change: ServiceProviderChange,
+}
+
+/// A service provider before and after an update.
+#[derive(Clone, Debug)]
+pub struct ServiceProviderUpdate {
+    /// Before.
+    pub before: ServiceProvider,
+    /// After.
+    pub after: ServiceProvider,
+}
+
+impl AdminCommand for UpdateServiceProvider {
+    type Plan = ServiceProviderUpdate;
+    type Outcome = ServiceProvider;
+
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<ServiceProviderUpdate>> {
+        let host = &context.host;
+        let authorization = context.caller.authorize_application_writes()?;
+        let before = service_provider(host, &self.application).await?;
+        context.expected.check(before.version)?;
+        let after = changed_service_provider(host, before.clone(), self.change.clone())?;
+        let members = self.change.members();
+        let is_protected = members.iter().any(|member| member.is_protected);
+        let action = is_protected.then(|| ProtectedAction::UpdateServiceProvider {
+            application: before.id.clone(),
+            before: ServiceProviderState::of(&before),
+            after: ServiceProviderState::of(&after),
+            members: ChangedMember::of(members, false),
+        });
+        let plan = ServiceProviderUpdate { before, after };
+        Ok(Planned::new(authorization, plan, action))
+    }
+
+    async fn execute(
+        context: &AdminContext,
+        ServiceProviderUpdate { before, after }: ServiceProviderUpdate,
+        by: &AuditContext,
+    ) -> Result<Execution<ServiceProvider>> {
+        let host = &context.host;
+        let entry = audit::entry(host, Event::ApplicationChanged, by);
+        let replaced = replace(host, &before, after, entry).await?;
+        Ok(replaced.map_or(Execution::Overtaken, Execution::Done))
     }
 }
 
@@ -270,35 +308,147 @@ pub fn certificate_digest(pem: &str) -> String {
 }
 
 /// Publishes the next certificate of a service provider.
-pub async fn renew_saml_certificate(host: &Host, id: &Did, by: &AuditContext) -> Result<SamlKey> {
-    service_provider(host, id).await?;
-    Ok(saml_keys::renew(host, id, by).await?)
+#[derive(Clone, Debug)]
+pub struct IssueCertificate(pub Did);
+
+impl AdminCommand for IssueCertificate {
+    type Plan = Did;
+    type Outcome = SamlKey;
+
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<Did>> {
+        let provider = service_provider(&context.host, &self.0).await?;
+        let authorization = context.caller.authorize_application_writes()?;
+        let action = ProtectedAction::IssueCertificate(provider.id.clone());
+        Ok(Planned::protected(authorization, provider.id, action))
+    }
+
+    async fn execute(
+        context: &AdminContext,
+        id: Did,
+        by: &AuditContext,
+    ) -> Result<Execution<SamlKey>> {
+        let key = saml_keys::renew(&context.host, &id, by).await?;
+        Ok(Execution::Done(key))
+    }
 }
 
-/// Lets a published certificate take over now.
-pub async fn use_saml_certificate(
-    host: &Host,
-    id: &Did,
-    key: KeyId,
-    by: &AuditContext,
-) -> Result<SamlKey> {
-    done(
-        saml_keys::take_over(host, id, key, by).await?,
-        "expected one that is published and does not sign yet",
-    )
+/// A certificate of a service provider.
+#[derive(Clone, Debug)]
+pub struct CertificateOf {
+    /// The service provider.
+    pub application: Did,
+    /// The certificate.
+    pub certificate: KeyId,
+}
+
+impl CertificateOf {
+    /// The digest of the certificate, where its stage fits.
+    async fn digest(
+        &self,
+        context: &AdminContext,
+        fits: impl Fn(SamlKeyStage) -> bool + Send,
+        expected: &'static str,
+    ) -> Result<(Authorization, String)> {
+        let authorization = context.caller.authorize_application_writes()?;
+        let all = saml_certificates(&context.host, &self.application).await?;
+        let (key, stage) = all
+            .iter()
+            .find(|(known, _)| known.id == self.certificate)
+            .ok_or(Refused::NotFound("certificate"))?;
+        if !fits(*stage) {
+            return Err(invalid("certificate", expected));
+        }
+        Ok((authorization, certificate_digest(&key.certificate)))
+    }
+}
+
+/// Lets a published certificate sign from now on.
+#[derive(Clone, Debug)]
+pub struct ActivateCertificate(pub CertificateOf);
+
+/// What a certificate must be to sign.
+const EXPECTED_PUBLISHED: &str = "expected one that is published and does not sign yet";
+/// What a certificate must be to be withdrawn.
+const EXPECTED_IDLE: &str = "it signs; let another take over first";
+
+impl AdminCommand for ActivateCertificate {
+    type Plan = CertificateOf;
+    type Outcome = SamlKey;
+
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<CertificateOf>> {
+        let Self(certificate) = self;
+        let (authorization, sha256) = certificate
+            .digest(
+                context,
+                |stage| stage == SamlKeyStage::Published,
+                EXPECTED_PUBLISHED,
+            )
+            .await?;
+        let action = ProtectedAction::ActivateCertificate {
+            application: certificate.application.clone(),
+            sha256,
+        };
+        Ok(Planned::protected(
+            authorization,
+            certificate.clone(),
+            action,
+        ))
+    }
+
+    async fn execute(
+        context: &AdminContext,
+        plan: CertificateOf,
+        by: &AuditContext,
+    ) -> Result<Execution<SamlKey>> {
+        let CertificateOf {
+            application,
+            certificate,
+        } = plan;
+        let changed = saml_keys::take_over(&context.host, &application, certificate, by).await?;
+        done(changed, EXPECTED_PUBLISHED).map(Execution::Done)
+    }
 }
 
 /// Takes a certificate that does not sign out of the metadata.
-pub async fn withdraw_saml_certificate(
-    host: &Host,
-    id: &Did,
-    key: KeyId,
-    by: &AuditContext,
-) -> Result<SamlKey> {
-    done(
-        saml_keys::withdraw(host, id, key, by).await?,
-        "it signs; let another take over first",
-    )
+#[derive(Clone, Debug)]
+pub struct WithdrawCertificate(pub CertificateOf);
+
+impl AdminCommand for WithdrawCertificate {
+    type Plan = CertificateOf;
+    type Outcome = SamlKey;
+
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<CertificateOf>> {
+        let Self(certificate) = self;
+        let (authorization, sha256) = certificate
+            .digest(
+                context,
+                |stage| stage != SamlKeyStage::Signing,
+                EXPECTED_IDLE,
+            )
+            .await?;
+        let action = ProtectedAction::WithdrawCertificate {
+            application: certificate.application.clone(),
+            sha256,
+        };
+        Ok(Planned::protected(
+            authorization,
+            certificate.clone(),
+            action,
+        ))
+    }
+
+    async fn execute(
+        context: &AdminContext,
+        plan: CertificateOf,
+        by: &AuditContext,
+    ) -> Result<Execution<SamlKey>> {
+        let CertificateOf {
+            application,
+            certificate,
+        } = plan;
+        let changed = saml_keys::withdraw(&context.host, &application, certificate, by).await?;
+        done(changed, EXPECTED_IDLE).map(Execution::Done)
+    }
 }
 
 fn done(changed: saml_keys::Changed, expected: &'static str) -> Result<SamlKey> {

@@ -1,14 +1,7 @@
 //! Dangerous steps in the console: each needs a fresh approval on the phone of whoever takes it, for that very request.
 
-mod application_words;
-mod shown;
-mod words;
-
 use std::sync::Arc;
 use std::time::Duration;
-
-pub use application_words::{Foreseen, application_in_words, metadata_in_words};
-pub use words::{component_in_words, in_words, table_in_words};
 
 use crate::domain::login::{self, Ended, View};
 use crate::domain::session::SignedIn;
@@ -192,31 +185,6 @@ pub async fn claim(
         return Ok(None);
     }
     Ok(host.store.claim_step(login.id, FRESH, host.now()).await?)
-}
-
-/// Whether a component that is not loaded may be tried in this console as the plugin with this name: it was approved there.
-pub async fn may_try(
-    host: &Host,
-    console: &Console,
-    (plugin, component): (&str, &Digest),
-) -> std::result::Result<bool, InternalError> {
-    Ok(host
-        .store
-        .is_component_approved(console.signed_in.session.id, plugin, component)
-        .await?)
-}
-
-/// Notes that the person approved a component for the plugin with this name, so that it may be tried until the console's session
-/// ends. An approval for one plugin is none for another, because the component runs with the grants of the plugin.
-pub async fn let_try(
-    host: &Host,
-    console: &Console,
-    (plugin, component): (&str, &Digest),
-) -> std::result::Result<(), InternalError> {
-    Ok(host
-        .store
-        .approve_component(console.signed_in.session.id, plugin, component, host.now())
-        .await?)
 }
 
 /// The step that a login is, if it was begun in this console.

@@ -1,89 +1,130 @@
 //! Users, and what they enrol.
 
-use std::sync::Arc;
-
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value, json};
+use utoipa::ToSchema;
 
-use super::{Caller, Guard, Refused, Result, fresh_did, invalid};
+use super::caller::Authorization;
+use super::command::{AdminCommand, AdminContext, Execution, Planned};
+use super::protected_actions::{Authenticators, ProtectedAction, ProtectedUserChange};
+use super::{Caller, Refused, Result, fresh_did, invalid};
 use crate::domain::device::OwnDevice;
 use crate::domain::wakeups::Wakeup;
 use crate::domain::{Host, account_notifications, audit, device};
 use assent_model::administration::Permission;
 use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::clock::Timestamp;
+use assent_model::device::Device;
 use assent_model::id::{DeviceId, Did, UserId};
 use assent_model::name::LoginName;
 use assent_model::recovery::CodesOfDevice;
 use assent_model::user::{ConsoleRole, LifecycleState, Profile, User};
-use assent_store::{StoreError, UserUpdateOutcome};
+use assent_store::UserUpdateOutcome;
 
-/// What an administrator says of a user. `None` leaves a value as it is.
-#[derive(Clone, Debug, Default)]
-pub struct UserChange {
-    /// What the person types at sign-in.
-    pub name: Option<String>,
-    /// The e-mail address; an empty text takes it away.
-    pub email: Option<String>,
-    /// What applications may be told: each member replaces the profile's, and null takes it away (RFC 7396).
-    pub profile: Option<Map<String, Value>>,
-    /// The role in the console; `Some(None)` takes it away.
-    pub console_role: Option<Option<ConsoleRole>>,
-    /// Whether the person may sign in.
-    pub state: Option<LifecycleState>,
+crate::admin_command! {
+    /// What makes or changes a user. Where a user is changed, what is missing stays as it is.
+    #[derive(Clone, Debug, Default, Deserialize, Serialize, ToSchema)]
+    #[serde(deny_unknown_fields)]
+    pub struct UserChange, protected ProtectedUserMembers {
+        /// What the person types at sign-in. A new user must have one.
+        protected name: Option<String>,
+        /// The e-mail address; an empty text takes it away.
+        protected email: Option<String>,
+        /// Each member replaces the profile's, and null takes it away.
+        #[schema(value_type = Option<Profile>)]
+        harmless profile: Option<Map<String, Value>>,
+        /// The role in the console; null takes it away. Only an owner may give or take one.
+        #[serde(default, deserialize_with = "present")]
+        protected console_role: Option<Option<ConsoleRole>>,
+        /// Whether the person may sign in.
+        protected state: Option<LifecycleState>,
+    }
 }
 
-/// Why somebody may not say that an address or a number is a person's.
-pub(super) const NO_VOUCHING: &str = "you may not vouch for an address or a number";
+/// Distinguishes `null` from a missing member.
+fn present<'de, D: Deserializer<'de>>(
+    value: D,
+) -> std::result::Result<Option<Option<ConsoleRole>>, D::Error> {
+    Option::deserialize(value).map(Some)
+}
+
+/// A member of a change, and why the caller may not change it.
+pub(super) struct Forbidden {
+    /// The member.
+    pub(super) member: &'static str,
+    /// Why.
+    pub(super) why: &'static str,
+}
+
+/// Defines what a caller needs a permission for, with the whole sentence beside the member's own.
+macro_rules! forbidden {
+    ($($name:ident = $member:literal, $why:literal;)*) => {
+        $(pub(super) const $name: (Forbidden, &str) =
+            (Forbidden { member: $member, why: $why }, concat!($member, ": ", $why));)*
+    };
+}
+
+forbidden! {
+    ROLE = "console_role", "only an owner may give or take a role";
+    VOUCHING = "profile", "you may not vouch for an address or a number";
+    // A SAML application may know the user by these.
+    EMAIL = "email", "you may not change an address that applications may know a person by";
+    NAME = "name", "you may not change a name that applications may know a person by";
+    STATE = "state", "you may suspend a user, and not close it for good";
+}
 
 impl UserChange {
-    /// The first member that this caller may not say of a user, who is known or new, and why.
-    pub fn beyond(&self, caller: &Caller, known: bool) -> Option<(&'static str, &'static str)> {
+    /// Authorizes the caller to say this of a user, who is known or new.
+    ///
+    /// # Errors
+    /// [`Refused::Forbidden`].
+    fn authorize(&self, caller: &Caller, known: bool) -> Result<Authorization> {
+        let (permission, why) = self.needed(caller, known).map_or(
+            (Permission::UsersWrite, "you may not change users"),
+            |(permission, (_, why))| (permission, why),
+        );
+        caller.authorize(permission, why)
+    }
+
+    /// The first member that this caller may not say of a user, who is known or new.
+    pub(super) fn beyond(&self, caller: &Caller, known: bool) -> Option<Forbidden> {
+        self.needed(caller, known)
+            .map(|(_, (forbidden, _))| forbidden)
+    }
+
+    fn needed(
+        &self,
+        caller: &Caller,
+        known: bool,
+    ) -> Option<(Permission, (Forbidden, &'static str))> {
         let vouches = |profile: &Map<String, Value>| {
             profile.keys().any(|member| member.ends_with("_verified"))
         };
-        let role = "only an owner may give or take a role";
-        // A SAML application may know the person by it.
-        let email = "you may not change an address that applications may know a person by";
-        let name = "you may not change a name that applications may know a person by";
-        let state = "you may suspend a user, and not close it for good";
         let members = [
+            (self.console_role.is_some(), Permission::RolesWrite, ROLE),
             (
-                "console_role",
-                self.console_role.is_some(),
-                Permission::RolesWrite,
-                role,
-            ),
-            (
-                "profile",
                 self.profile.as_ref().is_some_and(vouches),
                 Permission::UsersManage,
-                NO_VOUCHING,
+                VOUCHING,
             ),
             (
-                "email",
                 known && self.email.is_some(),
                 Permission::UsersManage,
-                email,
+                EMAIL,
             ),
+            (known && self.name.is_some(), Permission::UsersManage, NAME),
             (
-                "name",
-                known && self.name.is_some(),
-                Permission::UsersManage,
-                name,
-            ),
-            (
-                "state",
                 self.state == Some(LifecycleState::Terminated),
                 Permission::UsersManage,
-                state,
+                STATE,
             ),
         ];
-        let mut members = members.into_iter();
-        let beyond =
-            members.find(|(_, is_said, permission, _)| *is_said && !caller.may(*permission));
-        beyond.map(|(member, .., why)| (member, why))
+        members
+            .into_iter()
+            .find(|(is_said, permission, _)| *is_said && !caller.may(*permission))
+            .map(|(_, permission, forbidden)| (permission, forbidden))
     }
 }
 
@@ -92,35 +133,45 @@ const LAST_OWNER: Refused = Refused::Conflict(
     "the user is the last owner that can sign in; give another active user the role of an owner first",
 );
 
-/// Makes a user. Without another state the user is invited, until there is something to approve with.
-pub async fn create_user(host: &Host, change: UserChange, by: &AuditContext) -> Result<User> {
-    let user = made(host, change)?;
-    // Who takes it between this and the next is refused there.
-    must_be_free(host, &user).await?;
-    host.store
-        .insert_user(user.clone(), vec![creation(host, &user, by)])
-        .await?;
-    tracing::info!(user = %user.id, "user created");
-    Ok(user)
-}
+/// Creates a user. Without another state the user is invited, until there is something to approve with.
+#[derive(Clone, Debug)]
+pub struct CreateUser(pub UserChange);
 
-/// Refuses what a new user or a change can't be made of, and does nothing: for whoever asks somebody before it is done. `id` is whose
-/// change it is, with what has to be so of them.
-pub async fn foresee_user(
-    host: &Host,
-    known: Option<(UserId, Guard<'_, User>)>,
-    change: UserChange,
-) -> Result<()> {
-    let user = match known {
-        None => made(host, change)?,
-        Some((id, guard)) => {
-            let mut user = user(host, id).await?;
-            guard(&user)?;
-            apply_to_user(&mut user, change)?;
-            user
-        }
-    };
-    must_be_free(host, &user).await
+impl AdminCommand for CreateUser {
+    type Plan = User;
+    type Outcome = User;
+
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<User>> {
+        let Self(change) = self;
+        let authorization = change.authorize(&context.caller, false)?;
+        let user = made(&context.host, change.clone())?;
+        // Who takes it between this and the write is refused there.
+        must_be_free(&context.host, &user).await?;
+        // A new user has no other name, address or state that somebody could lose.
+        let ProtectedUserMembers {
+            name: _,
+            email: _,
+            console_role,
+            state: _,
+        } = change.protected();
+        let action = console_role.map(|console_role| ProtectedAction::CreateUser {
+            name: user.name.clone(),
+            console_role,
+        });
+        Ok(Planned::new(authorization, user, action))
+    }
+
+    async fn execute(
+        context: &AdminContext,
+        user: User,
+        by: &AuditContext,
+    ) -> Result<Execution<User>> {
+        let host = &context.host;
+        let entries = vec![creation(host, &user, by)];
+        host.store.insert_user(user.clone(), entries).await?;
+        tracing::info!(user = %user.id, "user created");
+        Ok(Execution::Done(user))
+    }
 }
 
 /// Refuses what somebody else signs in with, and says which of the two it is.
@@ -195,34 +246,111 @@ pub(super) fn user_with(host: &Host, name: LoginName, did: Did) -> User {
     }
 }
 
-/// Changes a user. Where the state changes, what was begun in the person's name is over.
-pub async fn change_user(
-    host: &Host,
-    id: UserId,
-    change: UserChange,
-    by: &AuditContext,
-    guard: Guard<'_, User>,
-) -> Result<User> {
-    loop {
-        let before = user(host, id).await?;
-        guard(&before)?;
-        let mut user = before.clone();
-        apply_to_user(&mut user, change.clone())?;
-        user.updated_at = host.now();
-        let entries = differences(host, &before, &user, by);
+/// Updates a user. Where the state changes, what was begun in the person's name is over.
+#[derive(Clone, Debug)]
+pub struct UpdateUser {
+    /// The user.
+    pub user: UserId,
+    /// What changes.
+    pub change: UserChange,
+}
+
+impl UpdateUser {
+    /// The changes that need an approval: those that differ from what is there.
+    async fn action(
+        &self,
+        host: &Host,
+        before: &User,
+        after: &User,
+    ) -> Result<Option<ProtectedAction>> {
+        let ProtectedUserMembers {
+            name,
+            email,
+            console_role,
+            state,
+        } = self.change.protected();
+        let mut changes = Vec::new();
+        if *state == Some(LifecycleState::Terminated) {
+            changes.push(ProtectedUserChange::Terminate);
+        }
+        if name.is_some() && after.name != before.name {
+            changes.push(ProtectedUserChange::Name(after.name.clone()));
+        }
+        if email.is_some() && after.email != before.email {
+            changes.push(ProtectedUserChange::Email(after.email.clone()));
+        }
+        // The role last, since what follows it in the summary is about the role.
+        match console_role {
+            Some(Some(role)) => changes.push(ProtectedUserChange::GrantRole {
+                role: *role,
+                authenticators: Authenticators {
+                    devices: host.store.devices_of(before.id).await?.len() as u64,
+                    external: host.store.external_authenticators(before.id).await?.len() as u64,
+                },
+            }),
+            Some(None) => changes.push(ProtectedUserChange::RemoveRole),
+            None => {}
+        }
+        Ok(
+            (!changes.is_empty()).then_some(ProtectedAction::UpdateUser {
+                user: before.id,
+                changes,
+            }),
+        )
+    }
+}
+
+/// The user before and after an update.
+#[derive(Clone, Debug)]
+pub struct UserUpdate {
+    before: User,
+    after: User,
+}
+
+impl AdminCommand for UpdateUser {
+    type Plan = UserUpdate;
+    type Outcome = User;
+
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<UserUpdate>> {
+        let host = &context.host;
+        let before = user(host, self.user).await?;
+        let caller = &context.caller;
+        let authorization = caller
+            .authorize_user_access(&before)?
+            .and(self.change.authorize(caller, true)?);
+        context.expected.check(before.version)?;
+        let mut after = before.clone();
+        apply_to_user(&mut after, self.change.clone())?;
+        must_be_free(host, &after).await?;
+        let action = self.action(host, &before, &after).await?;
+        Ok(Planned::new(
+            authorization,
+            UserUpdate { before, after },
+            action,
+        ))
+    }
+
+    async fn execute(
+        context: &AdminContext,
+        UserUpdate { before, mut after }: UserUpdate,
+        by: &AuditContext,
+    ) -> Result<Execution<User>> {
+        let host = &context.host;
+        after.updated_at = host.now();
+        let entries = differences(host, &before, &after, by);
         match host
             .store
-            .update_user(user.clone(), before.state, entries)
+            .update_user(after.clone(), before.state, entries)
             .await?
         {
             UserUpdateOutcome::Done => {}
             UserUpdateOutcome::LastOwner => return Err(LAST_OWNER),
-            UserUpdateOutcome::Stale => continue,
+            UserUpdateOutcome::Stale => return Ok(Execution::Overtaken),
         }
-        tracing::info!(user = %id, state = ?user.state, "user changed");
+        tracing::info!(user = %after.id, state = ?after.state, "user changed");
         host.wakeups.send(Wakeup::LoggedOut);
-        user.version += 1;
-        return Ok(user);
+        after.version += 1;
+        Ok(Execution::Done(after))
     }
 }
 
@@ -397,93 +525,142 @@ pub async fn user(host: &Host, id: UserId) -> Result<User> {
 }
 
 /// Deletes a user with its accounts and devices.
-pub async fn delete_user(
-    host: &Host,
-    id: UserId,
-    by: &AuditContext,
-    guard: Guard<'_, User>,
-) -> Result<()> {
-    loop {
-        let known = user(host, id).await?;
-        guard(&known)?;
-        let entry = audit::entry(host, Event::UserDeleted, by).about(id);
+#[derive(Clone, Copy, Debug)]
+pub struct DeleteUser(pub UserId);
+
+impl AdminCommand for DeleteUser {
+    type Plan = User;
+    type Outcome = ();
+
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<User>> {
+        let known = user(&context.host, self.0).await?;
+        let authorization = context.caller.authorize_user_access(&known)?;
+        context.expected.check(known.version)?;
+        let action = ProtectedAction::DeleteUser(known.id);
+        Ok(Planned::protected(authorization, known, action))
+    }
+
+    async fn execute(
+        context: &AdminContext,
+        known: User,
+        by: &AuditContext,
+    ) -> Result<Execution<()>> {
+        let host = &context.host;
+        let entry = audit::entry(host, Event::UserDeleted, by).about(known.id);
         match host
             .store
-            .delete_user(id, known.version, vec![entry], host.now())
+            .delete_user(known.id, known.version, vec![entry], host.now())
             .await?
         {
-            UserUpdateOutcome::Done => break,
+            UserUpdateOutcome::Done => {}
             UserUpdateOutcome::LastOwner => return Err(LAST_OWNER),
-            UserUpdateOutcome::Stale => {}
+            UserUpdateOutcome::Stale => return Ok(Execution::Overtaken),
         }
+        host.wakeups.send(Wakeup::LoggedOut);
+        tracing::info!(user = %known.id, "user deleted");
+        Ok(Execution::Done(()))
     }
-    host.wakeups.send(Wakeup::LoggedOut);
-    tracing::info!(user = %id, "user deleted");
-    Ok(())
 }
 
-/// Erases what says who a terminated user was, and what belonged to them. The user stays, under an erased name, so that
+/// Erases the personal data of a terminated user, and what belonged to them. The user stays, under an erased name, so that
 /// its `did` and `sub` are never another's; so does the audit log, without what is personal in it.
-pub async fn erase_user(
-    host: &Host,
-    id: UserId,
-    by: &AuditContext,
-    guard: Guard<'_, User>,
-) -> Result<User> {
-    let known = user(host, id).await?;
-    guard(&known)?;
-    if known.state != LifecycleState::Terminated {
-        return Err(Refused::Conflict(
-            "only a terminated user can be erased; set the state to \"terminated\" first",
-        ));
+#[derive(Clone, Copy, Debug)]
+pub struct EraseUser(pub UserId);
+
+impl AdminCommand for EraseUser {
+    type Plan = (UserId, LoginName);
+    type Outcome = User;
+
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<(UserId, LoginName)>> {
+        let id = self.0;
+        let known = user(&context.host, id).await?;
+        let authorization = context.caller.authorize_user_access(&known)?;
+        if known.state != LifecycleState::Terminated {
+            return Err(Refused::Conflict(
+                "only a terminated user can be erased; set the state to \"terminated\" first",
+            ));
+        }
+        let name = login_name("name", &format!("erased-{id}"))?;
+        let action = ProtectedAction::EraseUser(id);
+        Ok(Planned::protected(authorization, (id, name), action))
     }
-    let name = login_name("name", &format!("erased-{id}"))?;
-    let entry = audit::entry(host, Event::UserErased, by).about(id);
-    if !host
-        .store
-        .erase_user(id, name, vec![entry], host.now())
-        .await?
-    {
-        return Err(Refused::NotFound("user"));
+
+    async fn execute(
+        context: &AdminContext,
+        (id, name): (UserId, LoginName),
+        by: &AuditContext,
+    ) -> Result<Execution<User>> {
+        let host = &context.host;
+        let entry = audit::entry(host, Event::UserErased, by).about(id);
+        if !host
+            .store
+            .erase_user(id, name, vec![entry], host.now())
+            .await?
+        {
+            return Err(Refused::NotFound("user"));
+        }
+        host.wakeups.send(Wakeup::LoggedOut);
+        tracing::info!(user = %id, "user erased");
+        Ok(Execution::Done(user(host, id).await?))
     }
-    host.wakeups.send(Wakeup::LoggedOut);
-    tracing::info!(user = %id, "user erased");
-    user(host, id).await
 }
 
-/// A link by which a person enrols one authenticator, and until when it is good.
-pub async fn create_enrolment(
-    host: &Arc<Host>,
-    id: UserId,
-    by: &AuditContext,
-    guard: Guard<'_, User>,
-) -> Result<(String, Timestamp)> {
-    let (enrolment, token) = device::prepare_enrolment(host, id);
-    let until = enrolment.expires_at;
-    let entry = audit::entry(host, Event::EnrolmentLinkCreated, by)
-        .about(id)
-        .with("enrolment", enrolment.id.to_string());
-    loop {
-        let user = user(host, id).await?;
-        guard(&user)?;
+/// Creates a link by which a person enrols one authenticator.
+#[derive(Clone, Copy, Debug)]
+pub struct EnrolDevice(pub UserId);
+
+/// A link that enrols one authenticator.
+#[derive(Clone, Debug)]
+pub struct EnrolmentLink {
+    /// The link.
+    pub link: String,
+    /// Until when it is valid.
+    pub expires_at: Timestamp,
+}
+
+impl AdminCommand for EnrolDevice {
+    type Plan = User;
+    type Outcome = EnrolmentLink;
+
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<User>> {
+        let user = user(&context.host, self.0).await?;
+        let authorization = context.caller.authorize_user_access(&user)?;
         if !user.state.is_open() {
             return Err(invalid(
                 "state",
                 "only an invited or active user can enrol an authenticator",
             ));
         }
-        match host
-            .store
-            .insert_enrolment(enrolment.clone(), &user, vec![entry.clone()], host.now())
-            .await
-        {
-            Err(StoreError::Stale) => {}
-            kept => break kept?,
-        }
+        // Nobody could sign in as an invited user yet.
+        let action = (!user.is_only_invited()).then_some(ProtectedAction::EnrolDevice(user.id));
+        Ok(Planned::new(authorization, user, action))
     }
-    tracing::info!(user = %id, "enrolment link made");
-    account_notifications::notify(host, id, None);
-    Ok((device::enrolment_link(host, &token), until))
+
+    async fn execute(
+        context: &AdminContext,
+        user: User,
+        by: &AuditContext,
+    ) -> Result<Execution<EnrolmentLink>> {
+        let host = &context.host;
+        let (enrolment, token) = device::prepare_enrolment(host, user.id);
+        let expires_at = enrolment.expires_at;
+        let entry = audit::entry(host, Event::EnrolmentLinkCreated, by)
+            .about(user.id)
+            .with("enrolment", enrolment.id.to_string());
+        let inserted = host
+            .store
+            .insert_enrolment(enrolment, &user, vec![entry], host.now())
+            .await;
+        let Execution::Done(()) = Execution::of(inserted)? else {
+            return Ok(Execution::Overtaken);
+        };
+        tracing::info!(user = %user.id, "enrolment link made");
+        account_notifications::notify(host, user.id, None);
+        Ok(Execution::Done(EnrolmentLink {
+            link: device::enrolment_link(host, &token),
+            expires_at,
+        }))
+    }
 }
 
 /// A person's devices that are not revoked.
@@ -492,23 +669,35 @@ pub async fn devices(host: &Host, id: UserId) -> Result<Vec<OwnDevice>> {
 }
 
 /// Revokes a device.
-pub async fn revoke_device(
-    host: &Arc<Host>,
-    id: DeviceId,
-    by: &AuditContext,
-    guard: Guard<'_, User>,
-) -> Result<()> {
-    let found = host
-        .store
-        .device(id)
-        .await?
-        .ok_or(Refused::NotFound("device"))?;
-    loop {
+#[derive(Clone, Copy, Debug)]
+pub struct RevokeDevice(pub DeviceId);
+
+impl AdminCommand for RevokeDevice {
+    type Plan = (Device, User);
+    type Outcome = ();
+
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<(Device, User)>> {
+        let host = &context.host;
+        let found = host.store.device(self.0).await?;
+        let found = found.ok_or(Refused::NotFound("device"))?;
         let owner = user(host, found.user_id).await?;
-        guard(&owner)?;
-        match device::revoke_of(host, &found, &owner, CodesOfDevice::End, by).await {
-            Err(StoreError::Stale) => {}
-            ended => return ended?.map(drop).ok_or(Refused::NotFound("device")),
+        let authorization = context.caller.authorize_user_access(&owner)?;
+        let has_role = owner.console_role.is_some();
+        let action = has_role.then_some(ProtectedAction::RevokeDevice(found.id));
+        Ok(Planned::new(authorization, (found, owner), action))
+    }
+
+    async fn execute(
+        context: &AdminContext,
+        (device, owner): (Device, User),
+        by: &AuditContext,
+    ) -> Result<Execution<()>> {
+        let revoked =
+            device::revoke_of(&context.host, &device, &owner, CodesOfDevice::End, by).await;
+        match Execution::of(revoked)? {
+            Execution::Done(Some(_)) => Ok(Execution::Done(())),
+            Execution::Done(None) => Err(Refused::NotFound("device")),
+            Execution::Overtaken => Ok(Execution::Overtaken),
         }
     }
 }

@@ -2,25 +2,28 @@
 
 use std::sync::Arc;
 
+use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
-use axum::{Extension, Json};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::routes;
 
-use super::conditional::{IfMatch, Versioned};
+use super::conditional::Versioned;
+use super::context::Context;
 use super::input::{Body, Limit, List, Page, Query, Search, after};
 use super::routes::Area;
 use super::{id_of, moment};
 use crate::domain::Host;
-use crate::domain::admin::{self, AccountChange, AccountQuery, Caller, Names};
+use crate::domain::admin::{
+    self, AccountChange, AccountQuery, CreateAccount, DeleteAccount, Names, NewAccount,
+    UpdateAccount,
+};
 use crate::http::problem::Problem;
 use assent_model::account::Account;
 use assent_model::administration::{Danger, Permission};
 use assent_model::id::Did;
-use assent_model::user::{LifecycleState, User};
-use assent_store::Person;
+use assent_model::user::LifecycleState;
 
 /// The name of an account asks the phone, since applications know people by it: to give another, and to make one free by deleting or
 /// closing the account that has it. Its roles do not: to give and take them is everyday work, which an application may need many
@@ -28,19 +31,19 @@ use assent_store::Person;
 pub(super) fn routes() -> Area {
     Area::new("Accounts")
         .route(Permission::AccountsRead, routes!(list))
-        .danger(
+        .protected(
             Permission::AccountsWrite,
             Danger::GiveAccount,
             routes!(create),
         )
         .route(Permission::AccountsRead, routes!(of_user))
         .route(Permission::AccountsRead, routes!(read))
-        .danger(
+        .protected(
             Permission::AccountsState,
             Danger::ChangeAccount,
             routes!(change),
         )
-        .danger(
+        .protected(
             Permission::AccountsWrite,
             Danger::DeleteAccount,
             routes!(remove),
@@ -101,54 +104,20 @@ fn shown(account: Account, names: &Names) -> AccountView {
     }
 }
 
-/// What makes an account.
-#[derive(Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-#[schema(as = NewAccount)]
-struct Create {
-    /// The person.
-    user_id: String,
-    /// What the application calls the person; the user's name without it.
-    name: Option<String>,
-    /// The person's roles there.
-    roles: Option<Vec<String>>,
-    /// Active without it; `invited` until the person first signs in.
-    state: Option<LifecycleState>,
-}
-
-/// What changes an account. What is missing stays as it is.
-#[derive(Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-#[schema(as = AccountChange)]
-struct Change {
-    /// What the application calls the person.
-    name: Option<String>,
-    /// The person's roles there.
-    roles: Option<Vec<String>>,
-    state: Option<LifecycleState>,
-}
-
 /// Give a person an account in an application.
-#[utoipa::path(post, path = "/applications/{id}/accounts", request_body = Create, responses((status = 201, description = "The account.", body = AccountView)))]
+#[utoipa::path(post, path = "/applications/{id}/accounts", request_body = NewAccount, responses((status = 201, description = "The account.", body = AccountView)))]
 async fn create(
     State(host): State<Arc<Host>>,
-    Extension(caller): Extension<Caller>,
+    context: Context,
     Path(application): Path<String>,
-    Body(Create {
-        user_id,
-        name,
-        roles,
-        state,
-    }): Body<Create>,
+    Body(account): Body<NewAccount>,
 ) -> Result<(StatusCode, Versioned<AccountView>), Problem> {
-    let change = AccountChange { name, roles, state };
-    let (application, user) = (
-        id_of(&application, "application")?,
-        id_of(&user_id, "user")?,
-    );
-    let guard = |user: &User| caller.must_reach(user);
-    let account =
-        admin::create_account(&host, user, &application, change, &caller.by, &guard).await?;
+    let application = id_of(&application, "application")?;
+    let command = CreateAccount {
+        application,
+        account,
+    };
+    let account = context.run(command).await?;
     Ok((StatusCode::CREATED, view(&host, account).await?))
 }
 
@@ -270,43 +239,21 @@ async fn read(
 ///
 /// Where its state changes, what was begun with it is over. To change more than the state needs the permission
 /// `accounts:write`.
-#[utoipa::path(patch, path = "/accounts/{id}", request_body = Change, responses((status = 200, description = "The account as it is now.", body = AccountView)))]
+#[utoipa::path(patch, path = "/accounts/{id}", request_body = AccountChange, responses((status = 200, description = "The account as it is now.", body = AccountView)))]
 async fn change(
     State(host): State<Arc<Host>>,
-    Extension(caller): Extension<Caller>,
+    context: Context,
     Path(id): Path<String>,
-    when: IfMatch,
-    Body(Change { name, roles, state }): Body<Change>,
+    Body(change): Body<AccountChange>,
 ) -> Result<Versioned<AccountView>, Problem> {
-    if name.is_some() || roles.is_some() || state == Some(LifecycleState::Terminated) {
-        caller.must_write_accounts()?;
-    }
-    let change = AccountChange { name, roles, state };
-    let guard = |person: &Person| {
-        caller
-            .must_reach(&person.user)
-            .and_then(|()| when.check(person.account.version))
-    };
-    view(
-        &host,
-        admin::change_account(&host, id_of(&id, "account")?, change, &caller.by, &guard).await?,
-    )
-    .await
+    let account = id_of(&id, "account")?;
+    let account = context.run(UpdateAccount { account, change }).await?;
+    view(&host, account).await
 }
 
 /// Delete an account.
 #[utoipa::path(delete, path = "/accounts/{id}", responses((status = 204, description = "Deleted.")))]
-async fn remove(
-    State(host): State<Arc<Host>>,
-    Extension(caller): Extension<Caller>,
-    Path(id): Path<String>,
-    when: IfMatch,
-) -> Result<StatusCode, Problem> {
-    let guard = |person: &Person| {
-        caller
-            .must_reach(&person.user)
-            .and_then(|()| when.check(person.account.version))
-    };
-    admin::delete_account(&host, id_of(&id, "account")?, &caller.by, &guard).await?;
+async fn remove(context: Context, Path(id): Path<String>) -> Result<StatusCode, Problem> {
+    context.run(DeleteAccount(id_of(&id, "account")?)).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -2,23 +2,23 @@
 
 use std::sync::Arc;
 
+use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
-use axum::{Extension, Json};
 use serde::Serialize;
 use utoipa::ToSchema;
 use utoipa_axum::routes;
 
 use super::audit::{self, EntryView};
+use super::context::Context;
 use super::input::{List, Page, Query};
 use super::routes::Area;
 use super::{id_of, moment};
 use crate::domain::Host;
-use crate::domain::admin::{self, Caller};
+use crate::domain::admin::{self, EndSession, EndSessions, WithdrawConsent};
 use crate::http::problem::Problem;
 use assent_model::administration::Permission;
 use assent_model::scope::{Scope, Scopes};
-use assent_model::user::User;
 use assent_store::{Consent, OpenSession};
 
 pub(super) fn routes() -> Area {
@@ -76,31 +76,21 @@ async fn sessions(
 /// As signing out in its browser would: its tokens end, and its applications are told.
 #[utoipa::path(delete, path = "/users/{id}/sessions/{session}", responses((status = 204, description = "Ended.")))]
 async fn end(
-    State(host): State<Arc<Host>>,
-    Extension(caller): Extension<Caller>,
+    context: Context,
     Path((id, session)): Path<(String, String)>,
 ) -> Result<StatusCode, Problem> {
-    let guard = |user: &User| caller.must_reach(user);
-    admin::end_session(
-        &host,
-        id_of(&id, "user")?,
-        id_of(&session, "session")?,
-        &caller.by,
-        &guard,
-    )
-    .await?;
+    let command = EndSession {
+        user: id_of(&id, "user")?,
+        session: id_of(&session, "session")?,
+    };
+    context.run(command).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
 /// End all sessions of a person.
 #[utoipa::path(delete, path = "/users/{id}/sessions", responses((status = 204, description = "Ended.")))]
-async fn end_all(
-    State(host): State<Arc<Host>>,
-    Extension(caller): Extension<Caller>,
-    Path(id): Path<String>,
-) -> Result<StatusCode, Problem> {
-    let guard = |user: &User| caller.must_reach(user);
-    admin::end_sessions(&host, id_of(&id, "user")?, &caller.by, &guard).await?;
+async fn end_all(context: Context, Path(id): Path<String>) -> Result<StatusCode, Problem> {
+    context.run(EndSessions(id_of(&id, "user")?)).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -144,13 +134,14 @@ async fn consents(
 /// The application's tokens about the person end, and it has to ask again.
 #[utoipa::path(delete, path = "/users/{id}/consents/{application}", responses((status = 204, description = "Withdrawn.")))]
 async fn withdraw(
-    State(host): State<Arc<Host>>,
-    Extension(caller): Extension<Caller>,
+    context: Context,
     Path((id, application)): Path<(String, String)>,
 ) -> Result<StatusCode, Problem> {
-    let guard = |user: &User| caller.must_reach(user);
-    let application = id_of(&application, "consent")?;
-    admin::withdraw_consent(&host, id_of(&id, "user")?, application, &caller.by, &guard).await?;
+    let command = WithdrawConsent {
+        application: id_of(&application, "consent")?,
+        user: id_of(&id, "user")?,
+    };
+    context.run(command).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -2,24 +2,25 @@
 
 use std::sync::Arc;
 
+use axum::Json;
 use axum::body::Bytes;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
-use axum::{Extension, Json};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::routes;
 
-use super::conditional::{IfMatch, Versioned};
-use super::input::{Limit, List, Query, Search, Text, after, parse};
+use super::conditional::Versioned;
+use super::context::Context;
+use super::input::{Limit, List, Query, Search, Text, after, parse, parse_strictly};
 use super::routes::Area;
 use super::service_providers::{self, ServiceProviderView};
 use super::{id_of, moment, saml_metadata};
 use crate::domain::Host;
-use crate::domain::admin::steps::Foreseen;
 use crate::domain::admin::{
-    self, ApplicationChange, ApplicationQuery, AuthenticationChange, Caller, ServiceProviderChange,
+    self, ApplicationQuery, ClientChange, CreateClient, CreateServiceProvider, DeleteApplication,
+    RotateClientSecret, ServiceProviderChange, SubjectKind, UpdateClient, UpdateServiceProvider,
 };
 use crate::http::problem::Problem;
 use crate::saml::metadata::Given;
@@ -36,23 +37,23 @@ use assent_model::scope::{Scope, Scopes};
 pub(super) fn routes() -> Area {
     Area::new("Applications")
         .route(Permission::ApplicationsRead, routes!(list))
-        .danger(
+        .protected(
             Permission::ApplicationsWrite,
             Danger::GiveAdminScopes,
             routes!(create),
         )
         .route(Permission::ApplicationsRead, routes!(read))
-        .danger(
+        .protected(
             Permission::ApplicationsWrite,
             Danger::ChangeApplication,
             routes!(change),
         )
-        .danger(
+        .protected(
             Permission::ApplicationsWrite,
             Danger::DeleteApplication,
             routes!(remove),
         )
-        .danger(
+        .protected(
             Permission::ApplicationsWrite,
             Danger::NewSecret,
             routes!(secret),
@@ -130,15 +131,6 @@ struct Keys {
     certificate: Option<String>,
 }
 
-/// What an application calls people: what everybody calls them, or something of its own sector.
-#[derive(Clone, Copy, PartialEq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-#[schema(as = SubjectType)]
-enum SubjectKind {
-    Public,
-    Pairwise,
-}
-
 fn view(application: Application) -> ApplicationView {
     let settings = application.settings;
     let token_endpoint_auth_method = settings.auth_method();
@@ -199,95 +191,6 @@ fn keys(authentication: ClientAuthentication) -> Keys {
     }
 }
 
-/// What makes or changes an OpenID Connect client. What is missing stays as it is; a new one has it as usual.
-#[derive(Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-#[schema(as = ClientChange)]
-struct Change {
-    /// A new application must have one, and it stays.
-    application_type: Option<ApplicationType>,
-    /// The name that people see. A new application must have one.
-    name: Option<String>,
-    /// Where a person may be sent back to: compared letter by letter.
-    redirect_uris: Option<Vec<String>>,
-    post_logout_redirect_uris: Option<Vec<String>>,
-    #[schema(value_type = Option<Vec<Scope>>)]
-    scopes: Option<Vec<String>>,
-    grant_types: Option<Vec<GrantType>>,
-    token_endpoint_auth_method: Option<ClientAuthMethod>,
-    /// A JSON Web Key Set (RFC 7517 section 5).
-    #[schema(value_type = Option<Object>)]
-    jwks: Option<Value>,
-    /// Where that is fetched from.
-    jwks_uri: Option<String>,
-    /// A public key in PEM form.
-    public_key: Option<String>,
-    /// A certificate in PEM form.
-    certificate: Option<String>,
-    id_token_signed_response_alg: Option<SigningAlgorithm>,
-    slim_id_token: Option<bool>,
-    subject_type: Option<SubjectKind>,
-    sector_identifier: Option<String>,
-    consent: Option<ConsentPolicy>,
-    #[serde(default, deserialize_with = "present")]
-    backchannel_logout_uri: Option<Option<String>>,
-    backchannel_logout_session_required: Option<bool>,
-    #[serde(default, deserialize_with = "present")]
-    initiate_login_uri: Option<Option<String>>,
-    /// Whether its client assertions may name the token endpoint as their audience, and not the issuer. A server that knows one of
-    /// its assertions could then use it here. Not for an application with `admin_scopes`.
-    lenient_assertion_audience: Option<bool>,
-    /// What it may do in the admin API as itself. Only an owner may say.
-    #[schema(value_type = Option<Vec<AdminScope>>)]
-    admin_scopes: Option<AdminScopes>,
-}
-
-/// A member that is there, null or not: null takes the value away (RFC 7396).
-fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<String>>, D::Error> {
-    Option::deserialize(deserializer).map(Some)
-}
-
-impl From<Change> for ApplicationChange {
-    fn from(change: Change) -> Self {
-        Self {
-            name: change.name,
-            redirect_uris: change.redirect_uris,
-            post_logout_redirect_uris: change.post_logout_redirect_uris,
-            scopes: change.scopes,
-            grant_types: change.grant_types,
-            authentication: AuthenticationChange {
-                method: change.token_endpoint_auth_method,
-                jwks: change.jwks,
-                jwks_uri: change.jwks_uri,
-                public_key: change.public_key,
-                certificate: change.certificate,
-            },
-            id_token_algorithm: change.id_token_signed_response_alg,
-            slim_id_token: change.slim_id_token,
-            pairwise: change
-                .subject_type
-                .map(|kind| kind == SubjectKind::Pairwise),
-            sector: change.sector_identifier,
-            consent: change.consent,
-            backchannel_logout_uri: change.backchannel_logout_uri,
-            backchannel_logout_session_required: change.backchannel_logout_session_required,
-            initiate_login_uri: change.initiate_login_uri,
-            lenient_assertion_audience: change.lenient_assertion_audience,
-            admin_scopes: change.admin_scopes,
-        }
-    }
-}
-
-impl Change {
-    /// The change, if whoever calls may say all that it says.
-    fn allowed(self, caller: &Caller) -> Result<ApplicationChange, Problem> {
-        if self.admin_scopes.is_some() {
-            caller.must_give_scopes()?;
-        }
-        Ok(self.into())
-    }
-}
-
 /// An application of either protocol.
 #[derive(Serialize, ToSchema)]
 #[serde(untagged)]
@@ -342,7 +245,7 @@ struct NewClient {
     #[schema(inline, required = false)]
     protocol: OpenIdConnect,
     #[serde(flatten)]
-    change: Change,
+    change: ClientChange,
 }
 
 /// A SAML service provider. With `metadata` or `metadata_url` the metadata says what the other members do not.
@@ -366,21 +269,22 @@ struct NewServiceProvider {
     reason = "it describes what is read once the protocol is known"
 )]
 enum AnyChange {
-    Client(Change),
+    Client(ClientChange),
     ServiceProvider(ServiceProviderChange),
 }
 
 /// Make an application.
 #[utoipa::path(post, path = "/applications", request_body = New, responses((status = 201, description = "The application.", body = View)))]
 async fn create(
-    State(host): State<Arc<Host>>,
-    Extension(caller): Extension<Caller>,
+    context: Context,
     Text(body): Text,
 ) -> Result<(StatusCode, Versioned<View>), Problem> {
     let (protocol, body) = unspoken(&body)?;
     if protocol == Protocol::Saml {
-        let (provider, notes) = saml_metadata::create(&host, &body, &caller.by).await?;
-        return Ok((StatusCode::CREATED, saved(&host, provider, notes)));
+        let (change, notes) = saml_metadata::described(&context, &body).await?;
+        let provider = context.run(CreateServiceProvider(change)).await?;
+        let view = saved(&context.0.host, provider, notes);
+        return Ok((StatusCode::CREATED, view));
     }
     // Who forgets the protocol would be told the members of the other one.
     let members: Map<String, Value> = parse(&body)?;
@@ -393,17 +297,10 @@ async fn create(
             "a SAML application needs \"protocol\": \"saml\" beside it",
         ));
     }
-    let change: Change = parse(&body)?;
-    let kind = change.application_type;
-    let kind =
-        kind.ok_or_else(|| Problem::field("application_type", "expected web, spa or native"))?;
-    let application =
-        admin::create_application(&host, kind, change.allowed(&caller)?, &caller.by).await?;
+    let application = context.run(CreateClient(parse_strictly(&body)?)).await?;
     let version = application.version;
-    Ok((
-        StatusCode::CREATED,
-        Versioned(version, View::Client(Box::new(view(application)))),
-    ))
+    let view = View::Client(Box::new(view(application)));
+    Ok((StatusCode::CREATED, Versioned(version, view)))
 }
 
 /// A service provider that was just saved, with the notes of its import and those of its settings.
@@ -416,62 +313,6 @@ fn saved(host: &Host, provider: ServiceProvider, mut notes: Vec<String>) -> Vers
             service_providers::view(provider).with_notes(notes),
         )),
     )
-}
-
-/// The change of a client that is known, if whoever calls may say all that it says.
-fn change_of_client(caller: &Caller, body: &[u8]) -> Result<ApplicationChange, Problem> {
-    let change: Change = parse(body)?;
-    if change.application_type.is_some() {
-        return Err(Problem::field(
-            "application_type",
-            "it can't be changed; make a new application",
-        ));
-    }
-    change.allowed(caller)
-}
-
-/// What a new client would be, or the application with this id after a change; refuses what can't be made of it. `None` for what is no
-/// client, or is refused further on.
-pub(super) async fn foresee(
-    host: &Host,
-    caller: &Caller,
-    id: Option<&str>,
-    when: &IfMatch,
-    body: &[u8],
-) -> Result<Option<Foreseen>, Problem> {
-    let Some(id) = id else {
-        let (protocol, body) = unspoken(&Bytes::copy_from_slice(body))?;
-        let (Protocol::OpenidConnect, change) = (protocol, parse::<Change>(&body)?) else {
-            return Ok(None);
-        };
-        let Some(kind) = change.application_type else {
-            return Ok(None);
-        };
-        return Ok(Some(Foreseen::NewClient(
-            admin::foresee_application(host, kind, change.allowed(caller)?)?.into(),
-        )));
-    };
-    let id = id_of(id, "application")?;
-    if let Registered::ServiceProvider(_) = admin::registered(host, &id).await? {
-        let guard = |provider: &ServiceProvider| when.check(provider.version);
-        let (before, after) =
-            admin::foresee_service_provider_change(host, &id, parse(body)?, &guard).await?;
-        return Ok(Some(Foreseen::ServiceProvider {
-            before: before.into(),
-            after: after.into(),
-        }));
-    }
-    let guard = |client: &Application| {
-        caller
-            .must_reach_application(client)
-            .and_then(|()| when.check(client.version))
-    };
-    let change = change_of_client(caller, body)?;
-    let (before, after) = admin::foresee_application_change(host, &id, change, &guard).await?;
-    Ok(Some(Foreseen::Client {
-        before: before.into(),
-        after: after.into(),
-    }))
 }
 
 /// Which applications are listed.
@@ -535,27 +376,26 @@ async fn read(
 /// A change to `client_secret_jwt` makes a new client secret, which is answered, this once.
 #[utoipa::path(patch, path = "/applications/{id}", request_body = AnyChange, responses((status = 200, description = "The application as it is now.", body = View)))]
 async fn change(
-    State(host): State<Arc<Host>>,
-    Extension(caller): Extension<Caller>,
+    context: Context,
     Path(id): Path<String>,
-    when: IfMatch,
     Text(body): Text,
 ) -> Result<Versioned<View>, Problem> {
-    let id = id_of(&id, "application")?;
-    if let Registered::ServiceProvider(_) = admin::registered(&host, &id).await? {
-        let guard = |provider: &ServiceProvider| when.check(provider.version);
-        let provider =
-            admin::change_service_provider(&host, &id, parse(&body)?, &caller.by, &guard).await?;
-        return Ok(saved(&host, provider, Vec::new()));
+    let host = &context.0.host;
+    let application = id_of(&id, "application")?;
+    if let Registered::ServiceProvider(_) = admin::registered(host, &application).await? {
+        let change = parse_strictly(&body)?;
+        let command = UpdateServiceProvider {
+            application,
+            change,
+        };
+        return Ok(saved(host, context.run(command).await?, Vec::new()));
     }
-    let change = change_of_client(&caller, &body)?;
-    let guard = |client: &Application| {
-        caller
-            .must_reach_application(client)
-            .and_then(|()| when.check(client.version))
+    let change = parse_strictly(&body)?;
+    let command = UpdateClient {
+        application,
+        change,
     };
-    let (application, secret) =
-        admin::change_application(&host, &id, change, &caller.by, &guard).await?;
+    let (application, secret) = context.run(command).await?;
     let client_secret = secret.map(|secret| secret.expose().to_owned());
     let version = application.version;
     Ok(Versioned(
@@ -571,18 +411,10 @@ async fn change(
 ///
 /// With its accounts and tokens.
 #[utoipa::path(delete, path = "/applications/{id}", responses((status = 204, description = "Deleted.")))]
-async fn remove(
-    State(host): State<Arc<Host>>,
-    Extension(caller): Extension<Caller>,
-    Path(id): Path<String>,
-    when: IfMatch,
-) -> Result<StatusCode, Problem> {
-    let guard = |known: &Registered| {
-        caller
-            .must_reach_registered(known)
-            .and_then(|()| when.check(known.version()))
-    };
-    admin::delete_application(&host, &id_of(&id, "application")?, &caller.by, &guard).await?;
+async fn remove(context: Context, Path(id): Path<String>) -> Result<StatusCode, Problem> {
+    context
+        .run(DeleteApplication(id_of(&id, "application")?))
+        .await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -599,19 +431,16 @@ struct SecretView {
 /// The old one is worth nothing from now on.
 #[utoipa::path(post, path = "/applications/{id}/secret", responses((status = 201, description = "The secret, shown this once.", body = SecretView)))]
 async fn secret(
-    State(host): State<Arc<Host>>,
-    Extension(caller): Extension<Caller>,
+    context: Context,
     Path(id): Path<String>,
 ) -> Result<(StatusCode, Json<SecretView>), Problem> {
-    let guard = |client: &Application| caller.must_reach_application(client);
-    let secret =
-        admin::create_secret(&host, &id_of(&id, "application")?, &caller.by, &guard).await?;
-    Ok((
-        StatusCode::CREATED,
-        Json(SecretView {
-            client_secret: secret.expose().to_owned(),
-        }),
-    ))
+    let secret = context
+        .run(RotateClientSecret(id_of(&id, "application")?))
+        .await?;
+    let view = SecretView {
+        client_secret: secret.expose().to_owned(),
+    };
+    Ok((StatusCode::CREATED, Json(view)))
 }
 
 /// A redirect URI that is thought of.

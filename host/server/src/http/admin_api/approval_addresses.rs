@@ -2,27 +2,27 @@
 
 use std::sync::Arc;
 
+use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
-use axum::{Extension, Json};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use utoipa_axum::routes;
 
+use super::context::Context;
 use super::id_of;
 use super::input::{Body, List};
 use super::routes::Area;
 use crate::domain::Host;
-use crate::domain::admin::{self, Caller};
+use crate::domain::admin::{self, RemoveExternalAuthenticator, SetExternalAuthenticator};
 use crate::http::problem::Problem;
 use assent_model::administration::{Danger, Permission};
 use assent_model::delivery::ApprovalAddress;
-use assent_model::user::User;
 
 pub(super) fn routes() -> Area {
     Area::new("Approval addresses")
         .route(Permission::UsersRead, routes!(list))
-        .danger(
+        .protected(
             Permission::UsersWrite,
             Danger::SetApprovalAddress,
             routes!(set),
@@ -44,7 +44,7 @@ fn view(ApprovalAddress { channel, address }: ApprovalAddress) -> AddressView {
 }
 
 /// What sets an address.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = ApprovalAddressChange)]
 struct Change {
@@ -66,32 +66,26 @@ async fn list(
 /// The channel is one that the settings trust to say that a person approved. Who was invited can sign in from then on.
 #[utoipa::path(put, path = "/users/{id}/approval-addresses/{channel}", request_body = Change, responses((status = 200, description = "The address.", body = AddressView)))]
 async fn set(
-    State(host): State<Arc<Host>>,
-    Extension(caller): Extension<Caller>,
+    context: Context,
     Path((id, channel)): Path<(String, String)>,
     Body(Change { address }): Body<Change>,
 ) -> Result<Json<AddressView>, Problem> {
-    let guard = |user: &User| {
-        caller
-            .must_reach(user)
-            .and_then(|()| caller.must_have_asked_about(user))
+    let command = SetExternalAuthenticator {
+        user: id_of(&id, "user")?,
+        channel,
+        address,
     };
-    let id = id_of(&id, "user")?;
-    Ok(Json(view(
-        admin::set_external_authenticator(&host, id, &channel, &address, &caller.by, &guard)
-            .await?,
-    )))
+    Ok(Json(view(context.run(command).await?)))
 }
 
 /// Take a person's address for a channel away.
 #[utoipa::path(delete, path = "/users/{id}/approval-addresses/{channel}", responses((status = 204, description = "Taken away.")))]
 async fn remove(
-    State(host): State<Arc<Host>>,
-    Extension(caller): Extension<Caller>,
+    context: Context,
     Path((id, channel)): Path<(String, String)>,
 ) -> Result<StatusCode, Problem> {
-    let guard = |user: &User| caller.must_reach(user);
-    admin::remove_external_authenticator(&host, id_of(&id, "user")?, &channel, &caller.by, &guard)
-        .await?;
+    let user = id_of(&id, "user")?;
+    let command = RemoveExternalAuthenticator { user, channel };
+    context.run(command).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -8,7 +8,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 use crate::domain::admin::steps::Console;
-use crate::domain::admin::{self, Caller, Refused, Standing};
+use crate::domain::admin::{self, Caller, Principal, Refused};
 use crate::domain::rate_limits::Network;
 use crate::domain::{Host, InternalError, channels};
 use crate::http::client_certificate::ClientCertificate;
@@ -124,7 +124,7 @@ async fn caller(
     } else {
         let machine = |token| Caller {
             by: AuditContext::new(Actor::Administrator(token), from),
-            standing: Standing::Machine,
+            principal: Principal::Machine,
         };
         admin::admin_token(host, token).await?.map(machine)
     };
@@ -198,7 +198,7 @@ async fn by_session(
     Ok((
         Caller {
             by,
-            standing: Standing::Person(role),
+            principal: Principal::Person(role),
         },
         ConsoleSession { csrf, console },
     ))

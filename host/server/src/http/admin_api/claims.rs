@@ -12,13 +12,14 @@ use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::routes;
 
-use super::input::{Body, Limit, List, Query, after, parse};
+use super::context::Context;
+use super::input::{Body, Limit, List, Query, after};
 use super::routes::Area;
 use super::{id_of, moment};
 use crate::domain::access::Obstacle;
 use crate::domain::admin::{
     self, Caller, Comparison, Deed, Difference, Origin, Preview, PreviewRequest, PreviewedName,
-    PreviewedToken, Refused, Standing, Stopped, Told,
+    PreviewedToken, Refused, Stopped, Told, TryCandidate,
 };
 use crate::domain::rate_limits::CallerKey;
 use crate::domain::token_claims::{AtSignIn, OfToken};
@@ -29,7 +30,6 @@ use assent_model::administration::{Danger, Permission};
 use assent_model::id::{AccountId, Did};
 use assent_model::name::Quoted;
 use assent_model::scope::Scope;
-use assent_model::secret::Digest;
 use assent_plugin_host::{Candidate, LogLine, Sink};
 
 /// The largest component of a candidate, in bytes.
@@ -38,7 +38,7 @@ const LARGEST_COMPONENT: usize = 8 << 20;
 pub(super) fn routes() -> Area {
     Area::new("Claims")
         .route(Permission::ClaimsRead, routes!(preview))
-        .danger(
+        .protected(
             Permission::PluginsWrite,
             Danger::TryComponent,
             routes!(compare),
@@ -348,7 +348,7 @@ async fn preview(
 }
 
 /// What is to be compared.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct CandidatePreview {
     /// Whose claims.
@@ -363,7 +363,7 @@ struct CandidatePreview {
 }
 
 /// A claim mapper as it might be. At least one of `component` and `config` is of use.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = PluginCandidate)]
 struct CandidateInput {
@@ -437,20 +437,6 @@ fn decoded(component: Option<String>) -> Result<Option<Vec<u8>>, Problem> {
     })
 }
 
-/// The component that a comparison with this body would compile and run, where none of the loaded ones is the same: its plugin and
-/// its digest. The body is read as the comparison reads it, so nothing passes here that is run there.
-pub(super) fn new_component(host: &Host, body: &[u8]) -> Result<Option<(String, Digest)>, Problem> {
-    let CandidatePreview {
-        candidate: CandidateInput {
-            plugin, component, ..
-        },
-        ..
-    } = parse(body)?;
-    let digest = decoded(component)?.map(|bytes| Digest::of(&bytes));
-    let new = digest.filter(|digest| !host.plugins.has_component(digest));
-    Ok(new.map(|digest| (plugin, digest)))
-}
-
 /// Compare what an application would be told today with what a candidate plugin would have it told.
 ///
 /// The candidate is compiled, checks its settings, and runs in the sandbox of every plugin, with the grants of the plugin that
@@ -461,15 +447,10 @@ pub(super) fn new_component(host: &Host, body: &[u8]) -> Result<Option<(String, 
 /// session. A service account can't upload any.
 #[utoipa::path(post, path = "/applications/{id}/claims-preview", request_body = CandidatePreview, responses((status = 200, description = "Both, and what differs.", body = ComparisonView)))]
 async fn compare(
-    State(host): State<Arc<Host>>,
-    Extension(caller): Extension<Caller>,
+    context: Context,
     Path(id): Path<String>,
     Body(body): Body<CandidatePreview>,
 ) -> Result<Json<ComparisonView>, Problem> {
-    caller.must(
-        Permission::ClaimsRead,
-        "this needs the permission claims:read too, which you do not have",
-    )?;
     let application: Did = id_of(&id, "application")?;
     let CandidatePreview {
         account,
@@ -477,8 +458,9 @@ async fn compare(
         sinks,
         candidate,
     } = body;
+    let account = id_of(&account, "account")?;
     let request = PreviewRequest {
-        account: id_of(&account, "account")?,
+        account,
         scope,
         sinks,
     };
@@ -487,43 +469,22 @@ async fn compare(
         component,
         config,
     } = candidate;
-    let component = decoded(component)?;
-    if component.is_some() && matches!(caller.standing, Standing::Service(_)) {
-        let detail = "a service account can't upload a component; use the console or a token of `assent admin token`";
-        return Err(Refused::Forbidden(detail).into());
-    }
-    let busy = |detail: &'static str| Problem::of(ProblemKind::TooMany, detail);
-    let alone = host
-        .rate_limits
-        .candidate
-        .hold(())
-        .ok_or_else(|| busy("another candidate is tried at this moment"))?;
-    let often = host.rate_limits.candidates.take(&(), host.now());
-    often.map_err(|_| {
-        busy("too many candidates were tried in the last minute; try again in a while")
-    })?;
-    let (account, of) = (request.account, application.clone());
-    // It goes on to its end even where nobody waits for it any more, and none begins before that.
-    let compared = tokio::spawn(async move {
-        let candidate = Candidate {
-            plugin,
-            component,
-            config,
-        };
-        let compared = admin::compare(&host, &of, &request, candidate, &caller.by).await;
-        drop(alone);
-        compared
-    });
-    let compared = compared.await.map_err(|error| {
-        tracing::error!(%error, "a comparison broke off");
-        Problem::of(ProblemKind::Internal, "the server could not compare them")
-    })?;
+    let candidate = Candidate {
+        plugin,
+        component: decoded(component)?,
+        config,
+    };
+    let command = TryCandidate {
+        application: application.clone(),
+        request,
+        candidate,
+    };
     let Comparison {
         today,
         candidate,
         differences,
         log,
-    } = compared?;
+    } = context.run(command).await?;
     let difference = |Difference {
                           sink,
                           path,

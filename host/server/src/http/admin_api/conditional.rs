@@ -12,7 +12,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
-use crate::domain::admin::Refused;
+use crate::domain::admin::{ExpectedVersion, Refused};
 use crate::http::problem::Problem;
 
 /// An answer that has a version.
@@ -48,21 +48,17 @@ fn tags(headers: &HeaderMap, name: &HeaderName) -> Option<Vec<String>> {
 pub(super) struct IfMatch(Option<Vec<String>>);
 
 impl IfMatch {
-    /// Refuses another version than those that are named.
-    ///
-    /// # Errors
-    /// [`Refused::Stale`].
-    pub(super) fn check(&self, version: i64) -> Result<(), Refused> {
-        // A weak tag never matches here (section 13.1.1), and ours are strong.
-        let names = |tags: &Vec<String>| {
-            tags.iter()
-                .any(|tag| *tag == "*" || *tag == tag_of(version))
+    /// The versions that a command may change.
+    pub(super) fn expected(&self) -> ExpectedVersion {
+        let Some(tags) = &self.0 else {
+            return ExpectedVersion::Any;
         };
-        if self.0.as_ref().is_none_or(names) {
-            Ok(())
-        } else {
-            Err(Refused::Stale)
+        if tags.iter().any(|tag| tag == "*") {
+            return ExpectedVersion::Any;
         }
+        // A weak tag never matches here (section 13.1.1), and ours are strong.
+        let version = |tag: &String| tag.strip_prefix('"')?.strip_suffix('"')?.parse().ok();
+        ExpectedVersion::OneOf(tags.iter().filter_map(version).collect())
     }
 }
 

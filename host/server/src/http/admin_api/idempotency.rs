@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::input;
+use super::steps::STEP;
 use crate::domain::Host;
 use crate::domain::admin::Caller;
 use crate::domain::idempotency::{self, Claim, Request as Asked};
@@ -91,10 +92,13 @@ async fn claim(
         .map(ToString::to_string)
         .unwrap_or_default();
     let bytes = input::body(Request::from_parts(parts.clone(), body), &()).await?;
+    // An answer to a protected action is kept for whoever names its approval.
+    let approval = parts.headers.get(STEP).map(HeaderValue::as_bytes);
+    let content = approval.map(|approval| [&bytes[..], b"\0", approval].concat());
     let asked = Asked::new(
         &caller.by.actor,
         [parts.method.as_str(), &path, key],
-        &bytes,
+        content.as_deref().unwrap_or(&bytes),
     );
     match idempotency::claim(host, &asked).await? {
         Claim::First => Ok(Claimed::Ours(

@@ -8,19 +8,53 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::http::problem::{Problem, ProblemKind};
 
-/// A JSON body, as a type that knows its members. Unknown members are errors, and the problem names the place.
+/// A JSON body, as a type that knows its members. Unknown members are errors, and the problem names the place. So is a value that
+/// is written in another form than its own: serde reads the value of an enumeration from an object too, and an object from an array.
 pub(super) struct Body<T>(pub(super) T);
 
-impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Body<T> {
+impl<T: DeserializeOwned + Serialize, S: Send + Sync> FromRequest<S> for Body<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
         let Text(bytes) = Text::from_request(request, state).await?;
-        Ok(Self(parse(&bytes)?))
+        Ok(Self(parse_strictly(&bytes)?))
+    }
+}
+
+/// Reads a JSON object as [`parse`] does, and refuses values in another form than their own.
+pub(super) fn parse_strictly<T: DeserializeOwned + Serialize>(body: &[u8]) -> Result<T, Problem> {
+    let value: T = parse(body)?;
+    let sent: Map<String, Value> = parse(body)?;
+    let Ok(Value::Object(own)) = serde_json::to_value(&value) else {
+        return Err(Problem::no_object());
+    };
+    let unfit = sent
+        .iter()
+        .find(|(name, value)| !own.get(*name).is_some_and(|own| is_same(value, own)));
+    match unfit {
+        None => Ok(value),
+        Some((name, _)) => Err(Problem::field(
+            name,
+            "the value is written in another form than expected",
+        )),
+    }
+}
+
+/// Whether a value that was sent is the one that was read, which may have defaults beside it, and may be in another order.
+fn is_same(sent: &Value, own: &Value) -> bool {
+    match (sent, own) {
+        (Value::Object(sent), Value::Object(own)) => sent
+            .iter()
+            .all(|(name, value)| own.get(name).is_some_and(|own| is_same(value, own))),
+        (Value::Array(sent), Value::Array(own)) => sent
+            .iter()
+            .all(|value| own.iter().any(|own| is_same(value, own))),
+        (sent, own) => sent == own,
     }
 }
 
@@ -267,7 +301,27 @@ impl<T> List<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::holds_nul;
+    use serde_json::json;
+
+    use super::{holds_nul, is_same};
+
+    #[test]
+    fn a_value_in_another_form_is_not_the_same() {
+        let read = json!({"url": "https://a.example", "index": null, "roles": ["a", "b"]});
+        assert!(is_same(
+            &json!({"url": "https://a.example", "roles": ["b", "a"]}),
+            &read
+        ));
+        for other in [
+            json!(["https://a.example", null]),
+            json!({"url": ["https://a.example"]}),
+            json!({"url": {"https://a.example": null}}),
+            json!({"roles": [{"a": null}]}),
+            json!({"unknown": 1}),
+        ] {
+            assert!(!is_same(&other, &read), "{other}");
+        }
+    }
 
     #[test]
     fn nul_is_found_however_it_stands_there() {

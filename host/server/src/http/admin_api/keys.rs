@@ -2,19 +2,20 @@
 
 use std::sync::Arc;
 
+use axum::Json;
 use axum::extract::{Path, State};
-use axum::{Extension, Json};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use utoipa_axum::routes;
 
+use super::context::Context;
 use super::input::{Body, List};
 use super::moment;
 use super::routes::Area;
 use crate::domain::Host;
-use crate::domain::admin::Caller;
-use crate::domain::keys::{self, Revoked, Takeover};
-use crate::http::problem::{Problem, ProblemKind};
+use crate::domain::admin::{RevokeSigningKey, RotateSigningKeys};
+use crate::domain::keys;
+use crate::http::problem::Problem;
 use crate::keys::KnownKey;
 use assent_model::administration::{Danger, Permission};
 use assent_model::key::{KeyStage, SigningAlgorithm};
@@ -22,8 +23,8 @@ use assent_model::key::{KeyStage, SigningAlgorithm};
 pub(super) fn routes() -> Area {
     Area::new("Keys")
         .route(Permission::KeysRead, routes!(list))
-        .danger(Permission::KeysWrite, Danger::RotateKey, routes!(rotate))
-        .danger(Permission::KeysWrite, Danger::RevokeKey, routes!(revoke))
+        .protected(Permission::KeysWrite, Danger::RotateKey, routes!(rotate))
+        .protected(Permission::KeysWrite, Danger::RevokeKey, routes!(revoke))
 }
 
 /// A key that ID tokens are or were signed with.
@@ -66,7 +67,7 @@ async fn list(State(host): State<Arc<Host>>) -> Result<Json<List<KeyView>>, Prob
 }
 
 /// What is to be rotated, and when.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct Rotation {
     /// Of both algorithms without it.
@@ -84,16 +85,10 @@ struct Rotation {
 #[utoipa::path(post, path = "/keys/rotate", request_body = Rotation, responses((status = 200, description = "The keys as they are now.", body = List<KeyView>)))]
 async fn rotate(
     State(host): State<Arc<Host>>,
-    Extension(caller): Extension<Caller>,
+    context: Context,
     Body(Rotation { algorithm, now }): Body<Rotation>,
 ) -> Result<Json<List<KeyView>>, Problem> {
-    let takeover = if now { Takeover::Now } else { Takeover::InTime };
-    for algorithm in SigningAlgorithm::ALL
-        .into_iter()
-        .filter(|own| algorithm.is_none_or(|one| one == *own))
-    {
-        keys::rotate(&host, algorithm, takeover, &caller.by).await?;
-    }
+    context.run(RotateSigningKeys { algorithm, now }).await?;
     Ok(all(&host))
 }
 
@@ -104,15 +99,9 @@ async fn rotate(
 #[utoipa::path(post, path = "/keys/{kid}/revoke", responses((status = 200, description = "The keys as they are now.", body = List<KeyView>)))]
 async fn revoke(
     State(host): State<Arc<Host>>,
-    Extension(caller): Extension<Caller>,
+    context: Context,
     Path(kid): Path<String>,
 ) -> Result<Json<List<KeyView>>, Problem> {
-    match keys::revoke(&host, &kid, &caller.by).await? {
-        Revoked::Done { .. } => Ok(all(&host)),
-        Revoked::Already => Err(Problem::of(
-            ProblemKind::Conflict,
-            "the key was revoked before",
-        )),
-        Revoked::Unknown => Err(Problem::of(ProblemKind::NotFound, "there is no such key")),
-    }
+    context.run(RevokeSigningKey { kid }).await?;
+    Ok(all(&host))
 }

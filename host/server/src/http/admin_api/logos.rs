@@ -2,18 +2,19 @@
 
 use std::sync::Arc;
 
+use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
-use axum::{Extension, Json};
 use serde::Serialize;
 use utoipa::ToSchema;
 use utoipa_axum::routes;
 
+use super::context::Context;
 use super::id_of;
 use super::input::Raw;
 use super::routes::Area;
 use crate::domain::Host;
-use crate::domain::admin::{self, Caller};
+use crate::domain::admin::{self, RemoveLogo, SetLogo};
 use crate::http::logos::address;
 use crate::http::problem::Problem;
 use assent_model::administration::Permission;
@@ -60,25 +61,21 @@ async fn read(
 /// Give an application a picture: the body.
 #[utoipa::path(put, path = "/applications/{id}/logo", request_body(content = Vec<u8>, content_type = "image/*"), responses((status = 200, description = "The picture.", body = LogoView)))]
 async fn set(
-    State(host): State<Arc<Host>>,
-    Extension(caller): Extension<Caller>,
+    context: Context,
     Path(id): Path<String>,
     Raw(body): Raw,
 ) -> Result<Json<LogoView>, Problem> {
-    let id = id_of(&id, "application")?;
-    Ok(view(
-        &id,
-        &admin::set_logo(&host, &id, body.into(), &caller.by).await?,
-    ))
+    let application: Did = id_of(&id, "application")?;
+    let command = SetLogo {
+        application: application.clone(),
+        image: body.into(),
+    };
+    Ok(view(&application, &context.run(command).await?))
 }
 
 /// Take an application's picture away.
 #[utoipa::path(delete, path = "/applications/{id}/logo", responses((status = 204, description = "There is none any more.")))]
-async fn remove(
-    State(host): State<Arc<Host>>,
-    Extension(caller): Extension<Caller>,
-    Path(id): Path<String>,
-) -> Result<StatusCode, Problem> {
-    admin::remove_logo(&host, &id_of(&id, "application")?, &caller.by).await?;
+async fn remove(context: Context, Path(id): Path<String>) -> Result<StatusCode, Problem> {
+    context.run(RemoveLogo(id_of(&id, "application")?)).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -11,7 +11,7 @@ use utoipa_axum::routes;
 use super::authorize::ConsoleSession;
 use super::routes::Area;
 use crate::domain::Host;
-use crate::domain::admin::{self, Caller, Standing};
+use crate::domain::admin::{self, Caller, Principal};
 use crate::http::problem::Problem;
 use assent_model::administration::{AdminScope, AdminScopes, Permission};
 use assent_model::audit::Actor;
@@ -70,10 +70,10 @@ async fn read(
         _ => None,
     };
     let permissions = caller.permissions();
-    let (kind, role, admin_scopes) = match caller.standing {
-        Standing::Machine => (CallerKind::Machine, None, None),
-        Standing::Person(role) => (CallerKind::Person, Some(role), None),
-        Standing::Service(scopes) => (CallerKind::Service, None, Some(scopes)),
+    let (kind, role, admin_scopes) = match caller.principal {
+        Principal::Machine => (CallerKind::Machine, None, None),
+        Principal::Person(role) => (CallerKind::Person, Some(role), None),
+        Principal::Service(scopes) => (CallerKind::Service, None, Some(scopes)),
     };
     let csrf_token = session.map(|Extension(session)| session.csrf);
     Ok(Json(Me {

@@ -10,6 +10,7 @@ mod audit;
 mod authorize;
 mod claims;
 mod conditional;
+mod context;
 mod idempotency;
 mod input;
 mod keys;
@@ -23,8 +24,8 @@ mod saml_metadata;
 mod service_providers;
 mod steps;
 mod table;
+mod test_sign_ins;
 mod transfers;
-mod trials;
 mod users;
 
 use std::sync::Arc;
@@ -61,7 +62,7 @@ fn all_routes() -> Vec<Route> {
         applications::routes(),
         service_providers::routes(),
         logos::routes(),
-        trials::routes(),
+        test_sign_ins::routes(),
         claims::routes(),
         audit::routes(),
         keys::routes(),

@@ -2,18 +2,19 @@
 
 use std::sync::Arc;
 
+use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use axum::{Extension, Json};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::routes;
 
+use super::context::Context;
 use super::input::{self, Query, Raw};
 use super::moment;
 use super::routes::Area;
 use crate::domain::Host;
-use crate::domain::admin::Caller;
+use crate::domain::admin::{ReloadPlugins, RollBackPlugins};
 use crate::domain::plugins::{self, Previous, Reload, ReloadError};
 use crate::http::problem::Problem;
 use assent_model::administration::{Danger, Permission};
@@ -25,12 +26,12 @@ const LONGEST_WAIT: u64 = 50;
 pub(super) fn routes() -> Area {
     Area::new("Plugins")
         .route(Permission::PluginsRead, routes!(list))
-        .danger(
+        .protected(
             Permission::PluginsWrite,
             Danger::ReloadPlugins,
             routes!(reload),
         )
-        .danger(
+        .protected(
             Permission::PluginsWrite,
             Danger::RollBackPlugins,
             routes!(roll_back),
@@ -80,7 +81,7 @@ const fn longest_wait() -> u64 {
 }
 
 /// Which plugins are put back.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct RollBack {
     /// The `digest` of the previous plugins: these are put back, or none. A session of the console has to name them.
@@ -137,7 +138,7 @@ async fn list(State(host): State<Arc<Host>>) -> Json<PluginsView> {
 #[utoipa::path(post, path = "/plugins/reload", params(Wait), responses((status = 200, description = "They were exchanged.", body = PluginsView), (status = 202, description = "It takes longer and continues in the background; `last_reload` of the list has the result at its end.", body = PluginsView)))]
 async fn reload(
     State(host): State<Arc<Host>>,
-    Extension(caller): Extension<Caller>,
+    context: Context,
     Query(Wait { wait }): Query<Wait>,
 ) -> Result<(StatusCode, Json<PluginsView>), Problem> {
     if wait > LONGEST_WAIT {
@@ -146,11 +147,7 @@ async fn reload(
             "wait: expected 0 to 50",
         ));
     }
-    // It goes on by itself if nobody waits for it any more: half an exchange would leave compiled files behind and no word.
-    let exchanging = tokio::spawn({
-        let host = Arc::clone(&host);
-        async move { plugins::reload(&host, &caller.by).await }
-    });
+    let exchanging = context.run(ReloadPlugins).await?;
     let patience = std::time::Duration::from_secs(wait);
     let Ok(exchanged) = tokio::time::timeout(patience, exchanging).await else {
         return Ok((
@@ -192,15 +189,15 @@ async fn reload(
 #[utoipa::path(post, path = "/plugins/rollback", request_body = Option<RollBack>, responses((status = 200, description = "They were put back.", body = PluginsView)))]
 async fn roll_back(
     State(host): State<Arc<Host>>,
-    Extension(caller): Extension<Caller>,
+    context: Context,
     Raw(body): Raw,
 ) -> Result<Json<PluginsView>, Problem> {
     let named: Option<RollBack> = if body.is_empty() {
         None
     } else {
-        input::parse(&body)?
+        Some(input::parse_strictly(&body)?)
     };
     let previous = named.map(|named| named.previous);
-    plugins::roll_back(&host, previous.as_deref(), &caller.by).await?;
+    context.run(RollBackPlugins { previous }).await?;
     Ok(Json(view(&host).await))
 }

@@ -17,7 +17,6 @@ use utoipa_axum::router::UtoipaMethodRouter;
 
 use super::conditional;
 use super::idempotency;
-use super::steps;
 use super::transfers;
 use crate::domain::Host;
 use crate::domain::admin::Caller;
@@ -83,8 +82,8 @@ impl Area {
         )
     }
 
-    /// With one more route that could do harm.
-    pub(super) fn danger(
+    /// With one more route, whose command may be a protected action of this kind.
+    pub(super) fn protected(
         self,
         permission: Permission,
         danger: Danger,
@@ -176,7 +175,6 @@ impl Route {
                 .route_layer(from_fn(conditional::without_version)),
         };
         let rule = self.rule;
-        let handler = handler.route_layer(from_fn_with_state(Arc::clone(host), steps::approved));
         // Before anything else reads the body.
         let handler = if is_import {
             handler.route_layer(from_fn_with_state(Arc::clone(host), transfers::alone))

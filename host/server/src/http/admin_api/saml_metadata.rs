@@ -1,19 +1,20 @@
 //! Service providers from their metadata: new ones, and what has changed of one that is known.
 
-use std::sync::Arc;
-
+use axum::Json;
 use axum::body::Bytes;
-use axum::extract::{Path, State};
-use axum::http::StatusCode;
-use axum::{Extension, Json};
+use axum::extract::Path;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
+use super::context::Context;
 use super::id_of;
-use super::input::{Body, parse};
+use super::input::{Body, parse, parse_strictly};
 use super::service_providers::{self, ServiceProviderView};
-use crate::domain::admin::{self, Caller, ServiceProviderChange, steps};
+use crate::domain::admin::protected_actions::{ProtectedAction, ServiceProviderState};
+use crate::domain::admin::{
+    self, AdminCommand, AdminContext, Execution, Planned, Refused, ServiceProviderChange,
+};
 use crate::domain::{Host, InternalError};
 use crate::http::problem::Problem;
 use crate::saml::metadata::{self, Given};
@@ -21,26 +22,23 @@ use assent_model::audit::AuditContext;
 use assent_model::id::Did;
 use assent_model::saml::ServiceProvider;
 use assent_model::secret::Digest;
-use assent_model::step::Words;
 
-/// Creates a service provider from a body without `protocol`. With `metadata` or `metadata_url` the metadata specifies the
+/// What creates a service provider, from a body without `protocol`. With `metadata` or `metadata_url` the metadata specifies the
 /// missing members; `entity_id` then selects one of several service providers. Returns the notes of the import beside it.
-pub(super) async fn create(
-    host: &Host,
+pub(super) async fn described(
+    context: &Context,
     body: &Bytes,
-    by: &AuditContext,
-) -> Result<(ServiceProvider, Vec<String>), Problem> {
+) -> Result<(ServiceProviderChange, Vec<String>), Problem> {
     let given: Given = parse(body)?;
     let mut members: Map<String, Value> = parse(body)?;
     members.remove("metadata");
     members.remove("metadata_certificate");
-    let said: ServiceProviderChange = parse(Value::Object(members).to_string().as_bytes())?;
+    let said: ServiceProviderChange =
+        parse_strictly(Value::Object(members).to_string().as_bytes())?;
     if !given.is_some() {
-        return Ok((
-            admin::create_service_provider(host, said, by).await?,
-            Vec::new(),
-        ));
+        return Ok((said, Vec::new()));
     }
+    let host = &context.0.host;
     let described = metadata::describe(host, &given, said.entity_id.as_deref(), None).await?;
     let notes = described.notes.clone();
     let change = described.beside(said);
@@ -48,14 +46,11 @@ pub(super) async fn create(
         let expected = "the metadata has no DisplayName; say in `name` what people shall see";
         return Err(Problem::field("name", expected));
     }
-    Ok((
-        admin::create_service_provider(host, change, by).await?,
-        notes,
-    ))
+    Ok((change, notes))
 }
 
 /// What to do with the metadata of a service provider that is known.
-#[derive(Deserialize, ToSchema)]
+#[derive(Debug, Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = MetadataRefresh)]
 pub(super) struct Refresh {
@@ -104,56 +99,105 @@ pub(super) struct Refreshed {
 /// that were shown before, these and no others. Without `metadata` and `metadata_url` it is read from the registered address.
 #[utoipa::path(post, path = "/applications/{id}/metadata", request_body = Refresh, responses((status = 200, description = "The differences.", body = Refreshed)))]
 pub(super) async fn refresh(
-    State(host): State<Arc<Host>>,
-    Extension(caller): Extension<Caller>,
+    context: Context,
     Path(id): Path<String>,
-    Body(body): Body<Refresh>,
+    Body(refresh): Body<Refresh>,
 ) -> Result<Json<Refreshed>, Problem> {
-    let id = id_of(&id, "application")?;
-    let Refresh {
-        metadata,
-        metadata_url,
-        metadata_certificate,
-        apply,
-        digest: shown,
-    } = body;
-    let given = Given {
-        metadata,
-        metadata_url,
-        metadata_certificate,
+    let application = id_of(&id, "application")?;
+    let applied = refresh.apply;
+    let command = ApplyMetadata {
+        application,
+        refresh,
     };
-    loop {
-        let Compared {
-            provider,
-            after,
-            changes,
+    let Comparison {
+        provider,
+        changes,
+        digest,
+        notes,
+        ..
+    } = context.run(command).await?;
+    let notes = [
+        notes,
+        admin::service_provider_notes(&context.0.host, &provider),
+    ]
+    .concat();
+    Ok(Json(Refreshed {
+        changes,
+        digest,
+        notes,
+        applied,
+        application: service_providers::view(provider),
+    }))
+}
+
+/// Compares a service provider with its metadata and, if the request says so, updates it to that.
+#[derive(Debug)]
+struct ApplyMetadata {
+    application: Did,
+    refresh: Refresh,
+}
+
+impl AdminCommand for ApplyMetadata {
+    type Plan = (Comparison, bool);
+    type Outcome = Comparison;
+
+    async fn plan(&self, context: &AdminContext) -> admin::Result<Planned<(Comparison, bool)>> {
+        let authorization = context.caller.authorize_application_writes()?;
+        let Refresh {
+            metadata,
+            metadata_url,
+            metadata_certificate,
+            apply,
             digest,
-            notes,
-        } = compared(&host, &id, &given, shown.as_deref()).await?;
-        let application = match changes.is_empty() || !apply {
-            true => provider,
-            false => {
-                match admin::replace_service_provider(&host, &provider, after, &caller.by).await? {
-                    Some(changed) => changed,
-                    // What was changed in between is compared with, too.
-                    None => continue,
-                }
-            }
+        } = &self.refresh;
+        // What is read after the approval may say something else, so the approval is for the changes that were shown.
+        if *apply && context.console().is_some() && digest.is_none() {
+            return Err(Refused::Invalid {
+                field: "digest",
+                expected: "expected the digest of the changes that were shown".to_owned(),
+            });
+        }
+        let given = Given {
+            metadata: metadata.clone(),
+            metadata_url: metadata_url.clone(),
+            metadata_certificate: metadata_certificate.clone(),
         };
-        let notes = [notes, admin::service_provider_notes(&host, &application)].concat();
-        let application = service_providers::view(application);
-        return Ok(Json(Refreshed {
-            changes,
-            digest,
-            notes,
-            applied: apply,
-            application,
-        }));
+        let host = &context.host;
+        let found = compared(host, &self.application, &given, digest.as_deref()).await?;
+        let applies = *apply && !found.changes.is_empty();
+        let action = applies.then(|| ProtectedAction::ApplyMetadata {
+            application: self.application.clone(),
+            before: ServiceProviderState::of(&found.provider),
+            after: ServiceProviderState::of(&found.after),
+            members: found
+                .changes
+                .iter()
+                .map(|changed| changed.field.clone())
+                .collect(),
+        });
+        Ok(Planned::new(authorization, (found, applies), action))
+    }
+
+    async fn execute(
+        context: &AdminContext,
+        (found, applies): (Comparison, bool),
+        by: &AuditContext,
+    ) -> admin::Result<Execution<Comparison>> {
+        if !applies {
+            return Ok(Execution::Done(found));
+        }
+        let after = found.after.clone();
+        let replaced =
+            admin::replace_service_provider(&context.host, &found.provider, after, by).await?;
+        // What was changed in between is compared with, too.
+        Ok(replaced.map_or(Execution::Overtaken, |provider| {
+            Execution::Done(Comparison { provider, ..found })
+        }))
     }
 }
 
 /// What metadata would make of an application.
-struct Compared {
+struct Comparison {
     provider: ServiceProvider,
     after: ServiceProvider,
     changes: Vec<Changed>,
@@ -167,7 +211,7 @@ async fn compared(
     id: &Did,
     given: &Given,
     shown: Option<&str>,
-) -> Result<Compared, Problem> {
+) -> admin::Result<Comparison> {
     let provider = admin::service_provider(host, id).await?;
     let settings = &provider.settings;
     let described =
@@ -176,10 +220,11 @@ async fn compared(
     let changes = difference(provider.clone(), after.clone())?;
     let digest = digest(&changes)?;
     if shown.is_some_and(|shown| shown != digest) {
-        let detail = "digest: the metadata or the application has changed since the changes were shown; look again";
-        return Err(Problem::new(StatusCode::CONFLICT, detail));
+        return Err(Refused::Conflict(
+            "digest: the metadata or the application has changed since the changes were shown; look again",
+        ));
     }
-    Ok(Compared {
+    Ok(Comparison {
         provider,
         after,
         changes,
@@ -188,46 +233,8 @@ async fn compared(
     })
 }
 
-/// What a request of the console would change, in words for the person to approve; `None` where it changes nothing. It names the
-/// changes that were shown: what is read after the approval may say something else.
-pub(super) async fn in_words(
-    host: &Host,
-    id: Option<&str>,
-    body: &[u8],
-) -> Result<Option<Words>, Problem> {
-    let Refresh {
-        metadata,
-        metadata_url,
-        metadata_certificate,
-        apply,
-        digest,
-    } = parse(body)?;
-    if !apply {
-        return Ok(None);
-    }
-    let expected = "expected the digest of the changes that were shown";
-    let shown = digest.ok_or_else(|| Problem::field("digest", expected))?;
-    let given = Given {
-        metadata,
-        metadata_url,
-        metadata_certificate,
-    };
-    let id = id_of(id.unwrap_or_default(), "application")?;
-    let Compared {
-        provider,
-        after,
-        changes,
-        ..
-    } = compared(host, &id, &given, Some(&shown)).await?;
-    let members: Vec<&str> = changes
-        .iter()
-        .map(|changed| changed.field.as_str())
-        .collect();
-    Ok((!members.is_empty()).then(|| steps::metadata_in_words(&provider, &after, &members)))
-}
-
 /// The members in which two views of an application differ.
-fn difference(before: ServiceProvider, after: ServiceProvider) -> Result<Vec<Changed>, Problem> {
+fn difference(before: ServiceProvider, after: ServiceProvider) -> admin::Result<Vec<Changed>> {
     let members = |provider| match serde_json::to_value(service_providers::view(provider)) {
         Ok(Value::Object(members)) => Ok(members),
         Ok(_) => Err(unwritable("it is no object")),
@@ -241,10 +248,10 @@ fn difference(before: ServiceProvider, after: ServiceProvider) -> Result<Vec<Cha
     Ok(pairs.filter(|changed| changed.from != changed.to).collect())
 }
 
-fn digest(changes: &[Changed]) -> Result<String, Problem> {
+fn digest(changes: &[Changed]) -> admin::Result<String> {
     Ok(Digest::of(&serde_json::to_vec(changes).map_err(unwritable)?).to_base64url())
 }
 
-fn unwritable(why: impl std::fmt::Display) -> Problem {
+fn unwritable(why: impl std::fmt::Display) -> Refused {
     InternalError::Saml(format!("an application can't be shown: {why}")).into()
 }

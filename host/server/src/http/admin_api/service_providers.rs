@@ -2,18 +2,21 @@
 
 use std::sync::Arc;
 
+use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
-use axum::{Extension, Json};
 use serde::Serialize;
 use utoipa::ToSchema;
 use utoipa_axum::routes;
 
+use super::context::Context;
 use super::input::List;
 use super::routes::Area;
 use super::{id_of, moment};
 use crate::domain::Host;
-use crate::domain::admin::{self, Caller};
+use crate::domain::admin::{
+    self, ActivateCertificate, CertificateOf, IssueCertificate, WithdrawCertificate,
+};
 use crate::http::problem::Problem;
 use assent_model::administration::{Danger, Permission};
 use assent_model::saml::{
@@ -24,22 +27,22 @@ use assent_model::saml::{
 pub(super) fn routes() -> Area {
     Area::new("SAML")
         .route(Permission::ApplicationsRead, routes!(certificates))
-        .danger(
+        .protected(
             Permission::ApplicationsWrite,
             Danger::RotateKey,
             routes!(renew),
         )
-        .danger(
+        .protected(
             Permission::ApplicationsWrite,
             Danger::RevokeKey,
             routes!(withdraw),
         )
-        .danger(
+        .protected(
             Permission::ApplicationsWrite,
             Danger::RotateKey,
             routes!(take_over),
         )
-        .danger(
+        .protected(
             Permission::ApplicationsWrite,
             Danger::ApplyMetadata,
             routes!(super::saml_metadata::refresh),
@@ -171,37 +174,44 @@ async fn certificates(
 /// Publish the next certificate of a SAML application.
 #[utoipa::path(post, path = "/applications/{id}/certificates", responses((status = 201, description = "The next one.", body = CertificateView)))]
 async fn renew(
-    State(host): State<Arc<Host>>,
-    Extension(caller): Extension<Caller>,
+    context: Context,
     Path(id): Path<String>,
 ) -> Result<(StatusCode, Json<CertificateView>), Problem> {
-    let key = admin::renew_saml_certificate(&host, &id_of(&id, "application")?, &caller.by).await?;
-    Ok((
-        StatusCode::CREATED,
-        Json(certificate(key, SamlKeyStage::Published)),
-    ))
+    let key = context
+        .run(IssueCertificate(id_of(&id, "application")?))
+        .await?;
+    let view = certificate(key, SamlKeyStage::Published);
+    Ok((StatusCode::CREATED, Json(view)))
 }
 
 /// Let a published certificate sign from now on.
 #[utoipa::path(post, path = "/applications/{id}/certificates/{key}/use", responses((status = 200, description = "It signs.", body = CertificateView)))]
 async fn take_over(
-    State(host): State<Arc<Host>>,
-    Extension(caller): Extension<Caller>,
-    Path((id, key)): Path<(String, String)>,
+    context: Context,
+    Path(path): Path<(String, String)>,
 ) -> Result<Json<CertificateView>, Problem> {
-    let (id, key) = (id_of(&id, "application")?, id_of(&key, "certificate")?);
-    let key = admin::use_saml_certificate(&host, &id, key, &caller.by).await?;
+    let key = context
+        .run(ActivateCertificate(certificate_of(&path)?))
+        .await?;
     Ok(Json(certificate(key, SamlKeyStage::Signing)))
+}
+
+/// The certificate that a path names.
+fn certificate_of((id, key): &(String, String)) -> Result<CertificateOf, Problem> {
+    Ok(CertificateOf {
+        application: id_of(id, "application")?,
+        certificate: id_of(key, "certificate")?,
+    })
 }
 
 /// Take a certificate that does not sign out of the metadata, at once.
 #[utoipa::path(delete, path = "/applications/{id}/certificates/{key}", responses((status = 204, description = "It is out.")))]
 async fn withdraw(
-    State(host): State<Arc<Host>>,
-    Extension(caller): Extension<Caller>,
-    Path((id, key)): Path<(String, String)>,
+    context: Context,
+    Path(path): Path<(String, String)>,
 ) -> Result<StatusCode, Problem> {
-    let (id, key) = (id_of(&id, "application")?, id_of(&key, "certificate")?);
-    admin::withdraw_saml_certificate(&host, &id, key, &caller.by).await?;
+    context
+        .run(WithdrawCertificate(certificate_of(&path)?))
+        .await?;
     Ok(StatusCode::NO_CONTENT)
 }

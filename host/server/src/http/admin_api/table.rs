@@ -55,11 +55,6 @@ fn is_table(headers: &HeaderMap) -> Result<(), Problem> {
 }
 
 impl Table {
-    /// The body of a request with these headers.
-    pub(super) fn of(headers: &HeaderMap, body: Bytes) -> Result<Self, Problem> {
-        is_table(headers).map(|()| Self(body))
-    }
-
     /// The rows of a file, which may be a large one. Others have their turn meanwhile.
     pub(super) async fn read(
         self,

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
-use axum::extract::{FromRequestParts, Path, Request, State};
-use axum::http::request::Parts;
+use axum::extract::{Path, Request, State};
 use axum::http::{HeaderValue, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -15,11 +14,14 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::routes;
 
+use super::context::Context;
 use super::input::{self, Query, Search};
 use super::routes::Area;
 use super::table::{self, Table};
 use super::{accounts, id_of, users};
-use crate::domain::admin::{self, ACCOUNT_COLUMNS, Caller, ImportReport, RowError, USER_COLUMNS};
+use crate::domain::admin::{
+    self, ACCOUNT_COLUMNS, Caller, ImportReport, ImportTable, RowError, USER_COLUMNS,
+};
 use crate::domain::rate_limits::{CallerKey, Holding};
 use crate::domain::{Host, InternalError, audit};
 use crate::http::problem::{Problem, ProblemKind};
@@ -27,7 +29,6 @@ use assent_model::account::Account;
 use assent_model::administration::{Danger, Permission};
 use assent_model::audit::Event;
 use assent_model::id::{Did, UserId};
-use assent_model::step::Words;
 use assent_model::user::{ConsoleRole, LifecycleState};
 
 /// How many rows are read at a time.
@@ -36,7 +37,7 @@ const ROWS: u32 = 500;
 pub(super) fn of_users() -> Area {
     Area::new("Users")
         .route(Permission::UsersRead, routes!(export_users))
-        .danger(
+        .protected(
             Permission::UsersWrite,
             Danger::ImportTable,
             routes!(import_users),
@@ -46,7 +47,7 @@ pub(super) fn of_users() -> Area {
 pub(super) fn of_accounts() -> Area {
     Area::new("Accounts")
         .route(Permission::AccountsRead, routes!(export_accounts))
-        .danger(
+        .protected(
             Permission::AccountsWrite,
             Danger::ImportTable,
             routes!(import_accounts),
@@ -363,72 +364,26 @@ async fn to_the_end(
     })?
 }
 
-/// What the import of a table comes to, in a request of the console.
-pub(super) enum Foreseen {
-    /// It is only checked.
-    Checked,
-    /// What the person is asked to approve, in words.
-    Step(Words),
-    /// Nothing, as this answer says. It stands as it is: what is wrong with a row now may not be wrong any more in a moment, and
-    /// nobody would have approved it.
-    Nothing(Box<Response>),
-}
-
-/// Checks a table before anybody is asked about it.
-pub(super) async fn foreseen(
-    host: &Arc<Host>,
-    caller: &Caller,
-    parts: &mut Parts,
-    application: Option<&str>,
-    body: Bytes,
-) -> Result<Foreseen, Problem> {
-    let Query(ImportQuery { dry_run }) = Query::from_request_parts(parts, host).await?;
-    if dry_run {
-        return Ok(Foreseen::Checked);
-    }
-    let application: Option<Did> = application.map(|id| id_of(id, "application")).transpose()?;
-    let table = Table::of(&parts.headers, body)?;
-    let alone = parts.extensions.get::<Alone>().cloned().ok_or_else(|| {
-        tracing::error!("a table came without the claim to be the only one");
-        Problem::of(ProblemKind::Internal, "the server could not do this")
-    })?;
-    let (host, caller) = (Arc::clone(host), caller.clone());
-    let check = {
-        let (host, application) = (Arc::clone(&host), application.clone());
-        async move { imported(&host, &caller, application.as_ref(), table, true).await }
-    };
-    let report = to_the_end(alone, check).await?;
-    Ok(
-        match admin::steps::table_in_words(&host, application.as_ref(), &report).await? {
-            Some(words) => Foreseen::Step(words),
-            None => Foreseen::Nothing(Box::new(view(false, report).into_response())),
-        },
-    )
-}
-
 /// Imports the accounts of an application, or else users.
 async fn imported(
-    host: &Host,
-    caller: &Caller,
-    application: Option<&Did>,
+    context: Context,
+    alone: Alone,
+    application: Option<Did>,
     table: Table,
     dry_run: bool,
-) -> Result<ImportReport, Problem> {
-    Ok(match application {
-        Some(id) => {
-            admin::import_accounts(
-                host,
-                caller,
-                id,
-                &table.read(&ACCOUNT_COLUMNS).await?,
-                dry_run,
-            )
-            .await?
-        }
-        None => {
-            admin::import_users(host, caller, &table.read(&USER_COLUMNS).await?, dry_run).await?
-        }
-    })
+) -> Result<Json<ImportView>, Problem> {
+    let columns: &[&'static str] = match application {
+        Some(_) => &ACCOUNT_COLUMNS,
+        None => &USER_COLUMNS,
+    };
+    let rows = table.read(columns).await?.into();
+    let command = ImportTable {
+        application,
+        rows,
+        dry_run,
+    };
+    let import = async move { context.run(command).await };
+    Ok(view(dry_run, to_the_end(alone, import).await?))
 }
 
 /// Import users from a table.
@@ -438,14 +393,12 @@ async fn imported(
 /// Where a row is wrong, nothing is done at all. No row gives or takes a role in the console, or closes anybody for good.
 #[utoipa::path(post, path = "/users/import", params(ImportQuery), request_body(content = String, content_type = "text/csv"), responses((status = 200, description = "What came of it.", body = ImportView)))]
 async fn import_users(
-    State(host): State<Arc<Host>>,
-    Extension(caller): Extension<Caller>,
+    context: Context,
     Extension(alone): Extension<Alone>,
     Query(ImportQuery { dry_run }): Query<ImportQuery>,
     table: Table,
 ) -> Result<Json<ImportView>, Problem> {
-    let import = async move { imported(&host, &caller, None, table, dry_run).await };
-    Ok(view(dry_run, to_the_end(alone, import).await?))
+    imported(context, alone, None, table, dry_run).await
 }
 
 /// Import an application's accounts from a table.
@@ -454,14 +407,12 @@ async fn import_users(
 /// new account without `name` has the user's, and without `state` is active.
 #[utoipa::path(post, path = "/applications/{id}/accounts/import", params(ImportQuery), request_body(content = String, content_type = "text/csv"), responses((status = 200, description = "What came of it.", body = ImportView)))]
 async fn import_accounts(
-    State(host): State<Arc<Host>>,
-    Extension(caller): Extension<Caller>,
+    context: Context,
     Extension(alone): Extension<Alone>,
     Path(application): Path<String>,
     Query(ImportQuery { dry_run }): Query<ImportQuery>,
     table: Table,
 ) -> Result<Json<ImportView>, Problem> {
     let id: Did = id_of(&application, "application")?;
-    let import = async move { imported(&host, &caller, Some(&id), table, dry_run).await };
-    Ok(view(dry_run, to_the_end(alone, import).await?))
+    imported(context, alone, Some(id), table, dry_run).await
 }

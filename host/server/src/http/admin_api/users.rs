@@ -2,38 +2,39 @@
 
 use std::sync::Arc;
 
-use axum::Extension;
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
-use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::{Map, Value};
+use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::routes;
 
-use super::conditional::{IfMatch, Versioned};
-use super::input::{Body, Limit, List, Query, Search, after, parse};
+use super::conditional::Versioned;
+use super::context::Context;
+use super::input::{Body, Limit, List, Query, Search, after};
 use super::routes::Area;
 use super::{id_of, moment};
-use crate::domain::admin::{self, Caller, UserChange, UserQuery};
+use crate::domain::admin::{
+    self, CreateUser, DeleteUser, EnrolDevice, EnrolmentLink, EraseUser, RevokeDevice, UpdateUser,
+    UserChange, UserQuery,
+};
 use crate::domain::device::OwnDevice;
 use crate::domain::{Host, recovery};
-use crate::http::problem::{Problem, ProblemKind};
+use crate::http::problem::Problem;
 use assent_model::administration::{Danger, Permission};
-use assent_model::id::UserId;
 use assent_model::user::{ConsoleRole, LifecycleState, Profile, User};
 
 pub(super) fn routes() -> Area {
     Area::new("Users")
         .route(Permission::UsersRead, routes!(list))
-        .danger(Permission::UsersWrite, Danger::ChangeUser, routes!(create))
+        .protected(Permission::UsersWrite, Danger::ChangeUser, routes!(create))
         .route(Permission::UsersRead, routes!(read))
-        .danger(Permission::UsersWrite, Danger::ChangeUser, routes!(change))
-        .danger(Permission::UsersManage, Danger::DeleteUser, routes!(remove))
-        .danger(Permission::UsersManage, Danger::EraseUser, routes!(erase))
-        .danger(Permission::UsersWrite, Danger::AddDevice, routes!(enrol))
+        .protected(Permission::UsersWrite, Danger::ChangeUser, routes!(change))
+        .protected(Permission::UsersManage, Danger::DeleteUser, routes!(remove))
+        .protected(Permission::UsersManage, Danger::EraseUser, routes!(erase))
+        .protected(Permission::UsersWrite, Danger::AddDevice, routes!(enrol))
         .route(Permission::UsersRead, routes!(devices))
-        .danger(
+        .protected(
             Permission::UsersWrite,
             Danger::RemoveDevice,
             routes!(revoke_device),
@@ -84,87 +85,15 @@ fn shown(user: User) -> UserView {
     }
 }
 
-/// What makes or changes a user. Where a user is changed, what is missing stays as it is.
-#[derive(Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-#[schema(as = UserChange)]
-struct Change {
-    /// What the person types at sign-in. A new user must have one.
-    name: Option<String>,
-    /// The e-mail address; an empty text takes it away.
-    email: Option<String>,
-    /// Each member replaces the profile's, and null takes it away.
-    #[schema(value_type = Option<Profile>)]
-    profile: Option<Map<String, Value>>,
-    /// The role in the console; null takes it away. Only an owner may give or take one.
-    #[serde(default, deserialize_with = "present")]
-    console_role: Option<Option<ConsoleRole>>,
-    state: Option<LifecycleState>,
-}
-
-/// Tells `null` from a missing member.
-fn present<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Option<ConsoleRole>>, D::Error> {
-    Option::deserialize(value).map(Some)
-}
-
-impl Change {
-    /// The change, of a user who is known or of a new one, if whoever calls may say all that it says.
-    fn allowed(self, caller: &Caller, known: bool) -> Result<UserChange, Problem> {
-        let Self {
-            name,
-            email,
-            profile,
-            console_role,
-            state,
-        } = self;
-        let change = UserChange {
-            name,
-            email,
-            profile,
-            console_role,
-            state,
-        };
-        match change.beyond(caller, known) {
-            None => Ok(change),
-            Some((member, why)) => Err(Problem::of(
-                ProblemKind::Forbidden,
-                format!("{member}: {why}"),
-            )),
-        }
-    }
-}
-
-/// Refuses what a new user, or a change of the user with this id, can't be made of.
-pub(super) async fn foresee(
-    host: &Host,
-    caller: &Caller,
-    id: Option<&str>,
-    when: &IfMatch,
-    body: &[u8],
-) -> Result<(), Problem> {
-    let change = parse::<Change>(body)?.allowed(caller, id.is_some())?;
-    let guard = |user: &User| {
-        caller
-            .must_reach(user)
-            .and_then(|()| when.check(user.version))
-    };
-    let known: Option<(UserId, admin::Guard<'_, User>)> = match id {
-        Some(id) => Some((id_of(id, "user")?, &guard)),
-        None => None,
-    };
-    Ok(admin::foresee_user(host, known, change).await?)
-}
-
 /// Make a user.
 ///
 /// Without another state the user is invited, until there is a phone to approve with.
-#[utoipa::path(post, path = "/users", request_body = Change, responses((status = 201, description = "The user.", body = UserView)))]
+#[utoipa::path(post, path = "/users", request_body = UserChange, responses((status = 201, description = "The user.", body = UserView)))]
 async fn create(
-    State(host): State<Arc<Host>>,
-    Extension(caller): Extension<Caller>,
-    Body(change): Body<Change>,
+    context: Context,
+    Body(change): Body<UserChange>,
 ) -> Result<(StatusCode, Versioned<UserView>), Problem> {
-    let user = admin::create_user(&host, change.allowed(&caller, false)?, &caller.by).await?;
+    let user = context.run(CreateUser(change)).await?;
     Ok((StatusCode::CREATED, view(user)))
 }
 
@@ -272,41 +201,22 @@ async fn read(
 /// Where the state changes, what was begun in the person's name is over. Where a role in the console is given, links to enrol
 /// a phone that nobody used are, too, and where it may do more than the one before, so are the person's sessions. The last owner
 /// stays one.
-#[utoipa::path(patch, path = "/users/{id}", request_body = Change, responses((status = 200, description = "The user as it is now.", body = UserView)))]
+#[utoipa::path(patch, path = "/users/{id}", request_body = UserChange, responses((status = 200, description = "The user as it is now.", body = UserView)))]
 async fn change(
-    State(host): State<Arc<Host>>,
-    Extension(caller): Extension<Caller>,
+    context: Context,
     Path(id): Path<String>,
-    when: IfMatch,
-    Body(change): Body<Change>,
+    Body(change): Body<UserChange>,
 ) -> Result<Versioned<UserView>, Problem> {
-    let change = change.allowed(&caller, true)?;
-    let guard = |user: &User| {
-        caller
-            .must_reach(user)
-            .and_then(|()| when.check(user.version))
-    };
-    Ok(view(
-        admin::change_user(&host, id_of(&id, "user")?, change, &caller.by, &guard).await?,
-    ))
+    let user = id_of(&id, "user")?;
+    Ok(view(context.run(UpdateUser { user, change }).await?))
 }
 
 /// Delete a user.
 ///
 /// With all accounts, devices and consents. What says who they were goes from the audit log.
 #[utoipa::path(delete, path = "/users/{id}", responses((status = 204, description = "Deleted.")))]
-async fn remove(
-    State(host): State<Arc<Host>>,
-    Extension(caller): Extension<Caller>,
-    Path(id): Path<String>,
-    when: IfMatch,
-) -> Result<StatusCode, Problem> {
-    let guard = |user: &User| {
-        caller
-            .must_reach(user)
-            .and_then(|()| when.check(user.version))
-    };
-    admin::delete_user(&host, id_of(&id, "user")?, &caller.by, &guard).await?;
+async fn remove(context: Context, Path(id): Path<String>) -> Result<StatusCode, Problem> {
+    context.run(DeleteUser(id_of(&id, "user")?)).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -314,15 +224,8 @@ async fn remove(
 ///
 /// The user stays, under an erased name, so that its `did` and `sub` are never another's.
 #[utoipa::path(post, path = "/users/{id}/erase", responses((status = 200, description = "The user as it is now.", body = UserView)))]
-async fn erase(
-    State(host): State<Arc<Host>>,
-    Extension(caller): Extension<Caller>,
-    Path(id): Path<String>,
-) -> Result<Versioned<UserView>, Problem> {
-    let guard = |user: &User| caller.must_reach(user);
-    Ok(view(
-        admin::erase_user(&host, id_of(&id, "user")?, &caller.by, &guard).await?,
-    ))
+async fn erase(context: Context, Path(id): Path<String>) -> Result<Versioned<UserView>, Problem> {
+    Ok(view(context.run(EraseUser(id_of(&id, "user")?)).await?))
 }
 
 /// A link that enrols a phone.
@@ -338,24 +241,15 @@ struct EnrolmentView {
 /// Make a link by which the person enrols one phone.
 #[utoipa::path(post, path = "/users/{id}/enrolments", responses((status = 201, description = "The link.", body = EnrolmentView)))]
 async fn enrol(
-    State(host): State<Arc<Host>>,
-    Extension(caller): Extension<Caller>,
+    context: Context,
     Path(id): Path<String>,
 ) -> Result<(StatusCode, Json<EnrolmentView>), Problem> {
-    let guard = |user: &User| {
-        caller
-            .must_reach(user)
-            .and_then(|()| caller.must_have_asked_about(user))
+    let EnrolmentLink { link, expires_at } = context.run(EnrolDevice(id_of(&id, "user")?)).await?;
+    let view = EnrolmentView {
+        link,
+        expires_at: moment(expires_at),
     };
-    let (link, until) =
-        admin::create_enrolment(&host, id_of(&id, "user")?, &caller.by, &guard).await?;
-    Ok((
-        StatusCode::CREATED,
-        Json(EnrolmentView {
-            link,
-            expires_at: moment(until),
-        }),
-    ))
+    Ok((StatusCode::CREATED, Json(view)))
 }
 
 /// A phone that a person approves with.
@@ -401,13 +295,8 @@ async fn devices(
 ///
 /// The sessions that it approved end, and so do the recovery codes that it made.
 #[utoipa::path(delete, path = "/devices/{id}", responses((status = 204, description = "Revoked.")))]
-async fn revoke_device(
-    State(host): State<Arc<Host>>,
-    Extension(caller): Extension<Caller>,
-    Path(id): Path<String>,
-) -> Result<StatusCode, Problem> {
-    let guard = |user: &User| caller.must_reach(user);
-    admin::revoke_device(&host, id_of(&id, "device")?, &caller.by, &guard).await?;
+async fn revoke_device(context: Context, Path(id): Path<String>) -> Result<StatusCode, Problem> {
+    context.run(RevokeDevice(id_of(&id, "device")?)).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -127,7 +127,7 @@ fn return_of(login: &Login) -> String {
     }
 }
 
-/// How the page of a failed sign-in returns to the application. A sign-in to our own pages has no application, and somebody else's trial
+/// How the page of a failed sign-in returns to the application. A sign-in to our own pages has no application, and somebody else's test sign-in
 /// was answered already. The other ends ask the user for a choice.
 fn returning(
     host: &Host,
@@ -138,7 +138,7 @@ fn returning(
     let waits = matches!(login.request, LoginRequest::Oidc(_) | LoginRequest::Saml(_));
     let failed = match ended {
         EndedKind::Denied | EndedKind::Expired => true,
-        EndedKind::Refused(_) => *ended != refused(Refusal::OthersTrial),
+        EndedKind::Refused(_) => *ended != refused(Refusal::OthersTestSignIn),
         EndedKind::Cancelled | EndedKind::Conflict | EndedKind::Replaced => false,
     };
     if browser.stays() || !waits || !failed {
@@ -182,7 +182,7 @@ pub(super) fn refused(why: Refusal) -> EndedKind {
             Message::of("refused-account-closed").text("application", name)
         }
         Refusal::PersonClosed => Message::of("refused-person-closed"),
-        Refusal::OthersTrial => Message::of("refused-others-trial"),
+        Refusal::OthersTestSignIn => Message::of("refused-others-test-sign-in"),
         Refusal::Plugin(reason) => Message::of("refused-by-plugin").text("reason", reason),
     })
 }

@@ -121,30 +121,81 @@ fn every_page() -> Vec<String> {
     Language::ALL.into_iter().flat_map(every_page_in).collect()
 }
 
-fn every_page_in(language: Language) -> Vec<String> {
-    let text = || MARKUP.to_owned();
-    let words = || Message::of("refused-no-account").text("application", MARKUP);
-    let support = || {
-        Some(Support {
-            address: "mailto:help@example.org".to_owned(),
-            text: text(),
-        })
-    };
-    let error = ErrorPage {
+fn words() -> Message {
+    Message::of("refused-no-account").text("application", MARKUP)
+}
+
+fn support() -> Option<Support> {
+    Some(Support {
+        address: "mailto:help@example.org".to_owned(),
+        text: MARKUP.to_owned(),
+    })
+}
+
+fn error() -> ErrorPage {
+    ErrorPage {
         layout: Layout {
-            operator: text(),
+            operator: MARKUP.to_owned(),
             support: support(),
             ..layout()
         },
         title: words(),
         what_happened: words(),
         what_to_do: words(),
-        reference: text(),
+        reference: MARKUP.to_owned(),
         next: Some(Link {
             address: "/session/end".to_owned(),
             text: words(),
         }),
-    };
+    }
+}
+
+fn confirm() -> ConfirmPage {
+    ConfirmPage {
+        layout: layout(),
+        application: MARKUP.to_owned(),
+        name: MARKUP.to_owned(),
+        account: MARKUP.to_owned(),
+        action: "/login/1/confirm".to_owned(),
+        again: "/login/1/again".to_owned(),
+        csrf: MARKUP.to_owned(),
+        person: MARKUP.to_owned(),
+    }
+}
+
+fn saml_start() -> SamlStartPage {
+    SamlStartPage {
+        layout: layout(),
+        application: MARKUP.to_owned(),
+        action: "/sso/SingleSignOnService/x".to_owned(),
+        csrf: MARKUP.to_owned(),
+        relay_state: Some(MARKUP.to_owned()),
+    }
+}
+
+fn saml_logout() -> SamlLogoutPage {
+    SamlLogoutPage {
+        layout: layout(),
+        application: MARKUP.to_owned(),
+        frame: MARKUP.to_owned(),
+        turn: 1,
+        of: 2,
+        seconds: 5,
+    }
+}
+
+fn saml_post() -> SamlPostPage {
+    SamlPostPage {
+        layout: layout(),
+        application: MARKUP.to_owned(),
+        action: "https://sp.example/acs".to_owned(),
+        fields: vec![("SAMLResponse", MARKUP.to_owned())],
+        nonce: MARKUP.to_owned(),
+    }
+}
+
+fn every_page_in(language: Language) -> Vec<String> {
+    let text = || MARKUP.to_owned();
     let mut pages = Vec::new();
     macro_rules! render {
         ($($page:expr),* $(,)?) => {$({
@@ -170,17 +221,8 @@ fn every_page_in(language: Language) -> Vec<String> {
             binding: None,
             ..waiting()
         },
-        ConfirmPage {
-            layout: layout(),
-            application: text(),
-            name: text(),
-            account: text(),
-            action: "/login/1/confirm".to_owned(),
-            again: "/login/1/again".to_owned(),
-            csrf: text(),
-            person: text(),
-        },
-        error,
+        confirm(),
+        error(),
         consent(),
         ConsentPage {
             offline: true,
@@ -204,33 +246,14 @@ fn every_page_in(language: Language) -> Vec<String> {
             untold: vec![text()],
             others: true
         },
-        TrialPage {
+        TestSignInPage {
             layout: layout(),
             done: true
         },
         AuthenticatorApp { layout: layout() },
-        SamlStartPage {
-            layout: layout(),
-            application: text(),
-            action: "/sso/SingleSignOnService/x".to_owned(),
-            csrf: text(),
-            relay_state: Some(text()),
-        },
-        SamlLogoutPage {
-            layout: layout(),
-            application: text(),
-            frame: text(),
-            turn: 1,
-            of: 2,
-            seconds: 5
-        },
-        SamlPostPage {
-            layout: layout(),
-            application: text(),
-            action: "https://sp.example/acs".to_owned(),
-            fields: vec![("SAMLResponse", text())],
-            nonce: text(),
-        },
+        saml_start(),
+        saml_logout(),
+        saml_post(),
         SamlLogoutAnsweredPage {
             layout: layout(),
             next: text(),

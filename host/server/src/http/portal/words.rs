@@ -210,8 +210,8 @@ pub(super) fn happened(entry: &Entry, application: &Message) -> Message {
         Event::ClaimsCompared => {
             Message::of("activity-claims-compared").message("application", application())
         }
-        Event::TestSignInStarted => Message::of("activity-trial-begun"),
-        Event::TestSignInEnded => Message::of("activity-trial-ended"),
+        Event::TestSignInStarted => Message::of("activity-test-sign-in-started"),
+        Event::TestSignInEnded => Message::of("activity-test-sign-in-ended"),
         Event::PluginsRolledBack => Message::of("activity-plugins-rolled-back"),
         Event::PluginsReloaded => Message::of("activity-plugins-reloaded"),
         Event::AdminTokenCreated => Message::of("activity-admin-token"),

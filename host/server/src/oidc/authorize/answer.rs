@@ -1,23 +1,22 @@
 //! Answering an authorization request.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::super::error::AuthorizeErrorCode;
 use super::super::id_token;
-use super::interaction::is_meant;
+use super::interaction::is_requested_subject;
 use super::response::{AuthorizationAnswer, Destination};
 use crate::domain::access::{Access, access};
-use crate::domain::claims::{self, Made, Subject};
+use crate::domain::claims::{self, Subject};
 use crate::domain::login::{self, Outcome, Person};
 use crate::domain::session::SignedIn;
-use crate::domain::trials::Hindrance;
-use crate::domain::{Host, InternalError, consent, traces, trials};
+use crate::domain::sign_in::{self, Agreement, SignInAnswer, SignInContext, SignInEvent};
+use crate::domain::{Host, InternalError, consent};
 use assent_model::account::Account;
 use assent_model::application::Application;
 use assent_model::id::{CodeId, LoginId};
 use assent_model::login::{AuthorizationRequest, Refusal};
 use assent_model::secret::Token;
-use assent_model::test_sign_in::{StepNote, TestSignInStep};
 use assent_model::token::{CodeGrant, GrantContext, GrantSubject, prefix};
 use assent_plugin_host::{MapFailure, MapFailureKind, Sink};
 use assent_store::IssuedGrant;
@@ -37,104 +36,50 @@ pub struct Question<'a> {
     pub agreement: Agreement,
 }
 
-/// Whether the person was asked for their consent to this request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Agreement {
-    /// Not yet.
-    Open,
-    /// They were, on the page, and agreed.
-    Given,
+/// The user must consent to the request first.
+#[derive(Debug)]
+pub struct ConsentQuestion {
+    /// The name of the application that asks.
+    pub application: String,
 }
 
-/// What a request is answered.
-#[derive(Debug)]
-pub enum Answer {
-    /// The application gets a code, and the session, if it is a new one, has begun.
-    Granted(AuthorizationAnswer),
-    /// The application gets an error. No session began.
-    Error(AuthorizationAnswer),
-    /// The person has to agree first.
-    AskConsent {
-        /// The name of the application that asks.
-        application: String,
-    },
-    /// The person is told why they can't go on, and may go back to the application from there.
-    Refused(Refusal),
-    /// It was answered before, or the session is over that it was to go on with.
-    AnsweredBefore,
-}
+/// The outcome of an authorization request.
+pub type Answer = SignInAnswer<AuthorizationAnswer, ConsentQuestion>;
 
 /// Answers the request of a login with a code for this person, if they are who is meant, may use the application and
 /// agree, and the plugins do too.
-pub async fn respond(host: &Host, question: Question<'_>) -> Result<Answer, InternalError> {
-    let Some(trial) = question.request.trial else {
-        return answered(host, question).await;
-    };
-    let session = &question.person.signed_in.session;
-    match trials::hindrance(host, trial, question.login, session.user_id).await? {
-        None => {}
-        Some(Hindrance::Over) => return Ok(Answer::AnsweredBefore),
-        Some(Hindrance::SomebodyElse) => {
-            login::give_up(host, question.login).await?;
-            return Ok(Answer::Refused(Refusal::OthersTrial));
-        }
-    }
-    let answer = answered(host, question).await?;
-    match &answer {
-        Answer::Refused(why) => trials::refused(host, trial, why).await?,
-        Answer::Granted(_) => {
-            host.store
-                .set_test_sign_in_session(trial, session.id)
-                .await?;
-            let consent = match question.agreement {
-                Agreement::Given => "you agreed on the page",
-                Agreement::Open => {
-                    "you were not asked: you agreed before, or the application needs no consent"
-                }
-            };
-            trials::note(
-                host,
-                trial,
-                TestSignInStep::Consent,
-                StepNote::good(consent),
-            )
-            .await?;
-        }
-        Answer::AskConsent { .. } | Answer::Error(_) | Answer::AnsweredBefore => {}
-    }
-    Ok(answer)
+pub async fn respond(
+    context: SignInContext<'_>,
+    question: Question<'_>,
+) -> Result<Answer, InternalError> {
+    let Question {
+        login,
+        person,
+        agreement,
+        ..
+    } = question;
+    let answer = answered(context, question);
+    sign_in::answer_observed(context, login, person, Some(agreement), answer).await
 }
 
-async fn answered(host: &Host, question: Question<'_>) -> Result<Answer, InternalError> {
+async fn answered(
+    context: SignInContext<'_>,
+    question: Question<'_>,
+) -> Result<Answer, InternalError> {
+    let SignInContext { host, observer } = context;
     let Question {
         login,
         request,
         person,
-        old,
         agreement,
+        ..
     } = question;
     let Some(application) = host.store.application(&request.application).await? else {
         return Ok(Answer::Refused(Refusal::ApplicationGone));
     };
     let signed_in = &person.signed_in;
-    if !is_meant(host, &application, request, &signed_in.user)? {
-        let description = "somebody else signed in than the person whom the application meant";
-        let answer = fail(
-            host,
-            login,
-            request,
-            AuthorizeErrorCode::LoginRequired,
-            description,
-        )
-        .await?;
-        return Ok(answer.map_or(Answer::AnsweredBefore, Answer::Error));
-    }
-    if !request.admits(signed_in.session.authentication.acr()) {
-        let description =
-            "the person signed in, but not in the way that the application can't do without";
-        let code = AuthorizeErrorCode::UnmetAuthenticationRequirements;
-        let answer = fail(host, login, request, code, description).await?;
-        return Ok(answer.map_or(Answer::AnsweredBefore, Answer::Error));
+    if let Some((code, description)) = mismatch(host, &application, request, signed_in)? {
+        return failed(host, login, request, code, description).await;
     }
     let account = match access(host, &signed_in.user, &application.id).await? {
         Access::Granted(account) => account,
@@ -149,57 +94,76 @@ async fn answered(host: &Host, question: Question<'_>) -> Result<Answer, Interna
             )));
         }
     };
-    if let Some(trial) = request.trial {
-        trials::note(
-            host,
-            trial,
-            TestSignInStep::Account,
-            StepNote::good("you have an account here, which is open"),
-        )
-        .await?;
-    }
+    observer.observe(SignInEvent::AccountFound).await?;
     let agreed = agreement == Agreement::Given;
     if !agreed && consent::is_needed(host, &application, &signed_in.user, request).await? {
-        return Ok(Answer::AskConsent {
+        return Ok(Answer::AskConsent(ConsentQuestion {
             application: application.name.clone(),
-        });
+        }));
     }
-    let claims = match id_token_claims(host, request, &application, &account, signed_in).await? {
-        Ok(claims) => claims,
+    match id_token_claims(context, request, &application, &account, signed_in).await? {
+        Ok(claims) => grant(host, question, &application, &account, claims).await,
         Err(failure) => {
-            tracing::error!(%login, application = %application.id, plugin = failure.plugin, %failure, "the login fails: a plugin did");
-            return match failure.kind {
+            tracing::error!(%login, application = %application.id, plugin = failure.plugin, %failure, "sign-in failed in a plugin");
+            match failure.kind {
                 MapFailureKind::Deny(reason) => Ok(Answer::Refused(Refusal::Plugin(reason))),
                 MapFailureKind::Fault(_) => {
                     let description = "the sign-in could not be completed; the operator of the identity provider finds the cause in the log";
-                    let answer = fail(
-                        host,
-                        login,
-                        request,
-                        AuthorizeErrorCode::ServerError,
-                        description,
-                    )
-                    .await?;
-                    Ok(answer.map_or(Answer::AnsweredBefore, Answer::Error))
+                    let code = AuthorizeErrorCode::ServerError;
+                    failed(host, login, request, code, description).await
                 }
-            };
+            }
         }
-    };
-    let (code, token) = code(host, request, &application, &account, signed_in, claims);
-    let consent = agreed.then(|| consent::given(host, &signed_in.user, request));
-    let given = Some((IssuedGrant::Code(Box::new(code)), &account));
-    if !login::answer(
-        host,
+    }
+}
+
+/// Why this user, or the way they signed in, is not what the request asks for.
+fn mismatch(
+    host: &Host,
+    application: &Application,
+    request: &AuthorizationRequest,
+    signed_in: &SignedIn,
+) -> Result<Option<(AuthorizeErrorCode, &'static str)>, InternalError> {
+    if !is_requested_subject(host, application, request, &signed_in.user)? {
+        return Ok(Some((
+            AuthorizeErrorCode::LoginRequired,
+            "somebody else signed in than the person whom the application meant",
+        )));
+    }
+    if !request.admits(signed_in.session.authentication.acr()) {
+        return Ok(Some((
+            AuthorizeErrorCode::UnmetAuthenticationRequirements,
+            "the person signed in, but not in the way that the application can't do without",
+        )));
+    }
+    Ok(None)
+}
+
+/// Claims the login's one answer, and grants a code.
+async fn grant(
+    host: &Host,
+    question: Question<'_>,
+    application: &Application,
+    account: &Account,
+    claims: Map<String, Value>,
+) -> Result<Answer, InternalError> {
+    let Question {
         login,
-        Outcome {
-            person,
-            old,
-            given,
-            consent,
-        },
-    )
-    .await?
-    {
+        request,
+        person,
+        old,
+        agreement,
+    } = question;
+    let signed_in = &person.signed_in;
+    let (code, token) = code(host, request, application, account, signed_in, claims);
+    let agreed = agreement == Agreement::Given;
+    let outcome = Outcome {
+        person,
+        old,
+        given: Some((IssuedGrant::Code(Box::new(code)), account)),
+        consent: agreed.then(|| consent::consent_to(host, &signed_in.user, request)),
+    };
+    if !login::answer(host, login, outcome).await? {
         return Ok(Answer::AnsweredBefore);
     }
     Ok(Answer::Granted(
@@ -207,17 +171,30 @@ async fn answered(host: &Host, question: Question<'_>) -> Result<Answer, Interna
     ))
 }
 
+/// Ends the login with an error for the application.
+async fn failed(
+    host: &Host,
+    login: LoginId,
+    request: &AuthorizationRequest,
+    code: AuthorizeErrorCode,
+    description: &str,
+) -> Result<Answer, InternalError> {
+    let answer = fail(host, login, request, code, description).await?;
+    Ok(answer.map_or(Answer::AnsweredBefore, Answer::Failed))
+}
+
 /// The same where no page may be shown (`prompt=none`): what the person would be told or asked is an error for the
 /// application. `None` if it was answered before.
 pub async fn respond_silently(
-    host: &Host,
+    context: SignInContext<'_>,
     question: Question<'_>,
 ) -> Result<Option<AuthorizationAnswer>, InternalError> {
+    let host = context.host;
     let (login, request) = (question.login, question.request);
-    match respond(host, question).await? {
-        Answer::Granted(answer) | Answer::Error(answer) => Ok(Some(answer)),
+    match respond(context, question).await? {
+        Answer::Granted(answer) | Answer::Failed(answer) => Ok(Some(answer)),
         Answer::AnsweredBefore => Ok(None),
-        Answer::AskConsent { .. } => {
+        Answer::AskConsent(_) => {
             let description = "the person has to agree, and prompt=none forbids to ask";
             fail(
                 host,
@@ -234,7 +211,7 @@ pub async fn respond_silently(
 
 /// The ID token's claims, all but those that the exchange itself determines.
 async fn id_token_claims(
-    host: &Host,
+    SignInContext { host, observer }: SignInContext<'_>,
     request: &AuthorizationRequest,
     application: &Application,
     account: &Account,
@@ -251,9 +228,11 @@ async fn id_token_claims(
         requested: &request.claims.id_token,
     };
     let mapped = claims::map(host, subject, Sink::IdToken).await;
-    if let Some(trial) = request.trial {
-        trials::note(host, trial, TestSignInStep::Claims, of_claims(&mapped)).await?;
-    }
+    let event = SignInEvent::ClaimsMapped {
+        sink: Sink::IdToken,
+        result: mapped.as_ref().map(|made| &*made.steps),
+    };
+    observer.observe(event).await?;
     let sid = claims::sid_of(host, application, &signed_in.session.sid)?;
     Ok(mapped.map(|made| {
         let claims = id_token::with_sign_in(host, made, &subject, authentication, &sid);
@@ -262,16 +241,6 @@ async fn id_token_claims(
             None => claims,
         }
     }))
-}
-
-/// What the plugins did, for the trial.
-fn of_claims(mapped: &Result<Made, MapFailure>) -> StepNote {
-    match mapped {
-        Ok(made) => StepNote::good("the claims of the ID token were made")
-            .with(json!({ "steps": traces::explain(&made.steps) })),
-        Err(failure) => StepNote::bad(failure.to_string())
-            .with(json!({ "steps": traces::explain(&failure.steps) })),
-    }
 }
 
 fn code(
@@ -302,7 +271,7 @@ fn code(
             sid: signed_in.session.sid.clone(),
             authentication: signed_in.session.authentication.clone(),
             claims: request.claims.clone(),
-            trial: request.trial,
+            purpose: request.purpose,
         },
         claims,
         created_at: now,

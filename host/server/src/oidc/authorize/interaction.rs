@@ -23,7 +23,7 @@ pub async fn may_go_on(
         return Ok(false);
     }
     match host.store.application(&request.application).await? {
-        Some(application) => is_meant(host, &application, request, &signed_in.user),
+        Some(application) => is_requested_subject(host, &application, request, &signed_in.user),
         None => Ok(false),
     }
 }
@@ -60,7 +60,7 @@ pub async fn hinted_name(
 
 /// Whether the person is the one that `id_token_hint` and the `sub` of the `claims` parameter name (OpenID Connect Core
 /// sections 3.1.2.1 and 5.5.1).
-pub(super) fn is_meant(
+pub(super) fn is_requested_subject(
     host: &Host,
     application: &Application,
     request: &AuthorizationRequest,

@@ -6,7 +6,9 @@ mod checks;
 mod interaction;
 mod response;
 
-pub use answer::{Agreement, Answer, DenialReason, Question, deny, respond, respond_silently};
+pub use answer::{
+    Answer, ConsentQuestion, DenialReason, Question, deny, respond, respond_silently,
+};
 pub use interaction::{hinted_name, may_go_on};
 pub use response::{AuthorizationAnswer, Delivery};
 
@@ -19,11 +21,10 @@ use super::error::AuthorizeErrorCode;
 use super::parameters::{BadParameters, Parameters};
 use crate::domain::{Host, InternalError};
 use assent_model::application::Application;
-use assent_model::id::{Did, TestSignInId};
+use assent_model::id::Did;
 use assent_model::login::AuthorizationRequest;
 use assent_model::name::Quoted;
-use assent_model::redirect::CheckedRedirect;
-use assent_model::test_sign_in::OpenTestSignIn;
+use assent_model::redirect::RedirectPolicy;
 
 /// Why a request can't be answered to the application: it is not known where the application is. A page says so.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -79,13 +80,6 @@ pub struct Accepted {
 }
 
 impl Accepted {
-    /// The same as the sign-in of a trial, which asks the phone anew whatever it says.
-    fn of_trial(mut self, trial: Option<TestSignInId>) -> Self {
-        self.request.fresh_login |= trial.is_some();
-        self.request.trial = trial;
-        self
-    }
-
     /// The answer where no page may be shown and nobody is signed in, or not well enough.
     pub fn login_required(&self, host: &Host) -> AuthorizationAnswer {
         Destination::of(&self.request).error(
@@ -98,23 +92,19 @@ impl Accepted {
 
 /// Checks a request. Until client and redirect URI are known errors can only be pages; from there on they go back to
 /// the application. The order is the order of the checks.
-/// With a trial that is open in the browser the answer may go to the trial's address too.
+/// The policy decides where the answer may go.
 pub async fn check(
     host: &Host,
     parameters: &Parameters,
-    trial: Option<&OpenTestSignIn>,
+    policy: RedirectPolicy<'_>,
 ) -> Result<Accepted, Rejected> {
     let application = find_application(host, parameters).await?;
     let page = |why| Rejected::Page(why);
     let asked = parameters.get("redirect_uri");
     let asked = asked.ok_or_else(|| page(Unanswerable::NoRedirectUri(application.id.clone())))?;
-    let registered = CheckedRedirect::find(&application.settings.redirect_uris, asked);
-    let trial = trial.filter(|_| registered.is_none());
-    let of_trial = trial.and_then(|trial| CheckedRedirect::of_trial(trial, &application.id, asked));
-    let trial = trial
-        .filter(|_| of_trial.is_some())
-        .map(|trial| trial.trial().id);
-    let redirect_uri = registered.or(of_trial).ok_or_else(|| {
+    let registered = &application.settings.redirect_uris;
+    let redirect = policy.find(&application.id, registered, asked);
+    let redirect = redirect.ok_or_else(|| {
         page(Unanswerable::RedirectUri {
             application: application.id.clone(),
             asked: Quoted::new(asked),
@@ -122,50 +112,43 @@ pub async fn check(
     })?;
     let destination = Destination {
         application: application.id.clone(),
-        mode: checks::response_mode(parameters, &redirect_uri),
+        mode: checks::response_mode(parameters, &redirect.uri),
         state: parameters
             .get("state")
             .filter(|state| state.len() <= 2048 && is_printable(state))
             .map(str::to_owned),
-        redirect_uri,
+        redirect_uri: redirect.uri,
+        purpose: redirect.purpose,
     };
-    let checked = checked(host, parameters, &application, &destination).await?;
-    let checked = checked.map(|accepted| accepted.of_trial(trial));
-    checked.map_err(|checks::Failure { code, description }| {
-        Rejected::Answer(destination.error(&host.issuer, code, description))
-    })
+    accept(host, parameters, &application, &destination)
+        .await
+        .map_err(|checks::Failure { code, description }| {
+            Rejected::Answer(destination.error(&host.issuer, code, description))
+        })
 }
 
-async fn checked(
+/// Makes the checks whose failure the application receives.
+async fn accept(
     host: &Host,
     parameters: &Parameters,
     application: &Application,
     destination: &Destination,
-) -> Result<Result<Accepted, checks::Failure>, InternalError> {
+) -> Result<Accepted, checks::Failure> {
     let request = checks::Request {
         parameters,
         application,
     };
-    let checked = request.not_repeated().and_then(|()| {
-        request.sizes()?;
-        request.no_request_object()?;
-        request.response_type()?;
-        request.known_response_mode(&destination.redirect_uri)?;
-        let scopes = request.scopes()?;
-        let code_challenge = request.code_challenge()?;
-        let prompt = request.prompt()?;
-        let max_age = request.max_age()?;
-        let claims = request.claims(host)?;
-        Ok((scopes, code_challenge, prompt, max_age, claims))
-    });
-    let (scopes, code_challenge, prompt, max_age, claims) = match checked {
-        Ok(checked) => checked,
-        Err(failure) => return Ok(Err(failure)),
-    };
-    let hinted_subject = match request.id_token_hint(host).await {
-        Ok(hinted) => hinted,
-        Err(failure) => return Ok(Err(failure)),
-    };
+    request.not_repeated()?;
+    request.sizes()?;
+    request.no_request_object()?;
+    request.response_type()?;
+    request.known_response_mode(&destination.redirect_uri)?;
+    let scopes = request.scopes()?;
+    let code_challenge = request.code_challenge()?;
+    let prompt = request.prompt()?;
+    let max_age = request.max_age()?;
+    let claims = request.claims(host)?;
+    let hinted_subject = request.id_token_hint(host).await?;
     // A hint that can't be a name is of no use.
     let login_hint = parameters
         .get("login_hint")
@@ -177,7 +160,8 @@ async fn checked(
         state: destination.state.clone(),
         nonce: parameters.get("nonce").map(str::to_owned),
         code_challenge,
-        fresh_login: prompt.login || max_age == Some(0),
+        // The answer of a test sign-in shows an approval, so it needs a new one.
+        fresh_login: prompt.login || max_age == Some(0) || !destination.purpose.is_application(),
         max_age,
         login_hint,
         select_account: prompt.select_account,
@@ -186,12 +170,13 @@ async fn checked(
         claims,
         response_mode: destination.mode,
         language: parameters.language(),
-        trial: None,
+        purpose: destination.purpose,
     };
-    Ok(checks::may_be_kept(&request).map(|()| Accepted {
+    checks::may_be_kept(&request)?;
+    Ok(Accepted {
         request,
         silent: prompt.none,
-    }))
+    })
 }
 
 async fn find_application(

@@ -3,6 +3,7 @@
 use super::super::error::AuthorizeErrorCode;
 use assent_model::id::Did;
 use assent_model::login::{AuthorizationRequest, ResponseMode};
+use assent_model::purpose::SignInPurpose;
 use assent_model::redirect::CheckedRedirect;
 
 /// An answer for the application (RFC 6749 sections 4.1.2 and 4.1.2.1, with `iss` of RFC 9207).
@@ -35,6 +36,7 @@ pub(super) struct Destination {
     pub(super) redirect_uri: CheckedRedirect,
     pub(super) mode: ResponseMode,
     pub(super) state: Option<String>,
+    pub(super) purpose: SignInPurpose,
 }
 
 impl Destination {
@@ -44,6 +46,7 @@ impl Destination {
             redirect_uri: request.redirect_uri.clone(),
             mode: request.response_mode,
             state: request.state.clone(),
+            purpose: request.purpose,
         }
     }
 

@@ -9,7 +9,8 @@ use crate::oidc::error::TokenError;
 use crate::oidc::id_token;
 use crate::oidc::parameters::Parameters;
 use assent_model::application::{Application, GrantType};
-use assent_model::id::{CodeId, TestSignInId};
+use assent_model::id::CodeId;
+use assent_model::purpose::SignInPurpose;
 use assent_model::scope::Scope;
 use assent_model::secret::Token;
 use assent_model::token::{CodeGrant, IssuedPair, prefix};
@@ -24,7 +25,7 @@ pub(super) async fn exchange(
         code: required(parameters, "code")?,
         redirect_uri: required(parameters, "redirect_uri")?,
         verifier: parameters.get("code_verifier"),
-        trial: None,
+        purpose: SignInPurpose::Application,
     };
     redeem(host, client, presented).await
 }
@@ -38,8 +39,8 @@ pub struct Presented<'a> {
     pub redirect_uri: &'a str,
     /// `code_verifier`
     pub verifier: Option<&'a str>,
-    /// The trial that the host itself exchanges it for; `None` for whoever calls the token endpoint.
-    pub trial: Option<TestSignInId>,
+    /// What the code was granted for: at the token endpoint always the application.
+    pub purpose: SignInPurpose,
 }
 
 /// Exchanges a code.
@@ -50,8 +51,8 @@ pub async fn redeem(
 ) -> Result<TokenResponse, TokenError> {
     let application = &client.application;
     let grant = find(host, application, presented.code).await?;
-    if grant.context.trial != presented.trial {
-        tracing::warn!(application = %application.id, code = %grant.id, "a code of a trial was refused");
+    if grant.context.purpose != presented.purpose {
+        tracing::warn!(application = %application.id, code = %grant.id, "authorization code rejected: it was granted for another purpose");
         return Err(INVALID_CODE);
     }
     if grant.redirect_uri.as_str() != presented.redirect_uri {

@@ -1,12 +1,13 @@
 //! `refresh_token` (RFC 6749 section 6, OpenID Connect Core 1.0 section 12).
 //!
-//! Each use gives a new refresh token; the used one is worth nothing, and whoever sends it again ends the whole family,
-//! since one of the two who have it should not. There is one exception, for an answer that was lost on its way: see
-//! [`rotate`].
+//! Each use returns a new refresh token. Reuse of the old one revokes the whole family, because one of its two holders is
+//! not the client. The one exception is a retry of a client that lost the response: see
+//! [`RefreshRetry`].
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::{Map, Value};
 use tokio::sync::oneshot;
 
 use super::{TokenResponse, new_access, new_refresh, person, required};
@@ -16,6 +17,7 @@ use crate::oidc::client_auth::Client;
 use crate::oidc::error::TokenError;
 use crate::oidc::id_token;
 use crate::oidc::parameters::Parameters;
+use assent_model::application::Application;
 use assent_model::audit::{Actor, AuditContext, Entry, Event, Origin};
 use assent_model::clock::Timestamp;
 use assent_model::id::TokenId;
@@ -45,44 +47,17 @@ pub(super) async fn exchange(
         &application.settings.scopes,
         parameters.get("scope"),
     )?;
-    let Person { user, account } = person(host, client, family.subject).await?;
+    let person = person(host, client, family.subject).await?;
     let authentication = &family.context.authentication;
     // The operator may have taken a vendor's trust away since.
     if !channels::is_enough(host, Some(&application.id), authentication) {
         return Err(TokenError::InvalidGrant("the person has to sign in again"));
     }
-    // Before the token is used up: a plugin that fails costs nobody their sign-in. Without `openid` there is no ID token to
-    // make claims for, but a person who is turned away by now is turned away all the same.
-    let claims = if family.scopes.has(Scope::OpenId) {
-        let subject = Subject {
-            application,
-            user: &user,
-            account: &account,
-            scopes: &scopes,
-            authentication: Some(authentication),
-            sub: &claims::subject_of(host, application, &user)?,
-            requested: &family
-                .context
-                .claims
-                .allowed(&application.settings.scopes)
-                .id_token,
-        };
-        let mapped = claims::map(host, subject, Sink::IdToken).await.map_err(|failure| {
-            tracing::error!(application = %application.id, plugin = failure.plugin, %failure, "a refresh fails: a plugin did");
-            match failure.kind {
-                MapFailureKind::Deny(_) => TokenError::InvalidGrant("the person may no longer use the application"),
-                MapFailureKind::Fault(detail) => TokenError::Internal(InternalError::Plugin(format!("`{}` {detail}", failure.plugin))),
-            }
-        })?;
-        let sid = claims::sid_of(host, application, &family.context.sid)?;
-        let wanted = scopes.has(Scope::OpenId);
-        wanted.then(|| id_token::with_sign_in(host, mapped, &subject, authentication, &sid))
-    } else {
-        None
-    };
+    // Before the token is used: a plugin that fails costs no user their sign-in.
+    let claims = mapped_claims(host, application, &found, &person, &scopes).await?;
     let lifetimes = host.settings.lifetimes;
     let now = host.now();
-    let window = lifetimes.refresh_token_grace.get();
+    let retry = RefreshRetry::new(host, now);
     let (access_token, mut access) = new_access(
         host,
         client,
@@ -90,32 +65,20 @@ pub(super) async fn exchange(
         scopes.clone(),
         lifetimes.access_token.get(),
     );
-    let repeatable_since = (!window.is_zero()).then(|| now - window);
-    access.track_use_until = repeatable_since.map(|_| now + window + SETTLE);
+    access.track_use_until = retry.track_use_until();
     let (refresh_token, refresh) =
         new_refresh(host, client, family.id, family.created_at).ok_or(INVALID)?;
     let pair = IssuedPair {
         access,
         refresh: Some(refresh),
     };
-    let id = found.grant.id;
     let by = AuditContext::new(Actor::Application(application.id.clone()), Origin::NOWHERE);
     let reuse = audit::entry(host, Event::RefreshTokenReused, &by)
-        .about(user.id)
+        .about(person.user.id)
         .of(application.id.clone());
-    let rotation = rotate(
-        host,
-        Rotating {
-            id,
-            pair,
-            repeatable_since,
-            reuse,
-            now,
-        },
-    )
-    .await?;
+    let rotation = retry.rotate(host, found.grant.id, pair, reuse).await?;
     if rotation != Rotation::Rotated {
-        tracing::warn!(application = %application.id, family = %family.id, "a refresh token came again; its family is revoked");
+        tracing::warn!(application = %application.id, family = %family.id, "refresh token reused; its family is revoked");
         return Err(INVALID);
     }
     let id_token = match claims {
@@ -134,55 +97,121 @@ pub(super) async fn exchange(
     })
 }
 
-/// A use of a refresh token.
-struct Rotating {
-    id: TokenId,
-    /// What it gives.
-    pair: IssuedPair,
-    /// A repeat of a use after this moment may be answered.
-    repeatable_since: Option<Timestamp>,
-    /// What the audit log is told of any other.
-    reuse: Entry,
-    now: Timestamp,
+/// The claims of a new ID token; `None` where the scopes have no `openid`. The mappers run whenever the family has it, since a
+/// mapper that denies the user ends the refresh.
+async fn mapped_claims(
+    host: &Host,
+    application: &Application,
+    found: &RefreshTokenState,
+    person: &Person,
+    scopes: &Scopes,
+) -> Result<Option<Map<String, Value>>, TokenError> {
+    let family = &found.family;
+    if !family.scopes.has(Scope::OpenId) {
+        return Ok(None);
+    }
+    let authentication = &family.context.authentication;
+    let allowed = family.context.claims.allowed(&application.settings.scopes);
+    let subject = Subject {
+        application,
+        user: &person.user,
+        account: &person.account,
+        scopes,
+        authentication: Some(authentication),
+        sub: &claims::subject_of(host, application, &person.user)?,
+        requested: &allowed.id_token,
+    };
+    let mapped = claims::map(host, subject, Sink::IdToken).await.map_err(|failure| {
+        tracing::error!(application = %application.id, plugin = failure.plugin, %failure, "token refresh failed in a plugin");
+        match failure.kind {
+            MapFailureKind::Deny(_) => {
+                TokenError::InvalidGrant("the person may no longer use the application")
+            }
+            MapFailureKind::Fault(detail) => {
+                let detail = format!("`{}` {detail}", failure.plugin);
+                TokenError::Internal(InternalError::Plugin(detail))
+            }
+        }
+    })?;
+    let sid = claims::sid_of(host, application, &family.context.sid)?;
+    Ok(scopes
+        .has(Scope::OpenId)
+        .then(|| id_token::with_sign_in(host, mapped, &subject, authentication, &sid)))
 }
 
-/// Uses the refresh token. A repeat is answered if it stays the only one, nothing of the first answer is used meanwhile, and
-/// whoever sent it is still there to be answered.
+/// The one retry that a used refresh token has, for a client that lost the response.
 ///
-/// A client that hangs up while it waits was told nothing, so its repeat is taken back, and its next try is a repeat like
-/// the first. A thief gains nothing by it. Tokens are given only to a request that was there all the time, so whoever wants
-/// them has to wait in the sight of all others: a second request in that time ends the family, whoever of the two hangs up
-/// afterwards. To hang up and come again is only to wait anew. What counts is still that nothing of the first answer was
-/// used, that it is within the window, and that one repeat is answered: once it is, the answer may be lost like any, and
-/// the next request is a reuse. Where the host itself stops during the wait nobody takes the repeat back, and the next one
-/// is a reuse too.
-async fn rotate(host: &Host, rotating: Rotating) -> Result<Rotation, InternalError> {
-    let Rotating {
-        id,
-        pair,
-        repeatable_since,
-        reuse,
-        now,
-    } = rotating;
-    let (store, clock) = (host.store.clone(), Arc::clone(&host.clock));
-    let (mut answer, rotated) = oneshot::channel();
-    // A task of its own: a request whose client is gone is dropped, wherever it waits, and can take nothing back.
-    tokio::spawn(async move {
-        let mut rotation = store
-            .rotate(id, pair.clone(), repeatable_since, reuse.clone(), now)
-            .await;
-        if matches!(rotation, Ok(Rotation::Repeated)) {
-            let hung_up = tokio::time::timeout(SETTLE, answer.closed()).await.is_ok();
-            rotation = match hung_up {
-                true => store.withdraw_repeat(id).await.map(|()| Rotation::Refused),
-                false => store.repeat_rotation(id, pair, reuse, clock.now()).await,
-            };
-        }
-        if let Err(Err(error)) = answer.send(rotation) {
-            tracing::warn!(%error, "what came of a refresh could not be kept");
-        }
-    });
-    Ok(rotated.await.map_err(|_| StoreError::Closed)??)
+/// ```text
+///           first use                 retry within the window,
+///                                     nothing of the first response used
+/// unused ------------> rotated -----------------------------> settling
+///                         |  ^                                 |  |  |
+///                         |  |  the client disconnects         |  |  |
+///                         |  +---------------------------------+  |  |
+///                         |       (the retry is withdrawn)        |  |
+///                         |              SETTLE has passed, the   |  |
+///                         |              client is connected      |  |
+///                         |            retried <------------------+  |
+///                         |               |                          |
+///       a later or another retry          | any use         another retry
+///                         v               v                          v
+///                      revoked: the whole family <-------------------+
+/// ```
+///
+/// The server answers a retry only if its client stays connected for [`SETTLE`]. A second retry during that time is reuse and
+/// revokes the family, even if one of the clients disconnects. Reconnecting restarts the wait, so it gains an attacker nothing.
+/// If the instance stops during the wait, the retry is not withdrawn, and the next one is reuse.
+struct RefreshRetry {
+    now: Timestamp,
+    /// How long after the first use a retry is admitted. Zero admits none.
+    window: Duration,
+}
+
+impl RefreshRetry {
+    fn new(host: &Host, now: Timestamp) -> Self {
+        let window = host.settings.lifetimes.refresh_token_grace.get();
+        Self { now, window }
+    }
+
+    /// The earliest first use that may be retried now.
+    fn admitted_since(&self) -> Option<Timestamp> {
+        (!self.window.is_zero()).then(|| self.now - self.window)
+    }
+
+    /// Until when the use of the access token counts: a retry is admitted only before it.
+    fn track_use_until(&self) -> Option<Timestamp> {
+        (!self.window.is_zero()).then(|| self.now + self.window + SETTLE)
+    }
+
+    /// Uses the refresh token, or retries its use. `pair` is what the client receives, `reuse` the audit entry of any other use.
+    async fn rotate(
+        &self,
+        host: &Host,
+        id: TokenId,
+        pair: IssuedPair,
+        reuse: Entry,
+    ) -> Result<Rotation, InternalError> {
+        let (admitted_since, now) = (self.admitted_since(), self.now);
+        let (store, clock) = (host.store.clone(), Arc::clone(&host.clock));
+        let (mut answer, rotated) = oneshot::channel();
+        // A task of its own: the request of a client that disconnects is dropped, wherever it waits, and can withdraw nothing.
+        tokio::spawn(async move {
+            let mut rotation = store
+                .rotate(id, pair.clone(), admitted_since, reuse.clone(), now)
+                .await;
+            if matches!(rotation, Ok(Rotation::Repeated)) {
+                let disconnected = tokio::time::timeout(SETTLE, answer.closed()).await.is_ok();
+                rotation = match disconnected {
+                    true => store.withdraw_repeat(id).await.map(|()| Rotation::Refused),
+                    false => store.repeat_rotation(id, pair, reuse, clock.now()).await,
+                };
+            }
+            if let Err(Err(error)) = answer.send(rotation) {
+                tracing::warn!(%error, "the outcome of a token refresh could not be stored");
+            }
+        });
+        Ok(rotated.await.map_err(|_| StoreError::Closed)??)
+    }
 }
 
 async fn find(host: &Host, client: &Client, text: &str) -> Result<RefreshTokenState, TokenError> {

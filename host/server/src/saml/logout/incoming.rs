@@ -1,11 +1,9 @@
 //! Messages of single logout that a browser brings.
 
 use super::principal::named_sessions;
-use super::turns::{Begun, answer_with, begin};
+use super::propagation::{Begun, answer_with, begin};
 use crate::domain::{Host, InternalError, session};
-use crate::saml::partner::{
-    UnfitHeader, check_header, find, once, single_logout_url, trusted_keys,
-};
+use crate::saml::peer::{UnfitHeader, check_header, find, once, single_logout_url, trusted_keys};
 use assent_model::audit::{Actor, AuditContext, Origin};
 use assent_model::id::LogoutId;
 use assent_model::saml::{Afterwards, LogoutAnswer, LogoutOutcome, ServiceProvider, SessionEnd};

@@ -7,8 +7,8 @@
 mod incoming;
 mod outgoing;
 mod principal;
-mod turns;
+mod propagation;
 
 pub use incoming::{Rejected, Unanswerable, answered, requested};
 pub use outgoing::{Outgoing, respond};
-pub use turns::{Begun, Finished, View, ask, begin, view};
+pub use propagation::{Begun, Finished, View, ask, begin, view};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::domain::{Host, InternalError};
-use crate::saml::partner::{entity_id, message_id, session_index, signer};
+use crate::saml::peer::{entity_id, message_id, session_index, signer};
 use assent_model::redirect::CheckedRedirect;
 use assent_model::saml::{Binding, LogoutAnswer, LogoutTurn, ServiceProvider, SingleLogout};
 use assent_saml_core::binding::{Kind, post_value, redirect_location};

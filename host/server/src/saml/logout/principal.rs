@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::domain::{Host, InternalError};
-use crate::saml::partner::entity_id;
+use crate::saml::peer::entity_id;
 use assent_model::id::UserId;
 use assent_model::name::LoginName;
 use assent_model::saml::{NameIdFormat, Participation, ServiceProvider};

@@ -11,7 +11,7 @@ use super::names::{
     X509_CERTIFICATE, X509_DATA,
 };
 use crate::domain::{Host, InternalError, saml_keys};
-use crate::saml::partner::{entity_id, message_id, single_logout_url, single_sign_on_url};
+use crate::saml::peer::{entity_id, message_id, single_logout_url, single_sign_on_url};
 use assent_model::saml::{Binding, SamlKey, ServiceProvider};
 use assent_saml_core::message::instant_text;
 use assent_saml_core::xml::{

@@ -8,18 +8,15 @@ use super::failure::Failure;
 use super::respond::{SignOnAnswer, failed};
 use super::response::{AUTHN_CONTEXT, UNSPECIFIED};
 use crate::domain::{Host, InternalError};
-use crate::saml::partner::{
-    UnfitHeader, check_header, find, once, single_sign_on_url, trusted_keys,
-};
-use crate::saml::trial;
+use crate::saml::peer::{UnfitHeader, check_header, find, once, single_sign_on_url, trusted_keys};
 use assent_model::id::SignOnId;
 use assent_model::name::Quoted;
-use assent_model::redirect::CheckedRedirect;
+use assent_model::purpose::SignInPurpose;
+use assent_model::redirect::{AdmittedRedirect, OwnRequest, RedirectPolicy};
 use assent_model::saml::{
     Binding, NameIdFormat, PendingSignOn, RequestedSubject, ServiceProvider, SignOnRequest,
     UnknownRelayState,
 };
-use assent_model::test_sign_in::OpenTestSignIn;
 use assent_saml_core::binding::{BindingError, Incoming, Kind, Signature, Untrusted};
 use assent_saml_core::message::{
     AuthnRequest, Comparison, MessageError, NameIdPolicy, RequestedAuthnContext, Unsupported,
@@ -98,13 +95,12 @@ pub struct Accepted {
 }
 
 /// Checks a request that a browser brought.
-/// With a trial that is open in the browser, the request may be the one that the host made for it: that needs no signature, and
-/// is answered at the trial's address.
+/// A request that the host itself made, which only the policy admits, needs no signature.
 pub async fn check(
     host: &Host,
     application: &str,
     incoming: &Incoming,
-    trial: Option<&OpenTestSignIn>,
+    policy: RedirectPolicy<'_>,
 ) -> Result<Accepted, Rejected> {
     let provider = find(host, application)
         .await?
@@ -113,7 +109,7 @@ pub async fn check(
         return Err(Unanswerable::Response.into());
     }
     let is_signed = provider.settings.require_signed_requests;
-    let wanted = if is_signed && trial.is_none() {
+    let wanted = if is_signed && !policy.admits_own_requests() {
         Signature::Required
     } else {
         Signature::Optional
@@ -127,14 +123,11 @@ pub async fn check(
         }
         Err(malformed) => return Err(malformed.into()),
     };
-    let of_trial = match (trial, &message) {
-        (Some(open), Ok(message)) if trial::is_request(host, open, &provider, message)? => {
-            Some(open)
-        }
-        _ => None,
-    };
-    // Whoever has a trial open can't do without a signature in anything else.
-    if is_signed && of_trial.is_none() && !trusted.is_signed() {
+    let own = message.as_ref().ok().and_then(|message| {
+        policy.own_request(&provider.id, &message.header.id, message.acs_url.as_deref())
+    });
+    // The policy exempts only the host's own request from the signature, and no other request of that browser.
+    if is_signed && own.is_none() && !trusted.is_signed() {
         return Err(Untrusted::Unsigned.into());
     }
     check_header(
@@ -144,27 +137,21 @@ pub async fn check(
         &single_sign_on_url(host, &provider.id),
         trusted.is_signed(),
     )?;
-    let tries = match of_trial {
-        Some(open) => host
-            .store
-            .user(open.trial().user)
-            .await
-            .map_err(InternalError::from)?,
-        None => None,
-    };
+    let login_hint = own.as_ref().map(|own| own.login_hint.clone());
+    let redirect = consumer(&provider, message.as_ref().ok(), own)?;
     let mut request = SignOnRequest {
         application: provider.id.clone(),
-        acs: consumer(&provider, message.as_ref().ok(), of_trial)?,
+        acs: redirect.uri,
         in_response_to: Some(header.id.clone()),
         relay_state: incoming.relay_state().map(str::to_owned),
         fresh_login: false,
         passive: false,
         name_id_format: provider.settings.name_id.default,
         subject: None,
-        login_hint: tries.map(|user| user.name),
+        login_hint,
         needs_device: false,
         unspecified_context: false,
-        trial: of_trial.map(|open| open.trial().id),
+        purpose: redirect.purpose,
     };
     let once = once(host, &provider, &header.id);
     if let Err(why) = message.and_then(|message| ask(&provider, message, &mut request)) {
@@ -224,33 +211,36 @@ pub async fn unsolicited(
         login_hint: None,
         needs_device: false,
         unspecified_context: false,
-        trial: None,
+        purpose: SignInPurpose::Application,
     };
     Ok((request, provider))
 }
 
-/// Where the response goes: only to where the application takes responses.
+/// Where the response goes: only to a registered address, or for the host's own request to its own address.
 fn consumer(
     provider: &ServiceProvider,
     message: Option<&AuthnRequest>,
-    trial: Option<&OpenTestSignIn>,
-) -> Result<CheckedRedirect, Unanswerable> {
+    own: Option<OwnRequest<'_>>,
+) -> Result<AdmittedRedirect, Unanswerable> {
+    if let Some(own) = own {
+        return Ok(own.redirect);
+    }
     let settings = &provider.settings;
     let (found, asked) = match message {
         Some(AuthnRequest {
             acs_url: Some(url), ..
-        }) => {
-            let of_trial =
-                || trial.and_then(|open| CheckedRedirect::of_trial(open, &provider.id, url));
-            (settings.acs_by_url(url).or_else(of_trial), url.clone())
-        }
+        }) => (settings.acs_by_url(url), url.clone()),
         Some(AuthnRequest {
             acs_index: Some(index),
             ..
         }) => (settings.acs_by_index(*index), index.to_string()),
         _ => (settings.default_acs(), String::new()),
     };
-    found.ok_or_else(|| Unanswerable::Acs(Quoted::new(&asked)))
+    let uri = found.ok_or_else(|| Unanswerable::Acs(Quoted::new(&asked)))?;
+    Ok(AdmittedRedirect {
+        uri,
+        purpose: SignInPurpose::Application,
+    })
 }
 
 /// What the message asks for, if it can be given.

@@ -5,7 +5,7 @@
 
 mod checks;
 mod failure;
-mod meant;
+mod requested_subject;
 mod respond;
 mod response;
 
@@ -41,9 +41,13 @@ pub async fn may_go_on(
         return Ok(false);
     };
     match access(host, &signed_in.user, &provider.id).await? {
-        Access::Granted(account) => {
-            meant::is_meant(host, &provider, request, &signed_in.user, &account)
-        }
+        Access::Granted(account) => requested_subject::is_requested_subject(
+            host,
+            &provider,
+            request,
+            &signed_in.user,
+            &account,
+        ),
         Access::NoAccount | Access::Closed => Ok(false),
     }
 }

@@ -2,25 +2,23 @@
 
 use std::sync::Arc;
 
-use serde_json::json;
-
 use super::failure::Failure;
-use super::meant;
+use super::requested_subject::is_requested_subject;
 use super::response::{self, Assertion, Envelope};
-use crate::domain::access::{Access, Obstacle, access};
+use crate::domain::access::{Access, access};
 use crate::domain::login::{self, Outcome, Person};
 use crate::domain::session::SignedIn;
+use crate::domain::sign_in::{self, SignInAnswer, SignInContext, SignInEvent};
 use crate::domain::traces::{self, Purpose};
-use crate::domain::trials::{self, Hindrance};
 use crate::domain::{Host, InternalError, claims, name_id};
-use crate::saml::partner::{entity_id, message_id, session_index, signer};
+use crate::saml::peer::{entity_id, message_id, session_index, signer};
+use assent_model::account::Account;
 use assent_model::id::LoginId;
 use assent_model::login::Refusal;
 use assent_model::redirect::CheckedRedirect;
 use assent_model::saml::{NameId, Participation, ServiceProvider, SignOnRequest};
 use assent_model::secret::Digest;
-use assent_model::test_sign_in::{StepNote, TestSignInStep};
-use assent_plugin_host::{MapFailure, MapFailureKind, SamlAttribute, Sink, Step};
+use assent_plugin_host::{MapFailureKind, SamlAttribute, Sink, Step};
 use assent_store::IssuedGrant;
 
 /// A response on its way to the service provider: a form that the browser posts.
@@ -49,53 +47,30 @@ pub struct Question<'a> {
     pub old: Option<&'a SignedIn>,
 }
 
-/// What a request is answered.
-#[derive(Debug)]
-pub enum Answer {
-    /// The service provider gets an assertion, and the session, if it is a new one, has begun.
-    Granted(SignOnAnswer),
-    /// The service provider is told of a failure. No session began.
-    Failed(SignOnAnswer),
-    /// The person is told why they can't go on, and may go back to the service provider from there.
-    Refused(Refusal),
-    /// It was answered before, or the session is over that it was to go on with.
-    AnsweredBefore,
-}
+/// The outcome of a request for sign-on.
+pub type Answer = SignInAnswer<SignOnAnswer>;
 
 /// Answers the request of a login with an assertion about this person, if they are who is meant and may use the service
 /// provider, and the plugins agree.
-pub async fn respond(host: &Host, question: Question<'_>) -> Result<Answer, InternalError> {
-    let Some(trial) = question.request.trial else {
-        return answered(host, question).await;
-    };
-    let session = &question.person.signed_in.session;
-    match trials::hindrance(host, trial, question.login, session.user_id).await? {
-        None => {}
-        Some(Hindrance::Over) => return Ok(Answer::AnsweredBefore),
-        Some(Hindrance::SomebodyElse) => {
-            login::give_up(host, question.login).await?;
-            return Ok(Answer::Refused(Refusal::OthersTrial));
-        }
-    }
-    let answer = answered(host, question).await?;
-    match &answer {
-        Answer::Refused(why) => trials::refused(host, trial, why).await?,
-        Answer::Granted(_) => {
-            host.store
-                .set_test_sign_in_session(trial, session.id)
-                .await?
-        }
-        Answer::Failed(_) | Answer::AnsweredBefore => {}
-    }
-    Ok(answer)
+pub async fn respond(
+    context: SignInContext<'_>,
+    question: Question<'_>,
+) -> Result<Answer, InternalError> {
+    let Question { login, person, .. } = question;
+    let answer = answered(context, question);
+    sign_in::answer_observed(context, login, person, None, answer).await
 }
 
-async fn answered(host: &Host, question: Question<'_>) -> Result<Answer, InternalError> {
+async fn answered(
+    context: SignInContext<'_>,
+    question: Question<'_>,
+) -> Result<Answer, InternalError> {
+    let SignInContext { host, observer } = context;
     let Question {
         login,
         request,
         person,
-        old,
+        ..
     } = question;
     let Some(provider) = host.store.service_provider(&request.application).await? else {
         return Ok(Answer::Refused(Refusal::ApplicationGone));
@@ -113,94 +88,109 @@ async fn answered(host: &Host, question: Question<'_>) -> Result<Answer, Interna
             )));
         }
     };
-    note(host, request, TestSignInStep::Account, || {
-        StepNote::good("you have an account here, which is open")
-    })
-    .await?;
-    if !meant::is_meant(host, &provider, request, user, &account)? {
+    observer.observe(SignInEvent::AccountFound).await?;
+    if !is_requested_subject(host, &provider, request, user, &account)? {
         return fail(host, login, request, &provider, Failure::OtherSubject).await;
     }
     if !super::meets(request, &session.authentication) {
         return fail(host, login, request, &provider, Failure::NoAuthnContext).await;
     }
-    let Some(name_id) = name_id::of(
-        host,
-        &provider,
-        user,
-        &account,
-        &session.sid,
-        request.name_id_format,
-    )?
-    else {
-        tracing::error!(%login, application = %provider.id, user = %user.id, "the sign-on fails: the person has no e-mail address to be named by");
-        note(host, request, TestSignInStep::NameId, || {
-            StepNote::bad(Obstacle::NoName.words())
-        })
+    let format = request.name_id_format;
+    let name_id = name_id::name_id_for(host, &provider, user, &account, &session.sid, format)?;
+    observer
+        .observe(SignInEvent::NameIdChosen(name_id.as_ref()))
         .await?;
+    let Some(name_id) = name_id else {
+        tracing::error!(%login, application = %provider.id, user = %user.id, "sign-on failed: the user has no e-mail address for the NameID");
         return fail(host, login, request, &provider, Failure::Internal).await;
     };
-    note(host, request, TestSignInStep::NameId, || of_name(&name_id)).await?;
-    let made = claims::attributes(host, &provider, user, &account, &session.authentication).await;
-    note(host, request, TestSignInStep::Claims, || {
-        of_attributes(&made)
-    })
-    .await?;
-    let (attributes, steps) = match made {
-        Ok(made) => made,
+    let mapped = claims::attributes(host, &provider, user, &account, &session.authentication).await;
+    let event = SignInEvent::ClaimsMapped {
+        sink: Sink::SamlAssertion,
+        result: mapped.as_ref().map(|(_, steps)| &**steps),
+    };
+    observer.observe(event).await?;
+    match mapped {
+        Ok((attributes, steps)) => {
+            let content = AssertionContent {
+                account,
+                name_id,
+                attributes,
+                steps,
+            };
+            grant(host, question, &provider, content).await
+        }
         Err(failure) => {
-            tracing::error!(%login, application = %provider.id, plugin = failure.plugin, %failure, "the login fails: a plugin did");
-            return match failure.kind {
+            tracing::error!(%login, application = %provider.id, plugin = failure.plugin, %failure, "sign-on failed in a plugin");
+            match failure.kind {
                 MapFailureKind::Deny(reason) => Ok(Answer::Refused(Refusal::Plugin(reason))),
                 MapFailureKind::Fault(_) => {
                     fail(host, login, request, &provider, Failure::Internal).await
                 }
-            };
+            }
         }
-    };
+    }
+}
+
+/// What an assertion says of the user.
+struct AssertionContent {
+    account: Account,
+    name_id: NameId,
+    attributes: Vec<SamlAttribute>,
+    steps: Vec<Step>,
+}
+
+/// Signs the assertion, and claims the login's one answer.
+async fn grant(
+    host: &Host,
+    question: Question<'_>,
+    provider: &Arc<ServiceProvider>,
+    content: AssertionContent,
+) -> Result<Answer, InternalError> {
+    let Question {
+        login,
+        request,
+        person,
+        old,
+    } = question;
+    let SignedIn { session, user } = &person.signed_in;
     let (id, assertion_id) = (message_id(host), message_id(host));
     let session_index = session_index(host, &provider.id, &session.sid)?;
-    let issuer = entity_id(host, &provider);
-    let envelope = envelope(host, &id, issuer, request);
+    let envelope = envelope(host, &id, entity_id(host, provider), request);
     let assertion = Assertion {
         id: &assertion_id,
         audience: &provider.settings.entity_id,
-        name_id: &name_id,
+        name_id: &content.name_id,
         authentication: &session.authentication,
         session_index: &session_index,
         unspecified_context: request.unspecified_context,
         lifetime: host.settings.saml.assertion_validity.get(),
-        attributes: &attributes,
+        attributes: &content.attributes,
     };
     // It is signed before the login counts as answered, so that nothing can go wrong between the two.
-    let response = match response::success(envelope, &assertion, &signer(host, &provider).await?) {
+    let response = match response::success(envelope, &assertion, &signer(host, provider).await?) {
         Ok(response) => response,
         Err(error) => {
-            tracing::error!(%login, application = %provider.id, %error, "the sign-on fails: its assertion can't be written");
-            return fail(host, login, request, &provider, Failure::Internal).await;
+            tracing::error!(%login, application = %provider.id, %error, "sign-on failed: the assertion cannot be written");
+            return fail(host, login, request, provider, Failure::Internal).await;
         }
     };
-    let participation = Participation {
+    // Only a service provider that receives the assertion itself takes part in the session.
+    let participation = request.purpose.is_application().then(|| Participation {
         sid: session.sid.clone(),
         application: provider.id.clone(),
         user_id: user.id,
-        name_id: name_id.clone(),
+        name_id: content.name_id.clone(),
         session_index: Digest::of(session_index.as_bytes()),
+    });
+    let given = IssuedGrant::Assertion(session.id, participation);
+    let outcome = Outcome {
+        person,
+        old,
+        given: Some((given, &content.account)),
+        consent: None,
     };
-    // The service provider never learns of a trial.
-    let participation = request.trial.is_none().then_some(participation);
-    let given = Some((IssuedGrant::Assertion(session.id, participation), &account));
-    if !login::answer(
-        host,
-        login,
-        Outcome {
-            person,
-            old,
-            given,
-            consent: None,
-        },
-    )
-    .await?
-    {
+    if !login::answer(host, login, outcome).await? {
         return Ok(Answer::AnsweredBefore);
     }
     let purpose = Purpose {
@@ -209,41 +199,14 @@ async fn answered(host: &Host, question: Question<'_>) -> Result<Answer, Interna
         application: &provider.id,
         sink: Sink::SamlAssertion,
     };
-    traces::record(host, purpose, &steps);
-    Ok(Answer::Granted(answer(host, &provider, request, response)?))
+    traces::record(host, purpose, &content.steps);
+    Ok(Answer::Granted(answer(host, provider, request, response)?))
 }
 
-/// Notes what became of a step, for a trial alone.
-async fn note(
-    host: &Host,
-    request: &SignOnRequest,
-    step: TestSignInStep,
-    note: impl FnOnce() -> StepNote,
-) -> Result<(), InternalError> {
-    match request.trial {
-        Some(trial) => trials::note(host, trial, step, note()).await,
-        None => Ok(()),
-    }
-}
-
-fn of_name(name: &NameId) -> StepNote {
-    StepNote::good("what the assertion calls you")
-        .with(json!({ "format": name.format.uri(), "value": name.value }))
-}
-
-/// What the plugins did.
-fn of_attributes(made: &Result<(Vec<SamlAttribute>, Vec<Step>), MapFailure>) -> StepNote {
-    match made {
-        Ok((_, steps)) => StepNote::good("the attributes of the assertion were made")
-            .with(json!({ "steps": traces::explain(steps) })),
-        Err(failure) => StepNote::bad(failure.to_string())
-            .with(json!({ "steps": traces::explain(&failure.steps) })),
-    }
-}
-
-/// Whether the service provider takes responses still where this one is to go. A trial's goes to this host.
+/// Whether the response still goes to a registered address, or to this host's own.
 fn takes(provider: &Arc<ServiceProvider>, request: &SignOnRequest) -> bool {
-    request.trial.is_some() || provider.settings.acs_by_url(request.acs.as_str()).is_some()
+    !request.purpose.is_application()
+        || provider.settings.acs_by_url(request.acs.as_str()).is_some()
 }
 
 /// Ends a login with a failure for the service provider. `None` if it was answered before, or there is nobody to be told
@@ -314,11 +277,9 @@ fn answer(
     request: &SignOnRequest,
     response: String,
 ) -> Result<SignOnAnswer, InternalError> {
-    // By that the trial knows the response as this host's, letter by letter.
-    let relay_state = match request.trial {
-        Some(trial) => Some(trials::vouched(host, trial, &response)?),
-        None => request.relay_state.clone(),
-    };
+    let requested = request.relay_state.as_deref();
+    let relay_state =
+        crate::domain::test_sign_in::relay_state(host, request.purpose, requested, &response)?;
     Ok(SignOnAnswer {
         acs: request.acs.clone(),
         name: provider.name.clone(),

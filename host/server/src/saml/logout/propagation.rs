@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::outgoing::{self, Outgoing, respond};
 use crate::domain::{Host, InternalError};
-use crate::saml::partner::message_id;
+use crate::saml::peer::message_id;
 use assent_model::id::LogoutId;
 use assent_model::saml::{
     Afterwards, Logout, LogoutAnswer, LogoutOutcome, LogoutTurn, Participation, ServiceProvider,

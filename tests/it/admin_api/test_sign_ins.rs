@@ -1,4 +1,4 @@
-//! Trials: an administrator goes through the sign-in of an application, and nobody else gets anything of it.
+//! Test sign-ins: an administrator tests the sign-in of an application, and nobody else gains anything by it.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ async fn begin(caller: &Caller, application: &str) -> Value {
     let answer = caller
         .call(
             Method::POST,
-            &format!("/applications/{application}/trials"),
+            &format!("/applications/{application}/test-sign-ins"),
             Value::Null,
         )
         .await;
@@ -39,14 +39,17 @@ async fn begin(caller: &Caller, application: &str) -> Value {
     answer.body
 }
 
-async fn read(caller: &Caller, trial: &Value) -> Value {
-    caller.get(&format!("/trials/{}", id(trial))).await.good()
+async fn read(caller: &Caller, test: &Value) -> Value {
+    caller
+        .get(&format!("/test-sign-ins/{}", id(test)))
+        .await
+        .good()
 }
 
-/// Opens the trial's address and says this name; the waiting page.
-async fn ask(browser: &Browser, trial: &Value, name: &str) -> Page {
+/// Opens the test sign-in's address and says this name; the waiting page.
+async fn ask(browser: &Browser, test: &Value, name: &str) -> Page {
     let mut page = browser
-        .get(trial["url"].as_str().expect("an address"))
+        .get(test["url"].as_str().expect("an address"))
         .await
         .followed()
         .await;
@@ -79,15 +82,15 @@ async fn decide(administrator: &Administrator, number: Option<&str>) -> Request 
     request
 }
 
-/// Goes through the sign-in, to the answer that goes to the trial's address.
-async fn approved(grace: &Administrator, browser: &Browser, trial: &Value) -> Page {
-    let waiting = ask(browser, trial, "grace").await;
+/// Goes through the sign-in, to the answer that goes to the test sign-in's address.
+async fn approved(grace: &Administrator, browser: &Browser, test: &Value) -> Page {
+    let waiting = ask(browser, test, "grace").await;
     decide(grace, Some(&waiting.number())).await;
     browser.finish(&waiting.url).await
 }
 
-fn names(trial: &Value) -> Vec<(&str, bool)> {
-    let steps = trial["steps"].as_array().expect("steps");
+fn names(test: &Value) -> Vec<(&str, bool)> {
+    let steps = test["steps"].as_array().expect("steps");
     steps
         .iter()
         .map(|step| (step["name"].as_str().expect("a name"), step["good"] == true))
@@ -104,15 +107,15 @@ async fn a_web_application_is_tried_by_a_real_login_on_both_databases() {
         .await;
         let application = host.web_application().await;
         let (console, grace, browser) = grace(&host, &application).await;
-        let trial = begin(&console, &application.id).await;
+        let test = begin(&console, &application.id).await;
         assert_eq!(
-            names(&read(&console, &trial).await),
+            names(&read(&console, &test).await),
             [("request", true)],
             "{database:?}"
         );
 
-        let waiting = ask(&browser, &trial, "grace").await;
-        let under_way = read(&console, &trial).await;
+        let waiting = ask(&browser, &test, "grace").await;
+        let under_way = read(&console, &test).await;
         assert_eq!(under_way["state"], "waiting");
         assert_eq!(
             names(&under_way).last(),
@@ -121,14 +124,14 @@ async fn a_web_application_is_tried_by_a_real_login_on_both_databases() {
         );
         let request = decide(&grace, Some(&waiting.number())).await;
         assert!(
-            request.application.name.ends_with("(trial)"),
+            request.application.name.ends_with("(test sign-in)"),
             "{}",
             request.application.name
         );
         let answer = browser.finish(&waiting.url).await;
         assert!(
             answer.headers.get("set-cookie").is_none(),
-            "nobody gets the trial's session"
+            "no browser receives the session of the test sign-in"
         );
         let done = answer.followed().await;
         assert!(
@@ -137,7 +140,7 @@ async fn a_web_application_is_tried_by_a_real_login_on_both_databases() {
             done.body
         );
 
-        let told = read(&console, &trial).await;
+        let told = read(&console, &test).await;
         assert_eq!(told["state"], "done", "{database:?}: {told}");
         let steps = [
             "request",
@@ -186,7 +189,7 @@ async fn a_web_application_is_tried_by_a_real_login_on_both_databases() {
             "no token is shown whole: {told}"
         );
 
-        // The console goes on, and nothing is left of the trial.
+        // The console goes on, and nothing is left of the test sign-in.
         console.get("/me").await.good();
         let sessions = host
             .admin_ok(
@@ -222,7 +225,7 @@ async fn a_web_application_is_tried_by_a_real_login_on_both_databases() {
             );
         }
         host.advance(15 * 60);
-        let over = console.get(&format!("/trials/{}", id(&trial))).await;
+        let over = console.get(&format!("/test-sign-ins/{}", id(&test))).await;
         assert!(
             over.status != StatusCode::OK
                 || (over.body["state"] == "over" && over.body.get("result").is_none())
@@ -257,9 +260,9 @@ async fn applications_of_every_kind_are_tried() {
             redirect_uri: String::new(),
         };
         host.account(&grace.user, &made).await;
-        let trial = begin(&console, &made.id).await;
-        let done = approved(&grace, &browser, &trial).await.followed().await;
-        let told = read(&console, &trial).await;
+        let test = begin(&console, &made.id).await;
+        let done = approved(&grace, &browser, &test).await.followed().await;
+        let told = read(&console, &test).await;
         assert_eq!(
             (done.outcome().as_str(), &told["state"]),
             ("done", &json!("done")),
@@ -274,8 +277,8 @@ async fn what_goes_wrong_is_a_result() {
     let host = TestHost::start().await;
     let application = host.web_application().await;
     let (console, grace, browser) = grace(&host, &application).await;
-    let trial = begin(&console, &application.id).await;
-    let waiting = ask(&browser, &trial, "grace").await;
+    let test = begin(&console, &application.id).await;
+    let waiting = ask(&browser, &test, "grace").await;
     decide(&grace, None).await;
     let ended = browser.get(&waiting.url).await;
     let left = ended
@@ -284,7 +287,7 @@ async fn what_goes_wrong_is_a_result() {
         .followed()
         .await;
     assert_eq!(left.outcome(), "failed");
-    let told = read(&console, &trial).await;
+    let told = read(&console, &test).await;
     assert_eq!(
         (&told["state"], &told["result"]["error"]),
         (&json!("failed"), &json!("access_denied")),
@@ -294,7 +297,7 @@ async fn what_goes_wrong_is_a_result() {
 
     // Whoever has no account there, or a machine, can't begin.
     let other = host.web_application().await;
-    let path = format!("/applications/{}/trials", other.id);
+    let path = format!("/applications/{}/test-sign-ins", other.id);
     for caller in [
         &console,
         &Caller::machine(&host),
@@ -316,18 +319,18 @@ async fn what_goes_wrong_is_a_result() {
 }
 
 #[tokio::test]
-async fn a_trial_is_of_one_session_and_its_address_of_one_trial() {
+async fn a_test_sign_in_is_of_one_session_and_its_address_of_one_test_sign_in() {
     let host = TestHost::start().await;
     let application = host.web_application().await;
     let other = host.web_application().await;
     let (console, grace, browser) = grace(&host, &application).await;
     host.account(&grace.user, &other).await;
-    let trial = begin(&console, &application.id).await;
-    let address = format!("{}/admin/trials/{}", host.base, id(&trial));
+    let test = begin(&console, &application.id).await;
+    let address = format!("{}/admin/test-sign-ins/{}", host.base, id(&test));
     let heidi = person(&host, "heidi", "owner").await;
     let again = grace.signed_in(&host).await;
     for stranger in [&heidi, &again, &Caller::machine(&host)] {
-        let answer = stranger.get(&format!("/trials/{}", id(&trial))).await;
+        let answer = stranger.get(&format!("/test-sign-ins/{}", id(&test))).await;
         assert_eq!(answer.status, StatusCode::NOT_FOUND, "{}", answer.body);
     }
     let (
@@ -369,10 +372,10 @@ async fn a_trial_is_of_one_session_and_its_address_of_one_trial() {
     // A forged answer ends nothing.
     let forged = format!("{address}?code=ac_x&state=forged&iss={}", host.issuer());
     assert_eq!(browser.get(&forged).await.status, StatusCode::NOT_FOUND);
-    assert_eq!(read(&console, &trial).await["state"], "waiting");
+    assert_eq!(read(&console, &test).await["state"], "waiting");
 
     // Its code is of no use to the application itself, whatever it shows, and that ends nothing.
-    let answer = approved(&grace, &browser, &trial).await;
+    let answer = approved(&grace, &browser, &test).await;
     let code = answer.parameter("code");
     for verifier in [Some(VERIFIER), None] {
         let changes = [
@@ -396,7 +399,7 @@ async fn a_trial_is_of_one_session_and_its_address_of_one_trial() {
     assert_eq!(browser.get(&mine).await.status, StatusCode::BAD_REQUEST);
     assert_eq!(
         browser
-            .get(trial["url"].as_str().expect("an address"))
+            .get(test["url"].as_str().expect("an address"))
             .await
             .status,
         StatusCode::BAD_REQUEST
@@ -415,7 +418,7 @@ async fn a_trial_is_of_one_session_and_its_address_of_one_trial() {
 }
 
 #[tokio::test]
-async fn a_session_has_one_trial_and_few_calls_that_wait() {
+async fn a_session_has_one_test_sign_in_and_few_calls_that_wait() {
     let host = TestHost::start().await;
     let application = host.web_application().await;
     let (console, _grace, browser) = grace(&host, &application).await;
@@ -437,9 +440,9 @@ async fn a_session_has_one_trial_and_few_calls_that_wait() {
     assert_eq!(read(&console, &second).await["state"], "waiting");
     assert_eq!(entries(&host, "event=test-sign-in.ended").await.len(), 1);
 
-    let path = format!("/trials/{}?wait=25", id(&second));
+    let path = format!("/test-sign-ins/{}?wait=25", id(&second));
     let more = async {
-        while !format!("{:?}", host.host.rate_limits.trial_waits).contains(": 2}") {
+        while !format!("{:?}", host.host.rate_limits.test_sign_in_waits).contains(": 2}") {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
         // Answered at once, so before the two that wait for half a minute.
@@ -458,8 +461,8 @@ async fn somebody_else_can_not_complete_it_and_nothing_of_theirs_is_shown() {
     let (console, _grace, browser) = grace(&host, &application).await;
     let heidi = Administrator::new(&host, "heidi", "support").await;
     host.account(&heidi.user, &application).await;
-    let trial = begin(&console, &application.id).await;
-    let waiting = ask(&browser, &trial, "heidi").await;
+    let test = begin(&console, &application.id).await;
+    let waiting = ask(&browser, &test, "heidi").await;
     decide(&heidi, Some(&waiting.number())).await;
     let refused = browser.finish(&waiting.url).await;
     assert!(
@@ -467,7 +470,7 @@ async fn somebody_else_can_not_complete_it_and_nothing_of_theirs_is_shown() {
         "{}",
         refused.body
     );
-    let told = read(&console, &trial).await;
+    let told = read(&console, &test).await;
     assert_eq!(
         (&told["state"], &told["result"]["error"]),
         (&json!("failed"), &json!("somebody_else")),
@@ -494,11 +497,11 @@ async fn a_saml_application_is_tried_whose_requests_must_be_signed() {
         .await;
         let party = Party::register(&host, json!({"require_signed_requests": true})).await;
         let (console, grace, browser) = grace(&host, &party.application()).await;
-        let trial = begin(&console, &party.id).await;
-        let address = format!("{}/admin/trials/{}", host.base, id(&trial));
+        let test = begin(&console, &party.id).await;
+        let address = format!("{}/admin/test-sign-ins/{}", host.base, id(&test));
 
-        // An open trial lets no other request go without a signature, and none be answered elsewhere.
-        let state = id(&trial).to_owned();
+        // An open test sign-in lets no other request go without a signature, and none be answered elsewhere.
+        let state = id(&test).to_owned();
         let unsigned =
             crate::saml::party::query("SAMLRequest", &party.request(&host).xml(), Some(&state));
         let refused = browser
@@ -517,7 +520,7 @@ async fn a_saml_application_is_tried_whose_requests_must_be_signed() {
             "{database:?}: a request of the application itself"
         );
 
-        let page = approved(&grace, &browser, &trial).await;
+        let page = approved(&grace, &browser, &test).await;
         let response = Response::of(&page);
         assert_eq!(
             response.attribute("SubjectConfirmationData", "Recipient"),
@@ -543,7 +546,7 @@ async fn a_saml_application_is_tried_whose_requests_must_be_signed() {
         );
         let done = browser.post(&address, &fields).await;
         assert_eq!(done.outcome(), "done", "{database:?}: {}", done.body);
-        let told = read(&console, &trial).await;
+        let told = read(&console, &test).await;
         assert_eq!(told["state"], "done", "{database:?}: {told}");
         let kept = told["result"]["response"].as_str().expect("a response");
         assert!(kept.contains("<saml:Assertion"), "{told}");
@@ -573,17 +576,17 @@ async fn a_saml_application_is_tried_whose_requests_must_be_signed() {
     }
 }
 
-fn step(trial: &Value, name: &str) -> Value {
-    let steps = trial["steps"].as_array().expect("steps");
+fn step(test: &Value, name: &str) -> Value {
+    let steps = test["steps"].as_array().expect("steps");
     steps
         .iter()
         .find(|step| step["name"] == name)
-        .unwrap_or_else(|| panic!("no {name}: {trial}"))
+        .unwrap_or_else(|| panic!("no {name}: {test}"))
         .clone()
 }
 
-fn detail(trial: &Value, name: &str) -> String {
-    step(trial, name)["detail"]
+fn detail(test: &Value, name: &str) -> String {
+    step(test, name)["detail"]
         .as_str()
         .expect("a sentence")
         .to_owned()
@@ -614,7 +617,7 @@ async fn anew(waiting: &Page, name: &str) -> Page {
 }
 
 #[tokio::test]
-async fn a_trial_says_why_no_phone_was_asked_on_both_databases() {
+async fn a_test_sign_in_says_why_no_phone_was_asked_on_both_databases() {
     for database in Database::BOTH {
         let host = TestHost::start_with(Wish {
             database,
@@ -623,10 +626,10 @@ async fn a_trial_says_why_no_phone_was_asked_on_both_databases() {
         .await;
         let application = host.web_application().await;
         let (console, grace, browser) = grace(&host, &application).await;
-        let trial = begin(&console, &application.id).await;
-        let waiting = ask(&browser, &trial, "grace").await;
+        let test = begin(&console, &application.id).await;
+        let waiting = ask(&browser, &test, "grace").await;
         assert_eq!(
-            names(&read(&console, &trial).await).last(),
+            names(&read(&console, &test).await).last(),
             Some(&("asked", true)),
             "{database:?}"
         );
@@ -640,7 +643,7 @@ async fn a_trial_says_why_no_phone_was_asked_on_both_databases() {
             grace.phone.waiting(0).await.expect("requests").is_empty(),
             "{database:?}"
         );
-        let told = read(&console, &trial).await;
+        let told = read(&console, &test).await;
         assert_eq!(
             (&told["state"], names(&told).last()),
             (&json!("waiting"), Some(&("asked", false))),
@@ -676,7 +679,7 @@ async fn a_trial_says_why_no_phone_was_asked_on_both_databases() {
             "{database:?}"
         );
         assert_eq!(
-            names(&read(&console, &trial).await).last(),
+            names(&read(&console, &test).await).last(),
             Some(&("asked", true)),
             "{database:?}"
         );
@@ -698,7 +701,7 @@ async fn a_trial_says_why_no_phone_was_asked_on_both_databases() {
             "{database:?}"
         );
         assert_eq!(
-            names(&read(&console, &trial).await).last(),
+            names(&read(&console, &test).await).last(),
             Some(&("asked", true)),
             "{database:?}"
         );
@@ -707,7 +710,7 @@ async fn a_trial_says_why_no_phone_was_asked_on_both_databases() {
 }
 
 #[tokio::test]
-async fn a_trial_tells_nothing_of_names_that_are_not_its_own() {
+async fn a_test_sign_in_discloses_nothing_of_names_that_are_not_its_own() {
     let host = TestHost::start().await;
     let application = host.web_application().await;
     let (console, _grace, browser) = grace(&host, &application).await;
@@ -725,9 +728,9 @@ async fn a_trial_tells_nothing_of_names_that_are_not_its_own() {
     paused.phone.not_me(&request).await.expect("reported");
     let mut told = BTreeSet::new();
     for name in ["heidi", "paused", "nobody"] {
-        let trial = begin(&console, &application.id).await;
-        ask(&browser, &trial, name).await;
-        let shown = read(&console, &trial).await;
+        let test = begin(&console, &application.id).await;
+        ask(&browser, &test, name).await;
+        let shown = read(&console, &test).await;
         assert!(!shown.to_string().contains(name), "{name}: {shown}");
         let steps = shown["steps"].as_array().expect("steps").iter().skip(2);
         told.insert(
@@ -749,7 +752,7 @@ async fn a_trial_tells_nothing_of_names_that_are_not_its_own() {
 }
 
 #[tokio::test]
-async fn a_saml_trial_without_a_name_says_what_to_do() {
+async fn a_saml_test_sign_in_without_a_name_says_what_to_do() {
     let host = TestHost::start().await;
     let party = Party::register(&host, json!({})).await;
     let user = host
@@ -768,8 +771,8 @@ async fn a_saml_trial_without_a_name_says_what_to_do() {
     let Caller::Console { browser, .. } = &console else {
         panic!("a console")
     };
-    let trial = begin(&console, &party.id).await;
-    let page = approved(&grace, browser, &trial).await;
+    let test = begin(&console, &party.id).await;
+    let page = approved(&grace, browser, &test).await;
     let fields = [
         ("SAMLResponse", page.field("SAMLResponse")),
         ("RelayState", page.field("RelayState")),
@@ -778,10 +781,10 @@ async fn a_saml_trial_without_a_name_says_what_to_do() {
         .iter()
         .map(|(name, value)| (*name, value.as_str()))
         .collect();
-    let address = format!("{}/admin/trials/{}", host.base, id(&trial));
+    let address = format!("{}/admin/test-sign-ins/{}", host.base, id(&test));
     assert_eq!(browser.post(&address, &fields).await.outcome(), "failed");
 
-    let told = read(&console, &trial).await;
+    let told = read(&console, &test).await;
     assert_eq!(told["state"], "failed", "{told}");
     assert_eq!(
         names(&told)[4..],
@@ -818,7 +821,7 @@ async fn a_saml_trial_without_a_name_says_what_to_do() {
 }
 
 #[tokio::test]
-async fn a_trial_that_a_plugin_ends_says_so_where_it_ends() {
+async fn a_test_sign_in_that_a_plugin_ends_says_so_where_it_ends() {
     let plugins = format!(
         "[[plugins.claim_mappers]]\nname = \"broken\"\nfile = \"{}\"\nwrites = []\nconfig = {{ behaviour = \"panic\" }}\n",
         component("hostile-mapper").display()
@@ -830,16 +833,16 @@ async fn a_trial_that_a_plugin_ends_says_so_where_it_ends() {
     .await;
     let application = host.web_application().await;
     let (console, grace, browser) = grace(&host, &application).await;
-    let trial = begin(&console, &application.id).await;
+    let test = begin(&console, &application.id).await;
     assert_eq!(
-        approved(&grace, &browser, &trial)
+        approved(&grace, &browser, &test)
             .await
             .followed()
             .await
             .outcome(),
         "failed"
     );
-    let told = read(&console, &trial).await;
+    let told = read(&console, &test).await;
     assert_eq!(names(&told).last(), Some(&("answered", false)), "{told}");
     for text in [
         detail(&told, "answered"),
@@ -865,7 +868,7 @@ async fn who_may_not_try_is_told_what_to_do() {
         json!({"state": "suspended"}),
     )
     .await;
-    let path = format!("/applications/{}/trials", application.id);
+    let path = format!("/applications/{}/test-sign-ins", application.id);
     let answer = console.call(Method::POST, &path, Value::Null).await;
     assert_eq!(
         (answer.status, answer.problem()),

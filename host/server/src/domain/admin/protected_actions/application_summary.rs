@@ -1,21 +1,18 @@
 //! What a change of an application would do, in words for the person to approve: of what it would be, as it would be kept.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use super::shown::{address, addresses, listed, quoted};
+use super::action::{ChangedMember, ClientState, ServiceProviderState};
+use super::escape::{address, addresses, listed, quoted};
 use crate::domain::admin::certificate_digest;
 use crate::keys::client;
-use assent_model::application::{Application, OidcSettings};
+use assent_model::application::OidcSettings;
 use assent_model::client_auth::{ClientAuthentication, ClientKeys};
+use assent_model::id::Did;
 use assent_model::redirect::RedirectUri;
-use assent_model::saml::{ServiceProvider, SingleLogout};
-use assent_model::step::Words;
-
-/// Members of an application whose change hands nothing to anybody else.
-const HARMLESS: [&str; 2] = ["slim_id_token", "backchannel_logout_session_required"];
+use assent_model::saml::SingleLogout;
 
 /// Members that a sentence of their own tells of, or whose value is no word.
 const TOLD: [&str; 15] = [
@@ -36,95 +33,57 @@ const TOLD: [&str; 15] = [
     "admin_scopes",
 ];
 
-/// Members that null takes away. The others stay as they are with it.
-const REMOVABLE: [&str; 5] = [
-    "backchannel_logout_uri",
-    "initiate_login_uri",
-    "single_logout",
-    "default_relay_state",
-    "idp_entity_id",
-];
-
-/// Whether a change of this member could hand something to somebody else.
-pub(super) fn is_harmful(member: &str) -> bool {
-    !HARMLESS.contains(&member)
-}
-
-/// What an application would be.
-#[derive(Clone, Debug)]
-pub enum Foreseen {
-    /// A client that is new.
-    NewClient(Arc<Application>),
-    /// A client after a change.
-    Client {
-        /// As it is.
-        before: Arc<Application>,
-        /// As it would be.
-        after: Arc<Application>,
-    },
-    /// A service provider after a change.
-    ServiceProvider {
-        /// As it is.
-        before: Arc<ServiceProvider>,
-        /// As it would be.
-        after: Arc<ServiceProvider>,
-    },
-}
-
-/// What would become of an application by a request with these members.
-pub fn application_in_words(foreseen: &Foreseen, body: &Map<String, Value>) -> Words {
-    let mut members: Vec<&str> = body.keys().map(String::as_str).collect();
-    // Whoever sends them chooses their order.
-    members.sort_unstable();
-    Words::of_nobody(match foreseen {
-        Foreseen::NewClient(new) => new_client(new),
-        Foreseen::Client { before, after } => changed_client(before, after, &members, body),
-        Foreseen::ServiceProvider { before, after } => {
-            let shown = members.into_iter().filter(|member| is_harmful(member));
-            let change = format!(
-                "Change the application {}: {}",
-                quoted(&before.name),
-                with_values(shown, body)
-            );
-            joined([change].into_iter().chain(changed_provider(before, after)))
-        }
-    })
+/// The summary of an update of a service provider.
+pub(super) fn updated_service_provider(
+    before: &ServiceProviderState,
+    after: &ServiceProviderState,
+    members: &[ChangedMember],
+) -> String {
+    let change = format!(
+        "Change the application {}: {}",
+        quoted(&before.name),
+        with_values(members)
+    );
+    joined([change].into_iter().chain(changed_provider(before, after)))
 }
 
 /// Members with what they would be, where that is a word or a few, or addresses, and no sentence of its own says it.
-fn with_values<'a>(members: impl Iterator<Item = &'a str>, body: &Map<String, Value>) -> String {
-    let with_value = |member: &'a str| {
-        if TOLD.contains(&member) {
-            return member.to_owned();
+fn with_values(members: &[ChangedMember]) -> String {
+    let with_value = |ChangedMember { name, value }: &ChangedMember| {
+        if TOLD.contains(name) {
+            return (*name).to_owned();
         }
-        match body.get(member) {
-            Some(Value::String(text)) => format!("{member} {}", quoted(&address(text))),
-            Some(Value::Array(all)) if all.iter().all(Value::is_string) => {
+        match value {
+            Value::String(text) => format!("{name} {}", quoted(&address(text))),
+            Value::Array(all) if all.iter().all(Value::is_string) => {
                 let texts: Vec<&str> = all.iter().filter_map(Value::as_str).collect();
-                format!("{member} ({})", addresses(&texts))
+                format!("{name} ({})", addresses(&texts))
             }
-            Some(value @ (Value::Bool(_) | Value::Number(_))) => format!("{member} {value}"),
-            Some(Value::Null) if REMOVABLE.contains(&member) => format!("no {member}"),
-            _ => member.to_owned(),
+            value @ (Value::Bool(_) | Value::Number(_)) => format!("{name} {value}"),
+            // Only what null takes away is sent as null.
+            Value::Null => format!("no {name}"),
+            _ => (*name).to_owned(),
         }
     };
-    members.map(with_value).collect::<Vec<_>>().join(", ")
+    members
+        .iter()
+        .map(with_value)
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
-/// What metadata that was read would change: the members, and what matters of them.
-pub fn metadata_in_words(
-    before: &ServiceProvider,
-    after: &ServiceProvider,
-    members: &[&str],
-) -> Words {
+/// The summary of what metadata that was read would change: the members, and what matters of them.
+pub(super) fn applied_metadata(
+    before: &ServiceProviderState,
+    after: &ServiceProviderState,
+    members: &[String],
+) -> String {
     let name = quoted(&before.name);
     let change = format!(
         "Change the application {name} to what its metadata says: {}",
-        listed(members.iter().copied())
+        listed(members.iter().map(String::as_str))
     );
-    Words::of_nobody(joined(
-        [change].into_iter().chain(changed_provider(before, after)),
-    ))
+    joined([change].into_iter().chain(changed_provider(before, after)))
 }
 
 /// Sentences; each text of somebody else's in them has an end of its own.
@@ -132,7 +91,8 @@ fn joined(sentences: impl IntoIterator<Item = String>) -> String {
     sentences.into_iter().collect::<Vec<_>>().join(". ")
 }
 
-fn new_client(client: &Application) -> String {
+/// The summary of a new client.
+pub(super) fn new_client(client: &ClientState) -> String {
     let change = format!("Make the application {}", quoted(&client.name));
     joined(
         [change, administers(client)]
@@ -141,30 +101,26 @@ fn new_client(client: &Application) -> String {
     )
 }
 
-fn changed_client(
-    before: &Application,
-    after: &Application,
-    members: &[&str],
-    body: &Map<String, Value>,
+/// The summary of an update of a client.
+pub(super) fn updated_client(
+    id: &Did,
+    before: &ClientState,
+    after: &ClientState,
+    members: &[ChangedMember],
 ) -> String {
-    let is_service = before.settings.is_service_account() || after.settings.is_service_account();
-    let shown = members
-        .iter()
-        .copied()
-        .filter(|member| is_service || is_harmful(member));
     let mut steps = vec![format!(
         "Change the application {}: {}",
         quoted(&before.name),
-        with_values(shown, body)
+        with_values(members)
     )];
     if before.name != after.name {
         steps.push(format!("It is called {}", quoted(&after.name)));
     }
-    let is_given = members.contains(&"admin_scopes");
+    let is_given = members.iter().any(|member| member.name == "admin_scopes");
     if is_given {
         steps.push(administers(after));
         // Others may be called the same.
-        steps.push(format!("Its Client ID is {}", after.id));
+        steps.push(format!("Its Client ID is {id}"));
     }
     let (was, is) = (
         &before.settings.authentication,
@@ -175,7 +131,7 @@ fn changed_client(
     } else if is_given {
         steps.extend(proof(is, None));
     }
-    let addresses_of = |client: &'_ Application| -> Vec<String> {
+    let addresses_of = |client: &ClientState| -> Vec<String> {
         client
             .settings
             .redirect_uris
@@ -243,7 +199,7 @@ fn signing_in_and_out(was: &OidcSettings, is: &OidcSettings) -> Vec<String> {
     steps
 }
 
-fn administers(client: &Application) -> String {
+fn administers(client: &ClientState) -> String {
     let scopes = &client.settings.admin_scopes;
     match scopes.is_empty() {
         true => "It administers nothing here".to_owned(),
@@ -254,8 +210,8 @@ fn administers(client: &Application) -> String {
     }
 }
 
-fn changed_provider(before: &ServiceProvider, after: &ServiceProvider) -> Vec<String> {
-    let (was, is) = (&before.settings, &after.settings);
+fn changed_provider(before: &ServiceProviderState, after: &ServiceProviderState) -> Vec<String> {
+    let (was, is) = (&*before.settings, &*after.settings);
     let mut steps = Vec::new();
     if before.name != after.name {
         steps.push(format!("It is called {}", quoted(&after.name)));
@@ -267,7 +223,7 @@ fn changed_provider(before: &ServiceProvider, after: &ServiceProvider) -> Vec<St
         ));
     }
     if was.certificates != is.certificates {
-        let digests = |provider: &ServiceProvider| -> Vec<String> {
+        let digests = |provider: &ServiceProviderState| -> Vec<String> {
             provider
                 .settings
                 .certificates
@@ -311,7 +267,7 @@ fn changed_provider(before: &ServiceProvider, after: &ServiceProvider) -> Vec<St
             None => "Its metadata is read from nowhere".to_owned(),
         });
     }
-    let consumers = |provider: &ServiceProvider| -> Vec<String> {
+    let consumers = |provider: &ServiceProviderState| -> Vec<String> {
         provider
             .settings
             .acs

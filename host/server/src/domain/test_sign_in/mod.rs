@@ -1,10 +1,12 @@
-//! Trials: an administrator signs in to an application in its place, by a real login, and sees each step and what the
+//! Test sign-ins: an administrator signs in to an application in its place, by a real login, and sees each step and what the
 //! application would be told. Nobody else may complete it, and nothing that it gives is of use to anybody.
 
 mod approval;
+mod observer;
 
 use approval::of_login;
 pub use approval::{Attempt, asked};
+pub use observer::observer;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,24 +24,25 @@ use super::{Host, InternalError, access, audit};
 use assent_model::application::{GrantType, Registered};
 use assent_model::audit::{Actor, AuditContext, Event};
 use assent_model::clock::Timestamp;
-use assent_model::id::{CodeId, LoginId, TestSignInId, UserId};
+use assent_model::id::{CodeId, TestSignInId};
 use assent_model::login::{Login, Refusal};
+use assent_model::purpose::SignInPurpose;
 use assent_model::secret::Digest;
 use assent_model::test_sign_in::{
-    OpenTestSignIn, StepNote, TestSignIn, TestSignInOutcome, TestSignInStage, TestSignInStep,
-    Visitor,
+    OpenTestSignIn, RequestMarks, StepNote, TestSignIn, TestSignInOutcome, TestSignInStage,
+    TestSignInStep, Visitor,
 };
 use assent_store::{StepRecord, TestSignInResult};
 
-/// How long a trial is good, and what is known of it is kept.
+/// How long a test sign-in is good, and what is known of it is kept.
 pub const LIFE: Duration = Duration::from_secs(15 * 60);
 /// Where the answers go: a path of this host.
-const PATH: &str = "/admin/trials/";
+const PATH: &str = "/admin/test-sign-ins/";
 
 /// What is said where the reason is over by the time that somebody asks for it.
 const CLOSED: &str = "you were not let in at that moment, and would be now: try again";
 
-/// What the host derives for a trial, so that it needs to keep nothing secret.
+/// What the host derives for a test sign-in, so that it needs to keep nothing secret.
 #[derive(Clone, Copy, Debug)]
 pub enum Derived {
     /// The `state`, or the relay state.
@@ -52,7 +55,7 @@ pub enum Derived {
     Message,
 }
 
-/// A value of a trial that nobody guesses who does not hold the master key.
+/// A value of a test sign-in that nobody guesses who does not hold the master key.
 pub fn derived(host: &Host, id: TestSignInId, what: Derived) -> Result<String, InternalError> {
     let name = match what {
         Derived::State => "state",
@@ -62,7 +65,7 @@ pub fn derived(host: &Host, id: TestSignInId, what: Derived) -> Result<String, I
     };
     let code = host
         .master_key
-        .authenticate("trial", format!("{name}\n{id}").as_bytes())?;
+        .authenticate("test-sign-in", format!("{name}\n{id}").as_bytes())?;
     Ok(match what {
         // An `xs:ID` begins with a letter or an underscore.
         Derived::Message => format!("_{}", hex::encode(code)),
@@ -70,14 +73,29 @@ pub fn derived(host: &Host, id: TestSignInId, what: Derived) -> Result<String, I
     })
 }
 
-/// What comes back with an answer of a trial, and shows that this host made it for that trial, letter by letter.
+/// What comes back with an answer of a test sign-in, and shows that this host made it for that test sign-in, letter by letter.
 pub fn vouched(host: &Host, id: TestSignInId, answer: &str) -> Result<String, InternalError> {
     let message = format!("answer\n{id}\n{}", Digest::of(answer.as_bytes()).to_text());
-    let code = host.master_key.authenticate("trial", message.as_bytes())?;
+    let code = host
+        .master_key
+        .authenticate("test-sign-in", message.as_bytes())?;
     Ok(URL_SAFE_NO_PAD.encode(code))
 }
 
-/// Where the answer of a trial goes.
+/// The RelayState of a response. For a test sign-in it authenticates the response as one of this host.
+pub fn relay_state(
+    host: &Host,
+    purpose: SignInPurpose,
+    requested: Option<&str>,
+    response: &str,
+) -> Result<Option<String>, InternalError> {
+    match purpose {
+        SignInPurpose::Application => Ok(requested.map(str::to_owned)),
+        SignInPurpose::TestSignIn(id) => vouched(host, id, response).map(Some),
+    }
+}
+
+/// Where the answer of a test sign-in goes.
 pub fn address(host: &Host, id: TestSignInId) -> String {
     format!(
         "{}{PATH}{id}",
@@ -85,13 +103,13 @@ pub fn address(host: &Host, id: TestSignInId) -> String {
     )
 }
 
-/// The trial whose address it is.
+/// The test sign-in whose address it is.
 pub fn at(host: &Host, address: &str) -> Option<TestSignInId> {
     let base = host.settings.base_url.as_str().trim_end_matches('/');
     address.strip_prefix(base)?.strip_prefix(PATH)?.parse().ok()
 }
 
-/// A trial of this application by whoever is signed in in a console, before its request is made. It is not kept yet.
+/// A test sign-in of this application by whoever is signed in in a console, before its request is made. It is not kept yet.
 ///
 /// # Errors
 /// [`Refused::Conflict`] where it could not work.
@@ -139,7 +157,7 @@ pub async fn prepare(
     })
 }
 
-/// Keeps a trial whose request was made, and ends the one before of that session.
+/// Keeps a test sign-in whose request was made, and ends the one before of that session.
 pub async fn begin(
     host: &Host,
     trial: &TestSignIn,
@@ -151,14 +169,14 @@ pub async fn begin(
             host,
             &before,
             "replaced",
-            "another trial was begun in this session of the console",
+            "another test sign-in was begun in this session of the console",
         )
         .await?;
     }
     let entry = audit::entry(host, Event::TestSignInStarted, by)
         .about(trial.user)
         .of(trial.application.clone());
-    let entry = entry.with("trial", trial.id.to_string());
+    let entry = entry.with("test_sign_in", trial.id.to_string());
     host.store
         .insert_test_sign_in(
             trial.clone(),
@@ -169,7 +187,7 @@ pub async fn begin(
     Ok(())
 }
 
-/// The trial with this id as an open one, if it is of this browser and session.
+/// The test sign-in with this id as an open one, if it is of this browser and session.
 pub async fn open(
     host: &Host,
     id: TestSignInId,
@@ -182,12 +200,17 @@ pub async fn open(
         user: signed_in.user.id,
     };
     let trial = host.store.test_sign_in(id).await?;
-    Ok(trial.and_then(|trial| OpenTestSignIn::of(trial, visitor, address(host, id), host.now())))
+    let request = RequestMarks {
+        address: address(host, id),
+        request_id: derived(host, id, Derived::Message)?,
+        login_hint: signed_in.user.name.clone(),
+    };
+    Ok(trial.and_then(|trial| OpenTestSignIn::of(trial, visitor, request, host.now())))
 }
 
-/// Notes that a login began for a trial, which alone may answer it from then on. Whether the trial is open still.
+/// Notes that a login began for a test sign-in, which alone may answer it from then on. Whether the test sign-in is open still.
 pub async fn login_began(host: &Host, login: &Login) -> Result<bool, InternalError> {
-    let Some(id) = login.request.trial() else {
+    let Some(id) = login.request.purpose().test_sign_in() else {
         return Ok(true);
     };
     let is_open = host
@@ -206,40 +229,6 @@ pub async fn login_began(host: &Host, login: &Login) -> Result<bool, InternalErr
     Ok(is_open)
 }
 
-/// Why a login of a trial is not answered for this person.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Hindrance {
-    /// Another login took its place, or the trial is over.
-    Over,
-    /// Somebody else began the trial.
-    SomebodyElse,
-}
-
-/// Whether a login may answer its trial for this person: `None` if so.
-pub async fn hindrance(
-    host: &Host,
-    id: TestSignInId,
-    login: LoginId,
-    user: UserId,
-) -> Result<Option<Hindrance>, InternalError> {
-    let Some(trial) = host.store.test_sign_in(id).await? else {
-        return Ok(Some(Hindrance::Over));
-    };
-    if trial.stage != TestSignInStage::Open
-        || trial.login != Some(login)
-        || host.now() >= trial.expires_at
-    {
-        return Ok(Some(Hindrance::Over));
-    }
-    if trial.user == user {
-        return Ok(None);
-    }
-    let detail = "somebody else approved than who began the trial; nothing of theirs is shown";
-    note(host, id, TestSignInStep::Approved, StepNote::bad(detail)).await?;
-    fail(host, &trial, "somebody_else", detail).await?;
-    Ok(Some(Hindrance::SomebodyElse))
-}
-
 /// Notes what became of a step.
 pub async fn note(
     host: &Host,
@@ -250,7 +239,7 @@ pub async fn note(
     host.store
         .record_test_sign_in_step(id, kept(host, name, &note)?)
         .await?;
-    host.wakeups.send(Wakeup::Tried(id));
+    host.wakeups.send(Wakeup::TestSignIn(id));
     Ok(())
 }
 
@@ -265,14 +254,14 @@ fn kept(host: &Host, name: TestSignInStep, note: &StepNote) -> Result<StepRecord
 fn sealed(host: &Host, value: &Value) -> Result<String, InternalError> {
     Ok(host
         .master_key
-        .seal("trial", value.to_string().as_bytes(), &*host.entropy)?)
+        .seal("test-sign-in", value.to_string().as_bytes(), &*host.entropy)?)
 }
 
 fn unsealed(host: &Host, sealed: &str) -> Result<Value, InternalError> {
-    Ok(serde_json::from_slice(&host.master_key.open("trial", sealed)?).unwrap_or_default())
+    Ok(serde_json::from_slice(&host.master_key.open("test-sign-in", sealed)?).unwrap_or_default())
 }
 
-/// Notes why a person was turned away who had approved, which ends the trial.
+/// Notes why a person was turned away who had approved, which ends the test sign-in.
 pub async fn refused(host: &Host, id: TestSignInId, why: &Refusal) -> Result<(), InternalError> {
     let (step, detail) = match why {
         Refusal::ApplicationGone => (
@@ -298,7 +287,7 @@ pub async fn refused(host: &Host, id: TestSignInId, why: &Refusal) -> Result<(),
             TestSignInStep::Claims,
             format!("a plugin turns you away: {reason}"),
         ),
-        Refusal::OthersTrial => return Ok(()),
+        Refusal::OthersTestSignIn => return Ok(()),
     };
     let Some(trial) = host.store.test_sign_in(id).await? else {
         return Ok(());
@@ -309,7 +298,7 @@ pub async fn refused(host: &Host, id: TestSignInId, why: &Refusal) -> Result<(),
     fail(host, &trial, "refused", &detail).await
 }
 
-/// What keeps whoever began a trial out of its application by now.
+/// What keeps whoever began a test sign-in out of its application by now.
 async fn kept_out(host: &Host, id: TestSignInId) -> Result<Option<Obstacle>, InternalError> {
     let Some(trial) = host.store.test_sign_in(id).await? else {
         return Ok(None);
@@ -320,7 +309,7 @@ async fn kept_out(host: &Host, id: TestSignInId) -> Result<Option<Obstacle>, Int
     access::kept_out(host, &user, &trial.application).await
 }
 
-/// Ends a trial with an error.
+/// Ends a test sign-in with an error.
 pub async fn fail(
     host: &Host,
     trial: &TestSignIn,
@@ -331,7 +320,7 @@ pub async fn fail(
     end(host, trial, TestSignInOutcome::Failed, result, None).await
 }
 
-/// Ends a trial: the result is kept until the trial is over, and what it gave is over at once.
+/// Ends a test sign-in: the result is kept until the test sign-in is over, and what it gave is over at once.
 pub async fn end(
     host: &Host,
     trial: &TestSignIn,
@@ -347,7 +336,7 @@ pub async fn end(
         .about(trial.user)
         .of(trial.application.clone());
     let entry = entry
-        .with("trial", trial.id.to_string())
+        .with("test_sign_in", trial.id.to_string())
         .with("outcome", outcome.as_str());
     let end = TestSignInResult {
         outcome,
@@ -358,7 +347,7 @@ pub async fn end(
     host.store
         .finish_test_sign_in(trial.id, end, host.now())
         .await?;
-    host.wakeups.send(Wakeup::Tried(trial.id));
+    host.wakeups.send(Wakeup::TestSignIn(trial.id));
     Ok(())
 }
 
@@ -384,22 +373,22 @@ pub async fn cause(host: &Host, id: TestSignInId) -> Result<Option<String>, Inte
     Ok(failed.map(|(_, _, note)| note.detail))
 }
 
-/// A trial as its administrator sees it.
+/// A test sign-in as its administrator sees it.
 #[derive(Clone, Debug)]
 pub struct Shown {
-    /// The trial.
+    /// The test sign-in.
     pub trial: TestSignIn,
     /// How it stands.
-    pub state: TrialState,
+    pub state: TestSignInState,
     /// What it went through.
     pub steps: Vec<Noted>,
     /// What the application would have been told.
     pub result: Option<Value>,
 }
 
-/// How a trial stands.
+/// How a test sign-in stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TrialState {
+pub enum TestSignInState {
     /// It goes on.
     Waiting,
     /// The application would have signed the person in.
@@ -410,7 +399,7 @@ pub enum TrialState {
     Over,
 }
 
-/// A trial of this console; `None` if there is none.
+/// A test sign-in of this console; `None` if there is none.
 pub async fn show(
     host: &Host,
     console: &Console,
@@ -431,12 +420,12 @@ pub async fn show(
         return Ok(None);
     };
     let state = match trial.stage {
-        _ if host.now() >= trial.expires_at => TrialState::Over,
-        TestSignInStage::Finished(TestSignInOutcome::Done) => TrialState::Done,
-        TestSignInStage::Finished(TestSignInOutcome::Failed) => TrialState::Failed,
-        TestSignInStage::Open | TestSignInStage::Taken => TrialState::Waiting,
+        _ if host.now() >= trial.expires_at => TestSignInState::Over,
+        TestSignInStage::Finished(TestSignInOutcome::Done) => TestSignInState::Done,
+        TestSignInStage::Finished(TestSignInOutcome::Failed) => TestSignInState::Failed,
+        TestSignInStage::Open | TestSignInStage::Taken => TestSignInState::Waiting,
     };
-    if state == TrialState::Over {
+    if state == TestSignInState::Over {
         return Ok(Some(Shown {
             trial,
             state,
@@ -461,7 +450,7 @@ pub async fn show(
     }))
 }
 
-/// Returns when there is something new to show of a trial that goes on.
+/// Returns when there is something new to show of a test sign-in that goes on.
 pub async fn changed(
     host: &Arc<Host>,
     console: &Console,
@@ -479,12 +468,12 @@ pub async fn changed(
         };
         Ok(shown.map(|shown| (shown.state, named(&shown))))
     };
-    let first: Option<(TrialState, Vec<_>)> = look().await?;
-    if !matches!(first, Some((TrialState::Waiting, _))) {
+    let first: Option<(TestSignInState, Vec<_>)> = look().await?;
+    if !matches!(first, Some((TestSignInState::Waiting, _))) {
         return Ok(());
     }
     loop {
-        listener.next(Wakeup::Tried(id)).await;
+        listener.next(Wakeup::TestSignIn(id)).await;
         if look().await? != first {
             return Ok(());
         }

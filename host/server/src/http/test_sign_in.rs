@@ -1,4 +1,4 @@
-//! Where the answer of a trial goes: `/admin/trials/{id}`. What came of it the console tells.
+//! Where the answer of a test sign-in goes: `/admin/test-sign-ins/{id}`. What came of it the console tells.
 
 use std::sync::Arc;
 
@@ -8,19 +8,18 @@ use axum::http::StatusCode;
 use axum::response::Response;
 
 use super::context::Browser;
-use super::pages::TrialPage;
+use super::pages::TestSignInPage;
 use super::reply::{ErrorReply, internal_error, layout, page};
 use super::texts::Message;
-use crate::domain::{Host, InternalError, trials};
-use crate::oidc;
+use crate::domain::{Host, InternalError, test_sign_in};
 use crate::oidc::parameters::Parameters;
-use crate::saml;
+use crate::test_sign_in::{oidc, saml};
 use assent_model::id::TestSignInId;
 use assent_model::language::Language;
 use assent_model::test_sign_in::{OpenTestSignIn, TestSignInOutcome};
 use assent_saml_core::binding::Incoming;
 
-/// The trial that an address or a relay state names, if it is open in this browser.
+/// The test sign-in that an address or a relay state names, if it is open in this browser.
 pub(super) async fn open(
     host: &Host,
     browser: &Browser,
@@ -28,12 +27,12 @@ pub(super) async fn open(
 ) -> Result<Option<OpenTestSignIn>, InternalError> {
     let Some(id) = id else { return Ok(None) };
     match browser.signed_in(host).await? {
-        Some(signed_in) => trials::open(host, id, browser.digest(), &signed_in).await,
+        Some(signed_in) => test_sign_in::open(host, id, browser.digest(), &signed_in).await,
         None => Ok(None),
     }
 }
 
-/// `GET /admin/trials/{id}`: the answer of an OpenID Connect trial.
+/// `GET /admin/test-sign-ins/{id}`: the answer of an OpenID Connect test sign-in.
 pub(super) async fn answered(
     State(host): State<Arc<Host>>,
     Path(id): Path<String>,
@@ -47,18 +46,15 @@ pub(super) async fn answered(
         let Ok(parameters) = Parameters::parse(query.unwrap_or_default().as_bytes()) else {
             return Ok(None);
         };
-        if !oidc::trial::is_answer(&host, open.trial(), &parameters)? || !take(&host, &open).await?
-        {
+        if !oidc::is_answer(&host, open.trial(), &parameters)? || !take(&host, &open).await? {
             return Ok(None);
         }
-        oidc::trial::take_up(&host, &open, &parameters)
-            .await
-            .map(Some)
+        oidc::take_up(&host, &open, &parameters).await.map(Some)
     };
     shown(&host, browser.language(), reply.await)
 }
 
-/// `POST /admin/trials/{id}`: the answer of a SAML trial.
+/// `POST /admin/test-sign-ins/{id}`: the answer of a SAML test sign-in.
 pub(super) async fn answered_by_post(
     State(host): State<Arc<Host>>,
     Path(id): Path<String>,
@@ -72,19 +68,17 @@ pub(super) async fn answered_by_post(
         let Ok(incoming) = Incoming::read_post(&body) else {
             return Ok(None);
         };
-        if !saml::trial::is_answer(&host, open.trial(), &incoming, &body)?
-            || !take(&host, &open).await?
-        {
+        if !saml::is_answer(&host, open.trial(), &incoming, &body)? || !take(&host, &open).await? {
             return Ok(None);
         }
-        saml::trial::take_up(&host, &open, &incoming, &body)
+        saml::take_up(&host, &open, &incoming, &body)
             .await
             .map(Some)
     };
     shown(&host, browser.language(), reply.await)
 }
 
-/// Claims the one answer of a trial.
+/// Claims the one answer of a test sign-in.
 async fn take(host: &Host, open: &OpenTestSignIn) -> Result<bool, InternalError> {
     Ok(host
         .store
@@ -101,7 +95,7 @@ fn shown(
         Ok(Some(outcome)) => {
             let done = outcome == TestSignInOutcome::Done;
             page(
-                &TrialPage {
+                &TestSignInPage {
                     layout: layout(host, language),
                     done,
                 },
@@ -113,17 +107,17 @@ fn shown(
     }
 }
 
-/// There is no open trial in this browser.
+/// There is no open test sign-in in this browser.
 pub(super) fn unknown(host: &Host, language: Language) -> Response {
     ErrorReply {
         status: StatusCode::NOT_FOUND,
-        title: Message::of("error-trial"),
-        what_happened: Message::of("error-trial-happened"),
-        what_to_do: Message::of("error-trial-advice"),
+        title: Message::of("error-test-sign-in"),
+        what_happened: Message::of("error-test-sign-in-happened"),
+        what_to_do: Message::of("error-test-sign-in-advice"),
     }
     .render(
         host,
         language,
-        &"no such trial is open in this browser's session",
+        &"no such test sign-in is open in this browser's session",
     )
 }

@@ -1,4 +1,4 @@
-//! Trials: the sign-in of an application, as its administrator goes through it.
+//! Test sign-ins: the sign-in of an application, as its administrator goes through it.
 
 use std::sync::Arc;
 
@@ -16,9 +16,9 @@ use super::routes::Area;
 use super::{id_of, moment};
 use crate::domain::Host;
 use crate::domain::admin::{self, Caller, Refused};
-use crate::domain::trials::{self, TrialState};
+use crate::domain::test_sign_in::{self, TestSignInState};
 use crate::http::problem::{Problem, ProblemKind};
-use crate::{oidc, saml};
+use crate::test_sign_in::{oidc, saml};
 use assent_model::administration::Permission;
 use assent_model::application::Registered;
 use assent_model::id::{Did, TestSignInId};
@@ -28,14 +28,14 @@ use assent_model::test_sign_in::TestSignInStep;
 const LONGEST_WAIT: u64 = 25;
 
 pub(super) fn routes() -> Area {
-    Area::new("Trials")
+    Area::new("Test sign-ins")
         .route(Permission::ApplicationsWrite, routes!(begin))
         .route(Permission::ApplicationsWrite, routes!(read))
 }
 
-/// A trial that began.
+/// A test sign-in that began.
 #[derive(Serialize, ToSchema)]
-#[schema(as = TrialBegun)]
+#[schema(as = TestSignInStarted)]
 struct BegunView {
     id: String,
     /// Where the sign-in begins: for another tab of the same browser.
@@ -48,8 +48,8 @@ struct BegunView {
 /// Begin to try the sign-in of an application.
 ///
 /// For a session of the console alone. It is a real login of whoever is signed in there, by the application's own settings; the
-/// phone is asked anew. It ends the trial before of that session. Nobody else can complete it, the application hears nothing of it, and what it gives is of no use.
-#[utoipa::path(post, path = "/applications/{id}/trials", responses((status = 201, description = "It began.", body = BegunView)))]
+/// phone is asked anew. It ends the test sign-in before of that session. Nobody else can complete it, the application hears nothing of it, and what it gives is of no use.
+#[utoipa::path(post, path = "/applications/{id}/test-sign-ins", responses((status = 201, description = "It began.", body = BegunView)))]
 async fn begin(
     State(host): State<Arc<Host>>,
     Extension(caller): Extension<Caller>,
@@ -57,26 +57,29 @@ async fn begin(
     Path(id): Path<String>,
 ) -> Result<(StatusCode, Json<BegunView>), Problem> {
     let Some(Extension(ConsoleSession { console, .. })) = session else {
-        let why = "a trial is a sign-in in a browser: begin it in the console";
+        let why = "a test sign-in is a sign-in in a browser: begin it in the console";
         return Err(Refused::Conflict(why).into());
     };
     let application: Did = id_of(&id, "application")?;
     let application = admin::registered(&host, &application).await?;
-    let alone = host.rate_limits.trial.hold(console.signed_in.session.id);
+    let alone = host
+        .rate_limits
+        .test_sign_in
+        .hold(console.signed_in.session.id);
     let _alone = alone.ok_or_else(|| {
         Problem::of(
             ProblemKind::TooMany,
-            "another trial is begun at this moment",
+            "another test sign-in is begun at this moment",
         )
     })?;
-    let trial = trials::prepare(&host, &console, &application).await?;
+    let trial = test_sign_in::prepare(&host, &console, &application).await?;
     let (url, request) = match &application {
         Registered::Client(client) => {
-            oidc::trial::request(&host, &trial, client, &console.signed_in.user.name)?
+            oidc::request(&host, &trial, client, &console.signed_in.user.name)?
         }
-        Registered::ServiceProvider(provider) => saml::trial::request(&host, &trial, provider)?,
+        Registered::ServiceProvider(provider) => saml::request(&host, &trial, provider)?,
     };
-    trials::begin(&host, &trial, request, &caller.by).await?;
+    test_sign_in::begin(&host, &trial, request, &caller.by).await?;
     let begun = BegunView {
         id: trial.id.to_string(),
         url,
@@ -85,10 +88,10 @@ async fn begin(
     Ok((StatusCode::CREATED, Json(begun)))
 }
 
-/// How a trial stands.
+/// How a test sign-in stands.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-#[schema(as = TrialState)]
+#[schema(as = TestSignInState)]
 enum StateView {
     /// The sign-in goes on.
     Waiting,
@@ -100,10 +103,10 @@ enum StateView {
     Over,
 }
 
-/// A trial.
+/// A test sign-in.
 #[derive(Serialize, ToSchema)]
-#[schema(as = Trial)]
-struct TrialView {
+#[schema(as = TestSignIn)]
+struct TestSignInView {
     id: String,
     application_id: String,
     state: StateView,
@@ -111,13 +114,13 @@ struct TrialView {
     expires_at: String,
     /// What it went through, in this order.
     steps: Vec<StepView>,
-    /// What the application would have been told, once the trial is done or has failed.
+    /// What the application would have been told, once the test sign-in is done or has failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
-    result: Option<TrialResult>,
+    result: Option<TestSignInResult>,
 }
 
-/// A step of a trial.
+/// A step of a test sign-in.
 #[derive(Serialize, ToSchema)]
 #[schema(as = TestSignInStep)]
 struct StepView {
@@ -139,7 +142,7 @@ struct StepView {
 /// What an application would have been told.
 #[derive(Serialize, Deserialize, Default, ToSchema)]
 #[serde(default)]
-struct TrialResult {
+struct TestSignInResult {
     /// `openid_connect` or `saml`; none where the sign-in ended before anything was answered.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -193,7 +196,7 @@ struct DecodedToken {
 
 /// A `NameID`.
 #[derive(Serialize, Deserialize, ToSchema)]
-#[schema(as = TrialNameId)]
+#[schema(as = TestSignInNameId)]
 struct NameView {
     format: Option<String>,
     value: String,
@@ -201,7 +204,7 @@ struct NameView {
 
 /// An attribute of an assertion.
 #[derive(Serialize, Deserialize, ToSchema)]
-#[schema(as = TrialAttribute)]
+#[schema(as = TestSignInAttribute)]
 struct AttributeView {
     name: Option<String>,
     format: Option<String>,
@@ -221,35 +224,36 @@ struct Wait {
     wait: u64,
 }
 
-/// Read a trial that was begun in this session of the console.
-#[utoipa::path(get, path = "/trials/{id}", params(Wait), responses((status = 200, description = "How it stands.", body = TrialView)))]
+/// Read a test sign-in that was begun in this session of the console.
+#[utoipa::path(get, path = "/test-sign-ins/{id}", params(Wait), responses((status = 200, description = "How it stands.", body = TestSignInView)))]
 async fn read(
     State(host): State<Arc<Host>>,
     session: Option<Extension<ConsoleSession>>,
     Path(id): Path<String>,
     Query(Wait { wait }): Query<Wait>,
-) -> Result<Json<TrialView>, Problem> {
-    let id: TestSignInId = id_of(&id, "trial")?;
+) -> Result<Json<TestSignInView>, Problem> {
+    let id: TestSignInId = id_of(&id, "test sign-in")?;
     let Some(Extension(ConsoleSession { console, .. })) = session else {
-        return Err(Refused::NotFound("trial").into());
+        return Err(Refused::NotFound("test sign-in").into());
     };
     let patience = std::time::Duration::from_secs(wait.min(LONGEST_WAIT));
     // Whoever is still waiting then is told how it stands, and at once where enough others wait.
     let waiting = host
         .rate_limits
-        .trial_waits
+        .test_sign_in_waits
         .hold(console.signed_in.session.id);
     let patience = waiting
         .as_ref()
         .map_or(std::time::Duration::ZERO, |_| patience);
-    if let Ok(changed) = tokio::time::timeout(patience, trials::changed(&host, &console, id)).await
+    if let Ok(changed) =
+        tokio::time::timeout(patience, test_sign_in::changed(&host, &console, id)).await
     {
         changed?;
     }
     drop(waiting);
-    let shown = trials::show(&host, &console, id)
+    let shown = test_sign_in::show(&host, &console, id)
         .await?
-        .ok_or(Refused::NotFound("trial"))?;
+        .ok_or(Refused::NotFound("test sign-in"))?;
     let step =
         |(name, at, note): (TestSignInStep, _, assent_model::test_sign_in::StepNote)| StepView {
             at: moment(at),
@@ -259,14 +263,14 @@ async fn read(
             detail: note.detail,
             data: note.data,
         };
-    Ok(Json(TrialView {
+    Ok(Json(TestSignInView {
         id: id.to_string(),
         application_id: shown.trial.application.to_string(),
         state: match shown.state {
-            TrialState::Waiting => StateView::Waiting,
-            TrialState::Done => StateView::Done,
-            TrialState::Failed => StateView::Failed,
-            TrialState::Over => StateView::Over,
+            TestSignInState::Waiting => StateView::Waiting,
+            TestSignInState::Done => StateView::Done,
+            TestSignInState::Failed => StateView::Failed,
+            TestSignInState::Over => StateView::Over,
         },
         expires_at: moment(shown.trial.expires_at),
         steps: shown.steps.into_iter().map(step).collect(),

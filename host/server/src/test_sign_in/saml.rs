@@ -1,13 +1,13 @@
-//! A trial of a SAML application: its AuthnRequest, which the host makes in its place, and the response as the service provider
+//! A test sign-in of a SAML application: its AuthnRequest, which the host makes in its place, and the response as the service provider
 //! would read it.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use super::partner::single_sign_on_url;
-use crate::domain::trials::{self, Derived};
+use crate::domain::test_sign_in::{self, Derived};
 use crate::domain::{Host, InternalError};
+use crate::saml::peer::single_sign_on_url;
 use assent_model::saml::ServiceProvider;
 use assent_model::secret::Digest;
 use assent_model::test_sign_in::{
@@ -24,7 +24,7 @@ use assent_saml_core::xml::Element;
 /// The element with the value of a signature, as this host writes it.
 const SIGNATURE_VALUE: &str = "ds:SignatureValue";
 
-/// The address that a trial begins at, and what the request says.
+/// The address that a test sign-in begins at, and what the request says.
 pub fn request(
     host: &Host,
     trial: &TestSignIn,
@@ -32,13 +32,13 @@ pub fn request(
 ) -> Result<(String, StepNote), InternalError> {
     let endpoint = single_sign_on_url(host, &provider.id);
     let header = Header {
-        id: trials::derived(host, trial.id, Derived::Message)?,
+        id: test_sign_in::derived(host, trial.id, Derived::Message)?,
         issuer: Some(provider.settings.entity_id.clone()),
         issue_instant: host.now(),
         destination: Some(endpoint.clone()),
     };
     let internal = |error: &dyn std::fmt::Display| InternalError::Saml(error.to_string());
-    let xml = AuthnRequest::asking_anew(&header, &trials::address(host, trial.id))
+    let xml = AuthnRequest::asking_anew(&header, &test_sign_in::address(host, trial.id))
         .map_err(|error| internal(&error))?;
     let relay_state = trial.id.to_string();
     let url = redirect_location(&endpoint, Kind::Request, &xml, Some(&relay_state), None)
@@ -54,28 +54,14 @@ pub fn request(
     Ok((url, note))
 }
 
-/// Whether a request is the one that the host made for this trial.
-pub fn is_request(
-    host: &Host,
-    open: &OpenTestSignIn,
-    provider: &ServiceProvider,
-    request: &AuthnRequest,
-) -> Result<bool, InternalError> {
-    let id = trials::derived(host, open.trial().id, Derived::Message)?;
-    Ok(request.header.id == id
-        && open
-            .address_for(&provider.id)
-            .is_some_and(|address| request.acs_url.as_deref() == Some(address)))
-}
-
-/// Whether a form brings the answer of a trial, as this host made it. Nothing else ends it.
+/// Whether a form brings the answer of a test sign-in, as this host made it. Nothing else ends it.
 pub fn is_answer(
     host: &Host,
     trial: &TestSignIn,
     incoming: &Incoming,
     body: &[u8],
 ) -> Result<bool, InternalError> {
-    let vouched = trials::vouched(host, trial.id, &posted(body))?;
+    let vouched = test_sign_in::vouched(host, trial.id, &posted(body))?;
     // Digests are compared in constant time.
     let same = |state: &str| Digest::of(state.as_bytes()) == Digest::of(vouched.as_bytes());
     Ok(incoming.kind() == Kind::Response && incoming.relay_state().is_some_and(same))
@@ -89,7 +75,7 @@ struct Told {
     attributes: Vec<Value>,
 }
 
-/// Takes up the answer of a trial, and ends it.
+/// Takes up the answer of a test sign-in, and ends it.
 pub async fn take_up(
     host: &Host,
     open: &OpenTestSignIn,
@@ -97,7 +83,7 @@ pub async fn take_up(
     body: &[u8],
 ) -> Result<TestSignInOutcome, InternalError> {
     let trial = open.trial();
-    let asked = trials::derived(host, trial.id, Derived::Message)?;
+    let asked = test_sign_in::derived(host, trial.id, Derived::Message)?;
     // This host made it: whose signature it has is known.
     let told = match incoming.trusted(&[], Signature::Optional) {
         Ok(trusted) => read(trusted.root()),
@@ -118,7 +104,7 @@ pub async fn take_up(
             let succeeded = status == SUCCESS;
             let detail = match succeeded {
                 true => {
-                    "a signed response with a signed assertion; its Recipient is this trial, so the application itself would refuse it"
+                    "a signed response with a signed assertion; its Recipient is this test sign-in, so the application itself would refuse it"
                 }
                 false => {
                     "a signed response without an assertion: the application would have been told of a failure"
@@ -127,7 +113,7 @@ pub async fn take_up(
             let cause = if succeeded {
                 None
             } else {
-                trials::cause(host, trial.id).await?
+                test_sign_in::cause(host, trial.id).await?
             };
             let detail = cause.as_ref().map_or_else(
                 || detail.to_owned(),
@@ -156,8 +142,8 @@ pub async fn take_up(
             (TestSignInOutcome::Failed, StepNote::bad(why), result)
         }
     };
-    trials::note(host, trial.id, TestSignInStep::Answered, note).await?;
-    trials::end(host, trial, outcome, result, None).await?;
+    test_sign_in::note(host, trial.id, TestSignInStep::Answered, note).await?;
+    test_sign_in::end(host, trial, outcome, result, None).await?;
     Ok(outcome)
 }
 

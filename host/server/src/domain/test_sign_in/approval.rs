@@ -1,4 +1,4 @@
-//! The steps of a trial that its approval makes: whether the phone was asked, and what was answered there.
+//! The steps of a test sign-in that its approval makes: whether the phone was asked, and what was answered there.
 
 use serde_json::json;
 
@@ -24,7 +24,7 @@ pub struct Attempt {
     pub asked: RequestOutcome,
 }
 
-/// Notes for a trial whether the phone was asked, and why not. The login's page tells that to nobody; whoever began the trial is
+/// Notes for a test sign-in whether the phone was asked, and why not. The login's page tells that to nobody; whoever began the test sign-in is
 /// told it of their own name, and of all other names, and those that nobody has, the same.
 pub async fn asked(
     host: &Host,
@@ -52,7 +52,7 @@ pub async fn asked(
     note(host, id, TestSignInStep::Asked, told).await
 }
 
-/// Why no request went to the phone of whoever began the trial.
+/// Why no request went to the phone of whoever began the test sign-in.
 async fn unasked(
     host: &Host,
     trial: &TestSignIn,
@@ -106,7 +106,7 @@ pub(super) async fn of_login(host: &Host, trial: &TestSignIn) -> Result<Vec<Note
     let Some(approval) = approval else {
         return Ok(Vec::new());
     };
-    // What is of somebody else is none of theirs who began the trial, nor whether there is somebody.
+    // What is of somebody else is none of theirs who began the test sign-in, nor whether there is somebody.
     if !is_own(host, trial, &approval).await? {
         let note = StepNote::bad(
             "another name than yours was given; only who began the trial can complete it",
@@ -116,7 +116,7 @@ pub(super) async fn of_login(host: &Host, trial: &TestSignIn) -> Result<Vec<Note
     Ok(of_approval(&approval, host.now()))
 }
 
-/// Whether who began the trial is meant by the name that was given.
+/// Whether who began the test sign-in is meant by the name that was given.
 async fn is_own(
     host: &Host,
     trial: &TestSignIn,

@@ -1,13 +1,13 @@
 //! Whether a person is who a request for sign-on means.
 
-use crate::domain::name_id::of;
+use crate::domain::name_id::name_id_for;
 use crate::domain::{Host, InternalError};
 use assent_model::account::Account;
 use assent_model::saml::{NameIdFormat, RequestedSubject, ServiceProvider, SignOnRequest};
 use assent_model::user::User;
 
 /// Whether the person is the one that the request's `Subject` names (SAML core section 3.4.1).
-pub(super) fn is_meant(
+pub(super) fn is_requested_subject(
     host: &Host,
     provider: &ServiceProvider,
     request: &SignOnRequest,
@@ -35,7 +35,9 @@ pub(super) fn is_meant(
         if format == NameIdFormat::Transient {
             continue;
         }
-        if of(host, provider, user, account, "", format)?.is_some_and(|name| name.value == *value) {
+        if name_id_for(host, provider, user, account, "", format)?
+            .is_some_and(|name| name.value == *value)
+        {
             return Ok(true);
         }
     }

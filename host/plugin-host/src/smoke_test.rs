@@ -1,4 +1,4 @@
-//! Trying out: what each claim mapper makes of a person who does not exist.
+//! The smoke test of the claim mappers: each maps the claims of a fictitious user before it is admitted.
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ const MOMENT: i64 = 1_767_225_600;
 
 /// Asks each mapper for claims, for each place it makes claims for. What it denies or reports is its right; what breaks the
 /// contract or a limit with this will do so with others.
-pub(super) async fn of_mappers(mappers: &[Arc<ClaimMapper>]) -> Result<(), LoadError> {
+pub(super) async fn run(mappers: &[Arc<ClaimMapper>]) -> Result<(), LoadError> {
     for mapper in mappers {
         for sink in Sink::ALL {
-            let Some(application) = mapper.application_for_trial(sink) else {
+            let Some(application) = mapper.application_for_smoke_test(sink) else {
                 continue;
             };
             match mapper.try_out(&input(application, sink)).await {
@@ -42,14 +42,14 @@ pub(super) async fn of_mappers(mappers: &[Arc<ClaimMapper>]) -> Result<(), LoadE
 fn input(application: Did, sink: Sink) -> ClaimInput {
     let saml = sink == Sink::SamlAssertion;
     let application_json = if saml {
-        json!({ "id": application, "name": "Trial", "entity_id": "urn:assent:trial", "custom_attributes": [] })
+        json!({ "id": application, "name": "Smoke test", "entity_id": "urn:assent:smoke-test", "custom_attributes": [] })
     } else {
-        json!({ "id": application, "name": "Trial", "application_type": "web" })
+        json!({ "id": application, "name": "Smoke test", "application_type": "web" })
     };
     let claims = json!({
-        "sub": "trial", "name": "Ada Lovelace", "given_name": "Ada", "family_name": "Lovelace",
+        "sub": "smoke-test", "name": "Ada Lovelace", "given_name": "Ada", "family_name": "Lovelace",
         "preferred_username": "ada", "upn": "ada", "email": "ada@example.org", "email_verified": true,
-        "updated_at": MOMENT, "user_short_code": "TRIAL00000",
+        "updated_at": MOMENT, "user_short_code": "SMOKE00000",
     });
     let scopes = [
         "openid",
@@ -65,8 +65,8 @@ fn input(application: Did, sink: Sink) -> ClaimInput {
         now: Timestamp::from_seconds(MOMENT),
         application_id: application,
         application: application_json,
-        account: json!({ "id": "trial", "name": "ada", "short_code": "TRIAL00000", "state": "active" }),
-        user: json!({ "did": "did:example:trial", "name": "ada", "email": "ada@example.org", "profile": {} }),
+        account: json!({ "id": "smoke-test", "name": "ada", "short_code": "SMOKE00000", "state": "active" }),
+        user: json!({ "did": "did:example:smoke-test", "name": "ada", "email": "ada@example.org", "profile": {} }),
         roles: vec!["user".to_owned()],
         scopes: if saml {
             Vec::new()

@@ -7,7 +7,7 @@ import { badge, button, el, facts, json, more, notice, panel, say } from '../vie
  * @param {import('../types.d.ts').Schema<'Application'>} application
  * @param {import('../types.d.ts').Context} context
  */
-export async function trial(application, { me, may, reload }) {
+export async function testSignIn(application, { me, may, reload }) {
   const place = el('div', { 'aria-live': 'polite' });
   const blocked = el('div', { role: 'status' });
   const begin = button(
@@ -19,7 +19,7 @@ export async function trial(application, { me, may, reload }) {
       if (tab) tab.opener = null;
       let made;
       try {
-        made = await post(path`/applications/${application.id}/trials`);
+        made = await post(path`/applications/${application.id}/test-sign-ins`);
       } catch (problem) {
         tab?.close();
         throw problem;
@@ -60,7 +60,7 @@ export async function trial(application, { me, may, reload }) {
 }
 
 /**
- * Whoever has no account in the application does not get in, in a trial as little as elsewhere: one can be had here.
+ * A user without an account in the application cannot sign in, not even in a test. They can get an account here.
  */
 async function withoutAccount(application, me, may, reload) {
   if (!may('accounts:read')) return [];
@@ -74,7 +74,7 @@ async function withoutAccount(application, me, may, reload) {
   });
   return [
     notice(
-      'You have no account in this application, so the trial will end with that.',
+      'You have no account in this application, so the test sign-in will end with that.',
       'warn',
       may('accounts:write') && el('div', { class: 'ways' }, give),
     ),
@@ -82,31 +82,31 @@ async function withoutAccount(application, me, may, reload) {
 }
 
 /**
- * The entry of the browser's history remembers the trial, so that it is shown again where the page is loaded anew.
+ * The browser history entry stores the test sign-in, so that the page shows it again after a reload.
  * @param {import('../types.d.ts').Schema<'Application'>} application
  * @param {any} id
  */
 function keep(application, id) {
-  history.replaceState({ ...history.state, trial: { application: application.id, id } }, '');
+  history.replaceState({ ...history.state, testSignIn: { application: application.id, id } }, '');
 }
 
 /**
  * @param {import('../types.d.ts').Schema<'Application'>} application
  */
 function kept(application) {
-  const trial = history.state?.trial;
-  return trial?.application === application.id ? trial.id : undefined;
+  const stored = history.state?.testSignIn;
+  return stored?.application === application.id ? stored.id : undefined;
 }
 
 /**
- * Shows the trial again that was begun on this page before it was loaded anew, while it can be read.
+ * Shows the test sign-in that was started on this page before a reload, while it can be read.
  * @param {import('../types.d.ts').Schema<'Application'>} application
  * @param {any} place
  */
 async function resume(application, place) {
   const id = kept(application);
-  /** @type {import('../types.d.ts').Read<'/trials/{id}'> | undefined} */
-  const standing = id && (await get(path`/trials/${id}`).catch(() => undefined));
+  /** @type {import('../types.d.ts').Read<'/test-sign-ins/{id}'> | undefined} */
+  const standing = id && (await get(path`/test-sign-ins/${id}`).catch(() => undefined));
   if (!standing || standing.state === 'over') return;
   show(place, standing);
   // Once the page is there.
@@ -117,11 +117,11 @@ async function resume(application, place) {
 async function follow(place, id) {
   let wait = 0;
   for (;;) {
-    /** @type {import('../types.d.ts').Read<'/trials/{id}'>} */
-    const standing = await get(`${path`/trials/${id}`}${query({ wait })}`);
+    /** @type {import('../types.d.ts').Read<'/test-sign-ins/{id}'>} */
+    const standing = await get(`${path`/test-sign-ins/${id}`}${query({ wait })}`);
     wait = 25;
-    // Another page is shown by now, or another trial was begun here.
-    if (!place.isConnected || history.state?.trial?.id !== id) return;
+    // Another page is shown by now, or another test sign-in was begun here.
+    if (!place.isConnected || history.state?.testSignIn?.id !== id) return;
     show(place, standing);
     if (standing.state !== 'waiting') return;
   }
@@ -137,7 +137,7 @@ const ENDS = {
 
 /**
  * @param {HTMLElement} place
- * @param {import('../types.d.ts').Read<'/trials/{id}'>} standing
+ * @param {import('../types.d.ts').Read<'/test-sign-ins/{id}'>} standing
  */
 function show(place, { state, steps, result }) {
   const last = steps.at(-1);
@@ -145,7 +145,7 @@ function show(place, { state, steps, result }) {
   const [text, tone] = unasked ? UNASKED : (ENDS[state] ?? [state, 'calm']);
   const list = el(
     'ol',
-    { class: 'trial' },
+    { class: 'test-sign-in' },
     ...steps.map((step) =>
       el(
         'li',
@@ -165,7 +165,7 @@ function show(place, { state, steps, result }) {
   place.replaceChildren(notice(text, tone), list, ...(result ? [outcome(result)] : []));
 }
 
-/** @param {NonNullable<import('../types.d.ts').Read<'/trials/{id}'>['result']>} result */
+/** @param {NonNullable<import('../types.d.ts').Read<'/test-sign-ins/{id}'>['result']>} result */
 function outcome(result) {
   if (result.error)
     return facts([

@@ -1,4 +1,4 @@
-// A trial of an OpenID Connect and of a SAML application: the console's page begins it, another tab goes through the
+// A test sign-in of an OpenID Connect and of a SAML application: the console's page begins it, another tab goes through the
 // sign-in, and the console's page, whose session goes on, is told each step and the result.
 //
 // Environment: BASE_URL, ENROL_URL of an owner called ada, and CLIENT_ID and PROVIDER_ID of two applications where
@@ -30,7 +30,7 @@ const call = (desk, method, path) =>
 
 async function tried(admin, application) {
   const { desk, mobile } = admin;
-  const begun = await call(desk, 'POST', `/applications/${encodeURIComponent(application)}/trials`);
+  const begun = await call(desk, 'POST', `/applications/${encodeURIComponent(application)}/test-sign-ins`);
   assert.equal(begun.status, 201, JSON.stringify(begun.body));
   const tab = await desk.context().newPage();
   const collected = complaints(tab);
@@ -38,17 +38,17 @@ async function tried(admin, application) {
   assert.equal(await tab.getByRole('textbox', { name: /name/i }).inputValue(), 'ada');
   await tab.getByRole('textbox', { name: /name/i }).fill('ada');
   await tab.getByRole('button', { name: /continue/i }).click();
-  await mobile.getByText('(trial)').first().waitFor();
+  await mobile.getByText('(test sign-in)').first().waitFor();
   await admin.approve((await tab.locator('#number').textContent()).trim());
   const done = tab.getByRole('heading', { name: 'Done: the sign-in works' });
   const allow = tab.getByRole('button', { name: /^allow/i });
   await done.or(allow).first().waitFor();
   if (await allow.isVisible()) await allow.click();
   await done.waitFor();
-  findings.push(...(await inspect(tab, `trial-${application === CLIENT_ID ? 'oidc' : 'saml'}`)));
+  findings.push(...(await inspect(tab, `test-sign-in-${application === CLIENT_ID ? 'oidc' : 'saml'}`)));
   assert.deepEqual(collected, []);
   await tab.close();
-  const { body } = await call(desk, 'GET', `/trials/${begun.body.id}?wait=5`);
+  const { body } = await call(desk, 'GET', `/test-sign-ins/${begun.body.id}?wait=5`);
   assert.equal(body.state, 'done', JSON.stringify(body));
   assert.ok(
     body.steps.every((step) => step.good),

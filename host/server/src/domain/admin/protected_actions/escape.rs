@@ -12,7 +12,7 @@ const QUOTES: &str = "\"“”„‟″‶〃〝〞〟＂";
 const LONGEST_ORIGIN: usize = 300;
 
 /// What somebody called something, in quotes that the text can't end. It is shown whole where it was bounded before.
-pub(super) fn quoted(text: &str) -> String {
+pub(in crate::domain::admin) fn quoted(text: &str) -> String {
     let inner: String = text
         .chars()
         .filter(|c| !c.is_control() && !QUOTES.contains(*c))
@@ -21,7 +21,7 @@ pub(super) fn quoted(text: &str) -> String {
 }
 
 /// As much of a text as a person reads.
-pub(super) fn shortened(text: &str) -> String {
+pub(in crate::domain::admin) fn shortened(text: &str) -> String {
     shortened_to(text, LONGEST)
 }
 
@@ -43,18 +43,18 @@ fn origin(address: &str) -> String {
 }
 
 /// An address, with all that says whose it is.
-pub(super) fn address(address: &str) -> String {
+pub(in crate::domain::admin) fn address(address: &str) -> String {
     shortened_to(address, LONGEST.max(origin(address).chars().count() + 1))
 }
 
 /// Names of ours: so many as fit, and how many more there are.
-pub(super) fn listed<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
+pub(in crate::domain::admin) fn listed<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
     let (list, more) = fitting(texts.into_iter().map(shortened));
     list.join(", ") + &and_more(more.len())
 }
 
 /// Addresses: so many as fit, and of the others each origin that is not among these.
-pub(super) fn addresses(all: &[&str]) -> String {
+pub(in crate::domain::admin) fn addresses(all: &[&str]) -> String {
     let (list, _) = fitting(all.iter().map(|one| address(one)));
     let (shown, others) = all.split_at(list.len());
     let known: BTreeSet<String> = shown.iter().map(|one| origin(one)).collect();

@@ -1,4 +1,4 @@
-//! A trial of an OpenID Connect application: its authorization request, and its answer as the application would take it up. The
+//! A test sign-in of an OpenID Connect application: its authorization request, and its answer as the application would take it up. The
 //! host stands in for the client's authentication; all else is the code that serves applications.
 
 use serde_json::{Map, Value, json};
@@ -6,16 +6,17 @@ use serde_json::{Map, Value, json};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-use super::bearer::Shown;
-use super::client_auth::Client;
-use super::grant::{self, Presented};
-use super::parameters::Parameters;
-use super::userinfo;
-use crate::domain::trials::{self, Derived};
+use crate::domain::test_sign_in::{self, Derived};
 use crate::domain::{Host, InternalError, traces};
+use crate::oidc::bearer::Shown;
+use crate::oidc::client_auth::Client;
+use crate::oidc::grant::{self, Presented};
+use crate::oidc::parameters::Parameters;
+use crate::oidc::userinfo;
 use assent_model::application::Application;
 use assent_model::id::CodeId;
 use assent_model::name::LoginName;
+use assent_model::purpose::SignInPurpose;
 use assent_model::secret::Token;
 use assent_model::test_sign_in::{
     OpenTestSignIn, StepNote, TestSignIn, TestSignInOutcome, TestSignInStep,
@@ -25,22 +26,28 @@ use assent_model::token::prefix;
 /// How much of a token is shown, in characters: what kind it is, and nothing of its secret.
 const SHOWN: usize = 8;
 
-/// The address that a trial begins at, and what the request says.
+/// The address that a test sign-in begins at, and what the request says.
 pub fn request(
     host: &Host,
     trial: &TestSignIn,
     application: &Application,
     name: &LoginName,
 ) -> Result<(String, StepNote), InternalError> {
-    let verifier = trials::derived(host, trial.id, Derived::Verifier)?;
+    let verifier = test_sign_in::derived(host, trial.id, Derived::Verifier)?;
     let challenge = URL_SAFE_NO_PAD.encode(openssl::sha::sha256(verifier.as_bytes()));
     let parameters = [
         ("response_type", "code".to_owned()),
         ("client_id", application.id.to_string()),
-        ("redirect_uri", trials::address(host, trial.id)),
+        ("redirect_uri", test_sign_in::address(host, trial.id)),
         ("scope", application.settings.scopes.to_string()),
-        ("state", trials::derived(host, trial.id, Derived::State)?),
-        ("nonce", trials::derived(host, trial.id, Derived::Nonce)?),
+        (
+            "state",
+            test_sign_in::derived(host, trial.id, Derived::State)?,
+        ),
+        (
+            "nonce",
+            test_sign_in::derived(host, trial.id, Derived::Nonce)?,
+        ),
         ("code_challenge", challenge),
         ("code_challenge_method", "S256".to_owned()),
         ("prompt", "login".to_owned()),
@@ -59,18 +66,18 @@ pub fn request(
     Ok((url, note))
 }
 
-/// Whether an answer came to a trial that is of its own request. Nothing else ends it.
+/// Whether an answer came to a test sign-in that is of its own request. Nothing else ends it.
 pub fn is_answer(
     host: &Host,
     trial: &TestSignIn,
     parameters: &Parameters,
 ) -> Result<bool, InternalError> {
-    let state = trials::derived(host, trial.id, Derived::State)?;
+    let state = test_sign_in::derived(host, trial.id, Derived::State)?;
     Ok(parameters.get("state") == Some(state.as_str())
         && parameters.get("iss") == Some(host.issuer.as_str()))
 }
 
-/// Takes up the answer of a trial, and ends it.
+/// Takes up the answer of a test sign-in, and ends it.
 pub async fn take_up(
     host: &Host,
     open: &OpenTestSignIn,
@@ -80,14 +87,14 @@ pub async fn take_up(
     let Some(code) = parameters.get("code") else {
         let error = parameters.get("error").unwrap_or("server_error");
         let description = parameters.get("error_description").unwrap_or_default();
-        let cause = trials::cause(host, trial.id).await?;
+        let cause = test_sign_in::cause(host, trial.id).await?;
         let data = json!({ "error": error, "error_description": description });
         let detail = "the application would have got an error";
         let detail = cause.as_ref().map_or_else(
             || detail.to_owned(),
             |cause| format!("{detail}, since {cause}"),
         );
-        trials::note(
+        test_sign_in::note(
             host,
             trial.id,
             TestSignInStep::Answered,
@@ -101,7 +108,7 @@ pub async fn take_up(
     };
     let data = json!({ "code": shortened(code), "state": "as it was sent", "iss": host.issuer });
     let note = StepNote::good("a code, the state of the request and the issuer").with(data);
-    trials::note(host, trial.id, TestSignInStep::Answered, note).await?;
+    test_sign_in::note(host, trial.id, TestSignInStep::Answered, note).await?;
     let family = Token::parse(prefix::CODE, code).map(|token| CodeId::from_bytes(token.id()));
     let (outcome, result) = redeem(host, open, code).await?;
     finish(host, trial, outcome, result, family).await
@@ -118,111 +125,157 @@ async fn finish(
     if let (Some(told), Value::Object(result)) = (told.as_object_mut(), result) {
         told.extend(result);
     }
-    trials::end(host, trial, outcome, told, family).await?;
+    test_sign_in::end(host, trial, outcome, told, family).await?;
     Ok(outcome)
 }
 
-/// Exchanges the code, and asks UserInfo.
+/// Why a test sign-in failed: an error code, and its description.
+struct TestFailure {
+    error: String,
+    description: String,
+}
+
+impl TestFailure {
+    fn new(error: &str, description: impl ToString) -> Self {
+        Self {
+            error: error.to_owned(),
+            description: description.to_string(),
+        }
+    }
+
+    /// The result with this failure in it.
+    fn outcome(self, mut result: Map<String, Value>) -> (TestSignInOutcome, Value) {
+        result.insert("error".to_owned(), json!(self.error));
+        result.insert("error_description".to_owned(), json!(self.description));
+        (TestSignInOutcome::Failed, Value::Object(result))
+    }
+}
+
+/// A token response.
+struct Tokens {
+    response: Value,
+    header: Value,
+    claims: Value,
+    /// Whether the ID token has the nonce of the request.
+    has_nonce: bool,
+}
+
+impl Tokens {
+    fn text(&self, name: &str) -> &str {
+        text_of(&self.response, name)
+    }
+}
+
+fn text_of<'a>(response: &'a Value, name: &str) -> &'a str {
+    response
+        .get(name)
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+}
+
+/// Exchanges the code, and requests UserInfo.
 async fn redeem(
     host: &Host,
     open: &OpenTestSignIn,
     code: &str,
 ) -> Result<(TestSignInOutcome, Value), InternalError> {
     let trial = open.trial();
-    let failed = |error: &str, description: String| {
-        (
-            TestSignInOutcome::Failed,
-            json!({ "error": error, "error_description": description }),
-        )
+    let tokens = match exchange(host, trial, code).await? {
+        Ok(tokens) => tokens,
+        Err(failure) => return Ok(failure.outcome(Map::new())),
     };
+    let userinfo = userinfo(host, trial, tokens.text("access_token")).await?;
+    let mut result = Map::new();
+    result.insert("token_response".to_owned(), shown(&tokens.response));
+    let id_token = json!({ "header": tokens.header, "claims": tokens.claims });
+    result.insert("id_token".to_owned(), id_token);
+    match userinfo {
+        Ok(claims) => {
+            result.insert("userinfo".to_owned(), claims);
+            let outcome = match tokens.has_nonce {
+                true => TestSignInOutcome::Done,
+                false => TestSignInOutcome::Failed,
+            };
+            Ok((outcome, Value::Object(result)))
+        }
+        Err(failure) => Ok(failure.outcome(result)),
+    }
+}
+
+/// Exchanges the code in the application's place, without its authentication.
+async fn exchange(
+    host: &Host,
+    trial: &TestSignIn,
+    code: &str,
+) -> Result<Result<Tokens, TestFailure>, InternalError> {
     let Some(application) = host.store.application(&trial.application).await? else {
-        return Ok(failed(
-            "invalid_client",
-            "the application was removed meanwhile".to_owned(),
-        ));
+        let failure = TestFailure::new("invalid_client", "the application was removed meanwhile");
+        return Ok(Err(failure));
     };
     let method = application.settings.auth_method().as_str();
     let client = Client {
         application,
         certificate: None,
     };
-    let verifier = trials::derived(host, trial.id, Derived::Verifier)?;
-    let redirect_uri = trials::address(host, trial.id);
+    let verifier = test_sign_in::derived(host, trial.id, Derived::Verifier)?;
+    let redirect_uri = test_sign_in::address(host, trial.id);
     let presented = Presented {
         code,
         redirect_uri: &redirect_uri,
         verifier: Some(&verifier),
-        trial: Some(trial.id),
+        purpose: SignInPurpose::TestSignIn(trial.id),
     };
     let response = match grant::redeem(host, &client, presented).await {
         Ok(response) => serde_json::to_value(response).unwrap_or_default(),
         Err(error) => {
             let note = StepNote::bad(error.to_string()).with(json!({ "error": error.code() }));
-            trials::note(host, trial.id, TestSignInStep::Exchanged, note).await?;
-            return Ok(failed(error.code(), error.to_string()));
+            test_sign_in::note(host, trial.id, TestSignInStep::Exchanged, note).await?;
+            return Ok(Err(TestFailure::new(error.code(), error)));
         }
     };
-    let text = |name: &str| {
-        response
-            .get(name)
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-            .to_owned()
-    };
-    let (header, claims) = decoded(&text("id_token"));
-    let nonce = trials::derived(host, trial.id, Derived::Nonce)?;
-    let fits = claims.get("nonce") == Some(&json!(nonce));
+    let (header, claims) = decoded(text_of(&response, "id_token"));
+    let nonce = test_sign_in::derived(host, trial.id, Derived::Nonce)?;
+    let has_nonce = claims.get("nonce") == Some(&json!(nonce));
     let detail = format!(
         "the server stands in for the application's authentication ({method}), which was not tried; the code, the redirect URI and PKCE were"
     );
     let note = StepNote {
-        good: fits,
+        good: has_nonce,
         ..StepNote::good(detail)
     };
-    trials::note(host, trial.id, TestSignInStep::Exchanged, note).await?;
-    let userinfo = match userinfo::made(
-        host,
-        Shown {
-            token: &text("access_token"),
-            certificate: None,
-        },
-    )
-    .await
-    {
+    test_sign_in::note(host, trial.id, TestSignInStep::Exchanged, note).await?;
+    Ok(Ok(Tokens {
+        response,
+        header,
+        claims,
+        has_nonce,
+    }))
+}
+
+/// The claims that UserInfo returns for an access token.
+async fn userinfo(
+    host: &Host,
+    trial: &TestSignIn,
+    token: &str,
+) -> Result<Result<Value, TestFailure>, InternalError> {
+    let shown = Shown {
+        token,
+        certificate: None,
+    };
+    let (note, result) = match userinfo::made(host, shown).await {
         Ok(made) => {
             let note = StepNote::good("the claims for the access token")
                 .with(json!({ "steps": traces::explain(&made.steps) }));
-            trials::note(host, trial.id, TestSignInStep::Userinfo, note).await?;
-            Ok(Value::Object(made.claims))
+            (note, Ok(Value::Object(made.claims)))
         }
         Err(error) => {
             let code = error.code().unwrap_or("invalid_token");
             let note = StepNote::bad(error.to_string()).with(json!({ "error": code }));
-            trials::note(host, trial.id, TestSignInStep::Userinfo, note).await?;
-            Err((code, error.to_string()))
+            (note, Err(TestFailure::new(code, error)))
         }
     };
-    let mut result = json!({
-        "token_response": shown(&response),
-        "id_token": { "header": header, "claims": claims },
-    });
-    let outcome = match (userinfo, result.as_object_mut()) {
-        (Ok(userinfo), Some(result)) => {
-            result.insert("userinfo".to_owned(), userinfo);
-            if fits {
-                TestSignInOutcome::Done
-            } else {
-                TestSignInOutcome::Failed
-            }
-        }
-        (Err((code, description)), Some(result)) => {
-            result.insert("error".to_owned(), json!(code));
-            result.insert("error_description".to_owned(), json!(description));
-            TestSignInOutcome::Failed
-        }
-        (_, None) => TestSignInOutcome::Failed,
-    };
-    Ok((outcome, result))
+    test_sign_in::note(host, trial.id, TestSignInStep::Userinfo, note).await?;
+    Ok(result)
 }
 
 /// A token response of whose tokens nobody can make use.
