@@ -241,8 +241,8 @@ fn push_key(kept: &[SigningKey]) -> Result<&str, StartError> {
         KeyMaterial::Sealed(sealed) => Some(sealed.as_str()),
         KeyMaterial::Public(_) => None,
     });
-    sealed.ok_or(StartError::Store(StoreError::Corrupt(
-        "a push key without its private half",
+    sealed.ok_or(StartError::Store(StoreError::Internal(
+        "the push key has no private key",
     )))
 }
 

@@ -7,7 +7,7 @@ use sqlx::AnyConnection;
 
 use crate::batch::bulk_sql::{BulkSql, MOST};
 use crate::batch::loader::Row;
-use crate::rows::{from_json, life_state, moment, parse, to_json};
+use crate::rows::{cell, from_json, lifecycle_state, moment, parse, to_json};
 use crate::users::search_index;
 use crate::users::{UserRow, all_of};
 use crate::{Result, Store, StoreError, UserGuard, audit, deprovisioning, taken};
@@ -34,13 +34,16 @@ impl TryFrom<AccountRow> for Account {
     type Error = StoreError;
     fn try_from(row: AccountRow) -> Result<Self> {
         Ok(Self {
-            id: parse(&row.id, "an account's id")?,
-            user_id: parse(&row.user_id, "an account's user")?,
-            application_id: parse(&row.application_id, "an account's application")?,
+            id: parse(&row.id, cell("accounts", "id", &row.id))?,
+            user_id: parse(&row.user_id, cell("accounts", "user_id", &row.id))?,
+            application_id: parse(
+                &row.application_id,
+                cell("accounts", "application_id", &row.id),
+            )?,
             name: row.name,
-            roles: from_json(&row.roles, "an account's roles")?,
+            roles: from_json(&row.roles, cell("accounts", "roles", &row.id))?,
             short_code: row.short_code,
-            state: life_state(&row.state)?,
+            state: lifecycle_state(&row.state, cell("accounts", "state", &row.id))?,
             version: row.version,
             created_at: moment(row.created_at),
         })

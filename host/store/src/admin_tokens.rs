@@ -1,6 +1,6 @@
 //! Administrators' tokens: short-lived, for whoever holds the machine.
 
-use crate::rows::digest;
+use crate::rows::{cell, digest};
 use crate::{Result, Store, audit};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
@@ -41,7 +41,7 @@ impl Store {
                 .bind(now.millis())
                 .fetch_optional(&self.readers)
                 .await?;
-        row.map(|(text,)| digest(&text, "an administrator's token"))
+        row.map(|(text,)| digest(&text, cell("admin_tokens", "digest", "")))
             .transpose()
     }
 }

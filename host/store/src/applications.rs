@@ -6,7 +6,7 @@ use std::sync::Arc;
 use sqlx::AnyConnection;
 
 use crate::batch::loader::Row;
-use crate::rows::{digest, from_json, moment, parse, to_json};
+use crate::rows::{cell, digest, from_json, moment, parse, to_json};
 use crate::{Result, Store, StoreError, audit, saml_keys};
 use assent_model::application::{Application, Protocol, Registered};
 use assent_model::audit::Entry;
@@ -36,16 +36,16 @@ pub(crate) struct ApplicationRow {
 impl TryFrom<ApplicationRow> for Registered {
     type Error = StoreError;
     fn try_from(row: ApplicationRow) -> Result<Self> {
-        let id = parse(&row.id, "an application's id")?;
+        let id = parse(&row.id, cell("applications", "id", &row.id))?;
         let (created_at, updated_at) = (moment(row.created_at), moment(row.updated_at));
         match row.protocol.as_str() {
             OIDC => Ok(Self::Client(Arc::new(Application {
                 id,
                 name: row.name,
-                settings: from_json(&row.settings, "an application's settings")?,
+                settings: from_json(&row.settings, cell("applications", "settings", &row.id))?,
                 secret: row
                     .secret_digest
-                    .map(|text| digest(&text, "a client secret's digest"))
+                    .map(|text| digest(&text, cell("applications", "secret_digest", &row.id)))
                     .transpose()?,
                 sealed_secret: row.secret_sealed,
                 version: row.version,
@@ -55,12 +55,12 @@ impl TryFrom<ApplicationRow> for Registered {
             SAML => Ok(Self::ServiceProvider(Arc::new(ServiceProvider {
                 id,
                 name: row.name,
-                settings: from_json(&row.settings, "a service provider's settings")?,
+                settings: from_json(&row.settings, cell("applications", "settings", &row.id))?,
                 version: row.version,
                 created_at,
                 updated_at,
             }))),
-            _ => Err(StoreError::Corrupt("an application's protocol")),
+            _ => Err(cell("applications", "protocol", &row.id).unexpected()),
         }
     }
 }

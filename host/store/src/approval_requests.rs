@@ -5,7 +5,7 @@
 
 use sqlx::AnyConnection;
 
-use crate::rows::{parse, to_json};
+use crate::rows::{cell, parse, to_json};
 use crate::{Result, Store, approval_conflicts, deliveries, repeats, users};
 use assent_model::approval::{Approval, MatchingNumber, RequestKind};
 use assent_model::audit::Entry;
@@ -205,7 +205,7 @@ async fn add(db: &mut AnyConnection, request: &ApprovalRequest) -> Result<Reques
         approval_conflicts::end(db, conflict.including(approval.id), approval.requested_at).await?;
     }
     let reached = reached
-        .map(|id| parse(&id, "an approval's user"))
+        .map(|id| parse(&id, cell("approvals", "user_id", "")))
         .transpose()?;
     let entry = request.entry.clone().with("reached", reached.is_some());
     repeats::append(db, &entry, approval.name_digest).await?;

@@ -2,7 +2,7 @@
 
 use sqlx::AnyConnection;
 
-use crate::rows::{digest, from_json, moment, parse, to_json};
+use crate::rows::{cell, digest, from_json, moment, parse, to_json};
 use crate::{
     Result, Store, StoreError, approval_conflicts, approval_requests, audit, cooldowns, deliveries,
     devices, passkeys,
@@ -58,7 +58,7 @@ impl ApprovalRow {
             ("withdrawn", ..) => ApprovalStage::Withdrawn,
             ("reported", ..) => ApprovalStage::Reported,
             ("wrong_number", ..) => ApprovalStage::Failed(FailureReason::WrongNumber),
-            _ => return Err(StoreError::Corrupt("an approval's state")),
+            _ => return Err(cell("approvals", "state", &self.id).unexpected()),
         })
     }
 }
@@ -67,11 +67,11 @@ impl ApprovalRow {
     fn approver(&self) -> Result<Approver> {
         match (&self.device_id, &self.amr, &self.channel) {
             (Some(device), Some(amr), None) => Ok(Approver::Device {
-                id: parse(device, "an approval's device")?,
-                amr: from_json(amr, "an approval's methods")?,
+                id: parse(device, cell("approvals", "device_id", &self.id))?,
+                amr: from_json(amr, cell("approvals", "amr", &self.id))?,
             }),
             (None, None, Some(channel)) => Ok(Approver::Channel(channel.clone())),
-            _ => Err(StoreError::Corrupt("who approved")),
+            _ => Err(cell("approvals", "device_id", &self.id).unexpected()),
         }
     }
 }
@@ -80,26 +80,26 @@ impl TryFrom<ApprovalRow> for Approval {
     type Error = StoreError;
     fn try_from(row: ApprovalRow) -> Result<Self> {
         Ok(Self {
-            id: parse(&row.id, "an approval's id")?,
-            login_id: parse(&row.login_id, "an approval's login")?,
+            id: parse(&row.id, cell("approvals", "id", &row.id))?,
+            login_id: parse(&row.login_id, cell("approvals", "login_id", &row.id))?,
             user_id: row
                 .user_id
                 .as_deref()
-                .map(|id| parse(id, "an approval's user"))
+                .map(|id| parse(id, cell("approvals", "user_id", &row.id)))
                 .transpose()?,
-            name_digest: digest(&row.name_digest, "an approval's name")?,
+            name_digest: digest(&row.name_digest, cell("approvals", "name_digest", &row.id))?,
             scanned_by: row
                 .scanned_by
                 .as_deref()
-                .map(|id| parse(id, "who scanned"))
+                .map(|id| parse(id, cell("approvals", "scanned_by", &row.id)))
                 .transpose()?,
             number: MatchingNumber::parse(&row.number)
-                .ok_or(StoreError::Corrupt("an approval's number"))?,
-            shown: from_json(&row.shown, "what an approval shows")?,
+                .ok_or(cell("approvals", "number", &row.id).unexpected())?,
+            shown: from_json(&row.shown, cell("approvals", "shown", &row.id))?,
             mentions: match &row.mentions {
                 Some(text) => Some(
                     Mentioned::parse(text)
-                        .ok_or(StoreError::Corrupt("whom an approval mentions"))?,
+                        .ok_or(cell("approvals", "mentions", &row.id).unexpected())?,
                 ),
                 None => None,
             },
@@ -437,7 +437,12 @@ async fn rule(
             .fetch_optional(&mut *db)
             .await?;
     if let Some((asked,)) = asked {
-        hold_user_of(db, parse(&asked, "a delivery's approval")?, now).await?;
+        hold_user_of(
+            db,
+            parse(&asked, cell("approval_deliveries", "approval_id", ""))?,
+            now,
+        )
+        .await?;
     }
     let decided: Option<(String, String)> = sqlx::query_as(
         "UPDATE approvals

@@ -3,7 +3,7 @@
 use sqlx::AnyConnection;
 
 use crate::batch::loader::Row;
-use crate::rows::{digest, from_json, moment, parse, to_json};
+use crate::rows::{cell, digest, from_json, moment, parse, to_json};
 use crate::{Result, Store, StoreError};
 use assent_model::clock::Timestamp;
 use assent_model::id::CodeId;
@@ -37,22 +37,25 @@ impl TryFrom<CodeRow> for CodeGrant {
         let challenge = row
             .code_challenge
             .as_deref()
-            .map(|text| from_json(text, "a code's challenge"))
+            .map(|text| from_json(text, cell("codes", "code_challenge", &row.id)))
             .transpose()?;
         Ok(Self {
-            id: parse(&row.id, "a code's id")?,
-            digest: digest(&row.digest, "a code's digest")?,
-            application: parse(&row.application_id, "a code's application")?,
-            redirect_uri: from_json(&row.redirect_uri, "a code's redirect URI")?,
+            id: parse(&row.id, cell("codes", "id", &row.id))?,
+            digest: digest(&row.digest, cell("codes", "digest", &row.id))?,
+            application: parse(
+                &row.application_id,
+                cell("codes", "application_id", &row.id),
+            )?,
+            redirect_uri: from_json(&row.redirect_uri, cell("codes", "redirect_uri", &row.id))?,
             code_challenge: challenge,
             scopes: Scopes::known(&row.scopes),
             subject: GrantSubject {
-                user_id: parse(&row.user_id, "a code's user")?,
-                account_id: parse(&row.account_id, "a code's account")?,
-                session_id: parse(&row.session_id, "a code's session")?,
+                user_id: parse(&row.user_id, cell("codes", "user_id", &row.id))?,
+                account_id: parse(&row.account_id, cell("codes", "account_id", &row.id))?,
+                session_id: parse(&row.session_id, cell("codes", "session_id", &row.id))?,
             },
-            context: from_json(&row.context, "a code's sign-in")?,
-            claims: from_json(&row.claims, "a code's claims")?,
+            context: from_json(&row.context, cell("codes", "context", &row.id))?,
+            claims: from_json(&row.claims, cell("codes", "claims", &row.id))?,
             created_at: moment(row.created_at),
             expires_at: moment(row.expires_at),
         })

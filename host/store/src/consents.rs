@@ -2,7 +2,7 @@
 
 use sqlx::AnyConnection;
 
-use crate::rows::{moment, parse};
+use crate::rows::{cell, moment, parse};
 use crate::{Result, Store, UserGuard, audit};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
@@ -130,7 +130,7 @@ impl Store {
             .map(
                 |(application, application_name, scopes, granted_at, expires_at)| {
                     Ok(Consent {
-                        application: parse(&application, "a consent's application")?,
+                        application: parse(&application, cell("consents", "application_id", ""))?,
                         application_name,
                         scopes: Scopes::known(&scopes),
                         granted_at: moment(granted_at),

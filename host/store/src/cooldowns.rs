@@ -3,7 +3,7 @@
 
 use sqlx::AnyConnection;
 
-use crate::rows::{moment, parse};
+use crate::rows::{cell, moment, parse};
 use crate::{Result, Store, audit};
 use assent_model::approval::CooldownPolicy;
 use assent_model::audit::Entry;
@@ -46,7 +46,7 @@ pub(crate) async fn begin(
     .fetch_one(&mut *db)
     .await?;
     let entry = entry
-        .about(parse(user, "a pause's user")?)
+        .about(parse(user, cell("approval_cooldowns", "user_id", user))?)
         .with("until", moment(until).seconds());
     audit::append(db, &[entry]).await
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use sqlx::AnyConnection;
 
-use crate::rows::life_state;
+use crate::rows::{cell, lifecycle_state};
 use crate::{Result, Store};
 use assent_model::user::LifecycleState;
 
@@ -45,7 +45,12 @@ impl Store {
         .fetch_all(&self.readers)
         .await?;
         rows.into_iter()
-            .map(|(state, count)| Ok((life_state(&state)?, u64::try_from(count).unwrap_or(0))))
+            .map(|(state, count)| {
+                Ok((
+                    lifecycle_state(&state, cell("user_counts", "state", ""))?,
+                    u64::try_from(count).unwrap_or(0),
+                ))
+            })
             .collect()
     }
 
@@ -71,7 +76,14 @@ impl Store {
                     *sums.entry(state).or_default() += change;
                 }
                 for (state, sum) in sums {
-                    note(db, &[(life_state(&state)?, sum)]).await?;
+                    note(
+                        db,
+                        &[(
+                            lifecycle_state(&state, cell("user_counts", "state", ""))?,
+                            sum,
+                        )],
+                    )
+                    .await?;
                 }
                 Ok(())
             })

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use sqlx::AnyConnection;
 
-use crate::rows::{moment, parse};
+use crate::rows::{cell, moment, parse};
 use crate::{Result, Store, StoreError};
 use assent_model::clock::Timestamp;
 use assent_model::delivery::{Delivery, LeasedDelivery, Recipient};
@@ -26,13 +26,19 @@ impl TryFrom<DeliveryRow> for LeasedDelivery {
     type Error = StoreError;
     fn try_from(row: DeliveryRow) -> Result<Self> {
         let recipient = match (row.device_id, row.address) {
-            (Some(device), None) => Recipient::Device(parse(&device, "a delivery's device")?),
+            (Some(device), None) => Recipient::Device(parse(
+                &device,
+                cell("approval_deliveries", "device_id", &row.id),
+            )?),
             (None, Some(address)) => Recipient::Vendor { address },
-            _ => return Err(StoreError::Corrupt("whom a delivery is for")),
+            _ => return Err(cell("approval_deliveries", "device_id", &row.id).unexpected()),
         };
         let delivery = Delivery {
-            id: parse(&row.id, "a delivery's id")?,
-            approval: parse(&row.approval_id, "a delivery's approval")?,
+            id: parse(&row.id, cell("approval_deliveries", "id", &row.id))?,
+            approval: parse(
+                &row.approval_id,
+                cell("approval_deliveries", "approval_id", &row.id),
+            )?,
             channel: row.channel,
             recipient,
             handle: row.handle,

@@ -1,6 +1,6 @@
 //! Devices and the right to enrol one.
 
-use crate::rows::{digest, from_json, moment, parse, to_json};
+use crate::rows::{cell, digest, from_json, moment, parse, to_json};
 use crate::{Result, Store, StoreError, UserGuard, audit, taken, users};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
@@ -22,13 +22,13 @@ impl TryFrom<DeviceRow> for Device {
     type Error = StoreError;
     fn try_from(row: DeviceRow) -> Result<Self> {
         Ok(Self {
-            id: parse(&row.id, "a device's id")?,
-            user_id: parse(&row.user_id, "a device's owner")?,
+            id: parse(&row.id, cell("devices", "id", &row.id))?,
+            user_id: parse(&row.user_id, cell("devices", "user_id", &row.id))?,
             name: row.name,
-            key: from_json(&row.public_key, "a device's key")?,
+            key: from_json(&row.public_key, cell("devices", "public_key", &row.id))?,
             push: row
                 .push
-                .map(|push| from_json(&push, "a push subscription"))
+                .map(|push| from_json(&push, cell("devices", "push", &row.id)))
                 .transpose()?,
             created_at: moment(row.created_at),
             revoked_at: row.revoked_at.map(moment),
@@ -222,14 +222,17 @@ impl Store {
         .await?;
         row.map(|row| {
             Ok(Enrolment {
-                id: parse(&row.id, "an enrolment's id")?,
-                user_id: parse(&row.user_id, "an enrolment's user")?,
-                digest: digest(&row.digest, "an enrolment's digest")?,
+                id: parse(&row.id, cell("enrolments", "id", &row.id))?,
+                user_id: parse(&row.user_id, cell("enrolments", "user_id", &row.id))?,
+                digest: digest(&row.digest, cell("enrolments", "digest", &row.id))?,
                 expires_at: moment(row.expires_at),
                 made_by: match row.made_by.as_deref() {
                     None => None,
                     Some(BY_CODE) => Some(LinkMaker::Code),
-                    Some(id) => Some(LinkMaker::Device(parse(id, "who made an enrolment")?)),
+                    Some(id) => Some(LinkMaker::Device(parse(
+                        id,
+                        cell("enrolments", "made_by", ""),
+                    )?)),
                 },
             })
         })

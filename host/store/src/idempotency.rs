@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::rows::digest;
+use crate::rows::{cell, digest};
 use crate::{Result, Store};
 use assent_model::clock::Timestamp;
 use assent_model::secret::Digest;
@@ -50,7 +50,7 @@ impl Store {
                         .fetch_one(db)
                         .await?;
                 Ok(Some(IdempotentRow {
-                    body: digest(&body, "the digest of a request's body")?,
+                    body: digest(&body, cell("idempotent_requests", "body", ""))?,
                     answer,
                 }))
             })

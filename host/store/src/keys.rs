@@ -3,7 +3,7 @@
 use serde_json::Value;
 use sqlx::AnyConnection;
 
-use crate::rows::{from_json, moment, parse, to_json};
+use crate::rows::{cell, from_json, moment, parse, to_json};
 use crate::{Result, Store, StoreError, audit};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
@@ -31,16 +31,17 @@ impl TryFrom<KeyRow> for SigningKey {
     fn try_from(row: KeyRow) -> Result<Self> {
         let material = match (row.sealed, row.public_jwk) {
             (Some(sealed), None) => KeyMaterial::Sealed(sealed),
-            (None, Some(public)) => KeyMaterial::Public(from_json(&public, "a public key")?),
+            (None, Some(public)) => KeyMaterial::Public(from_json(
+                &public,
+                cell("signing_keys", "public_jwk", &row.id),
+            )?),
             _ => {
-                return Err(StoreError::Corrupt(
-                    "a key that is not either private or public",
-                ));
+                return Err(cell("signing_keys", "sealed", &row.id).unexpected());
             }
         };
         Ok(Self {
-            id: parse(&row.id, "a key's id")?,
-            purpose: parse(&row.purpose, "a key's purpose")?,
+            id: parse(&row.id, cell("signing_keys", "id", &row.id))?,
+            purpose: parse(&row.purpose, cell("signing_keys", "purpose", &row.id))?,
             material,
             times: KeyTimes {
                 generation: row.generation,

@@ -59,7 +59,7 @@ pub use bootstrap::Bootstrap;
 pub use connect::Database;
 pub use consents::{Consent, ConsentGrant};
 pub use idempotency::IdempotentRow;
-pub use logins::{IssuedGrant, LoginAnswer};
+pub use logins::{Completion, IssuedGrant, NewSession, SignInRecord};
 pub use open_sign_ins::OpenSignIns;
 pub use overview::{QUARTER, SignInHour};
 pub use portal::OpenSession;
@@ -81,15 +81,46 @@ use assent_model::token::CodeGrant;
 use batch::loader::{Loader, start_loader};
 use batch::token_issuance::TokenIssuance;
 
+/// What is wrong with a stored value. The value itself may be personal data or a secret, so it is not part of the error.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum ValueError {
+    /// The text cannot be parsed.
+    #[error("{0}")]
+    Text(String),
+    /// The JSON cannot be read.
+    #[error("invalid JSON at line {line}, column {column}")]
+    Json {
+        /// The line, from 1.
+        line: usize,
+        /// The column, from 1.
+        column: usize,
+    },
+    /// It is none of the values that the column may have.
+    #[error("unexpected value")]
+    Unexpected,
+}
+
 /// Why the store could not do what it was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The database refused or could not be reached.
     #[error("the database failed: {0}")]
     Database(#[from] sqlx::Error),
-    /// A row holds what this version cannot understand.
-    #[error("the database holds an impossible row: {0}")]
-    Corrupt(&'static str),
+    /// A row holds a value that this version cannot read.
+    #[error("{table}.{column} holds an unreadable value in row '{row}': {source}")]
+    Corrupt {
+        /// The table.
+        table: &'static str,
+        /// The column.
+        column: &'static str,
+        /// The row's id; empty where the statement did not read it.
+        row: String,
+        /// What is wrong with the value.
+        source: ValueError,
+    },
+    /// An invariant of the server does not hold.
+    #[error("internal error: {0}")]
+    Internal(&'static str),
     /// Something with this name is there already.
     #[error("{0} is taken")]
     Taken(&'static str),

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use sqlx::AnyConnection;
+
 use crate::consents::ConsentGrant;
-use crate::rows::{digest, from_json, moment, parse, to_json};
+use crate::rows::{cell, digest, from_json, moment, parse, to_json};
 use crate::{
     OpenSignIns, Result, Store, StoreError, accounts, audit, codes, consents, devices,
     open_sign_ins, sessions,
@@ -35,17 +37,19 @@ impl TryFrom<LoginRow> for Login {
     fn try_from(row: LoginRow) -> Result<Self> {
         let stage = match (row.answered_at, row.approval_id, row.session_id) {
             (Some(_), ..) => LoginStage::Answered,
-            (None, Some(approval), _) => LoginStage::Asked(parse(&approval, "a login's approval")?),
+            (None, Some(approval), _) => {
+                LoginStage::Asked(parse(&approval, cell("logins", "approval_id", &row.id))?)
+            }
             (None, None, Some(session)) => {
-                LoginStage::SignedIn(parse(&session, "a login's session")?)
+                LoginStage::SignedIn(parse(&session, cell("logins", "session_id", &row.id))?)
             }
             (None, None, None) => LoginStage::Identify,
         };
         Ok(Self {
-            id: parse(&row.id, "a login's id")?,
-            browser: digest(&row.browser, "a login's browser")?,
-            context: from_json(&row.context, "a login's browser")?,
-            request: from_json(&row.request, "a login's request")?,
+            id: parse(&row.id, cell("logins", "id", &row.id))?,
+            browser: digest(&row.browser, cell("logins", "browser", &row.id))?,
+            context: from_json(&row.context, cell("logins", "context", &row.id))?,
+            request: from_json(&row.request, cell("logins", "request", &row.id))?,
             stage,
             created_at: moment(row.created_at),
             expires_at: moment(row.expires_at),
@@ -53,22 +57,50 @@ impl TryFrom<LoginRow> for Login {
     }
 }
 
-/// What comes of a login that is answered: all of it becomes durable at once, or nothing.
-#[derive(Clone, Debug, Default)]
-pub struct LoginAnswer {
-    /// The session that begins, with the digest of its cookie.
-    pub session: Option<(Session, Digest)>,
-    /// Where its browser is.
-    pub from: Origin,
-    /// The browser's session before, which ends.
+/// How a login ends. All of it becomes durable in one transaction, or nothing does.
+#[derive(Clone, Debug)]
+pub enum Completion {
+    /// The user approved the login: a session begins.
+    NewSession {
+        /// The session.
+        session: Box<NewSession>,
+        /// What the application receives; `None` if the user signs in to the portal.
+        grant: Option<IssuedGrant>,
+        /// What is recorded of the sign-in.
+        record: SignInRecord,
+    },
+    /// The login uses the session that the browser has.
+    Resume {
+        /// What the application receives. It names the session.
+        grant: IssuedGrant,
+        /// What is recorded of the sign-in.
+        record: SignInRecord,
+    },
+    /// Nobody signs in.
+    GiveUp,
+}
+
+/// A session that begins.
+#[derive(Clone, Debug)]
+pub struct NewSession {
+    /// The session.
+    pub session: Session,
+    /// The digest of its cookie.
+    pub digest: Digest,
+    /// The IP address and the browser.
+    pub origin: Origin,
+    /// The browser's previous session, which ends.
     pub replaces: Option<SessionId>,
-    /// What the application is given.
-    pub given: Option<IssuedGrant>,
-    /// What the person agreed to, to be remembered.
+}
+
+/// What the store records of a sign-in besides the session and the grant.
+#[derive(Clone, Debug)]
+pub struct SignInRecord {
+    /// The consent that the user gave.
     pub consent: Option<ConsentGrant>,
-    /// What the audit log is told.
+    /// The entries of the audit log.
     pub entries: Vec<Entry>,
-    /// What it is told if the account was invited, and is active from then on.
+    /// The entry about the account's activation, if the account was invited.
     pub activated: Option<Entry>,
 }
 
@@ -155,7 +187,7 @@ impl Store {
                 .bind((now - fresh).millis())
                 .fetch_optional(db)
                 .await?;
-                claimed.map(|(approval,)| parse(&approval, "a step's approval")).transpose()
+                claimed.map(|(approval,)| parse(&approval, cell("logins", "approval_id", ""))).transpose()
             })
         })
         .await
@@ -208,79 +240,137 @@ impl Store {
         .await
     }
 
-    /// Claims the login's one answer and makes it durable. `false`, and nothing done, if it was answered before or is
-    /// over. A new session needs an approval of this login that is `approved`; a code without one needs the session
-    /// that the login goes on with, which must not have ended.
+    /// Ends a login, once. Returns `false`, and changes nothing, if it was answered before, expired, or does not permit this
+    /// completion: a new session needs an approval of this login with the state `approved`; the use of a session needs a session that
+    /// is still open.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn answer_login(
         &self,
         id: LoginId,
-        answer: LoginAnswer,
+        completion: Completion,
         now: Timestamp,
     ) -> Result<bool> {
         self.write(move |db| {
-            let answer = answer.clone();
-            Box::pin(async move {
-                if let (None, Some(given)) = (&answer.session, &answer.given)
-                    && !sessions::hold(db, given.session(), now).await?
-                {
-                    return Ok(false);
-                }
-                if answer.session.is_some() {
-                    devices::hold_approver(db, id).await?;
-                }
-                let statement = match (&answer.session, &answer.given) {
-                    (Some(_), _) => {
-                        "UPDATE logins SET answered_at = $2 WHERE id = $1 AND answered_at IS NULL AND expires_at > $2
-                         AND EXISTS (SELECT 1 FROM approvals
-                                     WHERE approvals.id = logins.approval_id AND approvals.login_id = logins.id
-                                       AND approvals.state = 'approved')
-                         RETURNING id"
-                    }
-                    (None, Some(_)) => {
-                        "UPDATE logins SET answered_at = $2 WHERE id = $1 AND answered_at IS NULL AND expires_at > $2
-                         AND approval_id IS NULL
-                         AND EXISTS (SELECT 1 FROM sessions
-                                     WHERE sessions.id = logins.session_id AND sessions.ended_at IS NULL
-                                       AND sessions.expires_at > $2)
-                         RETURNING id"
-                    }
-                    (None, None) => {
-                        "UPDATE logins SET answered_at = $2 WHERE id = $1 AND answered_at IS NULL AND expires_at > $2
-                         RETURNING id"
-                    }
-                };
-                let claimed: Option<(String,)> =
-                    sqlx::query_as(statement).bind(id.to_string()).bind(now.millis()).fetch_optional(&mut *db).await?;
-                if claimed.is_none() {
-                    return Ok(false);
-                }
-                if let Some(old) = answer.replaces {
-                    sessions::replace(db, old, answer.session.as_ref().map(|(session, _)| session), now).await?;
-                }
-                if let Some((session, digest)) = &answer.session {
-                    sessions::insert(db, session, *digest, id, &answer.from, now).await?;
-                }
-                match &answer.given {
-                    Some(IssuedGrant::Code(code)) => {
-                        codes::insert(db, code).await?;
-                        // The application never learns of a test sign-in.
-                        if code.context.purpose.is_application() {
-                            sessions::join(db, code).await?;
-                        }
-                    }
-                    Some(IssuedGrant::Assertion(_, Some(participation))) => sessions::take_part(db, participation).await?,
-                    Some(IssuedGrant::Assertion(_, None)) | None => {}
-                }
-                audit::append(db, &answer.entries).await?;
-                if let Some(entry) = &answer.activated {
-                    accounts::signed_in_to(db, entry).await?;
-                }
-                if let Some(consent) = &answer.consent {
-                    consents::remember(db, consent, now).await?;
-                }
-                Ok(true)
-            })
+            let completion = completion.clone();
+            Box::pin(async move { complete(db, id, &completion, now).await })
         })
         .await
     }
+}
+
+/// Claims the approval of a login, which its device and user must still permit.
+const CLAIM_APPROVED: &str =
+    "UPDATE logins SET answered_at = $2 WHERE id = $1 AND answered_at IS NULL AND expires_at > $2
+     AND EXISTS (SELECT 1 FROM approvals
+                 WHERE approvals.id = logins.approval_id AND approvals.login_id = logins.id
+                   AND approvals.state = 'approved')
+     RETURNING id";
+/// Claims a login that uses an open session.
+const CLAIM_RESUMED: &str =
+    "UPDATE logins SET answered_at = $2 WHERE id = $1 AND answered_at IS NULL AND expires_at > $2
+     AND approval_id IS NULL
+     AND EXISTS (SELECT 1 FROM sessions
+                 WHERE sessions.id = logins.session_id AND sessions.ended_at IS NULL
+                   AND sessions.expires_at > $2)
+     RETURNING id";
+/// Claims a login that signs nobody in.
+const CLAIM_GIVEN_UP: &str =
+    "UPDATE logins SET answered_at = $2 WHERE id = $1 AND answered_at IS NULL AND expires_at > $2
+     RETURNING id";
+
+async fn complete(
+    db: &mut AnyConnection,
+    id: LoginId,
+    completion: &Completion,
+    now: Timestamp,
+) -> Result<bool> {
+    match completion {
+        Completion::NewSession {
+            session,
+            grant,
+            record,
+        } => {
+            devices::hold_approver(db, id).await?;
+            if !claim(db, CLAIM_APPROVED, id, now).await? {
+                return Ok(false);
+            }
+            begin_session(db, id, session, now).await?;
+            if let Some(grant) = grant {
+                insert_grant(db, grant).await?;
+            }
+            insert_record(db, record, now).await?;
+        }
+        Completion::Resume { grant, record } => {
+            if !sessions::hold(db, grant.session(), now).await?
+                || !claim(db, CLAIM_RESUMED, id, now).await?
+            {
+                return Ok(false);
+            }
+            insert_grant(db, grant).await?;
+            insert_record(db, record, now).await?;
+        }
+        Completion::GiveUp => return claim(db, CLAIM_GIVEN_UP, id, now).await,
+    }
+    Ok(true)
+}
+
+/// Claims a login by one of the statements above. Returns whether it succeeded.
+async fn claim(
+    db: &mut AnyConnection,
+    statement: &'static str,
+    id: LoginId,
+    now: Timestamp,
+) -> Result<bool> {
+    let claimed: Option<(String,)> = sqlx::query_as(statement)
+        .bind(id.to_string())
+        .bind(now.millis())
+        .fetch_optional(db)
+        .await?;
+    Ok(claimed.is_some())
+}
+
+async fn begin_session(
+    db: &mut AnyConnection,
+    login: LoginId,
+    new: &NewSession,
+    now: Timestamp,
+) -> Result<()> {
+    if let Some(old) = new.replaces {
+        sessions::replace(db, old, Some(&new.session), now).await?;
+    }
+    sessions::insert(db, &new.session, new.digest, login, &new.origin, now).await
+}
+
+async fn insert_grant(db: &mut AnyConnection, grant: &IssuedGrant) -> Result<()> {
+    match grant {
+        IssuedGrant::Code(code) => {
+            codes::insert(db, code).await?;
+            // The application never receives the code of a test sign-in.
+            if code.context.purpose.is_application() {
+                sessions::join(db, code).await?;
+            }
+            Ok(())
+        }
+        IssuedGrant::Assertion(_, Some(participation)) => {
+            sessions::take_part(db, participation).await
+        }
+        IssuedGrant::Assertion(_, None) => Ok(()),
+    }
+}
+
+async fn insert_record(
+    db: &mut AnyConnection,
+    record: &SignInRecord,
+    now: Timestamp,
+) -> Result<()> {
+    audit::append(db, &record.entries).await?;
+    if let Some(entry) = &record.activated {
+        accounts::signed_in_to(db, entry).await?;
+    }
+    if let Some(consent) = &record.consent {
+        consents::remember(db, consent, now).await?;
+    }
+    Ok(())
 }

@@ -3,8 +3,8 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::rows::parse;
-use crate::{Result, Store, StoreError, audit};
+use crate::rows::{cell, parse};
+use crate::{Result, Store, audit};
 use assent_model::audit::Entry;
 use assent_model::id::{Did, UserId};
 use assent_model::logo::{ApplicationLogo, LogoFormat};
@@ -64,11 +64,12 @@ impl Store {
         .await?;
         row.map(|(kind, digest, content)| {
             Ok(ApplicationLogo {
-                kind: LogoFormat::parse(&kind).ok_or(StoreError::Corrupt("a picture's kind"))?,
+                kind: LogoFormat::parse(&kind)
+                    .ok_or(cell("application_logos", "kind", "").unexpected())?,
                 digest,
                 bytes: STANDARD
                     .decode(content)
-                    .map_err(|_| StoreError::Corrupt("a picture"))?,
+                    .map_err(|_| cell("application_logos", "content", "").unexpected())?,
             })
         })
         .transpose()
@@ -95,7 +96,12 @@ impl Store {
         .fetch_all(&self.readers)
         .await?;
         rows.into_iter()
-            .map(|(id, digest)| Ok((parse(&id, "a picture's application")?, digest)))
+            .map(|(id, digest)| {
+                Ok((
+                    parse(&id, cell("application_logos", "application_id", ""))?,
+                    digest,
+                ))
+            })
             .collect()
     }
 }

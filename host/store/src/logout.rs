@@ -6,7 +6,7 @@ use std::time::Duration;
 use sqlx::AnyConnection;
 
 use crate::applications::OIDC;
-use crate::rows::{from_json, moment, parse};
+use crate::rows::{cell, from_json, moment, parse};
 use crate::{Result, Store, StoreError};
 use assent_model::application::OidcSettings;
 use assent_model::clock::Timestamp;
@@ -40,7 +40,7 @@ pub(crate) async fn queue(
                 .fetch_optional(&mut *db)
                 .await?;
         let Some((settings,)) = found else { continue };
-        let settings: OidcSettings = from_json(&settings, "an application's settings")?;
+        let settings: OidcSettings = from_json(&settings, cell("applications", "settings", ""))?;
         if settings.backchannel_logout.is_none() {
             continue;
         }
@@ -74,12 +74,15 @@ impl TryFrom<DeliveryRow> for LogoutDelivery {
     type Error = StoreError;
     fn try_from(row: DeliveryRow) -> Result<Self> {
         Ok(Self {
-            id: row.id,
-            application: parse(&row.application_id, "a logout token's application")?,
+            id: row.id.clone(),
+            application: parse(
+                &row.application_id,
+                cell("logout_deliveries", "application_id", &row.id),
+            )?,
             sid: row.sid,
             subject: row.subject,
             attempts: u32::try_from(row.attempts)
-                .map_err(|_| StoreError::Corrupt("a logout token's attempts"))?,
+                .map_err(|_| cell("logout_deliveries", "attempts", &row.id).unexpected())?,
             created_at: moment(row.created_at),
         })
     }
@@ -106,7 +109,7 @@ impl Store {
         .fetch_all(&self.readers)
         .await?;
         rows.into_iter()
-            .map(|(did,)| parse(&did, "a logout token's application"))
+            .map(|(did,)| parse(&did, cell("logout_deliveries", "application_id", "")))
             .collect()
     }
 

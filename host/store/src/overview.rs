@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use crate::rows::{from_json, moment, to_json};
+use crate::rows::{cell, from_json, moment, to_json};
 use crate::{Result, Store, StoreError};
 use assent_model::audit::Event;
 use assent_model::id::first_text_of;
@@ -82,7 +82,7 @@ impl TryFrom<HourRow> for SignInHour {
             completed: row.completed.unsigned_abs(),
             denied: row.denied.unsigned_abs(),
             wrong_number: row.wrong_number.unsigned_abs(),
-            waits: from_json(&row.waits, "the waits of an hour")?,
+            waits: from_json(&row.waits, cell("sign_in_hours", "waits", ""))?,
         })
     }
 }
@@ -133,7 +133,7 @@ impl Store {
         .await?;
         for (event, hour, count) in rows {
             let event =
-                Event::parse(&event).ok_or(StoreError::Corrupt("an audit entry's event"))?;
+                Event::parse(&event).ok_or(cell("audit_entries", "event", "").unexpected())?;
             if let (Some(hour), true) = (hours.get_mut(&hour), COUNTED.contains(&event)) {
                 *hour.of(event) += count.unsigned_abs();
             }
@@ -146,7 +146,7 @@ impl Store {
         .fetch_all(&self.readers)
         .await?;
         for (hour, detail) in rows {
-            let detail: Detail = from_json(&detail, "an audit entry's detail")?;
+            let detail: Detail = from_json(&detail, cell("audit_entries", "detail", ""))?;
             if let (Some(hour), Some(waited)) = (hours.get_mut(&hour), detail.waited_ms) {
                 *hour
                     .waits

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use sqlx::AnyConnection;
 
-use crate::rows::{from_json, moment, parse, to_json};
-use crate::{Result, Store, StoreError, audit, taken};
+use crate::rows::{cell, from_json, moment, parse, to_json};
+use crate::{Result, Store, audit, taken};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
 use assent_model::id::{DeviceId, UserId};
@@ -31,9 +31,9 @@ impl Store {
         row.map(|row| {
             Ok(DevicePasskey {
                 device_id: device,
-                credential: from_json(&row.credential, "a passkey")?,
+                credential: from_json(&row.credential, cell("passkeys", "credential", ""))?,
                 counter: u32::try_from(row.counter)
-                    .map_err(|_| StoreError::Corrupt("a passkey's counter"))?,
+                    .map_err(|_| cell("passkeys", "counter", "").unexpected())?,
                 added_at: moment(row.added_at),
             })
         })
@@ -50,7 +50,7 @@ impl Store {
         .fetch_all(&self.readers)
         .await?;
         rows.into_iter()
-            .map(|(id,)| parse(&id, "a passkey's device"))
+            .map(|(id,)| parse(&id, cell("passkeys", "device_id", "")))
             .collect()
     }
 

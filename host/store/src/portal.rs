@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use sqlx::AnyConnection;
 
-use crate::rows::{moment, parse};
+use crate::rows::{cell, moment, parse};
 use crate::{Result, Store, UserGuard, audit, deprovisioning, devices, sessions};
 use assent_model::audit::{Entry, Origin};
 use assent_model::clock::Timestamp;
@@ -73,10 +73,10 @@ impl Store {
             .map(|row| {
                 let address = row
                     .address
-                    .map(|text| parse(&text, "a session's address"))
+                    .map(|text| parse(&text, cell("sessions", "address", "")))
                     .transpose()?;
                 Ok(OpenSession {
-                    id: parse(&row.id, "a session's id")?,
+                    id: parse(&row.id, cell("sessions", "id", &row.id))?,
                     applications: applications.get(&row.sid).cloned().unwrap_or_default(),
                     sid: row.sid,
                     begun_at: moment(row.auth_time),
@@ -164,7 +164,7 @@ impl Store {
         .fetch_all(&self.readers)
         .await?;
         rows.into_iter()
-            .map(|(id, at)| Ok((parse(&id, "a device's id")?, moment(at))))
+            .map(|(id, at)| Ok((parse(&id, cell("devices", "id", ""))?, moment(at))))
             .collect()
     }
 

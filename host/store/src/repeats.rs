@@ -7,7 +7,7 @@ use std::time::Duration;
 use sqlx::AnyConnection;
 
 use crate::retention::SLICE;
-use crate::rows::{moment, parse};
+use crate::rows::{cell, moment, parse};
 use crate::{Result, Store, audit};
 use assent_model::audit::{Actor, Entry};
 use assent_model::clock::Timestamp;
@@ -121,7 +121,7 @@ impl Store {
         .await?;
         let repeated = rows.into_iter().map(|row| {
             Ok(RepetitionCount {
-                user: parse(&row.user_id, "the user of repeated requests")?,
+                user: parse(&row.user_id, cell("repeated_requests", "user_id", ""))?,
                 network: row.network,
                 first_at: moment(row.first_at),
                 name_digest: row.name_digest,

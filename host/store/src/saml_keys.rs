@@ -2,7 +2,7 @@
 
 use sqlx::AnyConnection;
 
-use crate::rows::{moment, parse};
+use crate::rows::{cell, moment, parse};
 use crate::{Result, Store, StoreError, audit};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
@@ -25,8 +25,11 @@ impl TryFrom<KeyRow> for SamlKey {
     type Error = StoreError;
     fn try_from(row: KeyRow) -> Result<Self> {
         Ok(Self {
-            id: parse(&row.id, "a key's id")?,
-            application: parse(&row.application_id, "a key's application")?,
+            id: parse(&row.id, cell("saml_keys", "id", &row.id))?,
+            application: parse(
+                &row.application_id,
+                cell("saml_keys", "application_id", &row.id),
+            )?,
             generation: row.generation,
             sealed: row.sealed,
             certificate: row.certificate,
@@ -80,7 +83,7 @@ impl Store {
         .fetch_all(&self.readers)
         .await?;
         rows.into_iter()
-            .map(|(did,)| parse(&did, "a key's application"))
+            .map(|(did,)| parse(&did, cell("saml_keys", "application_id", "")))
             .collect()
     }
 

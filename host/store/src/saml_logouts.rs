@@ -2,7 +2,7 @@
 
 use sqlx::AnyConnection;
 
-use crate::rows::{from_json, moment, parse, to_json};
+use crate::rows::{cell, from_json, moment, parse, to_json};
 use crate::sessions::name_id;
 use crate::{Result, Store, StoreError};
 use assent_model::clock::Timestamp;
@@ -24,8 +24,11 @@ impl TryFrom<TurnRow> for LogoutTurn {
     type Error = StoreError;
     fn try_from(row: TurnRow) -> Result<Self> {
         Ok(Self {
-            request: row.id,
-            application: parse(&row.application_id, "a logout's application")?,
+            request: row.id.clone(),
+            application: parse(
+                &row.application_id,
+                cell("saml_logout_requests", "application_id", &row.id),
+            )?,
             sid: row.sid,
             name_id: name_id(&row.name_format, row.name)?,
             asked_at: row.asked_at.map(moment),
@@ -33,7 +36,9 @@ impl TryFrom<TurnRow> for LogoutTurn {
                 None => None,
                 Some("told") => Some(LogoutOutcome::Told),
                 Some("failed") => Some(LogoutOutcome::Failed),
-                Some(_) => return Err(StoreError::Corrupt("a logout's outcome")),
+                Some(_) => {
+                    return Err(cell("saml_logout_requests", "outcome", &row.id).unexpected());
+                }
             },
         })
     }
@@ -120,8 +125,8 @@ impl Store {
         };
         let logout = Logout {
             id,
-            holders: from_json(&holders, "who tells of a logout")?,
-            afterwards: from_json(&afterwards, "what follows a logout")?,
+            holders: from_json(&holders, cell("saml_logouts", "holders", ""))?,
+            afterwards: from_json(&afterwards, cell("saml_logouts", "afterwards", ""))?,
             expires_at: moment(expires_at),
         };
         let rows: Vec<TurnRow> = sqlx::query_as(
@@ -176,7 +181,8 @@ impl Store {
                 .bind(outcome_text(outcome))
                 .fetch_optional(db)
                 .await?;
-                row.map(|(id,)| parse(&id, "a logout's id")).transpose()
+                row.map(|(id,)| parse(&id, cell("saml_logout_requests", "logout_id", "")))
+                    .transpose()
             })
         })
         .await

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use sqlx::AnyConnection;
 
 use crate::batch::bulk_sql::{BulkSql, MOST};
-use crate::rows::{digest, from_json, moment, parse, to_json};
+use crate::rows::{cell, digest, from_json, moment, parse, to_json};
 use crate::{Result, Store, StoreError, audit, logout};
 use assent_model::audit::{Entry, Origin};
 use assent_model::clock::Timestamp;
@@ -226,17 +226,21 @@ impl TryFrom<ParticipantRow> for Participation {
     fn try_from(row: ParticipantRow) -> Result<Self> {
         Ok(Self {
             sid: row.sid,
-            application: parse(&row.application_id, "a participant's application")?,
-            user_id: parse(&row.user_id, "a participant's user")?,
+            application: parse(
+                &row.application_id,
+                cell("saml_participants", "application_id", ""),
+            )?,
+            user_id: parse(&row.user_id, cell("saml_participants", "user_id", ""))?,
             name_id: name_id(&row.name_format, row.name)?,
             session_index: Digest::from_text(&row.session_index)
-                .ok_or(StoreError::Corrupt("a session index"))?,
+                .ok_or(cell("saml_participants", "session_index", "").unexpected())?,
         })
     }
 }
 
 pub(crate) fn name_id(format: &str, value: String) -> Result<NameId> {
-    let format = NameIdFormat::from_uri(format).ok_or(StoreError::Corrupt("a name's format"))?;
+    let format = NameIdFormat::from_uri(format)
+        .ok_or(cell("saml_participants", "name_format", "").unexpected())?;
     Ok(NameId { format, value })
 }
 
@@ -277,7 +281,7 @@ pub(crate) async fn join(db: &mut AnyConnection, code: &CodeGrant) -> Result<()>
         .claims
         .get("sub")
         .and_then(|sub| sub.as_str())
-        .ok_or(StoreError::Corrupt("a code's subject"))?;
+        .ok_or(cell("codes", "context", "").unexpected())?;
     sqlx::query(
         "INSERT INTO session_applications (sid, application_id, user_id, subject) VALUES ($1, $2, $3, $4)
          ON CONFLICT (sid, application_id) DO NOTHING",
@@ -302,7 +306,7 @@ impl Store {
         .fetch_optional(&self.readers)
         .await?;
         found
-            .map(|(device,)| parse(&device, "a session's device"))
+            .map(|(device,)| parse(&device, cell("sessions", "device_id", "")))
             .transpose()
     }
 
@@ -322,17 +326,20 @@ impl Store {
         .await?;
         row.map(|row| {
             let session = Session {
-                id: parse(&row.id, "a session's id")?,
+                id: parse(&row.id, cell("sessions", "id", &row.id))?,
                 sid: row.sid,
-                user_id: parse(&row.user_id, "a session's user")?,
+                user_id: parse(&row.user_id, cell("sessions", "user_id", &row.id))?,
                 authentication: Authentication {
                     at: moment(row.auth_time),
-                    amr: from_json(&row.amr, "a session's methods")?,
+                    amr: from_json(&row.amr, cell("sessions", "amr", &row.id))?,
                     channel: row.channel,
                 },
                 expires_at: moment(row.expires_at),
             };
-            Ok((session, digest(&row.digest, "a session's digest")?))
+            Ok((
+                session,
+                digest(&row.digest, cell("sessions", "digest", &row.id))?,
+            ))
         })
         .transpose()
     }
@@ -368,7 +375,11 @@ impl Store {
                 .fetch_optional(&mut *db)
                 .await?;
                 if let Some((user,)) = open {
-                    audit::append(db, &[entry.about(parse(&user, "a session's user")?)]).await?;
+                    audit::append(
+                        db,
+                        &[entry.about(parse(&user, cell("sessions", "user_id", ""))?)],
+                    )
+                    .await?;
                 }
                 log_out(db, sid, now).await
             })

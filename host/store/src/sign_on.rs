@@ -2,7 +2,7 @@
 
 use sqlx::AnyConnection;
 
-use crate::rows::{from_json, to_json};
+use crate::rows::{cell, from_json, to_json};
 use crate::{Result, Store};
 use assent_model::clock::Timestamp;
 use assent_model::id::SignOnId;
@@ -71,7 +71,7 @@ impl Store {
                 .bind(now.millis())
                 .fetch_optional(db)
                 .await?;
-                row.map(|(request,)| from_json(&request, "a request for sign-on"))
+                row.map(|(request,)| from_json(&request, cell("sign_on_requests", "request", "")))
                     .transpose()
             })
         })

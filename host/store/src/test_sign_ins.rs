@@ -2,7 +2,7 @@
 
 use sqlx::AnyConnection;
 
-use crate::rows::{digest, moment, parse};
+use crate::rows::{cell, digest, moment, parse};
 use crate::{Result, Store, StoreError, audit};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
@@ -30,20 +30,26 @@ impl TryFrom<TrialRow> for TestSignIn {
         let stage = match (row.outcome.as_deref(), row.taken_at) {
             (Some("done"), _) => TestSignInStage::Finished(TestSignInOutcome::Done),
             (Some("failed"), _) => TestSignInStage::Finished(TestSignInOutcome::Failed),
-            (Some(_), _) => return Err(StoreError::Corrupt("a trial's outcome")),
+            (Some(_), _) => return Err(cell("test_sign_ins", "outcome", &row.id).unexpected()),
             (None, Some(_)) => TestSignInStage::Taken,
             (None, None) => TestSignInStage::Open,
         };
         Ok(Self {
-            id: parse(&row.id, "a trial's id")?,
-            application: parse(&row.application_id, "a trial's application")?,
-            user: parse(&row.user_id, "a trial's user")?,
-            session: parse(&row.session_id, "a trial's session")?,
-            browser: digest(&row.browser, "a trial's browser")?,
+            id: parse(&row.id, cell("test_sign_ins", "id", &row.id))?,
+            application: parse(
+                &row.application_id,
+                cell("test_sign_ins", "application_id", &row.id),
+            )?,
+            user: parse(&row.user_id, cell("test_sign_ins", "user_id", &row.id))?,
+            session: parse(
+                &row.session_id,
+                cell("test_sign_ins", "session_id", &row.id),
+            )?,
+            browser: digest(&row.browser, cell("test_sign_ins", "browser", &row.id))?,
             login: row
                 .login_id
                 .as_deref()
-                .map(|id| parse(id, "a trial's login"))
+                .map(|id| parse(id, cell("test_sign_ins", "login_id", &row.id)))
                 .transpose()?,
             created_at: moment(row.created_at),
             expires_at: moment(row.expires_at),
@@ -164,7 +170,8 @@ impl Store {
         let mut steps = rows
             .into_iter()
             .map(|(name, at, sealed)| {
-                let name = known(&name).ok_or(StoreError::Corrupt("a trial's step"))?;
+                let name =
+                    known(&name).ok_or(cell("test_sign_in_steps", "name", "").unexpected())?;
                 Ok(StepRecord {
                     name,
                     at: moment(at),

@@ -4,7 +4,7 @@ use sqlx::AnyConnection;
 
 use crate::batch::loader::Row;
 use crate::batch::token_issuance::{self, Rotation};
-use crate::rows::{digest, from_json, moment, parse};
+use crate::rows::{cell, digest, from_json, moment, parse};
 use crate::{Result, Store, StoreError, audit, codes};
 use assent_model::administration::AdminScopes;
 use assent_model::audit::Entry;
@@ -126,7 +126,7 @@ impl TryFrom<AccessRow> for Access {
         let family_id = row
             .family_id
             .as_deref()
-            .map(|id| parse(id, "a token's family"))
+            .map(|id| parse(id, cell("access_tokens", "family_id", &row.id)))
             .transpose()?;
         let subject = row.user_id.zip(row.account_id).zip(row.session_id);
         let family = match (
@@ -150,19 +150,22 @@ impl TryFrom<AccessRow> for Access {
                 &context,
                 created_at,
             )?),
-            _ => return Err(StoreError::Corrupt("a token without its family")),
+            _ => return Err(cell("access_tokens", "family_id", &row.id).unexpected()),
         };
         let found = ActiveAccessToken {
             grant: AccessGrant {
-                id: parse(&row.id, "a token's id")?,
-                digest: digest(&row.digest, "a token's digest")?,
-                application: parse(&row.application_id, "a token's application")?,
+                id: parse(&row.id, cell("access_tokens", "id", &row.id))?,
+                digest: digest(&row.digest, cell("access_tokens", "digest", &row.id))?,
+                application: parse(
+                    &row.application_id,
+                    cell("access_tokens", "application_id", &row.id),
+                )?,
                 family: family_id,
                 scopes: Scopes::known(&row.scopes),
                 admin_scopes: AdminScopes::known(&row.scopes),
                 certificate: row
                     .certificate
-                    .map(|text| digest(&text, "a token's certificate"))
+                    .map(|text| digest(&text, cell("access_tokens", "certificate", &row.id)))
                     .transpose()?,
                 issued_at: moment(row.issued_at),
                 expires_at: moment(row.expires_at),
@@ -203,13 +206,16 @@ impl Row for RefreshRow {
 impl TryFrom<RefreshRow> for Refresh {
     type Error = StoreError;
     fn try_from(row: RefreshRow) -> Result<Self> {
-        let family_id = parse(&row.family_id, "a refresh token's family")?;
+        let family_id = parse(&row.family_id, cell("refresh_tokens", "family_id", &row.id))?;
         let subject = [row.user_id.as_str(), &row.account_id, &row.session_id];
         Ok(Self {
             grant: RefreshGrant {
-                id: parse(&row.id, "a refresh token's id")?,
-                digest: digest(&row.digest, "a refresh token's digest")?,
-                application: parse(&row.application_id, "a refresh token's application")?,
+                id: parse(&row.id, cell("refresh_tokens", "id", &row.id))?,
+                digest: digest(&row.digest, cell("refresh_tokens", "digest", &row.id))?,
+                application: parse(
+                    &row.application_id,
+                    cell("refresh_tokens", "application_id", &row.id),
+                )?,
                 family: family_id,
                 issued_at: moment(row.issued_at),
                 expires_at: moment(row.expires_at),
@@ -240,11 +246,11 @@ fn family(
         id,
         scopes: Scopes::known(scopes),
         subject: GrantSubject {
-            user_id: parse(user, "a token's user")?,
-            account_id: parse(account, "a token's account")?,
-            session_id: parse(session, "a token's session")?,
+            user_id: parse(user, cell("codes", "user_id", ""))?,
+            account_id: parse(account, cell("codes", "account_id", ""))?,
+            session_id: parse(session, cell("codes", "session_id", ""))?,
         },
-        context: from_json(context, "a token's sign-in")?,
+        context: from_json(context, cell("codes", "context", ""))?,
         created_at: moment(created_at),
     })
 }
@@ -417,7 +423,12 @@ pub(crate) async fn revoke_family_of(
             .await?;
     match family {
         Some((family,)) => {
-            codes::revoke(db, parse(&family, "a refresh token's family")?, now).await
+            codes::revoke(
+                db,
+                parse(&family, cell("refresh_tokens", "family_id", ""))?,
+                now,
+            )
+            .await
         }
         None => Ok(()),
     }

@@ -1,6 +1,6 @@
 //! Traces: what the plugins did for a token or an assertion.
 
-use crate::rows::{moment, parse};
+use crate::rows::{cell, moment, parse};
 use crate::{Result, Store, StoreError};
 use assent_model::clock::Timestamp;
 use assent_model::id::{Did, TraceId, UserId};
@@ -40,10 +40,13 @@ impl TryFrom<TraceRow> for ClaimTrace {
 
     fn try_from(row: TraceRow) -> Result<Self> {
         Ok(Self {
-            id: parse(&row.id, "a trace's id")?,
+            id: parse(&row.id, cell("claim_traces", "id", &row.id))?,
             token: row.token,
-            user_id: parse(&row.user_id, "a trace's user")?,
-            application: parse(&row.application_id, "a trace's application")?,
+            user_id: parse(&row.user_id, cell("claim_traces", "user_id", &row.id))?,
+            application: parse(
+                &row.application_id,
+                cell("claim_traces", "application_id", &row.id),
+            )?,
             sink: row.sink,
             made_at: moment(row.made_at),
             steps: row.steps,

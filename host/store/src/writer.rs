@@ -87,7 +87,7 @@ impl Writer {
         outcome
             .downcast::<T>()
             .map(|outcome| *outcome)
-            .map_err(|_| StoreError::Corrupt("a write of another type"))
+            .map_err(|_| StoreError::Internal("a write returned another type"))
     }
 
     /// Takes no more writes, and waits for those that were taken.

@@ -353,7 +353,7 @@ pub async fn request(
     let deadline = tokio::time::Instant::now() + seconds(patience);
     loop {
         let user = host.store.user(device.user_id).await?;
-        let user = user.ok_or(StoreError::Corrupt("a device without an owner"))?;
+        let user = user.ok_or(StoreError::Internal("a device has no user"))?;
         let pending = host
             .store
             .pending_approvals(device.user_id, host.now())

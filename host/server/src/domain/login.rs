@@ -11,7 +11,7 @@ use assent_model::login::{BrowserContext, Login, LoginRequest, LoginStage};
 use assent_model::secret::{Digest, Token};
 use assent_model::session::Authentication;
 use assent_model::user::LifecycleState;
-use assent_store::{ConsentGrant, IssuedGrant, LoginAnswer};
+use assent_store::{Completion, ConsentGrant, IssuedGrant, NewSession, SignInRecord};
 
 /// Begins a login in the browser whose cookie has this digest. `session` is the one that it goes on with, where that is
 /// enough for the request; `from` is the browser's network, unless a signed-in user begins the login.
@@ -255,23 +255,33 @@ pub async fn answer(
         consent,
     } = outcome;
     let signed_in = &person.signed_in;
-    let session = person
-        .cookie
-        .as_ref()
-        .map(|cookie| (signed_in.session.clone(), cookie.digest()));
-    let replaces = old.filter(|_| session.is_some()).map(|old| old.session.id);
-    let given = given.map(|(given, _)| given);
-    let from = person.origin.clone();
-    let answer = LoginAnswer {
-        session,
-        from,
-        replaces,
-        given,
+    let record = SignInRecord {
         consent,
         entries,
         activated,
     };
-    let answered = host.store.answer_login(login, answer, host.now()).await?;
+    let replaces = old
+        .filter(|_| person.cookie.is_some())
+        .map(|old| old.session.id);
+    let completion = match (&person.cookie, given.map(|(grant, _)| grant)) {
+        (Some(cookie), grant) => Completion::NewSession {
+            session: Box::new(NewSession {
+                session: signed_in.session.clone(),
+                digest: cookie.digest(),
+                origin: person.origin.clone(),
+                replaces,
+            }),
+            grant,
+            record,
+        },
+        (None, Some(grant)) => Completion::Resume { grant, record },
+        // A user with a session has nothing to sign in to.
+        (None, None) => return Ok(false),
+    };
+    let answered = host
+        .store
+        .answer_login(login, completion, host.now())
+        .await?;
     if answered {
         tracing::info!(%login, user = %signed_in.user.id, session = %signed_in.session.id, "signed in");
         if replaces.is_some() {
@@ -338,7 +348,7 @@ fn noted(host: &Host, outcome: &Outcome<'_>) -> (Vec<Entry>, Option<Entry>) {
 pub async fn give_up(host: &Host, login: LoginId) -> Result<bool, InternalError> {
     Ok(host
         .store
-        .answer_login(login, LoginAnswer::default(), host.now())
+        .answer_login(login, Completion::GiveUp, host.now())
         .await?)
 }
 

@@ -105,7 +105,7 @@ pub async fn offer(host: &Host, device: &Device) -> Result<Offer, InternalError>
         .store
         .user(device.user_id)
         .await?
-        .ok_or(StoreError::Corrupt("a device without an owner"))?;
+        .ok_or(StoreError::Internal("a device has no user"))?;
     let handle = Uuid::from_bytes(*device.id.as_bytes());
     let (mut options, state) = webauthn
         .start_passkey_registration(handle, user.name.as_str(), user.display_name(), None)
@@ -336,7 +336,7 @@ async fn claim<S: DeserializeOwned>(
         .claim_ceremony(device, purpose.digest(), host.now())
         .await?;
     let state = state.map(|state| serde_json::from_str(&state)).transpose();
-    Ok(state.map_err(|_| StoreError::Corrupt("a passkey's ceremony"))?)
+    Ok(state.map_err(|_| StoreError::Internal("the state of a passkey ceremony is unreadable"))?)
 }
 
 fn json<T: Serialize>(options: &T) -> Result<Value, InternalError> {

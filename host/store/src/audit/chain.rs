@@ -15,7 +15,7 @@ use sqlx::{AnyConnection, AnyPool, Connection, SqlSafeStr};
 
 use crate::batch::bulk_sql::BulkSql;
 use crate::retention::SLICE;
-use crate::rows::to_json;
+use crate::rows::{cell, to_json};
 use crate::{Result, Store, StoreError};
 use assent_model::audit::chain::{ChainKey, End, Mark, Record, StoredMark, Walk, personal_digest};
 use assent_model::audit::{Entry, Event};
@@ -275,7 +275,7 @@ async fn lock(db: &mut AnyConnection, chaining: &Chaining, end: End) -> Result<S
     .fetch_optional(db)
     .await?;
     let kept = row
-        .ok_or(StoreError::Corrupt("an audit log without its ends"))?
+        .ok_or(cell("audit_chain", "name", "").unexpected())?
         .kept(chaining, end)?;
     if !kept.authentic && !chaining.told.swap(true, Ordering::Relaxed) {
         tracing::error!(

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 use sqlx::AnyConnection;
 
-use crate::rows::{from_json, moment, parse};
+use crate::rows::{cell, from_json, moment, parse};
 use crate::{Result, Store, StoreError, mentions, repeats};
 use assent_model::audit::{Actor, Entry, Event, PERSON};
 use assent_model::clock::Timestamp;
@@ -55,32 +55,36 @@ impl TryFrom<EntryRow> for StoredEntry {
     type Error = StoreError;
     fn try_from(row: EntryRow) -> Result<Self> {
         let entry = Entry {
-            id: parse(&row.id, "an audit entry's id")?,
+            id: parse(&row.id, cell("audit_entries", "id", &row.id))?,
             at: moment(row.happened_at),
-            event: Event::parse(&row.event).ok_or(StoreError::Corrupt("an audit entry's event"))?,
+            event: Event::parse(&row.event)
+                .ok_or(cell("audit_entries", "event", &row.id).unexpected())?,
             actor: Actor::parse(&row.actor_kind, row.actor.as_deref())
-                .ok_or(StoreError::Corrupt("an audit entry's actor"))?,
+                .ok_or(cell("audit_entries", "actor", &row.id).unexpected())?,
             user: row
                 .user_id
                 .as_deref()
-                .map(|id| parse(id, "an audit entry's user"))
+                .map(|id| parse(id, cell("audit_entries", "user_id", &row.id)))
                 .transpose()?,
             application: row
                 .application_id
                 .as_deref()
-                .map(|id| parse(id, "an audit entry's application"))
+                .map(|id| parse(id, cell("audit_entries", "application_id", &row.id)))
                 .transpose()?,
             approval: row
                 .approval_id
                 .as_deref()
-                .map(|id| parse(id, "an audit entry's approval"))
+                .map(|id| parse(id, cell("audit_entries", "approval_id", &row.id)))
                 .transpose()?,
-            detail: from_json(&row.detail, "an audit entry's detail")?,
+            detail: from_json(&row.detail, cell("audit_entries", "detail", &row.id))?,
             personal: [row.personal, row.origin]
                 .into_iter()
                 .flatten()
                 .map(|text| {
-                    from_json::<Map<String, Value>>(&text, "the personal data of an audit entry")
+                    from_json::<Map<String, Value>>(
+                        &text,
+                        cell("audit_entries", "personal", &row.id),
+                    )
                 })
                 .collect::<Result<Vec<_>>>()?
                 .into_iter()

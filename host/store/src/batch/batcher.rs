@@ -154,16 +154,27 @@ async fn gather<T>(questions: &Mutex<mpsc::Receiver<T>>, batch: &mut Vec<T>) -> 
 }
 
 fn only<A>(mut answers: Vec<Result<A>>) -> Result<A> {
-    answers
-        .pop()
-        .unwrap_or(Err(StoreError::Corrupt("a question without an answer")))
+    answers.pop().unwrap_or(Err(StoreError::Internal(
+        "a batch has fewer results than calls",
+    )))
 }
 
 impl StoreError {
     /// The same error for somebody else: the database's own can't be told twice.
     pub(crate) fn again(&self) -> Self {
         match self {
-            Self::Corrupt(what) => Self::Corrupt(what),
+            Self::Corrupt {
+                table,
+                column,
+                row,
+                source,
+            } => Self::Corrupt {
+                table,
+                column,
+                row: row.clone(),
+                source: source.clone(),
+            },
+            Self::Internal(what) => Self::Internal(what),
             Self::Taken(what) => Self::Taken(what),
             Self::Closed => Self::Closed,
             other => Self::Unavailable(other.to_string()),
@@ -208,7 +219,7 @@ mod tests {
             given.lock().unwrap().push(asked.clone());
             Box::pin(async move {
                 match asked.iter().find(|number| (13..=15).contains(*number)) {
-                    Some(13) => Err(StoreError::Corrupt("13")),
+                    Some(13) => Err(StoreError::Internal("13")),
                     Some(14) => Err(StoreError::Unavailable("14".to_owned())),
                     Some(_) => panic!("15"),
                     None => Ok(asked.into_iter().map(|number| Ok(number * 2)).collect()),

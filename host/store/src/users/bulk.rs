@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 
 use crate::accounts::AccountRow;
 use crate::batch::bulk_sql::{BulkSql, MOST};
+use crate::rows::cell;
 use crate::users::UserRow;
 use crate::{Result, Store};
 use assent_model::account::Account;
@@ -53,7 +54,7 @@ impl Store {
             }
             for row in query.fetch_all(&self.readers).await? {
                 found.insert(
-                    crate::rows::parse(&row.called, "a name")?,
+                    crate::rows::parse(&row.called, cell("login_names", "name", ""))?,
                     row.user.try_into()?,
                 );
             }

@@ -2,8 +2,9 @@
 //! the same however many there are.
 
 use crate::accounts::AccountRow;
+use crate::rows::cell;
 use crate::users::UserRow;
-use crate::{Result, Store, StoreError};
+use crate::{Result, Store};
 use assent_model::account::Account;
 use assent_model::id::{Did, UserId};
 use assent_model::search::{Cursor, Prefix};
@@ -72,7 +73,7 @@ fn merged<T>(mut found: Vec<(Cursor, T)>, limit: u32) -> Vec<(Cursor, T)> {
 }
 
 fn place(term: Vec<u8>, id: &str) -> Result<Cursor> {
-    let term = String::from_utf8(term).map_err(|_| StoreError::Corrupt("a term"))?;
+    let term = String::from_utf8(term).map_err(|_| cell("user_search", "term", "").unexpected())?;
     Ok(Cursor {
         term,
         id: id.to_owned(),

@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use sqlx::AnyConnection;
 
 use crate::batch::bulk_sql::{BulkSql, MOST};
-use crate::rows::{console_role, from_json, life_state, moment, parse, to_json};
+use crate::rows::{cell, console_role, from_json, lifecycle_state, moment, parse, to_json};
 use crate::{Result, Store, StoreError, audit, counts, deprovisioning, devices, mentions};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
@@ -36,20 +36,20 @@ impl TryFrom<UserRow> for User {
     type Error = StoreError;
     fn try_from(row: UserRow) -> Result<Self> {
         Ok(Self {
-            id: parse(&row.id, "a user's id")?,
-            did: parse(&row.did, "a user's DID")?,
+            id: parse(&row.id, cell("users", "id", &row.id))?,
+            did: parse(&row.did, cell("users", "did", &row.id))?,
             subject: row.subject,
-            name: parse(&row.name, "a user's name")?,
+            name: parse(&row.name, cell("users", "name", &row.id))?,
             email: row
                 .email
-                .map(|email| parse(&email, "a user's e-mail address"))
+                .map(|email| parse(&email, cell("users", "email", &row.id)))
                 .transpose()?,
-            profile: from_json(&row.profile, "a user's profile")?,
+            profile: from_json(&row.profile, cell("users", "profile", &row.id))?,
             console_role: row
                 .console_role
-                .map(|role| console_role(&role))
+                .map(|role| console_role(&role, cell("users", "console_role", &row.id)))
                 .transpose()?,
-            state: life_state(&row.state)?,
+            state: lifecycle_state(&row.state, cell("users", "state", &row.id))?,
             version: row.version,
             created_at: moment(row.created_at),
             updated_at: moment(row.updated_at),
