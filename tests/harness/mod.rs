@@ -486,7 +486,7 @@ async fn launch(
         listener.local_addr().expect("an address").port()
     );
     let text = format!(
-        "base_url = \"{base}\"\n{}\n[store]\nurl = \"{}\"\n[keys]\nmaster_key_file = \"{}\"\n{plugins}\n",
+        "base_url = \"{base}\"\n{}\n[database]\nurl = \"{}\"\n[keys]\nmaster_key_file = \"{}\"\n{plugins}\n",
         wish.settings.replace("{mtls_port}", &mtls_port),
         database.url(),
         master_key.display(),
@@ -512,10 +512,10 @@ async fn launch(
 
 fn shipped() -> String {
     // On a busy machine a call may get no processor for longer than it may run.
-    let patient = "limits = { deadline_ms = 60000 }\n";
+    let patient = "limits = { deadline = \"60s\" }\n";
     plugins(&format!(
-        "[[plugins.claims]]\nname = \"account-roles\"\nfile = \"{}\"\nwrites = [\"account\"]\n{patient}\
-         [[plugins.claims]]\nname = \"saml-attributes\"\nfile = \"{}\"\nwrites = [\"attribute:*\"]\n{patient}",
+        "[[plugins.claim_mappers]]\nname = \"account-roles\"\nfile = \"{}\"\nwrites = [\"account\"]\n{patient}\
+         [[plugins.claim_mappers]]\nname = \"saml-attributes\"\nfile = \"{}\"\nwrites = [\"attribute:*\"]\n{patient}",
         component("account-roles").display(),
         component("saml-attributes").display(),
     ))

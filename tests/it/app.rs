@@ -149,7 +149,7 @@ async fn requests_reach_phones_with_and_without_notifications_and_are_answered_o
 #[tokio::test]
 async fn a_phone_shows_what_became_of_its_persons_last_requests_on_both_databases() {
     for database in Database::BOTH {
-        let settings = "[approvals]\npauses = []\nnot_me_pause = 0\n[limits]\nlogin_name = { per_minute = 0 }\n";
+        let settings = "[approvals]\ndenial_cooldowns = []\nreport_cooldown = \"0s\"\n[rate_limits]\nsign_ins_per_user_name = { per_minute = 0 }\n";
         let host = TestHost::start_with(Wish {
             database,
             settings,

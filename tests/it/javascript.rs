@@ -219,7 +219,7 @@ async fn a_person_enrols_and_signs_in_in_chromium() {
 #[tokio::test]
 async fn every_page_is_accessible_and_an_administrator_signs_in_with_scripts_off() {
     // Whoever types a name twice sees the page about that.
-    let settings = "[limits]\nlogin_name = { per_minute = 1, burst = 1 }\n";
+    let settings = "[rate_limits]\nsign_ins_per_user_name = { per_minute = 1, burst = 1 }\n";
     let host = TestHost::start_with(Wish {
         settings,
         ..Wish::default()
@@ -343,7 +343,7 @@ async fn a_person_signs_in_by_a_scanned_code_in_chromium() {
 #[tokio::test]
 async fn a_device_lists_all_pending_requests_and_says_whose_a_typed_number_is_in_chromium() {
     // One request is pending during the whole script.
-    let settings = "[lifetimes]\napproval = 600\n";
+    let settings = "[lifetimes]\napproval = \"10m\"\n";
     let host = TestHost::start_with(Wish {
         settings,
         ..Wish::default()
@@ -396,7 +396,7 @@ async fn a_person_looks_after_their_devices_and_comes_back_by_a_recovery_code_in
 
 #[tokio::test]
 async fn a_person_signs_in_to_service_providers_and_out_again_in_chromium() {
-    let settings = "development = true\n[saml]\nlogout_seconds = 60\n";
+    let settings = "allow_insecure_redirect_uris = true\n[saml]\nlogout_timeout = \"1m\"\n";
     let host = TestHost::start_with(Wish {
         settings,
         ..Wish::default()

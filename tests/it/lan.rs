@@ -64,7 +64,7 @@ async fn a_phone_comes_to_trust_a_trial_and_is_enrolled() {
     let settings = format!(
         "base_url = \"{origin}\"\n[http]\nlisten = \"127.0.0.1:{port}\"\n\
          [http.tls]\ncertificate_file = \"trial/certificate.pem\"\nkey_file = \"trial/certificate.key\"\n\
-         [first_start]\nadministrator = \"admin\"\n"
+         [bootstrap]\nadministrator = \"admin\"\n"
     );
     std::fs::write(folder.join("assent.toml"), settings).expect("written");
     let mut serve = Command::new(binary("assent"));

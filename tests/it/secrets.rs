@@ -93,10 +93,10 @@ struct Process {
 impl Process {
     async fn start(folder: &Path, wire: &Wire, base: &str) -> Self {
         let settings = format!(
-            "base_url = \"{base}\"\ndevelopment = true\n[http]\nlisten = \"127.0.0.1:0\"\n[log]\nlevel = \"trace\"\n\
-             [outgoing]\nallow_private_addresses = true\n\
-             [[plugins.claims]]\nname = \"account-roles\"\nfile = \"{}\"\nwrites = [\"account\"]\n\
-             [[plugins.claims]]\nname = \"saml-attributes\"\nfile = \"{}\"\nwrites = [\"attribute:*\"]\n",
+            "base_url = \"{base}\"\nallow_insecure_redirect_uris = true\n[http]\nlisten = \"127.0.0.1:0\"\n[log]\nlevel = \"trace\"\n\
+             [egress]\nallow_private_addresses = true\n\
+             [[plugins.claim_mappers]]\nname = \"account-roles\"\nfile = \"{}\"\nwrites = [\"account\"]\n\
+             [[plugins.claim_mappers]]\nname = \"saml-attributes\"\nfile = \"{}\"\nwrites = [\"attribute:*\"]\n",
             component("account-roles").display(),
             component("saml-attributes").display(),
         );

@@ -38,7 +38,7 @@ const LAYERS: [&[&str]; 7] = [
     &["test_sign_in"],
     &["oidc", "saml"],
     &["domain"],
-    &["keys", "config", "places", "sinks"],
+    &["keys", "config", "geoip", "audit_stream"],
 ];
 
 fn root() -> PathBuf {

@@ -37,7 +37,7 @@ async function operate(admin) {
   await admin.field('Key').fill('base_url');
   await admin.desk.getByRole('row', { name: new RegExp(`base_url.*${admin.base}`) }).waitFor();
   await admin.look('settings');
-  await admin.field('Key').fill('store.url');
+  await admin.field('Key').fill('database.url');
   await admin.desk.getByRole('row', { name: /Set, and not shown/ }).waitFor();
 
   await admin.open('/admin/audit', 'Audit log');

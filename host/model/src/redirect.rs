@@ -35,7 +35,7 @@ pub enum RedirectUriError {
     Host,
     /// Not https.
     #[error(
-        "a redirect URI of a web application or SPA starts with https:// (http://localhost only where the configuration says `development = true`)"
+        "a redirect URI of a web application or SPA starts with https:// (http://localhost only where the configuration says `allow_insecure_redirect_uris = true`)"
     )]
     NotHttps,
     /// Neither a custom scheme nor a loopback address.

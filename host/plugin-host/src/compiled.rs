@@ -394,7 +394,7 @@ mod tests {
         for (bytes, expected) in [
             (
                 component(&module(5, &[1, 0, 0x80, 0x08]), 1),
-                "it asks for 64 MiB of memory; `limits.memory_mib` allows 16",
+                "it asks for 64 MiB of memory; `limits.memory` allows 16 MiB",
             ),
             (
                 component(&module(4, &[1, 0x70, 0, 0xb0, 0xea, 0x01]), 1),

@@ -152,7 +152,7 @@ pub(super) fn fits(bytes: &[u8], limits: &Limits) -> Result<(), String> {
                     let asked = memory.initial.saturating_mul(page);
                     if asked > limits.memory_bytes as u64 {
                         return Err(format!(
-                            "it asks for {} MiB of memory; `limits.memory_mib` allows {}",
+                            "it asks for {} MiB of memory; `limits.memory` allows {} MiB",
                             asked.div_ceil(1 << 20),
                             limits.memory_bytes >> 20
                         ));

@@ -9,16 +9,16 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-use crate::config::Settings;
-use crate::domain::first_start::{Made, first_start};
-use crate::domain::looks::{Logo, LogoError};
+use crate::config::{HumanDuration, Settings};
+use crate::domain::bootstrap::{BootstrapResult, bootstrap};
+use crate::domain::branding::{Logo, LogoError};
 use crate::domain::plugins::{SecretFileError, plugin_specs};
 use crate::domain::{self, Host};
+use crate::geoip::{GeoIp, GeoIpError};
 use crate::http::tls::{Clients, Identity, TlsError};
 use crate::http::{self, Listener, Newcomers};
 use crate::keys::{self, KeyError, KeyRing, MasterKey, MasterKeyError, PushKey};
 use crate::oidc::backchannel;
-use crate::places::{Places, PlacesError};
 use assent_model::audit::chain::ChainKey;
 use assent_model::clock::{SharedClock, SystemClock};
 use assent_model::entropy::{SharedEntropy, SystemEntropy};
@@ -28,7 +28,7 @@ use assent_plugin_host::outgoing::Outgoing;
 use assent_plugin_host::{Compiled, Compiler, Credentials, LoadError, Loader, Plugins};
 use assent_store::{Chaining, Database, Retention, Store, StoreError};
 
-/// How often a newer database of places is looked for.
+/// How often the GeoIP file is checked for changes.
 const PLACES: Duration = Duration::from_secs(60);
 /// How often rows that are over are deleted.
 const SWEEP: Duration = Duration::from_secs(10 * 60);
@@ -74,7 +74,7 @@ pub enum StartError {
     #[error(transparent)]
     Tls(#[from] TlsError),
     #[error(transparent)]
-    Places(#[from] PlacesError),
+    GeoIp(#[from] GeoIpError),
     #[error(transparent)]
     Logo(#[from] LogoError),
 }
@@ -115,7 +115,7 @@ pub async fn compose(
         compiler,
         settings_file,
     } = surroundings;
-    let database = Database::open(&settings.store.url).await?;
+    let database = Database::open(&settings.database.url).await?;
     let master_key = match &settings.keys.master_key {
         Some(text) => MasterKey::from_text(text, "keys.master_key")?,
         // A fresh key in place of a lost one would open nothing, and hide that the old one is missing.
@@ -161,16 +161,16 @@ pub async fn compose(
         }
         None => None,
     };
-    let places = Places::open(settings.places.database_file.as_deref())?;
+    let geoip = GeoIp::open(settings.geoip.database_file.as_deref())?;
     let logo = logo(&settings)?;
     let passkeys = domain::passkey::RelyingParty::new(&settings);
-    let outgoing = Outgoing::new(settings.outgoing.allow_private_addresses);
+    let outgoing = Outgoing::new(settings.egress.allow_private_addresses);
     Ok(Arc::new(Host {
         issuer: settings.issuer(),
-        limits: crate::domain::limits::Limits::new(settings.limits),
+        rate_limits: crate::domain::rate_limits::Limits::new(settings.rate_limits),
         settings,
         outgoing,
-        places,
+        geoip,
         saml_keys: crate::keys::saml::OpenKeys::default(),
         fetched_keys: domain::client_keys::FetchedKeys::default(),
         passkeys,
@@ -182,11 +182,11 @@ pub async fn compose(
         metrics_secret,
         logo,
         traces: domain::traces::Traces::default(),
-        responses: domain::responses::Responses::default(),
+        latency: domain::latency::LatencyHistograms::default(),
         audit_streams: domain::audit::Streams::default(),
         reloads: domain::plugins::Reloads::default(),
         settings_file,
-        signals: crate::domain::signals::Signals::default(),
+        wakeups: crate::domain::wakeups::Wakeups::default(),
         clock,
         entropy,
     }))
@@ -195,7 +195,7 @@ pub async fn compose(
 /// The operator's logo, if the settings name one.
 pub fn logo(settings: &Settings) -> Result<Option<Logo>, LogoError> {
     settings
-        .pages
+        .branding
         .logo_file
         .as_deref()
         .map(Logo::read)
@@ -265,14 +265,14 @@ impl Credentials for PushCredentials {
 }
 
 /// Makes what the first start makes, if this is the first.
-pub async fn prepare_first_start(host: &Host) -> Result<Option<Made>, StartError> {
-    let Some(wish) = &host.settings.first_start else {
+pub async fn prepare_bootstrap(host: &Host) -> Result<Option<BootstrapResult>, StartError> {
+    let Some(settings) = &host.settings.bootstrap else {
         return Ok(None);
     };
-    let Some(made) = first_start(host, wish).await? else {
+    let Some(made) = bootstrap(host, settings).await? else {
         return Ok(None);
     };
-    if let (Some(demo), Some(client_id)) = (&wish.demo, &made.demo) {
+    if let (Some(demo), Some(client_id)) = (&settings.demo, &made.demo) {
         let client = serde_json::json!({
             "issuer": host.issuer,
             "client_id": client_id,
@@ -378,11 +378,11 @@ pub fn serve(host: Arc<Host>, ports: Ports) -> Result<Running, StartError> {
         newcomers: Newcomers {
             most_of_network: usize::try_from(host.settings.http.connections_per_network)
                 .unwrap_or(usize::MAX),
-            patience: Duration::from_secs(host.settings.http.first_request_timeout.into()),
+            patience: host.settings.http.first_request_timeout.get(),
             exempt: host.settings.http.trusted_proxies.clone(),
         },
-        head_timeout: Duration::from_secs(host.settings.http.head_timeout.into()),
-        write_timeout: Duration::from_secs(host.settings.http.write_timeout.into()),
+        head_timeout: host.settings.http.head_timeout.get(),
+        write_timeout: host.settings.http.write_timeout.get(),
     };
     let mut servers = JoinSet::new();
     let mut most_of_main = most;
@@ -405,7 +405,7 @@ pub fn serve(host: Arc<Host>, ports: Ports) -> Result<Running, StartError> {
     let mut background = JoinSet::new();
     background.spawn(sweep(Arc::clone(&host)));
     background.spawn(keep_keys(Arc::clone(&host)));
-    background.spawn(keep_places(Arc::clone(&host)));
+    background.spawn(refresh_geoip(Arc::clone(&host)));
     background.spawn(backchannel::deliver(Arc::clone(&host)));
     background.spawn(domain::deliveries::run(Arc::clone(&host)));
     background.spawn(domain::traces::keep(Arc::clone(&host)));
@@ -445,7 +445,7 @@ async fn told(mut stopped: tokio::sync::watch::Receiver<bool>) {
 
 async fn sweep(host: Arc<Host>) {
     let lifetimes = host.settings.lifetimes;
-    let after = |lifetime: u32, grace| Duration::from_secs(lifetime.into()) + grace;
+    let after = |lifetime: HumanDuration, grace| lifetime.get() + grace;
     let retention = Retention {
         // Anybody may begin a login, so nothing of it is kept.
         logins: after(lifetimes.login, Duration::ZERO),
@@ -456,13 +456,13 @@ async fn sweep(host: Arc<Host>) {
             DAY,
         ),
         refresh_tokens: after(lifetimes.refresh_token, DAY),
-        sessions: after(host.settings.longest_session(), DAY),
+        sessions: after(host.settings.session.absolute_timeout, DAY),
         enrolments: after(lifetimes.enrolment, DAY),
         admin_tokens: after(lifetimes.admin_token, DAY),
         traces: domain::traces::kept(&host),
         audit: domain::audit::kept(&host),
         streams: host.settings.audit.stream.names(),
-        denials: Duration::from_secs(host.settings.approvals.forget_denials.into()),
+        denials: host.settings.approvals.denial_reset_after.get(),
     };
     loop {
         if let Err(error) = domain::audit::sum_up_repeated(&host).await {
@@ -492,15 +492,17 @@ async fn keep_keys(host: Arc<Host>) {
     }
 }
 
-/// Reads the database of places again when there is a newer one.
-async fn keep_places(host: Arc<Host>) {
+/// Reads the GeoIP database again when its file changes.
+async fn refresh_geoip(host: Arc<Host>) {
     loop {
         tokio::time::sleep(PLACES).await;
         let host = Arc::clone(&host);
-        match tokio::task::spawn_blocking(move || host.places.refresh()).await {
+        match tokio::task::spawn_blocking(move || host.geoip.refresh()).await {
             Ok(Ok(false)) | Err(_) => {}
-            Ok(Ok(true)) => tracing::info!("the database of places was read again"),
-            Ok(Err(error)) => tracing::warn!(%error, "the database of places stays as it was"),
+            Ok(Ok(true)) => tracing::info!("the GeoIP database was read again"),
+            Ok(Err(error)) => {
+                tracing::warn!(%error, "the GeoIP database cannot be read again; the earlier one stays in use")
+            }
         }
     }
 }

@@ -659,7 +659,7 @@ CREATE TABLE sign_in_hours (
 -- Plugins
 ---------------------------------------------------------------------------------------------------
 
--- The calls of claim mappers for an ID token or an assertion, to explain its claims. Retention: `plugins.trace_hours`.
+-- The calls of claim mappers for an ID token or an assertion, to explain its claims. Retention: `plugins.trace_retention`.
 CREATE TABLE claim_traces (
     id             TEXT   NOT NULL PRIMARY KEY,
     -- The `jti` of the token, or the ID of the assertion.

@@ -107,7 +107,7 @@ fn show(case: &Case, samples: &[Sample]) {
         "memory",
         kibibytes(half),
         kibibytes(most),
-        "what the instance had in the end; `limits.memory_mib` bounds it",
+        "what the instance had in the end; `limits.memory` bounds it",
     );
     if cfg!(debug_assertions) {
         println!(

@@ -137,7 +137,7 @@ fn settings(inspection: &Inspection, file: &Path, example: &Example) -> Result<S
     let description = &inspection.description;
     let role = role(inspection);
     let table = if role.is_mapper() {
-        "plugins.claims"
+        "plugins.claim_mappers"
     } else {
         "plugins.approval_channels"
     };

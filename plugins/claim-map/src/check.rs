@@ -23,7 +23,7 @@ pub(crate) const SCOPES: [&str; 6] = [
 pub(crate) fn errors(config: &Config) -> Vec<String> {
     if config.rules.is_empty() {
         return vec![
-            "there are no rules, so it would do nothing; write them as [[plugins.claims.config.rules]]".to_owned(),
+            "there are no rules, so it would do nothing; write them as [[plugins.claim_mappers.config.rules]]".to_owned(),
         ];
     }
     let mut errors = Vec::new();

@@ -4,18 +4,18 @@
 //! set: strings under basic names. The second is this plugin's settings:
 //!
 //! ```toml
-//! [[plugins.claims]]
+//! [[plugins.claim_mappers]]
 //! name = "saml-attributes"
 //! file = "/usr/lib/assent/plugins/saml-attributes.wasm"
 //! writes = ["attribute:*"]
 //!
-//! [[plugins.claims.config.attributes]]
+//! [[plugins.claim_mappers.config.attributes]]
 //! name = "urn:oid:0.9.2342.19200300.100.1.3"
 //! friendly_name = "mail"
 //! name_format = "uri"
 //! values = ["{email}"]
 //!
-//! [[plugins.claims.config.attributes]]
+//! [[plugins.claim_mappers.config.attributes]]
 //! name = "groups"
 //! values = ["assent-{roles}", "everybody"]
 //! ```
@@ -32,7 +32,7 @@
 //!
 //! A value that names something of which nothing is known is left out for that person, and so is an attribute without
 //! values. A value that is not of its type is a fault, since an application that gets the wrong type may grant the wrong
-//! thing. Attributes for some applications alone are those of another entry in `[[plugins.claims]]`, with `applications`.
+//! thing. Attributes for some applications alone are those of another entry in `[[plugins.claim_mappers]]`, with `applications`.
 
 use assent_plugin_sdk::claims::{
     ClaimMapper, Edit, Failure, Input, SamlAttribute, Sink, ValueType,

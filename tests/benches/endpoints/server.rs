@@ -142,13 +142,13 @@ async fn answers(address: SocketAddr) -> bool {
 fn settings(base: &str, address: SocketAddr, database: &str) -> String {
     // All requests come from one address, which would soon be told to wait.
     format!(
-        "base_url = \"{base}\"\n[http]\nlisten = \"{address}\"\n[store]\nurl = \"{database}\"\n\
+        "base_url = \"{base}\"\n[http]\nlisten = \"{address}\"\n[database]\nurl = \"{database}\"\n\
          [keys]\nmaster_key_file = \"master.key\"\n\
-         [limits]\ntoken = {{ per_minute = 0, burst = 1 }}\nsign_in = {{ per_minute = 0, burst = 1 }}\n\
-         login_name = {{ per_minute = 0, burst = 1 }}\naddress = {{ per_minute = 0, burst = 1 }}\n\
-         browser = {{ per_minute = 0, burst = 1 }}\nperson = {{ per_minute = 0, burst = 1 }}\n\
+         [rate_limits]\ntoken_requests_per_ip = {{ per_minute = 0, burst = 1 }}\nlogin_pages_per_ip = {{ per_minute = 0, burst = 1 }}\n\
+         sign_ins_per_user_name = {{ per_minute = 0, burst = 1 }}\nsign_ins_per_ip = {{ per_minute = 0, burst = 1 }}\n\
+         sign_ins_per_browser = {{ per_minute = 0, burst = 1 }}\nprompts_per_user = {{ per_minute = 0, burst = 1 }}\n\
          [plugins]\ncompiled_folder = \"compiled\"\n\
-         [[plugins.claims]]\nname = \"account-roles\"\nfile = \"{}\"\nwrites = [\"account\"]\n\
+         [[plugins.claim_mappers]]\nname = \"account-roles\"\nfile = \"{}\"\nwrites = [\"account\"]\n\
          [[plugins.approval_channels]]\nname = \"web-push\"\nfile = \"{}\"\nhttp_hosts = [\"fcm.googleapis.com\"]\ncredentials = [{{ kind = \"vapid\" }}]\n",
         component("account-roles").display(),
         component("web-push").display(),

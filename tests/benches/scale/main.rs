@@ -47,7 +47,7 @@ fn main() {
 /// What is too slow.
 async fn measure(database: Database, count: u32) -> Vec<String> {
     let begun = Instant::now();
-    let settings = "[limits]\ntoken = { per_minute = 0, burst = 1 }\n";
+    let settings = "[rate_limits]\ntoken_requests_per_ip = { per_minute = 0, burst = 1 }\n";
     let host = TestHost::start_with(Wish {
         database,
         settings,

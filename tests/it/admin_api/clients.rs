@@ -32,7 +32,7 @@ async fn succeeds(mut command: Command) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn schemathesis_finds_nothing() {
     // It comes without a token very often.
-    let settings = "[limits]\nfailures = { per_minute = 0 }\n";
+    let settings = "[rate_limits]\nunauthenticated_requests = { per_minute = 0 }\n";
     let host = TestHost::start_with(Wish {
         settings,
         ..Wish::default()

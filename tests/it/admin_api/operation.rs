@@ -98,12 +98,15 @@ async fn settings_are_told_with_their_source_and_without_secrets() {
             &json!({"key": "operator", "value": "Example", "is_set": true, "is_secret": false, "source": "file"})
         );
         assert_eq!(
-            (&of("audit.days")["source"], &of("audit.days")["is_set"]),
+            (
+                &of("audit.retention")["source"],
+                &of("audit.retention")["is_set"]
+            ),
             (&json!("default"), &json!(true))
         );
         assert_eq!(
-            of("store.url"),
-            &json!({"key": "store.url", "is_set": true, "is_secret": true, "source": "file"}),
+            of("database.url"),
+            &json!({"key": "database.url", "is_set": true, "is_secret": true, "source": "file"}),
             "an address may have a password in it"
         );
     }
@@ -112,7 +115,7 @@ async fn settings_are_told_with_their_source_and_without_secrets() {
 #[tokio::test]
 async fn the_overview_counts_on_both_databases() {
     for database in Database::BOTH {
-        let settings = "[lifetimes]\nadmin_token = 86400\n";
+        let settings = "[lifetimes]\nadmin_token = \"1d\"\n";
         let host = TestHost::start_with(Wish {
             database,
             settings,

@@ -718,7 +718,7 @@ async fn what_would_be_refused_after_the_approval_asks_nobody() {
 
 #[tokio::test]
 async fn a_phone_that_is_asked_too_often_is_asked_no_more_for_a_while() {
-    let settings = "[limits]\ndevice = { per_minute = 1, burst = 3 }\n";
+    let settings = "[rate_limits]\nactions_per_device = { per_minute = 1, burst = 3 }\n";
     let host = TestHost::start_with(Wish {
         settings,
         ..Wish::default()

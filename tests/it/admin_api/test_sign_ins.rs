@@ -442,7 +442,7 @@ async fn a_session_has_one_test_sign_in_and_few_calls_that_wait() {
 
     let path = format!("/test-sign-ins/{}?wait=25", id(&second));
     let more = async {
-        while !format!("{:?}", host.host.limits.test_sign_in_waits).contains(": 2}") {
+        while !format!("{:?}", host.host.rate_limits.test_sign_in_waits).contains(": 2}") {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
         // Answered at once, so before the two that wait for half a minute.
@@ -692,7 +692,7 @@ async fn a_test_sign_in_says_why_no_phone_was_asked_on_both_databases() {
             .await;
         grace
             .phone
-            .scan(&crate::scan::code(&other))
+            .scan(&crate::qr_sign_in::code(&other))
             .await
             .expect("taken");
         assert_eq!(
@@ -823,7 +823,7 @@ async fn a_saml_test_sign_in_without_a_name_says_what_to_do() {
 #[tokio::test]
 async fn a_test_sign_in_that_a_plugin_ends_says_so_where_it_ends() {
     let plugins = format!(
-        "[[plugins.claims]]\nname = \"broken\"\nfile = \"{}\"\nwrites = []\nconfig = {{ behaviour = \"panic\" }}\n",
+        "[[plugins.claim_mappers]]\nname = \"broken\"\nfile = \"{}\"\nwrites = []\nconfig = {{ behaviour = \"panic\" }}\n",
         component("hostile-mapper").display()
     );
     let host = TestHost::start_with(Wish {

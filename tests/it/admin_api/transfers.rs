@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use assent::domain::limits::Held;
+use assent::domain::rate_limits::Held;
 use axum::body::Bytes;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -687,7 +687,7 @@ async fn one_table_is_imported_at_a_time() {
             request
         };
         let first = tokio::spawn(sent(request.body(many.clone())));
-        are_held(&host.host.limits.import, 1).await;
+        are_held(&host.host.rate_limits.import, 1).await;
         let second = import(&caller, "/users/import?dry_run=true", "name\nbob\n").await;
         assert_eq!(
             (second.status, second.problem()),
@@ -698,7 +698,12 @@ async fn one_table_is_imported_at_a_time() {
             [3000, 0, 0, 0]
         );
         // However long it takes.
-        let held = host.host.limits.import.hold(()).expect("nobody imports");
+        let held = host
+            .host
+            .rate_limits
+            .import
+            .hold(())
+            .expect("nobody imports");
         for path in ["/users/import?dry_run=true", "/users/import", &accounts] {
             let second = import(&caller, path, "name\nbob\n").await;
             assert_eq!(
@@ -745,7 +750,7 @@ async fn one_table_is_imported_at_a_time() {
 async fn a_table_that_is_long_on_its_way_holds_up_its_sender_alone() {
     let host = TestHost::start().await;
     let machine = Caller::machine(&host);
-    let limits = &host.host.limits;
+    let limits = &host.host.rate_limits;
     let mut slow = Vec::new();
     for arrived in 1..=4 {
         let sender = service(&host, &["admin:users"]).await;

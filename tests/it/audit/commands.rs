@@ -15,8 +15,8 @@ fn command(host: &TestHost, arguments: &[&str]) -> Command {
     let folder = host.folder();
     let settings = folder.join("commands.toml");
     let text = format!(
-        "base_url = \"http://localhost:1\"\n[store]\nurl = \"{}\"\n[keys]\nmaster_key_file = \"{}\"\n",
-        host.host.settings.store.url,
+        "base_url = \"http://localhost:1\"\n[database]\nurl = \"{}\"\n[keys]\nmaster_key_file = \"{}\"\n",
+        host.host.settings.database.url,
         host.host.settings.keys.master_key_file.display()
     );
     std::fs::write(&settings, text).expect("written");

@@ -151,7 +151,7 @@ async fn no_login_fails_because_no_channel_begins() {
     let web_push = channel("web-push", "web-push", "http_hosts = [\"push.example\"]");
     let patient = vendor
         .channel("vendor", "")
-        .replace("http_timeout_ms = 1000", "http_timeout_ms = 60000");
+        .replace(r#"http_timeout = "1s""#, r#"http_timeout = "60s""#);
     let settings = plugins(&(patient + &web_push));
     let host = TestHost::start_with(Wish {
         plugins: &settings,
@@ -185,7 +185,7 @@ async fn a_slow_channel_delays_neither_the_page_nor_the_requests_of_others() {
     // Longer than this test takes on any machine: nothing here may depend on the end of a slow call.
     let patient = slow
         .channel("slow", "")
-        .replace("http_timeout_ms = 1000", "http_timeout_ms = 120000");
+        .replace(r#"http_timeout = "1s""#, r#"http_timeout = "2m""#);
     let settings = plugins(&(patient + &other.channel("other", "")));
     let host = TestHost::start_with(Wish {
         plugins: &settings,
@@ -243,7 +243,7 @@ async fn a_vendor_channel_that_is_not_said_to_be_trusted_does_not_load() {
         .replace("trust = \"delegated\"\n", "");
     let file = folder.path().join("assent.toml");
     let text = format!(
-        "base_url = \"http://localhost:1\"\n[store]\nurl = \"sqlite://{0}/assent.db\"\n[keys]\nmaster_key_file = \"{0}/key\"\n{settings}",
+        "base_url = \"http://localhost:1\"\n[database]\nurl = \"sqlite://{0}/assent.db\"\n[keys]\nmaster_key_file = \"{0}/key\"\n{settings}",
         folder.path().display()
     );
     std::fs::write(&file, text).expect("written");

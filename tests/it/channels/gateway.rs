@@ -1,6 +1,6 @@
 //! A login by a vendor's authenticator, through the gateway that ships.
 
-use assent::domain::limits::Network;
+use assent::domain::rate_limits::Network;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use reqwest::{Method, StatusCode};
@@ -344,7 +344,7 @@ async fn trust_that_ends_between_approval_and_use_lets_nobody_in() {
 async fn callbacks_have_a_limit_for_each_channel_and_address() {
     let vendor = Vendor::start(500).await;
     let settings = plugins(&vendor.channel("vendor", ""));
-    let limits = "[limits]\ncallbacks = { per_minute = 6, burst = 2 }";
+    let limits = "[rate_limits]\ncallbacks_per_ip = { per_minute = 6, burst = 2 }";
     let host = TestHost::start_with(Wish {
         plugins: &settings,
         settings: limits,
@@ -369,8 +369,8 @@ async fn callbacks_have_a_limit_for_each_channel_and_address() {
     );
     assert!(
         host.host
-            .limits
-            .callbacks
+            .rate_limits
+            .callbacks_per_ip
             .check(&other, host.host.now())
             .is_ok(),
         "another address has its own"

@@ -9,7 +9,7 @@ use crate::harness::{Ada, Browser, Page, TestHost, Wish, plugins};
 async fn host_with(behaviour: &str) -> (TestHost, Ada) {
     let entry = |name: &str, behaviour: &str| {
         let more = format!(
-            "trust = \"delegated\"\nconfig = {{ behaviour = \"{behaviour}\" }}\nlimits = {{ deadline_ms = 60000 }}"
+            "trust = \"delegated\"\nconfig = {{ behaviour = \"{behaviour}\" }}\nlimits = {{ deadline = \"60s\" }}"
         );
         channel(name, "hostile-delegated", &more)
     };

@@ -5,7 +5,7 @@ use reqwest::StatusCode;
 use super::vendor::Vendor;
 use super::{known_as, moved_on, question, until};
 use crate::harness::{Ada, Browser, Database, Page, TestHost, Wish, plugins};
-use crate::scan::code;
+use crate::qr_sign_in::code;
 
 /// A host with a vendor that knows Ada, and with these settings of its channel.
 async fn host_with(vendor: &Vendor, more: &str, database: Database) -> (TestHost, Ada) {
@@ -21,7 +21,7 @@ async fn host_with(vendor: &Vendor, more: &str, database: Database) -> (TestHost
     (host, ada)
 }
 
-const LIMITS: &str = "[limits]\nlogin_name = { per_minute = 600, burst = 600 }\nperson = { per_minute = 600, burst = 600 }\n";
+const LIMITS: &str = "[rate_limits]\nsign_ins_per_user_name = { per_minute = 600, burst = 600 }\nprompts_per_user = { per_minute = 600, burst = 600 }\n";
 
 /// The same request by another name, in a new browser: its waiting page.
 async fn ask_as(host: &TestHost, ada: &Ada, name: &str) -> Page {
@@ -180,7 +180,7 @@ async fn a_request_that_a_limit_refuses_ends_the_carried_one_and_those_that_foll
     for database in Database::BOTH {
         let vendor = Vendor::start(500).await;
         let channels = plugins(&vendor.channel("vendor", ""));
-        let settings = "[limits]\nlogin_name = { per_minute = 1, burst = 1 }\n";
+        let settings = "[rate_limits]\nsign_ins_per_user_name = { per_minute = 1, burst = 1 }\n";
         let host = TestHost::start_with(Wish {
             plugins: &channels,
             database,

@@ -79,7 +79,7 @@ impl Vendor {
     pub fn channel(&self, name: &str, more: &str) -> String {
         let Self { port, folder, .. } = self;
         let of_vendor = format!(
-            "trust = \"delegated\"\nhttp_hosts = [\"localhost:{port}\"]\nlimits = {{ http_timeout_ms = 1000 }}\n\
+            "trust = \"delegated\"\nhttp_hosts = [\"localhost:{port}\"]\nlimits = {{ http_timeout = \"1s\" }}\n\
              credentials = [{{ kind = \"signature\", key_id = \"assent\", secret_file = \"{}\" }}]\n\
              config = {{ base_url = \"http://localhost:{port}/v1\", cancel_path = \"/approvals/{{id}}\" }}\n{more}",
             folder.path().join("key").display(),

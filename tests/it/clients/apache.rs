@@ -14,7 +14,7 @@ use crate::harness::{Ada, Application, Browser, PATIENCE, Page, TestHost, http_c
 use crate::programs::{self, write_page};
 
 /// The settings of a host that takes applications which are plain `http` on loopback, and calls them.
-const HOST: &str = "development = true\n[outgoing]\nallow_private_addresses = true";
+const HOST: &str = "allow_insecure_redirect_uris = true\n[egress]\nallow_private_addresses = true";
 
 /// What the private page shows: the person's name, as the module hands it to the server.
 const PRIVATE_PAGE: &str = "Hello <!--#echo var=\"OIDC_CLAIM_name\" -->\n";

@@ -45,9 +45,9 @@ fn settings(folder: &Path) -> String {
         .port();
     let text = format!(
         "base_url = \"http://localhost:{port}\"\n[http]\nlisten = \"127.0.0.1:{port}\"\n\
-         [first_start]\nadministrator = \"admin\"\n\
-         [first_start.demo]\nredirect_uri = \"http://127.0.0.1/callback\"\nclient_file = \"data/demo-client.json\"\n\
-         [[plugins.claims]]\nname = \"account-roles\"\nfile = \"{}\"\nwrites = [\"account\"]\n",
+         [bootstrap]\nadministrator = \"admin\"\n\
+         [bootstrap.demo]\nredirect_uri = \"http://127.0.0.1/callback\"\nclient_file = \"data/demo-client.json\"\n\
+         [[plugins.claim_mappers]]\nname = \"account-roles\"\nfile = \"{}\"\nwrites = [\"account\"]\n",
         component("account-roles").display()
     );
     std::fs::write(folder.join("assent.toml"), text).expect("written");
@@ -238,8 +238,8 @@ async fn config_check_says_what_is_wrong_and_where() {
         err(&good)
     );
     let mapper = format!(
-        "writes = [\"account\"]\n[[plugins.claims]]\nname = \"map\"\nfile = \"{}\"\nwrites = [\"attribute:*\"]\n\
-         [[plugins.claims.config.rules]]\nattribute = \"roles\"\nfrom = \"roles\"",
+        "writes = [\"account\"]\n[[plugins.claim_mappers]]\nname = \"map\"\nfile = \"{}\"\nwrites = [\"attribute:*\"]\n\
+         [[plugins.claim_mappers.config.rules]]\nattribute = \"roles\"\nfrom = \"roles\"",
         component("claim-map").display()
     );
     let writes = check(("writes = [\"account\"]", &mapper)).await;
@@ -250,7 +250,7 @@ async fn config_check_says_what_is_wrong_and_where() {
     for (change, message) in [
         (
             ("administrator", "administrater"),
-            "changed.toml: first_start.administrater: unknown key",
+            "changed.toml: bootstrap.administrater: unknown key",
         ),
         (
             ("writes = [\"account\"]", "writes = [\"sub\"]"),
@@ -266,31 +266,25 @@ async fn config_check_says_what_is_wrong_and_where() {
         ),
         (
             ("http://127.0.0.1/callback", "http://rp.example/callback"),
-            "first_start.demo.redirect_uri: a redirect URI",
+            "bootstrap.demo.redirect_uri: a redirect URI",
         ),
         (
             (
                 "redirect_uri = ",
                 "initiate_login_uri = \"http://rp.example/\"\nredirect_uri = ",
             ),
-            "first_start.demo.initiate_login_uri: expected an address that starts with https://",
+            "bootstrap.demo.initiate_login_uri: expected an address that starts with https://",
         ),
         (
-            (
-                "[first_start]",
-                "[store]\nurl = \"nonsense\"\n[first_start]",
-            ),
-            "store.url: expected sqlite://",
+            ("[bootstrap]", "[database]\nurl = \"nonsense\"\n[bootstrap]"),
+            "database.url: expected sqlite://",
         ),
         (
-            ("[first_start]", "[log]\nlevel = \"=,,=\"\n[first_start]"),
+            ("[bootstrap]", "[log]\nlevel = \"=,,=\"\n[bootstrap]"),
             "log.level: expected",
         ),
         (
-            (
-                "[first_start]",
-                "[keys]\nmaster_key = \"abc\"\n[first_start]",
-            ),
+            ("[bootstrap]", "[keys]\nmaster_key = \"abc\"\n[bootstrap]"),
             "keys.master_key: expected 32 bytes",
         ),
         (
@@ -332,8 +326,9 @@ async fn config_check_says_what_is_wrong_and_where() {
         ("data/compiled", ""),
         ("own/data/compiled", ""),
     ] {
-        let table = format!("[plugins]\ncompiled_folder = \"{compiled}\"\n[[plugins.claims]]");
-        let checked = check(("[[plugins.claims]]", &table)).await;
+        let table =
+            format!("[plugins]\ncompiled_folder = \"{compiled}\"\n[[plugins.claim_mappers]]");
+        let checked = check(("[[plugins.claim_mappers]]", &table)).await;
         assert_eq!(
             checked.status.success(),
             message.is_empty(),
@@ -382,7 +377,7 @@ async fn config_check_notes_that_the_header_is_not_believed_at_the_listener_for_
         (format!("{header}{listener}"), true),
     ] {
         // These stand at the end of the table `[http]`.
-        let changed = good.replacen("[first_start]", &format!("{lines}[first_start]"), 1);
+        let changed = good.replacen("[bootstrap]", &format!("{lines}[bootstrap]"), 1);
         std::fs::write(folder.join("changed.toml"), changed).expect("written");
         let checked = assent(folder, &["config", "check", "--config", "changed.toml"]).await;
         assert_eq!(

@@ -32,8 +32,8 @@ fn part<'a>(shown: &'a str, head: &str) -> &'a str {
 /// `account-roles`, and after it the hostile mapper with this behaviour.
 async fn start(behaviour: &str) -> TestHost {
     let plugins = format!(
-        "[[plugins.claims]]\nname = \"account-roles\"\nfile = \"{}\"\nwrites = [\"account\"]\n\
-         [[plugins.claims]]\nname = \"second\"\nfile = \"{}\"\nwrites = [\"note\", \"team\"]\nconfig = {behaviour}\n",
+        "[[plugins.claim_mappers]]\nname = \"account-roles\"\nfile = \"{}\"\nwrites = [\"account\"]\n\
+         [[plugins.claim_mappers]]\nname = \"second\"\nfile = \"{}\"\nwrites = [\"note\", \"team\"]\nconfig = {behaviour}\n",
         component("account-roles").display(),
         component("hostile-mapper").display(),
     );

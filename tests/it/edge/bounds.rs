@@ -384,7 +384,7 @@ async fn what_the_endpoints_of_applications_refuse_they_refuse_in_json() {
 #[tokio::test]
 async fn a_client_that_never_reads_loses_its_connection() {
     let host = TestHost::start_with(Wish {
-        settings: "[http]\nwrite_timeout = 1",
+        settings: "[http]\nwrite_timeout = \"1s\"",
         ..Wish::default()
     })
     .await;
@@ -398,7 +398,7 @@ async fn a_client_that_never_reads_loses_its_connection() {
 #[tokio::test]
 async fn a_client_that_waits_keeps_its_connection() {
     let host = TestHost::start_with(Wish {
-        settings: "[http]\nwrite_timeout = 1",
+        settings: "[http]\nwrite_timeout = \"1s\"",
         ..Wish::default()
     })
     .await;
@@ -495,7 +495,7 @@ async fn a_trusted_proxy_has_as_many_connections_as_there_are() {
 
 #[tokio::test]
 async fn a_connection_that_asks_nothing_ends_sooner_than_one_that_asked() {
-    let settings = "[http]\nfirst_request_timeout = 1\nhead_timeout = 600";
+    let settings = "[http]\nfirst_request_timeout = \"1s\"\nhead_timeout = \"10m\"";
     let host = TestHost::start_with(Wish {
         settings,
         ..Wish::default()

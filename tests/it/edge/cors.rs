@@ -170,7 +170,7 @@ async fn what_such_an_application_does_not_call_stays_closed_to_it() {
 #[tokio::test]
 async fn origins_come_and_go_with_their_applications_within_seconds() {
     let host = TestHost::start_with(Wish {
-        settings: "development = true",
+        settings: "allow_insecure_redirect_uris = true",
         ..Wish::default()
     })
     .await;

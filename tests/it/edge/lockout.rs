@@ -49,7 +49,7 @@ async fn status(request: RequestBuilder) -> StatusCode {
 }
 
 async fn limited(limits: &str) -> TestHost {
-    let settings = format!("[limits]\n{limits}\n");
+    let settings = format!("[rate_limits]\n{limits}\n");
     TestHost::start_with(Wish {
         settings: &settings,
         ..Wish::default()
@@ -132,7 +132,7 @@ async fn calls_without_proof_lock_an_office_out_of_nothing() {
 /// A rejection of a valid device for another reason does not count as a missing proof.
 #[tokio::test]
 async fn wrong_answers_of_a_good_device_are_no_missing_proofs() {
-    let host = limited("failures = { per_minute = 1, burst = 1 }").await;
+    let host = limited("unauthenticated_requests = { per_minute = 1, burst = 1 }").await;
     let ada = host.ada().await;
     for _ in 0..5 {
         let scanned = ada
@@ -165,7 +165,7 @@ async fn wrong_answers_of_a_good_device_are_no_missing_proofs() {
 
 #[tokio::test]
 async fn failures_at_one_interface_do_not_count_at_another() {
-    let host = limited("failures = { per_minute = 1, burst = 1 }").await;
+    let host = limited("unauthenticated_requests = { per_minute = 1, burst = 1 }").await;
     let client = client();
     let authenticator = || client.get(format!("{}/authenticator/api/requests", host.base));
     let admin = || client.get(format!("{}/admin/api/v1/me", host.base));
@@ -228,7 +228,7 @@ async fn a_public_client_fails_as_often_as_others_like_and_goes_on() {
 #[tokio::test]
 async fn a_page_of_another_site_uses_up_no_limit_of_the_token_endpoint() {
     let host = limited(
-        "token = { per_minute = 1, burst = 2 }\nclient_failures = { per_minute = 1, burst = 1 }",
+        "token_requests_per_ip = { per_minute = 1, burst = 2 }\nclient_auth_failures = { per_minute = 1, burst = 1 }",
     )
     .await;
     let body = json!({
@@ -280,7 +280,7 @@ async fn a_page_of_another_site_uses_up_no_limit_of_the_token_endpoint() {
 
 #[tokio::test]
 async fn a_page_of_another_site_begins_no_sign_in_and_uses_up_no_limit_of_them() {
-    let host = limited("sign_in = { per_minute = 1, burst = 4 }").await;
+    let host = limited("login_pages_per_ip = { per_minute = 1, burst = 4 }").await;
     let ada = host.ada().await;
     let client = client();
     let auth = format!("{}{}", host.base, ada.application.request(&[]));

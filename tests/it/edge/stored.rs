@@ -144,7 +144,7 @@ async fn what_is_stored_of_a_request_is_bounded() {
 #[tokio::test]
 async fn open_sign_ins_are_bounded_for_each_network_and_in_all_on_both_databases() {
     let settings = "[http]\ntrusted_proxies = [\"127.0.0.1\"]\n\
-                    [limits]\nopen_sign_ins_of_network = 5\nopen_sign_ins = 12\n";
+                    [rate_limits]\nopen_sign_ins_per_ip = 5\nopen_sign_ins_total = 12\n";
     for database in Database::BOTH {
         let host = TestHost::start_with(Wish {
             database,
@@ -251,7 +251,7 @@ async fn asked(host: &TestHost) -> Vec<Value> {
 #[tokio::test]
 async fn a_name_that_is_typed_again_and_again_fills_no_audit_log_on_both_databases() {
     let settings = "[http]\ntrusted_proxies = [\"127.0.0.1\"]\n\
-                    [limits]\nlogin_name = { per_minute = 0 }\nperson = { per_minute = 0 }\n";
+                    [rate_limits]\nsign_ins_per_user_name = { per_minute = 0 }\nprompts_per_user = { per_minute = 0 }\n";
     for database in Database::BOTH {
         let host = TestHost::start_with(Wish {
             database,

@@ -223,7 +223,7 @@ async fn a_header_takes_no_handshakes_place_at_the_listener_for_client_certifica
     let folder = tempfile::tempdir().expect("a folder");
     let proxy = "trusted_proxies = [\"127.0.0.1\", \"::1\"]\nclient_cert_header = true\n";
     let (mut settings, server) = mtls_settings(folder.path(), proxy);
-    settings.push_str("[limits]\nclient_failures = { per_minute = 1, burst = 3 }\n");
+    settings.push_str("[rate_limits]\nclient_auth_failures = { per_minute = 1, burst = 3 }\n");
     let host = TestHost::start_with(Wish {
         settings: &settings,
         ..Wish::default()
@@ -358,10 +358,10 @@ fn settings_of_tls_that_do_not_fit_are_named() {
     );
     let message = check(
         "https://id.example",
-        "[limits]\ntoken = { per_minute = 1, burst = 0 }\n",
+        "[rate_limits]\ntoken_requests_per_ip = { per_minute = 1, burst = 0 }\n",
     );
     assert!(
-        message.contains("limits.token: expected per_minute up to"),
+        message.contains("rate_limits.token_requests_per_ip: expected per_minute up to"),
         "{message}"
     );
 }

@@ -140,10 +140,10 @@ async fn a_clock_that_was_set_back_leaves_a_key_that_signs() {
 }
 
 #[tokio::test]
-async fn without_rotation_days_only_a_command_rotates() {
+async fn without_a_rotation_interval_only_a_command_rotates() {
     let installation = Installation::new(Database::Sqlite).await;
     let host = installation
-        .host_with("rotation_days = 0\npublish_ahead_hours = 2")
+        .host_with("rotation_interval = \"0s\"\npublish_ahead = \"2h\"")
         .await;
     installation.pass(&host, 4000 * DAYS).await;
     assert_eq!(stages(&host), [Signing]);

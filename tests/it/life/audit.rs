@@ -349,7 +349,7 @@ async fn entries_are_kept_for_their_days_and_an_invited_user_for_ever() {
     for database in Database::BOTH {
         let host = TestHost::start_with(Wish {
             database,
-            settings: "[audit]\ndays = 30",
+            settings: "[audit]\nretention = \"30d\"",
             ..Wish::default()
         })
         .await;

@@ -9,12 +9,12 @@ use serde_json::{Value, json};
 use crate::harness::{
     Ada, Browser, Database, Page, TestHost, Wish, http_client_builder, id, without_code,
 };
-use crate::scan::code;
+use crate::qr_sign_in::code;
 
 /// No rate limits: the tested bounds must hold without them.
-const UNLIMITED: &str = "[limits]\nlogin_name = { per_minute = 0 }\nperson = { per_minute = 0 }\n\
-                         browser = { per_minute = 0 }\nsign_in = { per_minute = 0 }\naddress = { per_minute = 0 }\n\
-                         device = { per_minute = 0 }\n";
+const UNLIMITED: &str = "[rate_limits]\nsign_ins_per_user_name = { per_minute = 0 }\nprompts_per_user = { per_minute = 0 }\n\
+                         sign_ins_per_browser = { per_minute = 0 }\nlogin_pages_per_ip = { per_minute = 0 }\nsign_ins_per_ip = { per_minute = 0 }\n\
+                         actions_per_device = { per_minute = 0 }\n";
 
 /// Types a name in this browser. Returns the waiting page, or its replacement.
 async fn typed(browser: &Browser, ada: &Ada, name: &str) -> Page {
@@ -468,7 +468,7 @@ async fn a_user_has_so_many_requests_from_known_browsers_on_both_databases() {
 
 #[tokio::test]
 async fn others_do_not_use_up_the_prompts_of_a_browser_in_which_the_user_signed_in_before() {
-    let settings = "[limits]\nlogin_name = { per_minute = 1, burst = 3 }\nperson = { per_minute = 1, burst = 3 }\n";
+    let settings = "[rate_limits]\nsign_ins_per_user_name = { per_minute = 1, burst = 3 }\nprompts_per_user = { per_minute = 1, burst = 3 }\n";
     let host = TestHost::start_with(Wish {
         settings,
         ..Wish::default()
@@ -564,8 +564,7 @@ async fn a_report_of_a_request_from_a_known_browser_withdraws_the_trust_in_all_o
 /// The limit of unknown browsers is used up, so a browser that became an unknown one would be refused.
 #[tokio::test]
 async fn a_report_is_not_to_be_noticed_in_the_browser_that_it_is_about_on_both_databases() {
-    let settings =
-        "[limits]\nlogin_name = { per_minute = 1, burst = 3 }\nperson = { per_minute = 0 }\n";
+    let settings = "[rate_limits]\nsign_ins_per_user_name = { per_minute = 1, burst = 3 }\nprompts_per_user = { per_minute = 0 }\n";
     for database in Database::BOTH {
         let host = TestHost::start_with(Wish {
             database,

@@ -412,7 +412,7 @@ async fn whoever_waits_with_a_device_that_is_revoked_meanwhile_is_told_nothing()
 
 #[tokio::test]
 async fn a_device_makes_so_many_links_and_codes_and_a_person_has_so_many_devices() {
-    let settings = "[limits]\ndevice = { per_minute = 1, burst = 3 }\n";
+    let settings = "[rate_limits]\nactions_per_device = { per_minute = 1, burst = 3 }\n";
     let host = TestHost::start_with(Wish {
         settings,
         ..Wish::default()

@@ -168,7 +168,7 @@ async fn denials_are_forgotten_after_a_day_and_there_may_be_no_pauses() {
         .expect("swept");
     assert_eq!(kept().await, 0);
     let host = TestHost::start_with(Wish {
-        settings: "[approvals]\npauses = []",
+        settings: "[approvals]\ndenial_cooldowns = []",
         ..Wish::default()
     })
     .await;
@@ -265,7 +265,7 @@ async fn a_report_changes_no_page_and_its_cooldown_survives_the_users_own_approv
             .followed()
             .await;
         ada.phone
-            .scan(&crate::scan::code(&login))
+            .scan(&crate::qr_sign_in::code(&login))
             .await
             .expect("taken");
         ada.approve(&browser.get(&login.url).await).await;
@@ -596,7 +596,7 @@ async fn a_pause_is_lifted_by_the_persons_own_device_alone() {
 
 #[tokio::test]
 async fn a_person_is_asked_so_often_and_the_page_does_not_tell() {
-    let settings = "[limits]\nperson = { per_minute = 1, burst = 2 }";
+    let settings = "[rate_limits]\nprompts_per_user = { per_minute = 1, burst = 2 }";
     let host = TestHost::start_with(Wish {
         settings,
         ..Wish::default()
@@ -624,10 +624,10 @@ async fn a_person_is_asked_so_often_and_the_page_does_not_tell() {
 #[tokio::test]
 async fn an_address_and_a_browser_ask_so_often() {
     for (settings, one_browser) in [
-        ("address = { per_minute = 1, burst = 3 }", false),
-        ("browser = { per_minute = 1, burst = 3 }", true),
+        ("sign_ins_per_ip = { per_minute = 1, burst = 3 }", false),
+        ("sign_ins_per_browser = { per_minute = 1, burst = 3 }", true),
     ] {
-        let settings = format!("[limits]\n{settings}");
+        let settings = format!("[rate_limits]\n{settings}");
         let host = TestHost::start_with(Wish {
             settings: &settings,
             ..Wish::default()

@@ -226,7 +226,7 @@ async fn what_is_not_this_persons_unused_code_is_refused_with_one_answer_for_all
 
 #[tokio::test]
 async fn a_form_of_elsewhere_is_refused_and_whoever_guesses_is_held_up() {
-    let settings = "[limits]\nfailures = { per_minute = 1, burst = 5 }\n";
+    let settings = "[rate_limits]\nunauthenticated_requests = { per_minute = 1, burst = 5 }\n";
     let host = TestHost::start_with(Wish {
         settings,
         ..Wish::default()

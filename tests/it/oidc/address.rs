@@ -243,9 +243,9 @@ async fn an_address_is_changed_member_by_member_and_checked() {
 #[tokio::test]
 async fn claim_map_and_the_preview_know_the_address() {
     let rules = format!(
-        "[[plugins.claims]]\nname = \"town\"\nfile = \"{}\"\nwrites = [\"town\", \"street\"]\n\
-         [[plugins.claims.config.rules]]\nclaim = \"town\"\nfrom = \"user.profile.address.locality\"\n\
-         [[plugins.claims.config.rules]]\nclaim = \"street\"\nfrom = \"address.street_address\"\n",
+        "[[plugins.claim_mappers]]\nname = \"town\"\nfile = \"{}\"\nwrites = [\"town\", \"street\"]\n\
+         [[plugins.claim_mappers.config.rules]]\nclaim = \"town\"\nfrom = \"user.profile.address.locality\"\n\
+         [[plugins.claim_mappers.config.rules]]\nclaim = \"street\"\nfrom = \"address.street_address\"\n",
         component("claim-map").display()
     );
     let host = TestHost::start_with(Wish {

@@ -394,7 +394,7 @@ async fn what_is_kept_of_a_request_has_limits() {
 #[tokio::test]
 async fn a_connection_that_does_not_finish_its_request_head_is_closed() {
     let host = TestHost::start_with(Wish {
-        settings: "[http]\nhead_timeout = 1",
+        settings: "[http]\nhead_timeout = \"1s\"",
         ..Wish::default()
     })
     .await;

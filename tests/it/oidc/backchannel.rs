@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use assent::domain::signals::Signal;
+use assent::domain::wakeups::Wakeup;
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::{Path, State};
@@ -19,7 +19,8 @@ use tokio::sync::mpsc;
 use super::token::userinfo;
 use crate::harness::{Ada, Application, Browser, Database, TestHost, Wish, id, in_time};
 
-const PRIVATE: &str = "development = true\n[outgoing]\nallow_private_addresses = true";
+const PRIVATE: &str =
+    "allow_insecure_redirect_uris = true\n[egress]\nallow_private_addresses = true";
 
 /// How long nothing may come: longer than the worker's look at the database.
 const QUIET: Duration = Duration::from_secs(4);
@@ -157,7 +158,7 @@ impl Fixture {
     /// Lets that time pass and has the worker look.
     fn pass(&self, seconds: u64) {
         self.host.advance(seconds);
-        self.host.host.signals.send(Signal::LoggedOut);
+        self.host.host.wakeups.send(Wakeup::LoggedOut);
     }
 }
 
@@ -297,7 +298,7 @@ async fn two_hosts_deliver_once() {
         }
         for browser in &browsers {
             sign_out(browser).await;
-            second.signals.send(Signal::LoggedOut);
+            second.wakeups.send(Wakeup::LoggedOut);
         }
         let mut sids = std::collections::BTreeSet::new();
         for _ in 0..8 {
@@ -402,7 +403,7 @@ async fn applications_with_many_logouts_keep_another_waiting_for_no_more_than_a_
         .expect("inserted");
     }
     transaction.commit().await.expect("committed");
-    host.host.signals.send(Signal::LoggedOut);
+    host.host.wakeups.send(Wakeup::LoggedOut);
     let late = &deliveries.last().expect("a delivery").1;
     let mut before = 0;
     while verified(&host, &receiver.next().await, "logout+jwt").await["aud"] != json!(late) {
@@ -415,7 +416,7 @@ async fn applications_with_many_logouts_keep_another_waiting_for_no_more_than_a_
 #[tokio::test]
 async fn an_address_inside_is_not_called_unless_the_operator_says_so() {
     let host = TestHost::start_with(Wish {
-        settings: "development = true",
+        settings: "allow_insecure_redirect_uris = true",
         ..Wish::default()
     })
     .await;

@@ -11,9 +11,9 @@ use crate::harness::{Browser, TestHost, Wish, component, id};
 fn plugins(writes: &str, rules: &str) -> String {
     let file = component("claim-map");
     format!(
-        "[[plugins.claims]]\nname = \"claim-map\"\nfile = \"{}\"\nwrites = {writes}\n{}",
+        "[[plugins.claim_mappers]]\nname = \"claim-map\"\nfile = \"{}\"\nwrites = {writes}\n{}",
         file.display(),
-        rules.replace("[[rules]]", "[[plugins.claims.config.rules]]")
+        rules.replace("[[rules]]", "[[plugins.claim_mappers.config.rules]]")
     )
 }
 

@@ -250,7 +250,7 @@ async fn what_an_application_lost_since_the_grant_is_told_neither_at_userinfo_no
 
 fn hostile(config: &str) -> String {
     format!(
-        "[[plugins.claims]]\nname = \"hostile\"\nfile = \"{}\"\nwrites = [\"team\", \"note\"]\nconfig = {{ {config} }}\n",
+        "[[plugins.claim_mappers]]\nname = \"hostile\"\nfile = \"{}\"\nwrites = [\"team\", \"note\"]\nconfig = {{ {config} }}\n",
         component("hostile-mapper").display()
     )
 }
@@ -351,7 +351,7 @@ async fn a_person_without_an_account_is_told_so_once_they_have_shown_who_they_ar
 #[tokio::test]
 async fn userinfo_at_full_rate_starves_no_sign_in() {
     let plugins = format!(
-        "{}limits = {{ fuel = 1000000000000, deadline_ms = 60000, concurrency = 4, waiting = 4 }}\n",
+        "{}limits = {{ fuel = 1000000000000, deadline = \"60s\", concurrency = 4, waiting = 4 }}\n",
         hostile("behaviour = \"busy\", value = \"20000000\"")
     );
     let host = TestHost::start_with(Wish {

@@ -373,7 +373,7 @@ async fn private_key_jwt_with_each_form_of_a_key() {
 
 #[tokio::test]
 async fn private_key_jwt_with_keys_that_are_fetched_and_may_change() {
-    let settings = "development = true\n[outgoing]\nallow_private_addresses = true";
+    let settings = "allow_insecure_redirect_uris = true\n[egress]\nallow_private_addresses = true";
     let host = TestHost::start_with(Wish {
         settings,
         ..Wish::default()
@@ -480,7 +480,7 @@ async fn private_key_jwt_with_keys_that_are_fetched_and_may_change() {
 #[tokio::test]
 async fn a_jwks_uri_inside_is_not_called() {
     let host = TestHost::start_with(Wish {
-        settings: "development = true",
+        settings: "allow_insecure_redirect_uris = true",
         ..Wish::default()
     })
     .await;
@@ -880,7 +880,7 @@ async fn tls_client_certificate_binds_tokens_to_the_certificate() {
 #[tokio::test]
 async fn what_is_registered_is_checked() {
     let host = TestHost::start_with(Wish {
-        settings: "development = true",
+        settings: "allow_insecure_redirect_uris = true",
         ..Wish::default()
     })
     .await;

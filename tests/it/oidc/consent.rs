@@ -132,7 +132,7 @@ async fn a_person_with_a_session_is_asked_for_more_and_keeps_the_session_when_th
 #[tokio::test]
 async fn a_consent_is_remembered_for_fourteen_days_on_both_databases() {
     for database in Database::BOTH {
-        let settings = "[lifetimes]\nsession = 2000000";
+        let settings = "[session]\nabsolute_timeout = \"2000000s\"";
         let host = TestHost::start_with(Wish {
             database,
             settings,

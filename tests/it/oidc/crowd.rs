@@ -46,7 +46,7 @@ fn payload(token: &str) -> Value {
 }
 
 async fn limitless(database: Database) -> TestHost {
-    let settings = "[limits]\ntoken = { per_minute = 0, burst = 1 }";
+    let settings = "[rate_limits]\ntoken_requests_per_ip = { per_minute = 0, burst = 1 }";
     TestHost::start_with(Wish {
         database,
         settings,

@@ -671,7 +671,7 @@ async fn rp_initiated_logout_discovery() {
 #[tokio::test]
 async fn an_expired_hint_is_still_a_hint() {
     let wish = Wish {
-        settings: "[session]\nsliding = true\nlongest = 86400",
+        settings: "[session]\nidle_timeout = \"1h\"\nabsolute_timeout = \"1d\"",
         ..Wish::default()
     };
     let host = TestHost::start_with(wish).await;
@@ -838,7 +838,10 @@ async fn a_suspended_account_ends_what_was_granted_with_it_and_no_session() {
 async fn a_session_lasts_an_hour_unless_it_slides_and_a_sliding_one_has_an_end_too() {
     for (settings, uses_until) in [
         ("", 3600),
-        ("[session]\nsliding = true\nlongest = 7200", 7200),
+        (
+            "[session]\nidle_timeout = \"1h\"\nabsolute_timeout = \"2h\"",
+            7200,
+        ),
     ] {
         let host = TestHost::start_with(Wish {
             settings,

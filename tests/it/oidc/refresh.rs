@@ -293,7 +293,7 @@ async fn fifty_at_once_with_one_refresh_token_give_one_success_also_on_two_hosts
 async fn fifty_uses_of_one_refresh_token_give_one_success_across_a_restart_on_both_databases() {
     for database in Database::BOTH {
         // Without a window for lost answers each further use is a reuse.
-        let settings = "[lifetimes]\nrefresh_repeat = 0";
+        let settings = "[lifetimes]\nrefresh_token_grace = \"0s\"";
         let mut host = TestHost::start_with(Wish {
             database,
             settings,
@@ -601,7 +601,7 @@ async fn a_late_repeat_is_a_reuse_and_the_window_can_be_closed() {
     );
 
     let host = TestHost::start_with(Wish {
-        settings: "[lifetimes]\nrefresh_repeat = 0",
+        settings: "[lifetimes]\nrefresh_token_grace = \"0s\"",
         ..Wish::default()
     })
     .await;

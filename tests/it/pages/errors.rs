@@ -46,7 +46,7 @@ fn refers(page: &Page, log: &Log, status: u16, title: &str, cause: &str) {
 }
 
 async fn host(settings: &str) -> TestHost {
-    let settings = format!("{settings}\n[pages]\nsupport = \"help@example.org\"\n");
+    let settings = format!("{settings}\n[branding]\nsupport = \"help@example.org\"\n");
     TestHost::start_with(Wish {
         settings: &settings,
         ..Wish::default()
@@ -167,7 +167,8 @@ async fn a_request_that_cannot_be_answered_has_a_reference() {
 #[tokio::test]
 async fn a_login_that_cannot_go_on_has_a_reference() {
     let log = Log::capture();
-    let host = host("[limits]\nlogin_name = { per_minute = 1, burst = 3 }\n").await;
+    let host =
+        host("[rate_limits]\nsign_ins_per_user_name = { per_minute = 1, burst = 3 }\n").await;
     let ada = host.ada().await;
     let browser = Browser::reading(&host.base, "de");
     refers(
@@ -246,7 +247,7 @@ async fn a_login_that_cannot_go_on_has_a_reference() {
 #[tokio::test]
 async fn too_many_requests_of_a_network_have_a_reference() {
     let log = Log::capture();
-    let host = host("[limits]\nsign_in = { per_minute = 1, burst = 1 }\n").await;
+    let host = host("[rate_limits]\nlogin_pages_per_ip = { per_minute = 1, burst = 1 }\n").await;
     let browser = Browser::reading(&host.base, "de");
     browser.get("/login/x").await;
     let page = browser.get("/login/x").await;

@@ -8,7 +8,7 @@ use crate::javascript::run_with;
 
 #[tokio::test]
 async fn a_person_who_reads_german_enrols_and_signs_in_in_chromium() {
-    let settings = "[pages]\nsupport = \"hilfe@example.org\"\n";
+    let settings = "[branding]\nsupport = \"hilfe@example.org\"\n";
     let host = TestHost::start_with(Wish {
         settings,
         ..Wish::default()

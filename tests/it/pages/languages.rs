@@ -243,7 +243,7 @@ async fn what_the_application_asks_for_wins_and_lasts_as_long_as_the_login() {
 async fn whoever_prefers_nothing_that_we_speak_reads_the_operators_language() {
     for (settings, language) in [
         ("", Language::English),
-        ("[pages]\nlanguage = \"de\"\n", Language::German),
+        ("[branding]\nlanguage = \"de\"\n", Language::German),
     ] {
         let host = TestHost::start_with(Wish {
             settings,

@@ -1,10 +1,10 @@
 //! What pages say and how they look.
 
+mod branding;
 mod catalogue;
 mod errors;
 mod german;
 mod languages;
-mod looks;
 mod stylesheet;
 mod weight;
 

@@ -1,6 +1,6 @@
 //! What approves nothing, adds nothing and removes nothing.
 
-use assent::domain::evidence;
+use assent::domain::channel_proofs;
 use assent_plugin_host::Evidence;
 use futures_util::future::join_all;
 use reqwest::{Method, StatusCode};
@@ -255,14 +255,14 @@ async fn what_a_channel_carries_without_the_passkey_approves_nothing() {
         proof: proof.to_string().into(),
     };
     assert!(
-        !evidence::take(&it.host.host, "relay", &evidence(&carried))
+        !channel_proofs::take(&it.host.host, "relay", &evidence(&carried))
             .await
             .expect("taken")
     );
     assert_eq!(it.waiting.again().await.number(), it.number);
     carried["passkey"] = it.passkey.show(&it.question().await);
     assert!(
-        evidence::take(&it.host.host, "relay", &evidence(&carried))
+        channel_proofs::take(&it.host.host, "relay", &evidence(&carried))
             .await
             .expect("taken")
     );

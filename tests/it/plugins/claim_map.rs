@@ -278,7 +278,7 @@ async fn the_example_for_production_works() {
         .expect("the example");
     let lines = block
         .lines()
-        .skip_while(|line| *line != "# [[plugins.claims]]");
+        .skip_while(|line| *line != "# [[plugins.claim_mappers]]");
     let toml: String = lines
         .flat_map(|line| [line.strip_prefix("# ").expect("a comment"), "\n"])
         .collect();

@@ -13,8 +13,8 @@ use tokio::io::AsyncWriteExt;
 /// `account-roles`, and after it the hostile mapper with this behaviour, which may write `team`, `note` and `email`.
 fn plugins(behaviour: &str) -> String {
     format!(
-        "[[plugins.claims]]\nname = \"account-roles\"\nfile = \"{}\"\nwrites = [\"account\"]\n\
-         [[plugins.claims]]\nname = \"second\"\nfile = \"{}\"\nwrites = [\"team\", \"note\"]\nconfig = {behaviour}\n",
+        "[[plugins.claim_mappers]]\nname = \"account-roles\"\nfile = \"{}\"\nwrites = [\"account\"]\n\
+         [[plugins.claim_mappers]]\nname = \"second\"\nfile = \"{}\"\nwrites = [\"team\", \"note\"]\nconfig = {behaviour}\n",
         component("account-roles").display(),
         component("hostile-mapper").display(),
     )
@@ -160,7 +160,7 @@ async fn a_token_is_explained_by_itself_its_jti_and_the_command() {
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_kept_where_the_operator_says_so() {
     let plugins = format!(
-        "[plugins]\ntrace_hours = 0\n{}",
+        "[plugins]\ntrace_retention = \"0s\"\n{}",
         plugins("{ behaviour = \"set\", claim = \"note\", value = \"42\" }")
     );
     let host = TestHost::start_with(Wish {

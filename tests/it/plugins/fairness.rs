@@ -208,8 +208,8 @@ async fn a_looping_plugin_at_full_rate_hardly_delays_other_applications() {
     let looping = application(1);
     // Both serve every application, so both are called for the others too.
     let plugins = format!(
-        "[[plugins.claims]]\nname = \"account-roles\"\nfile = \"{}\"\nwrites = [\"account\"]\n\
-         [[plugins.claims]]\nname = \"hostile\"\nfile = \"{}\"\nwrites = [\"note\"]\n\
+        "[[plugins.claim_mappers]]\nname = \"account-roles\"\nfile = \"{}\"\nwrites = [\"account\"]\n\
+         [[plugins.claim_mappers]]\nname = \"hostile\"\nfile = \"{}\"\nwrites = [\"note\"]\n\
          config = {{ behaviour = \"loop\", only = \"{looping}\" }}\nlimits = {{ fuel = 4000000000 }}\n",
         component("account-roles").display(),
         component("hostile-mapper").display(),

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use assent::domain::limits::CallerKey;
+use assent::domain::rate_limits::CallerKey;
 use assent_model::audit::Actor;
 use assent_tests::harness::{Browser, TestHost, id};
 use reqwest::{Method, StatusCode};
@@ -277,7 +277,7 @@ async fn one_caller_makes_few_previews_at_once() {
     let holding: Vec<_> = (0..4)
         .map(|_| {
             host.host
-                .limits
+                .rate_limits
                 .previews
                 .hold(CallerKey::from(&caller))
                 .expect("held")

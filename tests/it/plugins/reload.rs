@@ -16,7 +16,7 @@ use crate::oidc::refresh::{offline_tokens, refresh, refresh_token};
 fn account_roles(more: &str) -> String {
     let file = component("account-roles");
     format!(
-        "[[plugins.claims]]\nname = \"account-roles\"\nfile = \"{}\"\nwrites = [\"account\"]\n{more}\n",
+        "[[plugins.claim_mappers]]\nname = \"account-roles\"\nfile = \"{}\"\nwrites = [\"account\"]\n{more}\n",
         file.display()
     )
 }
@@ -184,7 +184,7 @@ async fn where_anything_is_wrong_the_last_good_plugins_go_on() {
     let hostile = |behaviour: &str| {
         let file = component("hostile-mapper");
         format!(
-            "[[plugins.claims]]\nname = \"hostile\"\nfile = \"{}\"\nwrites = [\"team\", \"note\"]\nconfig = {behaviour}\n",
+            "[[plugins.claim_mappers]]\nname = \"hostile\"\nfile = \"{}\"\nwrites = [\"team\", \"note\"]\nconfig = {behaviour}\n",
             file.display()
         )
     };
@@ -254,7 +254,7 @@ async fn a_plugin_that_denies_or_reports_is_taken() {
         set_plugins(
             &host,
             &format!(
-                "[[plugins.claims]]\nname = \"hostile\"\nfile = \"{}\"\nwrites = [\"team\", \"note\"]\nconfig = {{ behaviour = \"{behaviour}\" }}\n",
+                "[[plugins.claim_mappers]]\nname = \"hostile\"\nfile = \"{}\"\nwrites = [\"team\", \"note\"]\nconfig = {{ behaviour = \"{behaviour}\" }}\n",
                 component("hostile-mapper").display()
             ),
         );
@@ -270,13 +270,13 @@ async fn other_tables_are_named_that_count_after_a_restart() {
     let text = std::fs::read_to_string(&file).expect("the settings");
     std::fs::write(
         &file,
-        format!("operator = \"Another\"\n{text}\n[lifetimes]\nsession = 600\n"),
+        format!("operator = \"Another\"\n{text}\n[session]\nabsolute_timeout = \"10m\"\n"),
     )
     .expect("written");
     let (status, answer) = reload(&host).await;
     assert_eq!(
         (status, &answer["last_reload"]["needs_restart"]),
-        (StatusCode::OK, &json!(["operator", "lifetimes"]))
+        (StatusCode::OK, &json!(["operator", "session"]))
     );
 }
 
@@ -314,7 +314,7 @@ async fn who_is_turned_away_by_now_gets_no_tokens_by_a_narrower_scope_either() {
     let file = component("hostile-mapper");
     let denies = "config = { behaviour = \"deny\" }";
     let plugins = format!(
-        "[[plugins.claims]]\nname = \"hostile\"\nfile = \"{}\"\nwrites = [\"team\"]\n{denies}\n",
+        "[[plugins.claim_mappers]]\nname = \"hostile\"\nfile = \"{}\"\nwrites = [\"team\"]\n{denies}\n",
         file.display()
     );
     set_plugins(&host, &plugins);
@@ -339,7 +339,7 @@ async fn a_fault_of_a_plugin_is_answered_with_a_reference_that_is_in_the_log() {
     let tokens = offline_tokens(&host, &ada).await;
     let access = tokens["access_token"].as_str().expect("an access token");
     let hostile = format!(
-        "[[plugins.claims]]\nname = \"hostile\"\nfile = \"{}\"\nwrites = [\"note\"]\n\
+        "[[plugins.claim_mappers]]\nname = \"hostile\"\nfile = \"{}\"\nwrites = [\"note\"]\n\
          config = {{ behaviour = \"panic\", only = \"{}\" }}\n",
         component("hostile-mapper").display(),
         ada.application.id

@@ -307,7 +307,7 @@ async fn the_portal_speaks_german_to_whoever_reads_it() {
 #[tokio::test]
 async fn a_person_looks_after_their_own_in_chromium() {
     let host = TestHost::start_with(Wish {
-        settings: "development = true\n",
+        settings: "allow_insecure_redirect_uris = true\n",
         ..Wish::default()
     })
     .await;

@@ -162,7 +162,7 @@ async fn a_plugin_that_fails_or_denies_is_told_plainly_and_its_inside_is_not() {
         ("panic", "can’t be made at the moment"),
     ] {
         let entries = plugins(&format!(
-            "[[plugins.claims]]\nname = \"secret-name\"\nfile = \"{}\"\nwrites = [\"team\", \"note\"]\n\
+            "[[plugins.claim_mappers]]\nname = \"secret-name\"\nfile = \"{}\"\nwrites = [\"team\", \"note\"]\n\
              config = {{ behaviour = \"{behaviour}\", value = \"Only <b>editors</b>\" }}\n",
             component("hostile-mapper").display()
         ));

@@ -744,11 +744,11 @@ async fn a_certificate_that_can_not_be_used_is_not_registered() {
 async fn with_attribute(value: &str) -> (TestHost, Page) {
     let settings = format!(
         r#"
-        [[plugins.claims]]
+        [[plugins.claim_mappers]]
         name = "hostile-mapper"
         file = "{}"
         writes = ["attribute:*"]
-        [plugins.claims.config]
+        [plugins.claim_mappers.config]
         {value}
         "#,
         component("hostile-mapper").display(),

@@ -9,33 +9,33 @@ use crate::harness::{Browser, TestHost, Wish, component};
 async fn an_assertion_carries_what_the_rules_make() {
     let plugins = format!(
         r#"
-            [[plugins.claims]]
+            [[plugins.claim_mappers]]
             name = "claim-map"
             file = "{}"
             writes = ["groups", "attribute:*"]
 
-            [[plugins.claims.config.rules]]
+            [[plugins.claim_mappers.config.rules]]
             claim = "groups"
             from = "roles"
             lookup = {{ editor = "Wiki & <Co>", reader = ["read", "comment"] }}
 
-            [[plugins.claims.config.rules]]
+            [[plugins.claim_mappers.config.rules]]
             attribute = "urn:oid:1.3.6.1.4.1.5923.1.5.1.1"
             friendly_name = "isMemberOf"
             name_format = "uri"
             from = "groups"
 
-            [[plugins.claims.config.rules]]
+            [[plugins.claim_mappers.config.rules]]
             attribute = "verified"
             type = "boolean"
             from = "email_verified"
 
-            [[plugins.claims.config.rules]]
+            [[plugins.claim_mappers.config.rules]]
             attribute = "login"
             value = "{{account.name}}@{{user.profile.given_name}}"
             when = {{ role = "editor", sink = "saml-assertion" }}
 
-            [[plugins.claims.config.rules]]
+            [[plugins.claim_mappers.config.rules]]
             attribute = "nick"
             from = "nickname"
         "#,

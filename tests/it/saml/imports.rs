@@ -159,8 +159,8 @@ async fn an_account_name_as_an_e_mail_address_is_noted() {
 fn claim_map(writes: &str, rule: &str) -> String {
     let file = component("claim-map");
     format!(
-        "[[plugins.claims]]\nname = \"claim-map\"\nfile = \"{}\"\nwrites = [{writes}]\n\
-         [[plugins.claims.config.rules]]\n{rule}\nfrom = \"roles\"\n",
+        "[[plugins.claim_mappers]]\nname = \"claim-map\"\nfile = \"{}\"\nwrites = [{writes}]\n\
+         [[plugins.claim_mappers.config.rules]]\n{rule}\nfrom = \"roles\"\n",
         file.display()
     )
 }

@@ -118,7 +118,7 @@ async fn is_renewed_with_two_published_while_one_replaces_the_other_on_postgres(
 }
 
 async fn one_that_comes_to_its_end_is_followed_by_itself(database: Database) {
-    let settings = "[saml]\ncertificate_days = 100\npublish_ahead_days = 10";
+    let settings = "[saml]\ncertificate_validity = \"100d\"\ncertificate_publish_ahead = \"10d\"";
     let host = TestHost::start_with(Wish {
         database,
         settings,

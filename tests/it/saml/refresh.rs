@@ -46,7 +46,7 @@ impl Published {
 }
 
 async fn metadata_is_read_again_and_shown_before_it_counts(database: Database) {
-    let settings = "[outgoing]\nallow_private_addresses = true";
+    let settings = "[egress]\nallow_private_addresses = true";
     let host = TestHost::start_with(Wish {
         database,
         settings,
@@ -158,7 +158,7 @@ async fn metadata_is_read_again_and_shown_before_it_counts_on_postgres() {
 /// The service provider's server is asked after the application was read, and before it is written.
 #[tokio::test]
 async fn what_is_changed_while_metadata_is_fetched_stays() {
-    let settings = "[outgoing]\nallow_private_addresses = true";
+    let settings = "[egress]\nallow_private_addresses = true";
     let host = TestHost::start_with(Wish {
         settings,
         ..Wish::default()

@@ -370,7 +370,7 @@ async fn a_request_for_exactly_unspecified_gets_unspecified() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_assertion_is_valid_for_as_long_as_the_settings_say() {
-    for (settings, seconds) in [("", 300), ("[saml]\nassertion_seconds = 90\n", 90)] {
+    for (settings, seconds) in [("", 300), ("[saml]\nassertion_validity = \"90s\"\n", 90)] {
         let host = TestHost::start_with(Wish {
             settings,
             ..Wish::default()

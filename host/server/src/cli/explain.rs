@@ -57,10 +57,10 @@ pub(super) async fn run(arguments: Explain) -> anyhow::Result<()> {
     host.store.close().await;
     let (Some(trace), Some((user, application))) = (found?, named) else {
         bail!(
-            "nothing is kept about this token: no plugin served it, or it is older than {} hours (plugins.trace_hours)",
+            "nothing is kept about this token: no plugin served it, or it is older than {} (plugins.trace_retention)",
             super::settings(&arguments.config.config)?
                 .plugins
-                .trace_hours
+                .trace_retention
         );
     };
     let at = |at: assent_model::clock::Timestamp| {

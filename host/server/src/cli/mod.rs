@@ -26,8 +26,8 @@ use crate::config::{self, Settings};
 use crate::domain::admin::{AdminContext, EnrolDevice, EnrolmentLink};
 use crate::domain::plugins::plugin_specs;
 use crate::domain::{Host, admin};
+use crate::geoip::GeoIp;
 use crate::http::admin_api::openapi_document;
-use crate::places::Places;
 use assent_admin_client::{failure, terminal};
 use assent_model::audit::AuditContext;
 use assent_plugin_host as plugins;
@@ -195,7 +195,7 @@ async fn check(file: &Path) -> anyhow::Result<()> {
         clock, compiler, ..
     } = Surroundings::of_this_program(file);
     app::identities(&settings, &clock).with_context(|| file.display().to_string())?;
-    Places::open(settings.places.database_file.as_deref())
+    GeoIp::open(settings.geoip.database_file.as_deref())
         .with_context(|| file.display().to_string())?;
     app::logo(&settings).with_context(|| file.display().to_string())?;
     crate::domain::audit::check_streams(&settings.audit.stream)
@@ -244,10 +244,10 @@ async fn host_without_plugins(file: &Path) -> anyhow::Result<Arc<Host>> {
         ..settings(file)?
     };
     // In another folder than the server's, a command would make a database of its own and speak of that one.
-    if !Store::may_exist(&settings.store.url) {
+    if !Store::may_exist(&settings.database.url) {
         bail!(
             "there is no database at {}; start the command in the folder in which `assent serve` was started",
-            settings.store.url
+            settings.database.url
         );
     }
     Ok(app::compose(settings, Surroundings::of_this_program(file)).await?)

@@ -11,7 +11,7 @@ use super::settings;
 use crate::app::{self, Surroundings};
 use crate::config::{Log, LogFormat, Settings};
 use crate::domain::Host;
-use crate::domain::first_start::Made;
+use crate::domain::bootstrap::BootstrapResult;
 use assent_model::audit::AuditContext;
 use assent_store::QUIET;
 
@@ -24,7 +24,7 @@ pub(super) async fn run(file: &Path) -> anyhow::Result<()> {
     }
     let ports = app::listen(&settings).await?;
     let host = app::compose(settings, Surroundings::of_this_program(file)).await?;
-    let made = app::prepare_first_start(&host).await?;
+    let made = app::prepare_bootstrap(&host).await?;
     let running = app::serve(host, ports)?;
     tracing::info!(address = %running.address, issuer = running.host.issuer, "serving");
     let settings = &running.host.settings;
@@ -80,17 +80,17 @@ fn start_log(log: &Log) -> anyhow::Result<()> {
 }
 
 /// Tells whoever started the host where to go on.
-fn greet(settings: &Settings, made: Option<&Made>) {
+fn greet(settings: &Settings, made: Option<&BootstrapResult>) {
     let origin = settings.origin();
     let demo = settings
-        .first_start
+        .bootstrap
         .as_ref()
         .and_then(|first| first.demo.as_ref());
     let start = demo
         .and_then(|demo| url::Url::parse(&demo.redirect_uri).ok())
         .and_then(|url| url.join("/").ok());
     println!();
-    match (made, settings.first_start.as_ref()) {
+    match (made, settings.bootstrap.as_ref()) {
         (Some(made), Some(first)) => {
             println!(
                 "Enrol an authenticator for \"{}\" (good once):\n  {}",

@@ -1,76 +1,81 @@
-//! The settings of requests on the phone.
+//! The settings of approval requests.
 
 use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Settings;
+use super::{HumanDuration, Settings};
 
 /// Cooldowns after denials and reports: for a while requests with the typed name are not sent to the user's devices. The browser
 /// gets the same page as always. QR sign-ins and protected actions are always sent.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Approvals {
-    /// The seconds of the first cooldown, the second, and so on; the last for all further ones. The first begins at the
+    /// The lengths of the first cooldown, the second, and so on; the last applies to all further ones. The first begins at the
     /// second denial within `denial_window`. A vendor's denial counts as well. `[]`: no cooldown after denials.
-    pub pauses: Vec<u32>,
-    /// Two denials within so many seconds begin the first cooldown.
-    pub denial_window: u32,
-    /// The seconds without a denial after which the cooldowns begin with the first again. An approval does the same.
-    pub forget_denials: u32,
-    /// The least seconds of the cooldown after a report ("this was not me"). 0: as long as after a second denial.
-    pub not_me_pause: u32,
+    pub denial_cooldowns: Vec<HumanDuration>,
+    /// Two denials within this time begin the first cooldown.
+    pub denial_window: HumanDuration,
+    /// After this time without a denial the cooldowns begin with the first again. An approval does the same.
+    pub denial_reset_after: HumanDuration,
+    /// The shortest cooldown after a report ("this was not me"). `0s`: as long as after a second denial.
+    pub report_cooldown: HumanDuration,
 }
 
 impl Default for Approvals {
     fn default() -> Self {
         Self {
-            pauses: vec![30, 120, 600, 3600],
-            denial_window: 600,
-            forget_denials: 86_400,
-            not_me_pause: 4 * 3600,
+            denial_cooldowns: vec![
+                HumanDuration::seconds(30),
+                HumanDuration::minutes(2),
+                HumanDuration::minutes(10),
+                HumanDuration::hours(1),
+            ],
+            denial_window: HumanDuration::minutes(10),
+            denial_reset_after: HumanDuration::days(1),
+            report_cooldown: HumanDuration::hours(4),
         }
     }
 }
 
 impl Approvals {
     /// The lengths of the cooldowns.
-    pub fn steps(&self) -> Vec<Duration> {
-        self.pauses
+    pub fn cooldowns(&self) -> Vec<Duration> {
+        self.denial_cooldowns
             .iter()
-            .map(|seconds| Duration::from_secs((*seconds).into()))
+            .map(|cooldown| cooldown.get())
             .collect()
     }
 }
 
-/// What the types can't say.
+/// Checks what the types cannot express.
 pub(super) fn check(settings: &Settings, expect: &mut impl FnMut(bool, &str, &str)) {
-    const DAY: u32 = 86_400;
+    const SECOND: HumanDuration = HumanDuration::seconds(1);
+    const DAY: HumanDuration = HumanDuration::days(1);
     let Approvals {
-        pauses,
+        denial_cooldowns,
         denial_window,
-        forget_denials,
-        not_me_pause,
+        denial_reset_after,
+        report_cooldown,
     } = &settings.approvals;
     expect(
-        pauses.len() <= 20 && pauses.iter().all(|seconds| (1..=DAY).contains(seconds)),
-        "approvals.pauses",
-        "expected up to 20 times of 1 to 86400 seconds",
+        denial_cooldowns.len() <= 20,
+        "approvals.denial_cooldowns",
+        "expected 20 durations at most",
     );
-    expect(
-        (1..=DAY).contains(denial_window),
-        "approvals.denial_window",
-        "expected 1 to 86400 seconds",
+    for cooldown in denial_cooldowns {
+        cooldown.check("approvals.denial_cooldowns", (SECOND, DAY), expect);
+    }
+    denial_window.check("approvals.denial_window", (SECOND, DAY), expect);
+    denial_reset_after.check(
+        "approvals.denial_reset_after",
+        (SECOND, HumanDuration::days(30)),
+        expect,
     );
-    expect(
-        (1..=30 * DAY).contains(forget_denials),
-        "approvals.forget_denials",
-        "expected 1 to 2592000 seconds",
-    );
-    expect(
-        *not_me_pause <= 7 * DAY,
-        "approvals.not_me_pause",
-        "expected 0 to 604800 seconds",
+    report_cooldown.check(
+        "approvals.report_cooldown",
+        (HumanDuration::ZERO, HumanDuration::days(7)),
+        expect,
     );
 }

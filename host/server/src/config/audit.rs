@@ -7,18 +7,20 @@ use serde::{Deserialize, Serialize};
 
 use assent_model::syslog::SyslogAddress;
 
+use super::HumanDuration;
+
 /// The audit log: who did what, in the database. `GET /admin/api/v1/audit` and `assent audit` read it.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Audit {
-    /// For how many days an entry is kept: 1 to 3,650. One that a stream has not had yet is kept longer.
-    pub days: u32,
-    /// Where it is told as well, as it grows.
+    /// How long an entry is kept: `1d` to `3650d`. An entry that a stream has not received yet is kept longer.
+    pub retention: HumanDuration,
+    /// Where new entries are streamed to.
     pub stream: AuditStream,
 }
 
-/// Where the audit log is streamed to, with the personal data in it: names, addresses, browsers. What was told there an erasure
-/// does not take back. Each entry is told at least once and in order; of several hosts one at a time does so.
+/// Where the audit log is streamed to, with the personal data in it: names, addresses, browsers. An erasure does not reach the
+/// copies there. Each entry is delivered at least once and in order; of several instances one at a time delivers.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AuditStream {
@@ -32,7 +34,7 @@ pub struct AuditStream {
 }
 
 impl AuditStream {
-    /// The names of the streams that there are.
+    /// The names of the configured streams.
     pub const fn names(&self) -> &'static [&'static str] {
         match (&self.file, &self.syslog) {
             (None, None) => &[],
@@ -46,7 +48,7 @@ impl AuditStream {
 impl Default for Audit {
     fn default() -> Self {
         Self {
-            days: 400,
+            retention: HumanDuration::days(400),
             stream: AuditStream::default(),
         }
     }

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use super::Settings;
+use super::{HumanDuration, Settings};
 
 /// The listeners.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -20,14 +20,14 @@ pub struct Http {
     /// How many connections one IPv4 address, or the first 64 bits of an IPv6 address, may have at each listener. A further
     /// one is closed at once. The `trusted_proxies` may have as many as there are.
     pub connections_per_network: u32,
-    /// How long a new connection may take for its TLS handshake, and then for the head of its first request, in seconds. For
-    /// the `trusted_proxies` it is `head_timeout`: they may open connections before they need them.
-    pub first_request_timeout: u32,
-    /// How long a connection may take for a request's head, and wait for its next request, in seconds. It should
-    /// be longer than the proxy in front keeps idle connections.
-    pub head_timeout: u32,
-    /// How long a client may leave an answer unread before its connection ends, in seconds.
-    pub write_timeout: u32,
+    /// How long a new connection may take for its TLS handshake, and then for the head of its first request. For the
+    /// `trusted_proxies` it is `head_timeout`: they may open connections before they need them.
+    pub first_request_timeout: HumanDuration,
+    /// How long a connection may take for a request's head, and wait for its next request. It should be longer than the
+    /// proxy in front keeps idle connections.
+    pub head_timeout: HumanDuration,
+    /// How long a client may leave an answer unread before its connection ends.
+    pub write_timeout: HumanDuration,
     /// Makes `listen` speak https. Without this table it speaks http, and a proxy in front ends TLS.
     pub tls: Option<Tls>,
     /// A second listener, for applications that authenticate themselves with a client certificate.
@@ -83,9 +83,9 @@ impl Default for Http {
             listen: SocketAddr::from(([127, 0, 0, 1], 8080)),
             trusted_proxies: Vec::new(),
             connections_per_network: 1000,
-            first_request_timeout: 15,
-            head_timeout: 75,
-            write_timeout: 30,
+            first_request_timeout: HumanDuration::seconds(15),
+            head_timeout: HumanDuration::seconds(75),
+            write_timeout: HumanDuration::seconds(30),
             tls: None,
             mtls: None,
             mtls_url: None,
@@ -106,7 +106,7 @@ pub(super) fn notes(http: &Http) -> Vec<String> {
     .collect()
 }
 
-/// What the types can't say.
+/// Checks what the types cannot express.
 pub(super) fn check(settings: &Settings, expect: &mut impl FnMut(bool, &str, &str)) {
     let http = &settings.http;
     expect(
@@ -114,15 +114,15 @@ pub(super) fn check(settings: &Settings, expect: &mut impl FnMut(bool, &str, &st
         "http.connections_per_network",
         "expected 1 to 1000000 connections",
     );
-    for (name, seconds) in [
+    for (name, timeout) in [
         ("first_request_timeout", http.first_request_timeout),
         ("head_timeout", http.head_timeout),
         ("write_timeout", http.write_timeout),
     ] {
-        expect(
-            (1..=600).contains(&seconds),
+        timeout.check(
             &format!("http.{name}"),
-            "expected 1 to 600 seconds",
+            (HumanDuration::seconds(1), HumanDuration::minutes(10)),
+            expect,
         );
     }
     expect(

@@ -8,7 +8,7 @@ use super::Settings;
 use super::load::variable_of;
 
 /// Keys whose values are secrets, or may hold one.
-const SECRETS: [&str; 2] = ["keys.master_key", "store.url"];
+const SECRETS: [&str; 2] = ["keys.master_key", "database.url"];
 
 /// Where a setting's value comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -111,16 +111,16 @@ mod tests {
     fn each_setting_is_told_with_its_source_and_no_secret() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("assent.toml");
-        let text = "base_url = \"http://localhost:1\"\n[store]\nurl = \"postgres://assent:hunter2@db/assent\"\n\
+        let text = "base_url = \"http://localhost:1\"\n[database]\nurl = \"postgres://assent:hunter2@db/assent\"\n\
                     [keys]\nmaster_key = \"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\"\n\
-                    [[plugins.claims]]\nname = \"a\"\nfile = \"a.wasm\"\nwrites = [\"account\"]\nconfig = { password = \"hunter2\" }\n";
+                    [[plugins.claim_mappers]]\nname = \"a\"\nfile = \"a.wasm\"\nwrites = [\"account\"]\nconfig = { password = \"hunter2\" }\n";
         std::fs::write(&file, text).unwrap();
         let settings = super::super::load(&file).unwrap();
         let told = in_force(&settings, Some(&file));
         let of = |key: &str| told.iter().find(|setting| setting.key == key).unwrap();
         assert_eq!(of("base_url").source, Source::File);
         assert_eq!(
-            (&of("audit.days").source, of("audit.days").is_set),
+            (&of("audit.retention").source, of("audit.retention").is_set),
             (&Source::Default, true)
         );
         for secret in SECRETS {

@@ -1,4 +1,4 @@
-//! Reading the settings, and saying in plain words what is wrong with them.
+//! Reading the settings, with error messages that name the file or variable, the key and the expected value.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use figment::providers::{Env, Format, Toml};
 use serde_json::Value;
 use tracing_subscriber::EnvFilter;
 
-use super::Settings;
+use super::{HumanDuration, Settings};
 use assent_model::application::{ApplicationType, InitiateLoginUri};
 use assent_model::name::{LoginName, display_text};
 use assent_model::redirect::RedirectUri;
@@ -122,15 +122,12 @@ fn explain(error: &figment::Error, file: &Path) -> String {
             return format!("{}: {full}: missing", file.display());
         }
         Kind::InvalidType(found, expected) => match expected.as_ref() {
-            "u16" | "u32" | "u64" => {
-                format!("found {found}, expected a whole number{}", unit(&key))
-            }
+            "u16" | "u32" | "u64" => format!("found {found}, expected a whole number"),
             expected => format!("found {found}, expected {expected}"),
         },
         Kind::InvalidValue(found, expected) if **expected == *"u32" => {
             format!(
-                "found {found}, expected a whole number{} from 0 to {}",
-                unit(&key),
+                "found {found}, expected a whole number from 0 to {}",
                 u32::MAX
             )
         }
@@ -144,26 +141,6 @@ fn explain(error: &figment::Error, file: &Path) -> String {
         other => other.to_string(),
     };
     format!("{}: {key}: {what}", source_of(&key, file))
-}
-
-/// What a key's number counts, as its name says it. Times without one are in seconds.
-fn unit(key: &str) -> &'static str {
-    let seconds = key.starts_with("lifetimes.")
-        || key.starts_with("approvals.")
-        || key == "session.longest"
-        || key.ends_with("_timeout");
-    let units = [
-        ("_days", " of days"),
-        (".days", " of days"),
-        ("_hours", " of hours"),
-        ("_ms", " of milliseconds"),
-        ("_mib", " of MiB"),
-    ];
-    let named = units
-        .into_iter()
-        .find(|(end, _)| key.ends_with(end))
-        .map(|(_, unit)| unit);
-    named.unwrap_or(if seconds { " of seconds" } else { "" })
 }
 
 /// Where a key of this name belongs that is not known where it is, as "into [table]"; `None` if nowhere, or if there are
@@ -228,7 +205,7 @@ pub(super) fn is_bare(url: &url::Url) -> bool {
     nothing_else && url.has_host() && url.username().is_empty() && url.password().is_none()
 }
 
-/// What the types can't say, as pairs of key and expectation.
+/// Checks what the types cannot express. Returns pairs of key and expectation.
 fn check(settings: &Settings) -> Vec<(String, String)> {
     let mut problems = Vec::new();
     let mut expect = |good: bool, key: &str, expected: &str| {
@@ -253,48 +230,18 @@ fn check(settings: &Settings) -> Vec<(String, String)> {
         "expected a name of 1 to 80 characters",
     );
     super::http::check(settings, &mut expect);
-    super::pages::check(&settings.pages, &mut expect);
-    super::limits::check(settings, &mut expect);
+    super::branding::check(&settings.branding, &mut expect);
+    super::rate_limits::check(settings, &mut expect);
     super::approvals::check(settings, &mut expect);
-    let lifetimes = settings.lifetimes;
-    for (name, seconds, shortest, longest) in [
-        ("access_token", lifetimes.access_token, 1, 86_400),
-        (
-            "client_credentials_token",
-            lifetimes.client_credentials_token,
-            1,
-            86_400,
-        ),
-        ("refresh_token", lifetimes.refresh_token, 1, 400 * 86_400),
-        ("consent", lifetimes.consent, 1, 400 * 86_400),
-        ("refresh_repeat", lifetimes.refresh_repeat, 0, 300),
-        ("id_token", lifetimes.id_token, 1, 86_400),
-        ("authorization_code", lifetimes.authorization_code, 1, 600),
-        ("session", lifetimes.session, 1, 30 * 86_400),
-        ("approval", lifetimes.approval, 1, 600),
-        ("login", lifetimes.login, 1, 86_400),
-        ("enrolment", lifetimes.enrolment, 1, 30 * 86_400),
-        ("admin_token", lifetimes.admin_token, 1, 86_400),
-    ] {
-        expect(
-            (shortest..=longest).contains(&seconds),
-            &format!("lifetimes.{name}"),
-            &format!("expected {shortest} to {longest} seconds"),
-        );
-    }
-    expect(
-        (lifetimes.session..=30 * 86_400).contains(&settings.session.longest)
-            || !settings.session.sliding,
-        "session.longest",
-        &format!(
-            "expected {} (lifetimes.session) to 2592000 seconds",
-            lifetimes.session
-        ),
-    );
-    let scheme = settings.store.url.split_once(':').map(|(scheme, _)| scheme);
+    check_lifetimes(settings, &mut expect);
+    let scheme = settings
+        .database
+        .url
+        .split_once(':')
+        .map(|(scheme, _)| scheme);
     expect(
         matches!(scheme, Some("sqlite" | "postgres" | "postgresql")),
-        "store.url",
+        "database.url",
         "expected sqlite://path/to/file or postgres://user@host/database",
     );
     let key = settings
@@ -307,99 +254,165 @@ fn check(settings: &Settings) -> Vec<(String, String)> {
         "keys.master_key",
         "expected 32 bytes of base64; `openssl rand -base64 32` makes them",
     );
-    let super::Keys {
-        rotation_days,
-        publish_ahead_hours,
-        ..
-    } = settings.keys;
-    expect(
-        rotation_days <= 3650,
-        "keys.rotation_days",
-        "expected 0 to 3650 days",
-    );
-    expect(
-        (1..=30 * 24).contains(&publish_ahead_hours),
-        "keys.publish_ahead_hours",
-        "expected 1 to 720 hours",
-    );
-    expect(
-        rotation_days == 0 || publish_ahead_hours < rotation_days.saturating_mul(24),
-        "keys.publish_ahead_hours",
-        "expected less than keys.rotation_days",
-    );
-    let super::Saml {
-        certificate_days,
-        publish_ahead_days,
-        metadata_days,
-        logout_seconds,
-        assertion_seconds,
-    } = settings.saml;
-    expect(
-        (30..=10_000).contains(&certificate_days),
-        "saml.certificate_days",
-        "expected 30 to 10000 days",
-    );
-    expect(
-        publish_ahead_days < certificate_days / 3,
-        "saml.publish_ahead_days",
-        "expected less than a third of saml.certificate_days",
-    );
-    expect(
-        (1..=3650).contains(&metadata_days),
-        "saml.metadata_days",
-        "expected 1 to 3650 days",
-    );
-    expect(
-        (1..=60).contains(&logout_seconds),
-        "saml.logout_seconds",
-        "expected 1 to 60 seconds",
-    );
-    expect(
-        (30..=3600).contains(&assertion_seconds),
-        "saml.assertion_seconds",
-        "expected 30 to 3600 seconds",
-    );
-    expect(
-        (1..=3650).contains(&settings.audit.days),
-        "audit.days",
-        "expected 1 to 3650 days",
+    check_keys(settings, &mut expect);
+    check_saml(settings, &mut expect);
+    settings.audit.retention.check(
+        "audit.retention",
+        (HumanDuration::days(1), HumanDuration::days(3650)),
+        &mut expect,
     );
     expect(
         EnvFilter::try_new(&settings.log.level).is_ok(),
         "log.level",
         "expected error, warn, info, debug or trace, or directives such as info,assent_plugin_host=debug",
     );
-    if let Some(first) = &settings.first_start {
+    if let Some(bootstrap) = &settings.bootstrap {
         expect(
-            first.administrator.parse::<LoginName>().is_ok(),
-            "first_start.administrator",
+            bootstrap.administrator.parse::<LoginName>().is_ok(),
+            "bootstrap.administrator",
             "expected a name of 1 to 128 characters without blanks",
         );
         let unfit = |demo: &super::Demo| {
             RedirectUri::register(
                 &demo.redirect_uri,
                 ApplicationType::Native,
-                settings.development,
+                settings.allow_insecure_redirect_uris,
             )
             .err()
         };
-        if let Some(error) = first.demo.as_ref().and_then(unfit) {
-            expect(false, "first_start.demo.redirect_uri", &error.to_string());
+        if let Some(error) = bootstrap.demo.as_ref().and_then(unfit) {
+            expect(false, "bootstrap.demo.redirect_uri", &error.to_string());
         }
-        let start = first
+        let start = bootstrap
             .demo
             .as_ref()
             .and_then(|demo| demo.initiate_login_uri.as_deref());
         if let Some(Err(error)) = start.map(InitiateLoginUri::parse) {
             expect(
                 false,
-                "first_start.demo.initiate_login_uri",
+                "bootstrap.demo.initiate_login_uri",
                 &error.to_string(),
             );
         }
     }
     super::plugins::check(&settings.plugins, &mut expect);
     problems
+}
+
+fn check_lifetimes(settings: &Settings, expect: &mut impl FnMut(bool, &str, &str)) {
+    const SECOND: HumanDuration = HumanDuration::seconds(1);
+    let (minutes, days) = (HumanDuration::minutes, HumanDuration::days);
+    let lifetimes = settings.lifetimes;
+    for (name, lifetime, longest) in [
+        ("access_token", lifetimes.access_token, days(1)),
+        (
+            "client_credentials_token",
+            lifetimes.client_credentials_token,
+            days(1),
+        ),
+        ("refresh_token", lifetimes.refresh_token, days(400)),
+        ("consent", lifetimes.consent, days(400)),
+        ("id_token", lifetimes.id_token, days(1)),
+        (
+            "authorization_code",
+            lifetimes.authorization_code,
+            minutes(10),
+        ),
+        ("approval", lifetimes.approval, minutes(10)),
+        ("login", lifetimes.login, days(1)),
+        ("enrolment", lifetimes.enrolment, days(30)),
+        ("admin_token", lifetimes.admin_token, days(1)),
+    ] {
+        lifetime.check(&format!("lifetimes.{name}"), (SECOND, longest), expect);
+    }
+    lifetimes.refresh_token_grace.check(
+        "lifetimes.refresh_token_grace",
+        (HumanDuration::ZERO, minutes(5)),
+        expect,
+    );
+    let session = settings.session;
+    session
+        .absolute_timeout
+        .check("session.absolute_timeout", (SECOND, days(30)), expect);
+    if let Some(idle_timeout) = session.idle_timeout {
+        idle_timeout.check("session.idle_timeout", (SECOND, days(30)), expect);
+        expect(
+            idle_timeout <= session.absolute_timeout,
+            "session.idle_timeout",
+            &format!(
+                "expected at most {}, the value of session.absolute_timeout",
+                session.absolute_timeout
+            ),
+        );
+    }
+}
+
+fn check_keys(settings: &Settings, expect: &mut impl FnMut(bool, &str, &str)) {
+    let super::Keys {
+        rotation_interval,
+        publish_ahead,
+        ..
+    } = settings.keys;
+    rotation_interval.check(
+        "keys.rotation_interval",
+        (HumanDuration::ZERO, HumanDuration::days(3650)),
+        expect,
+    );
+    publish_ahead.check(
+        "keys.publish_ahead",
+        (HumanDuration::hours(1), HumanDuration::days(30)),
+        expect,
+    );
+    expect(
+        rotation_interval.is_zero() || publish_ahead < rotation_interval,
+        "keys.publish_ahead",
+        &format!("expected less than {rotation_interval}, the value of keys.rotation_interval"),
+    );
+}
+
+fn check_saml(settings: &Settings, expect: &mut impl FnMut(bool, &str, &str)) {
+    let super::Saml {
+        certificate_validity,
+        certificate_publish_ahead,
+        metadata_validity,
+        logout_timeout,
+        assertion_validity,
+    } = settings.saml;
+    let (seconds, days) = (HumanDuration::seconds, HumanDuration::days);
+    for (name, value, range) in [
+        (
+            "certificate_validity",
+            certificate_validity,
+            (days(30), days(10_000)),
+        ),
+        (
+            "certificate_publish_ahead",
+            certificate_publish_ahead,
+            (HumanDuration::ZERO, days(3650)),
+        ),
+        (
+            "metadata_validity",
+            metadata_validity,
+            (days(1), days(3650)),
+        ),
+        (
+            "logout_timeout",
+            logout_timeout,
+            (seconds(1), HumanDuration::minutes(1)),
+        ),
+        (
+            "assertion_validity",
+            assertion_validity,
+            (seconds(30), HumanDuration::hours(1)),
+        ),
+    ] {
+        value.check(&format!("saml.{name}"), range, expect);
+    }
+    expect(
+        certificate_publish_ahead.get() < certificate_validity.get() / 3,
+        "saml.certificate_publish_ahead",
+        "expected less than a third of saml.certificate_validity",
+    );
 }
 
 #[cfg(test)]
@@ -424,25 +437,26 @@ mod tests {
             "FILE: http.lissten: unknown key; expected one of listen, trusted_proxies, connections_per_network, first_request_timeout, head_timeout, write_timeout, tls, mtls, mtls_url, client_cert_header, metrics_secret_file"
         );
         let error =
-            error_of("base_url = \"https://id.example\"\n[lifetimes]\nsession = \"long\"\n");
+            error_of("base_url = \"https://id.example\"\n[session]\nabsolute_timeout = \"long\"\n");
         assert_eq!(
             error,
-            "FILE: lifetimes.session: found string \"long\", expected a whole number of seconds"
+            "FILE: session.absolute_timeout: found string \"long\", expected a duration such as \"90s\", \"10m\" or \"7d\""
         );
         let error = error_of("base_url = \"http://id.example\"");
         assert_eq!(
             error,
             "FILE: base_url: expected https; http is for localhost and loopback addresses alone"
         );
-        let error =
-            error_of("base_url = \"https://id.example\"\n[lifetimes]\nauthorization_code = 601\n");
+        let error = error_of(
+            "base_url = \"https://id.example\"\n[lifetimes]\nauthorization_code = \"601s\"\n",
+        );
         assert_eq!(
             error,
-            "FILE: lifetimes.authorization_code: expected 1 to 600 seconds"
+            "FILE: lifetimes.authorization_code: expected 1s to 10m"
         );
         assert!(error_of("base_url = ").contains("line 1"));
         let error = error_of(
-            "base_url = \"https://id.example\"\n[store]\nurl = \"postgres://assent:hunter2@db/x\n",
+            "base_url = \"https://id.example\"\n[database]\nurl = \"postgres://assent:hunter2@db/x\n",
         );
         assert!(
             error.starts_with("FILE: line 3, column ") && !error.contains("hunter2"),
@@ -454,28 +468,32 @@ mod tests {
     fn a_value_of_the_wrong_kind_is_told_what_the_right_one_is() {
         for (text, message) in [
             (
-                "[limits]\nsign_in = 10",
-                "limits.sign_in: found signed int `10`, expected { per_minute = ..., burst = ... }",
+                "[rate_limits]\nlogin_pages_per_ip = 10",
+                "rate_limits.login_pages_per_ip: found signed int `10`, expected { per_minute = ..., burst = ... }",
             ),
             (
-                "[limits]\nsign_in = { per_minute = 10, burst = 0 }",
-                "limits.sign_in: expected per_minute up to 1000000 (0 turns the limit off) and a burst of 1 to 100000",
+                "[rate_limits]\nlogin_pages_per_ip = { per_minute = 10, burst = 0 }",
+                "rate_limits.login_pages_per_ip: expected per_minute up to 1000000 (0 turns the limit off) and a burst of 1 to 100000",
             ),
             (
-                "[keys]\nrotation_days = \"90d\"",
-                "keys.rotation_days: found string \"90d\", expected a whole number of days",
+                "[keys]\nrotation_interval = 90",
+                "keys.rotation_interval: found signed int `90`, expected a duration such as \"90s\", \"10m\" or \"7d\"",
             ),
             (
-                "[keys]\nrotation_days = -1",
-                "keys.rotation_days: found signed int `-1`, expected a whole number of days from 0 to 4294967295",
+                "[rate_limits]\nopen_sign_ins_total = -1",
+                "rate_limits.open_sign_ins_total: found signed int `-1`, expected a whole number from 0 to 4294967295",
             ),
             (
-                "[session]\nlongest = \"12h\"",
-                "session.longest: found string \"12h\", expected a whole number of seconds",
+                "[keys]\nrotation_interval = \"1d\"\npublish_ahead = \"2d\"",
+                "keys.publish_ahead: expected less than 1d, the value of keys.rotation_interval",
             ),
             (
-                "[session]\nsliding = true\nlongest = 10",
-                "session.longest: expected 3600 (lifetimes.session) to 2592000 seconds",
+                "[approvals]\ndenial_cooldowns = [\"30s\", \"2 minutes\"]",
+                "approvals.denial_cooldowns.1: found string \"2 minutes\", expected a duration such as \"90s\", \"10m\" or \"7d\"",
+            ),
+            (
+                "[session]\nidle_timeout = \"2h\"",
+                "session.idle_timeout: expected at most 1h, the value of session.absolute_timeout",
             ),
         ] {
             let error = error_of(&format!("base_url = \"https://id.example\"\n{text}\n"));
@@ -500,13 +518,13 @@ mod tests {
             ),
             (
                 "[plugins]\nwrites = [\"account\"]",
-                "; writes belongs into [[plugins.claims]]",
+                "; writes belongs into [[plugins.claim_mappers]]",
             ),
-            ("sliding = true", "; sliding belongs into [session]"),
             (
-                "nonsense = true",
-                "first_start, saml, places, outgoing, plugins",
+                "idle_timeout = \"1h\"",
+                "; idle_timeout belongs into [session]",
             ),
+            ("nonsense = true", "bootstrap, saml, geoip, egress, plugins"),
         ] {
             let error = error_of(&format!("base_url = \"https://id.example\"\n{text}\n"));
             assert!(error.ends_with(message), "{error}");
@@ -517,15 +535,16 @@ mod tests {
     fn a_limit_without_a_burst_allows_as_many_at_once_as_a_minute() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("assent.toml");
-        let text = "base_url = \"https://id.example\"\n[limits]\n\
-                    sign_in = { per_minute = 0 }\ntoken = { per_minute = 60 }\nfailures = { per_minute = 200000 }\n";
+        let text = "base_url = \"https://id.example\"\n[rate_limits]\n\
+                    login_pages_per_ip = { per_minute = 0 }\ntoken_requests_per_ip = { per_minute = 60 }\n\
+                    unauthenticated_requests = { per_minute = 200000 }\n";
         std::fs::write(&file, text).unwrap();
-        let limits = load(&file).unwrap().limits;
+        let limits = load(&file).unwrap().rate_limits;
         assert_eq!(
             (
-                limits.sign_in.per_minute,
-                limits.token.burst,
-                limits.failures.burst
+                limits.login_pages_per_ip.per_minute,
+                limits.token_requests_per_ip.burst,
+                limits.unauthenticated_requests.burst
             ),
             (0, 60, 100_000)
         );

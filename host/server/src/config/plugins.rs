@@ -8,30 +8,32 @@ use serde::{Deserialize, Serialize};
 use assent_model::id::Did;
 use assent_model::secret::Digest;
 
-/// The plugins. They can be changed without a restart: SIGHUP or `assent plugins reload` reads this table anew.
+use super::{HumanDuration, HumanSize};
+
+/// The plugins. They can be changed without a restart: SIGHUP or `assent plugins reload` reads this table again.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Plugins {
-    /// Claim mappers, each called with what those before it made.
-    pub claims: Vec<ClaimMapper>,
-    /// The channels that carry requests to phones. The first that serves the application is tried first, the next where it
-    /// fails to begin. Without one, phones find requests by asking.
+    /// Claim mappers, each called with the result of those before it.
+    pub claim_mappers: Vec<ClaimMapper>,
+    /// The channels that carry approval requests to devices. The first that serves the application is tried first, the next
+    /// where it fails to begin. Without one, devices find requests by polling.
     pub approval_channels: Vec<ApprovalChannel>,
-    /// A folder in which compiled plugins are kept, so that the next start is quick. It is made where it is missing, and
-    /// may be emptied at any time. Without it each start compiles all plugins.
+    /// The folder for compiled plugins, which makes the next start quick. It is created where it is missing, and may be
+    /// emptied at any time. Without it each start compiles all plugins.
     pub compiled_folder: Option<PathBuf>,
-    /// How many hours is kept what the plugins did for each ID token and assertion, to explain it later; 0 keeps nothing.
-    /// It holds what the application was told about the person.
-    pub trace_hours: u32,
+    /// How long the trace of the plugins' work for each ID token and assertion is kept, to explain it later. `0s`: no traces.
+    /// A trace holds the claims that the application received about the user.
+    pub trace_retention: HumanDuration,
 }
 
 impl Default for Plugins {
     fn default() -> Self {
         Self {
-            claims: Vec::new(),
+            claim_mappers: Vec::new(),
             approval_channels: Vec::new(),
             compiled_folder: None,
-            trace_hours: 24,
+            trace_retention: HumanDuration::hours(24),
         }
     }
 }
@@ -174,12 +176,12 @@ fn authorization() -> String {
 pub struct PluginLimits {
     /// The budget of instructions.
     pub fuel: u64,
-    /// The time in milliseconds, without the time that the host makes it wait.
-    pub deadline_ms: u32,
-    /// The memory in MiB.
-    pub memory_mib: u32,
-    /// The time of one outgoing request in milliseconds.
-    pub http_timeout_ms: u32,
+    /// The time of the plugin's own code, without the time that it waits for the host.
+    pub deadline: HumanDuration,
+    /// The memory.
+    pub memory: HumanSize,
+    /// The time of one outgoing request.
+    pub http_timeout: HumanDuration,
     /// How many calls are under way at once: 16 of a claim mapper, 512 of a channel, where this is missing. One more waits. Of
     /// a claim mapper, one application has at most half of them.
     pub concurrency: Option<u32>,
@@ -191,9 +193,9 @@ impl Default for PluginLimits {
     fn default() -> Self {
         Self {
             fuel: 50_000_000,
-            deadline_ms: 200,
-            memory_mib: 16,
-            http_timeout_ms: 10_000,
+            deadline: HumanDuration::millis(200),
+            memory: HumanSize::mib(16),
+            http_timeout: HumanDuration::seconds(10),
             concurrency: None,
             waiting: 256,
         }
@@ -210,22 +212,35 @@ impl PluginLimits {
             );
         };
         within("fuel", self.fuel, 1, u64::from(u32::MAX) * 1000);
-        within("deadline_ms", self.deadline_ms.into(), 10, 60_000);
-        within("memory_mib", self.memory_mib.into(), 1, 1024);
-        within("http_timeout_ms", self.http_timeout_ms.into(), 100, 120_000);
         within("concurrency", self.concurrency.unwrap_or(1).into(), 1, 4096);
         within("waiting", self.waiting.into(), 0, 100_000);
+        self.deadline.check(
+            &format!("{key}.limits.deadline"),
+            (HumanDuration::millis(10), HumanDuration::minutes(1)),
+            expect,
+        );
+        let (least, most) = (HumanSize::mib(1), HumanSize::mib(1024));
+        expect(
+            (least..=most).contains(&self.memory),
+            &format!("{key}.limits.memory"),
+            &format!("expected {least} to {most}"),
+        );
+        self.http_timeout.check(
+            &format!("{key}.limits.http_timeout"),
+            (HumanDuration::millis(100), HumanDuration::minutes(2)),
+            expect,
+        );
     }
 }
 
-/// What the types can't say.
+/// Checks what the types cannot express.
 pub(super) fn check(plugins: &Plugins, expect: &mut impl FnMut(bool, &str, &str)) {
-    expect(
-        plugins.trace_hours <= 24 * 366,
-        "plugins.trace_hours",
-        "expected 0 to 8784 hours",
+    plugins.trace_retention.check(
+        "plugins.trace_retention",
+        (HumanDuration::ZERO, HumanDuration::days(366)),
+        expect,
     );
-    let mappers = plugins.claims.iter().map(|plugin| &plugin.name);
+    let mappers = plugins.claim_mappers.iter().map(|plugin| &plugin.name);
     let names: Vec<_> = mappers
         .chain(plugins.approval_channels.iter().map(|plugin| &plugin.name))
         .collect();
@@ -259,9 +274,9 @@ pub(super) fn check(plugins: &Plugins, expect: &mut impl FnMut(bool, &str, &str)
             "expected 64 hexadecimal digits, as `sha256sum` prints them",
         );
     };
-    for plugin in &plugins.claims {
+    for plugin in &plugins.claim_mappers {
         both(
-            "plugins.claims",
+            "plugins.claim_mappers",
             plugin.applications.as_ref(),
             plugin.sha256.as_ref(),
         );
@@ -273,12 +288,12 @@ pub(super) fn check(plugins: &Plugins, expect: &mut impl FnMut(bool, &str, &str)
             plugin.sha256.as_ref(),
         );
     }
-    for plugin in &plugins.claims {
-        plugin.limits.check("plugins.claims", expect);
+    for plugin in &plugins.claim_mappers {
+        plugin.limits.check("plugins.claim_mappers", expect);
         let grants = plugin.writes.iter().any(|claim| claim == "account");
         expect(
             plugin.on_failure == OnFailure::Fail || !grants,
-            "plugins.claims.on_failure",
+            "plugins.claim_mappers.on_failure",
             "expected `fail` for a plugin that writes `account`: that claim carries rights",
         );
     }

@@ -8,11 +8,11 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use webauthn_rs::prelude::PublicKeyCredential;
 
-use super::account::{Access, access};
+use super::access::{Access, access};
 use super::known_browsers::Standing;
-use super::signals::Signal;
 use super::test_sign_in::Attempt;
-use super::{Host, InternalError, audit, channels, passkey, seconds, test_sign_in};
+use super::wakeups::Wakeup;
+use super::{Host, InternalError, audit, channels, passkey, test_sign_in};
 use assent_model::approval::{
     Approval, ApprovalStage, CooldownPolicy, MatchingNumber, NUMBER_ATTEMPTS, PromptDetails,
     RequestKind,
@@ -86,7 +86,7 @@ pub async fn refuse(host: &Host, login: &Login, name: &LoginName) -> Result<(), 
         known,
         browser: login.browser,
         refused_at,
-        counts_until: refused_at + seconds(host.settings.lifetimes.approval),
+        counts_until: refused_at + host.settings.lifetimes.approval.get(),
     };
     Ok(host.store.refuse_request(refused).await?)
 }
@@ -196,7 +196,7 @@ async fn put(
         },
         mentions,
         requested_at: now,
-        expires_at: now + seconds(host.settings.lifetimes.approval),
+        expires_at: now + host.settings.lifetimes.approval.get(),
         attempts_left: NUMBER_ATTEMPTS,
         stage: ApprovalStage::Requested,
     };
@@ -241,7 +241,7 @@ async fn put(
         .await?;
     }
     if let RequestOutcome::Person(user) = asked {
-        host.signals.send(Signal::Asked(user));
+        host.wakeups.send(Wakeup::Asked(user));
         // The browser does not wait for the channels: the phone finds the request by asking too.
         let trust = match scanned_by {
             // The user's device began it, and the user answers there. A vendor's question would name no browser.
@@ -306,10 +306,10 @@ pub(super) fn noted(
 ) -> AuditNote {
     let settings = &host.settings.approvals;
     let pause = CooldownPolicy {
-        steps: settings.steps(),
-        forgotten_after: seconds(settings.forget_denials),
-        within: seconds(settings.denial_window),
-        report: (event == Event::SignInReported).then(|| seconds(settings.not_me_pause)),
+        steps: settings.cooldowns(),
+        forgotten_after: settings.denial_reset_after.get(),
+        within: settings.denial_window.get(),
+        report: (event == Event::SignInReported).then(|| settings.report_cooldown.get()),
     };
     let begun = about(host, Event::CooldownStarted, approval, by);
     let mut entry = about(host, event, approval, by);
@@ -359,8 +359,8 @@ async fn whose(
     };
     let known = user.map(|user| user.id);
     let limit = match standing {
-        Standing::Known => &host.limits.known_browsers,
-        Standing::Stale | Standing::Unknown => &host.limits.person,
+        Standing::Known => &host.rate_limits.prompts_from_known_browsers,
+        Standing::Stale | Standing::Unknown => &host.rate_limits.prompts_per_user,
     };
     let asked = known.filter(|user| open && limit.take(user, host.now()).is_ok());
     Ok(Named {
@@ -472,7 +472,7 @@ pub async fn answer(
         .store
         .answer_approval(id, verdict, noted(host, event, &approval, &by), now)
         .await?;
-    host.signals.send(Signal::Decided(id));
+    host.wakeups.send(Wakeup::Decided(id));
     if counted == AnswerOutcome::Counted
         && proof.decision == Decision::NotMe
         && approval.shown.step.is_some()
@@ -558,7 +558,7 @@ async fn end_console(
     host.store
         .end_session_of(step.user, step.session, entry, host.now())
         .await?;
-    host.signals.send(Signal::LoggedOut);
+    host.wakeups.send(Wakeup::LoggedOut);
     Ok(())
 }
 

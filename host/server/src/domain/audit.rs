@@ -29,7 +29,7 @@ pub(super) fn of_state(entry: Entry, before: LifecycleState, after: LifecycleSta
 
 /// How long entries are kept.
 pub(crate) fn kept(host: &Host) -> Duration {
-    Duration::from_secs(u64::from(host.settings.audit.days) * 24 * 60 * 60)
+    host.settings.audit.retention.get()
 }
 
 /// Writes the entries about requests for sign-ins that repeated: a name that is typed often in one network has one entry with the

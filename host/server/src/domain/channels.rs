@@ -12,8 +12,8 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use futures_util::future::join_all;
 use subtle::ConstantTimeEq;
 
-use super::signals::Signal;
-use super::{Host, InternalError, device, evidence};
+use super::wakeups::Wakeup;
+use super::{Host, InternalError, channel_proofs, device};
 use assent_model::approval::{Approval, ApprovalStage};
 use assent_model::delivery::{Delivery, Recipient};
 use assent_model::device::{Device, PushSubscription};
@@ -395,7 +395,7 @@ async fn keep(
     };
     let due = super::deliveries::next(now, first, approval.expires_at);
     if host.store.add_delivery(delivery, due, now).await? {
-        host.signals.send(Signal::Carried);
+        host.wakeups.send(Wakeup::Carried);
     } else if let Err(failure) = host.plugins.cancel(&channel.name, begun.handle).await {
         tracing::info!(approval = %approval.id, %failure, "the request could not be taken back");
     }
@@ -468,7 +468,7 @@ pub async fn take_callback(
     match news {
         News::Evidence(list) if list.len() <= MOST_NEWS => {
             for one in list {
-                evidence::take(host, &channel.name, &one).await?;
+                channel_proofs::take(host, &channel.name, &one).await?;
             }
         }
         News::Requests(ids) if ids.len() <= MOST_NEWS => {
@@ -479,7 +479,7 @@ pub async fn take_callback(
                 .await?
                 > 0
             {
-                host.signals.send(Signal::Carried);
+                host.wakeups.send(Wakeup::Carried);
             }
         }
         News::Evidence(_) | News::Requests(_) => {

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use url::Url;
 
 use super::Host;
-use super::recent::Recent;
+use super::bounded_cache::BoundedCache;
 use crate::keys::client::{self, BadJwt};
 use assent_model::client_auth::ClientKeys;
 use assent_model::clock::Timestamp;
@@ -27,7 +27,7 @@ const SETS: usize = 1000;
 
 /// The key sets that were fetched lately.
 #[derive(Debug)]
-pub struct FetchedKeys(Mutex<Recent<Url, Arc<KeySet>>>);
+pub struct FetchedKeys(Mutex<BoundedCache<Url, Arc<KeySet>>>);
 
 /// An application's key set.
 #[derive(Debug, Default)]
@@ -49,7 +49,7 @@ struct Known {
 
 impl Default for FetchedKeys {
     fn default() -> Self {
-        Self(Mutex::new(Recent::new(SETS)))
+        Self(Mutex::new(BoundedCache::new(SETS)))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Consents: what a person lets an application know.
 
-use super::{Host, InternalError, audit, seconds};
+use super::{Host, InternalError, audit};
 use assent_model::application::{Application, ConsentPolicy};
 use assent_model::audit::{Actor, AuditContext, Event, Origin};
 use assent_model::id::{ConsentId, Did};
@@ -39,7 +39,7 @@ pub fn consent_to(host: &Host, user: &User, request: &AuthorizationRequest) -> C
         user: user.id,
         application: request.application.clone(),
         scopes: request.consent_scopes(),
-        until: now + seconds(host.settings.lifetimes.consent),
+        until: now + host.settings.lifetimes.consent.get(),
     }
 }
 

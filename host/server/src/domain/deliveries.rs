@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 
-use super::signals::Signal;
-use super::{Host, InternalError, evidence};
+use super::wakeups::Wakeup;
+use super::{Host, InternalError, channel_proofs};
 use assent_model::approval::{Approval, ApprovalStage};
 use assent_model::audit::{Actor, AuditContext, Event, Origin};
 use assent_model::clock::Timestamp;
@@ -81,7 +81,7 @@ pub async fn run(host: Arc<Host>) {
     let mut work = Work::default();
     loop {
         // To miss nothing, listen first and look then.
-        let mut listener = host.signals.listen();
+        let mut listener = host.wakeups.listen();
         let pause = match claim(&host, &mut work).await {
             Ok(pause) => pause,
             Err(error) => {
@@ -93,7 +93,7 @@ pub async fn run(host: Arc<Host>) {
             continue;
         }
         tokio::select! {
-            () = listener.heard(Signal::Carried) => {}
+            () = listener.heard(Wakeup::Carried) => {}
             () = tokio::time::sleep(pause) => {}
             Some(ended) = work.under_way.join_next() => match ended {
                 Ok(channel) => work.ended(&channel),
@@ -211,7 +211,8 @@ async fn heard(
     let ruling = match (state, &delivery.recipient) {
         (ChannelState::Pending(after), _) => return Ok(Some(after)),
         (ChannelState::Evidence(proof), Recipient::Device(device)) => {
-            if !evidence::take_answer(host, &delivery.channel, &proof, approval.id, *device).await?
+            if !channel_proofs::take_answer(host, &delivery.channel, &proof, approval.id, *device)
+                .await?
             {
                 return Ok(Some(PAUSE));
             }
@@ -258,7 +259,7 @@ async fn rule(
         .store
         .rule_on_approval(delivery, ruling, noted, host.now())
         .await?;
-    host.signals.send(Signal::Decided(approval.id));
+    host.wakeups.send(Wakeup::Decided(approval.id));
     tracing::info!(approval = %approval.id, channel, ?ruling, counted, "the vendor answered");
     Ok(())
 }

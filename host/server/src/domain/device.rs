@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::signals::Signal;
-use super::{Host, InternalError, audit, news, seconds};
+use super::wakeups::Wakeup;
+use super::{Host, InternalError, account_notifications, audit, seconds};
 use assent_model::approval::Approval;
 use assent_model::audit::{Actor, AuditContext, Entry, Event, Origin};
 use assent_model::clock::Timestamp;
@@ -32,7 +32,7 @@ pub fn prepare_enrolment(host: &Host, user: UserId) -> (Enrolment, Token) {
     let now = host.now();
     let id = EnrolmentId::new(now, &*host.entropy);
     let token = Token::new(prefix::ENROLMENT, id.as_bytes(), &*host.entropy);
-    let expires_at = now + seconds(host.settings.lifetimes.enrolment);
+    let expires_at = now + host.settings.lifetimes.enrolment.get();
     (
         Enrolment {
             id,
@@ -78,7 +78,7 @@ pub async fn link_another(
         return Ok(None);
     }
     tracing::info!(user = %device.user_id, device = %device.id, "enrolment link made by a device");
-    news::tell(host, device.user_id, Some(device.id));
+    account_notifications::notify(host, device.user_id, Some(device.id));
     Ok(Some((enrolment_link(host, &token), until)))
 }
 
@@ -201,7 +201,7 @@ pub async fn enrol(
     {
         Ok(true) => {
             tracing::info!(user = %user.id, device = %device.id, "authenticator enrolled");
-            news::tell(host, user.id, Some(device.id));
+            account_notifications::notify(host, user.id, Some(device.id));
             let recovered = enrolment.made_by == Some(LinkMaker::Code);
             Ok(Enrolled::Done {
                 device: Box::new(device),
@@ -348,7 +348,7 @@ pub async fn request(
     patience: u32,
     (seen, known): (&HashSet<ApprovalId>, Option<AuditId>),
 ) -> Result<Option<Waiting>, InternalError> {
-    let mut listener = host.signals.listen();
+    let mut listener = host.wakeups.listen();
     // Counted by the machine's clock, not the host's: a test that stops the one must not stop the other.
     let deadline = tokio::time::Instant::now() + seconds(patience);
     loop {
@@ -360,7 +360,7 @@ pub async fn request(
             .await?;
         let changed = pending.len() != seen.len()
             || pending.iter().any(|approval| !seen.contains(&approval.id));
-        let news = news::of(host, device).await?;
+        let news = account_notifications::unread_notifications(host, device).await?;
         let told = news
             .last()
             .is_some_and(|last| known.is_none_or(|known| last.id > known));
@@ -387,7 +387,7 @@ pub async fn request(
             }));
         }
         listener
-            .next_of([Signal::Asked(device.user_id), Signal::News(device.user_id)])
+            .next_of([Wakeup::Asked(device.user_id), Wakeup::News(device.user_id)])
             .await;
     }
 }
@@ -490,8 +490,8 @@ pub async fn revoke_of(
         .await?;
     if ended.is_some() {
         tracing::info!(device = %device.id, "authenticator revoked");
-        host.signals.send(Signal::LoggedOut);
-        news::tell(host, device.user_id, Some(device.id));
+        host.wakeups.send(Wakeup::LoggedOut);
+        account_notifications::notify(host, device.user_id, Some(device.id));
     }
     Ok(ended)
 }

@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// When a new key shall sign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Takeover {
-    /// After the time that applications have to fetch it (`keys.publish_ahead_hours`).
+    /// After the time that applications have to fetch it (`keys.publish_ahead`).
     InTime,
     /// At once.
     Now,
@@ -65,7 +65,7 @@ pub async fn maintain(host: &Host) -> Result<(), InternalError> {
     let (settings, now) = (&host.settings.keys, host.now());
     let mut changed = false;
     for algorithm in SigningAlgorithm::ALL {
-        let ahead = settings.publish_ahead();
+        let ahead = settings.publish_ahead.get();
         if settings
             .rotation()
             .is_some_and(|rotation| host.key_ring.is_next_due(algorithm, rotation, ahead, now))
@@ -242,7 +242,7 @@ async fn next_key(
     let sealed = keys::generate(purpose, &host.master_key, &*host.entropy).await?;
     let now = host.now();
     let signs_from = match takeover {
-        Takeover::InTime => now + host.settings.keys.publish_ahead(),
+        Takeover::InTime => now + host.settings.keys.publish_ahead.get(),
         Takeover::Now => now,
     };
     Ok(SigningKey {

@@ -1,8 +1,8 @@
 //! A login, from the request to its answer.
 
-use super::limits::Network;
+use super::rate_limits::Network;
 use super::session::{self, SignedIn};
-use super::{Host, InternalError, audit, channels, seconds};
+use super::{Host, InternalError, audit, channels};
 use assent_model::account::Account;
 use assent_model::approval::{Approval, ApprovalStage};
 use assent_model::audit::{Actor, AuditContext, Entry, Event, Origin};
@@ -31,11 +31,11 @@ pub async fn begin(
         request,
         stage: session.map_or(LoginStage::Identify, LoginStage::SignedIn),
         created_at: now,
-        expires_at: now + seconds(host.settings.lifetimes.login),
+        expires_at: now + host.settings.lifetimes.login.get(),
     };
     let bounds = from
         .filter(|_| session.is_none())
-        .map(|from| host.limits.open_sign_ins.of(&from));
+        .map(|from| host.rate_limits.open_sign_ins.of(&from));
     host.store
         .insert_login_within(login.clone(), bounds)
         .await?;
@@ -172,14 +172,14 @@ pub(super) async fn look(host: &Host, id: LoginId, browser: Digest) -> Result<Vi
 
 /// Returns when the approval is no longer open: whether it was decided, or its time is over.
 pub async fn decided(host: &Host, approval: ApprovalId) -> Result<(), InternalError> {
-    let mut listener = host.signals.listen();
+    let mut listener = host.wakeups.listen();
     loop {
         let found = host.store.approval(approval).await?;
         if !found.is_some_and(|found| found.stage_at(host.now()).is_waiting()) {
             return Ok(());
         }
         listener
-            .next(super::signals::Signal::Decided(approval))
+            .next(super::wakeups::Wakeup::Decided(approval))
             .await;
     }
 }
@@ -285,7 +285,7 @@ pub async fn answer(
     if answered {
         tracing::info!(%login, user = %signed_in.user.id, session = %signed_in.session.id, "signed in");
         if replaces.is_some() {
-            host.signals.send(super::signals::Signal::LoggedOut);
+            host.wakeups.send(super::wakeups::Wakeup::LoggedOut);
         }
     }
     Ok(answered)
@@ -364,7 +364,7 @@ pub async fn go_on(host: &Host, login: &Login, signed_in: &SignedIn) -> Result<(
 pub async fn cancel(host: &Host, login: &Login) -> Result<(), InternalError> {
     if let LoginStage::Asked(approval) = login.stage {
         host.store.cancel_approval(approval, host.now()).await?;
-        host.signals.send(super::signals::Signal::Decided(approval));
+        host.wakeups.send(super::wakeups::Wakeup::Decided(approval));
     }
     Ok(())
 }

@@ -2,48 +2,48 @@
 //!
 //! Each answers with an outcome that the caller renders. Nothing here knows of axum or SQL.
 
-pub mod account;
+pub mod access;
+pub mod account_notifications;
 pub mod admin;
 pub mod approval;
 pub mod audit;
+pub mod bootstrap;
+pub mod bounded_cache;
+pub mod branding;
+pub mod channel_proofs;
 pub mod channels;
 pub mod claims;
 pub mod client_keys;
 pub mod consent;
 pub mod deliveries;
 pub mod device;
-pub mod evidence;
-pub mod first_start;
-pub mod history;
+pub mod device_activity;
 pub mod idempotency;
 pub mod keys;
 pub mod known_browsers;
-pub mod limits;
+pub mod latency;
 pub mod login;
-pub mod looks;
 pub mod name_id;
-pub mod news;
 pub mod passkey;
 pub mod plugins;
 pub mod portal;
-pub mod recent;
+pub mod qr_sign_in;
+pub mod rate_limits;
 pub mod recovery;
-pub mod responses;
 pub mod saml_keys;
-pub mod scan;
 pub mod session;
 pub mod sign_in;
-pub mod signals;
 pub mod test_sign_in;
 pub mod token_claims;
 pub mod traces;
+pub mod wakeups;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::config::Settings;
+use crate::geoip::GeoIp;
 use crate::keys::{KeyError, KeyRing, MasterKey, PushKey, SigningError};
-use crate::places::Places;
 use assent_model::clock::{SharedClock, Timestamp};
 use assent_model::entropy::SharedEntropy;
 use assent_plugin_host::Plugins;
@@ -67,7 +67,7 @@ pub struct Host {
     /// The way out, to the addresses that applications registered.
     pub outgoing: Outgoing,
     /// Where addresses are.
-    pub places: Places,
+    pub geoip: GeoIp,
     /// SAML keys that were opened before.
     pub saml_keys: crate::keys::saml::OpenKeys,
     /// Key sets of applications that were fetched lately.
@@ -80,11 +80,11 @@ pub struct Host {
     /// The digest of what whoever reads the metrics shows.
     pub metrics_secret: Option<assent_model::secret::Digest>,
     /// The operator's logo, where they have one.
-    pub logo: Option<looks::Logo>,
+    pub logo: Option<branding::Logo>,
     /// What the plugins did, on its way to the store.
     pub traces: traces::Traces,
     /// How long answers take.
-    pub responses: responses::Responses,
+    pub latency: latency::LatencyHistograms,
     /// How the streams of the audit log fare.
     pub audit_streams: audit::Streams,
     /// How the plugins were exchanged.
@@ -92,9 +92,9 @@ pub struct Host {
     /// The file that the settings come from, where there is one.
     pub settings_file: Option<std::path::PathBuf>,
     /// Tells waiting requests of changes.
-    pub signals: signals::Signals,
+    pub wakeups: wakeups::Wakeups,
     /// Who came how often.
-    pub limits: limits::Limits,
+    pub rate_limits: rate_limits::Limits,
     /// The time.
     pub clock: SharedClock,
     /// Randomness.

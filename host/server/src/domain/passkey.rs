@@ -17,8 +17,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::signals::Signal;
-use super::{Host, InternalError, audit, news};
+use super::wakeups::Wakeup;
+use super::{Host, InternalError, account_notifications, audit};
 use crate::config::Settings;
 use assent_model::audit::{Actor, AuditContext, Entry, Event};
 use assent_model::device::Device;
@@ -162,7 +162,7 @@ pub async fn add(
     {
         Ok(true) => {
             tracing::info!(device = %device.id, "passkey added");
-            news::tell(host, device.user_id, Some(device.id));
+            account_notifications::notify(host, device.user_id, Some(device.id));
             Ok(Added::Added)
         }
         Ok(false) => Ok(Added::Refused),
@@ -201,7 +201,7 @@ pub async fn remove(
                 let removed = host.store.remove_passkey(device.id, *used, entries).await?;
                 tracing::info!(device = %device.id, removed, "passkey removed");
                 if removed {
-                    news::tell(host, device.user_id, Some(device.id));
+                    account_notifications::notify(host, device.user_id, Some(device.id));
                     Removed::Removed
                 } else {
                     Removed::Refused
@@ -305,7 +305,7 @@ pub(super) async fn ask(
                 host.store
                     .append_audit(vec![entry(host, Event::PasskeyCloneSuspected, device, &by)])
                     .await?;
-                host.signals.send(Signal::News(device.user_id));
+                host.wakeups.send(Wakeup::News(device.user_id));
             }
             Ok(Asked::Refused)
         }

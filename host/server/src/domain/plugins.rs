@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use super::admin::Refused;
 use super::{Host, audit};
@@ -31,7 +30,10 @@ pub struct SecretFileError {
 
 /// The settings of the plugins, in the runtime's terms, with the secrets that they name.
 pub fn plugin_specs(settings: &config::Plugins) -> Result<Vec<PluginSpec>, SecretFileError> {
-    let mappers = settings.claims.iter().map(|plugin| Ok(mapper(plugin)));
+    let mappers = settings
+        .claim_mappers
+        .iter()
+        .map(|plugin| Ok(mapper(plugin)));
     let channels = settings.approval_channels.iter().map(channel);
     mappers.chain(channels).collect()
 }
@@ -174,9 +176,9 @@ fn digest(text: Option<&str>) -> Option<Digest> {
 fn limits(settings: &config::PluginLimits, default: Limits) -> Limits {
     Limits {
         fuel: settings.fuel,
-        deadline: Duration::from_millis(settings.deadline_ms.into()),
-        memory_bytes: (settings.memory_mib as usize) << 20,
-        http_timeout: Duration::from_millis(settings.http_timeout_ms.into()),
+        deadline: settings.deadline.get(),
+        memory_bytes: usize::try_from(settings.memory.bytes()).unwrap_or(usize::MAX),
+        http_timeout: settings.http_timeout.get(),
         concurrency: settings.concurrency.unwrap_or(default.concurrency),
         waiting: settings.waiting,
         ..default
@@ -467,7 +469,7 @@ fn changed_tables(old: &config::Settings, new: &config::Settings) -> Vec<String>
         .filter(|name| *name != "plugins" && old.get(name) != new.get(name))
         .cloned();
     // These two of the plugins' table are read at the start alone.
-    let keys = ["trace_hours", "compiled_folder"]
+    let keys = ["trace_retention", "compiled_folder"]
         .into_iter()
         .filter(|key| {
             let at = format!("/plugins/{key}");

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Host, InternalError, audit, device, news};
+use super::{Host, InternalError, account_notifications, audit, device};
 use assent_model::audit::{Actor, AuditContext, Event, Origin};
 use assent_model::device::{Device, LinkMaker};
 use assent_model::id::{RecoveryCodeId, UserId};
@@ -43,7 +43,7 @@ pub async fn make(
         return Ok(None);
     }
     tracing::info!(user = %device.user_id, device = %device.id, "recovery codes made");
-    news::tell(host, device.user_id, Some(device.id));
+    account_notifications::notify(host, device.user_id, Some(device.id));
     Ok(Some(codes))
 }
 
@@ -81,6 +81,6 @@ pub async fn redeem(
         return Ok(None);
     }
     tracing::info!(%user, "a recovery code was used");
-    news::tell(host, user, None);
+    account_notifications::notify(host, user, None);
     Ok(Some(device::enrolment_path(&token)))
 }

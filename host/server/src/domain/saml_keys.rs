@@ -64,7 +64,7 @@ async fn make(
     let validity = Validity {
         now,
         signs_from: now + ahead,
-        until: now + host.settings.saml.certificate(),
+        until: now + host.settings.saml.certificate_validity.get(),
     };
     Ok(saml::generate(
         application,
@@ -110,7 +110,7 @@ pub async fn renew(
             host,
             application,
             last + 1,
-            host.settings.saml.publish_ahead(),
+            host.settings.saml.certificate_publish_ahead.get(),
         )
         .await?;
         // Else another was quicker, and its key is found in the next round.
@@ -179,7 +179,10 @@ pub async fn withdraw(
 /// Does what is due: publishes the next key of each service provider whose certificate comes to its end, in time for
 /// its administrator to notice, and deletes keys that are over.
 pub async fn maintain(host: &Host) -> Result<(), InternalError> {
-    let (now, ahead) = (host.now(), host.settings.saml.publish_ahead());
+    let (now, ahead) = (
+        host.now(),
+        host.settings.saml.certificate_publish_ahead.get(),
+    );
     for application in host
         .store
         .saml_keys_due(now + ahead * 2, now - RETIRED)

@@ -5,8 +5,8 @@ use std::time::Duration;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-use super::signals::Signal;
-use super::{Host, InternalError, audit, seconds};
+use super::wakeups::Wakeup;
+use super::{Host, InternalError, audit};
 use assent_model::audit::{Actor, AuditContext, Event, Origin};
 use assent_model::id::SessionId;
 use assent_model::saml::SessionEnd;
@@ -50,14 +50,14 @@ pub async fn current(host: &Host, cookie: &str) -> Result<Option<SignedIn>, Inte
     Ok(Some(SignedIn { session, user }))
 }
 
-/// The session after a use of it: where sessions slide, its end moves on, but not past what one may last.
+/// The session after a use of it. With an idle timeout its end moves on, but not past the absolute timeout.
 async fn prolonged(host: &Host, mut session: Session) -> Result<Session, InternalError> {
     let settings = host.settings.session;
-    if !settings.sliding {
+    let Some(idle_timeout) = settings.idle_timeout else {
         return Ok(session);
-    }
-    let last = session.authentication.at + seconds(settings.longest);
-    let until = last.min(host.now() + seconds(host.settings.lifetimes.session));
+    };
+    let last = session.authentication.at + settings.absolute_timeout.get();
+    let until = last.min(host.now() + idle_timeout.get());
     if until >= session.expires_at + BETWEEN_MOVES || (until == last && until > session.expires_at)
     {
         host.store.prolong_session(session.id, until).await?;
@@ -75,7 +75,7 @@ pub fn prepare(host: &Host, user: User, authentication: Authentication) -> (Sign
         sid: URL_SAFE_NO_PAD.encode(host.entropy.bytes::<18>()),
         user_id: user.id,
         authentication,
-        expires_at: now + seconds(host.settings.lifetimes.session),
+        expires_at: now + host.settings.session.timeout(),
     };
     let token = Token::new(prefix::SESSION, id.as_bytes(), &*host.entropy);
     (SignedIn { session, user }, token)
@@ -98,7 +98,7 @@ pub async fn end(
         .store
         .log_out(signed_in.session.sid.clone(), entry, host.now())
         .await?;
-    host.signals.send(Signal::LoggedOut);
+    host.wakeups.send(Wakeup::LoggedOut);
     tracing::info!(user = %signed_in.user.id, session = %signed_in.session.id, "signed out");
     Ok(ended)
 }
@@ -113,7 +113,7 @@ pub async fn end_named(
         .store
         .log_out(sid, audit::entry(host, Event::SessionEnded, by), host.now())
         .await?;
-    host.signals.send(Signal::LoggedOut);
+    host.wakeups.send(Wakeup::LoggedOut);
     Ok(ended)
 }
 
@@ -125,7 +125,7 @@ pub async fn end_if_over(host: &Host, sid: &str) -> Result<SessionEnd, InternalE
         .log_out_if_over(sid.to_owned(), host.now())
         .await?;
     if ended.is_some() {
-        host.signals.send(Signal::LoggedOut);
+        host.wakeups.send(Wakeup::LoggedOut);
     }
     Ok(ended.unwrap_or_default())
 }

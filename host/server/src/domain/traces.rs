@@ -55,7 +55,7 @@ pub struct Purpose<'a> {
 
 /// Keeps what the plugins did, if there are any and the settings say so.
 pub fn record(host: &Host, purpose: Purpose<'_>, steps: &[Step]) {
-    if steps.is_empty() || host.settings.plugins.trace_hours == 0 {
+    if steps.is_empty() || host.settings.plugins.trace_retention.is_zero() {
         return;
     }
     let now = host.now();
@@ -103,7 +103,7 @@ pub async fn keep(host: Arc<Host>) {
 
 /// How long traces are kept.
 pub fn kept(host: &Host) -> Duration {
-    Duration::from_secs(u64::from(host.settings.plugins.trace_hours) * 60 * 60)
+    host.settings.plugins.trace_retention.get()
 }
 
 /// What one plugin did, as an administrator reads it.

@@ -4,10 +4,10 @@
 //! `Authorization: Assent-Device {device}.{seconds}.{signature}`, the signature over
 //! [`assent_model::statement::CallStatement`].
 
-mod history;
+mod device_activity;
 mod passkey;
 
-pub(super) use history::history;
+pub(super) use device_activity::history;
 pub(super) use passkey::{add_passkey, confirmed, offer_passkey, remove_passkey};
 
 use std::sync::Arc;
@@ -28,10 +28,10 @@ use super::context::origin_of;
 use super::fetch_metadata::is_cross_site;
 use super::pages::AuthenticatorApp;
 use super::reply::{layout, page};
-use super::{limits, logos};
+use super::{logos, rate_limits};
 use crate::domain::approval::{self, Outcome, Proof};
 use crate::domain::device::{self, Call, Caller, Enrolled, EnrolmentRequest, Waiting};
-use crate::domain::limits::Network;
+use crate::domain::rate_limits::Network;
 use crate::domain::{self, Host, InternalError};
 use crate::http::context::RequestOrigin;
 use crate::http::texts::PageLanguage;
@@ -360,8 +360,8 @@ pub(super) async fn limit_failures(
         return CROSS_SITE.into_response();
     }
     let failed = |response: &Response| response.extensions().get::<Unproven>().is_some();
-    let limit = (&*host, &host.limits.authenticator_failures);
-    limits::failures(limit, from, request, next, failed, || {
+    let limit = (&*host, &host.rate_limits.authenticator_failures);
+    rate_limits::failures(limit, from, request, next, failed, || {
         TOO_MANY.into_response()
     })
     .await

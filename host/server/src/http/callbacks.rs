@@ -10,8 +10,8 @@ use axum::http::StatusCode;
 use axum::http::header::{COOKIE, HeaderMap};
 use axum::response::{IntoResponse, Response};
 
-use super::limits;
-use crate::domain::limits::Network;
+use super::rate_limits;
+use crate::domain::rate_limits::Network;
 use crate::domain::{Host, InternalError, channels};
 use assent_plugin_host::Callback;
 
@@ -33,11 +33,11 @@ pub(super) async fn take(
             return Ok(StatusCode::NOT_FOUND.into_response());
         };
         if let Err(exhausted) = host
-            .limits
-            .callbacks
+            .rate_limits
+            .callbacks_per_ip
             .take(&(channel.name.clone(), from), host.now())
         {
-            return Ok(limits::too_many_callbacks(exhausted));
+            return Ok(rate_limits::too_many_callbacks(exhausted));
         }
         let Some(headers) = told(&headers) else {
             return Ok(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE.into_response());

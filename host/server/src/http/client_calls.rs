@@ -16,10 +16,10 @@ use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
 use super::client_certificate::ClientCertificate;
-use super::limits;
+use super::rate_limits;
 use super::reply::fault_in_words;
 use crate::domain::Host;
-use crate::domain::limits::{Exhausted, Network};
+use crate::domain::rate_limits::{Exhausted, Network};
 use crate::oidc::client_auth::{self, Call, Client, Endpoint};
 use crate::oidc::error::TokenError;
 use crate::oidc::parameters::Parameters;
@@ -119,7 +119,7 @@ fn refused(host: &Host, error: &TokenError) -> Response {
     let mut description = error.to_string();
     let status = match error {
         TokenError::TooManyFailures(exhausted) => {
-            return limits::too_many_calls("failed client authentications", *exhausted);
+            return rate_limits::too_many_calls("failed client authentications", *exhausted);
         }
         TokenError::InvalidClient { .. } => StatusCode::UNAUTHORIZED,
         TokenError::Busy => StatusCode::SERVICE_UNAVAILABLE,

@@ -49,7 +49,7 @@ pub(super) fn ask(
         again: format!("/login/{id}/again"),
         csrf: csrf::token(host, browser, &id)?,
         person: csrf::token(host, browser, &shown_to(login.id, user))?,
-        days: host.settings.lifetimes.consent / (24 * 60 * 60),
+        days: host.settings.lifetimes.consent.whole_seconds() / (24 * 60 * 60),
     };
     Ok(page(
         &asking,

@@ -9,11 +9,11 @@ use axum::response::Response;
 
 use super::context::Browser;
 use super::home::signed_in_header;
-use super::limits;
 use super::pages::ConsolePage;
+use super::rate_limits;
 use super::reply::{ErrorReply, internal_error, layout, page, see_other, with_browser};
 use super::texts::Message;
-use crate::domain::limits::Network;
+use crate::domain::rate_limits::Network;
 use crate::domain::session::SignedIn;
 use crate::domain::{Host, InternalError, channels, login};
 use assent_model::language::Language;
@@ -31,12 +31,13 @@ pub(super) async fn front(
             Visitor::Administrator(signed_in) => render(&host, &browser, Some(&signed_in)),
             Visitor::Other => Ok(not_allowed(&host, browser.language())),
             Visitor::Unknown => {
-                if let Err(exhausted) = host.limits.sign_in.take(&from, host.now()) {
+                if let Err(exhausted) = host.rate_limits.login_pages_per_ip.take(&from, host.now())
+                {
                     let (refused, again) = (
                         Message::of("error-too-many-network"),
-                        limits::try_again("/admin"),
+                        rate_limits::try_again("/admin"),
                     );
-                    return Ok(limits::too_many_pages(
+                    return Ok(rate_limits::too_many_pages(
                         &host,
                         browser.language(),
                         exhausted,

@@ -15,10 +15,10 @@ use super::serve::ProvedByHandshake;
 use super::texts::{Message, preferred};
 use super::user_agent;
 use crate::domain::known_browsers::KnownUsers;
-use crate::domain::limits::Network;
+use crate::domain::rate_limits::Network;
 use crate::domain::session::{self, SignedIn};
 use crate::domain::{Host, InternalError};
-use crate::places::Places;
+use crate::geoip::GeoIp;
 use assent_model::audit::Origin;
 use assent_model::language::Language;
 use assent_model::login::BrowserContext;
@@ -126,7 +126,7 @@ impl Browser {
             place: place(
                 self.origin.address,
                 host.settings.is_local(),
-                &host.places,
+                &host.geoip,
                 self.language,
             )
             .plain(self.language),
@@ -256,7 +256,7 @@ fn hop_address(hop: &str) -> Option<IpAddr> {
 pub(super) fn place(
     address: Option<IpAddr>,
     host_is_local: bool,
-    places: &Places,
+    places: &GeoIp,
     language: Language,
 ) -> Message {
     let Some(address) = address else {
@@ -333,7 +333,7 @@ mod tests {
     fn places_are_told_in_words_and_a_proxy_is_not_the_persons_computer() {
         let words = |address: &str, local| {
             let address = Some(address.parse().unwrap());
-            place(address, local, &Places::default(), Language::English).plain(Language::English)
+            place(address, local, &GeoIp::default(), Language::English).plain(Language::English)
         };
         assert_eq!(words("127.0.0.1", true), "This computer");
         assert_eq!(words("127.0.0.1", false), "Unknown place");

@@ -66,8 +66,8 @@ impl Cookie {
         let lifetime = match self {
             // The first identifies no user, and lets a user continue after closing the window. The other is bound to it.
             Self::Browser | Self::Known => known_browsers::LIFE,
-            // Where sessions slide it outlives one that was not used, and is of no use then.
-            Self::Session => host.settings.longest_session(),
+            // With an idle timeout the cookie may outlive its session, and is useless then.
+            Self::Session => host.settings.session.absolute_timeout.whole_seconds(),
             Self::Name => 180 * 24 * 60 * 60,
         };
         self.header(host, value, lifetime)

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::authenticator::{BAD_NAME, Failure, Reply, SignedCall, confirmed, parse, qr_code};
 use crate::domain::device::{OwnDevice, Renaming};
-use crate::domain::{device, news, recovery};
+use crate::domain::{account_notifications, device, recovery};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
 use assent_model::id::{AuditId, DeviceId};
@@ -113,8 +113,8 @@ pub(super) async fn recovery_codes(call: SignedCall) -> Reply {
 fn within_limit(call: &SignedCall) -> Result<(), Failure> {
     let taken = call
         .host
-        .limits
-        .device
+        .rate_limits
+        .actions_per_device
         .take(&call.device.id, call.host.now());
     taken.map_err(|exhausted| TOO_MANY_CALLS.with("retry_after", json!(exhausted.seconds())))
 }
@@ -149,6 +149,6 @@ struct Seen {
 /// `POST /authenticator/api/news/seen`: the person has seen the news up to `last`.
 pub(super) async fn news_seen(call: SignedCall) -> Reply {
     let Seen { last } = parse(&call.body)?;
-    news::seen(&call.host, &call.device, last).await?;
+    account_notifications::mark_read(&call.host, &call.device, last).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }

@@ -9,7 +9,6 @@ use ended::{ended_page, refused, unknown};
 
 use std::convert::Infallible;
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::extract::{FromRequest, Path, Request, State};
 use axum::http::header::SET_COOKIE;
@@ -25,17 +24,17 @@ use serde::Deserialize;
 use super::answer::deliver;
 use super::context::Browser;
 use super::cookies::Cookie;
-use super::limits::{too_many_pages, try_again};
 use super::pages::{Choice, Ended as EndedKind, LoginPage, Scan, WaitingPage};
+use super::rate_limits::{too_many_pages, try_again};
 use super::reply::{forged, internal_error, layout, page, see_other, with_browser, with_session};
 use super::texts::Message;
 use super::{confirm, consent, csrf, saml};
 use crate::domain::known_browsers::Standing;
-use crate::domain::limits::Exhausted;
 use crate::domain::login::{self, Approved, Ended, Outcome, Person, View};
+use crate::domain::rate_limits::Exhausted;
 use crate::domain::session::SignedIn;
 use crate::domain::sign_in::{Agreement, SignInContext};
-use crate::domain::{Host, InternalError, approval, channels, scan, test_sign_in};
+use crate::domain::{Host, InternalError, approval, channels, qr_sign_in, test_sign_in};
 use crate::oidc::authorize::{self, Answer, ConsentQuestion, Question};
 use crate::saml::sign_on;
 use assent_model::approval::Approval;
@@ -356,9 +355,15 @@ pub(super) async fn identify(posted: Posted) -> Response {
             return Ok(reply);
         };
         // Counted before anything is looked for, so that it says nothing of who has an account.
-        let (limits, now) = (&host.limits, host.now());
-        let from = limits.address.take(&browser.origin().address.into(), now);
-        let from = from.and_then(|()| limits.browser.take(&browser.digest().into(), now));
+        let (limits, now) = (&host.rate_limits, host.now());
+        let from = limits
+            .sign_ins_per_ip
+            .take(&browser.origin().address.into(), now);
+        let from = from.and_then(|()| {
+            limits
+                .sign_ins_per_browser
+                .take(&browser.digest().into(), now)
+        });
         let from = from.map_err(|exhausted| (exhausted, Message::of("error-too-many-here")));
         let too_many = |(exhausted, refused)| {
             let next = try_again(&posted.address());
@@ -379,7 +384,7 @@ pub(super) async fn identify(posted: Posted) -> Response {
         // trust a report revoked: the refusal would show the report.
         let standing = browser.known_users(host).standing(host, &valid).await?;
         if standing == Standing::Unknown
-            && let Err(exhausted) = limits.login_name.take(&(&valid).into(), now)
+            && let Err(exhausted) = limits.sign_ins_per_user_name.take(&(&valid).into(), now)
         {
             approval::refuse(host, login, &valid).await?;
             return too_many((exhausted, by_name()));
@@ -393,7 +398,7 @@ pub(super) async fn identify(posted: Posted) -> Response {
         )
         .await?;
         if asked == RequestOutcome::TooMany {
-            let wait = Duration::from_secs(host.settings.lifetimes.approval.into());
+            let wait = host.settings.lifetimes.approval.get();
             return too_many((Exhausted::within(wait), by_name()));
         }
         Ok(remembering(
@@ -505,14 +510,18 @@ pub(super) async fn events(
         Ok(view) => view,
         Err(error) => return internal_error(&host, browser.language(), &error),
     };
-    let Some(holding) = host.limits.told_pages.hold(browser.origin().address.into()) else {
+    let Some(holding) = host
+        .rate_limits
+        .told_pages
+        .hold(browser.origin().address.into())
+    else {
         return StatusCode::TOO_MANY_REQUESTS.into_response();
     };
     let once = stream::once(async move {
         let _holding = holding;
         let news = match view {
             View::Waiting(_, approval) => login::decided(&host, approval.id).await.map(|()| true),
-            View::Identify(login) => scan::scanned(&host, login.id).await,
+            View::Identify(login) => qr_sign_in::scanned(&host, login.id).await,
             _ => Ok(true),
         };
         if let Err(error) = &news {
@@ -620,7 +629,7 @@ async fn identify_page(
         unfit,
         remembered,
         choice,
-        scan: Scan::new(&host.settings.origin(), scan::path(host, login)?),
+        scan: Scan::new(&host.settings.origin(), qr_sign_in::path(host, login)?),
         events: format!("/login/{id}/events"),
     };
     Ok(with_browser(
@@ -655,11 +664,11 @@ fn waiting_page(
             .then(|| channels::binding(host, approval.id))
             .transpose()?,
         seconds_left: u32::try_from(seconds_left).unwrap_or(u32::MAX),
-        seconds_total: host.settings.lifetimes.approval,
+        seconds_total: host.settings.lifetimes.approval.whole_seconds(),
         events: format!("/login/{id}/events"),
         // Whoever typed a name may scan instead, whether the request was sent or not.
         scan: match approval.scanned_by {
-            None => Scan::new(&host.settings.origin(), scan::path(host, login)?),
+            None => Scan::new(&host.settings.origin(), qr_sign_in::path(host, login)?),
             Some(_) => None,
         },
         cancel: format!("/login/{id}/cancel"),

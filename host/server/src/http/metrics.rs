@@ -17,7 +17,7 @@ use prometheus_client::registry::Registry;
 
 use crate::domain::Host;
 use crate::domain::audit::Faring;
-use crate::domain::responses::{Answered, Endpoint};
+use crate::domain::latency::{Answered, Endpoint};
 use assent_model::secret::Digest;
 use assent_plugin_host::{Measured, PluginStatus};
 
@@ -48,7 +48,7 @@ pub(super) async fn show(State(host): State<Arc<Host>>, headers: HeaderMap) -> R
         .sub_registry_with_prefix("plugin")
         .register_collector(Box::new(Plugins(host.plugins.status())));
     let answers = registry.sub_registry_with_prefix("response");
-    answers.register_collector(Box::new(Answers(host.responses.answered())));
+    answers.register_collector(Box::new(Answers(host.latency.answered())));
     let streams = registry.sub_registry_with_prefix("audit_stream");
     streams.register_collector(Box::new(Streams(host.audit_streams.faring())));
     let mut text = String::new();

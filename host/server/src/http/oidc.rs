@@ -18,7 +18,7 @@ use super::login::{self, BegunLogin};
 use super::pages::Link;
 use super::reply::{ErrorReply, fault_in_words, internal_error, see_other, with_browser};
 use super::texts::Message;
-use crate::domain::limits::Exhausted;
+use crate::domain::rate_limits::Exhausted;
 use crate::domain::sign_in::{Agreement, SignInContext};
 use crate::domain::{Host, test_sign_in};
 use crate::http::texts::PageLanguage;

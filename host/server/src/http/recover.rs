@@ -11,8 +11,8 @@ use serde::Deserialize;
 
 use super::context::Browser;
 use super::csrf;
-use super::limits::{too_many_pages, try_again};
 use super::pages::{RecoverPage, RecoveredPage};
+use super::rate_limits::{too_many_pages, try_again};
 use super::reply::{forged, internal_error, layout, page, see_other, with_browser};
 use super::texts::Message;
 use crate::domain::{Host, InternalError, recovery};
@@ -52,7 +52,7 @@ pub(super) async fn redeem(
             return Ok(forged(&host, browser.language()));
         }
         let from = browser.origin().address.into();
-        if let Err(exhausted) = host.limits.recovery_failures.check(&from, host.now()) {
+        if let Err(exhausted) = host.rate_limits.recovery_failures.check(&from, host.now()) {
             let refused = Message::of("error-too-many-here");
             return Ok(too_many_pages(
                 &host,
@@ -71,7 +71,7 @@ pub(super) async fn redeem(
             Some(link) => Ok(see_other(&recovered(&host, &browser, &link)?)),
             None => {
                 // Whether this one was still within the limit is for the next to find out.
-                let _ = host.limits.recovery_failures.take(&from, host.now());
+                let _ = host.rate_limits.recovery_failures.take(&from, host.now());
                 let mut reply = form(&host, &browser, &name, true)?;
                 *reply.status_mut() = StatusCode::UNPROCESSABLE_ENTITY;
                 Ok(reply)

@@ -7,9 +7,9 @@ use axum::http::header::{
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 
+use super::branding;
 use super::context::Browser;
 use super::cookies::Cookie;
-use super::looks;
 use super::pages::{ErrorPage, Layout, Link, Page, Support};
 use super::texts::Message;
 use crate::domain::{Host, InternalError};
@@ -19,13 +19,13 @@ use assent_model::secret::Token;
 
 /// What every page has.
 pub(super) fn layout(host: &Host, language: Language) -> Layout {
-    let pages = &host.settings.pages;
+    let pages = &host.settings.branding;
     let support = pages.support_address().zip(pages.support.clone());
     Layout {
         operator: host.settings.operator.clone(),
         language,
-        logo: looks::logo_address(host),
-        colours: looks::colours_address(host),
+        logo: branding::logo_address(host),
+        colours: branding::colours_address(host),
         support: support.map(|(address, text)| Support { address, text }),
     }
 }

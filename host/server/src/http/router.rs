@@ -21,9 +21,9 @@ use super::fetch_metadata::reject_embedded;
 use super::reply::ErrorReply;
 use super::texts::Message;
 use super::{
-    admin_api, assets, authenticator, callbacks, client_calls, confirm, consent, console, cors,
-    devices, health, home, limits, login, logos, looks, metrics, oidc, portal, recover, refusals,
-    responses, saml, saml_logout, saml_metadata, scan, session_end, test_sign_in,
+    admin_api, assets, authenticator, branding, callbacks, client_calls, confirm, consent, console,
+    cors, devices, health, home, latency, login, logos, metrics, oidc, portal, qr_sign_in,
+    rate_limits, recover, refusals, saml, saml_logout, saml_metadata, session_end, test_sign_in,
 };
 use crate::domain::Host;
 use crate::domain::idempotency::UNDER_WAY;
@@ -109,7 +109,7 @@ pub fn router(host: Arc<Host>) -> Router {
         .layer(from_fn(admin_api::in_its_words))
         .layer(from_fn_with_state(Arc::clone(&host), refusals::as_pages))
         .layer(from_fn_with_state(Arc::clone(&host), common_headers))
-        .layer(from_fn_with_state(Arc::clone(&host), responses::measured))
+        .layer(from_fn_with_state(Arc::clone(&host), latency::measured))
         .with_state(host)
 }
 
@@ -167,7 +167,7 @@ fn called(
     let state = (Arc::clone(host), Arc::clone(origins));
     router
         .layer(RequestBodyLimitLayer::new(LARGEST_CALL))
-        .layer(from_fn_with_state(state, limits::token))
+        .layer(from_fn_with_state(state, rate_limits::token))
 }
 
 /// Routes whose GET does something, such as to answer a login. Who asks with HEAD wants to know of the answer and to have
@@ -190,7 +190,8 @@ fn saml_logout_routes(host: &Arc<Host>) -> Router<Arc<Host>> {
         )
         .route("/sso/logout/{id}", get(saml_logout::show))
         .route("/sso/logout/{id}/{request}", get(saml_logout::ask));
-    never_by_head("GET, POST", routes).layer(from_fn_with_state(Arc::clone(host), limits::sign_out))
+    never_by_head("GET, POST", routes)
+        .layer(from_fn_with_state(Arc::clone(host), rate_limits::sign_out))
 }
 
 fn sign_out_routes(host: &Arc<Host>) -> Router<Arc<Host>> {
@@ -203,7 +204,8 @@ fn sign_out_routes(host: &Arc<Host>) -> Router<Arc<Host>> {
             "/oidc/session/end",
             get(session_end::end).post(session_end::end_by_post),
         );
-    never_by_head("GET, POST", routes).layer(from_fn_with_state(Arc::clone(host), limits::sign_out))
+    never_by_head("GET, POST", routes)
+        .layer(from_fn_with_state(Arc::clone(host), rate_limits::sign_out))
 }
 
 fn sign_in_routes(host: &Arc<Host>) -> Router<Arc<Host>> {
@@ -226,7 +228,7 @@ fn sign_in_routes(host: &Arc<Host>) -> Router<Arc<Host>> {
         .route("/login/{id}/confirm", post(confirm::confirm))
         .route("/login/{id}/consent", post(consent::decide))
         .route("/login/{id}/leave", post(login::leave))
-        .layer(from_fn_with_state(Arc::clone(host), limits::sign_in))
+        .layer(from_fn_with_state(Arc::clone(host), rate_limits::sign_in))
 }
 
 /// A code is looked for in the database, whoever comes with it.
@@ -234,7 +236,7 @@ fn recovery_routes(host: &Arc<Host>) -> Router<Arc<Host>> {
     Router::new()
         .route("/recover", get(recover::show).post(recover::redeem))
         .route("/recover/done", get(recover::done))
-        .layer(from_fn_with_state(Arc::clone(host), limits::sign_in))
+        .layer(from_fn_with_state(Arc::clone(host), rate_limits::sign_in))
 }
 
 fn authenticator_routes(host: &Arc<Host>) -> Router<Arc<Host>> {
@@ -252,8 +254,8 @@ fn authenticator_api_routes(host: &Arc<Host>) -> Router<Arc<Host>> {
         .route("/requests", get(authenticator::requests))
         .route("/requests/{id}", post(authenticator::decide))
         .route("/history", get(authenticator::history))
-        .route("/scans", post(scan::scan))
-        .route("/scans/look", post(scan::look))
+        .route("/scans", post(qr_sign_in::scan))
+        .route("/scans/look", post(qr_sign_in::look))
         .route("/devices", get(devices::list))
         .route(
             "/devices/{id}",
@@ -290,7 +292,7 @@ async fn asset(
     PageLanguage(language): PageLanguage,
     headers: HeaderMap,
 ) -> Response {
-    if let Some(own) = looks::find(&host, uri.path()) {
+    if let Some(own) = branding::find(&host, uri.path()) {
         return own;
     }
     let Some(asset) = assets::find(uri.path(), language) else {

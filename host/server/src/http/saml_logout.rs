@@ -168,7 +168,7 @@ pub(super) async fn show(
                     frame: format!("{}/{request}", address(id)),
                     turn: u32::try_from(turn).unwrap_or(u32::MAX),
                     of: u32::try_from(of).unwrap_or(u32::MAX),
-                    seconds: host.settings.saml.logout_seconds,
+                    seconds: host.settings.saml.logout_timeout.whole_seconds(),
                 };
                 page_with_frames(&host, &telling)
             }

@@ -23,7 +23,7 @@ use tower::ServiceExt;
 use super::client_certificate::ClientCertificate;
 use super::context::is_trusted;
 use super::tls::Identity;
-use crate::domain::limits::{Held, Network};
+use crate::domain::rate_limits::{Held, Network};
 
 /// How long requests under way may take once the host is told to stop.
 const GOODBYE: Duration = Duration::from_secs(5);

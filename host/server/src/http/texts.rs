@@ -37,7 +37,7 @@ pub(super) fn preferred(host: &Host, headers: &HeaderMap) -> Language {
         .and_then(|value| value.to_str().ok());
     header
         .and_then(Language::accepted)
-        .unwrap_or(host.settings.pages.language)
+        .unwrap_or(host.settings.branding.language)
 }
 
 /// The language of a request's answer, as a handler's argument.

@@ -2,16 +2,16 @@
 
 pub mod client;
 mod master;
-mod own;
 mod ring;
 pub mod saml;
+mod self_issued;
 mod signing;
 mod vapid;
 mod verification;
 
 pub use master::{MasterKey, MasterKeyError};
-pub use own::NotOurs;
 pub use ring::{KeyRing, KnownKey, Reading};
+pub use self_issued::NotOurs;
 pub use signing::{IdTokenKey, SigningError, TokenType};
 pub use vapid::PushKey;
 

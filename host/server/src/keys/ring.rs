@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
-use super::own::{self, NotOurs};
+use super::self_issued::{self, NotOurs};
 use super::signing::IdTokenKey;
 use super::verification::VerificationKey;
 use super::{KeyError, MasterKey};
@@ -179,7 +179,7 @@ impl KeyRing {
     /// the caller looks at `exp`.
     pub fn verify_own(&self, jwt: &str) -> Result<Map<String, Value>, NotOurs> {
         let held = self.held();
-        own::verify(jwt, |key_id| held.live_key(key_id))
+        self_issued::verify(jwt, |key_id| held.live_key(key_id))
     }
 
     /// Whether it is time to publish the algorithm's next key.

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use tokio::task::JoinSet;
 
 use crate::domain::claims::sid_of;
-use crate::domain::signals::Signal;
+use crate::domain::wakeups::Wakeup;
 use crate::domain::{Host, InternalError};
 use crate::keys::TokenType;
 use assent_model::application::Application;
@@ -75,7 +75,7 @@ pub async fn deliver(host: Arc<Host>) {
     let mut work = Work::default();
     loop {
         // To miss nothing, listen first and look then.
-        let mut listener = host.signals.listen();
+        let mut listener = host.wakeups.listen();
         let begun = match begin(&host, &mut work).await {
             Ok(begun) => begun,
             Err(error) => {
@@ -88,7 +88,7 @@ pub async fn deliver(host: Arc<Host>) {
             continue;
         }
         tokio::select! {
-            () = listener.heard(Signal::LoggedOut) => {}
+            () = listener.heard(Wakeup::LoggedOut) => {}
             () = tokio::time::sleep(LOOK) => {}
             Some(ended) = work.under_way.join_next() => match ended {
                 Ok(application) => work.release(&application),
@@ -158,7 +158,7 @@ async fn attempt(host: Arc<Host>, delivery: LogoutDelivery) -> Did {
         (Told::OutOfReach(why), _) => {
             tracing::warn!(
                 %application, sid, why,
-                "the application's backchannel_logout_uri may not be called, see [outgoing]; it is not told again"
+                "the application's backchannel_logout_uri may not be called, see [egress]; it is not told again"
             );
         }
         (Told::Failed(why), Some(_)) => {

@@ -67,7 +67,7 @@ pub async fn issue(
     put(
         &mut claims,
         AtSignIn::Exp,
-        json!(now + i64::from(host.settings.lifetimes.id_token)),
+        json!((host.now() + host.settings.lifetimes.id_token.get()).seconds()),
     );
     put(&mut claims, AtSignIn::AtHash, json!(at_hash(access_token)));
     let key = host

@@ -9,7 +9,7 @@ use super::bearer::{BearerError, resolve};
 use super::client_auth::Client;
 use super::error::TokenError;
 use super::parameters::Parameters;
-use crate::domain::account::person;
+use crate::domain::access::person;
 use crate::domain::claims::{self, Subject, subject_of};
 use crate::domain::{Host, InternalError};
 use assent_model::administration::AdminScopes;
@@ -177,7 +177,7 @@ async fn more(
         requested: &BTreeMap::new(),
     };
     let _place = host
-        .limits
+        .rate_limits
         .claim_lookups
         .hold(family.id)
         .ok_or(TokenError::Busy)?;

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::bearer::{BearerError, Shown, accept};
-use crate::domain::account::person;
+use crate::domain::access::person;
 use crate::domain::claims::{self, Made, Subject};
 use crate::domain::{Host, InternalError};
 use assent_model::scope::Scope;
@@ -47,7 +47,7 @@ pub async fn made(host: &Host, shown: Shown<'_>) -> Result<Made, BearerError> {
         requested,
     };
     let _place = host
-        .limits
+        .rate_limits
         .claim_lookups
         .hold(family.id)
         .ok_or(BearerError::Busy)?;

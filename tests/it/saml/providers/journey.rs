@@ -10,7 +10,7 @@ use crate::clients::registration::merge;
 use crate::harness::{Ada, Application, Browser, Page, TestHost, id};
 
 /// The settings of a host that takes service providers which are plain `http` on loopback.
-const HOST: &str = "development = true";
+const HOST: &str = "allow_insecure_redirect_uris = true";
 
 /// A person with a phone and a browser, and a service provider that she signs in to.
 pub(super) struct Journey {

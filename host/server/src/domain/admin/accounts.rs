@@ -8,7 +8,7 @@ use super::command::{AdminCommand, AdminContext, Execution, Planned};
 use super::protected_actions::{ProtectedAccountChange, ProtectedAction};
 use super::users::{changed, user};
 use super::{Refused, Result, invalid, registered};
-use crate::domain::signals::Signal;
+use crate::domain::wakeups::Wakeup;
 use crate::domain::{Host, audit};
 use assent_model::account::Account;
 use assent_model::audit::{AuditContext, Entry, Event};
@@ -305,7 +305,7 @@ impl AdminCommand for UpdateAccount {
             return Ok(Execution::Overtaken);
         };
         tracing::info!(account = %after.id, state = ?after.state, "account changed");
-        host.signals.send(Signal::LoggedOut);
+        host.wakeups.send(Wakeup::LoggedOut);
         after.version += 1;
         Ok(Execution::Done(after))
     }
@@ -402,7 +402,7 @@ impl AdminCommand for DeleteAccount {
         let Execution::Done(true) = Execution::of(deleted)? else {
             return Ok(Execution::Overtaken);
         };
-        host.signals.send(Signal::LoggedOut);
+        host.wakeups.send(Wakeup::LoggedOut);
         tracing::info!(account = %account.id, "account deleted");
         Ok(Execution::Done(()))
     }

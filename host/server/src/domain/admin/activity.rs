@@ -2,7 +2,7 @@
 
 use super::command::{AdminCommand, AdminContext, Execution, Planned};
 use super::{Refused, Result, user};
-use crate::domain::signals::Signal;
+use crate::domain::wakeups::Wakeup;
 use crate::domain::{Host, audit, consent, portal};
 use assent_model::audit::{AuditContext, Event};
 use assent_model::id::{Did, SessionId, UserId};
@@ -49,7 +49,7 @@ impl AdminCommand for EndSession {
         let Execution::Done(ended) = Execution::of(ended)? else {
             return Ok(Execution::Overtaken);
         };
-        host.signals.send(Signal::LoggedOut);
+        host.wakeups.send(Wakeup::LoggedOut);
         ended
             .map(|_| Execution::Done(()))
             .ok_or(Refused::NotFound("session"))
@@ -85,7 +85,7 @@ impl AdminCommand for EndSessions {
         let Execution::Done(_) = Execution::of(ended)? else {
             return Ok(Execution::Overtaken);
         };
-        host.signals.send(Signal::LoggedOut);
+        host.wakeups.send(Wakeup::LoggedOut);
         Ok(Execution::Done(()))
     }
 }

@@ -364,7 +364,7 @@ fn apply(host: &Host, application: &mut Application, change: ClientChange) -> Re
         public_key: change.public_key,
         certificate: change.certificate,
     };
-    let (development, outgoing) = (host.settings.development, &host.outgoing);
+    let (allow_insecure, outgoing) = (host.settings.allow_insecure_redirect_uris, &host.outgoing);
     if let Some(name) = change.name {
         application.name = display_text(&name, 120).ok_or_else(|| {
             invalid(
@@ -376,11 +376,11 @@ fn apply(host: &Host, application: &mut Application, change: ClientChange) -> Re
     let settings = &mut application.settings;
     let kind = settings.application_type;
     if let Some(texts) = change.redirect_uris {
-        settings.redirect_uris = uris("redirect_uris", &texts, kind, development)?;
+        settings.redirect_uris = uris("redirect_uris", &texts, kind, allow_insecure)?;
     }
     if let Some(texts) = change.post_logout_redirect_uris {
         settings.post_logout_redirect_uris =
-            uris("post_logout_redirect_uris", &texts, kind, development)?;
+            uris("post_logout_redirect_uris", &texts, kind, allow_insecure)?;
     }
     if let Some(names) = change.scopes {
         settings.scopes = scopes(&names)?;
@@ -462,14 +462,14 @@ fn uris(
     field: &'static str,
     texts: &[String],
     kind: ApplicationType,
-    development: bool,
+    allow_insecure: bool,
 ) -> Result<Vec<RedirectUri>> {
     if texts.len() > MOST_URIS {
         return Err(invalid(field, format!("expected {MOST_URIS} at most")));
     }
     let checked = texts
         .iter()
-        .map(|text| RedirectUri::register(text, kind, development));
+        .map(|text| RedirectUri::register(text, kind, allow_insecure));
     checked
         .collect::<std::result::Result<_, _>>()
         .map_err(|error| invalid(field, error.to_string()))
@@ -603,7 +603,7 @@ pub(super) fn server_address(field: &'static str, text: &str, outgoing: &Outgoin
     })?;
     outgoing.judge(&url).map_err(|refused| {
         let expected = "expected an address on the public internet that starts with https://; http and private addresses \
-                        only with [outgoing] allow_private_addresses = true in the settings";
+                        only with [egress] allow_private_addresses = true in the settings";
         invalid(field, format!("{refused}; {expected}"))
     })?;
     Ok(url)

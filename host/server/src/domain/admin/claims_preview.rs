@@ -10,7 +10,7 @@ use super::caller::Principal;
 use super::command::{AdminCommand, AdminContext, Execution, Planned};
 use super::protected_actions::ProtectedAction;
 use super::{Refused, Result, account, invalid, registered};
-use crate::domain::account::{Obstacle, obstacle};
+use crate::domain::access::{Obstacle, obstacle};
 use crate::domain::claims::{self, Made, Subject};
 use crate::domain::token_claims::OfToken;
 use crate::domain::{Host, InternalError, audit, name_id};
@@ -226,14 +226,17 @@ impl AdminCommand for TryCandidate {
                 .approve_component(session, &plan.candidate.plugin, &component, host.now())
                 .await?;
         }
-        let alone = host.limits.candidate.hold(()).ok_or(Refused::TooMany(
+        let alone = host.rate_limits.candidate.hold(()).ok_or(Refused::TooMany(
             "another candidate is tried at this moment",
         ))?;
-        host.limits.candidates.take(&(), host.now()).map_err(|_| {
-            Refused::TooMany(
-                "too many candidates were tried in the last minute; try again in a while",
-            )
-        })?;
+        host.rate_limits
+            .candidates
+            .take(&(), host.now())
+            .map_err(|_| {
+                Refused::TooMany(
+                    "too many candidates were tried in the last minute; try again in a while",
+                )
+            })?;
         let by = by.clone();
         // It goes on to its end even where nobody waits for it any more, and none begins before that.
         let compared = tokio::spawn(async move {

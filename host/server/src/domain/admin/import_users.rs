@@ -8,7 +8,7 @@ use super::import::{BATCH, ImportReport, ImportRow, RowProblem, overtaken};
 use super::users::{Forbidden, VOUCHING, apply_to_user, creation, differences, user_with};
 use super::{Caller, Refused, Result, UserChange, fresh_did};
 use crate::domain::Host;
-use crate::domain::signals::Signal;
+use crate::domain::wakeups::Wakeup;
 use assent_model::administration::Permission;
 use assent_model::id::{Did, UserId};
 use assent_model::name::LoginName;
@@ -472,6 +472,6 @@ async fn keep(
     }
     let (created, changed) = (report.created, report.changed);
     tracing::info!(created, changed, "users imported");
-    host.signals.send(Signal::LoggedOut);
+    host.wakeups.send(Wakeup::LoggedOut);
     Ok(())
 }

@@ -71,7 +71,7 @@ pub use users::{
 use std::time::Duration;
 
 use self::steps::AskedStep;
-use super::{Host, InternalError, audit, seconds};
+use super::{Host, InternalError, audit};
 use crate::keys::fresh_ed25519_public_key;
 use assent_model::audit::{AuditContext, Event};
 use assent_model::clock::Timestamp;
@@ -150,7 +150,7 @@ pub async fn issue_admin_token(
     host: &Host,
     by: &AuditContext,
 ) -> std::result::Result<(Token, Timestamp), InternalError> {
-    issue_admin_token_for(host, seconds(host.settings.lifetimes.admin_token), by).await
+    issue_admin_token_for(host, host.settings.lifetimes.admin_token.get(), by).await
 }
 
 /// A token for the admin API that is good for so long.

@@ -460,7 +460,7 @@ fn done(changed: saml_keys::Changed, expected: &'static str) -> Result<SamlKey> 
 }
 
 fn apply(host: &Host, provider: &mut ServiceProvider, change: ServiceProviderChange) -> Result<()> {
-    let development = host.settings.development;
+    let allow_insecure = host.settings.allow_insecure_redirect_uris;
     if let Some(name) = change.name {
         provider.name = display_text(&name, 120).ok_or_else(|| {
             invalid(
@@ -478,7 +478,7 @@ fn apply(host: &Host, provider: &mut ServiceProvider, change: ServiceProviderCha
         None => entity_id("entity_id", settings.entity_id.clone())?,
     };
     if let Some(acs) = change.acs {
-        settings.acs = consumers(acs, development)?;
+        settings.acs = consumers(acs, allow_insecure)?;
     }
     if settings.acs.is_empty() {
         return Err(invalid(
@@ -488,7 +488,7 @@ fn apply(host: &Host, provider: &mut ServiceProvider, change: ServiceProviderCha
     }
     if let Some(logout) = change.single_logout {
         settings.single_logout = logout
-            .map(|logout| single_logout(&logout, development))
+            .map(|logout| single_logout(&logout, allow_insecure))
             .transpose()?;
     }
     settings.name_id.default = change.name_id_format.unwrap_or(settings.name_id.default);
@@ -572,15 +572,15 @@ fn entity_id(field: &'static str, text: String) -> Result<String> {
     }
 }
 
-fn address(field: &'static str, text: &str, development: bool) -> Result<RedirectUri> {
-    RedirectUri::register(text, ApplicationType::Web, development).map_err(|_| {
+fn address(field: &'static str, text: &str, allow_insecure: bool) -> Result<RedirectUri> {
+    RedirectUri::register(text, ApplicationType::Web, allow_insecure).map_err(|_| {
         let expected = "expected an address that starts with https://, without user name or fragment (http://localhost \
-                        only where the configuration says `development = true`)";
+                        only where the configuration says `allow_insecure_redirect_uris = true`)";
         invalid(field, expected)
     })
 }
 
-fn consumers(list: Vec<AcsChange>, development: bool) -> Result<Vec<AssertionConsumer>> {
+fn consumers(list: Vec<AcsChange>, allow_insecure: bool) -> Result<Vec<AssertionConsumer>> {
     let mut consumers: Vec<AssertionConsumer> = Vec::new();
     for (
         place,
@@ -604,7 +604,7 @@ fn consumers(list: Vec<AcsChange>, development: bool) -> Result<Vec<AssertionCon
             return Err(invalid("acs", "expected one default at most"));
         }
         consumers.push(AssertionConsumer {
-            url: address("acs", &url, development)?,
+            url: address("acs", &url, allow_insecure)?,
             index,
             default,
         });
@@ -612,8 +612,8 @@ fn consumers(list: Vec<AcsChange>, development: bool) -> Result<Vec<AssertionCon
     Ok(consumers)
 }
 
-fn single_logout(change: &SingleLogoutChange, development: bool) -> Result<SingleLogout> {
-    let check = |text: &str| address("single_logout", text, development);
+fn single_logout(change: &SingleLogoutChange, allow_insecure: bool) -> Result<SingleLogout> {
+    let check = |text: &str| address("single_logout", text, allow_insecure);
     Ok(SingleLogout {
         url: check(&change.url)?,
         response_url: change.response_url.as_deref().map(check).transpose()?,

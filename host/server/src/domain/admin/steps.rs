@@ -72,7 +72,12 @@ pub async fn ask(
     let Some(device) = host.store.device_of_session(signed_in.session.id).await? else {
         return Ok(None);
     };
-    if host.limits.device.take(&device, host.now()).is_err() {
+    if host
+        .rate_limits
+        .actions_per_device
+        .take(&device, host.now())
+        .is_err()
+    {
         return Ok(None);
     }
     let shown = ShownStep {

@@ -11,8 +11,8 @@ use super::command::{AdminCommand, AdminContext, Execution, Planned};
 use super::protected_actions::{Authenticators, ProtectedAction, ProtectedUserChange};
 use super::{Caller, Refused, Result, fresh_did, invalid};
 use crate::domain::device::OwnDevice;
-use crate::domain::signals::Signal;
-use crate::domain::{Host, audit, device, news};
+use crate::domain::wakeups::Wakeup;
+use crate::domain::{Host, account_notifications, audit, device};
 use assent_model::administration::Permission;
 use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::clock::Timestamp;
@@ -348,7 +348,7 @@ impl AdminCommand for UpdateUser {
             UserUpdateOutcome::Stale => return Ok(Execution::Overtaken),
         }
         tracing::info!(user = %after.id, state = ?after.state, "user changed");
-        host.signals.send(Signal::LoggedOut);
+        host.wakeups.send(Wakeup::LoggedOut);
         after.version += 1;
         Ok(Execution::Done(after))
     }
@@ -556,7 +556,7 @@ impl AdminCommand for DeleteUser {
             UserUpdateOutcome::LastOwner => return Err(LAST_OWNER),
             UserUpdateOutcome::Stale => return Ok(Execution::Overtaken),
         }
-        host.signals.send(Signal::LoggedOut);
+        host.wakeups.send(Wakeup::LoggedOut);
         tracing::info!(user = %known.id, "user deleted");
         Ok(Execution::Done(()))
     }
@@ -599,7 +599,7 @@ impl AdminCommand for EraseUser {
         {
             return Err(Refused::NotFound("user"));
         }
-        host.signals.send(Signal::LoggedOut);
+        host.wakeups.send(Wakeup::LoggedOut);
         tracing::info!(user = %id, "user erased");
         Ok(Execution::Done(user(host, id).await?))
     }
@@ -655,7 +655,7 @@ impl AdminCommand for EnrolDevice {
             return Ok(Execution::Overtaken);
         };
         tracing::info!(user = %user.id, "enrolment link made");
-        news::tell(host, user.id, None);
+        account_notifications::notify(host, user.id, None);
         Ok(Execution::Done(EnrolmentLink {
             link: device::enrolment_link(host, &token),
             expires_at,

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use crate::audit_stream::{FileStream, StreamError, StreamTarget, SyslogStream};
 use crate::domain::Host;
-use crate::sinks::{FileSink, Sink, SinkError, SyslogSink};
 use assent_model::audit::chain::{End, Record};
 use assent_store::StoreError;
 
@@ -64,7 +64,7 @@ enum NotSent {
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error(transparent)]
-    Sink(#[from] SinkError),
+    StreamTarget(#[from] StreamError),
     #[error("it takes longer than {} seconds", PATIENCE.as_secs())]
     TooSlow,
 }
@@ -76,15 +76,17 @@ pub async fn run(host: Arc<Host>) {
     let file = settings
         .file
         .clone()
-        .map(|path| ("file", Sink::File(FileSink::new(path))));
-    let syslog = settings
-        .syslog
-        .clone()
-        .map(|to| ("syslog", Sink::Syslog(SyslogSink::new(to, own_name))));
+        .map(|path| ("file", StreamTarget::File(FileStream::new(path))));
+    let syslog = settings.syslog.clone().map(|to| {
+        (
+            "syslog",
+            StreamTarget::Syslog(SyslogStream::new(to, own_name)),
+        )
+    });
     let carried = file
         .into_iter()
         .chain(syslog)
-        .map(|(name, sink)| carry(&host, name, sink));
+        .map(|(name, target)| carry(&host, name, target));
     futures_util::future::join_all(carried).await;
 }
 
@@ -96,11 +98,11 @@ enum Looked {
     Sent,
 }
 
-async fn carry(host: &Host, name: &'static str, mut sink: Sink) {
+async fn carry(host: &Host, name: &'static str, mut target: StreamTarget) {
     let holder = hex::encode(host.entropy.bytes::<16>());
     let mut pause = Duration::ZERO;
     loop {
-        match look(host, name, &holder, &mut sink).await {
+        match look(host, name, &holder, &mut target).await {
             Ok(looked) => {
                 if !pause.is_zero() {
                     tracing::info!(stream = name, "the audit log's stream goes on");
@@ -127,7 +129,7 @@ async fn look(
     host: &Host,
     name: &'static str,
     holder: &str,
-    sink: &mut Sink,
+    target: &mut StreamTarget,
 ) -> Result<Looked, NotSent> {
     let (known, head) = host.store.audit_stream(name).await?;
     let behind = head.saturating_sub(known.unwrap_or_default());
@@ -155,7 +157,7 @@ async fn look(
         return Ok(Looked::Idle);
     };
     tell_of_gap(name, come_to, &records);
-    tokio::time::timeout(PATIENCE, sink.send(&records))
+    tokio::time::timeout(PATIENCE, target.send(&records))
         .await
         .map_err(|_| NotSent::TooSlow)??;
     // If another host carries it by now, it tells these again.
@@ -187,5 +189,6 @@ pub fn check(settings: &crate::config::AuditStream) -> Result<(), String> {
     let Some(file) = &settings.file else {
         return Ok(());
     };
-    FileSink::check(file).map_err(|error| format!("audit.stream.file: {}: {error}", file.display()))
+    FileStream::check(file)
+        .map_err(|error| format!("audit.stream.file: {}: {error}", file.display()))
 }

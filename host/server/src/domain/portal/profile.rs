@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::domain::account::{Access, access};
+use crate::domain::access::{Access, access};
 use crate::domain::admin::{self, PreviewRequest, Refused, Stopped, Told};
 use crate::domain::{Host, InternalError};
 use assent_model::application::{ConsentPolicy, Registered};

@@ -1,7 +1,7 @@
 //! A person's own sessions, in whatever browsers they are.
 
 use crate::domain::session::SignedIn;
-use crate::domain::signals::Signal;
+use crate::domain::wakeups::Wakeup;
 use crate::domain::{Host, InternalError, audit};
 use assent_model::audit::{Actor, AuditContext, Entry, Event, Origin};
 use assent_model::id::SessionId;
@@ -31,7 +31,7 @@ pub async fn end(
         .store
         .end_session_of(user.id, id, entry(host, user, from), host.now())
         .await?;
-    host.signals.send(Signal::LoggedOut);
+    host.wakeups.send(Wakeup::LoggedOut);
     Ok(ended.map(|ended| EndedSession {
         untold: !ended.participants.is_empty(),
     }))
@@ -49,7 +49,7 @@ pub async fn end_others(
         .store
         .end_other_sessions_of(user.id, keep, entry, host.now())
         .await?;
-    host.signals.send(Signal::LoggedOut);
+    host.wakeups.send(Wakeup::LoggedOut);
     Ok(EndedSession {
         untold: !ended.participants.is_empty(),
     })

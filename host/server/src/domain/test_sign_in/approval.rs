@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{Noted, note};
-use crate::domain::account::{self, Obstacle};
+use crate::domain::access::{self, Obstacle};
 use crate::domain::login::{self, Ended, View};
 use crate::domain::{Host, InternalError, audit};
 use assent_model::approval::{Approval, ApprovalStage};
@@ -86,7 +86,7 @@ async fn unasked(
 
 async fn obstacle(host: &Host, trial: &TestSignIn) -> Result<Option<Obstacle>, InternalError> {
     match host.store.user(trial.user).await? {
-        Some(user) => account::kept_out(host, &user, &trial.application).await,
+        Some(user) => access::kept_out(host, &user, &trial.application).await,
         None => Ok(None),
     }
 }

@@ -15,12 +15,12 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Value, json};
 
-use super::account::Obstacle;
+use super::access::Obstacle;
 use super::admin::Refused;
 use super::admin::steps::Console;
 use super::session::SignedIn;
-use super::signals::Signal;
-use super::{Host, InternalError, account, audit};
+use super::wakeups::Wakeup;
+use super::{Host, InternalError, access, audit};
 use assent_model::application::{GrantType, Registered};
 use assent_model::audit::{Actor, AuditContext, Event};
 use assent_model::clock::Timestamp;
@@ -134,7 +134,7 @@ pub async fn prepare(
         ));
     }
     let user = &console.signed_in.user;
-    match account::kept_out(host, user, id).await? {
+    match access::kept_out(host, user, id).await? {
         None => {}
         Some(Obstacle::NoAccount) => {
             return Err(Refused::Conflict(
@@ -239,7 +239,7 @@ pub async fn note(
     host.store
         .record_test_sign_in_step(id, kept(host, name, &note)?)
         .await?;
-    host.signals.send(Signal::TestSignIn(id));
+    host.wakeups.send(Wakeup::TestSignIn(id));
     Ok(())
 }
 
@@ -306,7 +306,7 @@ async fn kept_out(host: &Host, id: TestSignInId) -> Result<Option<Obstacle>, Int
     let Some(user) = host.store.user(trial.user).await? else {
         return Ok(None);
     };
-    account::kept_out(host, &user, &trial.application).await
+    access::kept_out(host, &user, &trial.application).await
 }
 
 /// Ends a test sign-in with an error.
@@ -347,7 +347,7 @@ pub async fn end(
     host.store
         .finish_test_sign_in(trial.id, end, host.now())
         .await?;
-    host.signals.send(Signal::TestSignIn(trial.id));
+    host.wakeups.send(Wakeup::TestSignIn(trial.id));
     Ok(())
 }
 
@@ -456,7 +456,7 @@ pub async fn changed(
     console: &Console,
     id: TestSignInId,
 ) -> Result<(), InternalError> {
-    let mut listener = host.signals.listen();
+    let mut listener = host.wakeups.listen();
     let look = async || -> Result<_, InternalError> {
         let shown = show(host, console, id).await?;
         let named = |shown: &Shown| {
@@ -473,7 +473,7 @@ pub async fn changed(
         return Ok(());
     }
     loop {
-        listener.next(Signal::TestSignIn(id)).await;
+        listener.next(Wakeup::TestSignIn(id)).await;
         if look().await? != first {
             return Ok(());
         }

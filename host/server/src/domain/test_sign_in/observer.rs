@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{fail, note, refused};
-use crate::domain::account::Obstacle;
+use crate::domain::access::Obstacle;
 use crate::domain::sign_in::{
     Admission, Agreement, NoObserver, Observation, SignInEvent, SignInObserver,
 };

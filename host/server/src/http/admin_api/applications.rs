@@ -474,7 +474,7 @@ async fn redirect_uri(
     let checked = RedirectUri::register(
         &query.uri,
         query.application_type,
-        host.settings.development,
+        host.settings.allow_insecure_redirect_uris,
     );
     let detail = checked.err().map(|unfit| unfit.to_string());
     Json(RedirectUriCheck {

@@ -9,14 +9,14 @@ use axum::response::{IntoResponse, Response};
 
 use crate::domain::admin::steps::Console;
 use crate::domain::admin::{self, Caller, Principal, Refused};
-use crate::domain::limits::Network;
+use crate::domain::rate_limits::Network;
 use crate::domain::{Host, InternalError, channels};
 use crate::http::client_certificate::ClientCertificate;
 use crate::http::context::Browser;
 use crate::http::csrf;
 use crate::http::fetch_metadata::is_cross_site;
-use crate::http::limits;
 use crate::http::problem::{Problem, ProblemKind};
+use crate::http::rate_limits;
 use crate::oidc::bearer::{self, BearerError, Shown};
 use assent_model::audit::{Actor, AuditContext, Origin};
 use assent_model::id::SessionId;
@@ -51,8 +51,8 @@ pub(super) async fn limit_failures(
         Problem::of(ProblemKind::TooMany, detail).into_response()
     };
     let failed = |response: &Response| response.status() == ProblemKind::Unauthenticated.status();
-    limits::failures(
-        (&host, &host.limits.admin_failures),
+    rate_limits::failures(
+        (&host, &host.rate_limits.admin_failures),
         from,
         request,
         next,

@@ -16,12 +16,12 @@ use super::context::Context;
 use super::input::{Body, Limit, List, Query, after};
 use super::routes::Area;
 use super::{id_of, moment};
-use crate::domain::account::Obstacle;
+use crate::domain::access::Obstacle;
 use crate::domain::admin::{
     self, Caller, Comparison, Deed, Difference, Origin, Preview, PreviewRequest, PreviewedName,
     PreviewedToken, Refused, Stopped, Told, TryCandidate,
 };
-use crate::domain::limits::CallerKey;
+use crate::domain::rate_limits::CallerKey;
 use crate::domain::token_claims::{AtSignIn, OfToken};
 use crate::domain::traces::{Explained, ExplainedAttribute, Outcome, ShownTrace};
 use crate::domain::{Host, InternalError, traces};
@@ -333,7 +333,10 @@ async fn preview(
 ) -> Result<Json<PreviewView>, Problem> {
     let request = read_query(&query.unwrap_or_default())?;
     let application: Did = id_of(&id, "application")?;
-    let held = host.limits.previews.hold(CallerKey::from(&caller.by.actor));
+    let held = host
+        .rate_limits
+        .previews
+        .hold(CallerKey::from(&caller.by.actor));
     let _held = held.ok_or_else(|| {
         Problem::of(
             ProblemKind::TooMany,
@@ -559,9 +562,9 @@ async fn read(
         .await
         .map_err(InternalError::from)?;
     let Some(trace) = found else {
-        let hours = host.settings.plugins.trace_hours;
+        let retention = host.settings.plugins.trace_retention;
         let detail = format!(
-            "nothing is kept about this token: no plugin served it, or it is older than {hours} hours"
+            "nothing is kept about this token: no plugin served it, or it is older than {retention}"
         );
         return Err(Problem::new(StatusCode::NOT_FOUND, detail));
     };

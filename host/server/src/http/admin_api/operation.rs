@@ -16,7 +16,7 @@ use super::routes::Area;
 use crate::config::{self, Setting, Source};
 use crate::domain::Host;
 use crate::domain::admin::{self, Range, SignIns};
-use crate::domain::responses::{Answered, Endpoint};
+use crate::domain::latency::{Answered, Endpoint};
 use crate::http::problem::Problem;
 use assent_model::administration::Permission;
 use assent_model::user::LifecycleState;
@@ -199,12 +199,7 @@ async fn overview(
         range,
         bucket,
         sign_ins: counts.periods.into_iter().map(sign_ins).collect(),
-        responses: host
-            .responses
-            .answered()
-            .into_iter()
-            .map(responses)
-            .collect(),
+        responses: host.latency.answered().into_iter().map(responses).collect(),
     }))
 }
 

@@ -62,7 +62,10 @@ async fn begin(
     };
     let application: Did = id_of(&id, "application")?;
     let application = admin::registered(&host, &application).await?;
-    let alone = host.limits.test_sign_in.hold(console.signed_in.session.id);
+    let alone = host
+        .rate_limits
+        .test_sign_in
+        .hold(console.signed_in.session.id);
     let _alone = alone.ok_or_else(|| {
         Problem::of(
             ProblemKind::TooMany,
@@ -236,7 +239,7 @@ async fn read(
     let patience = std::time::Duration::from_secs(wait.min(LONGEST_WAIT));
     // Whoever is still waiting then is told how it stands, and at once where enough others wait.
     let waiting = host
-        .limits
+        .rate_limits
         .test_sign_in_waits
         .hold(console.signed_in.session.id);
     let patience = waiting

@@ -22,7 +22,7 @@ use super::{accounts, id_of, users};
 use crate::domain::admin::{
     self, ACCOUNT_COLUMNS, Caller, ImportReport, ImportTable, RowError, USER_COLUMNS,
 };
-use crate::domain::limits::{CallerKey, Holding};
+use crate::domain::rate_limits::{CallerKey, Holding};
 use crate::domain::{Host, InternalError, audit};
 use crate::http::problem::{Problem, ProblemKind};
 use assent_model::account::Account;
@@ -318,7 +318,7 @@ pub(super) async fn alone(
         Ok(request) => request,
         Err(problem) => return problem.into_response(),
     };
-    let Some(held) = host.limits.import.hold(()) else {
+    let Some(held) = host.rate_limits.import.hold(()) else {
         let detail =
             "another table is imported at this moment; send this one again when that is done";
         return Problem::of(ProblemKind::TooMany, detail).into_response();
@@ -331,13 +331,13 @@ pub(super) async fn alone(
 async fn arrived(host: &Host, caller: &Caller, request: Request) -> Result<Request, Problem> {
     let too_many = |detail: &str| Problem::of(ProblemKind::TooMany, detail);
     let _own = host
-        .limits
+        .rate_limits
         .uploads_of
         .hold(CallerKey::from(&caller.by.actor))
         .ok_or_else(|| {
             too_many("another table of yours is on its way; send this one again when that is done")
         })?;
-    let _any = host.limits.uploads.hold(()).ok_or_else(|| {
+    let _any = host.rate_limits.uploads.hold(()).ok_or_else(|| {
         too_many("too many tables are on their way at this moment; send this one again in a while")
     })?;
     let (parts, body) = request.into_parts();

@@ -8,9 +8,9 @@ use super::Owner;
 use super::pages::{Fact, ProfilePage, SeenPage, SeenStopped, Tab};
 use super::words::{claim, shown};
 use crate::domain::InternalError;
-use crate::domain::limits::Exhausted;
 use crate::domain::portal::{self, Seen};
-use crate::http::limits::{too_many_pages, try_again};
+use crate::domain::rate_limits::Exhausted;
+use crate::http::rate_limits::{too_many_pages, try_again};
 use crate::http::reply::page;
 use crate::http::texts::Message;
 use assent_model::id::Did;
@@ -97,7 +97,7 @@ fn facts(user: &User) -> Vec<Fact> {
 /// `GET /profile/{application}`
 pub(super) async fn seen(owner: Owner, Path(id): Path<String>) -> Response {
     let reply = async {
-        let Some(_held) = owner.host.limits.looks.hold(owner.signed_in.user.id) else {
+        let Some(_held) = owner.host.rate_limits.looks.hold(owner.signed_in.user.id) else {
             let (refused, again) = (
                 Message::of("error-too-many-here"),
                 try_again(&format!("/profile/{id}")),

@@ -42,7 +42,7 @@ pub(super) fn place_of(host: &Host, from: &Origin, language: Language) -> Option
         place(
             Some(address),
             host.settings.is_local(),
-            &host.places,
+            &host.geoip,
             language,
         )
     })

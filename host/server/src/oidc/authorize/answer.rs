@@ -1,14 +1,12 @@
 //! Answering an authorization request.
 
-use std::time::Duration;
-
 use serde_json::{Map, Value};
 
 use super::super::error::AuthorizeErrorCode;
 use super::super::id_token;
 use super::interaction::is_requested_subject;
 use super::response::{AuthorizationAnswer, Destination};
-use crate::domain::account::{Access, access};
+use crate::domain::access::{Access, access};
 use crate::domain::claims::{self, Subject};
 use crate::domain::login::{self, Outcome, Person};
 use crate::domain::session::SignedIn;
@@ -256,7 +254,7 @@ fn code(
     let now = host.now();
     let id = CodeId::new(now, &*host.entropy);
     let token = Token::new(prefix::CODE, id.as_bytes(), &*host.entropy);
-    let lifetime = Duration::from_secs(host.settings.lifetimes.authorization_code.into());
+    let lifetime = host.settings.lifetimes.authorization_code.get();
     let code = CodeGrant {
         id,
         digest: token.digest(),

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::error::TokenError;
 use super::parameters::Parameters;
-use crate::domain::limits::Network;
+use crate::domain::rate_limits::Network;
 use crate::domain::{Host, InternalError};
 use crate::keys::client::certificate_is_in_time;
 use assent_model::application::Application;
@@ -98,7 +98,7 @@ type Reason = &'static str;
 pub async fn authenticate(host: &Host, call: Call<'_>) -> Result<Client, TokenError> {
     let by_header = call.authorization.is_some();
     let presented = presented(call)?;
-    let limit = &host.limits.client_failures;
+    let limit = &host.rate_limits.client_auth_failures;
     let caller = (presented.id().clone(), call.from);
     let found = host
         .store

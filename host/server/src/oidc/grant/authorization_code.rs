@@ -64,7 +64,7 @@ pub async fn redeem(
     // Nobody who was suspended since they approved gets a token.
     person(host, client, grant.subject).await?;
     let lifetimes = host.settings.lifetimes;
-    let lifetime = lifetimes.access_token;
+    let lifetime = lifetimes.access_token.get();
     let (access_token, access) =
         new_access(host, client, Some(grant.id), grant.scopes.clone(), lifetime);
     let offline = grant.scopes.has(Scope::OfflineAccess)
@@ -78,11 +78,11 @@ pub async fn redeem(
     let (refresh_token, refresh) = refresh.unzip();
     let now = host.now();
     let last_refresh = if offline {
-        grant.created_at + Duration::from_secs(lifetimes.consent.into())
+        grant.created_at + lifetimes.consent.get()
     } else {
         now
     };
-    let retain_until = last_refresh + Duration::from_secs(lifetime.into()) + STILL_NOTICED;
+    let retain_until = last_refresh + lifetime + STILL_NOTICED;
     // The code is claimed before anything is made of it.
     let tokens = IssuedPair { access, refresh };
     match host
@@ -101,7 +101,7 @@ pub async fn redeem(
     Ok(TokenResponse {
         access_token: access_token.expose().to_owned(),
         token_type: "Bearer",
-        expires_in: lifetime,
+        expires_in: lifetime.as_secs(),
         id_token: Some(id_token),
         refresh_token: refresh_token.map(|token| token.expose().to_owned()),
         scope: grant.scopes.to_string(),

@@ -25,7 +25,7 @@ pub(super) async fn exchange(
         return Err(TokenError::UnauthorizedClient);
     }
     let granted = scopes(&client.application.settings, parameters.get("scope"))?;
-    let lifetime = host.settings.lifetimes.client_credentials_token;
+    let lifetime = host.settings.lifetimes.client_credentials_token.get();
     loop {
         let (token, mut access) =
             new_access(host, &client, None, granted.ordinary.clone(), lifetime);
@@ -39,7 +39,7 @@ pub(super) async fn exchange(
             return Ok(TokenResponse {
                 access_token: token.expose().to_owned(),
                 token_type: "Bearer",
-                expires_in: lifetime,
+                expires_in: lifetime.as_secs(),
                 id_token: None,
                 refresh_token: None,
                 scope: granted.to_string(),

@@ -13,7 +13,7 @@ use serde::Serialize;
 use super::client_auth::Client;
 use super::error::TokenError;
 use super::parameters::Parameters;
-use crate::domain::{Host, account};
+use crate::domain::{Host, access};
 use assent_model::administration::AdminScopes;
 use assent_model::application::GrantType;
 use assent_model::clock::Timestamp;
@@ -29,7 +29,7 @@ pub struct TokenResponse {
     access_token: String,
     token_type: &'static str,
     /// Seconds.
-    expires_in: u32,
+    expires_in: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     id_token: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -79,7 +79,7 @@ fn new_access(
     client: &Client,
     family: Option<CodeId>,
     scopes: Scopes,
-    lifetime: u32,
+    lifetime: Duration,
 ) -> (Token, AccessGrant) {
     let now = host.now();
     let id = TokenId::new(now, &*host.entropy);
@@ -93,7 +93,7 @@ fn new_access(
         admin_scopes: AdminScopes::default(),
         certificate: client.certificate,
         issued_at: now,
-        expires_at: now + Duration::from_secs(lifetime.into()),
+        expires_at: now + lifetime,
         track_use_until: None,
     };
     (token, grant)
@@ -109,8 +109,8 @@ fn new_refresh(
 ) -> Option<(Token, RefreshGrant)> {
     let now = host.now();
     let lifetimes = host.settings.lifetimes;
-    let last = granted + Duration::from_secs(lifetimes.consent.into());
-    let expires_at = last.min(now + Duration::from_secs(lifetimes.refresh_token.into()));
+    let last = granted + lifetimes.consent.get();
+    let expires_at = last.min(now + lifetimes.refresh_token.get());
     if expires_at <= now {
         return None;
     }
@@ -132,7 +132,7 @@ fn new_refresh(
 
 /// The person of a grant and their account, if they may still use the application.
 async fn person(host: &Host, client: &Client, subject: GrantSubject) -> Result<Person, TokenError> {
-    let found = account::person(host, subject, &client.application.id).await?;
+    let found = access::person(host, subject, &client.application.id).await?;
     found.ok_or(TokenError::InvalidGrant(
         "the person may no longer use the application",
     ))

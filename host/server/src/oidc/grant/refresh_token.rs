@@ -63,7 +63,7 @@ pub(super) async fn exchange(
         client,
         Some(family.id),
         scopes.clone(),
-        lifetimes.access_token,
+        lifetimes.access_token.get(),
     );
     access.track_use_until = retry.track_use_until();
     let (refresh_token, refresh) =
@@ -90,7 +90,7 @@ pub(super) async fn exchange(
     Ok(TokenResponse {
         access_token: access_token.expose().to_owned(),
         token_type: "Bearer",
-        expires_in: lifetimes.access_token,
+        expires_in: lifetimes.access_token.get().as_secs(),
         id_token,
         refresh_token: Some(refresh_token.expose().to_owned()),
         scope: scopes.to_string(),
@@ -169,7 +169,7 @@ struct RefreshRetry {
 
 impl RefreshRetry {
     fn new(host: &Host, now: Timestamp) -> Self {
-        let window = Duration::from_secs(host.settings.lifetimes.refresh_repeat.into());
+        let window = host.settings.lifetimes.refresh_token_grace.get();
         Self { now, window }
     }
 

@@ -129,7 +129,7 @@ pub async fn view(host: &Host, id: LogoutId, cookies: &[Digest]) -> Result<View,
         }
         let is_late = turn
             .asked_at
-            .is_some_and(|asked| asked + host.settings.saml.logout() <= now);
+            .is_some_and(|asked| asked + host.settings.saml.logout_timeout.get() <= now);
         let provider = host.store.service_provider(&turn.application).await?;
         match provider.filter(|_| held.contains(&turn.sid.as_str()) && !is_late) {
             Some(provider) => {

@@ -38,7 +38,7 @@ struct Own {
 }
 
 /// This host's metadata for a service provider: an `EntityDescriptor` with an `IDPSSODescriptor` (SAML metadata
-/// sections 2.3.2 and 2.4.3), signed by the key that signs responses. It is good for `saml.metadata_days`.
+/// sections 2.3.2 and 2.4.3), signed by the key that signs responses. It is valid for `saml.metadata_validity`.
 ///
 /// # Errors
 /// [`InternalError`] if the database or a key fails.
@@ -56,7 +56,7 @@ pub async fn document(host: &Host, provider: &ServiceProvider) -> Result<String,
     let own = Own {
         id: message_id(host),
         entity_id: entity_id(host, provider).to_owned(),
-        valid_until: instant_text(host.now() + host.settings.saml.metadata()),
+        valid_until: instant_text(host.now() + host.settings.saml.metadata_validity.get()),
         wants_signed_requests: provider.settings.require_signed_requests,
         certificates: std::iter::once(signer.certificate().to_owned())
             .chain(others)

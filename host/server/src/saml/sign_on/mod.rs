@@ -14,7 +14,7 @@ pub use failure::Failure;
 pub use respond::{Answer, Question, SignOnAnswer, deny, failed, respond};
 pub use response::{Assertion, Envelope, failure as failure_response, success};
 
-use crate::domain::account::{Access, access};
+use crate::domain::access::{Access, access};
 use crate::domain::session::SignedIn;
 use crate::domain::{Host, InternalError, channels};
 use assent_model::saml::SignOnRequest;

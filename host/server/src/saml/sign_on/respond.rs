@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::failure::Failure;
 use super::requested_subject::is_requested_subject;
 use super::response::{self, Assertion, Envelope};
-use crate::domain::account::{Access, access};
+use crate::domain::access::{Access, access};
 use crate::domain::login::{self, Outcome, Person};
 use crate::domain::session::SignedIn;
 use crate::domain::sign_in::{self, SignInAnswer, SignInContext, SignInEvent};
@@ -164,7 +164,7 @@ async fn grant(
         authentication: &session.authentication,
         session_index: &session_index,
         unspecified_context: request.unspecified_context,
-        lifetime: host.settings.saml.assertion(),
+        lifetime: host.settings.saml.assertion_validity.get(),
         attributes: &content.attributes,
     };
     // It is signed before the login counts as answered, so that nothing can go wrong between the two.

@@ -70,9 +70,9 @@ struct Counted {
 
 /// Counts the answers of this host.
 #[derive(Default)]
-pub struct Responses(Mutex<BTreeMap<Endpoint, Counted>>);
+pub struct LatencyHistograms(Mutex<BTreeMap<Endpoint, Counted>>);
 
-impl Responses {
+impl LatencyHistograms {
     /// An answer was given.
     pub fn count(&self, endpoint: Endpoint, took: Duration, failed: bool) {
         let mut all = self.all();
@@ -121,15 +121,15 @@ mod tests {
 
     #[test]
     fn answers_are_counted_by_endpoint() {
-        let responses = Responses::default();
+        let latency = LatencyHistograms::default();
         for milliseconds in 1..=100 {
-            responses.count(
+            latency.count(
                 Endpoint::Token,
                 Duration::from_millis(milliseconds),
                 milliseconds == 100,
             );
         }
-        let all: BTreeMap<Endpoint, Answered> = responses.answered().into_iter().collect();
+        let all: BTreeMap<Endpoint, Answered> = latency.answered().into_iter().collect();
         assert_eq!(all.len(), Endpoint::ALL.len());
         assert_eq!(all.get(&Endpoint::Saml), Some(&Answered::default()));
         let token = all.get(&Endpoint::Token).copied().unwrap_or_default();

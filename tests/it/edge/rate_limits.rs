@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::harness::{Browser, PATIENCE, TestHost, Wish, http_client, http_client_builder};
 
 async fn host_with(limits: &str) -> TestHost {
-    let settings = format!("[http]\ntrusted_proxies = [\"127.0.0.1\"]\n[limits]\n{limits}\n");
+    let settings = format!("[http]\ntrusted_proxies = [\"127.0.0.1\"]\n[rate_limits]\n{limits}\n");
     TestHost::start_with(Wish {
         settings: &settings,
         ..Wish::default()
@@ -69,7 +69,7 @@ impl Answer {
 
 #[tokio::test]
 async fn pages_of_a_sign_in_are_limited_for_each_address() {
-    let host = host_with("sign_in = { per_minute = 6, burst = 2 }").await;
+    let host = host_with("login_pages_per_ip = { per_minute = 6, burst = 2 }").await;
     let get = async |path, from| ask(&host, Method::GET, path, from, &[]).await;
     assert_eq!(
         get("/oidc/auth", "192.0.2.1").await.status,
@@ -137,7 +137,7 @@ async fn pages_of_a_sign_in_are_limited_for_each_address() {
 
 #[tokio::test]
 async fn a_sign_in_that_the_console_begins_is_limited_for_each_address() {
-    let host = host_with("sign_in = { per_minute = 6, burst = 2 }").await;
+    let host = host_with("login_pages_per_ip = { per_minute = 6, burst = 2 }").await;
     let get = async |path, from| ask(&host, Method::GET, path, from, &[]).await;
     for _ in 0..2 {
         assert_eq!(
@@ -176,7 +176,7 @@ async fn a_sign_in_that_the_console_begins_is_limited_for_each_address() {
 /// Each request to sign out may cost a signature of ours, whoever sends it.
 #[tokio::test]
 async fn requests_to_sign_out_are_limited_for_each_address() {
-    let host = host_with("sign_in = { per_minute = 6, burst = 2 }").await;
+    let host = host_with("login_pages_per_ip = { per_minute = 6, burst = 2 }").await;
     let endpoints = [
         (Method::GET, "/oidc/session/end"),
         (Method::POST, "/oidc/session/end"),
@@ -244,7 +244,7 @@ async fn requests_to_sign_out_are_limited_for_each_address() {
 
 #[tokio::test]
 async fn whoever_has_an_ipv6_address_has_its_whole_network() {
-    let host = host_with("sign_in = { per_minute = 6, burst = 1 }").await;
+    let host = host_with("login_pages_per_ip = { per_minute = 6, burst = 1 }").await;
     let get = async |from| ask(&host, Method::GET, "/oidc/auth", from, &[]).await;
     assert_eq!(get("2001:db8::1").await.status, StatusCode::BAD_REQUEST);
     assert_eq!(get("2001:db8::ffff:1").await.retry_after(), 10);
@@ -253,7 +253,7 @@ async fn whoever_has_an_ipv6_address_has_its_whole_network() {
 
 #[tokio::test]
 async fn a_client_can_not_choose_its_address() {
-    let host = host_with("sign_in = { per_minute = 6, burst = 1 }").await;
+    let host = host_with("login_pages_per_ip = { per_minute = 6, burst = 1 }").await;
     let get = async |from| ask(&host, Method::GET, "/oidc/auth", from, &[]).await;
     assert_eq!(
         get("198.51.100.1, 192.0.2.1").await.status,
@@ -261,7 +261,7 @@ async fn a_client_can_not_choose_its_address() {
     );
     assert_eq!(get("198.51.100.2, 192.0.2.1").await.retry_after(), 10);
     // Without a trusted proxy the header means nothing.
-    let settings = "[limits]\nsign_in = { per_minute = 6, burst = 1 }\n";
+    let settings = "[rate_limits]\nlogin_pages_per_ip = { per_minute = 6, burst = 1 }\n";
     let host = TestHost::start_with(Wish {
         settings,
         ..Wish::default()
@@ -283,7 +283,7 @@ async fn a_client_can_not_choose_its_address() {
 
 #[tokio::test]
 async fn a_name_is_asked_for_only_so_often_whether_or_not_somebody_has_it() {
-    let host = host_with("login_name = { per_minute = 6, burst = 2 }").await;
+    let host = host_with("sign_ins_per_user_name = { per_minute = 6, burst = 2 }").await;
     let ada = host.ada().await;
     for name in ["ada", "nobody"] {
         let identify = async |typed: &str| {
@@ -319,7 +319,7 @@ async fn a_name_is_asked_for_only_so_often_whether_or_not_somebody_has_it() {
 
 #[tokio::test]
 async fn calls_of_an_address_are_limited_in_words_that_an_application_reads() {
-    let host = host_with("token = { per_minute = 60, burst = 1 }").await;
+    let host = host_with("token_requests_per_ip = { per_minute = 60, burst = 1 }").await;
     let call = async |from| {
         ask(
             &host,
@@ -342,7 +342,7 @@ async fn calls_of_an_address_are_limited_in_words_that_an_application_reads() {
 
 #[tokio::test]
 async fn secrets_are_guessed_slowly_and_good_calls_are_not_counted() {
-    let host = host_with("client_failures = { per_minute = 6, burst = 3 }").await;
+    let host = host_with("client_auth_failures = { per_minute = 6, burst = 3 }").await;
     let (web, other) = (host.web_application().await, host.web_application().await);
     let url = format!("{}/oidc/token", host.base);
     let call = async |id: &str, secret: &str, from: &str| {
@@ -397,7 +397,7 @@ async fn proofs_are_tried_slowly_at_the_admin_api_and_the_authenticators_interfa
             json!({"token": "en_nonsense"}),
         ),
     ] {
-        let host = host_with("failures = { per_minute = 6, burst = 2 }").await;
+        let host = host_with("unauthenticated_requests = { per_minute = 6, burst = 2 }").await;
         let try_it = async |from: &str| {
             let request = http_client().request(method.clone(), format!("{}{path}", host.base));
             let response = request
@@ -452,7 +452,7 @@ async fn proofs_are_tried_slowly_at_the_admin_api_and_the_authenticators_interfa
 
 #[tokio::test]
 async fn an_administrator_may_call_as_often_as_there_is_work() {
-    let host = host_with("failures = { per_minute = 6, burst = 2 }").await;
+    let host = host_with("unauthenticated_requests = { per_minute = 6, burst = 2 }").await;
     let (token, _) = admin::issue_admin_token(&host.host, &assent_model::audit::AuditContext::HOST)
         .await
         .expect("a token");
@@ -484,7 +484,7 @@ async fn an_administrator_may_call_as_often_as_there_is_work() {
 #[tokio::test]
 async fn a_limit_that_is_off_holds_nobody() {
     let host = host_with(
-        "sign_in = { per_minute = 0, burst = 1 }\nfailures = { per_minute = 0, burst = 1 }",
+        "login_pages_per_ip = { per_minute = 0, burst = 1 }\nunauthenticated_requests = { per_minute = 0, burst = 1 }",
     )
     .await;
     for _ in 0..30 {

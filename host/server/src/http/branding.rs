@@ -6,9 +6,9 @@ use axum::http::{HeaderName, HeaderValue};
 use axum::response::{IntoResponse, Response};
 
 use super::assets::{CSS, FOREVER, PNG, SVG, hashed};
-use crate::config::Pages;
+use crate::config::Branding;
 use crate::domain::Host;
-use crate::domain::looks::{Logo, LogoKind};
+use crate::domain::branding::{Logo, LogoKind};
 use assent_model::colour::Colour;
 use assent_model::palette::{Palette, Theme};
 
@@ -31,11 +31,11 @@ pub(super) fn logo_address(host: &Host) -> Option<String> {
 
 /// The address of the operator's colours.
 pub(super) fn colours_address(host: &Host) -> Option<String> {
-    colours(&host.settings.pages).map(|css| hashed(COLOURS, css.as_bytes()))
+    colours(&host.settings.branding).map(|css| hashed(COLOURS, css.as_bytes()))
 }
 
 /// The stylesheet that names the operator's colours; none where they have none of their own.
-fn colours(pages: &Pages) -> Option<String> {
+fn colours(pages: &Branding) -> Option<String> {
     let rule = |accent: Colour, theme| {
         let Palette {
             accent,
@@ -80,7 +80,11 @@ pub(super) fn find(host: &Host, path: &str) -> Option<Response> {
     if path.starts_with("/assets/colours.")
         && colours_address(host).is_some_and(|address| address == path)
     {
-        return Some(file(colours(&host.settings.pages)?.into_bytes(), CSS, &[]));
+        return Some(file(
+            colours(&host.settings.branding)?.into_bytes(),
+            CSS,
+            &[],
+        ));
     }
     None
 }
@@ -121,10 +125,10 @@ mod tests {
 
     #[test]
     fn only_a_theme_that_has_a_colour_gets_one() {
-        assert_eq!(colours(&Pages::default()), None);
-        let pages = Pages {
+        assert_eq!(colours(&Branding::default()), None);
+        let pages = Branding {
             accent: Some(Colour::new(0x80, 0, 0)),
-            ..Pages::default()
+            ..Branding::default()
         };
         let css = colours(&pages).unwrap();
         assert!(

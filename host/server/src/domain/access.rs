@@ -1,4 +1,4 @@
-//! Which account a person uses an application with.
+//! Whether a user may use an application, and with which account.
 
 use super::{Host, InternalError};
 use assent_model::account::Account;

@@ -11,7 +11,7 @@ use std::path::Path;
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpStream, UdpSocket, UnixDatagram, UnixStream, lookup_host};
 
-use super::SinkError;
+use super::StreamError;
 use assent_model::audit::chain::Record;
 use assent_model::syslog::{LONGEST_DATAGRAM, SyslogAddress, message};
 
@@ -29,7 +29,7 @@ enum Connection {
 
 /// A receiver of syslog messages.
 #[derive(Debug)]
-pub struct SyslogSink {
+pub struct SyslogStream {
     address: SyslogAddress,
     /// What this host calls itself.
     host: String,
@@ -38,7 +38,7 @@ pub struct SyslogSink {
     last: Vec<String>,
 }
 
-impl SyslogSink {
+impl SyslogStream {
     /// The receiver at this address, which is told that the messages come from `host`.
     pub fn new(address: SyslogAddress, host: String) -> Self {
         Self {
@@ -49,7 +49,7 @@ impl SyslogSink {
         }
     }
 
-    pub(super) async fn send(&mut self, records: &[Record]) -> Result<(), SinkError> {
+    pub(super) async fn send(&mut self, records: &[Record]) -> Result<(), StreamError> {
         let longest = if matches!(self.address, SyslogAddress::Udp(..)) {
             LONGEST_DATAGRAM
         } else {

@@ -10,10 +10,10 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use subtle::ConstantTimeEq;
 
-use super::account::{Access, access};
-use super::limits::Exhausted;
-use super::signals::Signal;
-use super::{Host, InternalError, approval, seconds};
+use super::access::{Access, access};
+use super::rate_limits::Exhausted;
+use super::wakeups::Wakeup;
+use super::{Host, InternalError, approval};
 use assent_model::audit::Origin;
 use assent_model::device::Device;
 use assent_model::id::LoginId;
@@ -57,7 +57,7 @@ pub struct Look {
 }
 
 /// What the login is that a code is of. `None` if it is none of ours, its login is over, or somebody said already who signs in.
-pub async fn look(host: &Host, token: &str) -> Result<Option<Look>, InternalError> {
+pub async fn preview(host: &Host, token: &str) -> Result<Option<Look>, InternalError> {
     let Some(login) = find(host, token).await? else {
         return Ok(None);
     };
@@ -105,21 +105,25 @@ pub async fn scan(
     {
         return Ok(Scanned::Closed);
     }
-    if let Err(exhausted) = host.limits.device.take(&device.id, host.now()) {
+    if let Err(exhausted) = host
+        .rate_limits
+        .actions_per_device
+        .take(&device.id, host.now())
+    {
         return Ok(Scanned::TooMany(exhausted));
     }
     Ok(
         match approval::ask_by_scan(host, &login, device, &user, from).await? {
             RequestOutcome::Person(_) => {
                 tracing::info!(login = %login.id, device = %device.id, "a login's code was scanned");
-                host.signals.send(Signal::Scanned(login.id));
+                host.wakeups.send(Wakeup::Scanned(login.id));
                 Scanned::Asked
             }
             RequestOutcome::NotOpen => Scanned::NotOpen,
             // The person was suspended at this moment.
             RequestOutcome::Nobody => Scanned::Closed,
             RequestOutcome::TooMany => {
-                Scanned::TooMany(Exhausted::within(seconds(host.settings.lifetimes.approval)))
+                Scanned::TooMany(Exhausted::within(host.settings.lifetimes.approval.get()))
             }
         },
     )
@@ -166,7 +170,7 @@ async fn find(host: &Host, token: &str) -> Result<Option<Login>, InternalError> 
 /// Returns when the page of this login has something new to show, since its code was scanned or its time is over: `true`; or
 /// when it should ask again: `false`.
 pub async fn scanned(host: &Host, id: LoginId) -> Result<bool, InternalError> {
-    let mut listener = host.signals.listen();
+    let mut listener = host.wakeups.listen();
     // Counted by the machine's clock, not the host's: a test that stops the one must not stop the other.
     let deadline = tokio::time::Instant::now() + TELLING;
     loop {
@@ -177,6 +181,6 @@ pub async fn scanned(host: &Host, id: LoginId) -> Result<bool, InternalError> {
         if tokio::time::Instant::now() >= deadline {
             return Ok(false);
         }
-        listener.next(Signal::Scanned(id)).await;
+        listener.next(Wakeup::Scanned(id)).await;
     }
 }

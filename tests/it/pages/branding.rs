@@ -22,7 +22,7 @@ fn settings(folder: &Path) -> String {
     let file = folder.join("logo.svg");
     std::fs::write(&file, LOGO).expect("written");
     format!(
-        "[pages]\nlogo_file = \"{}\"\naccent = \"#7a1fa2\"\naccent_dark = \"#d6a3ee\"\n",
+        "[branding]\nlogo_file = \"{}\"\naccent = \"#7a1fa2\"\naccent_dark = \"#d6a3ee\"\n",
         file.display()
     )
 }
@@ -117,11 +117,11 @@ fn settings_that_are_unfit_are_told_what_to_do() {
     for (pages, message) in [
         (
             "language = \"fr\"",
-            "pages.language: found \"fr\", expected one of en, de",
+            "branding.language: found \"fr\", expected one of en, de",
         ),
         (
             "accent = \"red\"",
-            "pages.accent: expected a colour such as \"#0b5a6e\"",
+            "branding.accent: expected a colour such as \"#0b5a6e\"",
         ),
         (
             "accent = \"#ffcc00\"",
@@ -133,7 +133,7 @@ fn settings_that_are_unfit_are_told_what_to_do() {
         ),
         (
             "support = \"ask us\"",
-            "pages.support: expected an e-mail address or an https address",
+            "branding.support: expected an e-mail address or an https address",
         ),
         (
             "logo = \"x.svg\"",
@@ -142,7 +142,7 @@ fn settings_that_are_unfit_are_told_what_to_do() {
     ] {
         std::fs::write(
             &file,
-            format!("base_url = \"https://id.example\"\n[pages]\n{pages}\n"),
+            format!("base_url = \"https://id.example\"\n[branding]\n{pages}\n"),
         )
         .expect("written");
         let error = config::load(&file).expect_err("refused").to_string();
@@ -170,7 +170,8 @@ async fn a_logo_that_cannot_be_used_is_refused_at_the_start() {
         if let Some(content) = content {
             std::fs::write(folder.path().join(name), content).expect("written");
         }
-        let text = format!("base_url = \"https://id.example\"\n[pages]\nlogo_file = \"{name}\"\n");
+        let text =
+            format!("base_url = \"https://id.example\"\n[branding]\nlogo_file = \"{name}\"\n");
         std::fs::write(&file, text).expect("written");
         let mut command = tokio::process::Command::new(binary("assent"));
         command
@@ -180,7 +181,7 @@ async fn a_logo_that_cannot_be_used_is_refused_at_the_start() {
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(!output.status.success(), "{name}");
         assert!(
-            said.contains(&format!("pages.logo_file: {name}: ")) && said.contains(message),
+            said.contains(&format!("branding.logo_file: {name}: ")) && said.contains(message),
             "{name}: {said}"
         );
     }

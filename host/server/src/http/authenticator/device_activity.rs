@@ -5,13 +5,13 @@ use axum::response::IntoResponse;
 use serde_json::{Value, json};
 
 use super::{Reply, SignedCall};
-use crate::domain::history::{self, Past};
+use crate::domain::device_activity::{self, PastRequest};
 use assent_model::statement::application_identifier;
 
 /// `GET /authenticator/api/history`: at most fifty requests of the device's owner that are over, the latest first.
 pub(in super::super) async fn history(call: SignedCall) -> Reply {
     let SignedCall { host, device, .. } = call;
-    let item = |past: Past| -> Value {
+    let item = |past: PastRequest| -> Value {
         json!({
             "outcome": past.outcome.as_str(),
             "application": {
@@ -25,7 +25,7 @@ pub(in super::super) async fn history(call: SignedCall) -> Reply {
             "at": past.at.seconds(),
         })
     };
-    let items: Vec<Value> = history::of(&host, &device)
+    let items: Vec<Value> = device_activity::past_requests(&host, &device)
         .await?
         .into_iter()
         .map(item)

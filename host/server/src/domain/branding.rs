@@ -1,4 +1,4 @@
-//! The operator's logo, read once at the start.
+//! Branding: the operator's logo, read once at the start.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -34,7 +34,7 @@ pub enum LogoKind {
 #[derive(Debug, thiserror::Error)]
 pub enum LogoError {
     /// The file can't be read.
-    #[error("pages.logo_file: {}: cannot be read: {reason}", file.display())]
+    #[error("branding.logo_file: {}: cannot be read: {reason}", file.display())]
     Unreadable {
         /// The file.
         file: PathBuf,
@@ -42,10 +42,10 @@ pub enum LogoError {
         reason: std::io::Error,
     },
     /// It is too large.
-    #[error("pages.logo_file: {}: is larger than 64 KiB; every sign-in page would load it, so take a smaller one", .0.display())]
+    #[error("branding.logo_file: {}: is larger than 64 KiB; every sign-in page would load it, so take a smaller one", .0.display())]
     TooLarge(PathBuf),
     /// It is no picture that browsers show everywhere.
-    #[error("pages.logo_file: {}: expected an SVG (without a DOCTYPE) or a PNG", .0.display())]
+    #[error("branding.logo_file: {}: expected an SVG (without a DOCTYPE) or a PNG", .0.display())]
     Unknown(PathBuf),
 }
 
@@ -135,7 +135,7 @@ mod tests {
         let file = folder.path().join("logo.svg");
         let error = Logo::read(&file).unwrap_err().to_string();
         assert!(
-            error.starts_with("pages.logo_file: ") && error.contains("cannot be read"),
+            error.starts_with("branding.logo_file: ") && error.contains("cannot be read"),
             "{error}"
         );
         let mut svg = b"<svg>".to_vec();

@@ -18,7 +18,7 @@ use super::pages::Link;
 use super::reply::ErrorReply;
 use super::texts::Message;
 use crate::domain::Host;
-use crate::domain::limits::{Exhausted, Limit, Network};
+use crate::domain::rate_limits::{Exhausted, Limit, Network};
 use crate::http::texts::PageLanguage;
 use assent_model::language::Language;
 
@@ -42,7 +42,15 @@ pub(super) async fn sign_in(
     request: Request,
     next: Next,
 ) -> Response {
-    paced(&host, &host.limits.sign_in, from, language, request, next).await
+    paced(
+        &host,
+        &host.rate_limits.login_pages_per_ip,
+        from,
+        language,
+        request,
+        next,
+    )
+    .await
 }
 
 /// Limits how often an address asks to sign out: each request may cost a signature or a seal of ours.
@@ -53,7 +61,15 @@ pub(super) async fn sign_out(
     request: Request,
     next: Next,
 ) -> Response {
-    paced(&host, &host.limits.sign_out, from, language, request, next).await
+    paced(
+        &host,
+        &host.rate_limits.sign_out_pages_per_ip,
+        from,
+        language,
+        request,
+        next,
+    )
+    .await
 }
 
 async fn paced(
@@ -66,7 +82,7 @@ async fn paced(
 ) -> Response {
     let limit = match Cause::of(&request) {
         Cause::Navigation => navigations,
-        Cause::Frame => &host.limits.framed,
+        Cause::Frame => &host.rate_limits.framed_pages_per_ip,
         Cause::Embedded => return fetch_metadata::rejected(),
     };
     match limit.take(&from, host.now()) {
@@ -91,7 +107,11 @@ pub(super) async fn token(
     {
         return foreign_page();
     }
-    match host.limits.token.take(&from, host.now()) {
+    match host
+        .rate_limits
+        .token_requests_per_ip
+        .take(&from, host.now())
+    {
         Ok(()) => next.run(request).await,
         Err(exhausted) => too_many_calls("requests", exhausted),
     }

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use super::recent::Recent;
+use super::bounded_cache::BoundedCache;
 use crate::config::{Rate, RateLimits};
 use assent_model::audit::Actor;
 use assent_model::clock::Timestamp;
@@ -44,29 +44,29 @@ const BETWEEN_WARNINGS: i64 = 60_000;
 #[derive(Debug)]
 pub struct Limits {
     /// Requests to the authorization endpoint and the login pages.
-    pub sign_in: Limit<Network>,
+    pub login_pages_per_ip: Limit<Network>,
     /// Requests to the pages of a sign-out.
-    pub sign_out: Limit<Network>,
+    pub sign_out_pages_per_ip: Limit<Network>,
     /// The same requests where a frame of another site's page causes them.
-    pub framed: Limit<Network>,
+    pub framed_pages_per_ip: Limit<Network>,
     /// Open sign-ins before a user is named.
     pub open_sign_ins: OpenSignInLimits,
     /// Sign-ins with one name.
-    pub login_name: Limit<TypedName>,
+    pub sign_ins_per_user_name: Limit<TypedName>,
     /// Sign-ins that are asked for from one address.
-    pub address: Limit<Network>,
+    pub sign_ins_per_ip: Limit<Network>,
     /// Sign-ins that are asked for in one browser.
-    pub browser: Limit<BrowserKey>,
+    pub sign_ins_per_browser: Limit<BrowserKey>,
     /// Requests that reach the phones of one person, by whichever name.
-    pub person: Limit<UserId>,
+    pub prompts_per_user: Limit<UserId>,
     /// The same for requests from browsers in which the user signed in before. Others do not use it up.
-    pub known_browsers: Limit<UserId>,
+    pub prompts_from_known_browsers: Limit<UserId>,
     /// Sign-ins that one device begins by scanning the code of a login page.
-    pub device: Limit<DeviceId>,
+    pub actions_per_device: Limit<DeviceId>,
     /// Requests to the token, introspection and revocation endpoints.
-    pub token: Limit<Network>,
+    pub token_requests_per_ip: Limit<Network>,
     /// Failed client authentications.
-    pub client_failures: Limit<(Did, Network)>,
+    pub client_auth_failures: Limit<(Did, Network)>,
     /// Calls of the authenticator's interface with a bad proof.
     pub authenticator_failures: Limit<Network>,
     /// Calls of the admin API with a bad proof.
@@ -74,7 +74,7 @@ pub struct Limits {
     /// Recovery codes that were wrong.
     pub recovery_failures: Limit<Network>,
     /// Callbacks of approval channels, for each channel by its name.
-    pub callbacks: Limit<(String, Network)>,
+    pub callbacks_per_ip: Limit<(String, Network)>,
     /// Pages that are told when they have something new to show. Each costs a look into the database every second.
     pub told_pages: Arc<Held<Network>>,
     /// Looks at what an application sees of a person: they call the plugins that sign-ins call.
@@ -103,22 +103,37 @@ impl Limits {
     /// The limits that the settings name.
     pub fn new(settings: RateLimits) -> Self {
         Self {
-            sign_in: Limit::new("sign_in", settings.sign_in),
-            sign_out: Limit::new("sign_in", settings.sign_in),
-            framed: Limit::new("sign_in", settings.sign_in),
+            login_pages_per_ip: Limit::new("login_pages_per_ip", settings.login_pages_per_ip),
+            sign_out_pages_per_ip: Limit::new("login_pages_per_ip", settings.login_pages_per_ip),
+            framed_pages_per_ip: Limit::new("login_pages_per_ip", settings.login_pages_per_ip),
             open_sign_ins: OpenSignInLimits::new(&settings),
-            login_name: Limit::new("login_name", settings.login_name),
-            address: Limit::new("address", settings.address),
-            browser: Limit::new("browser", settings.browser),
-            person: Limit::new("person", settings.person),
-            known_browsers: Limit::new("person", settings.person),
-            device: Limit::new("device", settings.device),
-            token: Limit::new("token", settings.token),
-            client_failures: Limit::new("client_failures", settings.client_failures),
-            authenticator_failures: Limit::new("failures", settings.failures),
-            admin_failures: Limit::new("failures", settings.failures),
-            recovery_failures: Limit::new("failures", settings.failures),
-            callbacks: Limit::new("callbacks", settings.callbacks),
+            sign_ins_per_user_name: Limit::new(
+                "sign_ins_per_user_name",
+                settings.sign_ins_per_user_name,
+            ),
+            sign_ins_per_ip: Limit::new("sign_ins_per_ip", settings.sign_ins_per_ip),
+            sign_ins_per_browser: Limit::new("sign_ins_per_browser", settings.sign_ins_per_browser),
+            prompts_per_user: Limit::new("prompts_per_user", settings.prompts_per_user),
+            prompts_from_known_browsers: Limit::new("prompts_per_user", settings.prompts_per_user),
+            actions_per_device: Limit::new("actions_per_device", settings.actions_per_device),
+            token_requests_per_ip: Limit::new(
+                "token_requests_per_ip",
+                settings.token_requests_per_ip,
+            ),
+            client_auth_failures: Limit::new("client_auth_failures", settings.client_auth_failures),
+            authenticator_failures: Limit::new(
+                "unauthenticated_requests",
+                settings.unauthenticated_requests,
+            ),
+            admin_failures: Limit::new(
+                "unauthenticated_requests",
+                settings.unauthenticated_requests,
+            ),
+            recovery_failures: Limit::new(
+                "unauthenticated_requests",
+                settings.unauthenticated_requests,
+            ),
+            callbacks_per_ip: Limit::new("callbacks_per_ip", settings.callbacks_per_ip),
             told_pages: Arc::new(Held::new(TOLD_PAGES)),
             looks: Arc::new(Held::new(1)),
             claim_lookups: Arc::new(Held::new(CLAIM_LOOKUPS)),
@@ -145,13 +160,13 @@ pub struct OpenSignInLimits {
 impl OpenSignInLimits {
     fn new(settings: &RateLimits) -> Self {
         let RateLimits {
-            open_sign_ins_of_network,
-            open_sign_ins,
+            open_sign_ins_per_ip,
+            open_sign_ins_total,
             ..
         } = *settings;
         Self {
-            of_network: open_sign_ins_of_network,
-            in_all: open_sign_ins,
+            of_network: open_sign_ins_per_ip,
+            in_all: open_sign_ins_total,
             begun: AtomicU32::new(0),
         }
     }
@@ -266,7 +281,7 @@ pub struct Limit<K> {
     /// How many microseconds a key may be ahead of that pace.
     tolerance: i64,
     /// When each key would be as if it had never come, in microseconds.
-    free_at: Mutex<Recent<K, i64>>,
+    free_at: Mutex<BoundedCache<K, i64>>,
     /// Until when the log says nothing of it, in milliseconds.
     quiet_until: AtomicI64,
 }
@@ -280,7 +295,7 @@ impl<K: Clone + Debug + Eq + Hash> Limit<K> {
             60_000_000 / i64::from(rate.per_minute)
         };
         let tolerance = interval.saturating_mul(i64::from(rate.burst).saturating_sub(1));
-        let free_at = Mutex::new(Recent::new(KEYS));
+        let free_at = Mutex::new(BoundedCache::new(KEYS));
         Self {
             name,
             interval,
@@ -338,7 +353,7 @@ impl<K: Debug> Limit<K> {
             .is_ok()
         {
             tracing::warn!(
-                limit = %format_args!("limits.{}", self.name),
+                limit = %format_args!("rate_limits.{}", self.name),
                 ?key,
                 "a rate limit is reached; if everybody seems to come from one address, look at http.trusted_proxies"
             );

@@ -16,7 +16,7 @@ const LONGEST: usize = 60;
 
 /// The database of places, if there is one.
 #[derive(Debug, Default)]
-pub struct Places {
+pub struct GeoIp {
     file: Option<PathBuf>,
     read: ArcSwapOption<Read>,
 }
@@ -54,9 +54,9 @@ impl Stamp {
 
 /// A database that can't be used.
 #[derive(Debug, thiserror::Error)]
-pub enum PlacesError {
+pub enum GeoIpError {
     /// The file can't be read.
-    #[error("places.database_file: {} can't be read: {reason}", file.display())]
+    #[error("geoip.database_file: {} can't be read: {reason}", file.display())]
     Unreadable {
         /// The file.
         file: PathBuf,
@@ -64,7 +64,7 @@ pub enum PlacesError {
         reason: std::io::Error,
     },
     /// It is something else.
-    #[error("places.database_file: {} is no database of places in the MaxMind DB format (.mmdb): {reason}", file.display())]
+    #[error("geoip.database_file: {} is no database of places in the MaxMind DB format (.mmdb): {reason}", file.display())]
     NoDatabase {
         /// The file.
         file: PathBuf,
@@ -112,9 +112,9 @@ impl Name {
     }
 }
 
-impl Places {
+impl GeoIp {
     /// Opens the database, if the settings name one.
-    pub fn open(file: Option<&Path>) -> Result<Self, PlacesError> {
+    pub fn open(file: Option<&Path>) -> Result<Self, GeoIpError> {
         let read = file.map(read).transpose()?.map(Arc::new);
         Ok(Self {
             file: file.map(Path::to_owned),
@@ -123,11 +123,11 @@ impl Places {
     }
 
     /// Reads the file again if it was changed since. Where it can't be read, the one from before goes on.
-    pub fn refresh(&self) -> Result<bool, PlacesError> {
+    pub fn refresh(&self) -> Result<bool, GeoIpError> {
         let Some(file) = &self.file else {
             return Ok(false);
         };
-        let stamp = Stamp::of(file).map_err(|reason| PlacesError::Unreadable {
+        let stamp = Stamp::of(file).map_err(|reason| GeoIpError::Unreadable {
             file: file.clone(),
             reason,
         })?;
@@ -161,14 +161,14 @@ impl Places {
     }
 }
 
-fn read(file: &Path) -> Result<Read, PlacesError> {
-    let unreadable = |reason| PlacesError::Unreadable {
+fn read(file: &Path) -> Result<Read, GeoIpError> {
+    let unreadable = |reason| GeoIpError::Unreadable {
         file: file.to_owned(),
         reason,
     };
     let stamp = Stamp::of(file).map_err(unreadable)?;
     let content = std::fs::read(file).map_err(unreadable)?;
-    let reader = Reader::from_source(content).map_err(|reason| PlacesError::NoDatabase {
+    let reader = Reader::from_source(content).map_err(|reason| GeoIpError::NoDatabase {
         file: file.to_owned(),
         reason,
     })?;
@@ -253,7 +253,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("places.mmdb");
         std::fs::write(&file, database(record)).unwrap();
-        let places = Places::open(Some(&file)).unwrap();
+        let places = GeoIp::open(Some(&file)).unwrap();
         assert_eq!(places.of("203.0.113.9".parse().unwrap(), "en"), None);
         assert_eq!(places.of("2001:db8::1".parse().unwrap(), "en"), None);
         places.of("1.2.3.4".parse().unwrap(), language)
@@ -321,18 +321,18 @@ mod tests {
     fn a_file_that_changed_is_read_again_and_a_broken_one_is_not_taken() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("places.mmdb");
-        let error = Places::open(Some(&file)).unwrap_err().to_string();
+        let error = GeoIp::open(Some(&file)).unwrap_err().to_string();
         assert!(
-            error.starts_with("places.database_file: ") && error.contains("can't be read"),
+            error.starts_with("geoip.database_file: ") && error.contains("can't be read"),
             "{error}"
         );
         std::fs::write(&file, "no database").unwrap();
-        let error = Places::open(Some(&file)).unwrap_err().to_string();
+        let error = GeoIp::open(Some(&file)).unwrap_err().to_string();
         assert!(error.contains("MaxMind DB format"), "{error}");
 
         let address = "1.2.3.4".parse().unwrap();
         std::fs::write(&file, database(&Map(&[("city", Text("Berlin"))]))).unwrap();
-        let places = Places::open(Some(&file)).unwrap();
+        let places = GeoIp::open(Some(&file)).unwrap();
         assert!(!places.refresh().unwrap());
         std::fs::write(&file, database(&Map(&[("city", Text("Reykjavik"))]))).unwrap();
         assert!(places.refresh().unwrap());
@@ -340,6 +340,6 @@ mod tests {
         std::fs::write(&file, "no database at all").unwrap();
         assert!(places.refresh().is_err());
         assert_eq!(places.of(address, "en").as_deref(), Some("Reykjavik"));
-        assert_eq!(Places::open(None).unwrap().of(address, "en"), None);
+        assert_eq!(GeoIp::open(None).unwrap().of(address, "en"), None);
     }
 }

@@ -1,4 +1,4 @@
-//! The settings of the pages: what language they speak, and how the operator wants them to look.
+//! The settings of the pages: their language, and the operator's logo and colours.
 
 use std::path::PathBuf;
 
@@ -10,11 +10,11 @@ use assent_model::colour::Colour;
 use assent_model::language::Language;
 use assent_model::palette::{LEAST_CONTRAST, Palette, Theme, readable};
 
-/// What pages say and how they look. The name that they have in their head is `operator`.
+/// The language of the pages, and the operator's branding. The name in the head of each page is `operator`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Pages {
-    /// The language of people whose browser prefers none that the pages speak.
+pub struct Branding {
+    /// The language for browsers that prefer none of the languages of the pages.
     pub language: Language,
     /// A picture in SVG or PNG that stands before the operator's name, of 64 KiB at most. It is shown 32 pixels high.
     pub logo_file: Option<PathBuf>,
@@ -26,7 +26,7 @@ pub struct Pages {
     pub support: Option<String>,
 }
 
-impl Pages {
+impl Branding {
     /// Where the link to help leads.
     pub fn support_address(&self) -> Option<String> {
         let support = self.support.as_deref()?;
@@ -45,11 +45,11 @@ fn is_email(text: &str) -> bool {
     })
 }
 
-/// What the types can't say.
-pub(super) fn check(pages: &Pages, expect: &mut impl FnMut(bool, &str, &str)) {
+/// Checks what the types cannot express.
+pub(super) fn check(branding: &Branding, expect: &mut impl FnMut(bool, &str, &str)) {
     for (key, accent, theme) in [
-        ("accent", pages.accent, Theme::Light),
-        ("accent_dark", pages.accent_dark, Theme::Dark),
+        ("accent", branding.accent, Theme::Light),
+        ("accent_dark", branding.accent_dark, Theme::Dark),
     ] {
         let Some(accent) = accent else { continue };
         let (contrast, ground) = Palette::of(accent, theme).least_contrast(theme);
@@ -65,7 +65,7 @@ pub(super) fn check(pages: &Pages, expect: &mut impl FnMut(bool, &str, &str)) {
         );
         expect(
             contrast >= LEAST_CONTRAST,
-            &format!("pages.{key}"),
+            &format!("branding.{key}"),
             &expected,
         );
     }
@@ -74,11 +74,11 @@ pub(super) fn check(pages: &Pages, expect: &mut impl FnMut(bool, &str, &str)) {
             .is_ok_and(|url| url.scheme() == "https" && url.has_host())
     };
     expect(
-        pages
+        branding
             .support
             .as_deref()
             .is_none_or(|text| is_email(text) || is_address(text)),
-        "pages.support",
+        "branding.support",
         "expected an e-mail address or an https address, such as help@example.org or https://example.org/help",
     );
 }
@@ -88,9 +88,9 @@ mod tests {
     use super::*;
 
     fn problems(toml: &str) -> Vec<String> {
-        let pages: Pages = toml::from_str(toml).expect("of the right kind");
+        let branding: Branding = toml::from_str(toml).expect("of the right kind");
         let mut problems = Vec::new();
-        check(&pages, &mut |good, key, expected| {
+        check(&branding, &mut |good, key, expected| {
             if !good {
                 problems.push(format!("{key}: {expected}"));
             }
@@ -104,7 +104,7 @@ mod tests {
             panic!("one problem")
         };
         assert!(
-            problem.starts_with("pages.accent: #ffcc00 has a contrast of 1.4 to 1 where "),
+            problem.starts_with("branding.accent: #ffcc00 has a contrast of 1.4 to 1 where "),
             "{problem}"
         );
         let better = problem.rsplit(' ').next().unwrap();
@@ -137,8 +137,8 @@ mod tests {
             let toml = format!("support = \"{support}\"");
             assert_eq!(problems(&toml).is_empty(), address.is_some(), "{support}");
             if let Some(address) = address {
-                let pages: Pages = toml::from_str(&toml).expect("of the right kind");
-                assert_eq!(pages.support_address().as_deref(), Some(address));
+                let branding: Branding = toml::from_str(&toml).expect("of the right kind");
+                assert_eq!(branding.support_address().as_deref(), Some(address));
             }
         }
     }

@@ -9,7 +9,7 @@ use axum::middleware::Next;
 use axum::response::Response;
 
 use crate::domain::Host;
-use crate::domain::responses::Endpoint;
+use crate::domain::latency::Endpoint;
 
 /// Counts an answer, where it is of an endpoint whose time is the host's own.
 pub(super) async fn measured(
@@ -22,7 +22,7 @@ pub(super) async fn measured(
     };
     let begun = Instant::now();
     let response = next.run(request).await;
-    host.responses.count(
+    host.latency.count(
         endpoint,
         begun.elapsed(),
         response.status().is_server_error(),

@@ -1,32 +1,36 @@
-//! The first start: somebody has to be the first administrator.
+//! Bootstrap: the first start creates the first administrator, and the demo application if the settings name one.
 
 use super::admin::{self, Refused, Settings};
 use super::{Host, audit, device};
-use crate::config::{Demo, FirstStart as Wish};
+use crate::config::{Bootstrap, Demo};
 use assent_model::application::{Application, ApplicationType, InitiateLoginUri, OidcSettings};
 use assent_model::audit::{AuditContext, Event};
 use assent_model::id::Did;
 use assent_model::redirect::RedirectUri;
 use assent_model::user::ConsoleRole;
-use assent_store::Bootstrap;
+use assent_store::Bootstrap as BootstrapRecord;
 
-/// What the first start made.
+/// The result of a bootstrap.
 #[derive(Debug)]
-pub struct Made {
+pub struct BootstrapResult {
     /// The link by which the administrator enrols an authenticator.
     pub enrolment_link: String,
     /// The demo application's Client ID.
     pub demo: Option<Did>,
 }
 
-/// Makes the first administrator and the demo application, unless a first start was made before.
-pub async fn first_start(host: &Host, wish: &Wish) -> Result<Option<Made>, Refused> {
+/// Creates the first administrator and the demo application. Returns `None` if an earlier start did so.
+pub async fn bootstrap(
+    host: &Host,
+    settings: &Bootstrap,
+) -> Result<Option<BootstrapResult>, Refused> {
     let name =
-        wish.administrator
+        settings
+            .administrator
             .parse()
             .map_err(
                 |error: assent_model::name::LoginNameError| Refused::Invalid {
-                    field: "first_start.administrator",
+                    field: "bootstrap.administrator",
                     expected: error.to_string(),
                 },
             )?;
@@ -34,7 +38,7 @@ pub async fn first_start(host: &Host, wish: &Wish) -> Result<Option<Made>, Refus
     administrator.console_role = Some(ConsoleRole::Owner);
     administrator.profile.name = Some("First Administrator".to_owned());
     let (enrolment, token) = device::prepare_enrolment(host, administrator.id);
-    let demo = match &wish.demo {
+    let demo = match &settings.demo {
         None => None,
         Some(demo) => {
             let application = demo_application(host, demo)?;
@@ -43,7 +47,7 @@ pub async fn first_start(host: &Host, wish: &Wish) -> Result<Option<Made>, Refus
             Some((application, account))
         }
     };
-    let made = Made {
+    let made = BootstrapResult {
         enrolment_link: device::enrolment_link(host, &token),
         demo: demo.as_ref().map(|(application, _)| application.id.clone()),
     };
@@ -68,7 +72,7 @@ pub async fn first_start(host: &Host, wish: &Wish) -> Result<Option<Made>, Refus
                 .with("state", account.state.as_str()),
         );
     }
-    let first = Bootstrap {
+    let first = BootstrapRecord {
         administrator,
         enrolment,
         demo,
@@ -83,19 +87,22 @@ pub async fn first_start(host: &Host, wish: &Wish) -> Result<Option<Made>, Refus
 
 fn demo_application(host: &Host, demo: &Demo) -> Result<Application, Refused> {
     let kind = ApplicationType::Native;
-    let uri = RedirectUri::register(&demo.redirect_uri, kind, host.settings.development).map_err(
-        |error| Refused::Invalid {
-            field: "first_start.demo.redirect_uri",
-            expected: error.to_string(),
-        },
-    )?;
+    let uri = RedirectUri::register(
+        &demo.redirect_uri,
+        kind,
+        host.settings.allow_insecure_redirect_uris,
+    )
+    .map_err(|error| Refused::Invalid {
+        field: "bootstrap.demo.redirect_uri",
+        expected: error.to_string(),
+    })?;
     let start = demo
         .initiate_login_uri
         .as_deref()
         .map(InitiateLoginUri::parse)
         .transpose();
     let initiate_login_uri = start.map_err(|error| Refused::Invalid {
-        field: "first_start.demo.initiate_login_uri",
+        field: "bootstrap.demo.initiate_login_uri",
         expected: error.to_string(),
     })?;
     let now = host.now();

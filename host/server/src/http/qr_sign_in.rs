@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::authenticator::{Failure, Reply, SignedCall, parse};
-use crate::domain::scan::{self, Scanned};
+use crate::domain::qr_sign_in::{self, Scanned};
 
 #[derive(Deserialize)]
 struct Scan {
@@ -18,7 +18,9 @@ struct Scan {
 /// learns nothing of it.
 pub(super) async fn look(call: SignedCall) -> Reply {
     let Scan { token } = parse(&call.body)?;
-    let look = scan::look(&call.host, &token).await?.ok_or(NO_SUCH_LOGIN)?;
+    let look = qr_sign_in::preview(&call.host, &token)
+        .await?
+        .ok_or(NO_SUCH_LOGIN)?;
     let shown = json!({
         "application": {"name": look.application},
         "place": look.context.place,
@@ -37,7 +39,7 @@ pub(super) async fn scan(call: SignedCall) -> Reply {
         origin,
     } = call;
     let Scan { token } = parse(&body)?;
-    match scan::scan(&host, &device, &token, origin).await? {
+    match qr_sign_in::scan(&host, &device, &token, origin).await? {
         Scanned::Asked => Ok(StatusCode::NO_CONTENT.into_response()),
         Scanned::NotOpen => Err(NO_SUCH_LOGIN),
         Scanned::Closed => Err(Failure::new(

@@ -1,11 +1,11 @@
-//! What became of a person's last requests, as their authenticator shows it. The audit log remembers it, so it is there as
-//! long as that is kept, and what is personal in it goes with an erasure.
+//! Device activity: the outcomes of a user's last approval requests, as the authenticator shows them. They come from the audit
+//! log, so its retention applies, and an erasure removes the personal data.
 
 use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-use super::{Host, InternalError, audit, seconds};
+use super::{Host, InternalError, audit};
 use assent_model::audit::{Entry, Event};
 use assent_model::clock::Timestamp;
 use assent_model::device::Device;
@@ -18,7 +18,7 @@ const READ: u32 = 400;
 
 /// A request that is over.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Past {
+pub struct PastRequest {
     /// What became of it.
     pub outcome: PastOutcome,
     /// The application; `None` for the host's own pages.
@@ -66,7 +66,10 @@ impl PastOutcome {
 }
 
 /// What became of the last requests of a device's owner, on whichever device, the latest first.
-pub async fn of(host: &Host, device: &Device) -> Result<Vec<Past>, InternalError> {
+pub async fn past_requests(
+    host: &Host,
+    device: &Device,
+) -> Result<Vec<PastRequest>, InternalError> {
     let mut entries = over(host, device.user_id).await?;
     entries.truncate(MOST);
     let mut names: HashMap<Did, String> = HashMap::new();
@@ -89,7 +92,7 @@ pub async fn of(host: &Host, device: &Device) -> Result<Vec<Past>, InternalError
 
 /// The entries that tell how a person's requests ended, the latest first.
 async fn over(host: &Host, user: UserId) -> Result<Vec<(PastOutcome, Entry)>, InternalError> {
-    let ended = host.now() - seconds(host.settings.lifetimes.approval);
+    let ended = host.now() - host.settings.lifetimes.approval.get();
     let entries = audit::of_user(host, user, None, READ).await?;
     let decided: HashSet<Value> = entries
         .iter()
@@ -130,7 +133,12 @@ fn decision(entry: &Entry) -> Option<PastOutcome> {
     })
 }
 
-fn past(host: &Host, outcome: PastOutcome, entry: Entry, names: &HashMap<Did, String>) -> Past {
+fn past(
+    host: &Host,
+    outcome: PastOutcome,
+    entry: Entry,
+    names: &HashMap<Did, String>,
+) -> PastRequest {
     let text = |name: &str| {
         entry
             .personal
@@ -143,7 +151,7 @@ fn past(host: &Host, outcome: PastOutcome, entry: Entry, names: &HashMap<Did, St
         .application
         .as_ref()
         .and_then(|application| names.get(application));
-    Past {
+    PastRequest {
         outcome,
         application_name: name
             .cloned()

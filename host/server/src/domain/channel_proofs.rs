@@ -1,4 +1,5 @@
-//! What channels bring back as a device's answer: bytes from outside, which the device's key alone makes true.
+//! Channel proofs: the answers of devices that approval channels return (`Evidence` in the plugin contract). They are untrusted
+//! bytes until the signature by the device's key is verified.
 
 use serde::Deserialize;
 

@@ -214,7 +214,7 @@ async fn begun(host: &TestHost, ada: &Ada) -> (Browser, Page) {
 async fn whoever_floods_a_name_does_not_keep_its_owner_from_signing_in_by_a_scan_on_both_databases()
 {
     for database in Database::BOTH {
-        let settings = "[limits]\nlogin_name = { per_minute = 60, burst = 60 }\nperson = { per_minute = 1, burst = 1 }\n";
+        let settings = "[rate_limits]\nsign_ins_per_user_name = { per_minute = 60, burst = 60 }\nprompts_per_user = { per_minute = 1, burst = 1 }\n";
         let host = TestHost::start_with(Wish {
             database,
             settings,
@@ -362,7 +362,7 @@ async fn the_code_of_a_page_that_waits_takes_the_place_of_its_typed_request() {
 
 #[tokio::test]
 async fn a_device_scans_so_often_and_others_of_the_person_are_not_held_by_it() {
-    let settings = "[limits]\ndevice = { per_minute = 1, burst = 2 }\n";
+    let settings = "[rate_limits]\nactions_per_device = { per_minute = 1, burst = 2 }\n";
     let host = TestHost::start_with(Wish {
         settings,
         ..Default::default()

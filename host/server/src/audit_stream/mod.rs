@@ -1,17 +1,17 @@
-//! Where the audit log is streamed to: a file, and syslog. An adapter: it takes entries, and knows nothing of who sends them
-//! when.
+//! The targets of the audit stream: a file, and syslog. An adapter: it delivers entries, and does not know when and from where they
+//! come.
 
 mod file;
 mod syslog;
 
 use assent_model::audit::chain::Record;
 
-pub use file::{FileSink, UnfitFile};
-pub use syslog::SyslogSink;
+pub use file::{FileStream, UnfitFile};
+pub use syslog::SyslogStream;
 
 /// Why entries did not arrive.
 #[derive(Debug, thiserror::Error)]
-pub enum SinkError {
+pub enum StreamError {
     /// The file or the receiver.
     #[error(transparent)]
     Io(#[from] std::io::Error),
@@ -26,18 +26,18 @@ pub enum SinkError {
     BrokenOff,
 }
 
-/// One of them.
+/// A target of the audit stream.
 #[derive(Debug)]
-pub enum Sink {
+pub enum StreamTarget {
     /// A file.
-    File(FileSink),
+    File(FileStream),
     /// Syslog.
-    Syslog(SyslogSink),
+    Syslog(SyslogStream),
 }
 
-impl Sink {
+impl StreamTarget {
     /// Hands entries over, in their order: all of them, or an error, after which some may have arrived.
-    pub async fn send(&mut self, records: &[Record]) -> Result<(), SinkError> {
+    pub async fn send(&mut self, records: &[Record]) -> Result<(), StreamError> {
         match self {
             Self::File(file) => file.send(records).await,
             Self::Syslog(syslog) => syslog.send(records).await,

@@ -5,7 +5,7 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use super::SinkError;
+use super::StreamError;
 use assent_model::audit::chain::Record;
 use assent_model::audit::jsonl;
 
@@ -30,9 +30,9 @@ pub enum UnfitFile {
 
 /// A file that entries are appended to.
 #[derive(Debug)]
-pub struct FileSink(PathBuf);
+pub struct FileStream(PathBuf);
 
-impl FileSink {
+impl FileStream {
     /// The file at this path. It is made, for its owner alone, when the first entry comes.
     pub fn new(path: PathBuf) -> Self {
         Self(path)
@@ -53,7 +53,7 @@ impl FileSink {
         }
     }
 
-    pub(super) async fn send(&self, records: &[Record]) -> Result<(), SinkError> {
+    pub(super) async fn send(&self, records: &[Record]) -> Result<(), StreamError> {
         let mut lines = String::new();
         for record in records {
             lines.push_str(&jsonl::write(record)?);
@@ -61,12 +61,12 @@ impl FileSink {
         }
         let path = self.0.clone();
         let writing = tokio::task::spawn_blocking(move || append(&path, lines.as_bytes()));
-        writing.await.map_err(|_| SinkError::BrokenOff)?
+        writing.await.map_err(|_| StreamError::BrokenOff)?
     }
 }
 
-fn append(path: &Path, lines: &[u8]) -> Result<(), SinkError> {
-    FileSink::check(path)?;
+fn append(path: &Path, lines: &[u8]) -> Result<(), StreamError> {
+    FileStream::check(path)?;
     let mut file = OpenOptions::new()
         .read(true)
         .append(true)
@@ -83,7 +83,7 @@ fn append(path: &Path, lines: &[u8]) -> Result<(), SinkError> {
 }
 
 /// How long the file is, after half a line at its end was cut off: what was being written when the machine stopped comes again.
-fn end_of_lines(file: &mut File) -> Result<u64, SinkError> {
+fn end_of_lines(file: &mut File) -> Result<u64, StreamError> {
     let length = file.metadata()?.len();
     let from = length.saturating_sub(LONGEST_LINE);
     let mut last = [0; 1];
@@ -141,12 +141,12 @@ mod tests {
         }
         assert!(matches!(
             append(folder.path(), b"new\n"),
-            Err(SinkError::Unfit(UnfitFile::NoFile))
+            Err(StreamError::Unfit(UnfitFile::NoFile))
         ));
         let nowhere = folder.path().join("no/folder");
         assert!(matches!(
             append(&nowhere, b"new\n"),
-            Err(SinkError::Unfit(UnfitFile::NoFolder(_)))
+            Err(StreamError::Unfit(UnfitFile::NoFolder(_)))
         ));
     }
 }
