@@ -19,6 +19,7 @@ use crate::domain::admin;
 
 /// The server and the token of a command. Without an address it is the instance on this machine, which needs no token.
 #[derive(Args, Clone, Debug)]
+#[group(skip)]
 pub(super) struct Connection {
     #[command(flatten)]
     remote: connection::Connection,
