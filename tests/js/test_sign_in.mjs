@@ -1,5 +1,5 @@
-// A test sign-in of an OpenID Connect and of a SAML application: the console's page begins it, another tab goes through the
-// sign-in, and the console's page, whose session goes on, is told each step and the result.
+// A test sign-in of an OpenID Connect and of a SAML application: the page of the console starts it, another tab goes
+// through the sign-in, and the page of the console, whose session continues, shows each step and the result.
 //
 // Environment: BASE_URL, ENROL_URL of an owner called ada, and CLIENT_ID and PROVIDER_ID of two applications where
 // she has an account; CHROMIUM and SCREENSHOTS as in browser.mjs.
