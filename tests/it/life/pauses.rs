@@ -326,7 +326,7 @@ async fn denials_do_not_shorten_the_cooldown_of_a_report_on_both_databases() {
                 .followed()
                 .await;
             ada.phone
-                .scan(&crate::scan::code(&login))
+                .scan(&crate::qr_sign_in::code(&login))
                 .await
                 .expect("taken");
             deny(&ada).await;
