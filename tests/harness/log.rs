@@ -1,7 +1,11 @@
 //! What is logged.
 
 use std::io::Write;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
+
+/// A second subscriber. With only one, the first thread at an event decides whether the event is recorded anywhere, even if
+/// another thread has the subscriber.
+static SECOND: LazyLock<tracing::Dispatch> = LazyLock::new(|| tracing::Dispatch::new(tracing_subscriber::registry()));
 
 /// Everything that this thread logs while the guard lives.
 pub struct Log {
@@ -24,6 +28,7 @@ impl Write for Buffer {
 impl Log {
     /// Starts to listen.
     pub fn capture() -> Self {
+        LazyLock::force(&SECOND);
         let text = Buffer::default();
         let writer = text.clone();
         let subscriber = tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone()).finish();
