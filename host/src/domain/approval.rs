@@ -248,7 +248,7 @@ pub(super) fn noted(host: &Host, event: Event, approval: &Approval, by: &By) -> 
 struct Named {
     /// Who has it.
     known: Option<UserId>,
-    /// The same, if they may sign in to the application, are not asked too often, and did not revoke the trust in the browser.
+    /// The same, if they may sign in to the application and are not asked too often.
     asked: Option<UserId>,
     /// Whether they may sign in to the application.
     is_open: bool,
