@@ -1,6 +1,8 @@
-// An administrator looks after people in the console: invites one, helps them to a phone, gives and takes access, and closes the user.
+// An administrator looks after people in the console: invites one, helps them to a phone, gives and takes access, and
+// closes the user.
 //
-// Environment: BASE_URL, ENROL_URL and LOGIN_NAME of an owner; APPLICATION_NAME of an application; CHROMIUM and SCREENSHOTS as in browser.mjs.
+// Environment: BASE_URL, ENROL_URL and LOGIN_NAME of an owner; APPLICATION_NAME of an application; CHROMIUM and
+// SCREENSHOTS as in browser.mjs.
 
 import assert from 'node:assert/strict';
 
@@ -43,11 +45,17 @@ async function profile(admin) {
   await admin.field('Given name').fill('Grace');
   await admin.field('E-mail address').fill('no address');
   await admin.press('Save');
-  await admin.desk.locator('.field-error', { hasText: /address/i }).first().waitFor();
+  await admin.desk
+    .locator('.field-error', { hasText: /address/i })
+    .first()
+    .waitFor();
   await admin.field('E-mail address').fill('grace@example.net');
   await admin.field('Birth date').fill('yesterday');
   await admin.press('Save');
-  await admin.desk.locator('.field', { hasText: 'Birth date' }).locator('.field-error', { hasText: /^expected a date such as 1815-12-10/ }).waitFor();
+  await admin.desk
+    .locator('.field', { hasText: 'Birth date' })
+    .locator('.field-error', { hasText: /^expected a date such as 1815-12-10/ })
+    .waitFor();
   await admin.field('Birth date').fill('1906-12-09');
   await admin.press('Save');
   assert.match(await admin.approveStep(), /Change the e-mail address of grace to grace@example.net/);
@@ -95,7 +103,9 @@ async function unsaved(admin) {
   await admin.desk.waitForURL((address) => address.href !== here);
   await admin.desk.goForward();
   await admin.desk.waitForURL(here);
-  await admin.desk.waitForFunction(() => [...document.querySelectorAll('input')].some((input) => input.value === 'Amazing Grace'));
+  await admin.desk.waitForFunction(() =>
+    [...document.querySelectorAll('input')].some((input) => input.value === 'Amazing Grace'),
+  );
 }
 
 async function access(admin) {
@@ -118,7 +128,10 @@ async function access(admin) {
   await admin.press('Let it be used');
   await admin.said('The account may be used.');
   await admin.follow('Preview what the application is told');
-  await admin.desk.getByRole('row', { name: /account .*editor/ }).first().waitFor();
+  await admin.desk
+    .getByRole('row', { name: /account .*editor/ })
+    .first()
+    .waitFor();
 }
 
 async function state(admin) {
@@ -192,7 +205,10 @@ async function dropped(admin) {
 /** A file of users. */
 async function files(admin) {
   await admin.open('/admin/users/import', 'Import users');
-  const file = (text) => admin.desk.getByLabel('CSV file').setInputFiles({ name: 'users.csv', mimeType: 'text/csv', buffer: Buffer.from(text) });
+  const file = (text) =>
+    admin.desk
+      .getByLabel('CSV file')
+      .setInputFiles({ name: 'users.csv', mimeType: 'text/csv', buffer: Buffer.from(text) });
   await file('name,email\nlinus,linus@example.org\nmargaret,not an address\n');
   await admin.press('Check the file');
   await admin.desk.getByRole('row', { name: /email/ }).waitFor();
@@ -220,13 +236,16 @@ async function files(admin) {
   assert.ok(!text.includes('linus'), 'what was searched for is what is exported');
 }
 
-await run(async (admin, browser) => {
-  await invite(admin, browser);
-  await profile(admin);
-  await unsaved(admin);
-  await access(admin);
-  await state(admin);
-  await dropped(admin);
-  await files(admin);
-  assert.equal(await admin.desk.evaluate(() => window.hacked), undefined, 'no value is taken for markup');
-}, { expected: [ASKED, /status of 422/, /status of 400/, /status of 404/, /status of 412/] });
+await run(
+  async (admin, browser) => {
+    await invite(admin, browser);
+    await profile(admin);
+    await unsaved(admin);
+    await access(admin);
+    await state(admin);
+    await dropped(admin);
+    await files(admin);
+    assert.equal(await admin.desk.evaluate(() => window.hacked), undefined, 'no value is taken for markup');
+  },
+  { expected: [ASKED, /status of 422/, /status of 400/, /status of 404/, /status of 412/] },
+);

@@ -1,7 +1,8 @@
-// A dangerous step in the console: the page asks as the console does, the phone shows what it would do, and only then is it done.
+// A dangerous step in the console: the page asks as the console does, the phone shows what it would do, and only then
+// is it done.
 //
-// Environment: BASE_URL and ENROL_URL of an owner called ada, and USER_ID of somebody to delete; CHROMIUM and SCREENSHOTS as in
-// browser.mjs.
+// Environment: BASE_URL and ENROL_URL of an owner called ada, and USER_ID of somebody to delete; CHROMIUM and
+// SCREENSHOTS as in browser.mjs.
 
 import assert from 'node:assert/strict';
 
@@ -34,13 +35,17 @@ async function approve(mobile, number) {
 }
 
 /** A call of the admin API from a page of the console, with what its session needs. */
-const call = (desk, method, path, step) => desk.evaluate(async ([method, path, step]) => {
-  const me = await (await fetch('/admin/api/v1/me')).json();
-  const headers = { 'X-Assent-CSRF': me.csrf_token, ...(step && { 'X-Assent-Step': step }) };
-  const answer = await fetch(`/admin/api/v1${path}`, { method, headers });
-  const text = await answer.text();
-  return { status: answer.status, body: text === '' ? null : JSON.parse(text) };
-}, [method, path, step]);
+const call = (desk, method, path, step) =>
+  desk.evaluate(
+    async ([method, path, step]) => {
+      const me = await (await fetch('/admin/api/v1/me')).json();
+      const headers = { 'X-Assent-CSRF': me.csrf_token, ...(step && { 'X-Assent-Step': step }) };
+      const answer = await fetch(`/admin/api/v1${path}`, { method, headers });
+      const text = await answer.text();
+      return { status: answer.status, body: text === '' ? null : JSON.parse(text) };
+    },
+    [method, path, step],
+  );
 
 const browser = await launch();
 try {
