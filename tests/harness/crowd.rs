@@ -9,7 +9,7 @@ use assent::domain::approval::ask;
 use assent::domain::known_browsers::Standing;
 use assent::domain::login;
 use assent_model::audit::Origin;
-use assent_model::delivery::ApprovalAddress;
+use assent_model::delivery::ExternalAuthenticator;
 use assent_model::entropy::{Entropy, SystemEntropy};
 use assent_model::id::{Did, UserId};
 use assent_model::login::{BrowserContext, LocalPage, LoginRequest};
@@ -168,7 +168,7 @@ async fn people(host: &TestHost, count: usize) -> Vec<LoginName> {
             created_at: now,
             updated_at: now,
         };
-        let address = ApprovalAddress {
+        let address = ExternalAuthenticator {
             channel: "vendor".to_owned(),
             address: name.to_string(),
         };

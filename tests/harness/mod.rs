@@ -222,7 +222,7 @@ impl Admin {
             "redirect_uris": ["https://rp.example/cb", "https://rp.example/other"],
         });
         let application = self.admin_ok(Method::POST, "/applications", body).await;
-        let path = format!("/applications/{}/secret", id(&application));
+        let path = format!("/applications/{}/secret/rotate", id(&application));
         let secret = self.admin_ok(Method::POST, &path, Value::Null).await;
         Application {
             id: id(&application).to_owned(),

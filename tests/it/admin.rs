@@ -40,7 +40,7 @@ async fn applications_are_made_read_changed_listed_and_deleted() {
     assert_eq!(made["has_secret"], false);
     let path = format!("/applications/{}", id(&made));
     let secret = host
-        .admin_ok(Method::POST, &format!("{path}/secret"), Value::Null)
+        .admin_ok(Method::POST, &format!("{path}/secret/rotate"), Value::Null)
         .await;
     assert_eq!(secret["client_secret"].as_str().map(str::len), Some(43));
     let changed = host
@@ -207,7 +207,7 @@ async fn bad_input_is_told_in_plain_words_and_changes_nothing() {
     let secret = host
         .admin(
             Method::POST,
-            &format!("/applications/{}/secret", native.id),
+            &format!("/applications/{}/secret/rotate", native.id),
             Value::Null,
         )
         .await;

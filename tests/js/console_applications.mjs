@@ -110,9 +110,9 @@ async function webApplication(admin) {
 
   const [issuer, id] = [await pasted(admin, 'Issuer'), await pasted(admin, 'Client ID')];
   await admin.press('Make the secret');
-  await admin.desk.locator('#step-number').waitFor();
+  await admin.desk.locator('#approval-number').waitFor();
   await admin.look('step-secret');
-  assert.match(await admin.approveStep(), /client secret for “Expenses/);
+  assert.match(await admin.approveAction(), /client secret for “Expenses/);
   const shown = admin.desk.getByRole('dialog', { name: 'The client secret' });
   await shown.waitFor();
   await admin.look('secret-once');
@@ -289,7 +289,7 @@ async function serviceProvider(admin) {
   await admin.field('Source').selectOption({ label: "The account's name" });
   await admin.look('settings-saml');
   await admin.press('Save');
-  await admin.approveStep();
+  await admin.approveAction();
   await admin.said('Saved.');
   await giveAccess(admin);
   await admin.part('Claims');
@@ -451,7 +451,7 @@ async function settings(admin, id) {
   await admin.field('Name').fill('Expenses');
   await admin.press('Save');
   // What it is called is what people read on their phones.
-  assert.match(await admin.approveStep(), /It is called “Expenses”/);
+  assert.match(await admin.approveAction(), /It is called “Expenses”/);
   await admin.said('Saved.');
   await admin.heading('Expenses');
   assert.equal(await admin.field('Initiate login URI').inputValue(), 'https://expenses.example.org/login');
@@ -462,7 +462,7 @@ async function settings(admin, id) {
   await admin.field('Address of the key set').fill('https://expenses.example.org/jwks');
   await admin.look('credentials');
   await admin.press('Change it');
-  assert.match(await admin.approveStep(), /Expenses/);
+  assert.match(await admin.approveAction(), /Expenses/);
   await admin.said('The method was changed.');
   await admin.desk.locator('.facts', { hasText: 'private_key_jwt' }).waitFor();
 
@@ -494,9 +494,9 @@ async function settings(admin, id) {
   await admin.look('delete-another-name');
   await admin.desk.getByRole('textbox', { name: /type Expenses/ }).fill('Expenses');
   await admin.press('Delete it');
-  await admin.desk.locator('#step-number').waitFor();
+  await admin.desk.locator('#approval-number').waitFor();
   await admin.look('step');
-  assert.match(await admin.approveStep(), /Delete the application “Expenses”/);
+  assert.match(await admin.approveAction(), /Delete the application “Expenses”/);
   await admin.heading('Applications');
   await admin.said('The application was deleted.');
   assert.equal(await admin.desk.getByRole('link', { name: 'Expenses' }).count(), 0);

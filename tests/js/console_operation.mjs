@@ -22,14 +22,14 @@ async function operate(admin) {
   await admin.look('plugins');
   await admin.press('Load them again');
   await admin.desk.getByRole('dialog').getByRole('button', { name: 'Load them' }).click();
-  await admin.approveStep();
+  await admin.approveAction();
   await admin.said('The plugins were loaded again.');
 
   await admin.open('/admin/keys', 'Keys');
   await admin.look('keys');
   await admin.press('Rotate');
   await admin.desk.getByRole('dialog').getByRole('button', { name: 'Rotate' }).click();
-  await admin.approveStep();
+  await admin.approveAction();
   await admin.said('The keys were rotated.');
   await admin.desk.getByText('published, signs next').first().waitFor();
 

@@ -58,7 +58,7 @@ async function profile(admin) {
     .waitFor();
   await admin.field('Birth date').fill('1906-12-09');
   await admin.press('Save');
-  assert.match(await admin.approveStep(), /Change the e-mail address of grace to grace@example.net/);
+  assert.match(await admin.approveAction(), /Change the e-mail address of grace to grace@example.net/);
   await admin.said('Saved.');
   assert.equal(await admin.field('Given name').inputValue(), 'Grace');
 }
@@ -148,7 +148,7 @@ async function state(admin) {
   await admin.desk.getByText('Role in the console').click();
   await admin.field('Role').selectOption('support');
   await admin.press('Change the role');
-  assert.match(await admin.approveStep(), /Give grace the role support in the console; grace approves with 1 device/);
+  assert.match(await admin.approveAction(), /Give grace the role support in the console; grace approves with 1 device/);
   await admin.said('The role was changed.');
 
   await admin.part('Sessions and consents');
@@ -160,21 +160,21 @@ async function state(admin) {
   await admin.part('Phones');
   await admin.desk.locator('#console tbody').getByRole('button', { name: 'Remove' }).first().click();
   await admin.desk.getByRole('dialog').getByRole('button', { name: 'Remove it' }).click();
-  await admin.approveStep();
+  await admin.approveAction();
   await admin.said('The phone was removed.');
 
   await admin.part('Profile');
   await admin.press('Terminate');
   await admin.desk.getByRole('textbox', { name: /type grace/ }).fill('grace');
   await admin.desk.getByRole('dialog').getByRole('button', { name: 'Terminate' }).click();
-  await admin.approveStep();
+  await admin.approveAction();
   await admin.said('The user is terminated.');
   await admin.desk.getByText('Erase or delete').click();
   await admin.look('terminated');
   await admin.press('Erase personal data');
   await admin.desk.getByRole('textbox', { name: /type grace/ }).fill('grace');
   await admin.desk.getByRole('dialog').getByRole('button', { name: 'Erase' }).click();
-  await admin.approveStep();
+  await admin.approveAction();
   await admin.said('The personal data were erased.');
   assert.ok(!(await admin.desk.locator('#console').textContent()).includes('Grace'));
 }
@@ -184,7 +184,7 @@ async function dropped(admin) {
   await admin.open('/admin/keys', 'Keys');
   await admin.press('Rotate at once');
   await admin.desk.getByRole('dialog').getByRole('button', { name: 'Rotate' }).click();
-  await admin.desk.locator('#step-number').waitFor();
+  await admin.desk.locator('#approval-number').waitFor();
   const asked = admin.mobile.getByRole('textbox', { name: /number/i });
   await asked.waitFor();
   await admin.press('Do not do it');
@@ -192,7 +192,7 @@ async function dropped(admin) {
   const before = await admin.desk.locator('#console tbody').textContent();
   await admin.press('Rotate at once');
   await admin.desk.getByRole('dialog').getByRole('button', { name: 'Rotate' }).click();
-  await admin.desk.locator('#step-number').waitFor();
+  await admin.desk.locator('#approval-number').waitFor();
   await admin.mobile.getByRole('button', { name: 'Deny', exact: true }).click();
   await admin.desk.getByRole('dialog', { name: 'Not approved' }).waitFor();
   await admin.look('step-denied');
@@ -223,9 +223,9 @@ async function files(admin) {
   await admin.mobile.reload();
   await admin.mobile.getByRole('heading', { name: 'Denied' }).waitFor({ state: 'detached' });
   await admin.desk.getByRole('button', { name: 'Import', exact: true }).click();
-  await admin.desk.locator('#step-number').waitFor();
+  await admin.desk.locator('#approval-number').waitFor();
   await admin.look('import-step');
-  assert.match(await admin.approveStep(), /Import a table of 2 users: 2 new, 0 changed/);
+  assert.match(await admin.approveAction(), /Import a table of 2 users: 2 new, 0 changed/);
   await admin.desk.getByText('The file was imported.').waitFor();
   await admin.look('import');
   await admin.open('/admin/users?q=margaret', 'Users');

@@ -39,7 +39,7 @@ const call = (desk, method, path, step) =>
   desk.evaluate(
     async ([method, path, step]) => {
       const me = await (await fetch('/admin/api/v1/me')).json();
-      const headers = { 'X-Assent-CSRF': me.csrf_token, ...(step && { 'X-Assent-Step': step }) };
+      const headers = { 'X-Assent-CSRF': me.csrf_token, ...(step && { 'X-Assent-Action-Approval': step }) };
       const answer = await fetch(`/admin/api/v1${path}`, { method, headers });
       const text = await answer.text();
       return { status: answer.status, body: text === '' ? null : JSON.parse(text) };
@@ -60,13 +60,13 @@ try {
     const refused = await call(desk, 'DELETE', `/users/${USER_ID}`);
     assert.equal(refused.status, 403);
     assert.equal(refused.body.type, 'urn:assent:problem:approval-required');
-    const { step } = refused.body;
+    const { action_approval: step } = refused.body;
     await mobile.getByRole('heading', { name: 'Delete the user <b>bob</b>' }).waitFor();
     await look(mobile, 'step');
     await approve(mobile, step.number);
     await mobile.getByText('The step is taken where you began it.', { exact: true }).waitFor();
     await look(mobile, 'step-approved');
-    assert.equal((await call(desk, 'GET', `/steps/${step.id}?wait=25`)).body.state, 'approved');
+    assert.equal((await call(desk, 'GET', `/action-approvals/${step.id}?wait=25`)).body.state, 'approved');
     await mobile.getByRole('button', { name: 'Done' }).click();
     await mobile.getByText('Last sign-ins').click();
     await mobile.locator('.past', { hasText: 'Delete the user <b>bob</b>' }).waitFor();

@@ -296,7 +296,7 @@ pub enum Danger {
     /// Gives somebody another way to approve, where they have one: whoever gets it can sign in as them.
     AddDevice,
     /// Lets somebody approve at a vendor, where they can approve with something: whoever has that address there can sign in as them.
-    SetApprovalAddress,
+    SetExternalAuthenticator,
     /// Gives somebody an account under another name than their own, where the body has such a `name`.
     GiveAccount,
     /// Changes what an application calls somebody, where the body has another `name`: an application that knows people by it takes
@@ -329,6 +329,19 @@ pub enum Danger {
 }
 
 impl Danger {
+    /// Whether nothing brings back what the action takes away, so that a client should ask for a confirmation.
+    pub const fn is_irreversible(self) -> bool {
+        matches!(
+            self,
+            Self::DeleteUser
+                | Self::EraseUser
+                | Self::DeleteAccount
+                | Self::DeleteApplication
+                | Self::RemoveDevice
+                | Self::RevokeKey
+        )
+    }
+
     /// The step's stable name.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -337,7 +350,7 @@ impl Danger {
             Self::ChangeUser => "change-user",
             Self::ImportTable => "import-table",
             Self::AddDevice => "add-device",
-            Self::SetApprovalAddress => "set-approval-address",
+            Self::SetExternalAuthenticator => "set-external-authenticator",
             Self::GiveAccount => "give-account",
             Self::ChangeAccount => "change-account",
             Self::DeleteAccount => "delete-account",

@@ -50,7 +50,7 @@ pub enum Ruling {
 
 /// What a vendor knows a person by.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ApprovalAddress {
+pub struct ExternalAuthenticator {
     /// The operator's name for the vendor's channel.
     pub channel: String,
     /// The vendor's name for the person or their device.

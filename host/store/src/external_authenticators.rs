@@ -3,12 +3,15 @@
 use crate::{Result, Store, UserGuard, audit, users};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
-use assent_model::delivery::ApprovalAddress;
+use assent_model::delivery::ExternalAuthenticator;
 use assent_model::id::UserId;
 
 impl Store {
     /// A person's addresses, by the names of their channels.
-    pub async fn external_authenticators(&self, user: UserId) -> Result<Vec<ApprovalAddress>> {
+    pub async fn external_authenticators(
+        &self,
+        user: UserId,
+    ) -> Result<Vec<ExternalAuthenticator>> {
         let rows: Vec<(String, String)> = sqlx::query_as(
             "SELECT channel, address FROM external_authenticators WHERE user_id = $1 ORDER BY channel",
         )
@@ -17,7 +20,7 @@ impl Store {
         .await?;
         Ok(rows
             .into_iter()
-            .map(|(channel, address)| ApprovalAddress { channel, address })
+            .map(|(channel, address)| ExternalAuthenticator { channel, address })
             .collect())
     }
 
@@ -29,14 +32,14 @@ impl Store {
     pub async fn set_external_authenticator(
         &self,
         whom: impl Into<UserGuard>,
-        address: ApprovalAddress,
+        address: ExternalAuthenticator,
         entries: Vec<Entry>,
         activated: Option<Entry>,
         now: Timestamp,
     ) -> Result<bool> {
         let whom = whom.into();
         self.write(move |db| {
-            let ApprovalAddress { channel, address } = address.clone();
+            let ExternalAuthenticator { channel, address } = address.clone();
             let (entries, activated) = (entries.clone(), activated.clone());
             Box::pin(async move {
                 let user = whom.held(db).await?;

@@ -13,7 +13,7 @@
 //! ```
 //!
 //! An administrator says what the vendor knows each person by:
-//! `PUT /admin/api/v1/users/{id}/approval-addresses/vendor` with `{"address": "..."}`. Credentials (a signature by RFC 9421
+//! `PUT /admin/api/v1/users/{id}/external-authenticators/vendor` with `{"address": "..."}`. Credentials (a signature by RFC 9421
 //! or a header) are added by the host when a request leaves, and are never in these settings. The signature is HMAC-SHA256 over
 //! `@method`, `@target-uri` and `content-digest`, with the label `assent`; its key is the text of the secret's file without the
 //! white space around it, not decoded.

@@ -38,7 +38,7 @@ async fn a_component_that_is_not_loaded_runs_only_after_an_approval_for_its_dige
         let body = candidate(&ada.account, "another", Some(&new), set("1"));
 
         let step = asked(&console, Method::POST, &path, &body).await;
-        let words = step["words"].as_str().expect("words");
+        let words = step["summary"].as_str().expect("words");
         let digest = Digest::of(&new).to_text();
         assert!(
             words.contains("“another”") && words.contains(&digest),
@@ -137,7 +137,7 @@ async fn a_component_that_was_approved_as_one_plugin_is_not_tried_as_another_on_
         };
         assert_eq!(compared().await, 1, "{database:?}");
         let step = asked(&console, Method::POST, &path, &second).await;
-        let words = step["words"].as_str().expect("words");
+        let words = step["summary"].as_str().expect("words");
         assert!(
             words.contains("“account-roles”") && words.contains(&Digest::of(&new).to_text()),
             "{words}"

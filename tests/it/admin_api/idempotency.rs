@@ -76,7 +76,7 @@ async fn of_many_at_once_one_is_done_on_both_databases() {
         .await;
         let application = host.web_application().await;
         let caller = Caller::machine(&host);
-        let path = format!("/applications/{}/secret", application.id);
+        let path = format!("/applications/{}/secret/rotate", application.id);
         let answers = join_all((0..20).map(|_| post(&caller, &path, "once", &Value::Null))).await;
         let mut secrets: Vec<String> = Vec::new();
         for answer in answers {

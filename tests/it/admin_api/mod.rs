@@ -102,7 +102,8 @@ impl Caller {
     /// Calls, and approves on the phone what has to be approved.
     async fn call(&self, method: Method, path: &str, body: Value) -> Answer {
         let answer = self.call_once(method.clone(), path, &body, None).await;
-        let (Self::Console { phone, .. }, Some(step)) = (self, answer.body.get("step")) else {
+        let (Self::Console { phone, .. }, Some(step)) = (self, answer.body.get("action_approval"))
+        else {
             return answer;
         };
         let number = step["number"].as_str().expect("a number");
@@ -134,7 +135,7 @@ impl Caller {
             request.json(body)
         };
         sent(match step {
-            Some(step) => request.header("x-assent-step", step),
+            Some(step) => request.header("x-assent-action-approval", step),
             None => request,
         })
         .await

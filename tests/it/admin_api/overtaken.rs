@@ -9,7 +9,7 @@ use assent::domain::admin::{
 };
 use assent_model::administration::{AdminScope, AdminScopes};
 use assent_model::audit::AuditContext;
-use assent_model::delivery::ApprovalAddress;
+use assent_model::delivery::ExternalAuthenticator;
 use assent_model::id::{AccountId, DeviceId, Did, SessionId, UserId};
 use assent_model::user::ConsoleRole;
 use assent_store::StoreError;
@@ -198,7 +198,7 @@ async fn a_write_is_for_the_person_who_was_checked_on_both_databases() {
             .expect("read")
             .expect("somebody");
         let now = host.host.now();
-        let address = ApprovalAddress {
+        let address = ExternalAuthenticator {
             channel: "vendor".to_owned(),
             address: "mallory".to_owned(),
         };
@@ -219,7 +219,7 @@ async fn a_write_is_for_the_person_who_was_checked_on_both_databases() {
         assert!(matches!(removed, Err(StoreError::Stale)), "{database:?}");
         assert_eq!(
             overtaken
-                .items(&format!("/users/{}/approval-addresses", seen.id))
+                .items(&format!("/users/{}/external-authenticators", seen.id))
                 .await,
             1,
             "{database:?}"

@@ -20,12 +20,12 @@ fn acts(user: &Value, account: &Value, device: &str) -> Vec<(Method, String, Val
         (Method::POST, format!("{user}/enrolments"), Value::Null),
         (
             Method::PUT,
-            format!("{user}/approval-addresses/vendor"),
+            format!("{user}/external-authenticators/vendor"),
             json!({"address": "mallory"}),
         ),
         (
             Method::DELETE,
-            format!("{user}/approval-addresses/vendor"),
+            format!("{user}/external-authenticators/vendor"),
             Value::Null,
         ),
         (Method::DELETE, format!("{user}/sessions"), Value::Null),

@@ -259,7 +259,7 @@ async fn only_an_owner_gives_roles_and_admin_scopes() {
             // Who can have a secret of a service account made acts as it does.
             (
                 Method::POST,
-                &format!("/applications/{}/secret", trusted.id),
+                &format!("/applications/{}/secret/rotate", trusted.id),
                 Value::Null,
             ),
             (

@@ -84,7 +84,7 @@ async fn the_phone_shows_new_addresses_first() {
         &json!({"redirect_uris": all}),
     )
     .await;
-    let told = step["words"].as_str().expect("words");
+    let told = step["summary"].as_str().expect("words");
     assert!(
         told.contains("It is answered at: https://evil.example/steal; as before at: "),
         "{told}"
@@ -103,7 +103,7 @@ async fn the_phone_shows_new_addresses_first() {
     )
     .await;
     assert!(
-        step["words"]
+        step["summary"]
             .as_str()
             .is_some_and(|told| told.contains(&far)),
         "{step}"
@@ -124,7 +124,7 @@ async fn the_phone_shows_each_key_that_an_application_would_have() {
     host.admin_ok(Method::PATCH, &client, method(&known)).await;
     known.extend([keys[0].clone(), keys[11].clone()]);
     let step = asked(&console, Method::PATCH, &client, &method(&known)).await;
-    let told = step["words"].as_str().expect("words");
+    let told = step["summary"].as_str().expect("words");
     let new = format!(
         "It proves itself by the key with the thumbprint {}; as before by the key with the thumbprint ",
         thumbprint(&keys[11])
@@ -166,7 +166,7 @@ async fn the_phone_shows_each_key_that_an_application_would_have() {
     let words = format!(
         "Change the application “Wiki”: certificates. It proves itself by the certificate with the SHA-256 digest {digest}"
     );
-    assert_eq!(step["words"], words);
+    assert_eq!(step["summary"], words);
     let attributes = json!([{"name": "mail", "values": ["boss@example.org", "{email}"]}]);
     let step = asked(
         &console,
@@ -176,7 +176,7 @@ async fn the_phone_shows_each_key_that_an_application_would_have() {
     )
     .await;
     let words = "Change the application “Wiki”: custom_attributes. It is told “boss@example.org”, “{email}” as “mail”";
-    assert_eq!(step["words"], words);
+    assert_eq!(step["summary"], words);
     for (change, words) in [
         (
             json!({"single_logout": {"url": "https://evil.example/slo", "binding": "redirect"}}),
@@ -194,7 +194,7 @@ async fn the_phone_shows_each_key_that_an_application_would_have() {
         host.advance(10);
         let step = asked(&console, Method::PATCH, &wiki, &change).await;
         assert_eq!(
-            step["words"],
+            step["summary"],
             format!("Change the application “Wiki”: {words}")
         );
     }
@@ -202,12 +202,12 @@ async fn the_phone_shows_each_key_that_an_application_would_have() {
     let name = "Wiki”. It proves itself by the key “abc";
     let step = asked(&console, Method::PATCH, &wiki, &json!({ "name": name })).await;
     assert_eq!(
-        step["words"],
+        step["summary"],
         "Change the application “Wiki”: name. It is called “Wiki. It proves itself by the key abc”"
     );
     assert_eq!(
         waiting(&grace.phone).await.step.as_deref(),
-        step["words"].as_str()
+        step["summary"].as_str()
     );
 }
 
@@ -237,7 +237,7 @@ async fn the_phone_shows_what_a_vendor_is_to_know_somebody_by() {
     .await;
     let (console, grace) = owner(&host).await;
     let bob = host.user("bob").await;
-    let path = format!("/users/{}/approval-addresses/vendor", id(&bob));
+    let path = format!("/users/{}/external-authenticators/vendor", id(&bob));
     let of = |address: &str| json!({ "address": address });
     // Nobody could be bob before.
     console
@@ -258,7 +258,7 @@ async fn the_phone_shows_what_a_vendor_is_to_know_somebody_by() {
     assert!(grace.phone.waiting(0).await.expect("requests").is_empty());
     let step = asked(&console, Method::PUT, &path, &of("eve@vendor")).await;
     assert_eq!(
-        step["words"],
+        step["summary"],
         "Let whoever is “eve@vendor” at the channel “vendor” approve as bob, in place of “bob@vendor”"
     );
 }
@@ -436,7 +436,7 @@ async fn what_hands_a_person_or_an_application_to_somebody_else_is_asked_about()
         ),
         (
             Method::POST,
-            format!("{of}/secret"),
+            format!("{of}/secret/rotate"),
             Value::Null,
             "Make a new client secret",
         ),
@@ -458,7 +458,7 @@ async fn what_hands_a_person_or_an_application_to_somebody_else_is_asked_about()
         // A phone is not asked about everything at once.
         host.advance(10);
         let step = asked(&console, method, &path, &body).await;
-        let told = step["words"].as_str().expect("words");
+        let told = step["summary"].as_str().expect("words");
         assert!(told.contains(words), "{told}");
     }
     console
@@ -562,7 +562,7 @@ async fn who_is_to_have_a_role_approves_with_the_devices_that_were_shown() {
     );
     let step = asked(&console, Method::PATCH, &path, &body).await;
     assert_eq!(
-        step["words"],
+        step["summary"],
         "Give bob the role admin in the console; bob approves with 0 devices"
     );
     host.authenticator(&bob).await;
@@ -580,7 +580,7 @@ async fn who_is_to_have_a_role_approves_with_the_devices_that_were_shown() {
     assert!(refused(&late), "{}", late.body);
     let step = asked(&console, Method::PATCH, &path, &body).await;
     assert_eq!(
-        step["words"],
+        step["summary"],
         "Give bob the role admin in the console; bob approves with 1 device"
     );
     let given = console

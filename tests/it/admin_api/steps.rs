@@ -34,7 +34,7 @@ pub(super) async fn asked(caller: &Caller, method: Method, path: &str, body: &Va
         "{}",
         answer.body
     );
-    answer.body["step"].clone()
+    answer.body["action_approval"].clone()
 }
 
 pub(super) async fn waiting(phone: &Authenticator) -> Request {
@@ -42,7 +42,11 @@ pub(super) async fn waiting(phone: &Authenticator) -> Request {
 }
 
 async fn state(caller: &Caller, step: &Value) -> Value {
-    caller.get(&format!("/steps/{}", id(step))).await.good()["state"].clone()
+    caller
+        .get(&format!("/action-approvals/{}", id(step)))
+        .await
+        .good()["state"]
+        .clone()
 }
 
 pub(super) fn number(step: &Value) -> Option<&str> {
@@ -65,7 +69,7 @@ async fn a_step_is_shown_signed_done_once_and_noted_on_both_databases() {
         let bob = host.user("bob").await;
         let path = format!("/users/{}", id(&bob));
         let step = asked(&console, Method::DELETE, &path, &Value::Null).await;
-        assert_eq!(step["words"], "Delete the user bob");
+        assert_eq!(step["summary"], "Delete the user bob");
         assert_eq!(state(&console, &step).await, "waiting", "{database:?}");
         let request = waiting(&grace.phone).await;
         assert_eq!(
@@ -122,7 +126,9 @@ async fn a_step_is_shown_signed_done_once_and_noted_on_both_databases() {
             "there is nobody to delete any more"
         );
         // Nor a step about them.
-        let step = console.get(&format!("/steps/{}", id(&step))).await;
+        let step = console
+            .get(&format!("/action-approvals/{}", id(&step)))
+            .await;
         assert_eq!(step.status, StatusCode::NOT_FOUND, "{database:?}");
 
         let told = &entries(&host, "event=user.deleted").await[0];
@@ -220,7 +226,9 @@ async fn nobody_who_was_erased_is_named_in_the_words_of_steps_on_both_databases(
         let left = everything(&host, database).await.to_lowercase();
         assert!(!left.contains("quillon"), "{database:?}: {left}");
         assert!(left.contains("delete the user bob"), "{database:?}");
-        let open = console.get(&format!("/steps/{}", id(&open))).await;
+        let open = console
+            .get(&format!("/action-approvals/{}", id(&open)))
+            .await;
         assert_eq!(open.status, StatusCode::NOT_FOUND, "{database:?}");
         // Who is erased takes with them what the log said that they were mentioned in, and nothing that somebody adds to that.
         let eve = host.user("eve").await;
@@ -320,7 +328,9 @@ async fn an_approval_is_good_for_one_request_in_one_console_and_for_two_minutes(
         assert!(refused(answer), "{}", answer.body);
     }
     for stranger in [&other, &heidi, &Caller::machine(&host)] {
-        let answer = stranger.get(&format!("/steps/{}", id(&step))).await;
+        let answer = stranger
+            .get(&format!("/action-approvals/{}", id(&step)))
+            .await;
         assert_eq!(answer.status, StatusCode::NOT_FOUND, "{}", answer.body);
     }
     console

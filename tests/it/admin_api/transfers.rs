@@ -16,7 +16,8 @@ use crate::harness::{Database, TestHost, Wish, id};
 async fn import(caller: &Caller, path: &str, table: impl Into<Bytes>) -> Answer {
     let table = table.into();
     let answer = import_once(caller, path, table.clone(), None).await;
-    let (Caller::Console { phone, .. }, Some(step)) = (caller, answer.body.get("step")) else {
+    let (Caller::Console { phone, .. }, Some(step)) = (caller, answer.body.get("action_approval"))
+    else {
         return answer;
     };
     let requests = phone.waiting(5).await.expect("requests");
@@ -40,7 +41,7 @@ async fn import_once(
         .header("content-type", "text/csv; charset=utf-8");
     let request = request.body(table.into());
     sent(match step {
-        Some(step) => request.header("x-assent-step", step),
+        Some(step) => request.header("x-assent-action-approval", step),
         None => request,
     })
     .await
@@ -499,11 +500,11 @@ async fn a_table_waits_for_the_phone_and_comes_in_as_it_was_shown_there_on_both_
                 answer.body
             );
             assert_eq!(answer.problem(), "approval-required");
-            answer.body["step"].clone()
+            answer.body["action_approval"].clone()
         };
         let approved = async |step: &Value| {
             let requests = grace.phone.waiting(5).await.expect("requests");
-            assert_eq!(requests[0].step.as_deref(), step["words"].as_str());
+            assert_eq!(requests[0].step.as_deref(), step["summary"].as_str());
             let outcome = grace
                 .phone
                 .decide(&requests[0], step["number"].as_str())
@@ -535,7 +536,7 @@ async fn a_table_waits_for_the_phone_and_comes_in_as_it_was_shown_there_on_both_
 
         let step = asked(path, table).await;
         assert_eq!(
-            step["words"],
+            step["summary"],
             "Import a table of 2 users: 1 new, 1 changed, 1 with another e-mail address"
         );
         // Meanwhile others may import.
@@ -580,7 +581,10 @@ async fn a_table_waits_for_the_phone_and_comes_in_as_it_was_shown_there_on_both_
 
         // What was shown is not what would come of it by now.
         let late = asked(path, "name\nmallory\n").await;
-        assert_eq!(late["words"], "Import a table of 1 user: 1 new, 0 changed");
+        assert_eq!(
+            late["summary"],
+            "Import a table of 1 user: 1 new, 0 changed"
+        );
         approved(&late).await;
         let body = json!({"name": "mallory", "profile": {"nickname": "M"}});
         host.admin_ok(Method::POST, "/users", body).await;
@@ -613,7 +617,7 @@ async fn a_table_waits_for_the_phone_and_comes_in_as_it_was_shown_there_on_both_
 
         let path = format!("/applications/{}/accounts/import", application.id);
         let step = asked(&path, "person,roles\nbob,root\n").await;
-        let words = step["words"].as_str().expect("words");
+        let words = step["summary"].as_str().expect("words");
         assert!(
             words.starts_with("Import a table of 1 account of the application "),
             "{words}"

@@ -30,7 +30,7 @@ async fn what_is_done_to_a_client_is_told_without_its_keys_on_both_databases() {
         let application = host.admin_ok(Method::POST, "/applications", body).await;
         let path = format!("/applications/{}", id(&application));
         let secret = host
-            .admin_ok(Method::POST, &format!("{path}/secret"), Value::Null)
+            .admin_ok(Method::POST, &format!("{path}/secret/rotate"), Value::Null)
             .await;
         host.admin_ok(Method::PATCH, &path, json!({"name": "Library"}))
             .await;
@@ -132,7 +132,7 @@ async fn what_is_done_to_a_service_provider_and_its_certificates_is_told_on_both
             .await;
         host.admin_ok(
             Method::POST,
-            &format!("{certificates}/{}/use", id(&next)),
+            &format!("{certificates}/{}/activate", id(&next)),
             Value::Null,
         )
         .await;

@@ -22,7 +22,7 @@ async fn an_administrator_says_what_a_vendor_knows_a_person_by() {
         })
         .await;
         let ada = host.user("ada").await;
-        let path = format!("/users/{}/approval-addresses", id(&ada));
+        let path = format!("/users/{}/external-authenticators", id(&ada));
         let put = async |channel: &str, body: Value| {
             host.admin(Method::PUT, &format!("{path}/{channel}"), body)
                 .await

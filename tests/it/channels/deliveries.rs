@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use assent_model::approval::{Approval, ApprovalStage, Approver};
-use assent_model::delivery::{ApprovalAddress, Delivery, Recipient, Ruling};
+use assent_model::delivery::{Delivery, ExternalAuthenticator, Recipient, Ruling};
 use assent_model::entropy::SystemEntropy;
 use assent_model::id::{ApprovalId, DeliveryId};
 use assent_model::secret::Digest;
@@ -29,7 +29,7 @@ fn vendor() -> Recipient {
 
 /// An administrator says that the channel's vendor knows the person by this.
 async fn known_as(store: &Store, person: &User, channel: &str, address: &str) {
-    let address = ApprovalAddress {
+    let address = ExternalAuthenticator {
         channel: channel.to_owned(),
         address: address.to_owned(),
     };

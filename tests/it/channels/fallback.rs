@@ -78,7 +78,7 @@ async fn who_is_unknown_to_the_vendor_is_woken_by_a_push_message() {
             .starts_with("ac_")
     );
     // The address stays: it is the administrator's to change.
-    let addresses = format!("/users/{}/approval-addresses", id(&ada.user));
+    let addresses = format!("/users/{}/external-authenticators", id(&ada.user));
     assert_eq!(
         host.admin_ok(Method::GET, &addresses, Value::Null).await["items"][0]["address"],
         "unknown"

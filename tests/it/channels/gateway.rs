@@ -163,7 +163,7 @@ async fn an_address_that_was_withdrawn_meanwhile_lets_nobody_in() {
     let (host, ada) = host_with(&vendor, Database::Sqlite).await;
     let waiting = ada.ask(&Browser::new(&host.base), &[]).await;
     let question = question(&host, &vendor, "ada@vendor").await;
-    let path = format!("/users/{}/approval-addresses/vendor", id(&ada.user));
+    let path = format!("/users/{}/external-authenticators/vendor", id(&ada.user));
     assert_eq!(
         host.admin(Method::DELETE, &path, Value::Null).await.0,
         StatusCode::NO_CONTENT

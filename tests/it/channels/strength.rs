@@ -62,7 +62,7 @@ impl Two {
             running,
         };
         let url = format!(
-            "{}/admin/api/v1/users/{}/approval-addresses/vendor",
+            "{}/admin/api/v1/users/{}/external-authenticators/vendor",
             two.base,
             id(&two.served.user)
         );

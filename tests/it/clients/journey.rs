@@ -90,7 +90,7 @@ impl Journey {
 
     /// The application gets a new secret, and the relying party is not told.
     pub(super) async fn new_secret(&self) {
-        let path = format!("/applications/{}/secret", self.registration.id);
+        let path = format!("/applications/{}/secret/rotate", self.registration.id);
         self.host.admin_ok(Method::POST, &path, Value::Null).await;
     }
 

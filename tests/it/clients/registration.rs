@@ -96,7 +96,7 @@ pub(super) async fn register(
         .as_str()
         .is_some_and(|method| method.starts_with("client_secret"))
     {
-        let path = format!("/applications/{}/secret", id(&application));
+        let path = format!("/applications/{}/secret/rotate", id(&application));
         told["client_secret"] =
             host.admin_ok(Method::POST, &path, Value::Null).await["client_secret"].clone();
         told["client_secret"].as_str().map(str::to_owned)

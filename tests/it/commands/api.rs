@@ -14,27 +14,37 @@ use super::{err, out};
 use crate::harness::tls::https_settings;
 use crate::harness::{PATIENCE, TestHost, Wish, binary, id};
 
+/// The verbs of the commands. Another one is added here only where none of these says what the operation does.
+const VERBS: [&str; 24] = [
+    "list", "show", "create", "update", "delete", "set", "activate", "cancel", "compare", "end",
+    "end-all", "enrol", "erase", "export", "import", "preview", "refresh", "reload", "revoke",
+    "rollback", "rotate", "start", "validate", "withdraw",
+];
+
 #[test]
 fn every_operation_has_the_command_that_was_agreed_on() {
     let mut commands = assent::cli::api_commands().expect("the commands");
     commands.sort();
     let lines: String = commands
         .iter()
-        .map(|(words, operation)| format!("{words} | {operation}\n"))
+        .map(|(name, operation)| format!("{name} | {operation}\n"))
         .collect();
     let agreed = include_str!("names.txt");
     assert!(
         agreed == lines,
-        "the commands are others; if that is meant, tests/it/commands/names.txt is to be as follows, and a name that does not \
-         read well stands in host/server/src/cli/api/names.rs:\n{lines}"
+        "the operations have other names; if that is meant, tests/it/commands/names.txt must be as follows:\n{lines}"
     );
-    commands.dedup_by(|one, other| one.0 == other.0);
+    let names: BTreeSet<&str> = commands.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(
-        commands.len(),
+        names.len(),
         agreed.lines().count(),
-        "two operations have one command"
+        "two operations have one name"
     );
-    assert_eq!(commands.len(), assent::http::admin_api::rules().len());
+    assert_eq!(names.len(), assent::http::admin_api::rules().len());
+    for name in names {
+        let verb = name.rsplit_once('.').map(|(_, verb)| verb);
+        assert!(verb.is_some_and(|verb| VERBS.contains(&verb)), "{name}");
+    }
 }
 
 /// A command with a host and a token in its environment.
@@ -171,7 +181,7 @@ async fn a_user_and_an_application_live_by_commands_alone() {
         application["redirect_uris"],
         json!(["https://a.example/cb", "https://b.example/cb"])
     );
-    let made = run(&host, &["applications", "secret", "Expenses"]).await;
+    let made = run(&host, &["applications", "secret", "rotate", "Expenses"]).await;
     assert!(
         out(&made).starts_with("client_secret  ") && err(&made).contains("shown this once"),
         "{made:?}"
@@ -206,12 +216,12 @@ async fn a_user_and_an_application_live_by_commands_alone() {
         preview["sinks"][0]["claims"]["email"], "ada@example.org",
         "{preview}"
     );
-    let link = done(&host, &["users", "enrol", "ada", "-q"]).await;
+    let link = done(&host, &["users", "devices", "enrol", "ada", "-q"]).await;
     assert!(link.contains("/authenticator#enrol=en_"), "{link}");
 
     let changed = [
         "accounts",
-        "change",
+        "update",
         id(&account),
         "--role",
         "",
@@ -227,7 +237,7 @@ async fn a_user_and_an_application_live_by_commands_alone() {
         &host,
         &[
             "applications",
-            "change",
+            "update",
             "Expenses",
             "--slim-id-token",
             "--name",
@@ -241,7 +251,7 @@ async fn a_user_and_an_application_live_by_commands_alone() {
     );
     let changed = json_of(
         &host,
-        &["applications", "change", "Costs", "--slim-id-token=false"],
+        &["applications", "update", "Costs", "--slim-id-token=false"],
     )
     .await;
     assert_eq!(changed["slim_id_token"], false);
@@ -249,7 +259,7 @@ async fn a_user_and_an_application_live_by_commands_alone() {
         &host,
         &[
             "users",
-            "change",
+            "update",
             "ada",
             "--console-role",
             "auditor",
@@ -265,7 +275,7 @@ async fn a_user_and_an_application_live_by_commands_alone() {
     assert_eq!(
         json_of(
             &host,
-            &["users", "change", "ada", "--unset", "console-role"]
+            &["users", "update", "ada", "--unset", "console-role"]
         )
         .await["console_role"],
         Value::Null
@@ -280,7 +290,7 @@ async fn a_user_and_an_application_live_by_commands_alone() {
         &host,
         &[
             "users",
-            "change",
+            "update",
             "ada",
             "--file",
             "body.json",
@@ -344,7 +354,7 @@ async fn what_is_no_json_goes_by_files() {
     ];
     let changed = json_of(
         &host,
-        &[&["applications", "change", "Wiki"][..], &acs[..]].concat(),
+        &[&["applications", "update", "Wiki"][..], &acs[..]].concat(),
     )
     .await;
     assert_eq!(
@@ -355,12 +365,27 @@ async fn what_is_no_json_goes_by_files() {
     let png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
     let png = openssl::base64::decode_block(png).expect("base64");
     std::fs::write(host.folder().join("logo.png"), &png).expect("written");
-    let logo = json_of(&host, &["logos", "set", "Wiki", "--file", "logo.png"]).await;
+    let logo = json_of(
+        &host,
+        &["applications", "logo", "set", "Wiki", "--file", "logo.png"],
+    )
+    .await;
     assert_eq!(
         (&logo["media_type"], &logo["bytes"]),
         (&json!("image/png"), &json!(png.len()))
     );
-    let missing = failed(&host, &["logos", "set", "Wiki", "--file", "no-such-file"]).await;
+    let missing = failed(
+        &host,
+        &[
+            "applications",
+            "logo",
+            "set",
+            "Wiki",
+            "--file",
+            "no-such-file",
+        ],
+    )
+    .await;
     assert!(
         missing.0 == 2 && missing.1.contains("no-such-file: No such file"),
         "{missing:?}"
@@ -510,17 +535,17 @@ async fn exit_codes_and_messages_say_what_went_wrong() {
             2,
             "invalid value 'gone'",
         ),
-        (&["users", "change", "ada"], 2, "nothing is to be changed"),
+        (&["users", "update", "ada"], 2, "nothing is to be changed"),
         (&["users", "list", "--limit", "0"], 2, "--limit"),
         (&["users", "list", "--json", "-q"], 2, "cannot be used with"),
         (&["accounts", "create", "x"], 2, "--user"),
         (
-            &["sessions", "end", "ada", "..", "--yes"],
+            &["users", "sessions", "end", "ada", "..", "--yes"],
             2,
             "\"..\" names nothing",
         ),
         (
-            &["sessions", "end", "ada", ".", "--yes"],
+            &["users", "sessions", "end", "ada", ".", "--yes"],
             2,
             "\".\" names nothing",
         ),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use assent_model::approval::ApprovalStage;
 use assent_model::audit::Event;
-use assent_model::delivery::{ApprovalAddress, Delivery, Recipient, Ruling};
+use assent_model::delivery::{Delivery, ExternalAuthenticator, Recipient, Ruling};
 use assent_model::entropy::SystemEntropy;
 use assent_model::id::{ApprovalId, DeliveryId};
 use assent_model::statement::{ApprovalStatement, Decision};
@@ -688,7 +688,7 @@ async fn a_vendors_denial_is_a_denial_on_both_databases() {
     for database in Database::BOTH {
         let Fixture { store, .. } = &fixture(database).await;
         let (person, phone) = ada(store).await;
-        let known = ApprovalAddress {
+        let known = ExternalAuthenticator {
             channel: "vendor".to_owned(),
             address: "ada@vendor".to_owned(),
         };

@@ -28,7 +28,7 @@ async fn application(host: &TestHost, settings: Value) -> Value {
 }
 
 async fn secret_of(host: &TestHost, application: &Value) -> String {
-    let path = format!("/applications/{}/secret", id(application));
+    let path = format!("/applications/{}/secret/rotate", id(application));
     let answer = host.admin_ok(Method::POST, &path, Value::Null).await;
     answer["client_secret"]
         .as_str()

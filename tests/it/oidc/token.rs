@@ -173,7 +173,7 @@ async fn a_new_secret_ends_the_old_one() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let code = ada.sign_in(&Browser::new(&host.base)).await;
-    let path = format!("/applications/{}/secret", ada.application.id);
+    let path = format!("/applications/{}/secret/rotate", ada.application.id);
     host.admin_ok(Method::POST, &path, Value::Null).await;
     let (_, answer) = ada.application.exchange(&host.base, &code, &[]).await;
     assert_eq!(answer["error"], "invalid_client");

@@ -68,7 +68,7 @@ async fn every_setting_is_kept_and_shown() {
         assert_eq!(listed["items"], json!([changed]));
         // What clients alone have is not there for it.
         let (status, problem) = host
-            .admin(Method::POST, &format!("{path}/secret"), Value::Null)
+            .admin(Method::POST, &format!("{path}/secret/rotate"), Value::Null)
             .await;
         assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{problem}");
         host.admin_ok(Method::DELETE, &path, Value::Null).await;

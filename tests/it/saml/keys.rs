@@ -78,7 +78,7 @@ async fn is_renewed_with_two_published_while_one_replaces_the_other(database: Da
     assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{problem}");
     host.admin_ok(
         Method::POST,
-        &format!("{path}/{}/use", id(&next)),
+        &format!("{path}/{}/activate", id(&next)),
         Value::Null,
     )
     .await;
@@ -90,7 +90,7 @@ async fn is_renewed_with_two_published_while_one_replaces_the_other(database: Da
     let (status, _) = host
         .admin(
             Method::POST,
-            &format!("{path}/{}/use", id(&signing)),
+            &format!("{path}/{}/activate", id(&signing)),
             Value::Null,
         )
         .await;

@@ -244,7 +244,7 @@ async fn both_certificates_are_published_while_one_replaces_the_other(database: 
 
     host.admin_ok(
         Method::POST,
-        &format!("{path}/{}/use", id(&next)),
+        &format!("{path}/{}/activate", id(&next)),
         Value::Null,
     )
     .await;

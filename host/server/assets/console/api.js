@@ -12,9 +12,9 @@
  */
 
 const BASE = '/admin/api/v1';
-// A call that hangs is as good as none; the answer about a step waits for the phone.
+// A call that hangs is as good as none; the state of an action approval waits for the phone.
 const LIMIT_MS = 30_000;
-const STEP_LIMIT_MS = 40_000;
+const APPROVAL_LIMIT_MS = 40_000;
 
 /** What was refused or failed. `status` is 0 where there was no answer. */
 export class Problem extends Error {
@@ -28,7 +28,7 @@ export class Problem extends Error {
     this.title = body.title ?? (status === 0 ? 'No answer' : 'That did not work');
     this.kind = (body.type ?? '').split(':').pop();
     this.errors = body.errors ?? [];
-    this.step = body.step;
+    this.actionApproval = body.action_approval;
   }
 
   /** The person did not approve on the phone, or gave up: nothing was done, and nothing has to be said. */
@@ -38,10 +38,10 @@ export class Problem extends Error {
 }
 
 let csrf = '';
-/** @type {(step: any) => Promise<boolean>} */
+/** @type {(approval: import('./types.d.ts').Schema<'ActionApproval'>) => Promise<boolean>} */
 let approve = async () => false;
 
-/** Has `ask(step)` ask the person to approve a step on the phone; it tells whether they did. */
+/** Has `ask(approval)` show a pending action approval until it is decided; it returns whether it was approved. */
 export function askWith(ask) {
   approve = ask;
 }
@@ -129,14 +129,14 @@ export async function remove(address, version) {
   await change('DELETE', address, { headers: version ? { 'If-Match': version } : {} });
 }
 
-/** Gives a step up: the phone does not ask any longer. Lasts though the page is left. */
-export function giveUpStep(id) {
-  return change('DELETE', path`/steps/${id}`, { keepalive: true });
+/** Cancels an action approval: the phone does not ask any longer. Lasts though the page is left. */
+export function cancelActionApproval(id) {
+  return change('DELETE', path`/action-approvals/${id}`, { keepalive: true });
 }
 
-/** Whether and when a step was approved: waits up to 25 seconds for the phone. */
-export function stepState(id, signal) {
-  return get(`${path`/steps/${id}`}?wait=25`, { signal, limit: STEP_LIMIT_MS });
+/** The state of an action approval: waits up to 25 seconds for the phone. */
+export function actionApproval(id, signal) {
+  return get(`${path`/action-approvals/${id}`}?wait=25`, { signal, limit: APPROVAL_LIMIT_MS });
 }
 
 /**
@@ -155,11 +155,14 @@ async function change(method, address, options) {
       await whoAmI();
       return change(method, address, { ...options, again: true });
     }
-    const { kind, step } = problem;
-    if (kind !== 'approval-required' || !step) throw problem;
-    if (!(await approve(step)))
+    const { kind, actionApproval: approval } = problem;
+    if (kind !== 'approval-required' || !approval) throw problem;
+    if (!(await approve(approval)))
       throw new Problem(403, { type: 'dropped', detail: 'It was not approved; nothing was changed.' });
-    return exchange(method, address, { ...options, headers: { ...options.headers, 'X-Assent-Step': step.id } });
+    return exchange(method, address, {
+      ...options,
+      headers: { ...options.headers, 'X-Assent-Action-Approval': approval.id },
+    });
   }
 }
 

@@ -14,7 +14,7 @@ import { plugins } from './pages/plugins.js';
 import { settings } from './pages/settings.js';
 import { userPages } from './pages/user.js';
 import { importUsers, newUser, users } from './pages/users.js';
-import { approveStep } from './step.js';
+import { showActionApproval } from './action_approval.js';
 import { ask, el, explain, link, screen } from './view.js';
 
 /**
@@ -263,7 +263,7 @@ function follow(event) {
 }
 
 async function start() {
-  askWith(approveStep);
+  askWith(showActionApproval);
   try {
     me = await whoAmI();
   } catch (cause) {

@@ -142,7 +142,7 @@ fn commands() -> anyhow::Result<api::Commands> {
     api::Commands::of(openapi_document())
 }
 
-/// Each command of the admin API with what it does there, as `users list` and `GET /users`.
+/// Each operation of the admin API by its name, with its method and path, as `users.list` and `GET /users`.
 ///
 /// # Errors
 /// If the API's document can't be read.

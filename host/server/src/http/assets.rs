@@ -92,7 +92,7 @@ const FILES: &[(&str, &str, &[u8])] = files![
     JAVASCRIPT "console/chart.js",
     JAVASCRIPT "console/form.js",
     JAVASCRIPT "console/main.js",
-    JAVASCRIPT "console/step.js",
+    JAVASCRIPT "console/action_approval.js",
     JAVASCRIPT "console/view.js",
     JAVASCRIPT "console/pages/account.js",
     JAVASCRIPT "console/pages/application.js",

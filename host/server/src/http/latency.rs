@@ -66,7 +66,7 @@ mod tests {
             Some(Endpoint::Administration)
         );
         for waiting in [
-            "/admin/api/v1/steps/x?wait=25",
+            "/admin/api/v1/action-approvals/x?wait=25",
             "/admin/api/v1/users/import?dry_run=true",
             "/login/x",
             "/",

@@ -62,8 +62,8 @@ kinds! {
     Forbidden = "urn:assent:problem:forbidden", FORBIDDEN, "Not allowed";
     /// A browser's request does not show that it comes from the console's page.
     CrossSite = "urn:assent:problem:cross-site", FORBIDDEN, "Not from the console";
-    /// The step is dangerous, and the phone of whoever takes it was asked. `step` says which number to type there; once it is
-    /// approved, the same request with the header `X-Assent-Step` is done.
+    /// The action is protected, and the administrator's device has a request to approve it. `action_approval` has the number to
+    /// type there. After the approval, the same request with the header `X-Assent-Action-Approval` runs the action.
     ApprovalRequired = "urn:assent:problem:approval-required", FORBIDDEN, "Approve on your phone";
     /// There is no such thing.
     NotFound = "urn:assent:problem:not-found", NOT_FOUND, "Not found";
@@ -122,20 +122,20 @@ pub(super) struct Problem {
     kind: ProblemKind,
     detail: String,
     errors: Vec<Unfit>,
-    step: Option<Box<StepView>>,
+    action_approval: Option<Box<ActionApprovalView>>,
 }
 
-/// A step that waits for an approval.
+/// A pending action approval.
 #[derive(Clone, Debug, Serialize, ToSchema)]
-#[schema(as = Step)]
-pub(super) struct StepView {
-    /// What it is known by.
+#[schema(as = ActionApproval)]
+pub(super) struct ActionApprovalView {
+    /// Its id.
     pub(super) id: String,
-    /// What the phone shows.
-    pub(super) words: String,
-    /// The number to type on the phone.
+    /// The summary of the action, as the device shows it.
+    pub(super) summary: String,
+    /// The number to type on the device.
     pub(super) number: String,
-    /// Until when it can be approved.
+    /// When the request expires.
     pub(super) expires_at: String,
 }
 
@@ -156,9 +156,9 @@ pub(super) struct ProblemView {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false)]
     errors: Vec<Unfit>,
-    /// What waits for an approval, where one is required.
+    /// The pending approval, where the action requires one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    step: Option<Box<StepView>>,
+    action_approval: Option<Box<ActionApprovalView>>,
 }
 
 impl Problem {
@@ -172,7 +172,7 @@ impl Problem {
             kind,
             detail: detail.into(),
             errors: Vec::new(),
-            step: None,
+            action_approval: None,
         }
     }
 
@@ -193,14 +193,14 @@ impl Problem {
         }
     }
 
-    /// A step that waits for an approval.
-    pub(super) fn approval_required(step: StepView) -> Self {
+    /// A protected action with a pending approval.
+    pub(super) fn approval_required(approval: ActionApprovalView) -> Self {
         let detail = format!(
             "type {} on your phone to approve: {}",
-            step.number, step.words
+            approval.number, approval.summary
         );
         Self {
-            step: Some(Box::new(step)),
+            action_approval: Some(Box::new(approval)),
             ..Self::of(ProblemKind::ApprovalRequired, detail)
         }
     }
@@ -261,9 +261,9 @@ impl From<Refused> for Problem {
             Refused::TooMany(_) => ProblemKind::TooMany,
             Refused::ApprovalRequired(asked) => {
                 let (asked, summary) = &**asked;
-                return Self::approval_required(StepView {
+                return Self::approval_required(ActionApprovalView {
                     id: asked.id.to_string(),
-                    words: summary.clone(),
+                    summary: summary.clone(),
                     number: asked.number.clone(),
                     expires_at: crate::domain::audit::moment_text(asked.expires_at),
                 });
@@ -296,7 +296,7 @@ impl IntoResponse for Problem {
             status: status.as_u16(),
             detail: self.detail,
             errors: self.errors,
-            step: self.step,
+            action_approval: self.action_approval,
         };
         let mut response = (status, Json(view)).into_response();
         response.headers_mut().insert(

@@ -38,7 +38,7 @@ async fn no_phone_is_asked_about_what_its_person_may_not_do() {
         (Method::POST, format!("{owner}/enrolments"), Value::Null),
         (
             Method::PUT,
-            format!("{owner}/approval-addresses/vendor"),
+            format!("{owner}/external-authenticators/vendor"),
             json!({"address": "eve"}),
         ),
         (
@@ -78,7 +78,11 @@ async fn no_phone_is_asked_about_what_its_person_may_not_do() {
             trusted.clone(),
             json!({"redirect_uris": ["https://evil.example/cb"]}),
         ),
-        (Method::POST, format!("{trusted}/secret"), Value::Null),
+        (
+            Method::POST,
+            format!("{trusted}/secret/rotate"),
+            Value::Null,
+        ),
         (Method::DELETE, trusted, Value::Null),
     ];
     for (role, steps) in [("support", support.as_slice()), ("admin", &admin)] {
@@ -158,7 +162,7 @@ async fn plugins_are_put_back_that_were_shown_or_none() {
 
     let body = json!({"previous": told["previous"]["digest"]});
     let step = asked(&console, Method::POST, path, &body).await;
-    let words = step["words"].as_str().expect("words");
+    let words = step["summary"].as_str().expect("words");
     for plugin in plugins {
         let text = |name: &str| plugin[name].as_str().expect("a text");
         let named = format!(

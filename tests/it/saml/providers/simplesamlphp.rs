@@ -92,7 +92,7 @@ async fn simplesamlphp_goes_on_while_the_certificate_is_renewed() {
     journey.trusts_anew().await;
     journey.signs_in(&[]).await;
     let now = format!(
-        "{certificates}/{}/use",
+        "{certificates}/{}/activate",
         renewed["id"].as_str().expect("an id")
     );
     journey.host.admin_ok(Method::POST, &now, Value::Null).await;

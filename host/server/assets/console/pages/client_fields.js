@@ -17,11 +17,11 @@ const EXAMPLES = {
   native: 'com.example.app://callback, or http://127.0.0.1/callback (any port)',
 };
 
-/** What is wrong with a redirect URI, by the host's own rules; nothing where it fits. */
+/** What is wrong with a redirect URI, by the host's own rules; nothing if it is valid. */
 async function unfit(type, uri) {
-  /** @type {import('../types.d.ts').Read<'/checks/redirect-uri'>} */
-  const { fits, detail } = await get(`/checks/redirect-uri${query({ application_type: type, uri })}`);
-  return fits ? undefined : detail;
+  /** @type {import('../types.d.ts').Read<'/redirect-uri-validations'>} */
+  const { valid, detail } = await get(`/redirect-uri-validations${query({ application_type: type, uri })}`);
+  return valid ? undefined : detail;
 }
 
 export const name = () =>

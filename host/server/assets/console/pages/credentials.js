@@ -142,7 +142,7 @@ async function certificates(application, { may, reload }) {
             ))
           )
             return;
-          await post(`${one}${path`/${row.id}/use`}`);
+          await post(`${one}${path`/${row.id}/activate`}`);
           await reload();
           say('It signs from now on.');
         }),

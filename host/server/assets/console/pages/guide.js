@@ -64,7 +64,7 @@ export async function makeSecret(application, reload) {
     ))
   )
     return;
-  const { client_secret: secret } = await post(path`/applications/${application.id}/secret`);
+  const { client_secret: secret } = await post(path`/applications/${application.id}/secret/rotate`);
   await showOnce(
     'The client secret',
     'Put it where the application keeps its secrets, and nowhere else.',

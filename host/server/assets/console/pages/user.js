@@ -340,13 +340,13 @@ async function devices(user, _version, context) {
    * @type {[
    *   import('../types.d.ts').Read<'/users/{id}/devices'>,
    *   import('../types.d.ts').Read<'/users/{id}/recovery-codes'>,
-   *   import('../types.d.ts').Read<'/users/{id}/approval-addresses'>,
+   *   import('../types.d.ts').Read<'/users/{id}/external-authenticators'>,
    * ]}
    */
   const [{ items: phones }, { left }, { items: addresses }] = await Promise.all([
     get(path`/users/${user.id}/devices`),
     get(path`/users/${user.id}/recovery-codes`),
-    get(path`/users/${user.id}/approval-addresses`),
+    get(path`/users/${user.id}/external-authenticators`),
   ]);
   const revoke = async (row) => {
     if (
@@ -443,7 +443,7 @@ function channels(user, addresses, writes, reload) {
                   async () => {
                     if (!(await ask('Remove this address?', 'Sign-ins are not sent there any more.', 'Remove it')))
                       return;
-                    await remove(path`/users/${user.id}/approval-addresses/${row.channel}`);
+                    await remove(path`/users/${user.id}/external-authenticators/${row.channel}`);
                     await reload();
                   },
                   'danger',
@@ -467,7 +467,7 @@ function channels(user, addresses, writes, reload) {
       kind: '',
       send: async ({ channel, address }) => {
         if (!channel) throw Object.assign(new Error('Name the channel.'), { field: 'channel' });
-        await put(path`/users/${user.id}/approval-addresses/${channel}`, { address: address ?? '' });
+        await put(path`/users/${user.id}/external-authenticators/${channel}`, { address: address ?? '' });
         await reload();
       },
     },

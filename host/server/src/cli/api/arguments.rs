@@ -12,7 +12,6 @@ use serde_json::{Map, Value};
 
 use super::connection::Connection;
 use super::document::{Body, Member, Operation, Shape};
-use super::names;
 use super::show::Form;
 use assent_admin_client::failure::Failure;
 use assent_admin_client::lookup::Kind;
@@ -78,14 +77,14 @@ pub(super) enum Payload {
 }
 
 /// The command of an operation.
-pub(super) fn command(name: &str, operation: &Operation, asks: bool) -> Command {
+pub(super) fn command(name: &str, operation: &Operation) -> Command {
     let title = operation.title();
     let mut command = Command::new(name.to_owned()).after_help(format!(
         "{title} of the admin API; needs the permission {}.",
         operation.permission
     ));
     for (place, name) in operation.path_parameters().enumerate() {
-        command = command.arg(positional(place, operation, name));
+        command = command.arg(positional(place, &name));
     }
     for member in operation
         .query
@@ -108,7 +107,7 @@ pub(super) fn command(name: &str, operation: &Operation, asks: bool) -> Command 
     if operation.is_paged() {
         command = Paging::augment_args(command);
     }
-    if asks {
+    if operation.is_irreversible {
         let help = "Do it without asking";
         command = command.arg(
             Arg::new("yes")
@@ -139,17 +138,16 @@ pub(super) fn command(name: &str, operation: &Operation, asks: bool) -> Command 
         .long_about(whole.trim_end().to_owned())
 }
 
-fn positional(place: usize, operation: &Operation, name: &str) -> Arg {
-    let called = names::parameter(&operation.path, name);
-    let help = match Kind::of(&called) {
+fn positional(place: usize, name: &str) -> Arg {
+    let help = match Kind::of(name) {
         Some(Kind::User) => "The user: an id, a name or an e-mail address".to_owned(),
         Some(Kind::Application) => {
             "The application: its id, or its name where no other has it".to_owned()
         }
-        _ => format!("The {}", called.replace('_', " ")),
+        _ => format!("The {}", name.replace(['_', '-'], " ")),
     };
     let argument = Arg::new(format!("path.{place}"))
-        .value_name(called.to_uppercase())
+        .value_name(name.to_uppercase())
         .help(help)
         .required(true);
     // A thumbprint may begin with a hyphen.

@@ -1,4 +1,4 @@
-//! What the commands are made from: the operations of the OpenAPI document, as far as a command needs to know them.
+//! What the commands are made from: the operations and nouns of the OpenAPI document, as far as a command needs to know them.
 
 use anyhow::Context;
 use reqwest::Method;
@@ -7,6 +7,8 @@ use serde_json::{Map, Value};
 /// Something that the admin API does.
 #[derive(Debug)]
 pub(super) struct Operation {
+    /// Nouns and a verb with dots, as in `users.sessions.end`: the operationId, and with spaces the command.
+    pub(super) name: String,
     /// The method.
     pub(super) method: Method,
     /// The path below the API's own, with `{name}` for what varies.
@@ -25,6 +27,26 @@ pub(super) struct Operation {
     pub(super) answer: Answer,
     /// Whether `If-Match` names the version that is changed.
     pub(super) is_versioned: bool,
+    /// Whether it takes something away that nothing brings back.
+    pub(super) is_irreversible: bool,
+}
+
+/// What the names of operations begin with.
+#[derive(Debug)]
+pub(super) struct Noun {
+    /// As in `users.sessions`.
+    pub(super) name: String,
+    /// One sentence.
+    pub(super) about: String,
+}
+
+/// What a command needs of the OpenAPI document.
+#[derive(Debug)]
+pub(super) struct Document {
+    /// The nouns.
+    pub(super) nouns: Vec<Noun>,
+    /// The operations.
+    pub(super) operations: Vec<Operation>,
 }
 
 /// What a request carries.
@@ -93,9 +115,19 @@ impl Answer {
 }
 
 impl Operation {
-    /// The parameters of the path, in their order.
-    pub(super) fn path_parameters(&self) -> impl Iterator<Item = &str> {
-        self.path.split(['{', '}']).skip(1).step_by(2)
+    /// The parameters of the path, in their order, each by what it identifies: `{id}` of `/users/{id}` is a `user`.
+    pub(super) fn path_parameters(&self) -> impl Iterator<Item = String> {
+        let mut before = "";
+        self.path.split('/').filter_map(move |part| {
+            let name = part
+                .strip_prefix('{')
+                .and_then(|part| part.strip_suffix('}'));
+            let of = std::mem::replace(&mut before, part);
+            name.map(|name| match name {
+                "id" => of.strip_suffix('s').unwrap_or(of).to_owned(),
+                name => name.to_owned(),
+            })
+        })
     }
 
     /// Whether it answers a list by pages.
@@ -119,13 +151,13 @@ impl Operation {
     }
 }
 
-/// Reads the operations of an OpenAPI document.
+/// Reads an OpenAPI document.
 ///
 /// # Errors
 /// If it is no such document.
-pub(super) fn operations(text: &str) -> anyhow::Result<Vec<Operation>> {
+pub(super) fn read(document: &str) -> anyhow::Result<Document> {
     let document: Value =
-        serde_json::from_str(text).context("the description of the admin API can't be read")?;
+        serde_json::from_str(document).context("the description of the admin API can't be read")?;
     let reader = Reader {
         schemas: document
             .pointer("/components/schemas")
@@ -141,7 +173,15 @@ pub(super) fn operations(text: &str) -> anyhow::Result<Vec<Operation>> {
             operations.push(reader.operation(method, path, operation)?);
         }
     }
-    Ok(operations)
+    let tags = document.get("tags").and_then(Value::as_array);
+    let nouns = tags.into_iter().flatten().map(|tag| Noun {
+        name: text(tag, "name"),
+        about: text(tag, "description"),
+    });
+    Ok(Document {
+        nouns: nouns.collect(),
+        operations,
+    })
 }
 
 /// A text at a place; empty where there is none.
@@ -187,6 +227,7 @@ impl<'a> Reader<'a> {
             }
         });
         Ok(Operation {
+            name: text(operation, "operationId"),
             method: method
                 .to_uppercase()
                 .parse()
@@ -199,6 +240,7 @@ impl<'a> Reader<'a> {
             body: operation.get("requestBody").map(|body| self.body(body)),
             answer: self.answer(operation),
             is_versioned: of("header").any(|header| text(header, "name") == "If-Match"),
+            is_irreversible: operation.get("x-irreversible") == Some(&Value::Bool(true)),
         })
     }
 

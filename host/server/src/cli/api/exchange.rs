@@ -5,7 +5,7 @@ use serde::Deserialize;
 use assent_admin_client::terminal::harmless;
 
 /// The operations that exchange the plugins.
-const EXCHANGES: [&str; 2] = ["POST /plugins/reload", "POST /plugins/rollback"];
+const EXCHANGES: [&str; 2] = ["plugins.reload", "plugins.rollback"];
 
 #[derive(Deserialize)]
 struct Plugins {
@@ -130,7 +130,7 @@ mod tests {
                 {"plugin": "newer", "version": "1.0.0", "sha256": "bbbbbbbbbbbbbbbb"},
                 {"plugin": "old", "version": "1.0.0", "sha256": "eeeeeeeeeeeeeeee"}]}}"#;
         assert_eq!(
-            text("POST /plugins/reload", answer.as_bytes()).expect("read"),
+            text("plugins.reload", answer.as_bytes()).expect("read"),
             "Plugins reloaded: 3 loaded.\n  same: same component, 1.0.0\n  \
              newer: 1.0.0 (sha256 bbbbbbbbbbbb…) -> 1.1.0 (sha256 cccccccccccc…)\n  \
              added: new, 0.1.0 (sha256 dddddddddddd…)\n  old: removed\n\
@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn an_exchange_that_continues_is_not_done() {
         let answer = r#"{"plugins": [], "last_reload": null, "previous": null, "reloading": true}"#;
-        let said = text("POST /plugins/reload", answer.as_bytes()).expect("read");
+        let said = text("plugins.reload", answer.as_bytes()).expect("read");
         assert!(
             said.starts_with("The reload continues in the background."),
             "{said}"

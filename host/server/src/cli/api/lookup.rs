@@ -6,7 +6,6 @@ use assent_admin_client::lookup::id_of;
 
 use super::arguments::{Given, Payload};
 use super::document::Operation;
-use super::names;
 use assent_admin_client::connection::Api;
 use assent_admin_client::lookup::Kind;
 
@@ -21,7 +20,7 @@ pub(super) async fn resolve(
 ) -> anyhow::Result<()> {
     let mut application = None;
     for (text, name) in given.path.iter_mut().zip(operation.path_parameters()) {
-        let Some(kind) = Kind::of(&names::parameter(&operation.path, name)) else {
+        let Some(kind) = Kind::of(&name) else {
             continue;
         };
         id_of(api, kind, text, application.as_deref()).await?;

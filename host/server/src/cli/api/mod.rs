@@ -1,12 +1,11 @@
-//! A command for everything that the admin API does, made from its OpenAPI document: a new route is a new command. They are
-//! clients like any other, so checks, roles and the audit log are the same.
+//! A command for everything that the admin API does, made from its OpenAPI document: a new route is a new command, whose name
+//! is the operationId. They are clients like any other, so checks, roles and the audit log are the same.
 
 mod arguments;
 mod connection;
 mod document;
 mod exchange;
 mod lookup;
-mod names;
 mod show;
 
 use std::fmt::Display;
@@ -18,7 +17,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::{ArgMatches, FromArgMatches};
 use reqwest::header::{CONTENT_TYPE, HeaderValue, IF_MATCH};
-use reqwest::{Method, RequestBuilder, Response};
+use reqwest::{RequestBuilder, Response};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -27,18 +26,15 @@ use assent_admin_client::connection::Api;
 use assent_admin_client::failure::{Failure, Kind};
 use assent_admin_client::terminal;
 use connection::Connection;
-use document::Operation;
+use document::{Document, Operation};
 use show::{Form, Listing, Page};
 
 /// The most items of a page.
 const PAGE: u32 = 200;
 
-/// Operations beside DELETE that take something away for good.
-const FINAL: [&str; 2] = ["POST /users/{id}/erase", "POST /keys/{kid}/revoke"];
-
 /// The commands.
 pub(super) struct Commands {
-    named: Vec<(Vec<String>, Operation)>,
+    document: Document,
 }
 
 impl Commands {
@@ -47,40 +43,35 @@ impl Commands {
     /// # Errors
     /// If its document can't be read.
     pub(super) fn of(document: &str) -> anyhow::Result<Self> {
-        let operations = document::operations(document)?;
-        let names: Vec<Vec<String>> = operations
-            .iter()
-            .map(|operation| names::of(operation, &operations))
-            .collect();
-        Ok(Self {
-            named: names.into_iter().zip(operations).collect(),
-        })
+        let document = document::read(document)?;
+        Ok(Self { document })
     }
 
     /// Adds them to the command line.
-    pub(super) fn add_to(&self, mut root: clap::Command) -> clap::Command {
-        for (words, operation) in &self.named {
-            let [noun, verb @ ..] = words.as_slice() else {
-                continue;
-            };
-            let last = verb.first().unwrap_or(noun);
-            let command = arguments::command(last, operation, asks(operation));
-            root = match verb {
-                [] => root.subcommand(command),
-                _ if root.find_subcommand(noun).is_some() => {
-                    root.mut_subcommand(noun, |group| group.subcommand(command))
-                }
-                _ => {
-                    let group = clap::Command::new(noun.clone())
-                        .subcommand_required(true)
-                        .arg_required_else_help(true);
-                    let about =
-                        names::about(noun).map_or_else(|| format!("The {noun}."), str::to_owned);
-                    root.subcommand(group.about(about).subcommand(command))
-                }
-            };
+    pub(super) fn add_to(&self, root: clap::Command) -> clap::Command {
+        let operations = self.document.operations.iter();
+        operations.fold(root, |root, operation| self.with(root, 0, operation))
+    }
+
+    /// Adds an operation to the group whose name are the first `depth` bytes of the operation's: below it are groups for the
+    /// nouns that follow, and the command for the verb.
+    fn with(&self, group: clap::Command, depth: usize, operation: &Operation) -> clap::Command {
+        let name = operation.name.as_str();
+        let rest = name.get(depth..).unwrap_or_default();
+        let Some((noun, _)) = rest.split_once('.') else {
+            return group.subcommand(arguments::command(rest, operation));
+        };
+        let depth = depth + noun.len();
+        if group.find_subcommand(noun).is_some() {
+            return group.mut_subcommand(noun, |group| self.with(group, depth + 1, operation));
         }
-        root
+        let whole = name.get(..depth).unwrap_or_default();
+        let known = self.document.nouns.iter().find(|one| one.name == whole);
+        let new = clap::Command::new(noun.to_owned())
+            .subcommand_required(true)
+            .arg_required_else_help(true)
+            .about(known.map(|one| one.about.clone()).unwrap_or_default());
+        group.subcommand(self.with(new, depth + 1, operation))
     }
 
     /// Runs the command that was given; none where it is another one than these.
@@ -92,36 +83,30 @@ impl Commands {
         Some(run(operation, matches).await)
     }
 
-    fn find<'a>(&self, matches: &'a ArgMatches) -> Option<(&Operation, &'a ArgMatches)> {
-        let (first, below) = matches.subcommand()?;
-        let (words, matches) = match below.subcommand() {
-            Some((second, leaf)) => (vec![first, second], leaf),
-            None => (vec![first], below),
-        };
-        self.named
-            .iter()
-            .find(|(named, _)| *named == words)
-            .map(|(_, operation)| (operation, matches))
+    fn find<'a>(&self, mut matches: &'a ArgMatches) -> Option<(&Operation, &'a ArgMatches)> {
+        let mut words = Vec::new();
+        while let Some((word, below)) = matches.subcommand() {
+            words.push(word);
+            matches = below;
+        }
+        let name = words.join(".");
+        let mut operations = self.document.operations.iter();
+        Some((operations.find(|one| one.name == name)?, matches))
     }
 
-    /// Each command with what it does, as `users list` and `GET /users`.
+    /// Each operation's name with its method and path, as `users.list` and `GET /users`.
     pub(super) fn table(&self) -> Vec<(String, String)> {
-        self.named
-            .iter()
-            .map(|(words, operation)| (words.join(" "), operation.title()))
+        let operations = self.document.operations.iter();
+        operations
+            .map(|operation| (operation.name.clone(), operation.title()))
             .collect()
     }
-}
-
-/// Whether somebody is asked first.
-fn asks(operation: &Operation) -> bool {
-    operation.method == Method::DELETE || FINAL.contains(&operation.title().as_str())
 }
 
 async fn run(operation: &Operation, matches: &ArgMatches) -> anyhow::Result<()> {
     let connection = Connection::from_arg_matches(matches)?;
     let mut given = arguments::read(operation, matches)?;
-    if asks(operation) && !given.yes && !terminal::is_interactive() {
+    if operation.is_irreversible && !given.yes && !terminal::is_interactive() {
         return Err(Failure::usage(
             "nobody can be asked here whether that is meant; say --yes if it is",
         ));
@@ -158,9 +143,8 @@ async fn run(operation: &Operation, matches: &ArgMatches) -> anyhow::Result<()> 
     }
     // What comes from something else than the API is said to be so, and not shown.
     let _: &serde_json::value::RawValue = call.api.parse(&bytes)?;
-    let title = operation.title();
-    if exchange::is(&title) && form.is_text() {
-        return terminal::print(&exchange::text(&title, &bytes)?);
+    if exchange::is(&operation.name) && form.is_text() {
+        return terminal::print(&exchange::text(&operation.name, &bytes)?);
     }
     show::show(&operation.answer, form, &bytes)?;
     rows_were_taken(&bytes)
@@ -247,7 +231,7 @@ impl Call<'_> {
             true => self.api.read(&self.parts(), &[]).await?,
             false => (Value::Null, None),
         };
-        if asks(self.operation) && !self.given.yes {
+        if self.operation.is_irreversible && !self.given.yes {
             let word = found.get("name").and_then(Value::as_str).unwrap_or("yes");
             terminal::confirm(&self.operation.summary, word)?;
         }
@@ -431,31 +415,36 @@ mod tests {
         Commands::of(crate::http::admin_api::openapi_document()).expect("the commands")
     }
 
+    fn each_group_has_a_text(command: &clap::Command) {
+        for group in command
+            .get_subcommands()
+            .filter(|one| one.has_subcommands())
+        {
+            let about = group.get_about().map(ToString::to_string);
+            assert!(
+                about.is_some_and(|about| !about.is_empty()),
+                "{}",
+                group.get_name()
+            );
+            each_group_has_a_text(group);
+        }
+    }
+
     #[test]
     fn clap_finds_no_fault_and_each_noun_says_what_it_is() {
         let whole = commands().add_to(crate::cli::Arguments::command());
-        for group in whole
-            .get_subcommands()
-            .filter(|group| group.has_subcommands())
-        {
-            let about = group
-                .get_about()
-                .map(ToString::to_string)
-                .unwrap_or_default();
-            assert!(
-                !about.is_empty(),
-                "{}: say in names.rs what it is",
-                group.get_name()
-            );
-        }
-        for (words, _) in &commands().named {
-            let [noun, verb] = words.as_slice() else {
-                continue;
-            };
-            let is_known = names::about(noun).is_some();
-            assert!(is_known, "{noun} {verb}: say in names.rs what {noun} is");
-        }
+        each_group_has_a_text(&whole);
         whole.debug_assert();
+    }
+
+    #[test]
+    fn each_noun_of_the_document_is_one_of_a_command() {
+        let Document { nouns, operations } = commands().document;
+        for noun in nouns {
+            let begins = format!("{}.", noun.name);
+            let is_used = operations.iter().any(|one| one.name.starts_with(&begins));
+            assert!(is_used, "{} has no operation", noun.name);
+        }
     }
 
     /// The description of a member says whether null takes it away; the host would take another null for nothing at all.
@@ -476,13 +465,13 @@ mod tests {
                 .map(|one| one.get_name().to_owned())
                 .collect()
         };
-        assert_eq!(unset("users", "change"), ["console-role"]);
+        assert_eq!(unset("users", "update"), ["console-role"]);
         let members = [
             "default-relay-state",
             "idp-entity-id",
             "metadata-url",
             "single-logout",
         ];
-        assert_eq!(unset("applications", "change"), members);
+        assert_eq!(unset("applications", "update"), members);
     }
 }

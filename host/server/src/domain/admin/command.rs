@@ -247,7 +247,7 @@ impl AdminContext {
         used: Option<Approved>,
     ) -> Result<Approved> {
         const NOT_APPROVED: &str = "this step was not approved for this request, was taken before, or too long ago, or the request \
-                                    would do something else by now; send it without X-Assent-Step to be asked on your phone again";
+                                    would do something else by now; send it without X-Assent-Action-Approval to be asked on your phone again";
         let summary = summarize(&self.host, action).await?;
         if let Some(used) = used {
             let is_same = used.action == digest && used.summary == summary.text;

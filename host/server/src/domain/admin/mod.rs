@@ -3,13 +3,13 @@
 mod accounts;
 mod activity;
 mod applications;
-mod approval_addresses;
 mod caller;
 mod changes;
 mod claims_preview;
 mod command;
 mod custom_attributes;
 mod directory;
+mod external_authenticators;
 mod import;
 mod import_accounts;
 mod import_tables;
@@ -33,9 +33,6 @@ pub use applications::{
     ApplicationQuery, ClientChange, CreateClient, DeleteApplication, RotateClientSecret,
     SubjectKind, UpdateClient, application, applications, find_applications, registered,
 };
-pub use approval_addresses::{
-    RemoveExternalAuthenticator, SetExternalAuthenticator, approval_addresses,
-};
 pub use caller::{Authorization, Caller, Principal, service_account};
 pub(super) use changes::Settings;
 pub use claims_preview::{
@@ -47,6 +44,9 @@ pub use command::{
 };
 pub use custom_attributes::notes_of as service_provider_notes;
 pub use directory::{AccountQuery, UserQuery, find_accounts, find_users};
+pub use external_authenticators::{
+    RemoveExternalAuthenticator, SetExternalAuthenticator, external_authenticators,
+};
 pub use import::{ImportReport, ImportRow, RowError};
 pub use import_accounts::{ACCOUNT_COLUMNS, account_cells, import_accounts};
 pub use import_tables::{ImportTable, TablePlan};

@@ -29,21 +29,33 @@ use assent_model::user::LifecycleState;
 /// closing the account that has it. Its roles do not: to give and take them is everyday work, which an application may need many
 /// times a day. A whole table of them asks.
 pub(super) fn routes() -> Area {
-    Area::new("Accounts")
-        .route(Permission::AccountsRead, routes!(list))
+    Area::new()
+        .noun(
+            "accounts",
+            "Accounts: the users of an application, with their roles there.",
+        )
+        .noun("users.accounts", "The accounts of a user.")
+        .route("accounts.list", Permission::AccountsRead, routes!(list))
         .protected(
+            "accounts.create",
             Permission::AccountsWrite,
             Danger::GiveAccount,
             routes!(create),
         )
-        .route(Permission::AccountsRead, routes!(of_user))
-        .route(Permission::AccountsRead, routes!(read))
+        .route(
+            "users.accounts.list",
+            Permission::AccountsRead,
+            routes!(of_user),
+        )
+        .route("accounts.show", Permission::AccountsRead, routes!(read))
         .protected(
+            "accounts.update",
             Permission::AccountsState,
             Danger::ChangeAccount,
-            routes!(change),
+            routes!(update),
         )
         .protected(
+            "accounts.delete",
             Permission::AccountsWrite,
             Danger::DeleteAccount,
             routes!(remove),
@@ -240,7 +252,7 @@ async fn read(
 /// Where its state changes, what was begun with it is over. To change more than the state needs the permission
 /// `accounts:write`.
 #[utoipa::path(patch, path = "/accounts/{id}", request_body = AccountChange, responses((status = 200, description = "The account as it is now.", body = AccountView)))]
-async fn change(
+async fn update(
     State(host): State<Arc<Host>>,
     context: Context,
     Path(id): Path<String>,

@@ -22,13 +22,36 @@ use assent_model::scope::{Scope, Scopes};
 use assent_store::{Consent, OpenSession};
 
 pub(super) fn routes() -> Area {
-    Area::new("Sessions and consents")
-        .route(Permission::UsersRead, routes!(sessions))
-        .route(Permission::UsersWrite, routes!(end_all))
-        .route(Permission::UsersWrite, routes!(end))
-        .route(Permission::UsersRead, routes!(consents))
-        .route(Permission::UsersWrite, routes!(withdraw))
-        .route(Permission::UsersRead, routes!(happened))
+    Area::new()
+        .noun("users.sessions", "The sessions of a user.")
+        .noun("users.consents", "What a user lets applications know.")
+        .noun("users.activity", "What happened in the name of a user.")
+        .route(
+            "users.sessions.list",
+            Permission::UsersRead,
+            routes!(sessions),
+        )
+        .route(
+            "users.sessions.end-all",
+            Permission::UsersWrite,
+            routes!(end_all),
+        )
+        .route("users.sessions.end", Permission::UsersWrite, routes!(end))
+        .route(
+            "users.consents.list",
+            Permission::UsersRead,
+            routes!(consents),
+        )
+        .route(
+            "users.consents.withdraw",
+            Permission::UsersWrite,
+            routes!(withdraw),
+        )
+        .route(
+            "users.activity.list",
+            Permission::UsersRead,
+            routes!(happened),
+        )
 }
 
 /// A session of a person's in some browser.

@@ -35,30 +35,58 @@ use assent_model::saml::ServiceProvider;
 use assent_model::scope::{Scope, Scopes};
 
 pub(super) fn routes() -> Area {
-    Area::new("Applications")
-        .route(Permission::ApplicationsRead, routes!(list))
+    Area::new()
+        .noun(
+            "applications",
+            "Applications: OpenID Connect clients and SAML service providers.",
+        )
+        .noun(
+            "applications.secret",
+            "The secret of an OpenID Connect client.",
+        )
+        .noun(
+            "redirect-uris",
+            "Redirect URIs, before an application has them.",
+        )
+        .route(
+            "applications.list",
+            Permission::ApplicationsRead,
+            routes!(list),
+        )
         .protected(
+            "applications.create",
             Permission::ApplicationsWrite,
             Danger::GiveAdminScopes,
             routes!(create),
         )
-        .route(Permission::ApplicationsRead, routes!(read))
-        .protected(
-            Permission::ApplicationsWrite,
-            Danger::ChangeApplication,
-            routes!(change),
+        .route(
+            "applications.show",
+            Permission::ApplicationsRead,
+            routes!(read),
         )
         .protected(
+            "applications.update",
+            Permission::ApplicationsWrite,
+            Danger::ChangeApplication,
+            routes!(update),
+        )
+        .protected(
+            "applications.delete",
             Permission::ApplicationsWrite,
             Danger::DeleteApplication,
             routes!(remove),
         )
         .protected(
+            "applications.secret.rotate",
             Permission::ApplicationsWrite,
             Danger::NewSecret,
-            routes!(secret),
+            routes!(rotate_secret),
         )
-        .route(Permission::ApplicationsRead, routes!(redirect_uri))
+        .route(
+            "redirect-uris.validate",
+            Permission::ApplicationsRead,
+            routes!(validate_redirect_uri),
+        )
 }
 
 /// An OpenID Connect client. A secret is never in it, but the one that a change of the method just made.
@@ -273,7 +301,7 @@ enum AnyChange {
     ServiceProvider(ServiceProviderChange),
 }
 
-/// Make an application.
+/// Create an application.
 #[utoipa::path(post, path = "/applications", request_body = New, responses((status = 201, description = "The application.", body = View)))]
 async fn create(
     context: Context,
@@ -371,11 +399,11 @@ async fn read(
     Ok(Versioned(found.version(), found.into()))
 }
 
-/// Change an application.
+/// Update an application.
 ///
-/// A change to `client_secret_jwt` makes a new client secret, which is answered, this once.
+/// A change to `client_secret_jwt` creates a new client secret; only this response contains it.
 #[utoipa::path(patch, path = "/applications/{id}", request_body = AnyChange, responses((status = 200, description = "The application as it is now.", body = View)))]
-async fn change(
+async fn update(
     context: Context,
     Path(id): Path<String>,
     Text(body): Text,
@@ -426,11 +454,11 @@ struct SecretView {
     client_secret: String,
 }
 
-/// Make a new client secret.
+/// Rotate the client secret.
 ///
-/// The old one is worth nothing from now on.
-#[utoipa::path(post, path = "/applications/{id}/secret", responses((status = 201, description = "The secret, shown this once.", body = SecretView)))]
-async fn secret(
+/// The old secret is invalid at once.
+#[utoipa::path(post, path = "/applications/{id}/secret/rotate", responses((status = 201, description = "The secret, shown this once.", body = SecretView)))]
+async fn rotate_secret(
     context: Context,
     Path(id): Path<String>,
 ) -> Result<(StatusCode, Json<SecretView>), Problem> {
@@ -443,42 +471,44 @@ async fn secret(
     Ok((StatusCode::CREATED, Json(view)))
 }
 
-/// A redirect URI that is thought of.
+/// The redirect URI to validate.
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct RedirectUriQuery {
-    /// Of an application of this type.
+    /// The type of the application.
     #[param(inline)]
     application_type: ApplicationType,
+    /// The redirect URI.
     uri: String,
 }
 
 /// Whether a redirect URI can be registered.
 #[derive(Serialize, ToSchema)]
-struct RedirectUriCheck {
-    fits: bool,
-    /// What would.
+struct RedirectUriValidation {
+    /// Whether an application of this type may register the redirect URI.
+    valid: bool,
+    /// What is wrong with it.
     #[serde(skip_serializing_if = "Option::is_none")]
     detail: Option<String>,
 }
 
-/// Check whether a redirect URI can be registered.
+/// Validate a redirect URI before an application registers it.
 ///
-/// Nothing is kept. It is for whoever types one.
-#[utoipa::path(get, path = "/checks/redirect-uri", params(RedirectUriQuery), responses((status = 200, description = "Whether it can.", body = RedirectUriCheck)))]
-async fn redirect_uri(
+/// The server stores nothing.
+#[utoipa::path(get, path = "/redirect-uri-validations", params(RedirectUriQuery), responses((status = 200, description = "The result.", body = RedirectUriValidation)))]
+async fn validate_redirect_uri(
     State(host): State<Arc<Host>>,
     Query(query): Query<RedirectUriQuery>,
-) -> Json<RedirectUriCheck> {
+) -> Json<RedirectUriValidation> {
     let checked = RedirectUri::register(
         &query.uri,
         query.application_type,
         host.settings.allow_insecure_redirect_uris,
     );
     let detail = checked.err().map(|unfit| unfit.to_string());
-    Json(RedirectUriCheck {
-        fits: detail.is_none(),
+    Json(RedirectUriValidation {
+        valid: detail.is_none(),
         detail,
     })
 }

@@ -23,10 +23,20 @@ use assent_model::clock::Timestamp;
 use assent_store::{AuditFilter, StoredEntry};
 
 pub(super) fn routes() -> Area {
-    Area::new("Audit")
-        .route(Permission::AuditRead, routes!(list))
-        .route(Permission::AuditRead, routes!(events))
-        .route(Permission::AuditRead, routes!(verification))
+    Area::new()
+        .noun("audit", "The audit log.")
+        .noun("audit.events", "The names of the events in the audit log.")
+        .noun(
+            "audit.verification",
+            "The verification of the hash chain of the audit log.",
+        )
+        .route("audit.list", Permission::AuditRead, routes!(list))
+        .route("audit.events.list", Permission::AuditRead, routes!(events))
+        .route(
+            "audit.verification.show",
+            Permission::AuditRead,
+            routes!(verification),
+        )
 }
 
 /// An entry of the audit log.

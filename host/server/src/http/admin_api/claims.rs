@@ -36,15 +36,21 @@ use assent_plugin_host::{Candidate, LogLine, Sink};
 const LARGEST_COMPONENT: usize = 8 << 20;
 
 pub(super) fn routes() -> Area {
-    Area::new("Claims")
-        .route(Permission::ClaimsRead, routes!(preview))
+    Area::new()
+        .noun("claims", "The claims that applications receive.")
+        .noun(
+            "claim-traces",
+            "Which plugin made which claim of an issued token or assertion.",
+        )
+        .route("claims.preview", Permission::ClaimsRead, routes!(preview))
         .protected(
+            "claims.compare",
             Permission::PluginsWrite,
             Danger::TryComponent,
             routes!(compare),
         )
-        .route(Permission::ClaimsRead, routes!(list))
-        .route(Permission::ClaimsRead, routes!(read))
+        .route("claim-traces.list", Permission::ClaimsRead, routes!(list))
+        .route("claim-traces.show", Permission::ClaimsRead, routes!(read))
 }
 
 /// What is to be previewed.

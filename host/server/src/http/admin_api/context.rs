@@ -5,9 +5,9 @@ use std::sync::Arc;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 
+use super::action_approvals::ACTION_APPROVAL;
 use super::authorize::ConsoleSession;
 use super::conditional::IfMatch;
-use super::steps::STEP;
 use crate::domain::Host;
 use crate::domain::admin::{AdminCommand, AdminContext, Caller, NamedApproval};
 use crate::http::problem::{Problem, ProblemKind};
@@ -35,7 +35,7 @@ impl FromRequestParts<Arc<Host>> for Context {
         };
         let Ok(when) = IfMatch::from_request_parts(parts, host).await;
         let context = AdminContext::new(Arc::clone(host), caller).expecting(when.expected());
-        let named = match parts.headers.get(STEP) {
+        let named = match parts.headers.get(ACTION_APPROVAL) {
             None => NamedApproval::None,
             Some(value) => {
                 let id = value.to_str().ok().and_then(|id| id.parse().ok());

@@ -14,8 +14,8 @@ use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::action_approvals::ACTION_APPROVAL;
 use super::input;
-use super::steps::STEP;
 use crate::domain::Host;
 use crate::domain::admin::Caller;
 use crate::domain::idempotency::{self, Claim, Request as Asked};
@@ -93,7 +93,10 @@ async fn claim(
         .unwrap_or_default();
     let bytes = input::body(Request::from_parts(parts.clone(), body), &()).await?;
     // An answer to a protected action is kept for whoever names its approval.
-    let approval = parts.headers.get(STEP).map(HeaderValue::as_bytes);
+    let approval = parts
+        .headers
+        .get(ACTION_APPROVAL)
+        .map(HeaderValue::as_bytes);
     let content = approval.map(|approval| [&bytes[..], b"\0", approval].concat());
     let asked = Asked::new(
         &caller.by.actor,

@@ -21,10 +21,21 @@ use assent_model::administration::{Danger, Permission};
 use assent_model::key::{KeyStage, SigningAlgorithm};
 
 pub(super) fn routes() -> Area {
-    Area::new("Keys")
-        .route(Permission::KeysRead, routes!(list))
-        .protected(Permission::KeysWrite, Danger::RotateKey, routes!(rotate))
-        .protected(Permission::KeysWrite, Danger::RevokeKey, routes!(revoke))
+    Area::new()
+        .noun("keys", "The keys that sign ID tokens.")
+        .route("keys.list", Permission::KeysRead, routes!(list))
+        .protected(
+            "keys.rotate",
+            Permission::KeysWrite,
+            Danger::RotateKey,
+            routes!(rotate),
+        )
+        .protected(
+            "keys.revoke",
+            Permission::KeysWrite,
+            Danger::RevokeKey,
+            routes!(revoke),
+        )
 }
 
 /// A key that ID tokens are or were signed with.

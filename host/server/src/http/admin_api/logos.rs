@@ -22,10 +22,23 @@ use assent_model::id::Did;
 use assent_model::logo::ApplicationLogo;
 
 pub(super) fn routes() -> Area {
-    Area::new("Applications")
-        .route(Permission::ApplicationsRead, routes!(read))
-        .route(Permission::ApplicationsWrite, routes!(set))
-        .route(Permission::ApplicationsWrite, routes!(remove))
+    Area::new()
+        .noun("applications.logo", "The logo of an application.")
+        .route(
+            "applications.logo.show",
+            Permission::ApplicationsRead,
+            routes!(read),
+        )
+        .route(
+            "applications.logo.set",
+            Permission::ApplicationsWrite,
+            routes!(set),
+        )
+        .route(
+            "applications.logo.delete",
+            Permission::ApplicationsWrite,
+            routes!(remove),
+        )
 }
 
 /// An application's picture.

@@ -18,7 +18,9 @@ use assent_model::audit::Actor;
 use assent_model::user::ConsoleRole;
 
 pub(super) fn routes() -> Area {
-    Area::new("Me").route(Permission::Me, routes!(read))
+    Area::new()
+        .noun("me", "Who the caller is, and what they may do.")
+        .route("me.show", Permission::Me, routes!(read))
 }
 
 /// As what somebody calls.

@@ -3,14 +3,15 @@
 //! Lists have `items` and, where there is more, `next`, which the next request gives as `after`.
 
 mod accounts;
+mod action_approvals;
 mod activity;
 mod applications;
-mod approval_addresses;
 mod audit;
 mod authorize;
 mod claims;
 mod conditional;
 mod context;
+mod external_authenticators;
 mod idempotency;
 mod input;
 mod keys;
@@ -22,7 +23,6 @@ mod plugins;
 mod routes;
 mod saml_metadata;
 mod service_providers;
-mod steps;
 mod table;
 mod test_sign_ins;
 mod transfers;
@@ -40,23 +40,23 @@ use axum::routing::{any, get};
 use super::problem::{Problem, ProblemKind};
 use crate::domain::{Host, admin};
 pub use openapi::text as openapi_document;
-use routes::Route;
 pub use routes::Rule;
+use routes::{Area, Route};
 
 /// Where the API is.
 const BASE: &str = "/admin/api/v1";
 /// The largest body with a file, in bytes: a table, or a component of 8 MiB in base64.
 pub(super) const LARGEST_FILE: usize = 12 << 20;
 
-/// Every route there is.
-fn all_routes() -> Vec<Route> {
-    let areas = [
+/// The areas, which have all nouns and routes.
+fn areas() -> Vec<Area> {
+    vec![
         me::routes(),
-        steps::routes(),
+        action_approvals::routes(),
         users::routes(),
         transfers::of_users(),
         activity::routes(),
-        approval_addresses::routes(),
+        external_authenticators::routes(),
         accounts::routes(),
         transfers::of_accounts(),
         applications::routes(),
@@ -68,11 +68,12 @@ fn all_routes() -> Vec<Route> {
         keys::routes(),
         plugins::routes(),
         operation::routes(),
-    ];
-    areas
-        .into_iter()
-        .flat_map(routes::Area::into_routes)
-        .collect()
+    ]
+}
+
+/// Every route.
+fn all_routes() -> Vec<Route> {
+    areas().into_iter().flat_map(Area::into_routes).collect()
 }
 
 /// The routes with who may use them: method, path and rule.

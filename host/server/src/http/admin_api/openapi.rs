@@ -13,9 +13,9 @@ use utoipa::{PartialSchema, ToSchema};
 
 use super::authorize::CSRF;
 use super::idempotency::LONGEST;
-use super::routes::Route;
+use super::routes::{Area, Route};
 use crate::http::problem::{ProblemKind, ProblemView};
-use assent_model::administration::AdminScope;
+use assent_model::administration::{AdminScope, Danger};
 
 const DESCRIPTION: &str = "\
 Everything that the console and the command line do.
@@ -31,7 +31,7 @@ Each operation names the permission that it needs in `x-permission`; `GET /me` s
 **Errors** are problem details (RFC 9457), each of a stable `type`.";
 
 static DOCUMENT: LazyLock<String> = LazyLock::new(|| {
-    let document = document(super::all_routes());
+    let document = document(super::areas());
     serde_json::to_string_pretty(&document).unwrap_or_default()
 });
 
@@ -71,16 +71,16 @@ pub(super) async fn serve(request: Request) -> Response {
     response
 }
 
-fn document(routes: Vec<Route>) -> Value {
+fn document(areas: Vec<Area>) -> Value {
     let mut schemas = vec![(ProblemView::name().into_owned(), ProblemView::schema())];
     ProblemView::schemas(&mut schemas);
     let mut paths: Map<String, Value> = Map::new();
-    let mut tags: Vec<&'static str> = Vec::new();
-    for route in routes {
+    let nouns = areas.iter().flat_map(|area| &area.nouns);
+    let tags: Value = nouns
+        .map(|noun| json!({"name": noun.name, "description": noun.about}))
+        .collect();
+    for route in areas.into_iter().flat_map(Area::into_routes) {
         schemas.extend(route.schemas.iter().cloned());
-        if !tags.contains(&route.tag) {
-            tags.push(route.tag);
-        }
         let operations = paths.entry(route.path.clone()).or_insert_with(|| json!({}));
         if let Some(operations) = operations.as_object_mut() {
             operations.insert(
@@ -103,8 +103,7 @@ fn document(routes: Vec<Route>) -> Value {
     if let Some(document) = document.as_object_mut() {
         document.insert("servers".to_owned(), json!([{"url": "/admin/api/v1"}]));
         document.insert("paths".to_owned(), Value::Object(paths));
-        let named = |tag: &&str| json!({"name": tag});
-        document.insert("tags".to_owned(), tags.iter().map(named).collect());
+        document.insert("tags".to_owned(), tags);
         document.insert(
             "security".to_owned(),
             json!([{"token": []}, {"service": []}, {"session": [], "csrf": []}]),
@@ -255,23 +254,24 @@ fn response_name(status: StatusCode) -> String {
 
 /// The description of a route, with what it has in common with others.
 fn operation(route: Route) -> Map<String, Value> {
-    let versioned = route.is_versioned();
+    let (versioned, noun) = (route.is_versioned(), route.noun());
     let Route {
         method,
         path,
         rule,
-        tag,
+        name,
         mut operation,
         ..
     } = route;
-    operation.insert("tags".to_owned(), json!([tag]));
-    operation.insert(
-        "operationId".to_owned(),
-        json!(operation_id(&method, &path)),
-    );
+    operation.insert("tags".to_owned(), json!([noun]));
+    operation.insert("operationId".to_owned(), json!(name));
     operation.insert("x-permission".to_owned(), json!(rule.permission));
     if let Some(danger) = rule.danger {
         operation.insert("x-danger".to_owned(), json!(danger));
+    }
+    let irreversible = rule.danger.is_some_and(Danger::is_irreversible);
+    if irreversible || method == Method::DELETE {
+        operation.insert("x-irreversible".to_owned(), json!(true));
     }
     let has_query = {
         let parameters = operation.entry("parameters").or_insert_with(|| json!([]));
@@ -366,25 +366,6 @@ fn describe_responses(
             .entry(status.as_str())
             .or_insert_with(|| json!({"$ref": reference}));
     }
-}
-
-/// `GET /users/{id}/devices` is `getUsersByIdDevices`.
-fn operation_id(method: &Method, path: &str) -> String {
-    let capital = |word: &str| {
-        let mut letters = word.chars();
-        letters
-            .next()
-            .map(|first| format!("{}{}", first.to_uppercase(), letters.as_str()))
-            .unwrap_or_default()
-    };
-    let part = |part: &str| match part
-        .strip_prefix('{')
-        .and_then(|name| name.strip_suffix('}'))
-    {
-        Some(name) => format!("By{}", capital(name)),
-        None => part.split('-').map(capital).collect(),
-    };
-    method.as_str().to_lowercase() + &path.split('/').map(part).collect::<String>()
 }
 
 fn path_parameter(name: &str) -> Value {

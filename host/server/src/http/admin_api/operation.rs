@@ -22,9 +22,11 @@ use assent_model::administration::Permission;
 use assent_model::user::LifecycleState;
 
 pub(super) fn routes() -> Area {
-    Area::new("Operation")
-        .route(Permission::OverviewRead, routes!(overview))
-        .route(Permission::SettingsRead, routes!(settings))
+    Area::new()
+        .noun("overview", "The figures of the overview.")
+        .noun("settings", "The settings in force.")
+        .route("overview.show", Permission::OverviewRead, routes!(overview))
+        .route("settings.list", Permission::SettingsRead, routes!(settings))
 }
 
 /// The counts of the overview.

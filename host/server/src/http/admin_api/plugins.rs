@@ -24,14 +24,17 @@ use assent_plugin_host::{Identity, PluginStatus};
 const LONGEST_WAIT: u64 = 50;
 
 pub(super) fn routes() -> Area {
-    Area::new("Plugins")
-        .route(Permission::PluginsRead, routes!(list))
+    Area::new()
+        .noun("plugins", "The loaded plugins.")
+        .route("plugins.list", Permission::PluginsRead, routes!(list))
         .protected(
+            "plugins.reload",
             Permission::PluginsWrite,
             Danger::ReloadPlugins,
             routes!(reload),
         )
         .protected(
+            "plugins.rollback",
             Permission::PluginsWrite,
             Danger::RollBackPlugins,
             routes!(roll_back),

@@ -43,8 +43,9 @@ pub(super) struct Route {
     pub(super) path: String,
     /// Who may use it.
     pub(super) rule: Rule,
-    /// The tag that it is listed under.
-    pub(super) tag: &'static str,
+    /// The operation's name: nouns and a verb. It is the OpenAPI operationId and, with spaces for the dots, the command of
+    /// the command line.
+    pub(super) name: &'static str,
     /// The OpenAPI operation as the handler describes it.
     pub(super) operation: Map<String, Value>,
     /// The schemas that it names.
@@ -52,53 +53,72 @@ pub(super) struct Route {
     handler: MethodRouter<Arc<Host>>,
 }
 
-/// The routes of one area.
+/// What the names of operations begin with, and what it stands for.
+#[derive(Clone, Copy)]
+pub(super) struct Noun {
+    /// One word or several with dots, as in `users.sessions`.
+    pub(super) name: &'static str,
+    /// One sentence.
+    pub(super) about: &'static str,
+}
+
+/// The routes of one area, with the nouns that their names begin with.
 pub(super) struct Area {
-    tag: &'static str,
+    /// The nouns that the area adds.
+    pub(super) nouns: Vec<Noun>,
     routes: Vec<Route>,
 }
 
 impl Area {
     /// An area without routes.
-    pub(super) const fn new(tag: &'static str) -> Self {
+    pub(super) const fn new() -> Self {
         Self {
-            tag,
+            nouns: Vec::new(),
             routes: Vec::new(),
         }
+    }
+
+    /// With one more noun.
+    pub(super) fn noun(mut self, name: &'static str, about: &'static str) -> Self {
+        self.nouns.push(Noun { name, about });
+        self
     }
 
     /// With one more route.
     pub(super) fn route(
         self,
+        name: &'static str,
         permission: Permission,
         described: UtoipaMethodRouter<Arc<Host>, Infallible>,
     ) -> Self {
-        self.add(
-            Rule {
-                permission,
-                danger: None,
-            },
-            described,
-        )
+        let rule = Rule {
+            permission,
+            danger: None,
+        };
+        self.add(name, rule, described)
     }
 
     /// With one more route, whose command may be a protected action of this kind.
     pub(super) fn protected(
         self,
+        name: &'static str,
         permission: Permission,
         danger: Danger,
         described: UtoipaMethodRouter<Arc<Host>, Infallible>,
     ) -> Self {
-        self.add(
-            Rule {
-                permission,
-                danger: Some(danger),
-            },
-            described,
-        )
+        let rule = Rule {
+            permission,
+            danger: Some(danger),
+        };
+        self.add(name, rule, described)
     }
 
-    fn add(mut self, rule: Rule, described: UtoipaMethodRouter<Arc<Host>, Infallible>) -> Self {
+    fn add(
+        mut self,
+        name: &'static str,
+        rule: Rule,
+        described: UtoipaMethodRouter<Arc<Host>, Infallible>,
+    ) -> Self {
         let (schemas, paths, handler) = described;
         for (path, item) in paths.paths {
             let operations = [
@@ -113,13 +133,12 @@ impl Area {
                 let Ok(Value::Object(operation)) = serde_json::to_value(operation) else {
                     continue;
                 };
-                let (path, tag, schemas, handler) =
-                    (path.clone(), self.tag, schemas.clone(), handler.clone());
+                let (path, schemas, handler) = (path.clone(), schemas.clone(), handler.clone());
                 self.routes.push(Route {
                     method,
                     path,
                     rule,
-                    tag,
+                    name,
                     operation,
                     schemas,
                     handler,
@@ -136,6 +155,13 @@ impl Area {
 }
 
 impl Route {
+    /// What its name begins with: the name without the verb.
+    pub(super) fn noun(&self) -> &'static str {
+        self.name
+            .rsplit_once('.')
+            .map_or(self.name, |(noun, _)| noun)
+    }
+
     /// Whether it is a resource whose version counts.
     pub(super) fn is_versioned(&self) -> bool {
         VERSIONED.contains(&self.path.as_str())

@@ -25,24 +25,40 @@ use assent_model::saml::{
 };
 
 pub(super) fn routes() -> Area {
-    Area::new("SAML")
-        .route(Permission::ApplicationsRead, routes!(certificates))
-        .protected(
-            Permission::ApplicationsWrite,
-            Danger::RotateKey,
-            routes!(renew),
+    Area::new()
+        .noun(
+            "applications.certificates",
+            "The certificates that a SAML application trusts for the signatures of its assertions.",
+        )
+        .noun(
+            "applications.metadata",
+            "The metadata of a SAML application.",
+        )
+        .route(
+            "applications.certificates.list",
+            Permission::ApplicationsRead,
+            routes!(list),
         )
         .protected(
+            "applications.certificates.create",
+            Permission::ApplicationsWrite,
+            Danger::RotateKey,
+            routes!(issue),
+        )
+        .protected(
+            "applications.certificates.delete",
             Permission::ApplicationsWrite,
             Danger::RevokeKey,
             routes!(withdraw),
         )
         .protected(
+            "applications.certificates.activate",
             Permission::ApplicationsWrite,
             Danger::RotateKey,
-            routes!(take_over),
+            routes!(activate),
         )
         .protected(
+            "applications.metadata.refresh",
             Permission::ApplicationsWrite,
             Danger::ApplyMetadata,
             routes!(super::saml_metadata::refresh),
@@ -159,7 +175,7 @@ fn certificate(key: SamlKey, stage: SamlKeyStage) -> CertificateView {
 
 /// List the certificates of a SAML application.
 #[utoipa::path(get, path = "/applications/{id}/certificates", responses((status = 200, description = "All of them, the latest first.", body = List<CertificateView>)))]
-async fn certificates(
+async fn list(
     State(host): State<Arc<Host>>,
     Path(id): Path<String>,
 ) -> Result<Json<List<CertificateView>>, Problem> {
@@ -173,7 +189,7 @@ async fn certificates(
 
 /// Publish the next certificate of a SAML application.
 #[utoipa::path(post, path = "/applications/{id}/certificates", responses((status = 201, description = "The next one.", body = CertificateView)))]
-async fn renew(
+async fn issue(
     context: Context,
     Path(id): Path<String>,
 ) -> Result<(StatusCode, Json<CertificateView>), Problem> {
@@ -184,9 +200,9 @@ async fn renew(
     Ok((StatusCode::CREATED, Json(view)))
 }
 
-/// Let a published certificate sign from now on.
-#[utoipa::path(post, path = "/applications/{id}/certificates/{key}/use", responses((status = 200, description = "It signs.", body = CertificateView)))]
-async fn take_over(
+/// Activate a published certificate: it signs from now on.
+#[utoipa::path(post, path = "/applications/{id}/certificates/{certificate}/activate", responses((status = 200, description = "It signs.", body = CertificateView)))]
+async fn activate(
     context: Context,
     Path(path): Path<(String, String)>,
 ) -> Result<Json<CertificateView>, Problem> {
@@ -205,7 +221,7 @@ fn certificate_of((id, key): &(String, String)) -> Result<CertificateOf, Problem
 }
 
 /// Take a certificate that does not sign out of the metadata, at once.
-#[utoipa::path(delete, path = "/applications/{id}/certificates/{key}", responses((status = 204, description = "It is out.")))]
+#[utoipa::path(delete, path = "/applications/{id}/certificates/{certificate}", responses((status = 204, description = "It is out.")))]
 async fn withdraw(
     context: Context,
     Path(path): Path<(String, String)>,

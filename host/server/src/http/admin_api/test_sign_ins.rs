@@ -28,9 +28,21 @@ use assent_model::test_sign_in::TestSignInStep;
 const LONGEST_WAIT: u64 = 25;
 
 pub(super) fn routes() -> Area {
-    Area::new("Test sign-ins")
-        .route(Permission::ApplicationsWrite, routes!(begin))
-        .route(Permission::ApplicationsWrite, routes!(read))
+    Area::new()
+        .noun(
+            "test-sign-ins",
+            "Test sign-ins: an administrator tries an application's sign-in.",
+        )
+        .route(
+            "test-sign-ins.start",
+            Permission::ApplicationsWrite,
+            routes!(begin),
+        )
+        .route(
+            "test-sign-ins.show",
+            Permission::ApplicationsWrite,
+            routes!(read),
+        )
 }
 
 /// A test sign-in that began.

@@ -35,9 +35,10 @@ use assent_model::user::{ConsoleRole, LifecycleState};
 const ROWS: u32 = 500;
 
 pub(super) fn of_users() -> Area {
-    Area::new("Users")
-        .route(Permission::UsersRead, routes!(export_users))
+    Area::new()
+        .route("users.export", Permission::UsersRead, routes!(export_users))
         .protected(
+            "users.import",
             Permission::UsersWrite,
             Danger::ImportTable,
             routes!(import_users),
@@ -45,9 +46,14 @@ pub(super) fn of_users() -> Area {
 }
 
 pub(super) fn of_accounts() -> Area {
-    Area::new("Accounts")
-        .route(Permission::AccountsRead, routes!(export_accounts))
+    Area::new()
+        .route(
+            "accounts.export",
+            Permission::AccountsRead,
+            routes!(export_accounts),
+        )
         .protected(
+            "accounts.import",
             Permission::AccountsWrite,
             Danger::ImportTable,
             routes!(import_accounts),

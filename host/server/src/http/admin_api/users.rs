@@ -25,21 +25,58 @@ use assent_model::administration::{Danger, Permission};
 use assent_model::user::{ConsoleRole, LifecycleState, Profile, User};
 
 pub(super) fn routes() -> Area {
-    Area::new("Users")
-        .route(Permission::UsersRead, routes!(list))
-        .protected(Permission::UsersWrite, Danger::ChangeUser, routes!(create))
-        .route(Permission::UsersRead, routes!(read))
-        .protected(Permission::UsersWrite, Danger::ChangeUser, routes!(change))
-        .protected(Permission::UsersManage, Danger::DeleteUser, routes!(remove))
-        .protected(Permission::UsersManage, Danger::EraseUser, routes!(erase))
-        .protected(Permission::UsersWrite, Danger::AddDevice, routes!(enrol))
-        .route(Permission::UsersRead, routes!(devices))
+    Area::new()
+        .noun("users", "Users: people who sign in.")
+        .noun("users.devices", "The devices that a user approves with.")
+        .noun("users.recovery-codes", "The recovery codes of a user.")
+        .route("users.list", Permission::UsersRead, routes!(list))
         .protected(
+            "users.create",
+            Permission::UsersWrite,
+            Danger::ChangeUser,
+            routes!(create),
+        )
+        .route("users.show", Permission::UsersRead, routes!(read))
+        .protected(
+            "users.update",
+            Permission::UsersWrite,
+            Danger::ChangeUser,
+            routes!(update),
+        )
+        .protected(
+            "users.delete",
+            Permission::UsersManage,
+            Danger::DeleteUser,
+            routes!(remove),
+        )
+        .protected(
+            "users.erase",
+            Permission::UsersManage,
+            Danger::EraseUser,
+            routes!(erase),
+        )
+        .protected(
+            "users.devices.enrol",
+            Permission::UsersWrite,
+            Danger::AddDevice,
+            routes!(enrol),
+        )
+        .route(
+            "users.devices.list",
+            Permission::UsersRead,
+            routes!(devices),
+        )
+        .protected(
+            "users.devices.revoke",
             Permission::UsersWrite,
             Danger::RemoveDevice,
             routes!(revoke_device),
         )
-        .route(Permission::UsersRead, routes!(recovery_codes))
+        .route(
+            "users.recovery-codes.show",
+            Permission::UsersRead,
+            routes!(recovery_codes),
+        )
 }
 
 /// A user.
@@ -85,7 +122,7 @@ fn shown(user: User) -> UserView {
     }
 }
 
-/// Make a user.
+/// Create a user.
 ///
 /// Without another state the user is invited, until there is a phone to approve with.
 #[utoipa::path(post, path = "/users", request_body = UserChange, responses((status = 201, description = "The user.", body = UserView)))]
@@ -202,7 +239,7 @@ async fn read(
 /// a phone that nobody used are, too, and where it may do more than the one before, so are the person's sessions. The last owner
 /// stays one.
 #[utoipa::path(patch, path = "/users/{id}", request_body = UserChange, responses((status = 200, description = "The user as it is now.", body = UserView)))]
-async fn change(
+async fn update(
     context: Context,
     Path(id): Path<String>,
     Body(change): Body<UserChange>,

@@ -284,7 +284,7 @@ impl ProtectedAction {
             Self::EraseUser(_) => Danger::EraseUser,
             Self::EnrolDevice(_) => Danger::AddDevice,
             Self::RevokeDevice(_) => Danger::RemoveDevice,
-            Self::SetExternalAuthenticator { .. } => Danger::SetApprovalAddress,
+            Self::SetExternalAuthenticator { .. } => Danger::SetExternalAuthenticator,
             Self::CreateAccount { .. } => Danger::GiveAccount,
             Self::UpdateAccount { .. } => Danger::ChangeAccount,
             Self::DeleteAccount(_) => Danger::DeleteAccount,

@@ -1,27 +1,30 @@
-// A dangerous step: the person approves it on the phone before it is done.
+// Protected actions: the administrator approves each on the phone before the server runs it.
 
-import { giveUpStep, stepState } from './api.js';
+import { actionApproval, cancelActionApproval } from './api.js';
 import { dialog, el } from './view.js';
 
-/** Asks for the approval of a step, and waits for it. Tells whether it was approved. */
-export async function approveStep(step) {
+/**
+ * Shows a pending action approval, and waits for its decision. Returns whether it was approved.
+ * @param {import('./types.d.ts').Schema<'ActionApproval'>} approval
+ */
+export async function showActionApproval(approval) {
   const stop = new AbortController();
-  const gone = () => giveUpStep(step.id).catch(() => {});
+  const gone = () => cancelActionApproval(approval.id).catch(() => {});
   addEventListener('pagehide', gone);
   const answer = await dialog('Approve on your phone', (close) => {
     const left = el('p', { class: 'muted', role: 'timer' });
     const tick = () => {
-      const seconds = Math.max(0, Math.round((Date.parse(step.expires_at) - Date.now()) / 1000));
+      const seconds = Math.max(0, Math.round((Date.parse(approval.expires_at) - Date.now()) / 1000));
       left.textContent = seconds === 0 ? 'Time is over.' : `${seconds} seconds left`;
     };
     tick();
     const clock = setInterval(tick, 1000);
     stop.signal.addEventListener('abort', () => clearInterval(clock));
-    wait(step.id, stop.signal).then(close, () => close('failed'));
+    wait(approval.id, stop.signal).then(close, () => close('failed'));
     return [
-      el('p', { class: 'lead' }, el('bdi', {}, step.words)),
+      el('p', { class: 'lead' }, el('bdi', {}, approval.summary)),
       el('p', {}, 'Your phone asks whether it was you. Type this number there:'),
-      el('p', { class: 'number', id: 'step-number' }, el('strong', {}, step.number)),
+      el('p', { class: 'number', id: 'approval-number' }, el('strong', {}, approval.number)),
       left,
       el(
         'div',
@@ -32,7 +35,7 @@ export async function approveStep(step) {
   });
   stop.abort();
   removeEventListener('pagehide', gone);
-  if (answer === 'dropped' || answer === undefined) await giveUpStep(step.id).catch(() => {});
+  if (answer === 'dropped' || answer === undefined) await cancelActionApproval(approval.id).catch(() => {});
   if (answer === 'denied' || answer === 'over' || answer === 'failed') {
     const texts = {
       denied: 'It was refused on the phone. Nothing was changed.',
@@ -53,7 +56,7 @@ export async function approveStep(step) {
 
 async function wait(id, signal) {
   for (;;) {
-    const { state } = await stepState(id, signal);
+    const { state } = await actionApproval(id, signal);
     if (state !== 'waiting') return state;
   }
 }

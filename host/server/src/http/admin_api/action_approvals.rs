@@ -1,5 +1,5 @@
-//! Dangerous steps: in the console each is approved on the phone first. Whoever holds the machine's token or a service account's
-//! has no phone, and needs none.
+//! Action approvals: a console session needs the approval of its administrator's device for each protected action. Operator tokens
+//! and service accounts have no device and need no approval.
 
 use std::sync::Arc;
 
@@ -21,34 +21,38 @@ use crate::http::problem::Problem;
 use assent_model::administration::Permission;
 use assent_model::id::LoginId;
 
-/// The header that names the step which was approved.
-pub(super) const STEP: &str = "x-assent-step";
+/// The header with the id of the action approval under which a request runs its protected action.
+pub(super) const ACTION_APPROVAL: &str = "x-assent-action-approval";
 /// How long an answer waits at most, in seconds.
 const LONGEST_WAIT: u64 = 25;
 
 pub(super) fn routes() -> Area {
-    Area::new("Steps")
-        .route(Permission::Me, routes!(read))
-        .route(Permission::Me, routes!(give_up))
+    Area::new()
+        .noun(
+            "action-approvals",
+            "The approvals that protected actions of a console session need.",
+        )
+        .route("action-approvals.show", Permission::Me, routes!(read))
+        .route("action-approvals.cancel", Permission::Me, routes!(cancel))
 }
 
-/// How a step stands.
+/// The state of an action approval.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 enum StateView {
-    /// The phone was asked.
+    /// The device has the request.
     Waiting,
-    /// The request may be sent again, once, with the header `X-Assent-Step`, within two minutes.
+    /// The client may send its request again, once, with the header `X-Assent-Action-Approval`, within two minutes.
     Approved,
-    /// The person denied it.
+    /// The administrator denied it.
     Denied,
-    /// Nobody approved in time, or it was taken.
+    /// It expired, or the action has run.
     Over,
 }
 
-/// A step in the console.
+/// An action approval.
 #[derive(Serialize, ToSchema)]
-#[schema(as = StepStanding)]
+#[schema(as = ActionApprovalState)]
 struct Standing {
     state: StateView,
 }
@@ -64,26 +68,26 @@ struct Wait {
     wait: u64,
 }
 
-/// Read how a dangerous step stands, which the phone was asked about.
-#[utoipa::path(get, path = "/steps/{id}", params(Wait), responses((status = 200, description = "How it stands.", body = Standing)))]
+/// Read the state of an action approval of this console session.
+#[utoipa::path(get, path = "/action-approvals/{id}", params(Wait), responses((status = 200, description = "Its state.", body = Standing)))]
 async fn read(
     State(host): State<Arc<Host>>,
     session: Option<Extension<ConsoleSession>>,
     Path(id): Path<String>,
     Query(Wait { wait }): Query<Wait>,
 ) -> Result<Json<Standing>, Problem> {
-    let id: LoginId = id_of(&id, "step")?;
+    let id: LoginId = id_of(&id, "action approval")?;
     let Some(Extension(ConsoleSession { console, .. })) = session else {
-        return Err(Refused::NotFound("step").into());
+        return Err(Refused::NotFound("action approval").into());
     };
     let patience = std::time::Duration::from_secs(wait.min(LONGEST_WAIT));
-    // Whoever is still waiting then is told so.
+    // A request that is still pending then is answered so.
     if let Ok(decided) = tokio::time::timeout(patience, steps::decided(&host, &console, id)).await {
         decided?;
     }
     let state = steps::state(&host, &console, id)
         .await?
-        .ok_or(Refused::NotFound("step"))?;
+        .ok_or(Refused::NotFound("action approval"))?;
     Ok(Json(Standing {
         state: match state {
             StepState::Waiting => StateView::Waiting,
@@ -94,21 +98,21 @@ async fn read(
     }))
 }
 
-/// Give up a step that was asked about in this session of the console.
+/// Cancel an action approval of this console session.
 ///
-/// The phone does not ask any longer.
-#[utoipa::path(delete, path = "/steps/{id}", responses((status = 204, description = "Given up, if it was not decided yet.")))]
-async fn give_up(
+/// The device does not show the request any longer.
+#[utoipa::path(delete, path = "/action-approvals/{id}", responses((status = 204, description = "Cancelled, if it was not decided yet.")))]
+async fn cancel(
     State(host): State<Arc<Host>>,
     session: Option<Extension<ConsoleSession>>,
     Path(id): Path<String>,
 ) -> Result<StatusCode, Problem> {
-    let id: LoginId = id_of(&id, "step")?;
+    let id: LoginId = id_of(&id, "action approval")?;
     let Some(Extension(ConsoleSession { console, .. })) = session else {
-        return Err(Refused::NotFound("step").into());
+        return Err(Refused::NotFound("action approval").into());
     };
     if !steps::give_up(&host, &console, id).await? {
-        return Err(Refused::NotFound("step").into());
+        return Err(Refused::NotFound("action approval").into());
     }
     Ok(StatusCode::NO_CONTENT)
 }

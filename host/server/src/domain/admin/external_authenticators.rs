@@ -5,7 +5,7 @@ use super::protected_actions::ProtectedAction;
 use super::{Refused, Result, invalid, user};
 use crate::domain::{Host, audit};
 use assent_model::audit::{AuditContext, Event};
-use assent_model::delivery::ApprovalAddress;
+use assent_model::delivery::ExternalAuthenticator;
 use assent_model::id::UserId;
 use assent_model::name::display_text;
 use assent_model::user::{LifecycleState, User};
@@ -15,7 +15,10 @@ use assent_plugin_host::Trust;
 const LONGEST: usize = 512;
 
 /// A person's addresses, by the names of their channels.
-pub async fn approval_addresses(host: &Host, id: UserId) -> Result<Vec<ApprovalAddress>> {
+pub async fn external_authenticators(
+    host: &Host,
+    id: UserId,
+) -> Result<Vec<ExternalAuthenticator>> {
     user(host, id).await?;
     Ok(host.store.external_authenticators(id).await?)
 }
@@ -32,10 +35,10 @@ pub struct SetExternalAuthenticator {
 }
 
 impl AdminCommand for SetExternalAuthenticator {
-    type Plan = (User, ApprovalAddress);
-    type Outcome = ApprovalAddress;
+    type Plan = (User, ExternalAuthenticator);
+    type Outcome = ExternalAuthenticator;
 
-    async fn plan(&self, context: &AdminContext) -> Result<Planned<(User, ApprovalAddress)>> {
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<(User, ExternalAuthenticator)>> {
         let host = &context.host;
         let user = user(host, self.user).await?;
         let authorization = context.caller.authorize_user_access(&user)?;
@@ -60,9 +63,9 @@ impl AdminCommand for SetExternalAuthenticator {
 
     async fn execute(
         context: &AdminContext,
-        (user, address): (User, ApprovalAddress),
+        (user, address): (User, ExternalAuthenticator),
         by: &AuditContext,
-    ) -> Result<Execution<ApprovalAddress>> {
+    ) -> Result<Execution<ExternalAuthenticator>> {
         let host = &context.host;
         let entry = |event| audit::entry(host, event, by).about(user.id);
         let activated = audit::of_state(
@@ -87,13 +90,13 @@ impl AdminCommand for SetExternalAuthenticator {
             Execution::Done(false) => return Err(Refused::NotFound("user")),
             Execution::Overtaken => return Ok(Execution::Overtaken),
         }
-        tracing::info!(user = %user.id, channel = address.channel, "approval address set");
+        tracing::info!(user = %user.id, channel = address.channel, "external authenticator set");
         Ok(Execution::Done(address))
     }
 }
 
 /// An address for the channel of a vendor.
-fn address_there(host: &Host, channel: &str, address: &str) -> Result<ApprovalAddress> {
+fn address_there(host: &Host, channel: &str, address: &str) -> Result<ExternalAuthenticator> {
     let is_vendors = host
         .plugins
         .channel_info(channel)
@@ -110,7 +113,7 @@ fn address_there(host: &Host, channel: &str, address: &str) -> Result<ApprovalAd
             format!("expected 1 to {LONGEST} characters, without control characters"),
         )
     })?;
-    Ok(ApprovalAddress {
+    Ok(ExternalAuthenticator {
         channel: channel.to_owned(),
         address,
     })
@@ -153,10 +156,10 @@ impl AdminCommand for RemoveExternalAuthenticator {
             .await;
         match Execution::of(removed)? {
             Execution::Done(true) => {}
-            Execution::Done(false) => return Err(Refused::NotFound("approval address")),
+            Execution::Done(false) => return Err(Refused::NotFound("external authenticator")),
             Execution::Overtaken => return Ok(Execution::Overtaken),
         }
-        tracing::info!(user = %user.id, channel, "approval address removed");
+        tracing::info!(user = %user.id, channel, "external authenticator removed");
         Ok(Execution::Done(()))
     }
 }
