@@ -41,8 +41,8 @@ pub struct Config {
     pub(crate) cancel_path: Option<String>,
     #[serde(default)]
     pub(crate) cancel_method: CancelMethod,
-    #[serde(default = "poll_ms")]
-    pub(crate) poll_ms: u32,
+    #[serde(default)]
+    pub(crate) poll_interval: Interval,
     /// Another name for a field of the question; an empty one leaves it out.
     #[serde(default)]
     pub(crate) question: BTreeMap<String, String>,
@@ -63,8 +63,44 @@ fn status_path() -> String {
     "/approvals/{id}".to_owned()
 }
 
-const fn poll_ms() -> u32 {
-    2000
+/// A length of time: digits and a unit, `ms`, `s` or `m`, as in `500ms`.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(try_from = "String")]
+pub(crate) struct Interval {
+    millis: u32,
+}
+
+impl Default for Interval {
+    fn default() -> Self {
+        Self { millis: 2000 }
+    }
+}
+
+impl TryFrom<String> for Interval {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let digits = text.trim_end_matches(|letter: char| letter.is_ascii_lowercase());
+        let factor = match text.strip_prefix(digits) {
+            Some("ms") => Some(1),
+            Some("s") => Some(1_000),
+            Some("m") => Some(60_000),
+            _ => None,
+        };
+        let number = digits
+            .parse::<u32>()
+            .ok()
+            .filter(|_| !digits.starts_with('+'));
+        number
+            .zip(factor)
+            .and_then(|(number, factor)| number.checked_mul(factor))
+            .map(|millis| Self { millis })
+            .ok_or_else(|| {
+                format!(
+                    "expected a duration such as \"500ms\", \"2s\" or \"1m\", and not \"{text}\""
+                )
+            })
+    }
 }
 
 /// How a request is taken back.
@@ -264,7 +300,9 @@ impl Config {
     /// When to ask again, in milliseconds: as the vendor says, or as the settings do.
     pub(crate) fn poll_after(&self, answer: &Value) -> u32 {
         let said = self.answer.poll_after_ms.of(answer).and_then(Value::as_u64);
-        said.map_or(self.poll_ms, |said| u32::try_from(said).unwrap_or(u32::MAX))
+        said.map_or(self.poll_interval.millis, |said| {
+            u32::try_from(said).unwrap_or(u32::MAX)
+        })
     }
 }
 
@@ -287,7 +325,7 @@ pub(crate) fn schema() -> Value {
             "status_path": text("/approvals/{id}"),
             "cancel_path": { "type": "string" },
             "cancel_method": { "enum": ["delete", "post"], "default": "delete" },
-            "poll_ms": { "type": "integer", "minimum": 0, "maximum": u32::MAX, "default": 2000 },
+            "poll_interval": { "type": "string", "pattern": "^[0-9]+(ms|s|m)$", "default": "2s" },
             "question": object(Value::Object(question)),
             "extra": { "type": "object", "default": {} },
             "answer": object(json!({

@@ -45,7 +45,7 @@
 //!
 //! - `begin_path`, `/approvals`; `status_path`, `/approvals/{id}`; `cancel_path`, none: where a request that is over is taken
 //!   back, with `cancel_method`, `delete` or `post`. `{id}` in a path is the vendor's id, `{request_id}` ours.
-//! - `poll_ms`, 2000: how long to wait between two questions where the vendor does not say.
+//! - `poll_interval`, `2s`: how long to wait between two questions if the vendor does not say. Units: `ms`, `s`, `m`.
 //! - `[config.question]`: the names of the question's fields, such as `user = "username"`. A name that is empty leaves the
 //!   field out.
 //! - `[config.extra]`: fields that are added to each question as they are.

@@ -127,7 +127,7 @@ fn a_vendor_may_have_names_and_paths_of_its_own() {
         "extra": { "policy": "strict" },
         "answer": { "id": "data.id", "request_id": "data.ref", "status": "data.state" },
         "statuses": { "approved": ["ALLOW"], "pending": ["WAIT", "SENT"] },
-        "poll_ms": 900,
+        "poll_interval": "900ms",
     }));
     assert_eq!(HttpGateway::validate(&config), Ok(()));
     let vendor = Vendor::says(&json!({ "data": { "id": 7 } }));
@@ -331,4 +331,29 @@ fn settings_that_can_not_be_meant_are_told() {
         serde_json::from_value::<Config>(json!({ "base_url": "https://a.example", "secret": "x" }))
             .is_err()
     );
+}
+
+#[test]
+fn the_poll_interval_is_a_duration_with_a_unit() {
+    let config = |interval: &str| {
+        let config = json!({ "base_url": "https://api.vendor.example", "poll_interval": interval });
+        serde_json::from_value::<crate::config::Config>(config)
+            .map(|config| config.poll_after(&json!({})))
+    };
+    for (interval, millis) in [("500ms", 500), ("2s", 2_000), ("1m", 60_000), ("0s", 0)] {
+        assert_eq!(config(interval).ok(), Some(millis), "{interval}");
+    }
+    for interval in [
+        "",
+        "2",
+        "s",
+        "+2s",
+        "-2s",
+        "2 s",
+        "2h",
+        "1.5s",
+        "4294967295m",
+    ] {
+        assert!(config(interval).is_err(), "{interval}");
+    }
 }
