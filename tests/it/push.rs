@@ -270,7 +270,7 @@ async fn news_wake_the_devices_but_for_the_one_that_made_them_and_say_nothing_of
         .expect("codes");
     let link = ada
         .phone
-        .ask(Method::POST, "/devices/link", None)
+        .ask(Method::POST, "/devices/enrolment-links", None)
         .await
         .expect("a link");
     Authenticator::enrol(link["link"].as_str().expect("a link"), "Tablet", None)
@@ -329,7 +329,7 @@ async fn a_gone_subscription_does_not_remove_the_one_that_replaced_it_meanwhile(
 async fn notify_of_a_device(ada: &Ada) {
     let link = ada
         .phone
-        .ask(Method::POST, "/devices/link", None)
+        .ask(Method::POST, "/devices/enrolment-links", None)
         .await
         .expect("a link");
     Authenticator::enrol(link["link"].as_str().expect("a link"), "Tablet", None)

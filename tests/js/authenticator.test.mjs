@@ -63,7 +63,7 @@ const server = {
   decided: [],
   codesMade: 0,
   passkey: 'impossible',
-  pausedUntil: null,
+  cooldownUntil: null,
   devices: [],
   waiting: [],
 };
@@ -78,7 +78,7 @@ function pending() {
   return {
     now: Math.floor(Date.now() / 1000),
     account: { name: 'ada', display_name: 'Ada Lovelace', state: 'active' },
-    cooldown_until: server.pausedUntil,
+    cooldown_until: server.cooldownUntil,
     passkey: server.passkey,
     requests: server.requests,
     news: server.news,
@@ -90,7 +90,7 @@ const OFFER = { operator: 'Example', issuer: ISSUER, account: 'ada', display_nam
 /** The answer to a call: a status and a body. */
 async function answered(method, path, query, body) {
   switch (`${method} ${path}`) {
-    case 'POST /enrolments/look':
+    case 'POST /enrolments/preview':
       return [200, { ...OFFER, expires_at: Date.now() / 1000 + 600 }];
     case 'POST /enrolments':
       return [
@@ -115,19 +115,19 @@ async function answered(method, path, query, body) {
       if (body.name === '') return [422, { error: 'bad_name' }];
       server.devices[0].name = body.name;
       return [200, {}];
-    case 'POST /devices/link': {
+    case 'POST /devices/enrolment-links': {
       const now = Math.floor(Date.now() / 1000);
       return [200, { link: `${base}/authenticator#enrol=second`, link_qr: null, made_at: now, expires_at: now + 600 }];
     }
-    case 'POST /news/seen':
+    case 'POST /notifications/read':
       server.news = [];
       return [200, {}];
-    case 'DELETE /pause':
-      server.pausedUntil = null;
+    case 'DELETE /cooldown':
+      server.cooldownUntil = null;
       return [200, {}];
-    case 'POST /scans/look':
+    case 'POST /qr-sign-ins/preview':
       return [200, { application: { id: 'x', name: 'Shop' }, place: '', browser: 'Safari' }];
-    case 'POST /scans':
+    case 'POST /qr-sign-ins':
       list(request('s1'));
       return [200, {}];
     case 'GET /history': {
@@ -200,7 +200,7 @@ async function enrolling(says, prepare = async () => {}) {
   const now = Math.floor(Date.now() / 1000);
   const own = { id: 'd1', name: 'Phone', enrolled_at: now, used_at: null, this: true, passkey: false };
   Object.assign(server, { news: [], decisions: [], decided: [], codesMade: 0, passkey: 'impossible' });
-  Object.assign(server, { pausedUntil: null, devices: [own], ...says });
+  Object.assign(server, { cooldownUntil: null, devices: [own], ...says });
   const page = await (await phone(browser)).newPage();
   await prepare(page);
   await page.goto(`${base}/authenticator#enrol=token`);
@@ -381,7 +381,7 @@ test('the screen of a link says which device it enrolled, and the home screen ha
 
 test('a scanned code asks first, and the pause of its account is lifted beside the request', async () => {
   const { page, wrong } = await enrolled();
-  server.pausedUntil = Math.floor(Date.now() / 1000) + 600;
+  server.cooldownUntil = Math.floor(Date.now() / 1000) + 600;
   await page.evaluate(() => {
     location.hash = '#login=AAAA';
   });

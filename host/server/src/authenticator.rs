@@ -104,7 +104,7 @@ impl Authenticator {
         let look = agreed(
             client()
                 .await?
-                .post(format!("{api}/enrolments/look"))
+                .post(format!("{api}/enrolments/preview"))
                 .json(&json!({"token": token})),
         )
         .await?;
@@ -202,7 +202,7 @@ impl Authenticator {
         let reply = self
             .call(
                 Method::POST,
-                "/authenticator/api/scans/look",
+                "/authenticator/api/qr-sign-ins/preview",
                 "",
                 token_of(link)?,
             )
@@ -225,7 +225,7 @@ impl Authenticator {
     pub async fn scan(&self, link: &str) -> anyhow::Result<()> {
         self.call(
             Method::POST,
-            "/authenticator/api/scans",
+            "/authenticator/api/qr-sign-ins",
             "",
             token_of(link)?,
         )
@@ -275,9 +275,14 @@ impl Authenticator {
 
     /// Ends the pause that a denial began.
     pub async fn lift_cooldown(&self) -> anyhow::Result<()> {
-        self.call(Method::DELETE, "/authenticator/api/pause", "", Vec::new())
-            .await?
-            .agreed()?;
+        self.call(
+            Method::DELETE,
+            "/authenticator/api/cooldown",
+            "",
+            Vec::new(),
+        )
+        .await?
+        .agreed()?;
         Ok(())
     }
 

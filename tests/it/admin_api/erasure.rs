@@ -159,7 +159,7 @@ async fn no_entry_names_an_erased_user_by_what_their_devices_did_on_both_databas
             .expect("codes");
         let link = ada
             .phone
-            .ask(Method::POST, "/devices/link", None)
+            .ask(Method::POST, "/devices/enrolment-links", None)
             .await
             .expect("a link");
         let link = link["link"].as_str().expect("a link");

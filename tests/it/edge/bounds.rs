@@ -253,7 +253,7 @@ async fn json_that_is_nested_too_deeply_is_refused_wherever_json_is_read() {
             }
         }
         // The reader skips unknown members without recursion, so the test uses a member that it reads.
-        for path in ["/enrolments/look", "/enrolments"] {
+        for path in ["/enrolments/preview", "/enrolments"] {
             let request = http_client().post(format!("{}/authenticator/api{path}", host.base));
             let request = request
                 .header("content-type", "application/json")
@@ -263,7 +263,7 @@ async fn json_that_is_nested_too_deeply_is_refused_wherever_json_is_read() {
         }
         // A body that a device has signed.
         for (method, path, member) in [
-            (Method::POST, "/authenticator/api/scans", "token"),
+            (Method::POST, "/authenticator/api/qr-sign-ins", "token"),
             (
                 Method::PUT,
                 "/authenticator/api/device/push",

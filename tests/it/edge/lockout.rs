@@ -139,7 +139,7 @@ async fn wrong_answers_of_a_good_device_are_no_missing_proofs() {
             .phone
             .ask(
                 Method::POST,
-                "/scans/look",
+                "/qr-sign-ins/preview",
                 Some(json!({"token": "lo_nonsense"})),
             )
             .await;

@@ -392,7 +392,7 @@ async fn proofs_are_tried_slowly_at_the_admin_api_and_the_authenticators_interfa
         ("/admin/api/v1/users", Method::GET, Value::Null),
         ("/authenticator/api/requests", Method::GET, Value::Null),
         (
-            "/authenticator/api/enrolments/look",
+            "/authenticator/api/enrolments/preview",
             Method::POST,
             json!({"token": "en_nonsense"}),
         ),

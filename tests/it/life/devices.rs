@@ -18,7 +18,7 @@ async fn news(phone: &Authenticator) -> Vec<Value> {
 
 async fn link(phone: &Authenticator) -> String {
     let made = phone
-        .ask(Method::POST, "/devices/link", None)
+        .ask(Method::POST, "/devices/enrolment-links", None)
         .await
         .expect("a link");
     assert!(
@@ -118,7 +118,7 @@ async fn a_link_of_a_device_is_good_once_for_a_quarter_of_an_hour_and_while_its_
         .await;
     let error = ada
         .phone
-        .ask(Method::POST, "/devices/link", None)
+        .ask(Method::POST, "/devices/enrolment-links", None)
         .await
         .expect_err("refused")
         .to_string();
@@ -307,14 +307,14 @@ async fn each_device_tells_what_others_did_until_its_owner_has_seen_it_on_both_d
         // To the first two it says that it was them.
         let seen = json!({"last": told[1]["id"]});
         ada.phone
-            .ask(Method::POST, "/news/seen", Some(seen.clone()))
+            .ask(Method::POST, "/notifications/read", Some(seen.clone()))
             .await
             .expect("seen");
         assert_eq!(news(&ada.phone).await, told[2..]);
         ada.phone
             .ask(
                 Method::POST,
-                "/news/seen",
+                "/notifications/read",
                 Some(json!({"last": told[0]["id"]})),
             )
             .await
@@ -419,10 +419,14 @@ async fn a_device_makes_so_many_links_and_codes_and_a_person_has_so_many_devices
     })
     .await;
     let ada = host.ada().await;
-    for path in ["/devices/link", "/recovery-codes", "/devices/link"] {
+    for path in [
+        "/devices/enrolment-links",
+        "/recovery-codes",
+        "/devices/enrolment-links",
+    ] {
         ada.phone.ask(Method::POST, path, None).await.expect("made");
     }
-    for path in ["/devices/link", "/recovery-codes"] {
+    for path in ["/devices/enrolment-links", "/recovery-codes"] {
         let error = ada
             .phone
             .ask(Method::POST, path, None)

@@ -575,7 +575,7 @@ async fn a_pause_is_lifted_by_the_persons_own_device_alone() {
     }
     let eves_phone = host.authenticator(&host.user("eve").await).await;
     eves_phone.lift_cooldown().await.expect("nothing to lift");
-    let url = format!("{}/authenticator/api/pause", host.base);
+    let url = format!("{}/authenticator/api/cooldown", host.base);
     let unsigned = http_client().delete(url).send().await.expect("an answer");
     assert_eq!(unsigned.status(), StatusCode::UNAUTHORIZED);
     assert!(

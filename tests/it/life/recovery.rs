@@ -324,7 +324,7 @@ async fn what_a_stolen_phone_made_ends_with_it_and_what_others_made_does_not_on_
         let link = |made: &Value| made["link"].as_str().expect("a link").to_owned();
         let of_thief = link(
             &stolen
-                .ask(Method::POST, "/devices/link", None)
+                .ask(Method::POST, "/devices/enrolment-links", None)
                 .await
                 .expect("a link"),
         );
@@ -365,7 +365,7 @@ async fn what_a_stolen_phone_made_ends_with_it_and_what_others_made_does_not_on_
         assert_eq!(left(&ada.phone).await, 0);
         let open = link(
             &ada.phone
-                .ask(Method::POST, "/devices/link", None)
+                .ask(Method::POST, "/devices/enrolment-links", None)
                 .await
                 .expect("a link"),
         );

@@ -297,7 +297,7 @@ async fn what_lets_another_device_in_later_needs_the_passkey_too_and_the_other_d
     let it = It::on(Database::Sqlite).await;
     let phone = &it.ada.phone;
     let (link, codes) = (
-        "/authenticator/api/devices/link",
+        "/authenticator/api/devices/enrolment-links",
         "/authenticator/api/recovery-codes",
     );
     let confirm = async |path: &str, assertion: Value| {

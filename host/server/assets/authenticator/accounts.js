@@ -158,26 +158,26 @@ export const accountActions = {
   },
 
   /** @param {string} deviceId */
-  async liftPause(deviceId) {
+  async endCooldown(deviceId) {
     const known = state.accounts.get(deviceId);
     if (!known) return;
     try {
-      await call(known.account, 'DELETE', '/pause');
+      await call(known.account, 'DELETE', '/cooldown');
     } catch (cause) {
-      accountErrors(deviceId, { pause: inWords(cause) });
+      accountErrors(deviceId, { cooldown: inWords(cause) });
       return;
     }
-    say(text('app-pause-lifted'));
+    say(text('app-cooldown-ended'));
     change(() => {
-      Object.assign(known, { pausedUntil: null, lifted: true });
-      known.errors.pause = '';
-      return zone('pauses');
+      Object.assign(known, { cooldownUntil: null, lifted: true });
+      known.errors.cooldown = '';
+      return zone('cooldowns');
     });
     lookAt(deviceId);
   },
 
   /** @param {string} deviceId */
-  seePauseLifted(deviceId) {
+  seeCooldownEnded(deviceId) {
     change(({ accounts }) => {
       const known = accounts.get(deviceId);
       if (known) known.lifted = false;

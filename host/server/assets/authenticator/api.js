@@ -135,7 +135,7 @@ function post(path, value) {
  * @param {string} token
  */
 export function lookAtEnrolment(token) {
-  return post('/enrolments/look', { token });
+  return post('/enrolments/preview', { token });
 }
 
 /**

@@ -444,7 +444,7 @@ export const deviceActions = {
     const screen = { name: 'link', deviceId: before.deviceId, failure: null, link: null, copied: '', added: null };
     go(screen, '#link-title');
     try {
-      changeScreen(screen, { link: await callWithPasskey(account, 'POST', '/devices/link', {}) });
+      changeScreen(screen, { link: await callWithPasskey(account, 'POST', '/devices/enrolment-links', {}) });
     } catch (cause) {
       changeScreen(screen, { failure: failureOf(cause) });
     }
@@ -495,7 +495,7 @@ export const deviceActions = {
     if (!known || !last) return;
     let error = '';
     try {
-      await call(known.account, 'POST', '/news/seen', { value: { last: last.id } });
+      await call(known.account, 'POST', '/notifications/read', { value: { last: last.id } });
     } catch (cause) {
       error = inWords(cause);
     }

@@ -52,7 +52,7 @@ const listener = {
       known.failure = null;
       known.standing = answer.account.state;
       known.passkey = answer.passkey;
-      known.pausedUntil = answer.cooldown_until === null ? null : answer.cooldown_until - skew;
+      known.cooldownUntil = answer.cooldown_until === null ? null : answer.cooldown_until - skew;
       const before = known.news.at(-1)?.id;
       known.news = answer.news;
       takeEnrolled(account, answer.news);
@@ -102,12 +102,12 @@ export function follow(account, passkey = null) {
       lost,
       passkey,
       failure: null,
-      pausedUntil: null,
+      cooldownUntil: null,
       lifted: false,
       news: [],
       history: null,
       busy: false,
-      errors: { remove: '', pause: '', news: '', passkey: '' },
+      errors: { remove: '', cooldown: '', news: '', passkey: '' },
     });
   });
   if (!document.hidden && !lost) lookAt(account.deviceId);

@@ -67,19 +67,19 @@ function zone(name, ...children) {
  * @param {State} state
  * @param {Actions} act
  */
-function pauses(state, act) {
+function cooldowns(state, act) {
   const known = [...state.accounts.values()];
-  const paused = usable(state).flatMap(({ account, pausedUntil, errors }) => {
-    if (pausedUntil === null || pausedUntil <= state.now) return [];
-    const words = text('app-paused', { name: account.displayName, time: timeOfDay(pausedUntil) });
-    const lift = button(text('app-pause-lift'), () => act.liftPause(account.deviceId), 'small');
-    return [notice(words, 'warn', lift, el('p', { role: 'alert' }, errors.pause))];
+  const paused = usable(state).flatMap(({ account, cooldownUntil, errors }) => {
+    if (cooldownUntil === null || cooldownUntil <= state.now) return [];
+    const words = text('app-cooldown', { name: account.displayName, time: timeOfDay(cooldownUntil) });
+    const lift = button(text('app-cooldown-end'), () => act.endCooldown(account.deviceId), 'small');
+    return [notice(words, 'warn', lift, el('p', { role: 'alert' }, errors.cooldown))];
   });
   const lifted = known.flatMap(({ account, lifted: isLifted }) => {
-    const seen = button(text('app-done'), () => act.seePauseLifted(account.deviceId), 'small');
-    return isLifted ? [notice(text('app-pause-lifted'), 'calm', seen)] : [];
+    const seen = button(text('app-done'), () => act.seeCooldownEnded(account.deviceId), 'small');
+    return isLifted ? [notice(text('app-cooldown-ended'), 'calm', seen)] : [];
   });
-  return zone('pauses', ...paused, ...lifted);
+  return zone('cooldowns', ...paused, ...lifted);
 }
 
 /**
@@ -179,7 +179,7 @@ export function home(state, act) {
     zone('update', state.update && update),
     state.accounts.size === 0 && welcome(state),
     zone('news', enrolled(state, act)),
-    pauses(state, act),
+    cooldowns(state, act),
     requestsZone(state, act),
     zone('told', ...withNews(state).map((known) => newsCard(known, act))),
     zone('scan', state.camera && button(text('app-scan'), act.scan)),

@@ -42,7 +42,7 @@ function loginTokenOf(link) {
  */
 async function lookAtLogin(token, [account, ...others]) {
   try {
-    return await call(account, 'POST', '/scans/look', { value: { token } });
+    return await call(account, 'POST', '/qr-sign-ins/preview', { value: { token } });
   } catch (cause) {
     // This account's device was removed; another's may ask as well.
     if (failureOf(cause).code === 'unknown_device' && others.length > 0) return lookAtLogin(token, others);
@@ -235,7 +235,7 @@ async function take(screen, deviceId) {
   if (!account) return;
   changeScreen(screen, { phase: 'asking', failure: null, deviceId });
   try {
-    await call(account, 'POST', '/scans', { value: { token: screen.token } });
+    await call(account, 'POST', '/qr-sign-ins', { value: { token: screen.token } });
   } catch (cause) {
     changeScreen(screen, { phase: 'failed', failure: failureOf(cause) }, '#login-title');
     return;

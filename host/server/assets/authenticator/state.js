@@ -67,7 +67,7 @@ export function withNews(known) {
 
 /**
  * The selector of a part of the home screen.
- * @param {'requests' | 'told' | 'accounts' | 'scan' | 'pauses'} name
+ * @param {'requests' | 'told' | 'accounts' | 'scan' | 'cooldowns'} name
  */
 export function zone(name) {
   return `[data-zone="${name}"]`;

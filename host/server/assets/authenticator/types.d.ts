@@ -76,7 +76,7 @@ export interface Devices {
   recovery_codes: number;
 }
 
-/** The answer of `POST /devices/link`. */
+/** The answer of `POST /devices/enrolment-links`. */
 export interface DeviceLink {
   link: string;
   link_qr?: string | null;
@@ -84,7 +84,7 @@ export interface DeviceLink {
   expires_at: number;
 }
 
-/** The answer of `POST /enrolments/look`. */
+/** The answer of `POST /enrolments/preview`. */
 export interface EnrolmentOffer {
   operator: string;
   issuer: string;
@@ -94,7 +94,7 @@ export interface EnrolmentOffer {
   link_qr?: string | null;
 }
 
-/** The answer of `POST /scans/look`. */
+/** The answer of `POST /qr-sign-ins/preview`. */
 export interface LoginOffer {
   application: Application;
   place: string;
@@ -151,14 +151,14 @@ export interface Followed {
   passkey: Passkey | null;
   failure: FailedCall | null;
   /** By our clock. */
-  pausedUntil: number | null;
+  cooldownUntil: number | null;
   /** The user ended a cooldown, and has not seen a request since. */
   lifted: boolean;
   news: News[];
   history: { items: PastRequest[] | null; error: string } | null;
   /** Whether the user answers the phone's lock for this account. */
   busy: boolean;
-  errors: { remove: string; pause: string; news: string; passkey: string };
+  errors: { remove: string; cooldown: string; news: string; passkey: string };
 }
 
 export interface HomeScreen {

@@ -157,8 +157,8 @@ const NO_SUCH_LINK: Failure = Failure::new(
 )
 .unproven();
 
-/// `POST /authenticator/api/enrolments/look`: what a link is for, before anything is done with it.
-pub(super) async fn look(State(host): State<Arc<Host>>, body: Bytes) -> Reply {
+/// `POST /authenticator/api/enrolments/preview`: what a link is for, before anything is done with it.
+pub(super) async fn preview(State(host): State<Arc<Host>>, body: Bytes) -> Reply {
     let Look { token } = parse(&body)?;
     let (enrolment, user) = device::find_enrolment(&host, &token)
         .await?
@@ -425,7 +425,7 @@ pub(super) async fn requests(Query(query): Query<Wait>, call: SignedCall) -> Rep
     .into_response())
 }
 
-/// `DELETE /authenticator/api/pause`: the person ends the pause that a denial began, if there is one.
+/// `DELETE /authenticator/api/cooldown`: the person ends the pause that a denial began, if there is one.
 pub(super) async fn lift_cooldown(call: SignedCall) -> Reply {
     let SignedCall {
         host,

@@ -83,9 +83,9 @@ pub(super) async fn revoke(Path(id): Path<String>, call: SignedCall) -> Reply {
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
-/// `POST /authenticator/api/devices/link`: a link that enrols another device of the person.
-pub(super) async fn link(call: SignedCall) -> Reply {
-    confirmed(&call, "POST /devices/link").await?;
+/// `POST /authenticator/api/devices/enrolment-links`: a link that enrols another device of the person.
+pub(super) async fn enrolment_link(call: SignedCall) -> Reply {
+    confirmed(&call, "POST /devices/enrolment-links").await?;
     within_limit(&call)?;
     let made = device::link_another(&call.host, &call.device, &call.by()).await?;
     let (link, until) = made.ok_or(CLOSED)?;
@@ -146,8 +146,8 @@ struct Seen {
     last: AuditId,
 }
 
-/// `POST /authenticator/api/news/seen`: the person has seen the news up to `last`.
-pub(super) async fn news_seen(call: SignedCall) -> Reply {
+/// `POST /authenticator/api/notifications/read`: the person has seen the news up to `last`.
+pub(super) async fn notifications_read(call: SignedCall) -> Reply {
     let Seen { last } = parse(&call.body)?;
     account_notifications::mark_read(&call.host, &call.device, last).await?;
     Ok(StatusCode::NO_CONTENT.into_response())

@@ -14,9 +14,9 @@ struct Scan {
     token: String,
 }
 
-/// `POST /authenticator/api/scans/look`: what the person would sign in to, and the browser that they would let in. Its page
+/// `POST /authenticator/api/qr-sign-ins/preview`: what the person would sign in to, and the browser that they would let in. Its page
 /// learns nothing of it.
-pub(super) async fn look(call: SignedCall) -> Reply {
+pub(super) async fn preview(call: SignedCall) -> Reply {
     let Scan { token } = parse(&call.body)?;
     let look = qr_sign_in::preview(&call.host, &token)
         .await?
@@ -29,7 +29,7 @@ pub(super) async fn look(call: SignedCall) -> Reply {
     Ok(Json(shown).into_response())
 }
 
-/// `POST /authenticator/api/scans`: the person scanned the code of a login page, and so says who signs in there. What
+/// `POST /authenticator/api/qr-sign-ins`: the person scanned the code of a login page, and so says who signs in there. What
 /// follows is an approval like any other.
 pub(super) async fn scan(call: SignedCall) -> Reply {
     let SignedCall {

@@ -249,22 +249,22 @@ fn authenticator_routes(host: &Arc<Host>) -> Router<Arc<Host>> {
 
 fn authenticator_api_routes(host: &Arc<Host>) -> Router<Arc<Host>> {
     Router::new()
-        .route("/enrolments/look", post(authenticator::look))
+        .route("/enrolments/preview", post(authenticator::preview))
         .route("/enrolments", post(authenticator::enrol))
         .route("/requests", get(authenticator::requests))
         .route("/requests/{id}", post(authenticator::decide))
         .route("/history", get(authenticator::history))
-        .route("/scans", post(qr_sign_in::scan))
-        .route("/scans/look", post(qr_sign_in::look))
+        .route("/qr-sign-ins", post(qr_sign_in::scan))
+        .route("/qr-sign-ins/preview", post(qr_sign_in::preview))
         .route("/devices", get(devices::list))
         .route(
             "/devices/{id}",
             delete(devices::revoke).patch(devices::rename),
         )
-        .route("/devices/link", post(devices::link))
+        .route("/devices/enrolment-links", post(devices::enrolment_link))
         .route("/recovery-codes", post(devices::recovery_codes))
-        .route("/news/seen", post(devices::news_seen))
-        .route("/pause", delete(authenticator::lift_cooldown))
+        .route("/notifications/read", post(devices::notifications_read))
+        .route("/cooldown", delete(authenticator::lift_cooldown))
         .route("/device/push", put(authenticator::push))
         .route(
             "/device/passkey",

@@ -122,8 +122,8 @@ pub(super) fn happened(entry: &Entry, application: &Message) -> Message {
         Event::SignedIn => Message::of("activity-signed-in").message("application", application()),
         Event::SignedOut => Message::of("activity-signed-out"),
         Event::SessionEnded => Message::of("activity-session-ended"),
-        Event::CooldownStarted => Message::of("activity-pause-begun"),
-        Event::CooldownLifted => Message::of("activity-pause-lifted"),
+        Event::CooldownStarted => Message::of("activity-cooldown-started"),
+        Event::CooldownLifted => Message::of("activity-cooldown-ended"),
         Event::EnrolmentLinkCreated => Message::of("activity-enrolment-link"),
         Event::DeviceEnrolled => {
             Message::of("activity-device-enrolled").text("device", personal("name"))
