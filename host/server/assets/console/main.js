@@ -1,5 +1,6 @@
 // The console: which page an address is, and the frame around it. It is a client of the admin API and of nothing else.
 
+import { showActionApproval } from './action_approval.js';
 import { askWith, whoAmI } from './api.js';
 import { giveUpUnsaved, isUnsaved } from './form.js';
 import { account } from './pages/account.js';
@@ -14,7 +15,6 @@ import { plugins } from './pages/plugins.js';
 import { settings } from './pages/settings.js';
 import { userPages } from './pages/user.js';
 import { importUsers, newUser, users } from './pages/users.js';
-import { showActionApproval } from './action_approval.js';
 import { ask, el, explain, link, screen } from './view.js';
 
 /**
