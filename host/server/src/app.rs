@@ -10,9 +10,9 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
 use crate::config::{HumanDuration, Settings};
-use crate::domain::bootstrap::{BootstrapResult, bootstrap};
-use crate::domain::branding::{Logo, LogoError};
-use crate::domain::plugins::{SecretFileError, plugin_specs};
+use crate::domain::operations::bootstrap::{BootstrapResult, bootstrap};
+use crate::domain::operations::branding::{Logo, LogoError};
+use crate::domain::operations::plugins::{SecretFileError, plugin_specs};
 use crate::domain::{self, Host};
 use crate::geoip::{GeoIp, GeoIpError};
 use crate::http::tls::{Clients, Identity, TlsError};
@@ -167,7 +167,7 @@ pub async fn compose(
     let outgoing = Outgoing::new(settings.egress.allow_private_addresses);
     Ok(Arc::new(Host {
         issuer: settings.issuer(),
-        rate_limits: crate::domain::rate_limits::Limits::new(settings.rate_limits),
+        rate_limits: crate::domain::operations::rate_limits::Limits::new(settings.rate_limits),
         settings,
         outgoing,
         geoip,
@@ -186,7 +186,7 @@ pub async fn compose(
         audit_streams: domain::audit::Streams::default(),
         reloads: domain::plugins::Reloads::default(),
         settings_file,
-        wakeups: crate::domain::wakeups::Wakeups::default(),
+        wakeups: crate::domain::operations::wakeups::Wakeups::default(),
         clock,
         entropy,
     }))

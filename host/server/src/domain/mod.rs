@@ -2,41 +2,16 @@
 //!
 //! Each answers with an outcome that the caller renders. Nothing here knows of axum or SQL.
 
-pub mod access;
-pub mod account_notifications;
 pub mod admin;
-pub mod approval;
+pub mod approvals;
 pub mod audit;
-pub mod bootstrap;
-pub mod bounded_cache;
-pub mod branding;
-pub mod channel_proofs;
-pub mod channels;
 pub mod claims;
-pub mod client_keys;
-pub mod consent;
-pub mod deliveries;
-pub mod device;
-pub mod device_activity;
-pub mod idempotency;
+pub mod devices;
 pub mod keys;
-pub mod known_browsers;
-pub mod latency;
-pub mod login;
-pub mod name_id;
-pub mod passkey;
-pub mod plugins;
+pub mod operations;
 pub mod portal;
-pub mod qr_sign_in;
-pub mod rate_limits;
-pub mod recovery;
-pub mod saml_keys;
-pub mod session;
+pub mod sessions;
 pub mod sign_in;
-pub mod test_sign_in;
-pub mod token_claims;
-pub mod traces;
-pub mod wakeups;
 
 use std::sync::Arc;
 use std::time::Duration;
