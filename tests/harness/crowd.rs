@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use assent::domain::approval::ask;
-use assent::domain::known_browsers::Standing;
-use assent::domain::login;
+use assent::domain::approvals::approval::ask;
+use assent::domain::sign_in::known_browsers::Standing;
+use assent::domain::sign_in::login;
 use assent_model::audit::Origin;
 use assent_model::delivery::ApprovalAddress;
 use assent_model::entropy::{Entropy, SystemEntropy};

@@ -2,7 +2,7 @@
 
 #![no_main]
 
-use assent::http::client_certificate::{ClientCertificate, from_header};
+use assent::http::oidc::client_certificate::{ClientCertificate, from_header};
 use assent::keys::client::certificate_is_in_time;
 use assent_fuzz::lines;
 use axum::http::{HeaderMap, HeaderValue};

@@ -4,7 +4,7 @@ mod limits;
 
 use std::fmt::Write;
 
-use assent::domain::rate_limits::Held;
+use assent::domain::operations::rate_limits::Held;
 use axum::body::Bytes;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};

@@ -1,6 +1,7 @@
 //! Every change that an administrator makes is told, with what was before and what is now, and without keys.
 
-use assent::domain::keys::{self, Takeover};
+use assent::domain::keys::signing_keys;
+use assent::domain::keys::signing_keys::Takeover;
 use assent_model::audit::{Actor, AuditContext, Event, Origin};
 use assent_model::id::ApprovalId;
 use assent_model::key::SigningAlgorithm;
@@ -215,11 +216,11 @@ async fn keys_and_tokens_are_told_by_name_alone_on_both_databases() {
         let by = AuditContext::new(Actor::Host, Origin::NOWHERE);
         let approval = ApprovalId::from_bytes([7; 16]);
         let by = by.with_approval(approval);
-        keys::rotate(&host.host, SigningAlgorithm::Rs256, Takeover::Now, &by)
+        signing_keys::rotate(&host.host, SigningAlgorithm::Rs256, Takeover::Now, &by)
             .await
             .expect("rotated");
         let signing = host.host.key_ring.known(host.host.now()).remove(0);
-        keys::revoke(&host.host, &signing.key_id, &by)
+        signing_keys::revoke(&host.host, &signing.key_id, &by)
             .await
             .expect("revoked");
         for event in [Event::SigningKeyPublished, Event::SigningKeyRevoked] {

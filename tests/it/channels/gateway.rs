@@ -1,6 +1,6 @@
 //! A login by a vendor's authenticator, through the gateway that ships.
 
-use assent::domain::rate_limits::Network;
+use assent::domain::operations::rate_limits::Network;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use reqwest::{Method, StatusCode};

@@ -10,8 +10,9 @@ use std::time::Duration;
 
 use assent::app;
 use assent::config;
-use assent::domain::keys::{Rotated, Takeover};
-use assent::domain::{Host, keys};
+use assent::domain::Host;
+use assent::domain::keys::signing_keys;
+use assent::domain::keys::signing_keys::{Rotated, Takeover};
 use assent::keys::TokenType;
 use assent_model::audit::AuditContext;
 use assent_model::clock::{Clock, ManualClock, SystemClock};
@@ -64,7 +65,7 @@ impl Installation {
     /// Lets that time pass, and then lets the host look after its keys.
     async fn pass(&self, host: &Host, time: Duration) {
         self.clock.advance(time);
-        keys::maintain(host).await.expect("looked after");
+        signing_keys::maintain(host).await.expect("looked after");
     }
 }
 
@@ -89,7 +90,7 @@ async fn token(host: &Host, algorithm: SigningAlgorithm, claims: Value) -> Strin
 
 /// The `kid`s of the RS256 keys in the key set, in their order.
 async fn published(host: &Host) -> Vec<String> {
-    let set = keys::key_set(host).await;
+    let set = signing_keys::key_set(host).await;
     let of_algorithm = set["keys"]
         .as_array()
         .expect("a list")

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use assent::domain::wakeups::Wakeup;
+use assent::domain::operations::wakeups::Wakeup;
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::{Path, State};

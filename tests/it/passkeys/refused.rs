@@ -1,6 +1,6 @@
 //! What approves nothing, adds nothing and removes nothing.
 
-use assent::domain::channel_proofs;
+use assent::domain::approvals::channel_proofs;
 use assent_plugin_host::Evidence;
 use futures_util::future::join_all;
 use reqwest::{Method, StatusCode};

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use assent::domain::rate_limits::CallerKey;
+use assent::domain::operations::rate_limits::CallerKey;
 use assent_model::audit::Actor;
 use assent_tests::harness::{Browser, TestHost, id};
 use reqwest::{Method, StatusCode};

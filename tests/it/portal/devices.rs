@@ -2,7 +2,8 @@
 
 use assent::authenticator::Authenticator;
 use assent::domain::audit;
-use assent::domain::device::{self, Renaming};
+use assent::domain::devices::device;
+use assent::domain::devices::device::Renaming;
 use assent::domain::portal;
 use assent_model::audit::{AuditContext, Event};
 use assent_model::recovery::CodesOfDevice;

@@ -128,13 +128,13 @@ async fn one_that_comes_to_its_end_is_followed_by_itself(database: Database) {
     let party = Party::register(&host, json!({})).await;
     let application = party.id.parse().expect("a DID");
     let stages = async || -> Vec<SamlKeyStage> {
-        let staged = assent::domain::saml_keys::staged(&host.host, &application)
+        let staged = assent::domain::keys::saml_keys::staged(&host.host, &application)
             .await
             .expect("keys");
         staged.into_iter().map(|(_, stage)| stage).collect()
     };
     let maintain = async || {
-        assent::domain::saml_keys::maintain(&host.host)
+        assent::domain::keys::saml_keys::maintain(&host.host)
             .await
             .expect("maintained")
     };
@@ -183,7 +183,7 @@ async fn two_hosts_that_renew_at_once_make_one_key() {
     let party = Party::register(&host, json!({})).await;
     let application = party.id.parse().expect("a DID");
     let renew = |host| {
-        assent::domain::saml_keys::renew(
+        assent::domain::keys::saml_keys::renew(
             host,
             &application,
             &assent_model::audit::AuditContext::HOST,

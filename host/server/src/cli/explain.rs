@@ -7,7 +7,7 @@ use clap::Args;
 use serde_json::Value;
 
 use super::{ConfigFile, host_without_plugins, number, text};
-use crate::domain::traces;
+use crate::domain::claims::traces;
 use assent_admin_client::terminal::harmless;
 use assent_store::ClaimTrace;
 

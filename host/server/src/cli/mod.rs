@@ -24,7 +24,7 @@ use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand}
 use crate::app::{self, Surroundings};
 use crate::config::{self, Settings};
 use crate::domain::admin::{AdminContext, EnrolDevice, EnrolmentLink};
-use crate::domain::plugins::plugin_specs;
+use crate::domain::operations::plugins::plugin_specs;
 use crate::domain::{Host, admin};
 use crate::geoip::GeoIp;
 use crate::http::admin_api::openapi_document;

@@ -11,7 +11,7 @@ use super::settings;
 use crate::app::{self, Surroundings};
 use crate::config::{Log, LogFormat, Settings};
 use crate::domain::Host;
-use crate::domain::bootstrap::BootstrapResult;
+use crate::domain::operations::bootstrap::BootstrapResult;
 use assent_model::audit::AuditContext;
 use assent_store::QUIET;
 
@@ -59,7 +59,7 @@ pub(super) async fn run(file: &Path) -> anyhow::Result<()> {
 async fn reload_plugins(host: Arc<Host>, mut asked: Signal) {
     while asked.recv().await.is_some() {
         // The log has said why it failed, and those that were there go on.
-        let _ = crate::domain::plugins::reload(&host, &AuditContext::HOST).await;
+        let _ = crate::domain::operations::plugins::reload(&host, &AuditContext::HOST).await;
     }
 }
 

@@ -2,41 +2,16 @@
 //!
 //! Each answers with an outcome that the caller renders. Nothing here knows of axum or SQL.
 
-pub mod access;
-pub mod account_notifications;
 pub mod admin;
-pub mod approval;
+pub mod approvals;
 pub mod audit;
-pub mod bootstrap;
-pub mod bounded_cache;
-pub mod branding;
-pub mod channel_proofs;
-pub mod channels;
 pub mod claims;
-pub mod client_keys;
-pub mod consent;
-pub mod deliveries;
-pub mod device;
-pub mod device_activity;
-pub mod idempotency;
+pub mod devices;
 pub mod keys;
-pub mod known_browsers;
-pub mod latency;
-pub mod login;
-pub mod name_id;
-pub mod passkey;
-pub mod plugins;
+pub mod operations;
 pub mod portal;
-pub mod qr_sign_in;
-pub mod rate_limits;
-pub mod recovery;
-pub mod saml_keys;
-pub mod session;
+pub mod sessions;
 pub mod sign_in;
-pub mod test_sign_in;
-pub mod token_claims;
-pub mod traces;
-pub mod wakeups;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -71,30 +46,30 @@ pub struct Host {
     /// SAML keys that were opened before.
     pub saml_keys: crate::keys::saml::OpenKeys,
     /// Key sets of applications that were fetched lately.
-    pub fetched_keys: client_keys::FetchedKeys,
+    pub fetched_keys: keys::client_keys::FetchedKeys,
     /// Asks devices' passkeys and checks what they answer. `None` where the base URL names an address: a passkey belongs to
     /// a domain.
-    pub passkeys: Option<passkey::RelyingParty>,
+    pub passkeys: Option<devices::passkey::RelyingParty>,
     /// The plugins.
     pub plugins: Plugins,
     /// The digest of what whoever reads the metrics shows.
     pub metrics_secret: Option<assent_model::secret::Digest>,
     /// The operator's logo, where they have one.
-    pub logo: Option<branding::Logo>,
+    pub logo: Option<operations::branding::Logo>,
     /// What the plugins did, on its way to the store.
-    pub traces: traces::Traces,
+    pub traces: claims::traces::Traces,
     /// How long answers take.
-    pub latency: latency::LatencyHistograms,
+    pub latency: operations::latency::LatencyHistograms,
     /// How the streams of the audit log fare.
     pub audit_streams: audit::Streams,
     /// How the plugins were exchanged.
-    pub reloads: plugins::Reloads,
+    pub reloads: operations::plugins::Reloads,
     /// The file that the settings come from, where there is one.
     pub settings_file: Option<std::path::PathBuf>,
     /// Tells waiting requests of changes.
-    pub wakeups: wakeups::Wakeups,
+    pub wakeups: operations::wakeups::Wakeups,
     /// Who came how often.
-    pub rate_limits: rate_limits::Limits,
+    pub rate_limits: operations::rate_limits::Limits,
     /// The time.
     pub clock: SharedClock,
     /// Randomness.

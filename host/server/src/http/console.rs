@@ -10,12 +10,14 @@ use axum::response::Response;
 use super::context::Browser;
 use super::home::signed_in_header;
 use super::pages::ConsolePage;
-use super::rate_limits;
 use super::reply::{ErrorReply, internal_error, layout, page, see_other, with_browser};
 use super::texts::Message;
-use crate::domain::rate_limits::Network;
-use crate::domain::session::SignedIn;
-use crate::domain::{Host, InternalError, channels, login};
+use crate::domain::approvals::channels;
+use crate::domain::operations::rate_limits::Network;
+use crate::domain::sessions::session::SignedIn;
+use crate::domain::sign_in::login;
+use crate::domain::{Host, InternalError};
+use crate::http::operations::rate_limits;
 use assent_model::language::Language;
 use assent_model::login::{LocalPage, LoginRequest};
 

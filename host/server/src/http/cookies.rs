@@ -7,7 +7,8 @@
 use axum::http::HeaderMap;
 use axum::http::header::COOKIE;
 
-use crate::domain::{Host, known_browsers};
+use crate::domain::Host;
+use crate::domain::sign_in::known_browsers;
 use assent_model::secret::Secret;
 
 /// A cookie of ours.
@@ -19,7 +20,7 @@ pub(super) enum Cookie {
     Session,
     /// The name that was typed last, if the person wants it remembered; base64url.
     Name,
-    /// The users who signed in in this browser; see [`crate::domain::known_browsers`].
+    /// The users who signed in in this browser; see [`crate::domain::sign_in::known_browsers`].
     Known,
 }
 

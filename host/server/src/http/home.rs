@@ -8,12 +8,14 @@ use axum::response::Response;
 use serde::Deserialize;
 
 use super::context::Browser;
+use super::csrf;
 use super::pages::SignedIn as Header;
 use super::reply::{forged, internal_error, see_other};
-use super::session_end::without_session;
-use super::{csrf, saml_logout};
-use crate::domain::session::{self, SignedIn};
+use crate::domain::sessions::session;
+use crate::domain::sessions::session::SignedIn;
 use crate::domain::{Host, InternalError};
+use crate::http::saml::logout;
+use crate::http::sign_in::session_end::without_session;
 use assent_model::saml::Afterwards;
 
 const SIGN_OUT: &str = "/sign-out";
@@ -55,7 +57,7 @@ pub(super) async fn sign_out(
                 if ended.participants.is_empty() {
                     see_other("/")
                 } else {
-                    saml_logout::tell(&host, browser.language(), ended, Afterwards::Page).await?
+                    logout::tell(&host, browser.language(), ended, Afterwards::Page).await?
                 }
             }
             None => see_other("/"),

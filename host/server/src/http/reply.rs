@@ -7,12 +7,12 @@ use axum::http::header::{
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 
-use super::branding;
 use super::context::Browser;
 use super::cookies::Cookie;
 use super::pages::{ErrorPage, Layout, Link, Page, Support};
 use super::texts::Message;
 use crate::domain::{Host, InternalError};
+use crate::http::operations::branding;
 use assent_model::id::UserId;
 use assent_model::language::Language;
 use assent_model::secret::Token;

@@ -20,13 +20,15 @@ use tower_http::timeout::TimeoutLayer;
 use super::fetch_metadata::reject_embedded;
 use super::reply::ErrorReply;
 use super::texts::Message;
-use super::{
-    admin_api, assets, authenticator, branding, callbacks, client_calls, confirm, consent, console,
-    cors, devices, health, home, latency, login, logos, metrics, oidc, portal, qr_sign_in,
-    rate_limits, recover, refusals, saml, saml_logout, saml_metadata, session_end, test_sign_in,
-};
+use super::{admin_api, assets, console, home, portal, refusals};
 use crate::domain::Host;
-use crate::domain::idempotency::UNDER_WAY;
+use crate::domain::operations::idempotency::UNDER_WAY;
+use crate::http::approvals::callbacks;
+use crate::http::devices::{authenticator, devices, recover};
+use crate::http::oidc::{client_calls, cors, endpoints};
+use crate::http::operations::{branding, health, latency, logos, metrics, rate_limits};
+use crate::http::saml::{logout, metadata, sign_on};
+use crate::http::sign_in::{confirm, consent, login, qr_sign_in, session_end, test_sign_in};
 use crate::http::texts::PageLanguage;
 
 /// The largest body that is read, in bytes.
@@ -94,7 +96,7 @@ pub fn router(host: Arc<Host>) -> Router {
         .nest("/oidc", shared_routes(&host, &origins))
         .route(
             "/.well-known/oauth-authorization-server/oidc",
-            get(oidc::configuration),
+            get(endpoints::configuration),
         );
     let shared = bounded(shared, LARGEST_BODY, LONGEST).layer(cors::layer(origins));
     bounded(own, LARGEST_BODY, LONGEST)
@@ -140,12 +142,12 @@ pub fn mtls_router(router: Router) -> Router {
 /// The endpoints that pages of single-page applications call too.
 fn shared_routes(host: &Arc<Host>, origins: &Arc<cors::Origins>) -> Router<Arc<Host>> {
     Router::new()
-        .route("/me", get(oidc::me).post(oidc::me))
+        .route("/me", get(endpoints::me).post(endpoints::me))
         .route(
             "/.well-known/openid-configuration",
-            get(oidc::configuration),
+            get(endpoints::configuration),
         )
-        .route("/jwks", get(oidc::jwks))
+        .route("/jwks", get(endpoints::jwks))
         .merge(called(
             host,
             origins,
@@ -186,10 +188,10 @@ fn saml_logout_routes(host: &Arc<Host>) -> Router<Arc<Host>> {
     let routes = Router::new()
         .route(
             "/sso/SingleLogoutService/{application}",
-            get(saml_logout::service).post(saml_logout::service_by_post),
+            get(logout::service).post(logout::service_by_post),
         )
-        .route("/sso/logout/{id}", get(saml_logout::show))
-        .route("/sso/logout/{id}/{request}", get(saml_logout::ask));
+        .route("/sso/logout/{id}", get(logout::show))
+        .route("/sso/logout/{id}/{request}", get(logout::ask));
     never_by_head("GET, POST", routes)
         .layer(from_fn_with_state(Arc::clone(host), rate_limits::sign_out))
 }
@@ -210,17 +212,20 @@ fn sign_out_routes(host: &Arc<Host>) -> Router<Arc<Host>> {
 
 fn sign_in_routes(host: &Arc<Host>) -> Router<Arc<Host>> {
     let pages = Router::new()
-        .route("/oidc/auth", get(oidc::auth).post(oidc::auth_by_post))
+        .route(
+            "/oidc/auth",
+            get(endpoints::auth).post(endpoints::auth_by_post),
+        )
         .route(
             "/sso/SingleSignOnService/{application}",
-            get(saml::sign_on).post(saml::sign_on_by_post),
+            get(sign_on::sign_on).post(sign_on::sign_on_by_post),
         )
-        .route("/sso/sign-on/{id}", get(saml::go_on))
+        .route("/sso/sign-on/{id}", get(sign_on::go_on))
         .route("/login/{id}", get(login::show).post(login::identify))
         .route("/login/{id}/return", get(login::return_by_itself))
         .route("/sign-in", get(portal::sign_in));
     never_by_head("GET, POST", pages)
-        .route("/sso/metadata/{application}", get(saml_metadata::metadata))
+        .route("/sso/metadata/{application}", get(metadata::metadata))
         .route("/login/{id}/events", get(login::events))
         .route("/login/{id}/cancel", post(login::cancel))
         .route("/login/{id}/again", post(login::again))

@@ -20,10 +20,10 @@ use tokio::sync::{Notify, Semaphore};
 use tokio_io_timeout::TimeoutStream;
 use tower::ServiceExt;
 
-use super::client_certificate::ClientCertificate;
 use super::context::is_trusted;
 use super::tls::Identity;
-use crate::domain::rate_limits::{Held, Network};
+use crate::domain::operations::rate_limits::{Held, Network};
+use crate::http::oidc::client_certificate::ClientCertificate;
 
 /// How long requests under way may take once the host is told to stop.
 const GOODBYE: Duration = Duration::from_secs(5);

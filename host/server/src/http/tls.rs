@@ -17,8 +17,8 @@ use openssl::x509::X509;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_openssl::SslStream;
 
-use super::client_certificate::ClientCertificate;
 use crate::config;
+use crate::http::oidc::client_certificate::ClientCertificate;
 use assent_model::clock::{SharedClock, Timestamp};
 use assent_model::secret::Digest;
 

@@ -10,8 +10,8 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 use tokio::task::JoinSet;
 
-use crate::domain::claims::sid_of;
-use crate::domain::wakeups::Wakeup;
+use crate::domain::claims::claims::sid_of;
+use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::{Host, InternalError};
 use crate::keys::TokenType;
 use assent_model::application::Application;

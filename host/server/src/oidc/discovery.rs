@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 use url::Url;
 
-use crate::domain::{Host, keys};
+use crate::domain::Host;
+use crate::domain::keys::signing_keys;
 use crate::keys::client::{ASYMMETRIC, SYMMETRIC};
 use assent_model::application::GrantType;
 use assent_model::key::SigningAlgorithm;
@@ -121,5 +122,5 @@ fn logout(issuer: &str) -> [(String, Value); 3] {
 
 /// The keys that verify ID tokens: those that sign, will sign and did sign.
 pub async fn key_set(host: &Host) -> Value {
-    keys::key_set(host).await
+    signing_keys::key_set(host).await
 }

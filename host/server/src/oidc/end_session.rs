@@ -10,9 +10,10 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::parameters::{BadParameters, Parameters};
-use crate::domain::claims::{sid_of, subject_of};
-use crate::domain::session::SignedIn;
-use crate::domain::{Host, InternalError, keys};
+use crate::domain::claims::claims::{sid_of, subject_of};
+use crate::domain::keys::signing_keys;
+use crate::domain::sessions::session::SignedIn;
+use crate::domain::{Host, InternalError};
 use crate::keys::NotOurs;
 use assent_model::application::Application;
 use assent_model::clock::Timestamp;
@@ -155,7 +156,7 @@ pub async fn unseal(host: &Host, text: &str) -> Result<EndSession, Rejected> {
 }
 
 async fn hint(host: &Host, token: &str) -> Result<(Arc<Application>, Hint), Rejected> {
-    let claims = keys::verify_own(host, token).await?;
+    let claims = signing_keys::verify_own(host, token).await?;
     let claim = |name: &str| claims.get(name).and_then(|value| value.as_str());
     if claim("iss") != Some(host.issuer.as_str()) {
         return Err(Rejected::UnfitHint("issuer"));

@@ -2,7 +2,7 @@
 //! operator may know goes to the log where it happens.
 
 use crate::domain::InternalError;
-use crate::domain::rate_limits::Exhausted;
+use crate::domain::operations::rate_limits::Exhausted;
 
 /// An error of the token endpoint (RFC 6749 section 5.2).
 #[derive(Debug, thiserror::Error)]

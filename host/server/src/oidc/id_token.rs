@@ -4,9 +4,10 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Map, Value, json};
 
-use crate::domain::claims::{Made, Subject, of_authentication};
-use crate::domain::token_claims::{AtSignIn, OfToken};
-use crate::domain::traces::{self, Purpose};
+use crate::domain::claims::claims::{Made, Subject, of_authentication};
+use crate::domain::claims::token_claims::{AtSignIn, OfToken};
+use crate::domain::claims::traces;
+use crate::domain::claims::traces::Purpose;
 use crate::domain::{Host, InternalError};
 use crate::keys::TokenType;
 use assent_model::application::Application;

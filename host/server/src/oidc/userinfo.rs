@@ -3,8 +3,9 @@
 use serde_json::{Map, Value};
 
 use super::bearer::{BearerError, Shown, accept};
-use crate::domain::access::person;
-use crate::domain::claims::{self, Made, Subject};
+use crate::domain::claims::claims;
+use crate::domain::claims::claims::{Made, Subject};
+use crate::domain::sign_in::access::person;
 use crate::domain::{Host, InternalError};
 use assent_model::scope::Scope;
 use assent_plugin_host::{Fault, MapFailureKind, Sink};

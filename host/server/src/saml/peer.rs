@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use openssl::x509::X509;
 
-use crate::domain::{Host, InternalError, saml_keys};
+use crate::domain::keys::saml_keys;
+use crate::domain::{Host, InternalError};
 use assent_model::id::Did;
 use assent_model::name::Quoted;
 use assent_model::saml::{MessageClaim, ServiceProvider};

@@ -6,8 +6,10 @@ use serde_json::{Map, Value, json};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-use crate::domain::test_sign_in::{self, Derived};
-use crate::domain::{Host, InternalError, traces};
+use crate::domain::claims::traces;
+use crate::domain::sign_in::test_sign_in;
+use crate::domain::sign_in::test_sign_in::Derived;
+use crate::domain::{Host, InternalError};
 use crate::oidc::bearer::Shown;
 use crate::oidc::client_auth::Client;
 use crate::oidc::grant::{self, Presented};

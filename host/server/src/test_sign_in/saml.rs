@@ -5,7 +5,8 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use crate::domain::test_sign_in::{self, Derived};
+use crate::domain::sign_in::test_sign_in;
+use crate::domain::sign_in::test_sign_in::Derived;
 use crate::domain::{Host, InternalError};
 use crate::saml::peer::single_sign_on_url;
 use assent_model::saml::ServiceProvider;

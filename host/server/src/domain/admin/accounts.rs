@@ -8,7 +8,7 @@ use super::command::{AdminCommand, AdminContext, Execution, Planned};
 use super::protected_actions::{ProtectedAccountChange, ProtectedAction};
 use super::users::{changed, user};
 use super::{Refused, Result, invalid, registered};
-use crate::domain::wakeups::Wakeup;
+use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::{Host, audit};
 use assent_model::account::Account;
 use assent_model::audit::{AuditContext, Entry, Event};

@@ -2,8 +2,9 @@
 
 use super::command::{AdminCommand, AdminContext, Execution, Planned};
 use super::{Refused, Result, user};
-use crate::domain::wakeups::Wakeup;
-use crate::domain::{Host, audit, consent, portal};
+use crate::domain::operations::wakeups::Wakeup;
+use crate::domain::sign_in::consent;
+use crate::domain::{Host, audit, portal};
 use assent_model::audit::{AuditContext, Event};
 use assent_model::id::{Did, SessionId, UserId};
 use assent_model::user::User;

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 
 use super::service_providers::CustomAttributeChange;
 use super::{Result, invalid};
-use crate::domain::{Host, claims};
+use crate::domain::Host;
+use crate::domain::claims::claims;
 use assent_model::name::display_text;
 use assent_model::placeholders::placeholders;
 use assent_model::saml::{CustomAttribute, NameIdFormat, NameIdSource, ServiceProvider};

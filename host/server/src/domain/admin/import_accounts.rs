@@ -7,7 +7,7 @@ use super::accounts::{apply_to_account, creation, differences, new_account};
 use super::import::{BATCH, ImportReport, ImportRow, RowProblem, overtaken};
 use super::{AccountChange, Caller, Refused, Result, registered};
 use crate::domain::Host;
-use crate::domain::wakeups::Wakeup;
+use crate::domain::operations::wakeups::Wakeup;
 use assent_model::account::Account;
 use assent_model::id::{Did, UserId};
 use assent_model::name::LoginName;

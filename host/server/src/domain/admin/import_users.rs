@@ -8,7 +8,7 @@ use super::import::{BATCH, ImportReport, ImportRow, RowProblem, overtaken};
 use super::users::{Forbidden, VOUCHING, apply_to_user, creation, differences, user_with};
 use super::{Caller, Refused, Result, UserChange, fresh_did};
 use crate::domain::Host;
-use crate::domain::wakeups::Wakeup;
+use crate::domain::operations::wakeups::Wakeup;
 use assent_model::administration::Permission;
 use assent_model::id::{Did, UserId};
 use assent_model::name::LoginName;

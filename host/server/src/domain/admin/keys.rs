@@ -3,7 +3,8 @@
 use super::command::{AdminCommand, AdminContext, Execution, Planned};
 use super::protected_actions::ProtectedAction;
 use super::{Refused, Result};
-use crate::domain::keys::{self, Revoked, Takeover};
+use crate::domain::keys::signing_keys;
+use crate::domain::keys::signing_keys::{Revoked, Takeover};
 use assent_model::administration::Permission;
 use assent_model::audit::AuditContext;
 use assent_model::key::{KeyStage, SigningAlgorithm};
@@ -44,7 +45,7 @@ impl AdminCommand for RotateSigningKeys {
             .into_iter()
             .filter(|own| algorithm.is_none_or(|one| one == *own))
         {
-            keys::rotate(&context.host, algorithm, takeover, by).await?;
+            signing_keys::rotate(&context.host, algorithm, takeover, by).await?;
         }
         Ok(Execution::Done(()))
     }
@@ -67,7 +68,7 @@ impl AdminCommand for RevokeSigningKey {
     async fn plan(&self, context: &AdminContext) -> Result<Planned<String>> {
         let host = &context.host;
         let authorization = context.caller.authorize(Permission::KeysWrite, FORBIDDEN)?;
-        keys::reload(host).await?;
+        signing_keys::reload(host).await?;
         let known = host.key_ring.known(host.now());
         let key = known.into_iter().find(|key| key.key_id == self.kid);
         if key.ok_or(UNKNOWN)?.life.stage == KeyStage::Revoked {
@@ -83,7 +84,7 @@ impl AdminCommand for RevokeSigningKey {
         kid: String,
         by: &AuditContext,
     ) -> Result<Execution<()>> {
-        match keys::revoke(&context.host, &kid, by).await? {
+        match signing_keys::revoke(&context.host, &kid, by).await? {
             Revoked::Done { .. } => Ok(Execution::Done(())),
             Revoked::Already => Err(ALREADY),
             Revoked::Unknown => Err(UNKNOWN),

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::domain::login::{self, Ended, View};
-use crate::domain::session::SignedIn;
-use crate::domain::{Host, InternalError, approval};
+use crate::domain::approvals::approval;
+use crate::domain::sessions::session::SignedIn;
+use crate::domain::sign_in::login;
+use crate::domain::sign_in::login::{Ended, View};
+use crate::domain::{Host, InternalError};
 use assent_model::administration::Danger;
 use assent_model::audit::Origin;
 use assent_model::clock::Timestamp;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use url::Url;
 
-use crate::domain::access::{Access, access};
+use crate::domain::sign_in::access::{Access, access};
 use crate::domain::{Host, InternalError};
 use assent_model::application::Registered;
 use assent_model::id::Did;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::domain::session::SignedIn;
+use crate::domain::sessions::session::SignedIn;
 use crate::domain::{Host, InternalError, seconds};
 use assent_model::audit::{Actor, AuditContext, Origin};
 use assent_model::clock::Timestamp;
@@ -74,7 +74,7 @@ pub async fn revoke(
         return Ok(Revocation::Unknown);
     };
     let by = AuditContext::new(Actor::Person(user.id), from);
-    let ended = crate::domain::device::revoke(host, &device, codes, &by).await?;
+    let ended = crate::domain::devices::device::revoke(host, &device, codes, &by).await?;
     let Some(ended) = ended else {
         return Ok(Revocation::Unknown);
     };

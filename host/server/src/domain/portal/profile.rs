@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use crate::domain::access::{Access, access};
 use crate::domain::admin::{self, PreviewRequest, Refused, Stopped, Told};
+use crate::domain::sign_in::access::{Access, access};
 use crate::domain::{Host, InternalError};
 use assent_model::application::{ConsentPolicy, Registered};
 use assent_model::id::{AccountId, Did};

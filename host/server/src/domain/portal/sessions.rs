@@ -1,7 +1,7 @@
 //! A person's own sessions, in whatever browsers they are.
 
-use crate::domain::session::SignedIn;
-use crate::domain::wakeups::Wakeup;
+use crate::domain::operations::wakeups::Wakeup;
+use crate::domain::sessions::session::SignedIn;
 use crate::domain::{Host, InternalError, audit};
 use assent_model::audit::{Actor, AuditContext, Entry, Event, Origin};
 use assent_model::id::SessionId;

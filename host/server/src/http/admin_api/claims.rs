@@ -16,15 +16,16 @@ use super::context::Context;
 use super::input::{Body, Limit, List, Query, after};
 use super::routes::Area;
 use super::{id_of, moment};
-use crate::domain::access::Obstacle;
 use crate::domain::admin::{
     self, Caller, Comparison, Deed, Difference, Origin, Preview, PreviewRequest, PreviewedName,
     PreviewedToken, Refused, Stopped, Told, TryCandidate,
 };
-use crate::domain::rate_limits::CallerKey;
-use crate::domain::token_claims::{AtSignIn, OfToken};
-use crate::domain::traces::{Explained, ExplainedAttribute, Outcome, ShownTrace};
-use crate::domain::{Host, InternalError, traces};
+use crate::domain::claims::token_claims::{AtSignIn, OfToken};
+use crate::domain::claims::traces;
+use crate::domain::claims::traces::{Explained, ExplainedAttribute, Outcome, ShownTrace};
+use crate::domain::operations::rate_limits::CallerKey;
+use crate::domain::sign_in::access::Obstacle;
+use crate::domain::{Host, InternalError};
 use crate::http::problem::{Problem, ProblemKind};
 use assent_model::administration::{Danger, Permission};
 use assent_model::id::{AccountId, Did};

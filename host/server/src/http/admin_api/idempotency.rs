@@ -18,7 +18,8 @@ use super::input;
 use super::steps::STEP;
 use crate::domain::Host;
 use crate::domain::admin::Caller;
-use crate::domain::idempotency::{self, Claim, Request as Asked};
+use crate::domain::operations::idempotency;
+use crate::domain::operations::idempotency::{Claim, Request as Asked};
 use crate::http::problem::{Problem, ProblemKind};
 use assent_model::id::UserId;
 

@@ -14,7 +14,7 @@ use super::moment;
 use super::routes::Area;
 use crate::domain::Host;
 use crate::domain::admin::{RevokeSigningKey, RotateSigningKeys};
-use crate::domain::keys;
+use crate::domain::keys::signing_keys;
 use crate::http::problem::Problem;
 use crate::keys::KnownKey;
 use assent_model::administration::{Danger, Permission};
@@ -62,7 +62,7 @@ fn all(host: &Host) -> Json<List<KeyView>> {
 /// List the keys.
 #[utoipa::path(get, path = "/keys", responses((status = 200, description = "All that are known.", body = List<KeyView>)))]
 async fn list(State(host): State<Arc<Host>>) -> Result<Json<List<KeyView>>, Problem> {
-    keys::reload(&host).await?;
+    signing_keys::reload(&host).await?;
     Ok(all(&host))
 }
 

@@ -15,7 +15,7 @@ use super::input::Raw;
 use super::routes::Area;
 use crate::domain::Host;
 use crate::domain::admin::{self, RemoveLogo, SetLogo};
-use crate::http::logos::address;
+use crate::http::operations::logos::address;
 use crate::http::problem::Problem;
 use assent_model::administration::Permission;
 use assent_model::id::Did;

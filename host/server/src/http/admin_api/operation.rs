@@ -16,7 +16,7 @@ use super::routes::Area;
 use crate::config::{self, Setting, Source};
 use crate::domain::Host;
 use crate::domain::admin::{self, Range, SignIns};
-use crate::domain::latency::{Answered, Endpoint};
+use crate::domain::operations::latency::{Answered, Endpoint};
 use crate::http::problem::Problem;
 use assent_model::administration::Permission;
 use assent_model::user::LifecycleState;

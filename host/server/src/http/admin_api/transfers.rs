@@ -22,7 +22,7 @@ use super::{accounts, id_of, users};
 use crate::domain::admin::{
     self, ACCOUNT_COLUMNS, Caller, ImportReport, ImportTable, RowError, USER_COLUMNS,
 };
-use crate::domain::rate_limits::{CallerKey, Holding};
+use crate::domain::operations::rate_limits::{CallerKey, Holding};
 use crate::domain::{Host, InternalError, audit};
 use crate::http::problem::{Problem, ProblemKind};
 use assent_model::account::Account;

@@ -14,12 +14,13 @@ use super::context::Context;
 use super::input::{Body, Limit, List, Query, Search, after};
 use super::routes::Area;
 use super::{id_of, moment};
+use crate::domain::Host;
 use crate::domain::admin::{
     self, CreateUser, DeleteUser, EnrolDevice, EnrolmentLink, EraseUser, RevokeDevice, UpdateUser,
     UserChange, UserQuery,
 };
-use crate::domain::device::OwnDevice;
-use crate::domain::{Host, recovery};
+use crate::domain::devices::device::OwnDevice;
+use crate::domain::devices::recovery;
 use crate::http::problem::Problem;
 use assent_model::administration::{Danger, Permission};
 use assent_model::user::{ConsoleRole, LifecycleState, Profile, User};

@@ -11,10 +11,10 @@ use crate::domain::portal::{self, Start, Usable};
 use crate::domain::{Host, InternalError};
 use crate::http::context::Browser;
 use crate::http::csrf;
-use crate::http::logos;
+use crate::http::operations::logos;
 use crate::http::pages::HomePage;
 use crate::http::reply::{internal_error, layout, page, see_other, with_browser};
-use crate::http::saml::start_purpose;
+use crate::http::saml::sign_on::start_purpose;
 use assent_model::id::Did;
 use assent_model::login::LocalPage;
 

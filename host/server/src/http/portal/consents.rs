@@ -1,4 +1,4 @@
-//! What the person let applications know. Taking it back is in [`crate::http::consent`].
+//! What the person let applications know. Taking it back is in [`crate::http::sign_in::consent`].
 
 use axum::extract::Query;
 use axum::extract::rejection::QueryRejection;
@@ -7,7 +7,8 @@ use axum::response::Response;
 use super::Owner;
 use super::pages::{ConsentsPage, Tab};
 use crate::domain::InternalError;
-use crate::http::consent::{self, Told};
+use crate::http::sign_in::consent;
+use crate::http::sign_in::consent::Told;
 
 /// `GET /consents`
 pub(super) async fn list(owner: Owner, told: Result<Query<Told>, QueryRejection>) -> Response {

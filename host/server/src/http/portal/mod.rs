@@ -29,8 +29,10 @@ use super::home::signed_in_header;
 use super::pages::{Layout, Link, Page};
 use super::reply::{ErrorReply, internal_error, layout, page, see_other, with_browser};
 use super::texts::Message;
-use crate::domain::session::SignedIn;
-use crate::domain::{Host, InternalError, channels, login};
+use crate::domain::approvals::channels;
+use crate::domain::sessions::session::SignedIn;
+use crate::domain::sign_in::login;
+use crate::domain::{Host, InternalError};
 use assent_model::login::{LocalPage, LoginRequest};
 
 pub(super) use applications::show as start_page;

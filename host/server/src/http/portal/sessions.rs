@@ -7,11 +7,12 @@ use super::Owner;
 use super::forms::{Done, Posted};
 use super::pages::{SessionCard, SessionsPage, Tab};
 use super::words::{When, browser_of, place_of};
+use crate::domain::InternalError;
 use crate::domain::portal::{self, EndedSession};
-use crate::domain::{InternalError, session};
+use crate::domain::sessions::session;
 use crate::http::reply::see_other;
-use crate::http::saml_logout;
-use crate::http::session_end::without_session;
+use crate::http::saml::logout;
+use crate::http::sign_in::session_end::without_session;
 use assent_model::id::SessionId;
 use assent_model::login::LocalPage;
 use assent_model::saml::{Afterwards, SessionEnd};
@@ -131,7 +132,7 @@ pub(super) async fn signed_out(
     let response = if ended.participants.is_empty() {
         see_other(afterwards)
     } else {
-        saml_logout::tell(host, browser.language(), ended, Afterwards::Page).await?
+        logout::tell(host, browser.language(), ended, Afterwards::Page).await?
     };
     Ok(without_session(response, host))
 }

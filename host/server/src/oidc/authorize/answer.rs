@@ -6,12 +6,16 @@ use super::super::error::AuthorizeErrorCode;
 use super::super::id_token;
 use super::interaction::is_requested_subject;
 use super::response::{AuthorizationAnswer, Destination};
-use crate::domain::access::{Access, access};
-use crate::domain::claims::{self, Subject};
-use crate::domain::login::{self, Outcome, Person};
-use crate::domain::session::SignedIn;
-use crate::domain::sign_in::{self, Agreement, SignInAnswer, SignInContext, SignInEvent};
-use crate::domain::{Host, InternalError, consent};
+use crate::domain::claims::claims;
+use crate::domain::claims::claims::Subject;
+use crate::domain::sessions::session::SignedIn;
+use crate::domain::sign_in::access::{Access, access};
+use crate::domain::sign_in::consent;
+use crate::domain::sign_in::context;
+use crate::domain::sign_in::context::{Agreement, SignInAnswer, SignInContext, SignInEvent};
+use crate::domain::sign_in::login;
+use crate::domain::sign_in::login::{Outcome, Person};
+use crate::domain::{Host, InternalError};
 use assent_model::account::Account;
 use assent_model::application::Application;
 use assent_model::id::{CodeId, LoginId};
@@ -59,7 +63,7 @@ pub async fn respond(
         ..
     } = question;
     let answer = answered(context, question);
-    sign_in::answer_observed(context, login, person, Some(agreement), answer).await
+    context::answer_observed(context, login, person, Some(agreement), answer).await
 }
 
 async fn answered(

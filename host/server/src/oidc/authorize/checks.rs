@@ -4,7 +4,9 @@ use serde_json::{Value, json};
 
 use super::super::error::AuthorizeErrorCode;
 use super::super::parameters::Parameters;
-use crate::domain::{Host, channels, keys};
+use crate::domain::Host;
+use crate::domain::approvals::channels;
+use crate::domain::keys::signing_keys;
 use assent_model::application::{Application, GrantType};
 use assent_model::claims_request::ClaimsRequest;
 use assent_model::login::{AuthorizationRequest, CodeChallenge, ResponseMode};
@@ -290,7 +292,7 @@ impl Request<'_> {
                 format!("id_token_hint is not an ID token from here: {why}"),
             )
         };
-        let claims = match keys::verify_own(host, jwt).await {
+        let claims = match signing_keys::verify_own(host, jwt).await {
             Ok(claims) => claims,
             Err(error) => return refused(&error),
         };

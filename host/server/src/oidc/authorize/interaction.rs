@@ -1,7 +1,9 @@
 //! Why a person is asked something: whether the session that they have is enough for a request.
 
-use crate::domain::session::SignedIn;
-use crate::domain::{Host, InternalError, channels, claims};
+use crate::domain::approvals::channels;
+use crate::domain::claims::claims;
+use crate::domain::sessions::session::SignedIn;
+use crate::domain::{Host, InternalError};
 use assent_model::application::Application;
 use assent_model::login::AuthorizationRequest;
 use assent_model::name::LoginName;

@@ -6,7 +6,8 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Map, Value};
 
 use super::Reason;
-use crate::domain::{Host, InternalError, client_keys};
+use crate::domain::keys::client_keys;
+use crate::domain::{Host, InternalError};
 use crate::keys::client::{BadJwt, secret_purpose, verify_with_secret};
 use crate::oidc::error::TokenError;
 use assent_model::application::Application;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::error::TokenError;
 use super::parameters::Parameters;
-use crate::domain::rate_limits::Network;
+use crate::domain::operations::rate_limits::Network;
 use crate::domain::{Host, InternalError};
 use crate::keys::client::certificate_is_in_time;
 use assent_model::application::Application;

@@ -11,8 +11,10 @@ use serde_json::{Map, Value};
 use tokio::sync::oneshot;
 
 use super::{TokenResponse, new_access, new_refresh, person, required};
-use crate::domain::claims::{self, Subject};
-use crate::domain::{Host, InternalError, audit, channels};
+use crate::domain::approvals::channels;
+use crate::domain::claims::claims;
+use crate::domain::claims::claims::Subject;
+use crate::domain::{Host, InternalError, audit};
 use crate::oidc::client_auth::Client;
 use crate::oidc::error::TokenError;
 use crate::oidc::id_token;

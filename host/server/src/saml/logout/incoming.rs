@@ -2,7 +2,8 @@
 
 use super::principal::named_sessions;
 use super::propagation::{Begun, answer_with, begin};
-use crate::domain::{Host, InternalError, session};
+use crate::domain::sessions::session;
+use crate::domain::{Host, InternalError};
 use crate::saml::peer::{UnfitHeader, check_header, find, once, single_logout_url, trusted_keys};
 use assent_model::audit::{Actor, AuditContext, Origin};
 use assent_model::id::LogoutId;

@@ -14,9 +14,10 @@ pub use failure::Failure;
 pub use respond::{Answer, Question, SignOnAnswer, deny, failed, respond};
 pub use response::{Assertion, Envelope, failure as failure_response, success};
 
-use crate::domain::access::{Access, access};
-use crate::domain::session::SignedIn;
-use crate::domain::{Host, InternalError, channels};
+use crate::domain::approvals::channels;
+use crate::domain::sessions::session::SignedIn;
+use crate::domain::sign_in::access::{Access, access};
+use crate::domain::{Host, InternalError};
 use assent_model::saml::SignOnRequest;
 use assent_model::session::{Acr, Authentication};
 

@@ -1,6 +1,6 @@
 //! Whether a person is who a request for sign-on means.
 
-use crate::domain::name_id::name_id_for;
+use crate::domain::claims::name_id::name_id_for;
 use crate::domain::{Host, InternalError};
 use assent_model::account::Account;
 use assent_model::saml::{NameIdFormat, RequestedSubject, ServiceProvider, SignOnRequest};

@@ -5,12 +5,16 @@ use std::sync::Arc;
 use super::failure::Failure;
 use super::requested_subject::is_requested_subject;
 use super::response::{self, Assertion, Envelope};
-use crate::domain::access::{Access, access};
-use crate::domain::login::{self, Outcome, Person};
-use crate::domain::session::SignedIn;
-use crate::domain::sign_in::{self, SignInAnswer, SignInContext, SignInEvent};
-use crate::domain::traces::{self, Purpose};
-use crate::domain::{Host, InternalError, claims, name_id};
+use crate::domain::claims::traces;
+use crate::domain::claims::traces::Purpose;
+use crate::domain::claims::{claims, name_id};
+use crate::domain::sessions::session::SignedIn;
+use crate::domain::sign_in::access::{Access, access};
+use crate::domain::sign_in::context;
+use crate::domain::sign_in::context::{SignInAnswer, SignInContext, SignInEvent};
+use crate::domain::sign_in::login;
+use crate::domain::sign_in::login::{Outcome, Person};
+use crate::domain::{Host, InternalError};
 use crate::saml::peer::{entity_id, message_id, session_index, signer};
 use assent_model::account::Account;
 use assent_model::id::LoginId;
@@ -58,7 +62,7 @@ pub async fn respond(
 ) -> Result<Answer, InternalError> {
     let Question { login, person, .. } = question;
     let answer = answered(context, question);
-    sign_in::answer_observed(context, login, person, None, answer).await
+    context::answer_observed(context, login, person, None, answer).await
 }
 
 async fn answered(
@@ -278,8 +282,12 @@ fn answer(
     response: String,
 ) -> Result<SignOnAnswer, InternalError> {
     let requested = request.relay_state.as_deref();
-    let relay_state =
-        crate::domain::test_sign_in::relay_state(host, request.purpose, requested, &response)?;
+    let relay_state = crate::domain::sign_in::test_sign_in::relay_state(
+        host,
+        request.purpose,
+        requested,
+        &response,
+    )?;
     Ok(SignOnAnswer {
         acs: request.acs.clone(),
         name: provider.name.clone(),

@@ -7,7 +7,7 @@ use super::application_summary;
 use super::escape::{quoted, shortened};
 use crate::domain::Host;
 use crate::domain::admin::{Refused, Result, account, registered, user};
-use crate::domain::plugins::previous_known_by;
+use crate::domain::operations::plugins::previous_known_by;
 use assent_model::id::{AccountId, Did};
 use assent_model::step::{Mentioned, Words};
 use assent_model::user::User;
