@@ -114,7 +114,9 @@ async fn a_client_made_of_the_document_compiles() {
         compile
     };
     succeeds(compiler(&file)).await;
-    std::fs::write(&file, program.replace("\"suspended\"", "\"gone\"")).expect("written");
+    let unknown_state = program.replace("'suspended'", "'gone'");
+    assert_ne!(unknown_state, program, "the program names a state");
+    std::fs::write(&file, unknown_state).expect("written");
     let refused = compiler(&file).output().await.expect("it runs");
     let said = String::from_utf8_lossy(&refused.stdout).into_owned();
     assert!(

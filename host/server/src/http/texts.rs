@@ -41,7 +41,7 @@ pub(super) fn preferred(host: &Host, headers: &HeaderMap) -> Language {
 }
 
 /// The language of a request's answer, as a handler's argument.
-pub(super) struct PageLanguage(pub(super) Language);
+pub(crate) struct PageLanguage(pub(crate) Language);
 
 impl FromRequestParts<Arc<Host>> for PageLanguage {
     type Rejection = Infallible;
