@@ -2,7 +2,7 @@
 
 use super::command::{AdminCommand, AdminContext, Execution, Planned};
 use super::protected_actions::ProtectedAction;
-use super::{Refused, Result, invalid, user};
+use super::{AdminError, Result, invalid, user};
 use crate::domain::{Host, audit};
 use assent_model::audit::{AuditContext, Event};
 use assent_model::delivery::ApprovalAddress;
@@ -84,7 +84,7 @@ impl AdminCommand for SetExternalAuthenticator {
             .await;
         match Execution::of(set)? {
             Execution::Done(true) => {}
-            Execution::Done(false) => return Err(Refused::NotFound("user")),
+            Execution::Done(false) => return Err(AdminError::NotFound("user")),
             Execution::Overtaken => return Ok(Execution::Overtaken),
         }
         tracing::info!(user = %user.id, channel = address.channel, "approval address set");
@@ -153,7 +153,7 @@ impl AdminCommand for RemoveExternalAuthenticator {
             .await;
         match Execution::of(removed)? {
             Execution::Done(true) => {}
-            Execution::Done(false) => return Err(Refused::NotFound("approval address")),
+            Execution::Done(false) => return Err(AdminError::NotFound("approval address")),
             Execution::Overtaken => return Ok(Execution::Overtaken),
         }
         tracing::info!(user = %user.id, channel, "approval address removed");

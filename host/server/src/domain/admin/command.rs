@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::caller::{Authorization, Principal};
 use super::protected_actions::{ProtectedAction, summarize};
 use super::steps::{self, Console};
-use super::{Caller, Refused, Result};
+use super::{AdminError, Caller, Result};
 use crate::domain::{Host, InternalError};
 use assent_model::audit::AuditContext;
 use assent_model::id::{ApprovalId, LoginId};
@@ -27,7 +27,7 @@ pub trait AdminCommand: Debug + Sync {
     /// vain. It changes nothing.
     ///
     /// # Errors
-    /// [`Refused`], as the execution would be.
+    /// [`AdminError`], as the execution would be.
     fn plan(
         &self,
         context: &AdminContext,
@@ -36,7 +36,7 @@ pub trait AdminCommand: Debug + Sync {
     /// Does what was planned, as long as the versions that the plan read are current.
     ///
     /// # Errors
-    /// [`Refused`].
+    /// [`AdminError`].
     fn execute(
         context: &AdminContext,
         plan: Self::Plan,
@@ -138,10 +138,10 @@ impl ExpectedVersion {
     /// Refuses another version than the expected one.
     ///
     /// # Errors
-    /// [`Refused::Stale`].
+    /// [`AdminError::Stale`].
     pub fn check(&self, version: i64) -> Result<()> {
         match self {
-            Self::OneOf(versions) if !versions.contains(&version) => Err(Refused::Stale),
+            Self::OneOf(versions) if !versions.contains(&version) => Err(AdminError::Stale),
             _ => Ok(()),
         }
     }
@@ -215,7 +215,7 @@ impl AdminContext {
     /// approval holds only if the action and its summary are the same.
     ///
     /// # Errors
-    /// [`Refused`]; [`Refused::ApprovalRequired`] if the device was asked.
+    /// [`AdminError`]; [`AdminError::ApprovalRequired`] if the device was asked.
     pub async fn run<C: AdminCommand>(&self, command: &C) -> Result<C::Outcome> {
         let mut approved: Option<Approved> = None;
         loop {
@@ -254,7 +254,7 @@ impl AdminContext {
             return if is_same {
                 Ok(used)
             } else {
-                Err(Refused::Forbidden(NOT_APPROVED))
+                Err(AdminError::Forbidden(NOT_APPROVED))
             };
         }
         let claimed = match named {
@@ -267,8 +267,8 @@ impl AdminContext {
                 )
                 .await?;
                 return Err(match asked {
-                    Some(asked) => Refused::ApprovalRequired(Box::new((asked, summary.text))),
-                    None => Refused::Forbidden(CANNOT_ASK),
+                    Some(asked) => AdminError::ApprovalRequired(Box::new((asked, summary.text))),
+                    None => AdminError::Forbidden(CANNOT_ASK),
                 });
             }
             NamedApproval::Unreadable => None,
@@ -276,7 +276,7 @@ impl AdminContext {
                 steps::claim(&self.host, console, id, (&digest, &summary.text)).await?
             }
         };
-        let id = claimed.ok_or(Refused::Forbidden(NOT_APPROVED))?;
+        let id = claimed.ok_or(AdminError::Forbidden(NOT_APPROVED))?;
         Ok(Approved {
             id,
             action: digest,

@@ -80,9 +80,9 @@ use assent_model::secret::Token;
 use assent_model::token::prefix;
 use assent_store::StoreError;
 
-/// Why an administrator's request was not done. The message says what would do.
+/// Why a use case of the administration failed. The message says what the administrator can do.
 #[derive(Debug, thiserror::Error)]
-pub enum Refused {
+pub enum AdminError {
     /// A value does not fit.
     #[error("{field}: {expected}")]
     Invalid {
@@ -122,7 +122,7 @@ pub enum Refused {
     Internal(#[from] InternalError),
 }
 
-impl From<StoreError> for Refused {
+impl From<StoreError> for AdminError {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Taken(what) => Self::Taken(what),
@@ -136,10 +136,10 @@ impl From<StoreError> for Refused {
 }
 
 /// The result of an administrator's request.
-pub type Result<T> = std::result::Result<T, Refused>;
+pub type Result<T> = std::result::Result<T, AdminError>;
 
-fn invalid(field: &'static str, expected: impl Into<String>) -> Refused {
-    Refused::Invalid {
+fn invalid(field: &'static str, expected: impl Into<String>) -> AdminError {
+    AdminError::Invalid {
         field,
         expected: expected.into(),
     }

@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 use super::caller::Authorization;
 use super::command::{AdminCommand, AdminContext, Execution, Planned};
 use super::protected_actions::{Authenticators, ProtectedAction, ProtectedUserChange};
-use super::{Caller, Refused, Result, fresh_did, invalid};
+use super::{AdminError, Caller, Result, fresh_did, invalid};
 use crate::domain::devices::device::OwnDevice;
 use crate::domain::devices::{account_notifications, device};
 use crate::domain::operations::wakeups::Wakeup;
@@ -80,7 +80,7 @@ impl UserChange {
     /// Authorizes the caller to say this of a user, who is known or new.
     ///
     /// # Errors
-    /// [`Refused::Forbidden`].
+    /// [`AdminError::Forbidden`].
     fn authorize(&self, caller: &Caller, known: bool) -> Result<Authorization> {
         let (permission, why) = self.needed(caller, known).map_or(
             (Permission::UsersWrite, "you may not change users"),
@@ -130,7 +130,7 @@ impl UserChange {
 }
 
 /// Nobody could undo that, but for whoever holds the machine.
-const LAST_OWNER: Refused = Refused::Conflict(
+const LAST_OWNER: AdminError = AdminError::Conflict(
     "the user is the last owner that can sign in; give another active user the role of an owner first",
 );
 
@@ -186,7 +186,7 @@ async fn must_be_free(host: &Host, user: &User) -> Result<()> {
             .await?
             .is_some_and(|other| other.id != user.id)
         {
-            return Err(Refused::TakenAt(
+            return Err(AdminError::TakenAt(
                 field,
                 "another user signs in with it; choose another",
             ));
@@ -423,7 +423,7 @@ pub(super) fn apply_to_user(user: &mut User, change: UserChange) -> Result<()> {
             || change.profile.is_some()
             || change.console_role.is_some())
     {
-        return Err(Refused::Conflict(
+        return Err(AdminError::Conflict(
             "a terminated user can't be changed any more; make a new one",
         ));
     }
@@ -522,7 +522,10 @@ pub(super) fn email_address(text: &str) -> Result<LoginName> {
 
 /// The user with this id.
 pub async fn user(host: &Host, id: UserId) -> Result<User> {
-    host.store.user(id).await?.ok_or(Refused::NotFound("user"))
+    host.store
+        .user(id)
+        .await?
+        .ok_or(AdminError::NotFound("user"))
 }
 
 /// Deletes a user with its accounts and devices.
@@ -577,7 +580,7 @@ impl AdminCommand for EraseUser {
         let known = user(&context.host, id).await?;
         let authorization = context.caller.authorize_user_access(&known)?;
         if known.state != LifecycleState::Terminated {
-            return Err(Refused::Conflict(
+            return Err(AdminError::Conflict(
                 "only a terminated user can be erased; set the state to \"terminated\" first",
             ));
         }
@@ -598,7 +601,7 @@ impl AdminCommand for EraseUser {
             .erase_user(id, name, vec![entry], host.now())
             .await?
         {
-            return Err(Refused::NotFound("user"));
+            return Err(AdminError::NotFound("user"));
         }
         host.wakeups.send(Wakeup::LoggedOut);
         tracing::info!(user = %id, "user erased");
@@ -680,7 +683,7 @@ impl AdminCommand for RevokeDevice {
     async fn plan(&self, context: &AdminContext) -> Result<Planned<(Device, User)>> {
         let host = &context.host;
         let found = host.store.device(self.0).await?;
-        let found = found.ok_or(Refused::NotFound("device"))?;
+        let found = found.ok_or(AdminError::NotFound("device"))?;
         let owner = user(host, found.user_id).await?;
         let authorization = context.caller.authorize_user_access(&owner)?;
         let has_role = owner.console_role.is_some();
@@ -697,7 +700,7 @@ impl AdminCommand for RevokeDevice {
             device::revoke_of(&context.host, &device, &owner, CodesOfDevice::End, by).await;
         match Execution::of(revoked)? {
             Execution::Done(Some(_)) => Ok(Execution::Done(())),
-            Execution::Done(None) => Err(Refused::NotFound("device")),
+            Execution::Done(None) => Err(AdminError::NotFound("device")),
             Execution::Overtaken => Ok(Execution::Overtaken),
         }
     }

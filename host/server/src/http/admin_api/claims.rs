@@ -17,8 +17,8 @@ use super::input::{Body, Limit, List, Query, after};
 use super::routes::Area;
 use super::{id_of, moment};
 use crate::domain::admin::{
-    self, Caller, Comparison, Deed, Difference, Origin, Preview, PreviewRequest, PreviewedName,
-    PreviewedToken, Refused, Stopped, Told, TryCandidate,
+    self, AdminError, Caller, Comparison, Deed, Difference, Origin, Preview, PreviewRequest,
+    PreviewedName, PreviewedToken, Stopped, Told, TryCandidate,
 };
 use crate::domain::claims::token_claims::{AtSignIn, OfToken};
 use crate::domain::claims::traces;
@@ -430,7 +430,7 @@ fn decoded(component: Option<String>) -> Result<Option<Vec<u8>>, Problem> {
     });
     component.ok_or_else(|| {
         let expected = "expected a component in base64, of 8 MiB at most".to_owned();
-        Refused::Invalid {
+        AdminError::Invalid {
             field: "component",
             expected,
         }

@@ -15,7 +15,7 @@ use super::id_of;
 use super::input::Query;
 use super::routes::Area;
 use crate::domain::Host;
-use crate::domain::admin::Refused;
+use crate::domain::admin::AdminError;
 use crate::domain::admin::steps::{self, StepState};
 use crate::http::problem::Problem;
 use assent_model::administration::Permission;
@@ -74,7 +74,7 @@ async fn read(
 ) -> Result<Json<Standing>, Problem> {
     let id: LoginId = id_of(&id, "step")?;
     let Some(Extension(ConsoleSession { console, .. })) = session else {
-        return Err(Refused::NotFound("step").into());
+        return Err(AdminError::NotFound("step").into());
     };
     let patience = std::time::Duration::from_secs(wait.min(LONGEST_WAIT));
     // Whoever is still waiting then is told so.
@@ -83,7 +83,7 @@ async fn read(
     }
     let state = steps::state(&host, &console, id)
         .await?
-        .ok_or(Refused::NotFound("step"))?;
+        .ok_or(AdminError::NotFound("step"))?;
     Ok(Json(Standing {
         state: match state {
             StepState::Waiting => StateView::Waiting,
@@ -105,10 +105,10 @@ async fn give_up(
 ) -> Result<StatusCode, Problem> {
     let id: LoginId = id_of(&id, "step")?;
     let Some(Extension(ConsoleSession { console, .. })) = session else {
-        return Err(Refused::NotFound("step").into());
+        return Err(AdminError::NotFound("step").into());
     };
     if !steps::give_up(&host, &console, id).await? {
-        return Err(Refused::NotFound("step").into());
+        return Err(AdminError::NotFound("step").into());
     }
     Ok(StatusCode::NO_CONTENT)
 }

@@ -15,7 +15,7 @@ use super::input::Query;
 use super::routes::Area;
 use super::{id_of, moment};
 use crate::domain::Host;
-use crate::domain::admin::{self, Caller, Refused};
+use crate::domain::admin::{self, AdminError, Caller};
 use crate::domain::sign_in::test_sign_in;
 use crate::domain::sign_in::test_sign_in::TestSignInState;
 use crate::http::problem::{Problem, ProblemKind};
@@ -59,7 +59,7 @@ async fn begin(
 ) -> Result<(StatusCode, Json<BegunView>), Problem> {
     let Some(Extension(ConsoleSession { console, .. })) = session else {
         let why = "a test sign-in is a sign-in in a browser: begin it in the console";
-        return Err(Refused::Conflict(why).into());
+        return Err(AdminError::Conflict(why).into());
     };
     let application: Did = id_of(&id, "application")?;
     let application = admin::registered(&host, &application).await?;
@@ -235,7 +235,7 @@ async fn read(
 ) -> Result<Json<TestSignInView>, Problem> {
     let id: TestSignInId = id_of(&id, "test sign-in")?;
     let Some(Extension(ConsoleSession { console, .. })) = session else {
-        return Err(Refused::NotFound("test sign-in").into());
+        return Err(AdminError::NotFound("test sign-in").into());
     };
     let patience = std::time::Duration::from_secs(wait.min(LONGEST_WAIT));
     // Whoever is still waiting then is told how it stands, and at once where enough others wait.
@@ -254,7 +254,7 @@ async fn read(
     drop(waiting);
     let shown = test_sign_in::show(&host, &console, id)
         .await?
-        .ok_or(Refused::NotFound("test sign-in"))?;
+        .ok_or(AdminError::NotFound("test sign-in"))?;
     let step =
         |(name, at, note): (TestSignInStep, _, assent_model::test_sign_in::StepNote)| StepView {
             at: moment(at),

@@ -15,7 +15,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Value, json};
 
-use crate::domain::admin::Refused;
+use crate::domain::admin::AdminError;
 use crate::domain::admin::steps::Console;
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::sessions::session::SignedIn;
@@ -113,12 +113,12 @@ pub fn at(host: &Host, address: &str) -> Option<TestSignInId> {
 /// A test sign-in of this application by whoever is signed in in a console, before its request is made. It is not kept yet.
 ///
 /// # Errors
-/// [`Refused::Conflict`] where it could not work.
+/// [`AdminError::Conflict`] where it could not work.
 pub async fn prepare(
     host: &Host,
     console: &Console,
     application: &Registered,
-) -> Result<TestSignIn, Refused> {
+) -> Result<TestSignIn, AdminError> {
     let (id, has_codes) = match application {
         Registered::Client(client) => (
             &client.id,
@@ -130,7 +130,7 @@ pub async fn prepare(
         Registered::ServiceProvider(provider) => (&provider.id, true),
     };
     if !has_codes {
-        return Err(Refused::Conflict(
+        return Err(AdminError::Conflict(
             "nobody signs in to this application: it may not use authorization_code",
         ));
     }
@@ -138,11 +138,11 @@ pub async fn prepare(
     match access::kept_out(host, user, id).await? {
         None => {}
         Some(Obstacle::NoAccount) => {
-            return Err(Refused::Conflict(
+            return Err(AdminError::Conflict(
                 "you sign in yourself, and you have no account in this application; make one for you first",
             ));
         }
-        Some(obstacle) => return Err(Refused::Conflict(obstacle.words())),
+        Some(obstacle) => return Err(AdminError::Conflict(obstacle.words())),
     }
     let now = host.now();
     Ok(TestSignIn {
