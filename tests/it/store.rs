@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use assent_model::account::Account;
-use assent_model::administration::Danger;
+use assent_model::administration::ProtectedActionKind;
 use assent_model::application::{Application, ApplicationType, OidcSettings};
 use assent_model::approval::{
     Approval, ApprovalStage, Approver, CooldownPolicy, MatchingNumber, PromptDetails, RequestKind,
@@ -291,7 +291,7 @@ async fn no_step_is_asked_about_in_words_of_before_its_person_changed_on_both_da
             let mut approval = approval(&login, Some(&grace), "ada");
             approval.mentions = Some(Mentioned::User(bob.id));
             approval.shown.step = Some(ShownStep {
-                danger: Danger::DeleteUser,
+                danger: ProtectedActionKind::DeleteUser,
                 words: words.to_owned(),
             });
             let asked = store

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::administration::Danger;
+use super::administration::ProtectedActionKind;
 use super::name::LoginName;
 use crate::id::{SessionId, UserId};
 use crate::secret::Digest;
@@ -63,7 +63,7 @@ impl Mentioned {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShownStep {
     /// What kind of step it is.
-    pub danger: Danger,
+    pub danger: ProtectedActionKind,
     /// What happens, and to whom, in words: "Delete the user ada". The device signs them.
     pub words: String,
 }

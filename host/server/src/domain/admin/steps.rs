@@ -8,7 +8,7 @@ use crate::domain::sessions::session::SignedIn;
 use crate::domain::sign_in::login;
 use crate::domain::sign_in::login::{Ended, View};
 use crate::domain::{Host, InternalError};
-use assent_model::administration::Danger;
+use assent_model::administration::ProtectedActionKind;
 use assent_model::audit::Origin;
 use assent_model::clock::Timestamp;
 use assent_model::id::{ApprovalId, LoginId};
@@ -63,7 +63,7 @@ pub async fn ask(
     host: &Arc<Host>,
     console: &Console,
     request: String,
-    (danger, words): (Danger, Words),
+    (danger, words): (ProtectedActionKind, Words),
 ) -> std::result::Result<Option<AskedStep>, InternalError> {
     let Console {
         signed_in,

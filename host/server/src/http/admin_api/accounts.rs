@@ -21,7 +21,7 @@ use crate::domain::admin::{
 };
 use crate::http::problem::Problem;
 use assent_model::account::Account;
-use assent_model::administration::{Danger, Permission};
+use assent_model::administration::{Permission, ProtectedActionKind};
 use assent_model::id::Did;
 use assent_model::user::LifecycleState;
 
@@ -33,19 +33,19 @@ pub(super) fn routes() -> Area {
         .route(Permission::AccountsRead, routes!(list))
         .protected(
             Permission::AccountsWrite,
-            Danger::GiveAccount,
+            ProtectedActionKind::CreateAccount,
             routes!(create),
         )
         .route(Permission::AccountsRead, routes!(of_user))
         .route(Permission::AccountsRead, routes!(read))
         .protected(
             Permission::AccountsState,
-            Danger::ChangeAccount,
+            ProtectedActionKind::UpdateAccount,
             routes!(change),
         )
         .protected(
             Permission::AccountsWrite,
-            Danger::DeleteAccount,
+            ProtectedActionKind::DeleteAccount,
             routes!(remove),
         )
 }

@@ -24,7 +24,7 @@ use crate::domain::admin::{
 };
 use crate::http::problem::Problem;
 use crate::saml::metadata::Given;
-use assent_model::administration::{AdminScope, AdminScopes, Danger, Permission};
+use assent_model::administration::{AdminScope, AdminScopes, Permission, ProtectedActionKind};
 use assent_model::application::{
     Application, ApplicationType, ConsentPolicy, GrantType, Protocol, Registered, SubjectType,
 };
@@ -39,23 +39,23 @@ pub(super) fn routes() -> Area {
         .route(Permission::ApplicationsRead, routes!(list))
         .protected(
             Permission::ApplicationsWrite,
-            Danger::GiveAdminScopes,
+            ProtectedActionKind::GrantAdminScopes,
             routes!(create),
         )
         .route(Permission::ApplicationsRead, routes!(read))
         .protected(
             Permission::ApplicationsWrite,
-            Danger::ChangeApplication,
+            ProtectedActionKind::UpdateApplication,
             routes!(change),
         )
         .protected(
             Permission::ApplicationsWrite,
-            Danger::DeleteApplication,
+            ProtectedActionKind::DeleteApplication,
             routes!(remove),
         )
         .protected(
             Permission::ApplicationsWrite,
-            Danger::NewSecret,
+            ProtectedActionKind::RotateClientSecret,
             routes!(secret),
         )
         .route(Permission::ApplicationsRead, routes!(redirect_uri))

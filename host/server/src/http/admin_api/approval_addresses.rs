@@ -16,7 +16,7 @@ use super::routes::Area;
 use crate::domain::Host;
 use crate::domain::admin::{self, RemoveExternalAuthenticator, SetExternalAuthenticator};
 use crate::http::problem::Problem;
-use assent_model::administration::{Danger, Permission};
+use assent_model::administration::{Permission, ProtectedActionKind};
 use assent_model::delivery::ApprovalAddress;
 
 pub(super) fn routes() -> Area {
@@ -24,7 +24,7 @@ pub(super) fn routes() -> Area {
         .route(Permission::UsersRead, routes!(list))
         .protected(
             Permission::UsersWrite,
-            Danger::SetApprovalAddress,
+            ProtectedActionKind::SetExternalAuthenticator,
             routes!(set),
         )
         .route(Permission::UsersWrite, routes!(remove))

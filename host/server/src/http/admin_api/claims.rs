@@ -27,7 +27,7 @@ use crate::domain::operations::rate_limits::CallerKey;
 use crate::domain::sign_in::access::Obstacle;
 use crate::domain::{Host, InternalError};
 use crate::http::problem::{Problem, ProblemKind};
-use assent_model::administration::{Danger, Permission};
+use assent_model::administration::{Permission, ProtectedActionKind};
 use assent_model::id::{AccountId, Did};
 use assent_model::name::Quoted;
 use assent_model::scope::Scope;
@@ -41,7 +41,7 @@ pub(super) fn routes() -> Area {
         .route(Permission::ClaimsRead, routes!(preview))
         .protected(
             Permission::PluginsWrite,
-            Danger::TryComponent,
+            ProtectedActionKind::TryComponent,
             routes!(compare),
         )
         .route(Permission::ClaimsRead, routes!(list))

@@ -17,14 +17,22 @@ use crate::domain::admin::{RevokeSigningKey, RotateSigningKeys};
 use crate::domain::keys::signing_keys;
 use crate::http::problem::Problem;
 use crate::keys::KnownKey;
-use assent_model::administration::{Danger, Permission};
+use assent_model::administration::{Permission, ProtectedActionKind};
 use assent_model::key::{KeyStage, SigningAlgorithm};
 
 pub(super) fn routes() -> Area {
     Area::new("Keys")
         .route(Permission::KeysRead, routes!(list))
-        .protected(Permission::KeysWrite, Danger::RotateKey, routes!(rotate))
-        .protected(Permission::KeysWrite, Danger::RevokeKey, routes!(revoke))
+        .protected(
+            Permission::KeysWrite,
+            ProtectedActionKind::RotateKey,
+            routes!(rotate),
+        )
+        .protected(
+            Permission::KeysWrite,
+            ProtectedActionKind::RevokeKey,
+            routes!(revoke),
+        )
 }
 
 /// A key that ID tokens are or were signed with.

@@ -270,8 +270,8 @@ fn operation(route: Route) -> Map<String, Value> {
         json!(operation_id(&method, &path)),
     );
     operation.insert("x-permission".to_owned(), json!(rule.permission));
-    if let Some(danger) = rule.danger {
-        operation.insert("x-danger".to_owned(), json!(danger));
+    if let Some(kind) = rule.protected_action {
+        operation.insert("x-protected-action".to_owned(), json!(kind));
     }
     let has_query = {
         let parameters = operation.entry("parameters").or_insert_with(|| json!([]));

@@ -18,7 +18,7 @@ use crate::domain::admin::{
     self, ActivateCertificate, CertificateOf, IssueCertificate, WithdrawCertificate,
 };
 use crate::http::problem::Problem;
-use assent_model::administration::{Danger, Permission};
+use assent_model::administration::{Permission, ProtectedActionKind};
 use assent_model::saml::{
     AssertionConsumer, CustomAttribute, NameIdFormat, NameIdSource, SamlKey, SamlKeyStage,
     ServiceProvider, SingleLogout,
@@ -29,22 +29,22 @@ pub(super) fn routes() -> Area {
         .route(Permission::ApplicationsRead, routes!(certificates))
         .protected(
             Permission::ApplicationsWrite,
-            Danger::RotateKey,
+            ProtectedActionKind::RotateKey,
             routes!(renew),
         )
         .protected(
             Permission::ApplicationsWrite,
-            Danger::RevokeKey,
+            ProtectedActionKind::RevokeKey,
             routes!(withdraw),
         )
         .protected(
             Permission::ApplicationsWrite,
-            Danger::RotateKey,
+            ProtectedActionKind::RotateKey,
             routes!(take_over),
         )
         .protected(
             Permission::ApplicationsWrite,
-            Danger::ApplyMetadata,
+            ProtectedActionKind::ApplyMetadata,
             routes!(super::saml_metadata::refresh),
         )
 }

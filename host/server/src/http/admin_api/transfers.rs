@@ -26,7 +26,7 @@ use crate::domain::operations::rate_limits::{CallerKey, Holding};
 use crate::domain::{Host, InternalError, audit};
 use crate::http::problem::{Problem, ProblemKind};
 use assent_model::account::Account;
-use assent_model::administration::{Danger, Permission};
+use assent_model::administration::{Permission, ProtectedActionKind};
 use assent_model::audit::Event;
 use assent_model::id::{Did, UserId};
 use assent_model::user::{ConsoleRole, LifecycleState};
@@ -39,7 +39,7 @@ pub(super) fn of_users() -> Area {
         .route(Permission::UsersRead, routes!(export_users))
         .protected(
             Permission::UsersWrite,
-            Danger::ImportTable,
+            ProtectedActionKind::ImportTable,
             routes!(import_users),
         )
 }
@@ -49,7 +49,7 @@ pub(super) fn of_accounts() -> Area {
         .route(Permission::AccountsRead, routes!(export_accounts))
         .protected(
             Permission::AccountsWrite,
-            Danger::ImportTable,
+            ProtectedActionKind::ImportTable,
             routes!(import_accounts),
         )
 }

@@ -22,22 +22,42 @@ use crate::domain::admin::{
 use crate::domain::devices::device::OwnDevice;
 use crate::domain::devices::recovery;
 use crate::http::problem::Problem;
-use assent_model::administration::{Danger, Permission};
+use assent_model::administration::{Permission, ProtectedActionKind};
 use assent_model::user::{ConsoleRole, LifecycleState, Profile, User};
 
 pub(super) fn routes() -> Area {
     Area::new("Users")
         .route(Permission::UsersRead, routes!(list))
-        .protected(Permission::UsersWrite, Danger::ChangeUser, routes!(create))
+        .protected(
+            Permission::UsersWrite,
+            ProtectedActionKind::UpdateUser,
+            routes!(create),
+        )
         .route(Permission::UsersRead, routes!(read))
-        .protected(Permission::UsersWrite, Danger::ChangeUser, routes!(change))
-        .protected(Permission::UsersManage, Danger::DeleteUser, routes!(remove))
-        .protected(Permission::UsersManage, Danger::EraseUser, routes!(erase))
-        .protected(Permission::UsersWrite, Danger::AddDevice, routes!(enrol))
+        .protected(
+            Permission::UsersWrite,
+            ProtectedActionKind::UpdateUser,
+            routes!(change),
+        )
+        .protected(
+            Permission::UsersManage,
+            ProtectedActionKind::DeleteUser,
+            routes!(remove),
+        )
+        .protected(
+            Permission::UsersManage,
+            ProtectedActionKind::EraseUser,
+            routes!(erase),
+        )
+        .protected(
+            Permission::UsersWrite,
+            ProtectedActionKind::EnrolDevice,
+            routes!(enrol),
+        )
         .route(Permission::UsersRead, routes!(devices))
         .protected(
             Permission::UsersWrite,
-            Danger::RemoveDevice,
+            ProtectedActionKind::RevokeDevice,
             routes!(revoke_device),
         )
         .route(Permission::UsersRead, routes!(recovery_codes))
