@@ -156,14 +156,15 @@ pub async fn compose(
         tracing::warn!(%error, "a plugin fails with what it was tried out with");
     }
     let metrics_secret = match &settings.http.metrics_secret_file {
-        Some(file) => {
-            Some(domain::plugins::read_long_secret("http.metrics_secret_file", file, 16)?.digest())
-        }
+        Some(file) => Some(
+            domain::operations::plugins::read_long_secret("http.metrics_secret_file", file, 16)?
+                .digest(),
+        ),
         None => None,
     };
     let geoip = GeoIp::open(settings.geoip.database_file.as_deref())?;
     let logo = logo(&settings)?;
-    let passkeys = domain::passkey::RelyingParty::new(&settings);
+    let passkeys = domain::devices::passkey::RelyingParty::new(&settings);
     let outgoing = Outgoing::new(settings.egress.allow_private_addresses);
     Ok(Arc::new(Host {
         issuer: settings.issuer(),
@@ -172,7 +173,7 @@ pub async fn compose(
         outgoing,
         geoip,
         saml_keys: crate::keys::saml::OpenKeys::default(),
-        fetched_keys: domain::client_keys::FetchedKeys::default(),
+        fetched_keys: domain::keys::client_keys::FetchedKeys::default(),
         passkeys,
         store,
         master_key,
@@ -181,10 +182,10 @@ pub async fn compose(
         plugins,
         metrics_secret,
         logo,
-        traces: domain::traces::Traces::default(),
-        latency: domain::latency::LatencyHistograms::default(),
+        traces: domain::claims::traces::Traces::default(),
+        latency: domain::operations::latency::LatencyHistograms::default(),
         audit_streams: domain::audit::Streams::default(),
-        reloads: domain::plugins::Reloads::default(),
+        reloads: domain::operations::plugins::Reloads::default(),
         settings_file,
         wakeups: crate::domain::operations::wakeups::Wakeups::default(),
         clock,
@@ -407,8 +408,8 @@ pub fn serve(host: Arc<Host>, ports: Ports) -> Result<Running, StartError> {
     background.spawn(keep_keys(Arc::clone(&host)));
     background.spawn(refresh_geoip(Arc::clone(&host)));
     background.spawn(backchannel::deliver(Arc::clone(&host)));
-    background.spawn(domain::deliveries::run(Arc::clone(&host)));
-    background.spawn(domain::traces::keep(Arc::clone(&host)));
+    background.spawn(domain::approvals::deliveries::run(Arc::clone(&host)));
+    background.spawn(domain::claims::traces::keep(Arc::clone(&host)));
     background.spawn(domain::audit::stream(Arc::clone(&host)));
     Ok(Running {
         host,
@@ -459,7 +460,7 @@ async fn sweep(host: Arc<Host>) {
         sessions: after(host.settings.session.absolute_timeout, DAY),
         enrolments: after(lifetimes.enrolment, DAY),
         admin_tokens: after(lifetimes.admin_token, DAY),
-        traces: domain::traces::kept(&host),
+        traces: domain::claims::traces::kept(&host),
         audit: domain::audit::kept(&host),
         streams: host.settings.audit.stream.names(),
         denials: host.settings.approvals.denial_reset_after.get(),
@@ -475,7 +476,7 @@ async fn sweep(host: Arc<Host>) {
         if let Err(error) = domain::admin::count_sign_ins(&host).await {
             tracing::warn!(%error, "the sign-ins of the last hours could not be counted");
         }
-        if let Err(error) = domain::saml_keys::maintain(&host).await {
+        if let Err(error) = domain::keys::saml_keys::maintain(&host).await {
             tracing::warn!(%error, "the SAML certificates could not be looked after");
         }
         tokio::time::sleep(SWEEP).await;
@@ -485,7 +486,7 @@ async fn sweep(host: Arc<Host>) {
 /// Publishes, retires and forgets signing keys when it is time, and notices what others did.
 async fn keep_keys(host: Arc<Host>) {
     loop {
-        if let Err(error) = domain::keys::maintain(&host).await {
+        if let Err(error) = domain::keys::signing_keys::maintain(&host).await {
             tracing::warn!(%error, "the signing keys could not be looked after");
         }
         tokio::time::sleep(KEYS).await;

@@ -64,7 +64,7 @@ async fn a_key_is_published_signs_retires_is_remembered_and_is_deleted() {
 
         installation.clock.advance(90 * DAYS);
         assert_eq!(stages(&host), [Over, Signing]);
-        keys::maintain(&host).await.expect("looked after");
+        signing_keys::maintain(&host).await.expect("looked after");
         assert_eq!(stages(&host), [Signing, Published]);
         assert_eq!(host.key_ring.verify_own(&early), Err(NotOurs::UnknownKey));
     }
@@ -73,7 +73,7 @@ async fn a_key_is_published_signs_retires_is_remembered_and_is_deleted() {
 #[tokio::test]
 async fn each_algorithm_has_keys_of_its_own() {
     let host = Installation::new(Database::Sqlite).await.host().await;
-    let set = keys::key_set(&host).await;
+    let set = signing_keys::key_set(&host).await;
     let of = |number: usize| (&set["keys"][number]["alg"], &set["keys"][number]["n"]);
     assert_eq!((of(0).0, of(1).0), (&json!("RS256"), &json!("PS256")));
     assert_ne!(of(0).1, of(1).1);
@@ -114,7 +114,7 @@ async fn after_a_long_sleep_the_old_key_signs_until_applications_know_the_next()
         (signing(&host), published(&host).await),
         (first.clone(), vec![first.clone()])
     );
-    keys::maintain(&host).await.expect("looked after");
+    signing_keys::maintain(&host).await.expect("looked after");
     assert_eq!(
         (signing(&host), stages(&host)),
         (first.clone(), vec![Signing, Published])
@@ -131,7 +131,7 @@ async fn a_clock_that_was_set_back_leaves_a_key_that_signs() {
     let installation = Installation::new(Database::Sqlite).await;
     let host = installation.host().await;
     let first = signing(&host);
-    keys::rotate(&host, RS256, Takeover::Now, &AuditContext::HOST)
+    signing_keys::rotate(&host, RS256, Takeover::Now, &AuditContext::HOST)
         .await
         .expect("rotated");
     assert_ne!(signing(&host), first);
@@ -148,11 +148,11 @@ async fn without_a_rotation_interval_only_a_command_rotates() {
     installation.pass(&host, 4000 * DAYS).await;
     assert_eq!(stages(&host), [Signing]);
     assert!(matches!(
-        keys::rotate(&host, RS256, Takeover::InTime, &AuditContext::HOST).await,
+        signing_keys::rotate(&host, RS256, Takeover::InTime, &AuditContext::HOST).await,
         Ok(Rotated::Published(_))
     ));
     assert!(matches!(
-        keys::rotate(&host, RS256, Takeover::InTime, &AuditContext::HOST).await,
+        signing_keys::rotate(&host, RS256, Takeover::InTime, &AuditContext::HOST).await,
         Ok(Rotated::Waiting(_))
     ));
     installation.pass(&host, 2 * HOURS).await;
@@ -164,13 +164,14 @@ async fn a_rotation_now_uses_the_key_that_waits() {
     for database in Database::BOTH {
         let installation = Installation::new(database).await;
         let host = installation.host().await;
-        keys::rotate(&host, RS256, Takeover::InTime, &AuditContext::HOST)
+        signing_keys::rotate(&host, RS256, Takeover::InTime, &AuditContext::HOST)
             .await
             .expect("rotated");
         let set = published(&host).await;
-        let Rotated::Signing(now) = keys::rotate(&host, RS256, Takeover::Now, &AuditContext::HOST)
-            .await
-            .expect("rotated")
+        let Rotated::Signing(now) =
+            signing_keys::rotate(&host, RS256, Takeover::Now, &AuditContext::HOST)
+                .await
+                .expect("rotated")
         else {
             panic!("it signs");
         };
@@ -191,43 +192,43 @@ async fn a_revoked_key_is_gone_at_once_and_another_signs() {
         let forged = token(&host, RS256, claims()).await;
 
         // None waits, so one is made.
-        let revoked = keys::revoke(&host, &first, &AuditContext::HOST)
+        let revoked = signing_keys::revoke(&host, &first, &AuditContext::HOST)
             .await
             .expect("revoked");
         assert!(
-            matches!(&revoked, keys::Revoked::Done { signing: now, .. } if *now == signing(&host)),
+            matches!(&revoked, signing_keys::Revoked::Done { signing: now, .. } if *now == signing(&host)),
             "{revoked:?}"
         );
         assert_eq!(stages(&host), [Revoked, Signing]);
         assert!(!published(&host).await.contains(&first));
         assert_eq!(host.key_ring.verify_own(&forged), Err(NotOurs::UnknownKey));
         assert!(matches!(
-            keys::revoke(&host, &first, &AuditContext::HOST).await,
-            Ok(keys::Revoked::Already)
+            signing_keys::revoke(&host, &first, &AuditContext::HOST).await,
+            Ok(signing_keys::Revoked::Already)
         ));
         assert!(matches!(
-            keys::revoke(&host, "nothing", &AuditContext::HOST).await,
-            Ok(keys::Revoked::Unknown)
+            signing_keys::revoke(&host, "nothing", &AuditContext::HOST).await,
+            Ok(signing_keys::Revoked::Unknown)
         ));
 
         // One waits, and takes its place; revoked before its time, it takes none.
         let second = signing(&host);
-        keys::rotate(&host, RS256, Takeover::InTime, &AuditContext::HOST)
+        signing_keys::rotate(&host, RS256, Takeover::InTime, &AuditContext::HOST)
             .await
             .expect("rotated");
         let waiting = published(&host).await[1].clone();
-        keys::revoke(&host, &waiting, &AuditContext::HOST)
+        signing_keys::revoke(&host, &waiting, &AuditContext::HOST)
             .await
             .expect("revoked");
         assert_eq!(
             (stages(&host), signing(&host)),
             (vec![Revoked, Signing, Revoked], second.clone())
         );
-        keys::rotate(&host, RS256, Takeover::InTime, &AuditContext::HOST)
+        signing_keys::rotate(&host, RS256, Takeover::InTime, &AuditContext::HOST)
             .await
             .expect("rotated");
         let waiting = published(&host).await[1].clone();
-        keys::revoke(&host, &second, &AuditContext::HOST)
+        signing_keys::revoke(&host, &second, &AuditContext::HOST)
             .await
             .expect("revoked");
         assert_eq!(
@@ -237,17 +238,17 @@ async fn a_revoked_key_is_gone_at_once_and_another_signs() {
 
         // One that is retired does not come back.
         let third = waiting;
-        keys::rotate(&host, RS256, Takeover::Now, &AuditContext::HOST)
+        signing_keys::rotate(&host, RS256, Takeover::Now, &AuditContext::HOST)
             .await
             .expect("rotated");
-        keys::rotate(&host, RS256, Takeover::InTime, &AuditContext::HOST)
+        signing_keys::rotate(&host, RS256, Takeover::InTime, &AuditContext::HOST)
             .await
             .expect("rotated");
         let [fourth, waiting, retired] = &published(&host).await[..] else {
             panic!("three keys")
         };
         assert_eq!(*retired, third);
-        keys::revoke(&host, fourth, &AuditContext::HOST)
+        signing_keys::revoke(&host, fourth, &AuditContext::HOST)
             .await
             .expect("revoked");
         assert_eq!(

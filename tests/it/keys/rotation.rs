@@ -31,7 +31,7 @@ async fn hosts_that_rotate_at_once_make_one_key() {
         for host in &hosts {
             let host = Arc::clone(host);
             rotations.spawn(async move {
-                keys::rotate(
+                signing_keys::rotate(
                     &host,
                     SigningAlgorithm::Ps256,
                     Takeover::InTime,
@@ -59,7 +59,8 @@ async fn hosts_that_rotate_at_once_make_one_key() {
         let mut rotations = tokio::task::JoinSet::new();
         for host in &hosts {
             let host = Arc::clone(host);
-            rotations.spawn(async move { keys::maintain(&host).await.expect("looked after") });
+            rotations
+                .spawn(async move { signing_keys::maintain(&host).await.expect("looked after") });
         }
         rotations.join_all().await;
         let set = published(&hosts[0]).await;
@@ -70,7 +71,7 @@ async fn hosts_that_rotate_at_once_make_one_key() {
         );
         installation.clock.advance(DAYS);
         for host in &hosts {
-            keys::reload(host).await.expect("read");
+            signing_keys::reload(host).await.expect("read");
             assert_eq!(signing(host), set[1]);
         }
     }
@@ -139,7 +140,7 @@ async fn a_token_of_another_host_is_known_at_once_and_unknown_ones_cost_little()
     let (one, two) = (installation.host().await, installation.host().await);
     let mut tokens = Vec::new();
     for _ in 0..2 {
-        keys::rotate(
+        signing_keys::rotate(
             &two,
             SigningAlgorithm::Rs256,
             Takeover::Now,
@@ -150,17 +151,20 @@ async fn a_token_of_another_host_is_known_at_once_and_unknown_ones_cost_little()
         tokens.push(token(&two, SigningAlgorithm::Rs256, claims()).await);
         if let [token] = tokens.as_slice() {
             assert_eq!(one.key_ring.verify_own(token), Err(NotOurs::UnknownKey));
-            assert_eq!(keys::verify_own(&one, token).await, Ok(object(claims())));
+            assert_eq!(
+                signing_keys::verify_own(&one, token).await,
+                Ok(object(claims()))
+            );
         }
     }
     // The database was asked a moment ago; a second later it is asked again.
     assert_eq!(
-        keys::verify_own(&one, &tokens[1]).await,
+        signing_keys::verify_own(&one, &tokens[1]).await,
         Err(NotOurs::UnknownKey)
     );
     installation.clock.advance(Duration::from_secs(1));
     assert_eq!(
-        keys::verify_own(&one, &tokens[1]).await,
+        signing_keys::verify_own(&one, &tokens[1]).await,
         Ok(object(claims()))
     );
 }
@@ -291,7 +295,7 @@ async fn a_rotation_under_load_fails_no_client_that_fetches_keys_it_does_not_kno
                 .expect("in time")
                 .expect("clients");
             let by = if number % 2 == 0 { &host.host } else { &other };
-            keys::rotate(
+            signing_keys::rotate(
                 by,
                 SigningAlgorithm::Rs256,
                 Takeover::Now,

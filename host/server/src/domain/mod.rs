@@ -46,30 +46,30 @@ pub struct Host {
     /// SAML keys that were opened before.
     pub saml_keys: crate::keys::saml::OpenKeys,
     /// Key sets of applications that were fetched lately.
-    pub fetched_keys: client_keys::FetchedKeys,
+    pub fetched_keys: keys::client_keys::FetchedKeys,
     /// Asks devices' passkeys and checks what they answer. `None` where the base URL names an address: a passkey belongs to
     /// a domain.
-    pub passkeys: Option<passkey::RelyingParty>,
+    pub passkeys: Option<devices::passkey::RelyingParty>,
     /// The plugins.
     pub plugins: Plugins,
     /// The digest of what whoever reads the metrics shows.
     pub metrics_secret: Option<assent_model::secret::Digest>,
     /// The operator's logo, where they have one.
-    pub logo: Option<branding::Logo>,
+    pub logo: Option<operations::branding::Logo>,
     /// What the plugins did, on its way to the store.
-    pub traces: traces::Traces,
+    pub traces: claims::traces::Traces,
     /// How long answers take.
-    pub latency: latency::LatencyHistograms,
+    pub latency: operations::latency::LatencyHistograms,
     /// How the streams of the audit log fare.
     pub audit_streams: audit::Streams,
     /// How the plugins were exchanged.
-    pub reloads: plugins::Reloads,
+    pub reloads: operations::plugins::Reloads,
     /// The file that the settings come from, where there is one.
     pub settings_file: Option<std::path::PathBuf>,
     /// Tells waiting requests of changes.
-    pub wakeups: wakeups::Wakeups,
+    pub wakeups: operations::wakeups::Wakeups,
     /// Who came how often.
-    pub rate_limits: rate_limits::Limits,
+    pub rate_limits: operations::rate_limits::Limits,
     /// The time.
     pub clock: SharedClock,
     /// Randomness.

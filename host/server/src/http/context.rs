@@ -28,11 +28,11 @@ use assent_model::secret::{Digest, Secret, Token};
 use assent_model::token::prefix;
 
 /// The query in the address of a page without an automatic return.
-pub(super) const STAY: &str = "stay";
+pub(crate) const STAY: &str = "stay";
 
 /// The browser that sent a request.
 #[derive(Clone, Debug)]
-pub(super) struct Browser {
+pub(crate) struct Browser {
     secret: Secret,
     is_new: bool,
     session: Option<Secret>,
@@ -46,17 +46,17 @@ pub(super) struct Browser {
 
 impl Browser {
     /// The value of the cookie that tells browsers apart.
-    pub(super) const fn secret(&self) -> &Secret {
+    pub(crate) const fn secret(&self) -> &Secret {
         &self.secret
     }
 
     /// What a login keeps of that cookie.
-    pub(super) fn digest(&self) -> Digest {
+    pub(crate) fn digest(&self) -> Digest {
         self.secret.digest()
     }
 
     /// The digests of the cookies by which a browser may be known again: its own, and its session's, be that open or not.
-    pub(super) fn digests(&self) -> Vec<Digest> {
+    pub(crate) fn digests(&self) -> Vec<Digest> {
         let session = self
             .session
             .as_ref()
@@ -67,13 +67,13 @@ impl Browser {
     }
 
     /// The `Set-Cookie` header that a browser needs which did not have the cookie.
-    pub(super) fn cookie(&self, host: &Host) -> Option<String> {
+    pub(crate) fn cookie(&self, host: &Host) -> Option<String> {
         self.is_new
             .then(|| Cookie::Browser.set(host, self.secret.expose()))
     }
 
     /// The users who signed in in this browser before.
-    pub(super) fn known_users(&self, host: &Host) -> KnownUsers {
+    pub(crate) fn known_users(&self, host: &Host) -> KnownUsers {
         let cookie = self.known.as_ref();
         cookie
             .map(|cookie| KnownUsers::open(host, self.digest(), cookie.expose()))
@@ -81,7 +81,7 @@ impl Browser {
     }
 
     /// Who the browser is signed in as.
-    pub(super) async fn signed_in(&self, host: &Host) -> Result<Option<SignedIn>, InternalError> {
+    pub(crate) async fn signed_in(&self, host: &Host) -> Result<Option<SignedIn>, InternalError> {
         match &self.session {
             Some(cookie) => session::current(host, cookie.expose()).await,
             None => Ok(None),
@@ -89,22 +89,22 @@ impl Browser {
     }
 
     /// The name that it was asked to remember.
-    pub(super) const fn name(&self) -> Option<&LoginName> {
+    pub(crate) const fn name(&self) -> Option<&LoginName> {
         self.name.as_ref()
     }
 
     /// Whether the user requested the page without an automatic return, with the query `stay`.
-    pub(super) const fn stays(&self) -> bool {
+    pub(crate) const fn stays(&self) -> bool {
         self.stays
     }
 
     /// The language that this browser's pages speak.
-    pub(super) const fn language(&self) -> Language {
+    pub(crate) const fn language(&self) -> Language {
         self.language
     }
 
     /// The same browser, to whose pages the application that asks has given a language.
-    pub(super) fn speaking(self, language: Option<Language>) -> Self {
+    pub(crate) fn speaking(self, language: Option<Language>) -> Self {
         Self {
             language: language.unwrap_or(self.language),
             ..self
@@ -112,17 +112,17 @@ impl Browser {
     }
 
     /// Where the request comes from, for the audit log.
-    pub(super) fn origin(&self) -> Origin {
+    pub(crate) fn origin(&self) -> Origin {
         self.origin.clone()
     }
 
     /// Where the request comes from, for rate limits.
-    pub(super) fn network(&self) -> Network {
+    pub(crate) fn network(&self) -> Network {
         self.origin.address.into()
     }
 
     /// What the person is shown about the browser.
-    pub(super) fn context(&self, host: &Host) -> BrowserContext {
+    pub(crate) fn context(&self, host: &Host) -> BrowserContext {
         BrowserContext {
             place: place(
                 self.origin.address,
@@ -176,7 +176,7 @@ fn read_name(cookie: &str) -> Option<LoginName> {
 }
 
 /// Where a request comes from, as a handler's argument.
-pub(super) struct RequestOrigin(pub(super) Origin);
+pub(crate) struct RequestOrigin(pub(crate) Origin);
 
 impl FromRequestParts<Arc<Host>> for RequestOrigin {
     type Rejection = Infallible;
@@ -187,7 +187,7 @@ impl FromRequestParts<Arc<Host>> for RequestOrigin {
 }
 
 /// Where a request with these extensions and headers comes from, for the audit log.
-pub(super) fn origin_of(host: &Host, extensions: &Extensions, headers: &HeaderMap) -> Origin {
+pub(crate) fn origin_of(host: &Host, extensions: &Extensions, headers: &HeaderMap) -> Origin {
     let agent = headers
         .get("user-agent")
         .and_then(|value| value.to_str().ok());
@@ -198,7 +198,7 @@ pub(super) fn origin_of(host: &Host, extensions: &Extensions, headers: &HeaderMa
 }
 
 /// The address of the client that sent a request with these extensions and headers.
-pub(super) fn address_of(
+pub(crate) fn address_of(
     host: &Host,
     extensions: &Extensions,
     headers: &HeaderMap,
@@ -214,7 +214,7 @@ pub(super) fn address_of(
 }
 
 /// Whether an address is a proxy's whose headers are believed.
-pub(super) fn is_trusted(address: IpAddr, proxies: &[IpAddr]) -> bool {
+pub(crate) fn is_trusted(address: IpAddr, proxies: &[IpAddr]) -> bool {
     proxies
         .iter()
         .any(|proxy| proxy.to_canonical() == address.to_canonical())
@@ -254,7 +254,7 @@ fn hop_address(hop: &str) -> Option<IpAddr> {
 
 /// Where a browser seems to be, in words that a person understands. Only where this host itself is for one machine alone
 /// may a loopback address be called that machine: elsewhere it is a proxy's.
-pub(super) fn place(
+pub(crate) fn place(
     address: Option<IpAddr>,
     host_is_local: bool,
     places: &GeoIp,

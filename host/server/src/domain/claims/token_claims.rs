@@ -85,7 +85,7 @@ impl AtSignIn {
 
 #[cfg(test)]
 mod tests {
-    use crate::domain::claims::token_claims::*;
+    use super::*;
     use serde_json::json;
 
     #[test]

@@ -310,7 +310,7 @@ pub fn show(trace: &ClaimTrace, at: impl Fn(Timestamp) -> String) -> ShownTrace 
 
 #[cfg(test)]
 mod tests {
-    use crate::domain::claims::traces::*;
+    use super::*;
 
     #[test]
     fn a_token_is_known_by_its_jti_and_everything_else_by_itself() {

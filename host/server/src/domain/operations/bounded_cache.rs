@@ -40,7 +40,7 @@ impl<K: Eq + Hash, V: Clone> BoundedCache<K, V> {
 
 #[cfg(test)]
 mod tests {
-    use crate::domain::operations::bounded_cache::*;
+    use super::*;
 
     #[test]
     fn it_keeps_the_newest_and_never_more_than_twice_as_many_as_it_shall() {

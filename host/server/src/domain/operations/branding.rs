@@ -104,7 +104,7 @@ fn kind_of(bytes: &[u8]) -> Option<LogoKind> {
 
 #[cfg(test)]
 mod tests {
-    use crate::domain::operations::branding::*;
+    use super::*;
 
     #[test]
     fn a_picture_is_known_by_what_it_holds() {

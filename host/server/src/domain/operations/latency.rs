@@ -117,7 +117,7 @@ impl LatencyHistograms {
 
 #[cfg(test)]
 mod tests {
-    use crate::domain::operations::latency::*;
+    use super::*;
 
     #[test]
     fn answers_are_counted_by_endpoint() {

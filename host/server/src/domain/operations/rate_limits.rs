@@ -420,7 +420,7 @@ impl<K: Eq + Hash> Drop for Holding<K> {
 mod tests {
     use proptest::prelude::*;
 
-    use crate::domain::operations::rate_limits::*;
+    use super::*;
 
     fn at(millis: i64) -> Timestamp {
         Timestamp::from_millis(1_700_000_000_000 + millis)

@@ -222,7 +222,7 @@ pub(crate) async fn enrol(
                 "issuer": host.issuer,
                 "operator": host.settings.operator,
                 "push_key": push_key(&host),
-                "passkey": domain::passkey::standing(&host, &device).await?.as_str(),
+                "passkey": domain::devices::passkey::standing(&host, &device).await?.as_str(),
                 "recovered": recovered,
             });
             Ok((StatusCode::CREATED, Json(body)).into_response())
@@ -423,7 +423,7 @@ pub(crate) async fn requests(Query(query): Query<Wait>, call: SignedCall) -> Rep
         "now": host.now().seconds(),
         "account": {"name": user.name, "display_name": user.display_name(), "state": user.state},
         "cooldown_until": cooldown_until.map(Timestamp::seconds),
-        "passkey": domain::passkey::standing(&host, &device).await?.as_str(),
+        "passkey": domain::devices::passkey::standing(&host, &device).await?.as_str(),
         "requests": requests,
         "news": news,
     }))

@@ -117,8 +117,8 @@ mod tests {
     use base64::engine::general_purpose::STANDARD;
     use proptest::prelude::*;
 
-    use super::super::tls::tests::certificate;
-    use crate::http::oidc::client_certificate::*;
+    use super::*;
+    use crate::http::tls::tests::certificate;
 
     fn read(lines: &[&[u8]]) -> Result<Option<Vec<u8>>, Malformed> {
         let mut headers = HeaderMap::new();

@@ -106,7 +106,7 @@ fn file(
 
 #[cfg(test)]
 mod tests {
-    use crate::http::operations::branding::*;
+    use super::*;
 
     #[test]
     fn the_grounds_that_colours_are_judged_by_are_the_stylesheets() {

@@ -50,7 +50,7 @@ fn endpoint(uri: &Uri) -> Option<Endpoint> {
 
 #[cfg(test)]
 mod tests {
-    use crate::http::operations::latency::*;
+    use super::*;
 
     #[test]
     fn what_waits_is_not_measured() {

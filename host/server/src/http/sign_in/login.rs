@@ -38,7 +38,7 @@ use crate::http::pages::{Choice, Ended as EndedKind, LoginPage, Scan, WaitingPag
 use crate::http::reply::{
     forged, internal_error, layout, page, see_other, with_browser, with_session,
 };
-use crate::http::saml::sign_on;
+use crate::http::saml;
 use crate::http::sign_in::answer::deliver;
 use crate::http::sign_in::{confirm, consent};
 use crate::http::texts::Message;
@@ -274,12 +274,14 @@ async fn finish_saml(
     };
     match sign_on::respond(context, question).await? {
         sign_on::Answer::Granted(answer) => with_session(
-            sign_on::deliver(host, browser.language(), &answer),
+            saml::sign_on::deliver(host, browser.language(), &answer),
             host,
             browser,
             session,
         ),
-        sign_on::Answer::Failed(answer) => Ok(sign_on::deliver(host, browser.language(), &answer)),
+        sign_on::Answer::Failed(answer) => {
+            Ok(saml::sign_on::deliver(host, browser.language(), &answer))
+        }
         sign_on::Answer::Refused(reason) => ended_page(host, browser, login, refused(reason)).await,
         sign_on::Answer::AnsweredBefore => Ok(answered_before(host, browser.language())),
     }

@@ -10,7 +10,7 @@ use crate::http::devices::authenticator::{Reply, SignedCall};
 use assent_model::statement::application_identifier;
 
 /// `GET /authenticator/api/history`: at most fifty requests of the device's owner that are over, the latest first.
-pub(in super::super) async fn history(call: SignedCall) -> Reply {
+pub(crate) async fn history(call: SignedCall) -> Reply {
     let SignedCall { host, device, .. } = call;
     let item = |past: PastRequest| -> Value {
         json!({

@@ -32,7 +32,7 @@ const HAS_ONE: Failure = Failure::new(
 );
 
 /// `POST /authenticator/api/device/passkey`: what the browser is to make a passkey with.
-pub(in super::super) async fn offer_passkey(call: SignedCall) -> Reply {
+pub(crate) async fn offer_passkey(call: SignedCall) -> Reply {
     match passkey::offer(&call.host, &call.device).await? {
         Offer::Make(options) => Ok(Json(json!({"options": options})).into_response()),
         Offer::HasOne => Err(HAS_ONE),
@@ -45,7 +45,7 @@ pub(in super::super) async fn offer_passkey(call: SignedCall) -> Reply {
 }
 
 /// `PUT /authenticator/api/device/passkey`: the passkey that the browser made.
-pub(in super::super) async fn add_passkey(call: SignedCall) -> Reply {
+pub(crate) async fn add_passkey(call: SignedCall) -> Reply {
     let made: RegisterPublicKeyCredential = parse(&call.body)?;
     match passkey::add(&call.host, &call.device, &made, &call.by()).await? {
         Added::Added => Ok(done()),
@@ -71,7 +71,7 @@ impl Shown {
 }
 
 /// Has the device's passkey confirm this call, where it has one. Without it the answer is `passkey_required`.
-pub(in super::super) async fn confirmed(call: &SignedCall, name: &str) -> Result<(), Failure> {
+pub(crate) async fn confirmed(call: &SignedCall, name: &str) -> Result<(), Failure> {
     let Shown { passkey } = Shown::read(call)?;
     match passkey::confirm(&call.host, &call.device, name, passkey.as_ref(), &call.by()).await? {
         Confirmed::Yes => Ok(()),
@@ -82,7 +82,7 @@ pub(in super::super) async fn confirmed(call: &SignedCall, name: &str) -> Result
 
 /// `POST /authenticator/api/device/passkey/removal`: removes it, once it was shown. Without it the answer is
 /// `passkey_required`.
-pub(in super::super) async fn remove_passkey(call: SignedCall) -> Reply {
+pub(crate) async fn remove_passkey(call: SignedCall) -> Reply {
     let Shown { passkey } = Shown::read(&call)?;
     match passkey::remove(&call.host, &call.device, passkey.as_ref(), &call.by()).await? {
         Removed::Removed | Removed::None => Ok(done()),

@@ -13,17 +13,17 @@ use assent_model::id::LoginId;
 use assent_model::login::LoginRequest;
 
 /// A login that has begun.
-pub(in super::super) struct BegunLogin {
-    pub(in super::super) id: LoginId,
+pub(crate) struct BegunLogin {
+    pub(crate) id: LoginId,
     /// Sends the browser to the login's own page.
-    pub(in super::super) page: Response,
+    pub(crate) page: Response,
     /// The user of the browser's session, if that session may answer the request.
-    pub(in super::super) person: Option<Person>,
+    pub(crate) person: Option<Person>,
 }
 
 /// Begins a login that continues the browser's session, if there is one that is enough for the request. `Err` is the page to
 /// show instead.
-pub(in super::super) async fn begin(
+pub(crate) async fn begin(
     host: &Host,
     browser: &Browser,
     request: LoginRequest,

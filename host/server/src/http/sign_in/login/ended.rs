@@ -15,7 +15,7 @@ use crate::http::context::{Browser, STAY};
 use crate::http::csrf;
 use crate::http::pages::{Ended as EndedKind, EndedPage, Returning};
 use crate::http::reply::{ErrorReply, internal_error, layout, page, see_other};
-use crate::http::saml::sign_on;
+use crate::http::saml;
 use crate::http::sign_in::answer::deliver;
 use crate::http::sign_in::login::{Posted, asking, find};
 use crate::http::texts::Message;
@@ -28,7 +28,7 @@ use assent_model::login::{Login, LoginRequest, LoginStage, Refusal};
 const RETURN_AFTER: u32 = 10;
 
 /// `POST /login/{id}/leave`: back to the application, with an error.
-pub(in super::super) async fn leave(posted: Posted) -> Response {
+pub(crate) async fn leave(posted: Posted) -> Response {
     posted.reply(returned(&posted.host, posted.browser.language(), &posted.view).await)
 }
 
@@ -62,7 +62,7 @@ async fn returned(host: &Host, language: Language, view: &View) -> Result<Respon
                 DenialReason::NoConsent | DenialReason::GivenUp => Failure::GivenUp,
             };
             let answer = sign_on::deny(host, login.id, request, why).await?;
-            answer.map(|answer| sign_on::deliver(host, language, &answer))
+            answer.map(|answer| saml::sign_on::deliver(host, language, &answer))
         }
         LoginRequest::Local { .. } | LoginRequest::Step(_) => login::give_up(host, login.id)
             .await?
@@ -72,7 +72,7 @@ async fn returned(host: &Host, language: Language, view: &View) -> Result<Respon
 }
 
 #[derive(Debug, Deserialize)]
-pub(in super::super) struct Return {
+pub(crate) struct Return {
     /// The token that shows that the page of this browser asks.
     #[serde(default)]
     token: String,
@@ -82,7 +82,7 @@ pub(in super::super) struct Return {
 ///
 /// A GET, since a page can do no more by itself without a script. Another site can't ask for it: the token is of this browser and
 /// attempt. A page in another tab can't either, once the user tries again.
-pub(in super::super) async fn return_by_itself(
+pub(crate) async fn return_by_itself(
     State(host): State<Arc<Host>>,
     Path(id): Path<String>,
     query: Result<Query<Return>, QueryRejection>,
@@ -199,7 +199,7 @@ pub(super) fn unknown(host: &Host, language: Language) -> Response {
     .render(host, language, &"no such login in this browser")
 }
 
-pub(in super::super) fn answered_before(host: &Host, language: Language) -> Response {
+pub(crate) fn answered_before(host: &Host, language: Language) -> Response {
     ErrorReply {
         status: StatusCode::CONFLICT,
         title: Message::of("error-login-answered"),
