@@ -8,12 +8,13 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::caller::{Authorization, Principal};
+use super::protected_actions::approval::{self, Console};
 use super::protected_actions::{ProtectedAction, summarize};
-use super::steps::{self, Console};
 use super::{AdminError, Caller, Result};
 use crate::domain::{Host, InternalError};
 use assent_model::audit::AuditContext;
-use assent_model::id::{ApprovalId, LoginId};
+use assent_model::id::{ActionApprovalId, ApprovalId};
+use assent_model::secret::Digest;
 use assent_store::StoreError;
 
 /// What an administrator asks for.
@@ -155,7 +156,7 @@ pub enum NamedApproval {
     /// Something that is no identifier.
     Unreadable,
     /// The approval with this identifier.
-    Id(LoginId),
+    Id(ActionApprovalId),
 }
 
 /// Who asks, where, and under which conditions.
@@ -243,7 +244,7 @@ impl AdminContext {
         &self,
         console: &Console,
         named: NamedApproval,
-        (action, digest): (&ProtectedAction, String),
+        (action, digest): (&ProtectedAction, Digest),
         used: Option<Approved>,
     ) -> Result<Approved> {
         const NOT_APPROVED: &str = "this step was not approved for this request, was taken before, or too long ago, or the request \
@@ -259,7 +260,7 @@ impl AdminContext {
         }
         let claimed = match named {
             NamedApproval::None => {
-                let asked = steps::ask(
+                let asked = approval::ask(
                     &self.host,
                     console,
                     digest,
@@ -273,7 +274,7 @@ impl AdminContext {
             }
             NamedApproval::Unreadable => None,
             NamedApproval::Id(id) => {
-                steps::claim(&self.host, console, id, (&digest, &summary.text)).await?
+                approval::claim(&self.host, console, id, (digest, &summary.text)).await?
             }
         };
         let id = claimed.ok_or(AdminError::Forbidden(NOT_APPROVED))?;
@@ -292,7 +293,7 @@ pub const CANNOT_ASK: &str = "your phone can't be asked: it was asked too often 
 /// An approval that this request used.
 struct Approved {
     id: ApprovalId,
-    action: String,
+    action: Digest,
     summary: String,
 }
 

@@ -21,7 +21,6 @@ mod overview;
 mod plugins;
 pub mod protected_actions;
 mod service_providers;
-pub mod steps;
 mod users;
 
 pub use accounts::{
@@ -70,7 +69,7 @@ pub use users::{
 
 use std::time::Duration;
 
-use self::steps::AskedStep;
+use self::protected_actions::approval::PendingAction;
 use super::{Host, InternalError, audit};
 use crate::keys::fresh_ed25519_public_key;
 use assent_model::audit::{AuditContext, Event};
@@ -113,7 +112,7 @@ pub enum AdminError {
     TakenAt(&'static str, &'static str),
     /// The action is protected, and the administrator's device was asked about it; with the summary.
     #[error("the action needs an approval")]
-    ApprovalRequired(Box<(AskedStep, String)>),
+    ApprovalRequired(Box<(PendingAction, String)>),
     /// The server does as much of this as it does at a time.
     #[error("{0}")]
     TooMany(&'static str),

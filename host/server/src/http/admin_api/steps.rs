@@ -16,10 +16,10 @@ use super::input::Query;
 use super::routes::Area;
 use crate::domain::Host;
 use crate::domain::admin::AdminError;
-use crate::domain::admin::steps::{self, StepState};
+use crate::domain::admin::protected_actions::approval::{self, ActionState};
 use crate::http::problem::Problem;
 use assent_model::administration::Permission;
-use assent_model::id::LoginId;
+use assent_model::id::ActionApprovalId;
 
 /// The header that names the step which was approved.
 pub(super) const STEP: &str = "x-assent-step";
@@ -72,24 +72,26 @@ async fn read(
     Path(id): Path<String>,
     Query(Wait { wait }): Query<Wait>,
 ) -> Result<Json<Standing>, Problem> {
-    let id: LoginId = id_of(&id, "step")?;
+    let id: ActionApprovalId = id_of(&id, "step")?;
     let Some(Extension(ConsoleSession { console, .. })) = session else {
         return Err(AdminError::NotFound("step").into());
     };
     let patience = std::time::Duration::from_secs(wait.min(LONGEST_WAIT));
     // Whoever is still waiting then is told so.
-    if let Ok(decided) = tokio::time::timeout(patience, steps::decided(&host, &console, id)).await {
+    if let Ok(decided) =
+        tokio::time::timeout(patience, approval::decided(&host, &console, id)).await
+    {
         decided?;
     }
-    let state = steps::state(&host, &console, id)
+    let state = approval::state(&host, &console, id)
         .await?
         .ok_or(AdminError::NotFound("step"))?;
     Ok(Json(Standing {
         state: match state {
-            StepState::Waiting => StateView::Waiting,
-            StepState::Approved => StateView::Approved,
-            StepState::Denied => StateView::Denied,
-            StepState::Over => StateView::Over,
+            ActionState::Waiting => StateView::Waiting,
+            ActionState::Approved => StateView::Approved,
+            ActionState::Denied => StateView::Denied,
+            ActionState::Over => StateView::Over,
         },
     }))
 }
@@ -103,11 +105,11 @@ async fn give_up(
     session: Option<Extension<ConsoleSession>>,
     Path(id): Path<String>,
 ) -> Result<StatusCode, Problem> {
-    let id: LoginId = id_of(&id, "step")?;
+    let id: ActionApprovalId = id_of(&id, "step")?;
     let Some(Extension(ConsoleSession { console, .. })) = session else {
         return Err(AdminError::NotFound("step").into());
     };
-    if !steps::give_up(&host, &console, id).await? {
+    if !approval::give_up(&host, &console, id).await? {
         return Err(AdminError::NotFound("step").into());
     }
     Ok(StatusCode::NO_CONTENT)

@@ -313,7 +313,7 @@ impl ProtectedAction {
     ///
     /// # Errors
     /// If the action cannot be serialized.
-    pub fn digest_in(&self, command: &str) -> Result<String, serde_json::Error> {
-        Ok(Digest::of(&serde_json::to_vec(&(self, command))?).to_text())
+    pub fn digest_in(&self, command: &str) -> Result<Digest, serde_json::Error> {
+        Ok(Digest::of(&serde_json::to_vec(&(self, command))?))
     }
 }

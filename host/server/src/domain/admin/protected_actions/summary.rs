@@ -8,8 +8,8 @@ use super::escape::{quoted, shortened};
 use crate::domain::Host;
 use crate::domain::admin::{AdminError, Result, account, registered, user};
 use crate::domain::operations::plugins::previous_known_by;
+use assent_model::action_approval::{Mentioned, Words};
 use assent_model::id::{AccountId, Did};
-use assent_model::step::{Mentioned, Words};
 use assent_model::user::User;
 
 /// Renders the summary of an action with the current names.
