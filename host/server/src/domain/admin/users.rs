@@ -175,6 +175,15 @@ impl AdminCommand for CreateUser {
     }
 }
 
+/// Rejects what would take the last owner away, before an approval is requested. The write checks it again under a lock.
+async fn must_not_be_last_owner(host: &Host, user: &User) -> Result<()> {
+    let is_owner = user.console_role == Some(ConsoleRole::Owner);
+    match is_owner && host.store.is_last_owner(user.id).await? {
+        true => Err(LAST_OWNER),
+        false => Ok(()),
+    }
+}
+
 /// Refuses what somebody else signs in with, and says which of the two it is.
 async fn must_be_free(host: &Host, user: &User) -> Result<()> {
     for (field, name) in std::iter::once(("name", &user.name))
@@ -323,6 +332,10 @@ impl AdminCommand for UpdateUser {
         let mut after = before.clone();
         apply_to_user(&mut after, self.change.clone())?;
         must_be_free(host, &after).await?;
+        let stays_owner = after.console_role == Some(ConsoleRole::Owner) && after.state.is_open();
+        if !stays_owner {
+            must_not_be_last_owner(host, &before).await?;
+        }
         let action = self.action(host, &before, &after).await?;
         Ok(Planned::new(
             authorization,
@@ -540,6 +553,7 @@ impl AdminCommand for DeleteUser {
         let known = user(&context.host, self.0).await?;
         let authorization = context.caller.authorize_user_access(&known)?;
         context.expected.check(known.version)?;
+        must_not_be_last_owner(&context.host, &known).await?;
         let action = ProtectedAction::DeleteUser(known.id);
         Ok(Planned::protected(authorization, known, action))
     }
@@ -572,13 +586,14 @@ impl AdminCommand for DeleteUser {
 pub struct EraseUser(pub UserId);
 
 impl AdminCommand for EraseUser {
-    type Plan = (UserId, LoginName);
+    type Plan = (User, LoginName);
     type Outcome = User;
 
-    async fn plan(&self, context: &AdminContext) -> Result<Planned<(UserId, LoginName)>> {
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<(User, LoginName)>> {
         let id = self.0;
         let known = user(&context.host, id).await?;
         let authorization = context.caller.authorize_user_access(&known)?;
+        context.expected.check(known.version)?;
         if known.state != LifecycleState::Terminated {
             return Err(AdminError::Conflict(
                 "only a terminated user can be erased; set the state to \"terminated\" first",
@@ -586,22 +601,23 @@ impl AdminCommand for EraseUser {
         }
         let name = login_name("name", &format!("erased-{id}"))?;
         let action = ProtectedAction::EraseUser(id);
-        Ok(Planned::protected(authorization, (id, name), action))
+        Ok(Planned::protected(authorization, (known, name), action))
     }
 
     async fn execute(
         context: &AdminContext,
-        (id, name): (UserId, LoginName),
+        (known, name): (User, LoginName),
         by: &AuditContext,
     ) -> Result<Execution<User>> {
         let host = &context.host;
+        let id = known.id;
         let entry = audit::entry(host, Event::UserErased, by).about(id);
         if !host
             .store
-            .erase_user(id, name, vec![entry], host.now())
+            .erase_user((id, known.version), name, vec![entry], host.now())
             .await?
         {
-            return Err(AdminError::NotFound("user"));
+            return Ok(Execution::Overtaken);
         }
         host.wakeups.send(Wakeup::LoggedOut);
         tracing::info!(user = %id, "user erased");
