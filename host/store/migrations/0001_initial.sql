@@ -729,12 +729,12 @@ CREATE TABLE idempotent_requests (
 CREATE INDEX idempotent_requests_by_end ON idempotent_requests (expires_at);
 
 -- The ids in the path or the response of such a request. Erasing a user deletes the responses about the user.
-CREATE TABLE idempotent_request_mentions (
+CREATE TABLE idempotent_request_subjects (
     request_id TEXT NOT NULL REFERENCES idempotent_requests (id) ON DELETE CASCADE,
-    mentioned  TEXT NOT NULL,
-    PRIMARY KEY (request_id, mentioned)
+    subject    TEXT NOT NULL,
+    PRIMARY KEY (request_id, subject)
 );
-CREATE INDEX idempotent_request_mentions_by_id ON idempotent_request_mentions (mentioned);
+CREATE INDEX idempotent_request_subjects_by_id ON idempotent_request_subjects (subject);
 
 -- Test sign-ins: an administrator signs in to an application, sees each step, and what the application would receive.
 CREATE TABLE test_sign_ins (

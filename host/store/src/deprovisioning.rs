@@ -192,8 +192,8 @@ pub(crate) async fn erase(
         "DELETE FROM logins WHERE session_id IN (SELECT id FROM sessions WHERE user_id = $1)",
         "DELETE FROM saml_logout_requests WHERE sid IN (SELECT sid FROM sessions WHERE user_id = $1)",
         "DELETE FROM idempotent_requests WHERE id IN (
-             SELECT request_id FROM idempotent_request_mentions
-             WHERE mentioned = $1 OR mentioned IN (SELECT id FROM accounts WHERE user_id = $1))",
+             SELECT request_id FROM idempotent_request_subjects
+             WHERE subject = $1 OR subject IN (SELECT id FROM accounts WHERE user_id = $1))",
         "DELETE FROM devices WHERE user_id = $1",
         "DELETE FROM enrolments WHERE user_id = $1",
         "DELETE FROM recovery_codes WHERE user_id = $1",
