@@ -5,11 +5,16 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::call::Journal;
-use super::load::{Build, check_owners};
+use super::admission::check_owners;
+use super::component_check;
+use super::fault::LoadError;
+use super::load::Build;
+use super::loaded::Loaded;
+use super::log_line::Journal;
 use super::meter::Meter;
+use super::plugins::Plugins;
+use super::set::PluginSet;
 use super::spec::{Limits, OnFailure, PluginSpec, Role};
-use super::{LoadError, Loaded, PluginSet, Plugins, component_check};
 use assent_model::secret::Digest;
 
 /// A claim mapper as it might be.
@@ -103,7 +108,7 @@ impl Plugins {
             as_asked: known.is_none(),
             journal: Some(Arc::clone(&journal)),
         };
-        super::load::check_name(&alone, &plugin)?;
+        super::admission::check_name(&alone, &plugin)?;
         self.loader.build(&mut alone, &engine, spec, build).await?;
         let mut mappers = today.mappers.clone();
         match place.and_then(|place| mappers.get_mut(place)) {

@@ -90,7 +90,7 @@ fn call(program: &Path, component: &[u8]) -> Result<Vec<u8>, String> {
             "the compiler ended with {status}; a component may take {SECONDS} s and {} GiB",
             MEMORY >> 30
         )),
-        said => Err(super::call::one_line(said)),
+        said => Err(super::log_line::one_line(said)),
     }
 }
 

@@ -8,8 +8,10 @@ use std::pin::Pin;
 use wasmtime::component::Component;
 
 use super::approval::{Begun, Callback, ChannelFailureKind, ChannelState, News, Opening};
-use super::call::{Ran, Runner};
+use super::call::Runner;
 use super::claims::{ClaimInput, Edit, Refusal};
+use super::usage::Ran;
+use super::world::World;
 
 /// An answer that comes later.
 pub(super) type Later<'a, T> = Pin<Box<dyn Future<Output = Ran<T>> + Send + 'a>>;
@@ -98,51 +100,11 @@ impl Linked {
 #[derive(Clone, Copy)]
 pub(super) struct Version {
     /// The role of its components.
-    pub(super) world: super::World,
+    pub(super) world: World,
     /// Its version.
     pub(super) version: &'static str,
     /// The interfaces that its components may import, with their versions.
     pub(super) imports: &'static [&'static str],
     /// Links a component of it.
     pub(super) link: fn(&Component) -> wasmtime::Result<Linked>,
-}
-
-/// The versions that a host serves.
-#[derive(Clone)]
-pub(super) struct Contracts(Vec<Version>);
-
-impl Contracts {
-    /// Those that are released.
-    pub(super) fn released() -> Self {
-        Self(vec![
-            super::claims::v1::VERSION,
-            super::approval::channel_v1::VERSION,
-            super::approval::delegated_v1::VERSION,
-        ])
-    }
-
-    /// These and one more.
-    #[cfg(test)]
-    pub(super) fn with(mut self, version: Version) -> Self {
-        self.0.push(version);
-        self
-    }
-
-    /// The version of a role's contract.
-    pub(super) fn find(&self, world: super::World, version: &str) -> Option<&Version> {
-        self.0
-            .iter()
-            .find(|served| served.world == world && served.version == version)
-    }
-
-    /// The versions of a role's contract, in words.
-    pub(super) fn served(&self, world: super::World) -> String {
-        let versions: Vec<_> = self
-            .0
-            .iter()
-            .filter(|served| served.world == world)
-            .map(|served| served.version)
-            .collect();
-        versions.join(" and ")
-    }
 }

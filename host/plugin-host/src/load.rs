@@ -6,22 +6,24 @@ use std::sync::{Arc, Mutex, PoisonError};
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
-use super::approval::ApprovalChannel;
-use super::call::{Journal, Outside, Runner, one_line};
-use super::claims::{ClaimMapper, Parts, Scope};
+use super::admission::{BuiltPlugin, check_name, check_owners};
+use super::call::{Outside, Runner};
 use super::compiled::{self, Compiled};
 use super::compiler::Compiler;
-use super::component_check::{self, Surface, World};
-use super::contract::{Contracts, Described, Linked};
+use super::component_check::{self, Surface};
+use super::contract::{Described, Linked};
+use super::contracts::Contracts;
+use super::description::{Description, Identity};
 use super::egress::Egress;
 use super::engine::{self, Pool};
 use super::fault::LoadError;
+use super::loaded::Loaded;
+use super::log_line::{Journal, one_line};
 use super::meter::Meter;
 use super::names;
-use super::protected::Grants;
-use super::spec::{Credentials, HttpGrant, NoCredentials, OnFailure, PluginSpec, Role, Trust};
+use super::spec::{Credentials, Limits, NoCredentials, PluginSpec, Role, Trust};
 use super::turns::Turns;
-use super::{Description, Granted, Identity, Loaded};
+use super::world::World;
 use assent_model::clock::{SharedClock, SystemClock};
 use assent_model::secret::Digest;
 
@@ -90,7 +92,7 @@ impl Loader {
     }
 
     /// An engine with room for one call of one claim mapper at a time.
-    pub(super) fn engine_for_one(&self, limits: &super::Limits) -> Result<Engine, LoadError> {
+    pub(super) fn engine_for_one(&self, limits: &Limits) -> Result<Engine, LoadError> {
         engine::engine(Pool::Warm, std::iter::once(limits), &self.turns).map_err(LoadError)
     }
 
@@ -123,14 +125,20 @@ impl Loader {
         build: Build<'_>,
     ) -> Result<(), LoadError> {
         loaded.specs.push(spec.clone());
-        let PluginSpec {
-            name,
-            file,
-            sha256,
-            config,
-            role,
-            limits,
-        } = spec;
+        let name = spec.name.clone();
+        let built = self.built(engine, spec, build).await;
+        built
+            .and_then(|plugin| plugin.admit(loaded))
+            .map_err(|what| LoadError::of(&name, what))
+    }
+
+    /// Checks, compiles and links a component, and has it describe itself and check its settings.
+    async fn built(
+        &self,
+        engine: &Engine,
+        spec: PluginSpec,
+        build: Build<'_>,
+    ) -> Result<BuiltPlugin, String> {
         let Build {
             bytes,
             kept,
@@ -138,123 +146,58 @@ impl Loader {
             as_asked,
             journal,
         } = build;
-        let error = |what: String| LoadError::of(&name, what);
-        if limits.concurrency == 0 {
-            return Err(error(
-                "`concurrency` is 0, so it could never run; give at least 1".to_owned(),
-            ));
-        }
-        if !config.is_object() {
-            return Err(error("its settings are not a table".to_owned()));
-        }
-        let digest = Digest::of(&bytes);
-        if sha256.is_some_and(|expected| expected != digest) {
-            let what = format!(
-                "`{}` has the digest {}, not the one that `sha256` names",
-                file.display(),
-                digest.to_text()
-            );
-            return Err(error(what));
-        }
-        let surface = component_check::surface(&bytes, &self.contracts).map_err(error)?;
-        role.expects(surface.world).map_err(error)?;
-        component_check::fits(&bytes, &limits).map_err(error)?;
-        let outside = match &role {
-            Role::ClaimMapper { .. } => Outside::Closed,
-            Role::ApprovalChannel { http, .. } => {
-                let clock = Arc::clone(&self.clock);
-                let egress = Egress::new(
-                    http,
-                    limits.http_timeout,
-                    Arc::clone(&self.credentials),
-                    clock,
-                );
-                Outside::Granted(Arc::new(egress.map_err(error)?))
-            }
-        };
-        let component = compile(engine, bytes, &self.compiler, kept)
-            .await
-            .map_err(error)?;
-        let linked = link(&self.contracts, &surface, &component).map_err(error)?;
+        let digest = check_settings(&spec, &bytes)?;
+        let surface = component_check::surface(&bytes, &self.contracts)?;
+        spec.role.expects(surface.world)?;
+        component_check::fits(&bytes, &spec.limits)?;
+        let outside = self.outside(&spec)?;
+        let component = compile(engine, bytes, &self.compiler, kept).await?;
+        let linked = link(&self.contracts, &surface, &component)?;
         let (clock, turns) = (Arc::clone(&self.clock), Arc::clone(&self.turns));
+        let PluginSpec {
+            name,
+            config,
+            role,
+            limits,
+            ..
+        } = spec;
         let runner = Runner::new(engine.clone(), &name, limits, clock, outside, meter, turns)
             .with_journal(journal);
-        let described = describe(linked.described(), &runner).await.map_err(error)?;
+        let description = describe(linked.described(), &runner).await?;
         let config = config.to_string();
-        validate(linked.described(), &runner, &config)
-            .await
-            .map_err(error)?;
+        validate(linked.described(), &runner, &config).await?;
         let identity = Arc::new(Identity {
-            plugin: name.clone(),
-            component: described.name.clone(),
-            version: described.version.clone(),
+            plugin: name,
+            component: description.name.clone(),
+            version: description.version.clone(),
             sha256: digest.to_text(),
         });
-        let role = match role {
-            Role::ClaimMapper {
-                applications,
-                on_failure,
-                ..
-            } if as_asked => Role::ClaimMapper {
-                applications,
-                writes: asked_by_name(&described.writes),
-                on_failure,
+        Ok(BuiltPlugin {
+            identity,
+            role: if as_asked {
+                role.as_asked(&description)
+            } else {
+                role
             },
-            role => role,
+            linked,
+            runner,
+            description,
+            config,
+        })
+    }
+
+    /// Where the requests of a plugin go.
+    fn outside(&self, spec: &PluginSpec) -> Result<Outside, String> {
+        let Role::ApprovalChannel { http, .. } = &spec.role else {
+            return Ok(Outside::Closed);
         };
-        loaded.granted.insert(name.clone(), Granted::of(&role));
-        match (role, linked) {
-            (
-                Role::ClaimMapper {
-                    applications,
-                    writes,
-                    on_failure,
-                },
-                Linked::Mapper(component),
-            ) => {
-                if described.denies && on_failure == OnFailure::Omit {
-                    let what = "`on_failure` is omit, but the component may turn people away: a fault of it would let them in";
-                    return Err(error(what.to_owned()));
-                }
-                let grants = Grants::new(described.writes, writes).map_err(error)?;
-                let scope = Scope {
-                    applications,
-                    sinks: described.sinks,
-                };
-                loaded.mappers.push(Arc::new(ClaimMapper::new(Parts {
-                    identity,
-                    runner,
-                    component,
-                    scope,
-                    grants,
-                    on_failure,
-                    config,
-                })));
-            }
-            (
-                Role::ApprovalChannel {
-                    applications,
-                    trust,
-                    shows_letters,
-                    http,
-                },
-                Linked::Channel(component) | Linked::Delegated(component),
-            ) => {
-                asked_for(&described, &http).map_err(error)?;
-                loaded.channels.push(ApprovalChannel {
-                    identity,
-                    runner,
-                    component,
-                    trust,
-                    shows_letters,
-                    applications,
-                    config,
-                });
-            }
-            // Its world was compared with its role above.
-            (_, _) => return Err(error("the component is of another role".to_owned())),
-        }
-        Ok(())
+        let egress = Egress::new(
+            http,
+            spec.limits.http_timeout,
+            Arc::clone(&self.credentials),
+            Arc::clone(&self.clock),
+        )?;
+        Ok(Outside::Granted(Arc::new(egress)))
     }
 
     fn meter(&self, name: &str) -> Result<Arc<Meter>, String> {
@@ -291,11 +234,50 @@ fn asked_by_name(writes: &[String]) -> Vec<String> {
         .collect()
 }
 
+/// Checks what needs nothing but the settings and the file, whose digest it returns.
+fn check_settings(spec: &PluginSpec, bytes: &[u8]) -> Result<Digest, String> {
+    if spec.limits.concurrency == 0 {
+        return Err("`concurrency` is 0, so it could never run; give at least 1".to_owned());
+    }
+    if !spec.config.is_object() {
+        return Err("its settings are not a table".to_owned());
+    }
+    let digest = Digest::of(bytes);
+    if spec
+        .sha256
+        .as_ref()
+        .is_some_and(|expected| *expected != digest)
+    {
+        return Err(format!(
+            "`{}` has the digest {}, not the one that `sha256` names",
+            spec.file.display(),
+            digest.to_text()
+        ));
+    }
+    Ok(digest)
+}
+
 impl Role {
     fn pool(&self) -> Pool {
         match self {
             Self::ClaimMapper { .. } => Pool::Warm,
             Self::ApprovalChannel { .. } => Pool::Cold,
+        }
+    }
+
+    /// The role with the claims that a description names, in place of what the settings grant a claim mapper.
+    fn as_asked(self, description: &Description) -> Self {
+        match self {
+            Self::ClaimMapper {
+                applications,
+                on_failure,
+                ..
+            } => Self::ClaimMapper {
+                applications,
+                writes: asked_by_name(&description.writes),
+                on_failure,
+            },
+            channel @ Self::ApprovalChannel { .. } => channel,
         }
     }
 
@@ -358,18 +340,6 @@ pub(super) fn link(
         .map_err(|cause| format!("it does not keep to its contract: {cause:#}"))
 }
 
-/// What a component says about itself.
-pub(super) async fn describe(
-    component: &dyn Described,
-    runner: &Runner,
-) -> Result<Description, String> {
-    let json = component.describe(runner).await.result;
-    let json = json.map_err(|fault| format!("it can't describe itself: it {fault}"))?;
-    let read = serde_json::from_str(&json)
-        .map_err(|error| format!("its description of itself can't be read: {error}"))?;
-    names::checked(read)
-}
-
 /// Has a plugin check its settings.
 async fn validate(component: &dyn Described, runner: &Runner, config: &str) -> Result<(), String> {
     match component.validate(runner, config).await.result {
@@ -383,64 +353,16 @@ async fn validate(component: &dyn Described, runner: &Runner, config: &str) -> R
     }
 }
 
-/// The operator grants nothing that the component does not ask for.
-fn asked_for(described: &Description, granted: &HttpGrant) -> Result<(), String> {
-    let asks = |host: &String| {
-        described
-            .hosts
-            .iter()
-            .any(|asked| asked == "*" || asked == host)
-    };
-    if let Some(host) = granted.hosts.iter().find(|host| !asks(host)) {
-        let known = if described.hosts.is_empty() {
-            "none".to_owned()
-        } else {
-            described.hosts.join(", ")
-        };
-        return Err(format!(
-            "`http_hosts` grants `{host}`, which the component does not ask for (it asks for: {known})"
-        ));
-    }
-    if granted.follow_redirects && !described.follow_redirects {
-        return Err(
-            "`follow_redirects` is granted, which the component does not ask for".to_owned(),
-        );
-    }
-    Ok(())
-}
-
-pub(super) fn check_name(loaded: &Loaded, name: &str) -> Result<(), LoadError> {
-    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    if name.is_empty() || name.len() > 64 || !name.bytes().all(plain) {
-        return Err(LoadError::of(
-            name,
-            "the name may have lower-case letters, digits and `-`, at most 64",
-        ));
-    }
-    let mut mappers = loaded.mappers.iter().map(|mapper| mapper.name());
-    let mut channels = loaded.channels.iter().map(ApprovalChannel::name);
-    if mappers.any(|taken| taken == name) || channels.any(|taken| taken == name) {
-        return Err(LoadError::of(name, "two plugins have this name"));
-    }
-    Ok(())
-}
-
-/// Each claim has one owner in an application, so no order of plugins decides what it says.
-pub(super) fn check_owners(mappers: &[Arc<ClaimMapper>]) -> Result<(), LoadError> {
-    let mut rest = mappers;
-    while let Some((mapper, others)) = rest.split_first() {
-        for other in others {
-            if let Some(claim) = mapper.contended_claim(other) {
-                let what = format!(
-                    "`writes` grants the claim `{claim}`, which plugin `{}` writes too",
-                    mapper.name()
-                );
-                return Err(LoadError::of(other.name(), what));
-            }
-        }
-        rest = others;
-    }
-    Ok(())
+/// What a component says about itself.
+pub(super) async fn describe(
+    component: &dyn Described,
+    runner: &Runner,
+) -> Result<Description, String> {
+    let json = component.describe(runner).await.result;
+    let json = json.map_err(|fault| format!("it can't describe itself: it {fault}"))?;
+    let read = serde_json::from_str(&json)
+        .map_err(|error| format!("its description of itself can't be read: {error}"))?;
+    names::checked(read)
 }
 
 /// Loads plugins that have no credentials, and compiles them anew in this process.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram;
 
-use super::call::Usage;
+use super::usage::Usage;
 
 /// Counts the calls of one plugin. It outlives a reload, so that what is counted goes on.
 pub(super) struct Meter {

@@ -1,6 +1,6 @@
 //! Names that come from outside: of claims and attributes, in a component's description, in the settings, in results.
 
-use super::Description;
+use super::description::Description;
 use assent_model::printable::{is_printable, line};
 
 /// The longest name, in characters.

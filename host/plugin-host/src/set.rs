@@ -4,8 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::claims::{self, ClaimInput, MapFailure, Mapped};
+use super::component_check;
+use super::description::Identity;
+use super::loaded::Loaded;
 use super::spec::PluginSpec;
-use super::{Identity, Loaded, component_check};
 use assent_model::secret::Digest;
 
 /// A set of plugins that was loaded, compiled as it was, with the settings it had.

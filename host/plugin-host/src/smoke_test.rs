@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::claims::{ClaimInput, ClaimMapper, MapFailureKind, Protocol, Sink};
+use super::claims::{ClaimInput, ClaimMapper, MapFailureKind, Protocol};
 use super::fault::{Fault, LoadError};
+use super::sink::Sink;
 use assent_model::clock::Timestamp;
 use assent_model::id::Did;
 

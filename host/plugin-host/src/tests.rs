@@ -9,6 +9,7 @@ use super::claims::{ClaimInput, Edit, Refusal};
 use super::contract::{Described, Later, Linked, Mapper, Version};
 use super::*;
 use assent_model::clock::Timestamp;
+use assent_model::id::Did;
 
 /// `assent:claims@2.0.0`, which only this test serves.
 mod next {

@@ -1,7 +1,7 @@
 //! A workbench for whoever writes a plugin: one component in the host's own runtime, with nothing else of a host around it.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use serde_json::Value;
 use wasmtime::Engine;
@@ -10,22 +10,26 @@ use wasmtime::component::Component;
 use super::approval::{
     ApprovalChannel, Begun, Callback, ChannelFailureKind, ChannelState, News, Opening,
 };
-use super::bindings::approval::assent::host::http;
-use super::call::{Outside, Ran, Runner, Usage, one_line};
+use super::call::{Outside, Runner};
 use super::claims::{
     self, ClaimInput, ClaimMapper, MapFailureKind, Parts, Scope, Step, StepEnd, Traced,
 };
 use super::compiler::Compiler;
-use super::component_check::{self, Surface, World};
-use super::contract::{Contracts, Linked};
+use super::component_check::{self, Surface};
+use super::contract::Linked;
+use super::contracts::Contracts;
+use super::description::{Description, Identity, Inspection};
 use super::engine::{self, Pool};
 use super::fault::{Fault, LoadError};
 use super::load::{compile, describe, link};
+use super::log_line::one_line;
 use super::meter::Meter;
 use super::protected::Grants;
+use super::script::{Script, Scripted};
 use super::spec::{Limits, OnFailure, Trust};
 use super::turns::Turns;
-use super::{Description, Identity, Inspection};
+use super::usage::{Ran, Usage};
+use super::world::World;
 use assent_model::clock::{ManualClock, SharedClock, SystemClock, Timestamp};
 use assent_model::secret::Digest;
 
@@ -70,97 +74,6 @@ pub struct MapperTrial(ClaimMapper);
 
 /// An approval channel with its settings, at a moment that stands still.
 pub struct ChannelTrial(ApprovalChannel);
-
-/// A request that a plugin sends.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outgoing {
-    /// Its method.
-    pub method: OutgoingMethod,
-    /// Its URL.
-    pub url: String,
-    /// Names and values.
-    pub headers: Vec<(String, String)>,
-    /// Its body.
-    pub body: Vec<u8>,
-}
-
-/// The method of a request (RFC 9110, section 9.3).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OutgoingMethod {
-    /// `GET`
-    Get,
-    /// `POST`
-    Post,
-    /// `PUT`
-    Put,
-    /// `DELETE`
-    Delete,
-}
-
-/// What a request is answered.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Received {
-    /// The status code.
-    pub status: u16,
-    /// Names in lower case, and values.
-    pub headers: Vec<(String, String)>,
-    /// The body.
-    pub body: Vec<u8>,
-}
-
-/// Why a request has no answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum NoAnswer {
-    /// The host does not allow it.
-    Refused(String),
-    /// It can't be sent as it is.
-    Invalid(String),
-    /// Nobody answers.
-    Unreachable(String),
-    /// No complete answer in time.
-    TimedOut,
-    /// The answer is larger than the host takes in.
-    TooLarge,
-}
-
-/// Answers a plugin's requests in place of the network.
-pub type Script = Box<dyn FnMut(Outgoing) -> Result<Received, NoAnswer> + Send>;
-
-/// A script that calls of one plugin share.
-pub(super) struct Scripted(Mutex<Script>);
-
-impl Scripted {
-    pub(super) fn answer(&self, request: http::Request) -> Result<http::Response, http::Error> {
-        let request = Outgoing {
-            method: match request.method {
-                http::Method::Get => OutgoingMethod::Get,
-                http::Method::Post => OutgoingMethod::Post,
-                http::Method::Put => OutgoingMethod::Put,
-                http::Method::Delete => OutgoingMethod::Delete,
-            },
-            url: request.url,
-            headers: request.headers,
-            body: request.body,
-        };
-        let mut script = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match script(request) {
-            Ok(Received {
-                status,
-                headers,
-                body,
-            }) => Ok(http::Response {
-                status,
-                headers,
-                body,
-            }),
-            Err(NoAnswer::Refused(why)) => Err(http::Error::Refused(why)),
-            Err(NoAnswer::Invalid(why)) => Err(http::Error::Invalid(why)),
-            Err(NoAnswer::Unreachable(why)) => Err(http::Error::Unreachable(why)),
-            Err(NoAnswer::TimedOut) => Err(http::Error::TimedOut),
-            Err(NoAnswer::TooLarge) => Err(http::Error::TooLarge),
-        }
-    }
-}
 
 /// Detects the kind of a file, and has it describe itself, for `assent-plugin check`.
 ///
@@ -292,7 +205,7 @@ impl Workbench {
         now: Timestamp,
         script: Script,
     ) -> Result<ChannelTrial, LoadError> {
-        let outside = Outside::Scripted(Arc::new(Scripted(Mutex::new(script))));
+        let outside = Outside::Scripted(Arc::new(Scripted::new(script)));
         let plugin = self
             .compiled
             .plugin(Arc::new(ManualClock::new(now)), outside);

@@ -2,16 +2,15 @@
 
 use wasmtime::component::{Component, HasSelf, Linker};
 
-use super::{
-    Begun, Callback, ChannelFailureKind, ChannelState, News, Opening, milliseconds, rejected,
-    retry_after, whole_seconds,
-};
-use crate::World;
+use super::types::{Begun, Callback, ChannelFailureKind, ChannelState, News, Opening};
+use super::wire::{milliseconds, rejected, retry_after, whole_seconds};
 use crate::bindings::approval::assent::host::{clock, http, log};
 use crate::bindings::delegated::DelegatedApprovalChannelPre;
 use crate::bindings::delegated::exports::assent::approval::delegated_channel as wit;
-use crate::call::{Asker, Call, Ran, Runner, fresh, fresh_for};
+use crate::call::{Asker, Call, Runner, fresh, fresh_for};
 use crate::contract::{Carrier, Described, Later, Linked, Version};
+use crate::usage::Ran;
+use crate::world::World;
 
 /// The version, with what its components get: log, clock, and HTTP through their grant.
 pub(crate) const VERSION: Version = Version {

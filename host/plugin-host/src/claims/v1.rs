@@ -2,13 +2,15 @@
 
 use wasmtime::component::{Component, HasSelf, Linker};
 
-use super::{ClaimInput, Edit, Protocol, Refusal, SamlAttribute, Sink, ValueType, json_text};
-use crate::World;
+use super::types::json_text;
+use super::{ClaimInput, Edit, Protocol, Refusal, SamlAttribute, ValueType};
 use crate::bindings::approval::assent::host::log;
 use crate::bindings::claims::ClaimMapperPre;
 use crate::bindings::claims::exports::assent::claims::mapper as wit;
 use crate::call::{Asker, Call, Runner, fresh, fresh_for};
 use crate::contract::{Described, Later, Linked, Mapper, Version};
+use crate::sink::Sink;
+use crate::world::World;
 
 /// The version, with what its components get: the log.
 pub(crate) const VERSION: Version = Version {

@@ -12,7 +12,7 @@ use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use url::{Host, Url};
 use zeroize::Zeroizing;
 
-use super::HostPattern;
+use super::host::{HOST_HEADERS, HostPattern};
 use crate::spec::{Credential, CredentialGrant, Credentials};
 use assent_model::clock::SharedClock;
 use assent_model::secret::Secret;
@@ -128,7 +128,7 @@ impl Key {
                 let name = HeaderName::try_from(name.as_str()).map_err(|_| {
                     format!("`credentials` has the header `{name}`, which is no header name")
                 })?;
-                if super::HOST_HEADERS.contains(&name.as_str()) {
+                if HOST_HEADERS.contains(&name.as_str()) {
                     return Err(format!(
                         "`credentials` has the header `{name}`, which belongs to the connection"
                     ));

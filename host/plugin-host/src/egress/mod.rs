@@ -5,6 +5,7 @@
 //! reach the plugin.
 
 mod credentials;
+mod host;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,6 +16,7 @@ use reqwest::header::{
 use url::{Host, Url};
 
 use self::credentials::Keychain;
+use self::host::{HOST_HEADERS, HostPattern};
 use super::bindings::approval::assent::host::http::{Error, Method, Request, Response};
 use super::spec::{Credentials, HttpGrant};
 use crate::outgoing::{self, Failure};
@@ -30,24 +32,6 @@ const RESPONSE_BODY: usize = 256 << 10;
 const RESPONSE_HEADERS: usize = 32 << 10;
 /// Headers of a request.
 const REQUEST_HEADERS: usize = 32;
-/// Headers that belong to the connection (RFC 9110, section 7.6.1) or that the host sets.
-const HOST_HEADERS: [&str; 13] = [
-    "host",
-    "content-length",
-    "connection",
-    "keep-alive",
-    "proxy-authorization",
-    "proxy-connection",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-    "expect",
-    // What comes back in another form, or in parts, can't be looked through.
-    "accept-encoding",
-    "range",
-];
-
 /// One plugin's way out.
 pub(super) struct Egress {
     grants: Vec<HostPattern>,
@@ -291,153 +275,5 @@ fn failure(error: reqwest::Error) -> Error {
     }
 }
 
-/// A host, or all hosts below a name, that the operator granted.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct HostPattern {
-    /// Whether names below `host` are meant, instead of `host` itself.
-    below: bool,
-    host: String,
-    /// `None` stands for the scheme's own.
-    port: Option<u16>,
-}
-
-impl HostPattern {
-    /// Reads `host`, `*.suffix`, either with `:port`. The error is the end of a sentence about the plugin.
-    fn parse(text: &str) -> Result<Self, String> {
-        let wrong = || {
-            format!(
-                "the host `{text}` can't be granted; give a host name, no address, such as `push.example.com`, `*.example.com` or `push.example.com:8443`"
-            )
-        };
-        let (host, port) = match text.split_once(':') {
-            Some((host, port)) => (host, Some(port.parse::<u16>().map_err(|_| wrong())?)),
-            None => (text, None),
-        };
-        let (below, host) = match host.strip_prefix("*.") {
-            Some(suffix) => (true, suffix),
-            None => (false, host),
-        };
-        match Host::parse(host) {
-            Ok(Host::Domain(name))
-                if !name.is_empty() && !name.contains('*') && !name.ends_with('.') =>
-            {
-                Ok(Self {
-                    below,
-                    host: name,
-                    port,
-                })
-            }
-            _ => Err(wrong()),
-        }
-    }
-
-    /// Whether a URL with this host is meant.
-    fn matches(&self, host: &str, url: &Url) -> bool {
-        let named = if self.below {
-            host.strip_suffix(self.host.as_str())
-                .is_some_and(|front| front.len() > 1 && front.ends_with('.'))
-        } else {
-            host == self.host
-        };
-        let port = match self.port {
-            Some(port) => url.port_or_known_default() == Some(port),
-            None => url.port().is_none(),
-        };
-        named && port
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::super::spec::NoCredentials;
-    use super::*;
-    use assent_model::clock::SystemClock;
-
-    fn egress(hosts: &[&str], allow_private: bool) -> Egress {
-        let hosts = hosts.iter().map(|host| (*host).to_owned()).collect();
-        let grant = HttpGrant {
-            hosts,
-            allow_private,
-            ..HttpGrant::default()
-        };
-        Egress::new(
-            &grant,
-            Duration::from_secs(5),
-            Arc::new(NoCredentials),
-            Arc::new(SystemClock),
-        )
-        .expect("egress")
-    }
-
-    #[test]
-    fn only_granted_hosts_are_permitted() {
-        let egress = egress(
-            &["push.example.com", "*.notify.example", "alt.example:8443"],
-            false,
-        );
-        for url in [
-            "https://push.example.com/a?b",
-            "https://PUSH.example.com:443/",
-            "https://a.b.notify.example/x",
-            "https://alt.example:8443/",
-        ] {
-            assert!(egress.permitted(url).is_ok(), "{url}");
-        }
-        for url in [
-            "https://push.example.com.evil.example/",
-            "https://evil-push.example.com/",
-            "https://push.example.com:8443/",
-            "https://alt.example/",
-            "https://notify.example/",
-            "https://evilnotify.example/",
-            "https://push.example.com./",
-            "http://push.example.com/",
-            "https://push.example.com@evil.example/",
-            "https://user@push.example.com/",
-            "ftp://push.example.com/",
-            "https://93.184.216.34/",
-            "https://[2606:4700::1111]/",
-            "https://0x7f000001/",
-            "https://2130706433/",
-        ] {
-            assert!(
-                matches!(egress.permitted(url), Err(Error::Refused(_))),
-                "{url}"
-            );
-        }
-        assert!(matches!(
-            egress.permitted("not a url"),
-            Err(Error::Invalid(_))
-        ));
-    }
-
-    #[test]
-    fn grants_that_can_not_be_meant_are_errors() {
-        for text in [
-            "",
-            "*",
-            "*.",
-            "https://push.example.com",
-            "127.0.0.1",
-            "[::1]",
-            "push.example.com:x",
-            "a.*.b",
-            "a/b",
-        ] {
-            assert!(HostPattern::parse(text).is_err(), "{text}");
-        }
-    }
-
-    #[test]
-    fn headers_of_the_connection_are_the_hosts() {
-        let header = |name: &str, value: &str| headers(&[(name.to_owned(), value.to_owned())]);
-        assert!(header("ttl", "60").is_ok());
-        for name in ["Host", "content-length", "Transfer-Encoding", "two words"] {
-            assert!(
-                matches!(header(name, "x"), Err(Error::Invalid(_))),
-                "{name}"
-            );
-        }
-        assert!(matches!(header("ttl", "a\r\nb: c"), Err(Error::Invalid(_))));
-    }
-}
+mod tests;
