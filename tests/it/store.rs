@@ -9,17 +9,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use assent_model::account::Account;
-use assent_model::administration::Danger;
+use assent_model::action_approval::{ActionApproval, Mentioned, ShownAction};
+use assent_model::administration::ProtectedActionKind;
 use assent_model::application::{Application, ApplicationType, OidcSettings};
 use assent_model::approval::{
-    Approval, ApprovalStage, Approver, CooldownPolicy, MatchingNumber, PromptDetails, RequestKind,
+    Approval, ApprovalStage, ApprovalSubject, Approver, CooldownPolicy, MatchingNumber,
+    PromptDetails, RequestKind,
 };
 use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::clock::Timestamp;
 use assent_model::device::{Device, DeviceKey, Enrolment};
 use assent_model::entropy::SystemEntropy;
 use assent_model::id::{
-    AccountId, ApprovalId, ConsentId, DeviceId, Did, EnrolmentId, KeyId, LoginId, UserId,
+    AccountId, ActionApprovalId, ApprovalId, ConsentId, DeviceId, Did, EnrolmentId, KeyId, LoginId,
+    SessionId, UserId,
 };
 use assent_model::key::{KeyMaterial, KeyPurpose, KeyTimes, SigningKey};
 use assent_model::login::{BrowserContext, LocalPage, Login, LoginRequest, LoginStage};
@@ -28,7 +31,6 @@ use assent_model::redirect::RedirectUri;
 use assent_model::scope::Scopes;
 use assent_model::secret::{Digest, Token};
 use assent_model::session::Amr;
-use assent_model::step::{Mentioned, ShownStep};
 use assent_model::user::{LifecycleState, Profile, User};
 use assent_store::{
     AnswerOutcome, ApprovalRequest, AuditNote, ConsentGrant, DeviceAnswer, RequestOutcome,
@@ -163,7 +165,7 @@ pub fn login() -> Login {
 pub fn approval(login: &Login, user: Option<&User>, name: &str) -> Approval {
     Approval {
         id: ApprovalId::new(NOW, &SystemEntropy),
-        login_id: login.id,
+        subject: ApprovalSubject::SignIn(login.id),
         user_id: user.map(|user| user.id),
         name_digest: Digest::of(name.as_bytes()),
         scanned_by: None,
@@ -174,7 +176,7 @@ pub fn approval(login: &Login, user: Option<&User>, name: &str) -> Approval {
             account: name.to_owned(),
             place: "This computer".to_owned(),
             browser: "Firefox".to_owned(),
-            step: None,
+            action: None,
         },
         mentions: None,
         requested_at: NOW,
@@ -249,6 +251,7 @@ pub fn request(approval: Approval, known: Option<&User>) -> ApprovalRequest {
     ApprovalRequest {
         letterless: false,
         approval,
+        action: None,
         known: known.map(|user| user.id),
         kind: RequestKind::Typed,
         browser: Digest::of(b"browser"),
@@ -286,16 +289,35 @@ async fn no_step_is_asked_about_in_words_of_before_its_person_changed_on_both_da
             .await
             .expect("inserted");
         let ask = async |words: &str| {
-            let login = login();
-            store.insert_login(login.clone()).await.expect("inserted");
-            let mut approval = approval(&login, Some(&grace), "ada");
+            let action = ActionApproval {
+                id: ActionApprovalId::new(NOW, &SystemEntropy),
+                actor: grace.id,
+                session: SessionId::new(NOW, &SystemEntropy),
+                browser: Digest::of(b"browser"),
+                action_digest: Digest::of(b"action"),
+                requested_at: NOW,
+                expires_at: NOW + Duration::from_secs(1800),
+                claimed_at: None,
+            };
+            let mut approval = approval(&login(), Some(&grace), "ada");
+            approval.subject = ApprovalSubject::ProtectedAction(action.id);
             approval.mentions = Some(Mentioned::User(bob.id));
-            approval.shown.step = Some(ShownStep {
-                danger: Danger::DeleteUser,
+            approval.shown.action = Some(ShownAction {
+                kind: ProtectedActionKind::DeleteUser,
                 words: words.to_owned(),
             });
+            let request = request(approval.clone(), Some(&grace));
+            let without = store.request_approval(request.clone()).await;
+            assert!(
+                !matches!(without, Ok(RequestOutcome::Person(_))),
+                "{database:?}: a request without its action"
+            );
             let asked = store
-                .request_approval(request(approval.clone(), Some(&grace)))
+                .request_approval(ApprovalRequest {
+                    action: Some(action),
+                    kind: RequestKind::Action,
+                    ..request
+                })
                 .await
                 .expect("answered");
             (

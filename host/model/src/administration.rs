@@ -280,55 +280,80 @@ impl fmt::Display for AdminScopes {
     }
 }
 
-/// A step that does harm if somebody else takes it with an administrator's browser: what it is, for the routes that take it.
+/// A kind of protected action: what an administrator does in the console only with a fresh approval on their own device, because it
+/// would do harm in the hands of somebody else who uses the administrator's browser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Danger {
+pub enum ProtectedActionKind {
     /// Deletes a user.
     DeleteUser,
-    /// Erases who a user was.
+    /// Erases the personal data of a user.
     EraseUser,
-    /// Gives or takes a console role, where the body has `console_role`; changes the e-mail address of a user who is there; or
-    /// closes a user for good.
-    ChangeUser,
-    /// Makes and changes users or accounts, as many as a table has; unless it is only checked.
+    /// Creates a user with a console role; or changes a user's name, e-mail address or console role, or terminates the user. Whoever
+    /// has the address or the name can pass for the user in an application that knows users by it.
+    UpdateUser,
+    /// Creates and updates the users or accounts of a table. A dry run is not protected.
     ImportTable,
-    /// Gives somebody another way to approve, where they have one: whoever gets it can sign in as them.
-    AddDevice,
-    /// Lets somebody approve at a vendor, where they can approve with something: whoever has that address there can sign in as them.
+    /// Creates a link that enrols another device of a user, who can approve already: its holder can sign in as the user.
+    EnrolDevice,
+    /// Lets an identifier at a vendor approve as a user, who can approve already: its holder can sign in as the user.
     SetExternalAuthenticator,
-    /// Gives somebody an account under another name than their own, where the body has such a `name`.
-    GiveAccount,
-    /// Changes what an application calls somebody, where the body has another `name`: an application that knows people by it takes
-    /// one for the other. Or closes an account for good.
-    ChangeAccount,
-    /// Takes an account away, and leaves its name to others.
+    /// Creates an account with another name than the user's.
+    CreateAccount,
+    /// Changes the name of an account, or terminates it. An application that knows users by their names takes one for another.
+    UpdateAccount,
+    /// Deletes an account, whose name another user can get then.
     DeleteAccount,
-    /// Takes a device away from somebody with a console role.
-    RemoveDevice,
+    /// Revokes the device of a user with a console role.
+    RevokeDevice,
     /// Deletes an application.
     DeleteApplication,
-    /// Gives admin scopes to a new application, where the body has `admin_scopes`.
-    GiveAdminScopes,
-    /// Changes how an application proves who it is, where it is answered or what it is told; and anything of a service account.
-    ChangeApplication,
-    /// Changes a SAML application to what its metadata says, where the body has `apply`.
+    /// Creates an application with admin scopes.
+    GrantAdminScopes,
+    /// Changes how an application authenticates, where it receives answers, or what it receives; and everything of a service
+    /// account.
+    UpdateApplication,
+    /// Changes a service provider to what its metadata says.
     ApplyMetadata,
-    /// Makes a client secret in place of the one before.
-    NewSecret,
+    /// Replaces a client secret.
+    RotateClientSecret,
     /// Lets another key sign.
     RotateKey,
-    /// Takes a key out of use.
+    /// Revokes a key.
     RevokeKey,
-    /// Exchanges the plugins.
+    /// Replaces the plugins by those that the settings name.
     ReloadPlugins,
-    /// Puts the plugins back that were there before the last exchange.
+    /// Restores the plugins before the last replacement.
     RollBackPlugins,
     /// Compiles and runs a component that is not loaded, as a candidate.
     TryComponent,
 }
 
-impl Danger {
+impl ProtectedActionKind {
+    /// All kinds.
+    pub const ALL: [Self; 20] = [
+        Self::DeleteUser,
+        Self::EraseUser,
+        Self::UpdateUser,
+        Self::ImportTable,
+        Self::EnrolDevice,
+        Self::SetExternalAuthenticator,
+        Self::CreateAccount,
+        Self::UpdateAccount,
+        Self::DeleteAccount,
+        Self::RevokeDevice,
+        Self::DeleteApplication,
+        Self::GrantAdminScopes,
+        Self::UpdateApplication,
+        Self::ApplyMetadata,
+        Self::RotateClientSecret,
+        Self::RotateKey,
+        Self::RevokeKey,
+        Self::ReloadPlugins,
+        Self::RollBackPlugins,
+        Self::TryComponent,
+    ];
+
     /// Whether nothing brings back what the action takes away, so that a client should ask for a confirmation.
     pub const fn is_irreversible(self) -> bool {
         matches!(
@@ -337,35 +362,40 @@ impl Danger {
                 | Self::EraseUser
                 | Self::DeleteAccount
                 | Self::DeleteApplication
-                | Self::RemoveDevice
+                | Self::RevokeDevice
                 | Self::RevokeKey
         )
     }
 
-    /// The step's stable name.
+    /// The stable name of the kind, in the OpenAPI document and in the audit log.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::DeleteUser => "delete-user",
             Self::EraseUser => "erase-user",
-            Self::ChangeUser => "change-user",
+            Self::UpdateUser => "update-user",
             Self::ImportTable => "import-table",
-            Self::AddDevice => "add-device",
+            Self::EnrolDevice => "enrol-device",
             Self::SetExternalAuthenticator => "set-external-authenticator",
-            Self::GiveAccount => "give-account",
-            Self::ChangeAccount => "change-account",
+            Self::CreateAccount => "create-account",
+            Self::UpdateAccount => "update-account",
             Self::DeleteAccount => "delete-account",
-            Self::RemoveDevice => "remove-device",
+            Self::RevokeDevice => "revoke-device",
             Self::DeleteApplication => "delete-application",
-            Self::GiveAdminScopes => "give-admin-scopes",
-            Self::ChangeApplication => "change-application",
+            Self::GrantAdminScopes => "grant-admin-scopes",
+            Self::UpdateApplication => "update-application",
             Self::ApplyMetadata => "apply-metadata",
-            Self::NewSecret => "new-secret",
+            Self::RotateClientSecret => "rotate-client-secret",
             Self::RotateKey => "rotate-key",
             Self::RevokeKey => "revoke-key",
             Self::ReloadPlugins => "reload-plugins",
             Self::RollBackPlugins => "roll-back-plugins",
             Self::TryComponent => "try-component",
         }
+    }
+
+    /// The kind with this name.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == name)
     }
 }
 

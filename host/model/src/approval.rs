@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::action_approval::{Mentioned, ShownAction};
 use crate::clock::Timestamp;
 use crate::entropy::Entropy;
-use crate::id::{ApprovalId, DeviceId, Did, LoginId, UserId};
+use crate::id::{ActionApprovalId, ApprovalId, DeviceId, Did, LoginId, UserId};
 use crate::secret::Digest;
 use crate::session::{Amr, Authentication};
-use crate::step::{Mentioned, ShownStep};
 
 /// How often a person may type a number before the request fails.
 pub const NUMBER_ATTEMPTS: u32 = 3;
@@ -20,8 +20,8 @@ pub const NUMBER_ATTEMPTS: u32 = 3;
 pub struct Approval {
     /// The row's id.
     pub id: ApprovalId,
-    /// The login that waits for it.
-    pub login_id: LoginId,
+    /// What it permits.
+    pub subject: ApprovalSubject,
     /// The user who received the request on the devices. `None` where the name belongs to no user who may sign in, during a
     /// cooldown, and where too many requests are pending: the browser gets the same page for the same time, so the page does
     /// not reveal which names exist.
@@ -34,7 +34,7 @@ pub struct Approval {
     pub number: MatchingNumber,
     /// What the person is shown.
     pub shown: PromptDetails,
-    /// The person mentioned in the words of a step, if one is.
+    /// The user who is named in the summary of a protected action.
     pub mentions: Option<Mentioned>,
     /// When it was asked for.
     pub requested_at: Timestamp,
@@ -44,6 +44,15 @@ pub struct Approval {
     pub attempts_left: u32,
     /// How far it has come.
     pub stage: ApprovalStage,
+}
+
+/// What an approval permits. It decides once, and about nothing else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ApprovalSubject {
+    /// A sign-in, whose browser waits for it.
+    SignIn(LoginId),
+    /// A protected action in the console.
+    ProtectedAction(ActionApprovalId),
 }
 
 /// What a person is shown about a request, and signs.
@@ -59,9 +68,9 @@ pub struct PromptDetails {
     pub place: String,
     /// The browser and system in plain words.
     pub browser: String,
-    /// What is to happen in place of a sign-in.
+    /// The protected action, if the request is not about a sign-in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub step: Option<ShownStep>,
+    pub action: Option<ShownAction>,
 }
 
 /// How far an approval has come. All but `Requested` are final.

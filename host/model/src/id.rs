@@ -107,6 +107,8 @@ ids! {
     LoginId;
     /// The question put to a person's phone.
     ApprovalId;
+    /// The approval of a protected action.
+    ActionApprovalId;
     /// A request that an approval channel has begun.
     DeliveryId;
     /// A browser's signed-in session.

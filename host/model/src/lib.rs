@@ -1,6 +1,7 @@
 //! The nouns of the host, and the proofs. Nothing here does input or output.
 
 pub mod account;
+pub mod action_approval;
 pub mod administration;
 pub mod application;
 pub mod approval;
@@ -33,7 +34,6 @@ pub mod search;
 pub mod secret;
 pub mod session;
 pub mod statement;
-pub mod step;
 pub mod syslog;
 pub mod test_sign_in;
 pub mod token;

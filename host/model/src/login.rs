@@ -16,7 +16,6 @@ use crate::saml::SignOnRequest;
 use crate::scope::{Scope, Scopes};
 use crate::secret::Digest;
 use crate::session::Acr;
-use crate::step::StepRequest;
 
 /// A login that is under way in one browser.
 #[derive(Clone, Debug)]
@@ -72,8 +71,6 @@ pub enum LoginRequest {
         /// The page's path.
         page: LocalPage,
     },
-    /// A dangerous step in the console, by somebody who is signed in there. It signs nobody in, and has no page.
-    Step(Box<StepRequest>),
 }
 
 impl LoginRequest {
@@ -82,7 +79,7 @@ impl LoginRequest {
         match self {
             Self::Oidc(request) => Some(&request.application),
             Self::Saml(request) => Some(&request.application),
-            Self::Local { .. } | Self::Step(_) => None,
+            Self::Local { .. } => None,
         }
     }
 
@@ -91,7 +88,7 @@ impl LoginRequest {
         match self {
             Self::Oidc(request) => request.purpose,
             Self::Saml(request) => request.purpose,
-            Self::Local { .. } | Self::Step(_) => SignInPurpose::Application,
+            Self::Local { .. } => SignInPurpose::Application,
         }
     }
 
@@ -99,7 +96,7 @@ impl LoginRequest {
     pub const fn language(&self) -> Option<Language> {
         match self {
             Self::Oidc(request) => request.language,
-            Self::Saml(_) | Self::Local { .. } | Self::Step(_) => None,
+            Self::Saml(_) | Self::Local { .. } => None,
         }
     }
 
@@ -110,7 +107,6 @@ impl LoginRequest {
             Self::Oidc(request) => !request.admits(Acr::Delegated),
             Self::Saml(request) => request.needs_device,
             Self::Local { page } => matches!(page, LocalPage::Console),
-            Self::Step(_) => true,
         }
     }
 }

@@ -4,7 +4,7 @@
 //! on its standard input and a pipe for its answer: it can open no file and no socket, and its time and memory end. What it
 //! answers is machine code, and it runs in the server's process, so it is only as good as the component's origin. Three actors
 //! may choose a component: the operator, with a plugin's file in the settings; the operator, with a token of the machine;
-//! and an administrator who approved the same component, by its digest, on the phone (`Danger::TryComponent`).
+//! and an administrator who approved the same component, by its digest, on the phone (`ProtectedActionKind::TryComponent`).
 
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};

@@ -57,7 +57,7 @@ pub enum StartError {
     #[error(transparent)]
     PluginSettings(#[from] SecretFileError),
     #[error("first start: {0}")]
-    FirstStart(#[from] crate::domain::admin::Refused),
+    FirstStart(#[from] crate::domain::admin::AdminError),
     #[error("{}: cannot write the demo application's settings: {reason}", file.display())]
     DemoFile {
         file: std::path::PathBuf,

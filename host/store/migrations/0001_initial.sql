@@ -243,10 +243,27 @@ CREATE INDEX logins_open_of_network ON logins (network, id)
 CREATE INDEX logins_open ON logins (id)
     WHERE approval_id IS NULL AND session_id IS NULL AND answered_at IS NULL AND network IS NOT NULL;
 
--- Approval requests and their answers.
+-- The approvals of protected actions: what an administrator does in the console with a fresh approval on their own device.
+CREATE TABLE action_approvals (
+    id            TEXT   NOT NULL PRIMARY KEY,
+    -- The administrator, and the console session and browser in which the approval can be used.
+    actor         TEXT   NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+    session_id    TEXT   NOT NULL,
+    browser       TEXT   NOT NULL,
+    -- The digest of the action in its command. The approval permits no other.
+    action_digest TEXT   NOT NULL,
+    requested_at  BIGINT NOT NULL,
+    expires_at    BIGINT NOT NULL,
+    -- When the approval was used, which succeeds once.
+    claimed_at    BIGINT
+);
+CREATE INDEX action_approvals_by_actor ON action_approvals (actor);
+
+-- Approval requests and their answers. Each has one subject: a sign-in or a protected action.
 CREATE TABLE approvals (
     id             TEXT   NOT NULL PRIMARY KEY,
-    login_id       TEXT   NOT NULL REFERENCES logins (id) ON DELETE CASCADE,
+    login_id       TEXT   REFERENCES logins (id) ON DELETE CASCADE,
+    action_approval_id TEXT REFERENCES action_approvals (id) ON DELETE CASCADE,
     -- The application that the request is for. Suspending the user's account there ends the request.
     application_id TEXT,
     -- The user whose devices receive the request; NULL if the typed name belongs to no user who can sign in.
@@ -287,8 +304,10 @@ CREATE TABLE approvals (
     amr            TEXT,
     requested_at   BIGINT NOT NULL,
     expires_at     BIGINT NOT NULL,
-    decided_at     BIGINT
+    decided_at     BIGINT,
+    CHECK ((login_id IS NULL) <> (action_approval_id IS NULL))
 );
+CREATE UNIQUE INDEX approvals_by_action ON approvals (action_approval_id) WHERE action_approval_id IS NOT NULL;
 CREATE INDEX approvals_by_user ON approvals (user_id, id);
 CREATE INDEX approvals_by_login ON approvals (login_id);
 CREATE INDEX approvals_by_known_user ON approvals (known_user, expires_at);
@@ -710,12 +729,12 @@ CREATE TABLE idempotent_requests (
 CREATE INDEX idempotent_requests_by_end ON idempotent_requests (expires_at);
 
 -- The ids in the path or the response of such a request. Erasing a user deletes the responses about the user.
-CREATE TABLE idempotent_request_mentions (
+CREATE TABLE idempotent_request_subjects (
     request_id TEXT NOT NULL REFERENCES idempotent_requests (id) ON DELETE CASCADE,
-    mentioned  TEXT NOT NULL,
-    PRIMARY KEY (request_id, mentioned)
+    subject    TEXT NOT NULL,
+    PRIMARY KEY (request_id, subject)
 );
-CREATE INDEX idempotent_request_mentions_by_id ON idempotent_request_mentions (mentioned);
+CREATE INDEX idempotent_request_subjects_by_id ON idempotent_request_subjects (subject);
 
 -- Test sign-ins: an administrator signs in to an application, sees each step, and what the application would receive.
 CREATE TABLE test_sign_ins (

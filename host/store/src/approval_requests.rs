@@ -6,13 +6,15 @@
 use sqlx::AnyConnection;
 
 use crate::rows::{cell, parse, to_json};
-use crate::{Result, Store, approval_conflicts, deliveries, repeats, users};
-use assent_model::approval::{Approval, MatchingNumber, RequestKind};
+use crate::{
+    Result, Store, StoreError, action_approvals, approval_conflicts, deliveries, repeats, users,
+};
+use assent_model::action_approval::{ActionApproval, Mentioned};
+use assent_model::approval::{Approval, ApprovalSubject, MatchingNumber, RequestKind};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
-use assent_model::id::UserId;
+use assent_model::id::{LoginId, UserId};
 use assent_model::secret::Digest;
-use assent_model::step::Mentioned;
 
 /// The most pending requests of a user from unknown browsers, by typed names.
 const PENDING_TYPED: usize = 5;
@@ -32,6 +34,8 @@ const KNOWN_PER_USER: usize = 15;
 pub struct ApprovalRequest {
     /// The approval. Its number is drawn from `numbers`.
     pub approval: Approval,
+    /// The row of the protected action; `None` for a sign-in.
+    pub action: Option<ActionApproval>,
     /// The user of the name, even where the request is not to be sent.
     pub known: Option<UserId>,
     /// How it began.
@@ -172,8 +176,8 @@ impl Unexpired {
 
 async fn add(db: &mut AnyConnection, request: &ApprovalRequest) -> Result<RequestOutcome> {
     let approval = &request.approval;
-    if let (Some(Mentioned::User(id)), Some(step)) = (&approval.mentions, &approval.shown.step)
-        && !users::is_still_called_as_in(db, *id, &step.words).await?
+    if let (Some(Mentioned::User(id)), Some(action)) = (&approval.mentions, &approval.shown.action)
+        && !users::is_still_called_as_in(db, *id, &action.words).await?
     {
         return Ok(RequestOutcome::NotOpen);
     }
@@ -185,8 +189,16 @@ async fn add(db: &mut AnyConnection, request: &ApprovalRequest) -> Result<Reques
         }
         return Ok(RequestOutcome::TooMany);
     };
-    if !claim_login(db, request).await? {
-        return Ok(RequestOutcome::NotOpen);
+    match (approval.subject, &request.action) {
+        (ApprovalSubject::SignIn(login), None) => {
+            if !claim_login(db, login, request).await? {
+                return Ok(RequestOutcome::NotOpen);
+            }
+        }
+        (ApprovalSubject::ProtectedAction(id), Some(action)) if id == action.id => {
+            action_approvals::insert(db, action).await?;
+        }
+        _ => return Err(StoreError::Internal("a request is not about its subject")),
     }
     let replaced = replace(db, request).await?;
     let pending: Vec<&Unexpired> = unexpired
@@ -294,9 +306,13 @@ fn has_place(pending: &[&Unexpired], request: &ApprovalRequest) -> bool {
 
 /// Assigns the request to the login, which then waits for it. A QR sign-in may begin on the page of a login that waits for a
 /// typed request, and then replaces that request. `false` if the login was answered, or waits for another.
-async fn claim_login(db: &mut AnyConnection, request: &ApprovalRequest) -> Result<bool> {
+async fn claim_login(
+    db: &mut AnyConnection,
+    login: LoginId,
+    request: &ApprovalRequest,
+) -> Result<bool> {
     let approval = &request.approval;
-    let login = approval.login_id.to_string();
+    let login = login.to_string();
     // The lock lets the answer of the login and this claim come one after another.
     let held: Option<(Option<String>,)> = sqlx::query_as(
         "UPDATE logins SET approval_id = approval_id WHERE id = $1 AND answered_at IS NULL RETURNING approval_id",
@@ -383,11 +399,15 @@ async fn insert(
 ) -> Result<Option<String>> {
     let approval = &request.approval;
     let user = approval.user_id.filter(|_| is_sent);
+    let (login, action) = match approval.subject {
+        ApprovalSubject::SignIn(login) => (Some(login.to_string()), None),
+        ApprovalSubject::ProtectedAction(action) => (None, Some(action.to_string())),
+    };
     let (reached,): (Option<String>,) = sqlx::query_as(
-        "INSERT INTO approvals (id, login_id, user_id, name_digest, number, shown, requested_at, expires_at,
+        "INSERT INTO approvals (id, login_id, action_approval_id, user_id, name_digest, number, shown, requested_at, expires_at,
                                 attempts_left, state, application_id, scanned_by, mentions, kind, browser, known_user,
                                 letterless)
-         VALUES ($1, $2,
+         VALUES ($1, $2, $17,
                  CASE WHEN $11 IS NULL
                        AND EXISTS (SELECT 1 FROM approval_cooldowns AS pause
                                    WHERE pause.user_id = $3 AND pause.cooldown_until > $7) THEN NULL
@@ -396,7 +416,7 @@ async fn insert(
          RETURNING user_id",
     )
     .bind(approval.id.to_string())
-    .bind(approval.login_id.to_string())
+    .bind(login)
     .bind(user.map(|id| id.to_string()))
     .bind(approval.name_digest.to_text())
     .bind(number.to_string())
@@ -411,6 +431,7 @@ async fn insert(
     .bind(request.browser.to_text())
     .bind(request.known.map(|id| id.to_string()))
     .bind(i64::from(request.letterless))
+    .bind(action)
     .fetch_one(db)
     .await?;
     Ok(reached)

@@ -7,22 +7,24 @@ use crate::{
     Result, Store, StoreError, approval_conflicts, approval_requests, audit, cooldowns, deliveries,
     devices, passkeys,
 };
+use assent_model::action_approval::Mentioned;
 use assent_model::approval::{
-    Approval, ApprovalStage, Approver, CooldownPolicy, FailureReason, MatchingNumber, RequestKind,
+    Approval, ApprovalStage, ApprovalSubject, Approver, CooldownPolicy, FailureReason,
+    MatchingNumber, RequestKind,
 };
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
 use assent_model::delivery::Ruling;
-use assent_model::id::{ApprovalId, DeliveryId, DeviceId, LoginId, UserId};
+use assent_model::id::{ActionApprovalId, ApprovalId, DeliveryId, DeviceId, LoginId, UserId};
 use assent_model::passkey::PasskeyUse;
 use assent_model::secret::Digest;
 use assent_model::session::Amr;
-use assent_model::step::Mentioned;
 
 #[derive(sqlx::FromRow)]
 struct ApprovalRow {
     id: String,
-    login_id: String,
+    login_id: Option<String>,
+    action_approval_id: Option<String>,
     user_id: Option<String>,
     name_digest: String,
     scanned_by: Option<String>,
@@ -64,6 +66,20 @@ impl ApprovalRow {
 }
 
 impl ApprovalRow {
+    fn subject(&self) -> Result<ApprovalSubject> {
+        match (&self.login_id, &self.action_approval_id) {
+            (Some(login), None) => {
+                let login = parse(login, cell("approvals", "login_id", &self.id))?;
+                Ok(ApprovalSubject::SignIn(login))
+            }
+            (None, Some(action)) => {
+                let action = parse(action, cell("approvals", "action_approval_id", &self.id))?;
+                Ok(ApprovalSubject::ProtectedAction(action))
+            }
+            _ => Err(cell("approvals", "login_id", &self.id).unexpected()),
+        }
+    }
+
     fn approver(&self) -> Result<Approver> {
         match (&self.device_id, &self.amr, &self.channel) {
             (Some(device), Some(amr), None) => Ok(Approver::Device {
@@ -81,7 +97,7 @@ impl TryFrom<ApprovalRow> for Approval {
     fn try_from(row: ApprovalRow) -> Result<Self> {
         Ok(Self {
             id: parse(&row.id, cell("approvals", "id", &row.id))?,
-            login_id: parse(&row.login_id, cell("approvals", "login_id", &row.id))?,
+            subject: row.subject()?,
             user_id: row
                 .user_id
                 .as_deref()
@@ -182,6 +198,19 @@ impl Store {
         let row: Option<ApprovalRow> =
             sqlx::query_as("SELECT * FROM approvals WHERE login_id = $1 ORDER BY id DESC LIMIT 1")
                 .bind(login.to_string())
+                .fetch_optional(&self.readers)
+                .await?;
+        row.map(Approval::try_from).transpose()
+    }
+
+    /// The request of a protected action.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn approval_of_action(&self, action: ActionApprovalId) -> Result<Option<Approval>> {
+        let row: Option<ApprovalRow> =
+            sqlx::query_as("SELECT * FROM approvals WHERE action_approval_id = $1")
+                .bind(action.to_string())
                 .fetch_optional(&self.readers)
                 .await?;
         row.map(Approval::try_from).transpose()

@@ -7,10 +7,10 @@ use sqlx::AnyConnection;
 
 use crate::users::search_index;
 use crate::{Result, passkeys, sessions};
+use assent_model::action_approval::Mentioned;
 use assent_model::clock::Timestamp;
 use assent_model::id::{DeviceId, UserId};
 use assent_model::secret::Digest;
-use assent_model::step::Mentioned;
 use assent_model::user::LifecycleState;
 
 /// The longest that a code may be good.
@@ -19,7 +19,9 @@ const LONGEST_CODE: Duration = Duration::from_secs(600);
 /// Ends what a person approved and no browser has used yet.
 const UNUSED: &str = "UPDATE approvals SET state = 'withdrawn', decided_at = $2
      WHERE user_id = $1 AND state = 'approved'
-       AND EXISTS (SELECT 1 FROM logins WHERE logins.id = approvals.login_id AND logins.answered_at IS NULL)";
+       AND (EXISTS (SELECT 1 FROM logins WHERE logins.id = approvals.login_id AND logins.answered_at IS NULL)
+            OR EXISTS (SELECT 1 FROM action_approvals
+                       WHERE action_approvals.id = approvals.action_approval_id AND action_approvals.claimed_at IS NULL))";
 
 /// Ends what was begun in a person's name: requests on the phone, approvals that were not used, sessions, and what was
 /// granted. It does so whatever the new state is: what a login under way left behind while the person was suspended does
@@ -90,7 +92,9 @@ pub(crate) async fn of_account(
             "UPDATE accounts SET grants_not_before = $3 WHERE user_id = $1 AND application_id = $2 AND grants_not_before < $3",
             "UPDATE approvals SET state = 'withdrawn', decided_at = $3
              WHERE user_id = $1 AND application_id = $2 AND state = 'approved'
-               AND EXISTS (SELECT 1 FROM logins WHERE logins.id = approvals.login_id AND logins.answered_at IS NULL)",
+               AND (EXISTS (SELECT 1 FROM logins WHERE logins.id = approvals.login_id AND logins.answered_at IS NULL)
+            OR EXISTS (SELECT 1 FROM action_approvals
+                       WHERE action_approvals.id = approvals.action_approval_id AND action_approvals.claimed_at IS NULL))",
         ]
         .as_slice()
     } else {
@@ -136,7 +140,9 @@ pub(crate) async fn of_device(
     sqlx::query(
         "UPDATE approvals SET state = 'withdrawn', decided_at = $2
          WHERE device_id = $1 AND state = 'approved' AND user_id = (SELECT user_id FROM devices WHERE devices.id = $1)
-           AND EXISTS (SELECT 1 FROM logins WHERE logins.id = approvals.login_id AND logins.answered_at IS NULL)",
+           AND (EXISTS (SELECT 1 FROM logins WHERE logins.id = approvals.login_id AND logins.answered_at IS NULL)
+            OR EXISTS (SELECT 1 FROM action_approvals
+                       WHERE action_approvals.id = approvals.action_approval_id AND action_approvals.claimed_at IS NULL))",
     )
     .bind(device.to_string())
     .bind(now.millis())
@@ -167,7 +173,7 @@ pub(crate) async fn erase(
         for statement in [
             // Those that reached no phone, during a pause for one, know nobody but the name.
             "DELETE FROM logins WHERE id IN (SELECT login_id FROM approvals WHERE name_digest = $1)",
-            "DELETE FROM logins WHERE id IN (SELECT login_id FROM approvals WHERE mentions = $1)",
+            "DELETE FROM action_approvals WHERE id IN (SELECT action_approval_id FROM approvals WHERE mentions = $1)",
             "DELETE FROM approval_subjects WHERE subject = $1",
         ] {
             sqlx::query(statement)
@@ -179,14 +185,15 @@ pub(crate) async fn erase(
     search_index::forget(db, user).await?;
     for statement in [
         "DELETE FROM logins WHERE id IN (SELECT login_id FROM approvals WHERE known_user = $1 OR user_id = $1)",
-        // Steps of administrators, that mention the person.
-        "DELETE FROM logins WHERE id IN (SELECT login_id FROM approvals WHERE mentions = $1)",
+        // The protected actions of the user, and those of others whose summary names the user.
+        "DELETE FROM action_approvals WHERE actor = $1",
+        "DELETE FROM action_approvals WHERE id IN (SELECT action_approval_id FROM approvals WHERE mentions = $1)",
         "DELETE FROM test_sign_ins WHERE made_session IN (SELECT id FROM sessions WHERE user_id = $1)",
         "DELETE FROM logins WHERE session_id IN (SELECT id FROM sessions WHERE user_id = $1)",
         "DELETE FROM saml_logout_requests WHERE sid IN (SELECT sid FROM sessions WHERE user_id = $1)",
         "DELETE FROM idempotent_requests WHERE id IN (
-             SELECT request_id FROM idempotent_request_mentions
-             WHERE mentioned = $1 OR mentioned IN (SELECT id FROM accounts WHERE user_id = $1))",
+             SELECT request_id FROM idempotent_request_subjects
+             WHERE subject = $1 OR subject IN (SELECT id FROM accounts WHERE user_id = $1))",
         "DELETE FROM devices WHERE user_id = $1",
         "DELETE FROM enrolments WHERE user_id = $1",
         "DELETE FROM recovery_codes WHERE user_id = $1",

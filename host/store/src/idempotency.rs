@@ -58,17 +58,17 @@ impl Store {
         .await
     }
 
-    /// Keeps the answer of a request until then. `mentions` are the ids of users, accounts and others that the request or its answer
+    /// Keeps the answer of a request until then. `subjects` are the ids of users, accounts and others that the request or its answer
     /// is about.
     pub async fn keep_answer(
         &self,
         id: String,
         answer: String,
-        mentions: BTreeSet<String>,
+        subjects: BTreeSet<String>,
         until: Timestamp,
     ) -> Result<()> {
         self.write(move |db| {
-            let (id, answer, mentions) = (id.clone(), answer.clone(), mentions.clone());
+            let (id, answer, subjects) = (id.clone(), answer.clone(), subjects.clone());
             Box::pin(async move {
                 let kept = sqlx::query("UPDATE idempotent_requests SET answer = $2, expires_at = $3 WHERE id = $1")
                     .bind(id.clone())
@@ -79,13 +79,13 @@ impl Store {
                 if kept.rows_affected() == 0 {
                     return Ok(());
                 }
-                for mentioned in mentions {
+                for subject in subjects {
                     sqlx::query(
-                        "INSERT INTO idempotent_request_mentions (request_id, mentioned) VALUES ($1, $2)
+                        "INSERT INTO idempotent_request_subjects (request_id, subject) VALUES ($1, $2)
                          ON CONFLICT DO NOTHING",
                     )
                     .bind(id.clone())
-                    .bind(mentioned)
+                    .bind(subject)
                     .execute(&mut *db)
                     .await?;
                 }

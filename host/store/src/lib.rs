@@ -5,6 +5,7 @@
 //! be used once is claimed by one `UPDATE ... RETURNING`.
 
 mod accounts;
+mod action_approvals;
 mod admin_tokens;
 mod applications;
 mod approval_conflicts;

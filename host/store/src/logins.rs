@@ -1,7 +1,5 @@
 //! Logins under way.
 
-use std::time::Duration;
-
 use sqlx::AnyConnection;
 
 use crate::consents::ConsentGrant;
@@ -12,7 +10,7 @@ use crate::{
 };
 use assent_model::audit::{Entry, Origin};
 use assent_model::clock::Timestamp;
-use assent_model::id::{ApprovalId, LoginId, SessionId};
+use assent_model::id::{LoginId, SessionId};
 use assent_model::login::{Login, LoginStage};
 use assent_model::saml::Participation;
 use assent_model::secret::Digest;
@@ -160,34 +158,6 @@ impl Store {
                     Some(bounds) => open_sign_ins::evict(db, bounds).await,
                     None => Ok(()),
                 }
-            })
-        })
-        .await
-    }
-
-    /// Uses up the approval of a step in the console, if it was given no longer ago than `fresh`: which one it was.
-    pub async fn claim_step(
-        &self,
-        id: LoginId,
-        fresh: Duration,
-        now: Timestamp,
-    ) -> Result<Option<ApprovalId>> {
-        self.write(move |db| {
-            Box::pin(async move {
-                devices::hold_approver(db, id).await?;
-                let claimed: Option<(String,)> = sqlx::query_as(
-                    "UPDATE logins SET answered_at = $2 WHERE id = $1 AND answered_at IS NULL AND expires_at > $2
-                     AND EXISTS (SELECT 1 FROM approvals
-                                 WHERE approvals.id = logins.approval_id AND approvals.login_id = logins.id
-                                   AND approvals.state = 'approved' AND approvals.decided_at >= $3)
-                     RETURNING approval_id",
-                )
-                .bind(id.to_string())
-                .bind(now.millis())
-                .bind((now - fresh).millis())
-                .fetch_optional(db)
-                .await?;
-                claimed.map(|(approval,)| parse(&approval, cell("logins", "approval_id", ""))).transpose()
             })
         })
         .await

@@ -9,11 +9,11 @@ use sqlx::AnyConnection;
 use crate::audit::chain::{RecordRow, records_where};
 use crate::batch::bulk_sql::{BulkSql, MOST};
 use crate::{Result, Store};
+use assent_model::action_approval::{MENTIONS, Mentioned};
 use assent_model::audit::chain::Record;
 use assent_model::audit::{Entry, Event};
 use assent_model::id::UserId;
 use assent_model::name::LoginName;
-use assent_model::step::{MENTIONS, Mentioned};
 use assent_model::user::User;
 
 /// Where the entry about an erasure names the positions of those about others that it emptied.

@@ -12,7 +12,7 @@ pub(crate) const SLICE: u64 = 500;
 /// How long rows are kept after they were made.
 #[derive(Clone, Copy, Debug)]
 pub struct Retention {
-    /// Logins, and their approvals with them.
+    /// Logins and the approvals of protected actions, and their requests with them.
     pub logins: Duration,
     /// Access tokens.
     pub access_tokens: Duration,
@@ -45,6 +45,10 @@ impl Store {
         for (statement, kept) in [
             (
                 "DELETE FROM logins WHERE id IN (SELECT id FROM logins WHERE id < $1 AND expires_at < $3 ORDER BY id LIMIT $2)",
+                retention.logins,
+            ),
+            (
+                "DELETE FROM action_approvals WHERE id IN (SELECT id FROM action_approvals WHERE id < $1 AND expires_at < $3 ORDER BY id LIMIT $2)",
                 retention.logins,
             ),
             (

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use assent::domain::admin::{
-    AccountChange, AdminCommand, AdminContext, Caller, CreateAccount, DeleteAccount, EndSession,
-    EndSessions, EnrolDevice, Execution, NewAccount, Planned, Principal, Refused, RevokeDevice,
+    AccountChange, AdminCommand, AdminContext, AdminError, Caller, CreateAccount, DeleteAccount,
+    EndSession, EndSessions, EnrolDevice, Execution, NewAccount, Planned, Principal, RevokeDevice,
     UpdateAccount, UpdateUser, UserChange, WithdrawConsent,
 };
 use assent_model::administration::{AdminScope, AdminScopes};
@@ -74,7 +74,7 @@ impl Overtaken {
         let executed = C::execute(&self.support, planned.into_plan(), &AuditContext::HOST).await;
         assert!(matches!(executed, Ok(Execution::Overtaken)), "{what}");
         let again = self.support.run(&command).await;
-        assert!(matches!(again, Err(Refused::Forbidden(_))), "{what}");
+        assert!(matches!(again, Err(AdminError::Forbidden(_))), "{what}");
         self.role(None).await;
     }
 
@@ -117,7 +117,10 @@ async fn nothing_is_done_to_who_was_given_a_role_since_they_were_checked_on_both
         let executed = UpdateAccount::execute(&owned, planned, &AuditContext::HOST).await;
         assert!(matches!(executed, Ok(Execution::Overtaken)), "{database:?}");
         let again = owned.run(&change).await;
-        assert!(matches!(again, Err(Refused::Forbidden(_))), "{database:?}");
+        assert!(
+            matches!(again, Err(AdminError::Forbidden(_))),
+            "{database:?}"
+        );
         overtaken.role(None).await;
         overtaken
             .is_refused("an account's end", DeleteAccount(account))

@@ -9,30 +9,39 @@ use serde_json::{Value, json};
 use super::{Caller, person, service, service_application, service_token};
 use crate::harness::{TestHost, http_client, id};
 
-/// Each route with its permission, its danger, and who may use it.
+/// Each route with its permission, its protected action, and who may use it.
 fn table() -> String {
     let mut lines: Vec<String> = rules()
         .into_iter()
-        .map(|(method, path, Rule { permission, danger })| {
-            let roles = ConsoleRole::ALL
-                .into_iter()
-                .filter(|role| role.gives(permission))
-                .map(ConsoleRole::as_str);
-            let scopes = AdminScope::ALL
-                .into_iter()
-                .filter(|scope| scope.gives(permission))
-                .map(AdminScope::as_str);
-            let (roles, scopes) = (
-                roles.collect::<Vec<_>>().join(" "),
-                scopes.collect::<Vec<_>>().join(" "),
-            );
-            let danger = danger.map_or(json!("-"), |danger| json!(danger));
-            let danger = danger.as_str().expect("a name");
-            format!(
-                "{path} {method} | {} | {danger} | {roles} | {scopes}",
-                permission.as_str()
-            )
-        })
+        .map(
+            |(
+                method,
+                path,
+                Rule {
+                    permission,
+                    protected_action,
+                },
+            )| {
+                let roles = ConsoleRole::ALL
+                    .into_iter()
+                    .filter(|role| role.gives(permission))
+                    .map(ConsoleRole::as_str);
+                let scopes = AdminScope::ALL
+                    .into_iter()
+                    .filter(|scope| scope.gives(permission))
+                    .map(AdminScope::as_str);
+                let (roles, scopes) = (
+                    roles.collect::<Vec<_>>().join(" "),
+                    scopes.collect::<Vec<_>>().join(" "),
+                );
+                let action = protected_action.map_or(json!("-"), |kind| json!(kind));
+                let action = action.as_str().expect("a name");
+                format!(
+                    "{path} {method} | {} | {action} | {roles} | {scopes}",
+                    permission.as_str()
+                )
+            },
+        )
         .collect();
     lines.sort();
     lines.join("\n") + "\n"

@@ -725,6 +725,16 @@ async fn what_would_be_refused_after_the_approval_asks_nobody() {
             answer.body
         );
     }
+    // Nor what would take the last owner away.
+    let own = format!("/users/{}", id(&grace.user));
+    for (method, body) in [
+        (Method::PATCH, json!({"console_role": null})),
+        (Method::PATCH, json!({"state": "terminated"})),
+        (Method::DELETE, Value::Null),
+    ] {
+        let answer = console.call_once(method, &own, &body, None).await;
+        assert_eq!(answer.status, StatusCode::CONFLICT, "{}", answer.body);
+    }
     assert!(grace.phone.waiting(0).await.expect("requests").is_empty());
 }
 

@@ -137,7 +137,7 @@ fn settings_that_are_unfit_are_told_what_to_do() {
         ),
         (
             "logo = \"x.svg\"",
-            "pages.logo: unknown key; expected one of language, logo_file, accent, accent_dark, support",
+            "branding.logo: unknown key; expected one of language, logo_file, accent, accent_dark, support",
         ),
     ] {
         std::fs::write(

@@ -283,7 +283,7 @@ async fn the_example_for_production_works() {
         .flat_map(|line| [line.strip_prefix("# ").expect("a comment"), "\n"])
         .collect();
     let settings: Value = toml::from_str(&toml).expect("TOML");
-    let plugin = &settings["plugins"]["claims"][0];
+    let plugin = &settings["plugins"]["claim_mappers"][0];
     let writes: Vec<&str> = plugin["writes"]
         .as_array()
         .expect("a list")

@@ -10,10 +10,10 @@ use std::net::IpAddr;
 
 use serde_json::{Map, Value};
 
+use crate::action_approval::Mentioned;
 use crate::clock::Timestamp;
 use crate::entropy::Entropy;
 use crate::id::{ApprovalId, AuditId, DeviceId, Did, TokenId, UserId};
-use crate::step::Mentioned;
 
 /// Members of the personal data with the origin of an action.
 const ORIGIN: [&str; 2] = ["address", "browser"];

@@ -11,7 +11,7 @@ use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
 use crate::domain::InternalError;
-use crate::domain::admin::Refused;
+use crate::domain::admin::AdminError;
 
 /// Defines the kinds of problems: name, status, title.
 macro_rules! kinds {
@@ -249,17 +249,17 @@ fn pointer(path: &Path) -> String {
     pointer
 }
 
-impl From<Refused> for Problem {
-    fn from(refused: Refused) -> Self {
+impl From<AdminError> for Problem {
+    fn from(refused: AdminError) -> Self {
         let kind = match &refused {
-            Refused::Invalid { field, expected } => return Self::field(field, expected),
-            Refused::TakenAt(field, why) => return Self::at(ProblemKind::Conflict, field, why),
-            Refused::NotFound(_) => ProblemKind::NotFound,
-            Refused::Taken(_) | Refused::Conflict(_) => ProblemKind::Conflict,
-            Refused::Forbidden(_) => ProblemKind::Forbidden,
-            Refused::Stale => ProblemKind::Stale,
-            Refused::TooMany(_) => ProblemKind::TooMany,
-            Refused::ApprovalRequired(asked) => {
+            AdminError::Invalid { field, expected } => return Self::field(field, expected),
+            AdminError::TakenAt(field, why) => return Self::at(ProblemKind::Conflict, field, why),
+            AdminError::NotFound(_) => ProblemKind::NotFound,
+            AdminError::Taken(_) | AdminError::Conflict(_) => ProblemKind::Conflict,
+            AdminError::Forbidden(_) => ProblemKind::Forbidden,
+            AdminError::Stale => ProblemKind::Stale,
+            AdminError::TooMany(_) => ProblemKind::TooMany,
+            AdminError::ApprovalRequired(asked) => {
                 let (asked, summary) = &**asked;
                 return Self::approval_required(ActionApprovalView {
                     id: asked.id.to_string(),
@@ -268,7 +268,7 @@ impl From<Refused> for Problem {
                     expires_at: crate::domain::audit::moment_text(asked.expires_at),
                 });
             }
-            Refused::Internal(_) => {
+            AdminError::Internal(_) => {
                 tracing::error!(error = %refused, "an administrator's request failed");
                 return Self::of(
                     ProblemKind::Internal,
@@ -282,7 +282,7 @@ impl From<Refused> for Problem {
 
 impl From<InternalError> for Problem {
     fn from(error: InternalError) -> Self {
-        Refused::from(error).into()
+        AdminError::from(error).into()
     }
 }
 

@@ -17,12 +17,12 @@ use crate::batch::bulk_sql::BulkSql;
 use crate::retention::SLICE;
 use crate::rows::{cell, to_json};
 use crate::{Result, Store, StoreError};
+use assent_model::action_approval::Mentioned;
 use assent_model::audit::chain::{ChainKey, End, Mark, Record, StoredMark, Walk, personal_digest};
 use assent_model::audit::{Entry, Event};
 use assent_model::clock::Timestamp;
 use assent_model::entropy::SharedEntropy;
 use assent_model::secret::Digest;
-use assent_model::step::Mentioned;
 
 /// How many entries one statement chains at most.
 const ROWS: usize = 64;

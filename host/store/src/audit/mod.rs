@@ -10,10 +10,10 @@ use sqlx::AnyConnection;
 
 use crate::rows::{cell, from_json, moment, parse};
 use crate::{Result, Store, StoreError, mentions, repeats};
+use assent_model::action_approval::Mentioned;
 use assent_model::audit::{Actor, Entry, Event, PERSON};
 use assent_model::clock::Timestamp;
 use assent_model::id::{AuditId, DeviceId, Did, UserId, first_text_of};
-use assent_model::step::Mentioned;
 
 /// An entry with its place in the chain.
 #[derive(Clone, Debug, PartialEq, Eq)]

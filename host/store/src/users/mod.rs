@@ -181,17 +181,17 @@ async fn is_last_owner(
     sqlx::query("UPDATE row_locks SET name = name WHERE name = 'owners'")
         .execute(&mut *db)
         .await?;
-    let last: Option<(i64,)> = sqlx::query_as(
-        "SELECT 1 FROM users
-         WHERE id = $1 AND console_role = 'owner' AND state IN ('invited', 'active')
-           AND NOT EXISTS (SELECT 1 FROM users AS other
-                           WHERE other.console_role = 'owner' AND other.state = 'active' AND other.id <> $1)",
-    )
-    .bind(id.to_string())
-    .fetch_optional(db)
-    .await?;
+    let last: Option<(i64,)> = sqlx::query_as(IS_LAST_OWNER)
+        .bind(id.to_string())
+        .fetch_optional(db)
+        .await?;
     Ok(last.is_some())
 }
+
+const IS_LAST_OWNER: &str = "SELECT 1 FROM users
+     WHERE id = $1 AND console_role = 'owner' AND state IN ('invited', 'active')
+       AND NOT EXISTS (SELECT 1 FROM users AS other
+                       WHERE other.console_role = 'owner' AND other.state = 'active' AND other.id <> $1)";
 
 const LOGIN: &str = "the name or e-mail address";
 
@@ -513,12 +513,24 @@ impl Store {
         .await
     }
 
-    /// Erases what says who a terminated user was. The row stays, so that its identifiers are never given again, and
-    /// `name`, which nobody signs in with, takes the place of the name. `false`, and nothing done, if there is no such
-    /// user or it is not terminated.
+    /// Whether the user is the last owner that can sign in, at this moment. The writes check it again under a lock.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn is_last_owner(&self, id: UserId) -> Result<bool> {
+        let last: Option<(i64,)> = sqlx::query_as(IS_LAST_OWNER)
+            .bind(id.to_string())
+            .fetch_optional(&self.readers)
+            .await?;
+        Ok(last.is_some())
+    }
+
+    /// Erases the personal data of this version of a terminated user. The row stays, so that no other user ever has its identifiers;
+    /// its name becomes `name`, with which nobody can sign in. `false`, and nothing done, if the user is another version or is not
+    /// terminated.
     pub async fn erase_user(
         &self,
-        id: UserId,
+        (id, version): (UserId, i64),
         name: LoginName,
         entries: Vec<Entry>,
         now: Timestamp,
@@ -529,11 +541,12 @@ impl Store {
                 let erased = sqlx::query(
                     "UPDATE users SET name = $2, email = NULL, profile = '{}', console_role = NULL,
                                       version = version + 1, updated_at = $3
-                     WHERE id = $1 AND state = 'terminated'",
+                     WHERE id = $1 AND state = 'terminated' AND version = $4",
                 )
                 .bind(id.to_string())
                 .bind(name.to_string())
                 .bind(now.millis())
+                .bind(version)
                 .execute(&mut *db)
                 .await?;
                 if erased.rows_affected() == 0 {

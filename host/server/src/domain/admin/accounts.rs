@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 use super::command::{AdminCommand, AdminContext, Execution, Planned};
 use super::protected_actions::{ProtectedAccountChange, ProtectedAction};
 use super::users::{changed, user};
-use super::{Refused, Result, invalid, registered};
+use super::{AdminError, Result, invalid, registered};
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::{Host, audit};
 use assent_model::account::Account;
@@ -87,7 +87,7 @@ impl AdminCommand for CreateAccount {
         } = &self.account;
         let ProtectedNewAccountMembers { name } = self.account.protected();
         registered(host, &self.application).await?;
-        let id = user_id.parse().map_err(|_| Refused::NotFound("user"))?;
+        let id = user_id.parse().map_err(|_| AdminError::NotFound("user"))?;
         let user = user(host, id).await?;
         let authorization = context.caller.authorize_user_access(&user)?;
         let mut account = new_account(host, &user, self.application.clone());
@@ -145,7 +145,7 @@ async fn must_be_free(host: &Host, account: &Account) -> Result<()> {
     if named.is_empty() {
         Ok(())
     } else {
-        Err(Refused::TakenAt(
+        Err(AdminError::TakenAt(
             "name",
             "an account of this application has the name",
         ))
@@ -195,7 +195,7 @@ pub async fn account(host: &Host, id: AccountId) -> Result<Account> {
     host.store
         .account(id)
         .await?
-        .ok_or(Refused::NotFound("account"))
+        .ok_or(AdminError::NotFound("account"))
 }
 
 /// The account with this id, and whose it is.
@@ -203,7 +203,7 @@ async fn person(host: &Host, id: AccountId) -> Result<Person> {
     host.store
         .person(id)
         .await?
-        .ok_or(Refused::NotFound("account"))
+        .ok_or(AdminError::NotFound("account"))
 }
 
 /// Up to `limit` accounts of an application after `after`; of a state alone, where that is given.

@@ -1,7 +1,7 @@
 //! What an administrator sees and ends of what people are signed in to and agreed to.
 
 use super::command::{AdminCommand, AdminContext, Execution, Planned};
-use super::{Refused, Result, user};
+use super::{AdminError, Result, user};
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::sign_in::consent;
 use crate::domain::{Host, audit, portal};
@@ -53,7 +53,7 @@ impl AdminCommand for EndSession {
         host.wakeups.send(Wakeup::LoggedOut);
         ended
             .map(|_| Execution::Done(()))
-            .ok_or(Refused::NotFound("session"))
+            .ok_or(AdminError::NotFound("session"))
     }
 }
 
@@ -131,7 +131,7 @@ impl AdminCommand for WithdrawConsent {
             .await;
         match Execution::of(withdrawn)? {
             Execution::Done(true) => Ok(Execution::Done(())),
-            Execution::Done(false) => Err(Refused::NotFound("consent")),
+            Execution::Done(false) => Err(AdminError::NotFound("consent")),
             Execution::Overtaken => Ok(Execution::Overtaken),
         }
     }

@@ -11,7 +11,7 @@ use super::caller::Authorization;
 use super::changes::Settings;
 use super::command::{AdminCommand, AdminContext, Execution, Planned};
 use super::protected_actions::{ChangedMember, ClientState, ProtectedAction};
-use super::{Caller, Refused, Result, fresh_did, invalid};
+use super::{AdminError, Caller, Result, fresh_did, invalid};
 use crate::domain::{Host, InternalError, audit};
 use crate::keys::client;
 use assent_model::administration::{AdminScope, AdminScopes, Permission};
@@ -661,7 +661,7 @@ pub async fn application(host: &Host, id: &Did) -> Result<Application> {
         .application(id)
         .await?
         .map(Arc::unwrap_or_clone)
-        .ok_or(Refused::NotFound("application"))
+        .ok_or(AdminError::NotFound("application"))
 }
 
 /// The application with this id, whatever it speaks.
@@ -669,7 +669,7 @@ pub async fn registered(host: &Host, id: &Did) -> Result<Registered> {
     host.store
         .registered(id)
         .await?
-        .ok_or(Refused::NotFound("application"))
+        .ok_or(AdminError::NotFound("application"))
 }
 
 /// Up to `limit` applications whose id follows `after`.

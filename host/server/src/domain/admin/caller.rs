@@ -1,6 +1,6 @@
 //! Who calls the admin API, and what they may do there.
 
-use super::{Refused, Result};
+use super::{AdminError, Result};
 use crate::domain::{Host, InternalError};
 use assent_model::administration::{AdminScopes, Permission};
 use assent_model::application::{Application, Registered};
@@ -62,19 +62,19 @@ impl Caller {
     /// Authorizes what needs this permission.
     ///
     /// # Errors
-    /// [`Refused::Forbidden`], with `why`.
+    /// [`AdminError::Forbidden`], with `why`.
     pub fn authorize(&self, permission: Permission, why: &'static str) -> Result<Authorization> {
         if self.may(permission) {
             Ok(Authorization(()))
         } else {
-            Err(Refused::Forbidden(why))
+            Err(AdminError::Forbidden(why))
         }
     }
 
     /// Authorizes to act upon a user. Who could enrol a device for an owner, or revoke an owner's device, would be an owner.
     ///
     /// # Errors
-    /// [`Refused::Forbidden`].
+    /// [`AdminError::Forbidden`].
     pub fn authorize_user_access(&self, user: &User) -> Result<Authorization> {
         let reaches = match &self.principal {
             Principal::Machine => true,
@@ -88,14 +88,14 @@ impl Caller {
         if reaches {
             Ok(Authorization(()))
         } else {
-            Err(Refused::Forbidden(why))
+            Err(AdminError::Forbidden(why))
         }
     }
 
     /// Authorizes to change more of an account than whether it may be used.
     ///
     /// # Errors
-    /// [`Refused::Forbidden`].
+    /// [`AdminError::Forbidden`].
     pub fn authorize_account_writes(&self) -> Result<Authorization> {
         self.authorize(
             Permission::AccountsWrite,
@@ -106,7 +106,7 @@ impl Caller {
     /// Authorizes to change applications, but service accounts.
     ///
     /// # Errors
-    /// [`Refused::Forbidden`].
+    /// [`AdminError::Forbidden`].
     pub fn authorize_application_writes(&self) -> Result<Authorization> {
         self.authorize(
             Permission::ApplicationsWrite,
@@ -117,7 +117,7 @@ impl Caller {
     /// Authorizes to change a client. Who could make a secret for a service account could act as it does.
     ///
     /// # Errors
-    /// [`Refused::Forbidden`].
+    /// [`AdminError::Forbidden`].
     pub fn authorize_application(&self, application: &Application) -> Result<Authorization> {
         match application.settings.is_service_account() {
             true => self.authorize(
@@ -131,7 +131,7 @@ impl Caller {
     /// Authorizes to change an application of either protocol.
     ///
     /// # Errors
-    /// [`Refused::Forbidden`].
+    /// [`AdminError::Forbidden`].
     pub fn authorize_registered(&self, application: &Registered) -> Result<Authorization> {
         match application {
             Registered::Client(client) => self.authorize_application(client),

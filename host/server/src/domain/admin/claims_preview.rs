@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::caller::Principal;
 use super::command::{AdminCommand, AdminContext, Execution, Planned};
 use super::protected_actions::ProtectedAction;
-use super::{Refused, Result, account, invalid, registered};
+use super::{AdminError, Result, account, invalid, registered};
 use crate::domain::claims::claims;
 use crate::domain::claims::claims::{Made, Subject};
 use crate::domain::claims::name_id;
@@ -193,7 +193,7 @@ impl AdminCommand for TryCandidate {
             )?);
         let component = self.candidate.component.as_deref().map(Digest::of);
         if component.is_some() && matches!(caller.principal, Principal::Service(_)) {
-            return Err(Refused::Forbidden(
+            return Err(AdminError::Forbidden(
                 "a service account can't upload a component; use the console or a token of `assent admin token`",
             ));
         }
@@ -228,14 +228,18 @@ impl AdminCommand for TryCandidate {
                 .approve_component(session, &plan.candidate.plugin, &component, host.now())
                 .await?;
         }
-        let alone = host.rate_limits.candidate.hold(()).ok_or(Refused::TooMany(
-            "another candidate is tried at this moment",
-        ))?;
+        let alone = host
+            .rate_limits
+            .candidate
+            .hold(())
+            .ok_or(AdminError::TooMany(
+                "another candidate is tried at this moment",
+            ))?;
         host.rate_limits
             .candidates
             .take(&(), host.now())
             .map_err(|_| {
-                Refused::TooMany(
+                AdminError::TooMany(
                     "too many candidates were tried in the last minute; try again in a while",
                 )
             })?;
@@ -273,7 +277,7 @@ async fn is_approved(context: &AdminContext, plugin: &str, component: &Digest) -
 /// The same by the plugins of today and with a candidate among them, which is loaded for this alone.
 ///
 /// # Errors
-/// [`Refused::Invalid`] at `candidate` for one that can't be used, at `candidate/config` for one that needs settings of its own.
+/// [`AdminError::Invalid`] at `candidate` for one that can't be used, at `candidate/config` for one that needs settings of its own.
 async fn compare(
     host: &Host,
     application: &Did,
@@ -362,7 +366,7 @@ impl Previewed {
     async fn find(host: &Host, application: &Did, request: &PreviewRequest) -> Result<Self> {
         let account = account(host, request.account).await?;
         if account.application_id != *application {
-            return Err(Refused::NotFound("account"));
+            return Err(AdminError::NotFound("account"));
         }
         let user = super::user(host, account.user_id).await?;
         let authentication = Authentication {

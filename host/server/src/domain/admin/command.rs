@@ -8,12 +8,13 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::caller::{Authorization, Principal};
+use super::protected_actions::approval::{self, Console};
 use super::protected_actions::{ProtectedAction, summarize};
-use super::steps::{self, Console};
-use super::{Caller, Refused, Result};
+use super::{AdminError, Caller, Result};
 use crate::domain::{Host, InternalError};
 use assent_model::audit::AuditContext;
-use assent_model::id::{ApprovalId, LoginId};
+use assent_model::id::{ActionApprovalId, ApprovalId};
+use assent_model::secret::Digest;
 use assent_store::StoreError;
 
 /// What an administrator asks for.
@@ -27,7 +28,7 @@ pub trait AdminCommand: Debug + Sync {
     /// vain. It changes nothing.
     ///
     /// # Errors
-    /// [`Refused`], as the execution would be.
+    /// [`AdminError`], as the execution would be.
     fn plan(
         &self,
         context: &AdminContext,
@@ -36,7 +37,7 @@ pub trait AdminCommand: Debug + Sync {
     /// Does what was planned, as long as the versions that the plan read are current.
     ///
     /// # Errors
-    /// [`Refused`].
+    /// [`AdminError`].
     fn execute(
         context: &AdminContext,
         plan: Self::Plan,
@@ -138,10 +139,10 @@ impl ExpectedVersion {
     /// Refuses another version than the expected one.
     ///
     /// # Errors
-    /// [`Refused::Stale`].
+    /// [`AdminError::Stale`].
     pub fn check(&self, version: i64) -> Result<()> {
         match self {
-            Self::OneOf(versions) if !versions.contains(&version) => Err(Refused::Stale),
+            Self::OneOf(versions) if !versions.contains(&version) => Err(AdminError::Stale),
             _ => Ok(()),
         }
     }
@@ -155,7 +156,7 @@ pub enum NamedApproval {
     /// Something that is no identifier.
     Unreadable,
     /// The approval with this identifier.
-    Id(LoginId),
+    Id(ActionApprovalId),
 }
 
 /// Who asks, where, and under which conditions.
@@ -215,7 +216,7 @@ impl AdminContext {
     /// approval holds only if the action and its summary are the same.
     ///
     /// # Errors
-    /// [`Refused`]; [`Refused::ApprovalRequired`] if the device was asked.
+    /// [`AdminError`]; [`AdminError::ApprovalRequired`] if the device was asked.
     pub async fn run<C: AdminCommand>(&self, command: &C) -> Result<C::Outcome> {
         let mut approved: Option<Approved> = None;
         loop {
@@ -243,7 +244,7 @@ impl AdminContext {
         &self,
         console: &Console,
         named: NamedApproval,
-        (action, digest): (&ProtectedAction, String),
+        (action, digest): (&ProtectedAction, Digest),
         used: Option<Approved>,
     ) -> Result<Approved> {
         const NOT_APPROVED: &str = "this step was not approved for this request, was taken before, or too long ago, or the request \
@@ -254,12 +255,12 @@ impl AdminContext {
             return if is_same {
                 Ok(used)
             } else {
-                Err(Refused::Forbidden(NOT_APPROVED))
+                Err(AdminError::Forbidden(NOT_APPROVED))
             };
         }
         let claimed = match named {
             NamedApproval::None => {
-                let asked = steps::ask(
+                let asked = approval::ask(
                     &self.host,
                     console,
                     digest,
@@ -267,16 +268,16 @@ impl AdminContext {
                 )
                 .await?;
                 return Err(match asked {
-                    Some(asked) => Refused::ApprovalRequired(Box::new((asked, summary.text))),
-                    None => Refused::Forbidden(CANNOT_ASK),
+                    Some(asked) => AdminError::ApprovalRequired(Box::new((asked, summary.text))),
+                    None => AdminError::Forbidden(CANNOT_ASK),
                 });
             }
             NamedApproval::Unreadable => None,
             NamedApproval::Id(id) => {
-                steps::claim(&self.host, console, id, (&digest, &summary.text)).await?
+                approval::claim(&self.host, console, id, (digest, &summary.text)).await?
             }
         };
-        let id = claimed.ok_or(Refused::Forbidden(NOT_APPROVED))?;
+        let id = claimed.ok_or(AdminError::Forbidden(NOT_APPROVED))?;
         Ok(Approved {
             id,
             action: digest,
@@ -292,7 +293,7 @@ pub const CANNOT_ASK: &str = "your phone can't be asked: it was asked too often 
 /// An approval that this request used.
 struct Approved {
     id: ApprovalId,
-    action: String,
+    action: Digest,
     summary: String,
 }
 

@@ -2,7 +2,7 @@
 
 use super::command::{AdminCommand, AdminContext, Execution, Planned};
 use super::protected_actions::ProtectedAction;
-use super::{Refused, Result, invalid, user};
+use super::{AdminError, Result, invalid, user};
 use crate::domain::{Host, audit};
 use assent_model::audit::{AuditContext, Event};
 use assent_model::delivery::ExternalAuthenticator;
@@ -87,7 +87,7 @@ impl AdminCommand for SetExternalAuthenticator {
             .await;
         match Execution::of(set)? {
             Execution::Done(true) => {}
-            Execution::Done(false) => return Err(Refused::NotFound("user")),
+            Execution::Done(false) => return Err(AdminError::NotFound("user")),
             Execution::Overtaken => return Ok(Execution::Overtaken),
         }
         tracing::info!(user = %user.id, channel = address.channel, "external authenticator set");
@@ -156,7 +156,7 @@ impl AdminCommand for RemoveExternalAuthenticator {
             .await;
         match Execution::of(removed)? {
             Execution::Done(true) => {}
-            Execution::Done(false) => return Err(Refused::NotFound("external authenticator")),
+            Execution::Done(false) => return Err(AdminError::NotFound("external authenticator")),
             Execution::Overtaken => return Ok(Execution::Overtaken),
         }
         tracing::info!(user = %user.id, channel, "external authenticator removed");

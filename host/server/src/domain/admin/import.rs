@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use super::Refused;
+use super::AdminError;
 use assent_model::secret::Digest;
 use assent_store::StoreError;
 
@@ -130,12 +130,12 @@ impl RowProblem {
 }
 
 /// What would be refused of one alone is refused of a row. What broke breaks the import.
-impl TryFrom<Refused> for RowProblem {
-    type Error = Refused;
-    fn try_from(refused: Refused) -> Result<Self, Refused> {
+impl TryFrom<AdminError> for RowProblem {
+    type Error = AdminError;
+    fn try_from(refused: AdminError) -> Result<Self, AdminError> {
         match refused {
-            Refused::Internal(_) => Err(refused),
-            Refused::Invalid {
+            AdminError::Internal(_) => Err(refused),
+            AdminError::Invalid {
                 field: "profile",
                 expected,
             } => Ok(match expected.split_once(": ") {
@@ -153,7 +153,7 @@ impl TryFrom<Refused> for RowProblem {
                     detail: expected,
                 },
             }),
-            Refused::Invalid { field, expected } => Ok(Self::of(field, expected)),
+            AdminError::Invalid { field, expected } => Ok(Self::of(field, expected)),
             refused => Ok(Self {
                 column: None,
                 detail: refused.to_string(),
@@ -163,6 +163,6 @@ impl TryFrom<Refused> for RowProblem {
 }
 
 /// The problem of a row whose turn came too late; what broke breaks the import.
-pub(super) fn overtaken(error: StoreError) -> Result<RowProblem, Refused> {
-    RowProblem::try_from(Refused::from(error))
+pub(super) fn overtaken(error: StoreError) -> Result<RowProblem, AdminError> {
+    RowProblem::try_from(AdminError::from(error))
 }

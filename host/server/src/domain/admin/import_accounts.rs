@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use super::accounts::{apply_to_account, creation, differences, new_account};
 use super::import::{BATCH, ImportReport, ImportRow, RowProblem, overtaken};
-use super::{AccountChange, Caller, Refused, Result, registered};
+use super::{AccountChange, AdminError, Caller, Result, registered};
 use crate::domain::Host;
 use crate::domain::operations::wakeups::Wakeup;
 use assent_model::account::Account;
@@ -193,7 +193,7 @@ fn plan(
     application: &Did,
     known: &Known,
     row: &ImportRow,
-) -> std::result::Result<Planned, std::result::Result<RowProblem, Refused>> {
+) -> std::result::Result<Planned, std::result::Result<RowProblem, AdminError>> {
     let user = known.person(row).map_err(Ok)?;
     let before = known.accounts.get(&user.id).cloned();
     let mut account = before

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::import::{BATCH, ImportReport, ImportRow, RowProblem, overtaken};
 use super::users::{Forbidden, VOUCHING, apply_to_user, creation, differences, user_with};
-use super::{Caller, Refused, Result, UserChange, fresh_did};
+use super::{AdminError, Caller, Result, UserChange, fresh_did};
 use crate::domain::Host;
 use crate::domain::operations::wakeups::Wakeup;
 use assent_model::administration::Permission;
@@ -214,7 +214,7 @@ pub async fn import_users(
 /// What stops a row, or all of it.
 enum Stop {
     Row(RowProblem),
-    All(Refused),
+    All(AdminError),
 }
 
 impl From<RowProblem> for Stop {
@@ -223,8 +223,8 @@ impl From<RowProblem> for Stop {
     }
 }
 
-impl From<Refused> for Stop {
-    fn from(refused: Refused) -> Self {
+impl From<AdminError> for Stop {
+    fn from(refused: AdminError) -> Self {
         RowProblem::try_from(refused).map_or_else(Self::All, Self::Row)
     }
 }
@@ -326,7 +326,7 @@ fn plan(
     }
     if let Some(before) = before.as_ref().filter(|before| **before != user) {
         if before.state == LifecycleState::Terminated {
-            return Err(Refused::Conflict(
+            return Err(AdminError::Conflict(
                 "a terminated user can't be changed any more; make a new one",
             )
             .into());

@@ -2,7 +2,7 @@
 
 use super::command::{AdminCommand, AdminContext, Execution, Planned};
 use super::protected_actions::ProtectedAction;
-use super::{Refused, Result};
+use super::{AdminError, Result};
 use crate::domain::keys::signing_keys;
 use crate::domain::keys::signing_keys::{Revoked, Takeover};
 use assent_model::administration::Permission;
@@ -58,8 +58,8 @@ pub struct RevokeSigningKey {
     pub kid: String,
 }
 
-const UNKNOWN: Refused = Refused::NotFound("key");
-const ALREADY: Refused = Refused::Conflict("the key was revoked before");
+const UNKNOWN: AdminError = AdminError::NotFound("key");
+const ALREADY: AdminError = AdminError::Conflict("the key was revoked before");
 
 impl AdminCommand for RevokeSigningKey {
     type Plan = String;

@@ -1,7 +1,7 @@
 //! The pictures of applications.
 
 use super::command::{AdminCommand, AdminContext, Execution, Planned};
-use super::{Refused, Result, invalid, registered};
+use super::{AdminError, Result, invalid, registered};
 use crate::domain::{Host, audit};
 use assent_model::audit::{AuditContext, Event};
 use assent_model::id::Did;
@@ -12,7 +12,7 @@ pub async fn logo(host: &Host, application: &Did) -> Result<ApplicationLogo> {
     host.store
         .logo(application)
         .await?
-        .ok_or(Refused::NotFound("picture"))
+        .ok_or(AdminError::NotFound("picture"))
 }
 
 /// Sets the picture of an application, in place of the one that it had.
@@ -51,7 +51,7 @@ impl AdminCommand for SetLogo {
             .set_logo(application.clone(), logo.clone(), entry)
             .await?
         {
-            return Err(Refused::NotFound("application"));
+            return Err(AdminError::NotFound("application"));
         }
         tracing::info!(%application, logo = logo.digest, "application's picture set");
         Ok(Execution::Done(logo))

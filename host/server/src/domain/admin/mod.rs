@@ -21,7 +21,6 @@ mod overview;
 mod plugins;
 pub mod protected_actions;
 mod service_providers;
-pub mod steps;
 mod users;
 
 pub use accounts::{
@@ -70,7 +69,7 @@ pub use users::{
 
 use std::time::Duration;
 
-use self::steps::AskedStep;
+use self::protected_actions::approval::PendingAction;
 use super::{Host, InternalError, audit};
 use crate::keys::fresh_ed25519_public_key;
 use assent_model::audit::{AuditContext, Event};
@@ -80,9 +79,9 @@ use assent_model::secret::Token;
 use assent_model::token::prefix;
 use assent_store::StoreError;
 
-/// Why an administrator's request was not done. The message says what would do.
+/// Why a use case of the administration failed. The message says what the administrator can do.
 #[derive(Debug, thiserror::Error)]
-pub enum Refused {
+pub enum AdminError {
     /// A value does not fit.
     #[error("{field}: {expected}")]
     Invalid {
@@ -113,7 +112,7 @@ pub enum Refused {
     TakenAt(&'static str, &'static str),
     /// The action is protected, and the administrator's device was asked about it; with the summary.
     #[error("the action needs an approval")]
-    ApprovalRequired(Box<(AskedStep, String)>),
+    ApprovalRequired(Box<(PendingAction, String)>),
     /// The server does as much of this as it does at a time.
     #[error("{0}")]
     TooMany(&'static str),
@@ -122,7 +121,7 @@ pub enum Refused {
     Internal(#[from] InternalError),
 }
 
-impl From<StoreError> for Refused {
+impl From<StoreError> for AdminError {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Taken(what) => Self::Taken(what),
@@ -136,10 +135,10 @@ impl From<StoreError> for Refused {
 }
 
 /// The result of an administrator's request.
-pub type Result<T> = std::result::Result<T, Refused>;
+pub type Result<T> = std::result::Result<T, AdminError>;
 
-fn invalid(field: &'static str, expected: impl Into<String>) -> Refused {
-    Refused::Invalid {
+fn invalid(field: &'static str, expected: impl Into<String>) -> AdminError {
+    AdminError::Invalid {
         field,
         expected: expected.into(),
     }

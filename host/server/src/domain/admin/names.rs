@@ -27,7 +27,7 @@ impl Names {
         // They are asked for one by one, and found together.
         let named = applications.into_iter().map(|id| async move {
             let found = host.store.registered(&id).await?;
-            Ok::<_, super::Refused>(found.map(|application| (id, application.name().to_owned())))
+            Ok::<_, super::AdminError>(found.map(|application| (id, application.name().to_owned())))
         });
         Ok(Self {
             users: users

@@ -11,7 +11,7 @@ use super::changes::Settings;
 use super::command::{AdminCommand, AdminContext, Execution, Planned};
 use super::custom_attributes;
 use super::protected_actions::{ChangedMember, ProtectedAction, ServiceProviderState};
-use super::{Refused, Result, fresh_did, invalid};
+use super::{AdminError, Result, fresh_did, invalid};
 use crate::domain::keys::saml_keys;
 use crate::domain::{Host, audit};
 use crate::keys::{client, saml};
@@ -282,7 +282,7 @@ pub async fn service_provider(host: &Host, id: &Did) -> Result<ServiceProvider> 
     let found = host.store.service_provider(id).await?;
     found
         .map(Arc::unwrap_or_clone)
-        .ok_or(Refused::NotFound("SAML application"))
+        .ok_or(AdminError::NotFound("SAML application"))
 }
 
 /// What a service provider would be after a change, which is not made.
@@ -355,7 +355,7 @@ impl CertificateOf {
         let (key, stage) = all
             .iter()
             .find(|(known, _)| known.id == self.certificate)
-            .ok_or(Refused::NotFound("certificate"))?;
+            .ok_or(AdminError::NotFound("certificate"))?;
         if !fits(*stage) {
             return Err(invalid("certificate", expected));
         }
@@ -455,7 +455,7 @@ impl AdminCommand for WithdrawCertificate {
 fn done(changed: saml_keys::Changed, expected: &'static str) -> Result<SamlKey> {
     match changed {
         saml_keys::Changed::Done(key) => Ok(key),
-        saml_keys::Changed::Unknown => Err(Refused::NotFound("certificate")),
+        saml_keys::Changed::Unknown => Err(AdminError::NotFound("certificate")),
         saml_keys::Changed::Unfit(_) => Err(invalid("certificate", expected)),
     }
 }

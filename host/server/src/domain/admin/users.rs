@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 use super::caller::Authorization;
 use super::command::{AdminCommand, AdminContext, Execution, Planned};
 use super::protected_actions::{Authenticators, ProtectedAction, ProtectedUserChange};
-use super::{Caller, Refused, Result, fresh_did, invalid};
+use super::{AdminError, Caller, Result, fresh_did, invalid};
 use crate::domain::devices::device::OwnDevice;
 use crate::domain::devices::{account_notifications, device};
 use crate::domain::operations::wakeups::Wakeup;
@@ -80,7 +80,7 @@ impl UserChange {
     /// Authorizes the caller to say this of a user, who is known or new.
     ///
     /// # Errors
-    /// [`Refused::Forbidden`].
+    /// [`AdminError::Forbidden`].
     fn authorize(&self, caller: &Caller, known: bool) -> Result<Authorization> {
         let (permission, why) = self.needed(caller, known).map_or(
             (Permission::UsersWrite, "you may not change users"),
@@ -130,7 +130,7 @@ impl UserChange {
 }
 
 /// Nobody could undo that, but for whoever holds the machine.
-const LAST_OWNER: Refused = Refused::Conflict(
+const LAST_OWNER: AdminError = AdminError::Conflict(
     "the user is the last owner that can sign in; give another active user the role of an owner first",
 );
 
@@ -175,6 +175,15 @@ impl AdminCommand for CreateUser {
     }
 }
 
+/// Rejects what would take the last owner away, before an approval is requested. The write checks it again under a lock.
+async fn must_not_be_last_owner(host: &Host, user: &User) -> Result<()> {
+    let is_owner = user.console_role == Some(ConsoleRole::Owner);
+    match is_owner && host.store.is_last_owner(user.id).await? {
+        true => Err(LAST_OWNER),
+        false => Ok(()),
+    }
+}
+
 /// Refuses what somebody else signs in with, and says which of the two it is.
 async fn must_be_free(host: &Host, user: &User) -> Result<()> {
     for (field, name) in std::iter::once(("name", &user.name))
@@ -186,7 +195,7 @@ async fn must_be_free(host: &Host, user: &User) -> Result<()> {
             .await?
             .is_some_and(|other| other.id != user.id)
         {
-            return Err(Refused::TakenAt(
+            return Err(AdminError::TakenAt(
                 field,
                 "another user signs in with it; choose another",
             ));
@@ -323,6 +332,10 @@ impl AdminCommand for UpdateUser {
         let mut after = before.clone();
         apply_to_user(&mut after, self.change.clone())?;
         must_be_free(host, &after).await?;
+        let stays_owner = after.console_role == Some(ConsoleRole::Owner) && after.state.is_open();
+        if !stays_owner {
+            must_not_be_last_owner(host, &before).await?;
+        }
         let action = self.action(host, &before, &after).await?;
         Ok(Planned::new(
             authorization,
@@ -423,7 +436,7 @@ pub(super) fn apply_to_user(user: &mut User, change: UserChange) -> Result<()> {
             || change.profile.is_some()
             || change.console_role.is_some())
     {
-        return Err(Refused::Conflict(
+        return Err(AdminError::Conflict(
             "a terminated user can't be changed any more; make a new one",
         ));
     }
@@ -522,7 +535,10 @@ pub(super) fn email_address(text: &str) -> Result<LoginName> {
 
 /// The user with this id.
 pub async fn user(host: &Host, id: UserId) -> Result<User> {
-    host.store.user(id).await?.ok_or(Refused::NotFound("user"))
+    host.store
+        .user(id)
+        .await?
+        .ok_or(AdminError::NotFound("user"))
 }
 
 /// Deletes a user with its accounts and devices.
@@ -537,6 +553,7 @@ impl AdminCommand for DeleteUser {
         let known = user(&context.host, self.0).await?;
         let authorization = context.caller.authorize_user_access(&known)?;
         context.expected.check(known.version)?;
+        must_not_be_last_owner(&context.host, &known).await?;
         let action = ProtectedAction::DeleteUser(known.id);
         Ok(Planned::protected(authorization, known, action))
     }
@@ -569,36 +586,38 @@ impl AdminCommand for DeleteUser {
 pub struct EraseUser(pub UserId);
 
 impl AdminCommand for EraseUser {
-    type Plan = (UserId, LoginName);
+    type Plan = (User, LoginName);
     type Outcome = User;
 
-    async fn plan(&self, context: &AdminContext) -> Result<Planned<(UserId, LoginName)>> {
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<(User, LoginName)>> {
         let id = self.0;
         let known = user(&context.host, id).await?;
         let authorization = context.caller.authorize_user_access(&known)?;
+        context.expected.check(known.version)?;
         if known.state != LifecycleState::Terminated {
-            return Err(Refused::Conflict(
+            return Err(AdminError::Conflict(
                 "only a terminated user can be erased; set the state to \"terminated\" first",
             ));
         }
         let name = login_name("name", &format!("erased-{id}"))?;
         let action = ProtectedAction::EraseUser(id);
-        Ok(Planned::protected(authorization, (id, name), action))
+        Ok(Planned::protected(authorization, (known, name), action))
     }
 
     async fn execute(
         context: &AdminContext,
-        (id, name): (UserId, LoginName),
+        (known, name): (User, LoginName),
         by: &AuditContext,
     ) -> Result<Execution<User>> {
         let host = &context.host;
+        let id = known.id;
         let entry = audit::entry(host, Event::UserErased, by).about(id);
         if !host
             .store
-            .erase_user(id, name, vec![entry], host.now())
+            .erase_user((id, known.version), name, vec![entry], host.now())
             .await?
         {
-            return Err(Refused::NotFound("user"));
+            return Ok(Execution::Overtaken);
         }
         host.wakeups.send(Wakeup::LoggedOut);
         tracing::info!(user = %id, "user erased");
@@ -680,7 +699,7 @@ impl AdminCommand for RevokeDevice {
     async fn plan(&self, context: &AdminContext) -> Result<Planned<(Device, User)>> {
         let host = &context.host;
         let found = host.store.device(self.0).await?;
-        let found = found.ok_or(Refused::NotFound("device"))?;
+        let found = found.ok_or(AdminError::NotFound("device"))?;
         let owner = user(host, found.user_id).await?;
         let authorization = context.caller.authorize_user_access(&owner)?;
         let has_role = owner.console_role.is_some();
@@ -697,7 +716,7 @@ impl AdminCommand for RevokeDevice {
             device::revoke_of(&context.host, &device, &owner, CodesOfDevice::End, by).await;
         match Execution::of(revoked)? {
             Execution::Done(Some(_)) => Ok(Execution::Done(())),
-            Execution::Done(None) => Err(Refused::NotFound("device")),
+            Execution::Done(None) => Err(AdminError::NotFound("device")),
             Execution::Overtaken => Ok(Execution::Overtaken),
         }
     }

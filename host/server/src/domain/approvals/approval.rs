@@ -16,20 +16,20 @@ use crate::domain::sign_in::known_browsers::Standing;
 use crate::domain::sign_in::test_sign_in;
 use crate::domain::sign_in::test_sign_in::Attempt;
 use crate::domain::{Host, InternalError, audit};
+use assent_model::action_approval::{ActionApproval, MENTIONS, Mentioned, ShownAction};
 use assent_model::approval::{
-    Approval, ApprovalStage, CooldownPolicy, MatchingNumber, NUMBER_ATTEMPTS, PromptDetails,
-    RequestKind,
+    Approval, ApprovalStage, ApprovalSubject, CooldownPolicy, MatchingNumber, NUMBER_ATTEMPTS,
+    PromptDetails, RequestKind,
 };
 use assent_model::audit::{Actor, AuditContext, Entry, Event, Origin};
 use assent_model::device::Device;
-use assent_model::id::{ApprovalId, DeviceId, Did, UserId};
-use assent_model::login::{BrowserContext, Login, LoginRequest};
+use assent_model::id::{ActionApprovalId, ApprovalId, DeviceId, Did, UserId};
+use assent_model::login::{BrowserContext, Login};
 use assent_model::name::LoginName;
 use assent_model::passkey::Purpose;
 use assent_model::secret::Digest;
 use assent_model::session::Amr;
 use assent_model::statement::{ApprovalStatement, Decision, application_identifier};
-use assent_model::step::{MENTIONS, Mentioned, ShownStep};
 use assent_model::user::{LifecycleState, User};
 use assent_plugin_host::Trust;
 use assent_store::{
@@ -60,6 +60,7 @@ pub async fn ask(
         is_open,
     } = whose(host, name, standing, login.request.application()).await?;
     let question = Question {
+        subject: Subject::SignIn(login),
         name,
         known,
         user_id,
@@ -67,9 +68,8 @@ pub async fn ask(
         kind,
         scanned_by: None,
         context,
-        step: None,
     };
-    put(host, login, question, from).await
+    put(host, question, from).await
 }
 
 /// Notes that a limit refused a typed name. The refused page waits for nothing, but its user expects a prompt now. A stranger who
@@ -104,6 +104,7 @@ pub(crate) async fn ask_by_scan(
     from: Origin,
 ) -> Result<RequestOutcome, InternalError> {
     let question = Question {
+        subject: Subject::SignIn(login),
         name: &user.name,
         known: Some(user.id),
         user_id: Some(user.id),
@@ -111,149 +112,232 @@ pub(crate) async fn ask_by_scan(
         kind: RequestKind::Qr,
         scanned_by: Some(device.id),
         context: login.context.clone(),
-        step: None,
     };
-    put(host, login, question, from).await
+    put(host, question, from).await
 }
 
-/// Asks the phones of somebody about a step that they take in the console. The session there came of an approval by `device`,
-/// so, as with a scan, nobody who types the person's name holds it up.
-pub(crate) async fn ask_about_step(
+/// A protected action, before its approval is requested.
+pub(crate) struct RequestedAction {
+    /// The row.
+    pub(crate) approval: ActionApproval,
+    /// What the device shows and signs.
+    pub(crate) shown: ShownAction,
+    /// The user who is named in the summary.
+    pub(crate) mentions: Option<Mentioned>,
+}
+
+/// Requests the approval of a protected action from the devices of the administrator. `device` approved the console session, so, as
+/// with a QR sign-in, the limits of typed names do not apply.
+///
+/// # Errors
+/// If the store fails.
+pub(crate) async fn ask_about_action(
     host: &Arc<Host>,
-    login: &Login,
-    device: DeviceId,
-    user: &User,
-    (step, mentions, from): (ShownStep, Option<Mentioned>, Origin),
+    action: &RequestedAction,
+    (device, user): (DeviceId, &User),
+    context: BrowserContext,
+    from: Origin,
 ) -> Result<RequestOutcome, InternalError> {
     let question = Question {
+        subject: Subject::ProtectedAction(action),
         name: &user.name,
         known: Some(user.id),
         user_id: Some(user.id),
         is_open: true,
         kind: RequestKind::Action,
         scanned_by: Some(device),
-        context: login.context.clone(),
-        step: Some((step, mentions)),
+        context,
     };
-    put(host, login, question, from).await
+    put(host, question, from).await
 }
 
-/// What is to be asked.
+/// What a request is about.
+#[derive(Clone, Copy)]
+enum Subject<'a> {
+    SignIn(&'a Login),
+    ProtectedAction(&'a RequestedAction),
+}
+
+impl<'a> Subject<'a> {
+    const fn id(self) -> ApprovalSubject {
+        match self {
+            Self::SignIn(login) => ApprovalSubject::SignIn(login.id),
+            Self::ProtectedAction(action) => ApprovalSubject::ProtectedAction(action.approval.id),
+        }
+    }
+
+    /// The sign-in; `None` for a protected action.
+    const fn login(self) -> Option<&'a Login> {
+        match self {
+            Self::SignIn(login) => Some(login),
+            Self::ProtectedAction(_) => None,
+        }
+    }
+
+    /// The protected action; `None` for a sign-in.
+    const fn action(self) -> Option<&'a RequestedAction> {
+        match self {
+            Self::SignIn(_) => None,
+            Self::ProtectedAction(action) => Some(action),
+        }
+    }
+
+    /// The digest of the cookie of the browser that waits.
+    const fn browser(self) -> Digest {
+        match self {
+            Self::SignIn(login) => login.browser,
+            Self::ProtectedAction(action) => action.approval.browser,
+        }
+    }
+}
+
+/// A request for an approval.
 struct Question<'a> {
-    /// The name that the person is shown.
+    /// What it is about.
+    subject: Subject<'a>,
+    /// The name that the device shows.
     name: &'a LoginName,
-    /// Whose it is.
+    /// The user with this name.
     known: Option<UserId>,
-    /// Whose phones are asked.
+    /// The user whose devices receive the request.
     user_id: Option<UserId>,
-    /// Whether they may sign in, however often they are asked.
+    /// Whether this user may sign in, whatever the limits permit.
     is_open: bool,
     /// How it began.
     kind: RequestKind,
-    /// The person's own device with which it began.
+    /// The user's own device with which it began.
     scanned_by: Option<DeviceId>,
-    /// What the browser tells about itself.
+    /// The location and the name of the browser.
     context: BrowserContext,
-    /// What is to happen in place of a sign-in, and who is mentioned in its words.
-    step: Option<(ShownStep, Option<Mentioned>)>,
 }
 
-/// Keeps the request, which the login then waits for, and has it carried to the phones that it reaches.
+/// Stores the request, for which the browser then waits, and sends it to the devices that it reaches.
 async fn put(
     host: &Arc<Host>,
-    login: &Login,
     question: Question<'_>,
     from: Origin,
 ) -> Result<RequestOutcome, InternalError> {
-    let now = host.now();
-    let Question {
-        name,
-        known,
-        user_id,
-        is_open,
-        kind,
-        scanned_by,
-        context,
-        step,
-    } = question;
-    let (step, mentions) = step.map_or((None, None), |(step, mentions)| (Some(step), mentions));
     let numbers = MatchingNumber::shuffled(&*host.entropy);
     let Some(&number) = numbers.first() else {
         return Ok(RequestOutcome::TooMany);
     };
-    let approval = Approval {
-        id: ApprovalId::new(now, &*host.entropy),
-        login_id: login.id,
-        user_id,
-        name_digest: Digest::of(name.as_str().as_bytes()),
+    // The store takes the first number that is free.
+    let approval = approval(host, &question, number).await?;
+    let Question {
+        subject,
+        known,
+        is_open,
+        kind,
         scanned_by,
-        // The store takes the first that is free.
-        number,
-        shown: PromptDetails {
-            application: login.request.application().cloned(),
-            application_name: application_name(host, login).await?,
-            account: name.to_string(),
-            place: context.place,
-            browser: context.browser,
-            step,
-        },
-        mentions,
-        requested_at: now,
-        expires_at: now + host.settings.lifetimes.approval.get(),
-        attempts_left: NUMBER_ATTEMPTS,
-        stage: ApprovalStage::Requested,
-    };
-    let asking = || {
-        login
-            .request
-            .application()
-            .map_or(Actor::Host, |id| Actor::Application(id.clone()))
-    };
-    let actor = scanned_by.map_or_else(asking, Actor::Device);
+        ..
+    } = question;
+    let login = subject.login();
+    let application = approval.shown.application.clone();
+    let actor = scanned_by.map_or_else(
+        || application.map_or(Actor::Host, Actor::Application),
+        Actor::Device,
+    );
     let mut entry = about(
         host,
         Event::SignInRequested,
         &approval,
         &AuditContext::new(actor, from),
     );
-    // Those who are not asked may want to know as well.
+    // The user of the name may want to know of requests that reach no device.
     entry.user = known;
-    let letterless = channels::delegation(host, &login.request).without_letters;
     let request = ApprovalRequest {
         approval: approval.clone(),
+        action: subject.action().map(|action| action.approval.clone()),
         known,
         kind,
-        browser: login.browser,
-        letterless,
+        browser: subject.browser(),
+        letterless: login
+            .is_some_and(|login| channels::delegation(host, &login.request).without_letters),
         numbers,
         entry,
     };
     let asked = host.store.request_approval(request).await?;
-    tracing::info!(login = %login.id, approval = %approval.id, ?asked, "approval requested");
-    if let Some(trial) = login.request.purpose().test_sign_in() {
-        test_sign_in::asked(
-            host,
-            trial,
-            &approval,
-            Attempt {
-                known,
-                is_open,
-                asked,
-            },
-        )
-        .await?;
+    tracing::info!(subject = ?subject.id(), approval = %approval.id, ?asked, "approval requested");
+    if let Some(trial) = login.and_then(|login| login.request.purpose().test_sign_in()) {
+        let attempt = Attempt {
+            known,
+            is_open,
+            asked,
+        };
+        test_sign_in::asked(host, trial, &approval, attempt).await?;
     }
     if let RequestOutcome::Person(user) = asked {
         host.wakeups.send(Wakeup::Asked(user));
-        // The browser does not wait for the channels: the phone finds the request by asking too.
-        let trust = match scanned_by {
+        // The browser does not wait for the channels: the device finds the request by asking too.
+        let trust = match (scanned_by, login) {
+            (None, Some(login)) => channels::trusted(&login.request),
             // The user's device began it, and the user answers there. A vendor's question would name no browser.
-            Some(_) => &[Trust::Verified],
-            None => channels::trusted(&login.request),
+            (Some(_), _) | (_, None) => &[Trust::Verified],
         };
         tokio::spawn(channels::carry(Arc::clone(host), user, approval, trust));
     }
     Ok(asked)
+}
+
+/// The approval that a question asks for.
+async fn approval(
+    host: &Host,
+    question: &Question<'_>,
+    number: MatchingNumber,
+) -> Result<Approval, InternalError> {
+    let now = host.now();
+    let login = question.subject.login();
+    let action = question.subject.action();
+    let application_name = match login {
+        Some(login) => application_name(host, login).await?,
+        None => host.settings.operator.clone(),
+    };
+    Ok(Approval {
+        id: ApprovalId::new(now, &*host.entropy),
+        subject: question.subject.id(),
+        user_id: question.user_id,
+        name_digest: Digest::of(question.name.as_str().as_bytes()),
+        scanned_by: question.scanned_by,
+        number,
+        shown: PromptDetails {
+            application: login.and_then(|login| login.request.application()).cloned(),
+            application_name,
+            account: question.name.to_string(),
+            place: question.context.place.clone(),
+            browser: question.context.browser.clone(),
+            action: action.map(|action| action.shown.clone()),
+        },
+        mentions: action.and_then(|action| action.mentions.clone()),
+        requested_at: now,
+        expires_at: now + host.settings.lifetimes.approval.get(),
+        attempts_left: NUMBER_ATTEMPTS,
+        stage: ApprovalStage::Requested,
+    })
+}
+
+/// Returns when an approval is no longer pending: it was decided, or it expired.
+///
+/// # Errors
+/// If the store fails.
+pub async fn decided(host: &Host, approval: ApprovalId) -> Result<(), InternalError> {
+    let mut listener = host.wakeups.listen();
+    loop {
+        let found = host.store.approval(approval).await?;
+        if !found.is_some_and(|found| found.stage_at(host.now()).is_waiting()) {
+            return Ok(());
+        }
+        listener.next(Wakeup::Decided(approval)).await;
+    }
+}
+
+/// Cancels a pending request, because the user gave up in the browser.
+///
+/// # Errors
+/// If the store fails.
+pub async fn cancel(host: &Host, approval: ApprovalId) -> Result<(), InternalError> {
+    host.store.cancel_approval(approval, host.now()).await?;
+    host.wakeups.send(Wakeup::Decided(approval));
+    Ok(())
 }
 
 /// What the application that asks is called.
@@ -283,10 +367,10 @@ fn about(host: &Host, event: Event, approval: &Approval, by: &AuditContext) -> E
         .personal("name", shown.account.as_str())
         .personal("asked_from", shown.place.as_str())
         .personal("asked_by", shown.browser.as_str());
-    if let Some(step) = &shown.step {
+    if let Some(action) = &shown.action {
         entry = entry
-            .with("step", step.danger.as_str())
-            .personal("step", step.words.as_str());
+            .with("step", action.kind.as_str())
+            .personal("step", action.words.as_str());
     }
     // Where the chain covers it, so that nobody else's erasure empties the entry. A name could be guessed from its digest.
     entry = match &approval.mentions {
@@ -317,7 +401,7 @@ pub(crate) fn noted(
     let begun = about(host, Event::CooldownStarted, approval, by);
     let mut entry = about(host, event, approval, by);
     // How long people wait, for the overview.
-    if event == Event::SignInApproved && approval.shown.step.is_none() {
+    if event == Event::SignInApproved && approval.shown.action.is_none() {
         entry = entry.with(
             "waited_ms",
             (host.now().millis() - approval.requested_at.millis()).max(0),
@@ -478,9 +562,9 @@ pub async fn answer(
     host.wakeups.send(Wakeup::Decided(id));
     if counted == AnswerOutcome::Counted
         && proof.decision == Decision::NotMe
-        && approval.shown.step.is_some()
+        && let ApprovalSubject::ProtectedAction(action) = approval.subject
     {
-        end_console(host, &approval, &by).await?;
+        end_console(host, action, &by).await?;
     }
     let outcome = match (counted, proof.decision) {
         (AnswerOutcome::Counted, Decision::Approve) => Outcome::Approved,
@@ -545,21 +629,20 @@ async fn verdict(
     }))
 }
 
-/// Somebody took a step in the console that was not the person's: the session there is in other hands, and ends.
+/// Ends the console session of a reported action: another person uses the session.
 async fn end_console(
     host: &Host,
-    approval: &Approval,
+    action: ActionApprovalId,
     by: &AuditContext,
 ) -> Result<(), InternalError> {
-    let login = host.store.login(approval.login_id, host.now()).await?;
-    let Some(LoginRequest::Step(step)) = login.map(|login| login.request) else {
+    let Some(action) = host.store.action_approval(action, host.now()).await? else {
         return Ok(());
     };
     let entry = audit::entry(host, Event::SessionEnded, by)
-        .about(step.user)
-        .with("session", step.session.to_string());
+        .about(action.actor)
+        .with("session", action.session.to_string());
     host.store
-        .end_session_of(step.user, step.session, entry, host.now())
+        .end_session_of(action.actor, action.session, entry, host.now())
         .await?;
     host.wakeups.send(Wakeup::LoggedOut);
     Ok(())
@@ -588,7 +671,7 @@ fn statement(host: &Host, device: &Device, approval: &Approval, proof: &Proof) -
         device: device.id,
         application: application_identifier(shown.application.as_ref(), &host.issuer),
         application_name: &shown.application_name,
-        step: shown.step.as_ref().map(|step| step.words.as_str()),
+        step: shown.action.as_ref().map(|action| action.words.as_str()),
         account: &shown.account,
         place: &shown.place,
         browser: &shown.browser,

@@ -2,7 +2,7 @@
 
 use crate::config::{Bootstrap, Demo};
 use crate::domain::admin;
-use crate::domain::admin::{Refused, Settings};
+use crate::domain::admin::{AdminError, Settings};
 use crate::domain::devices::device;
 use crate::domain::{Host, audit};
 use assent_model::application::{Application, ApplicationType, InitiateLoginUri, OidcSettings};
@@ -25,13 +25,13 @@ pub struct BootstrapResult {
 pub async fn bootstrap(
     host: &Host,
     settings: &Bootstrap,
-) -> Result<Option<BootstrapResult>, Refused> {
+) -> Result<Option<BootstrapResult>, AdminError> {
     let name =
         settings
             .administrator
             .parse()
             .map_err(
-                |error: assent_model::name::LoginNameError| Refused::Invalid {
+                |error: assent_model::name::LoginNameError| AdminError::Invalid {
                     field: "bootstrap.administrator",
                     expected: error.to_string(),
                 },
@@ -87,14 +87,14 @@ pub async fn bootstrap(
         .then_some(made))
 }
 
-fn demo_application(host: &Host, demo: &Demo) -> Result<Application, Refused> {
+fn demo_application(host: &Host, demo: &Demo) -> Result<Application, AdminError> {
     let kind = ApplicationType::Native;
     let uri = RedirectUri::register(
         &demo.redirect_uri,
         kind,
         host.settings.allow_insecure_redirect_uris,
     )
-    .map_err(|error| Refused::Invalid {
+    .map_err(|error| AdminError::Invalid {
         field: "bootstrap.demo.redirect_uri",
         expected: error.to_string(),
     })?;
@@ -103,7 +103,7 @@ fn demo_application(host: &Host, demo: &Demo) -> Result<Application, Refused> {
         .as_deref()
         .map(InitiateLoginUri::parse)
         .transpose();
-    let initiate_login_uri = start.map_err(|error| Refused::Invalid {
+    let initiate_login_uri = start.map_err(|error| AdminError::Invalid {
         field: "bootstrap.demo.initiate_login_uri",
         expected: error.to_string(),
     })?;

@@ -71,20 +71,20 @@ pub async fn claim(host: &Host, request: &Request) -> Result<Claim, InternalErro
     Ok(Claim::Answered(opened.to_vec()))
 }
 
-/// Keeps the answer of a request that was done, sealed: it may hold a secret. `mentions` are the ids that the request or its answer is
+/// Keeps the answer of a request that was done, sealed: it may hold a secret. `subjects` are the ids that the request or its answer is
 /// about: erasing a user deletes the answers about them.
 pub async fn keep(
     host: &Host,
     request: &Request,
     answer: &[u8],
-    mentions: BTreeSet<String>,
+    subjects: BTreeSet<String>,
 ) -> Result<(), InternalError> {
     let sealed = host
         .master_key
         .seal(&request.purpose(), answer, &*host.entropy)?;
     Ok(host
         .store
-        .keep_answer(request.id.clone(), sealed, mentions, host.now() + KEPT)
+        .keep_answer(request.id.clone(), sealed, subjects, host.now() + KEPT)
         .await?)
 }
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::config;
-use crate::domain::admin::Refused;
+use crate::domain::admin::AdminError;
 use crate::domain::{Host, audit};
 use assent_model::audit::{AuditContext, Event};
 use assent_model::clock::Timestamp;
@@ -285,13 +285,13 @@ pub fn previous(host: &Host) -> Option<Previous> {
 /// The plugins that were there before the last exchange, if they are known by this digest.
 ///
 /// # Errors
-/// [`Refused::Conflict`] if there are none, or others than are meant.
-pub fn previous_known_by(host: &Host, digest: Option<&str>) -> Result<Previous, Refused> {
-    let previous = previous(host).ok_or(Refused::Conflict(
+/// [`AdminError::Conflict`] if there are none, or others than are meant.
+pub fn previous_known_by(host: &Host, digest: Option<&str>) -> Result<Previous, AdminError> {
+    let previous = previous(host).ok_or(AdminError::Conflict(
         "the plugins were not exchanged since the host started",
     ))?;
     if digest.is_some_and(|digest| digest != previous.digest) {
-        return Err(Refused::Conflict(
+        return Err(AdminError::Conflict(
             "the plugins were exchanged meanwhile, so others would be put back; look at what they are now",
         ));
     }
@@ -331,12 +331,12 @@ impl Previous {
 /// next exchange and the next start.
 ///
 /// # Errors
-/// [`Refused::Conflict`] as [`previous_known_by`].
+/// [`AdminError::Conflict`] as [`previous_known_by`].
 pub async fn roll_back(
     host: &Host,
     digest: Option<&str>,
     by: &AuditContext,
-) -> Result<(), Refused> {
+) -> Result<(), AdminError> {
     let _alone = host.reloads.one_at_a_time.lock().await;
     let previous = previous_known_by(host, digest)?;
     let replaced = host.plugins.put(previous.set.clone());

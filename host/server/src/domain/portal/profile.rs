@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::domain::admin::{self, PreviewRequest, Refused, Stopped, Told};
+use crate::domain::admin::{self, AdminError, PreviewRequest, Stopped, Told};
 use crate::domain::sign_in::access::{Access, access};
 use crate::domain::{Host, InternalError};
 use assent_model::application::{ConsentPolicy, Registered};
@@ -96,7 +96,7 @@ async fn told(
             Some(preview) => preview,
             None => return Ok(None),
         },
-        Err(Refused::Internal(error)) => return Err(error),
+        Err(AdminError::Internal(error)) => return Err(error),
         Err(_) => return Ok(None),
     };
     Ok(Some(preview.told.map(|told| match told {

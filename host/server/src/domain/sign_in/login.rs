@@ -1,6 +1,6 @@
 //! A login, from the request to its answer.
 
-use crate::domain::approvals::channels;
+use crate::domain::approvals::{approval, channels};
 use crate::domain::operations::rate_limits::Network;
 use crate::domain::sessions::session;
 use crate::domain::sessions::session::SignedIn;
@@ -8,7 +8,7 @@ use crate::domain::{Host, InternalError, audit};
 use assent_model::account::Account;
 use assent_model::approval::{Approval, ApprovalStage};
 use assent_model::audit::{Actor, AuditContext, Entry, Event, Origin};
-use assent_model::id::{ApprovalId, LoginId, SessionId};
+use assent_model::id::{LoginId, SessionId};
 use assent_model::login::{BrowserContext, Login, LoginRequest, LoginStage};
 use assent_model::secret::{Digest, Token};
 use assent_model::session::Authentication;
@@ -111,17 +111,8 @@ impl Approved {
     }
 }
 
-/// Looks at a login. A login of another browser is as good as none; so is a step in the console, which has no pages.
+/// Looks at a login. A browser finds only its own logins.
 pub async fn view(host: &Host, id: LoginId, browser: Digest) -> Result<View, InternalError> {
-    let view = look(host, id, browser).await?;
-    let is_step = view
-        .login()
-        .is_some_and(|login| matches!(login.request, LoginRequest::Step(_)));
-    Ok(if is_step { View::Unknown } else { view })
-}
-
-/// The same, for steps in the console too.
-pub(crate) async fn look(host: &Host, id: LoginId, browser: Digest) -> Result<View, InternalError> {
     let now = host.now();
     let Some(login) = host
         .store
@@ -170,22 +161,6 @@ pub(crate) async fn look(host: &Host, id: LoginId, browser: Digest) -> Result<Vi
         ApprovalStage::Replaced => View::Ended(login, Ended::Replaced),
         ApprovalStage::Failed(_) => View::Ended(login, Ended::WrongNumber),
     })
-}
-
-/// Returns when the approval is no longer open: whether it was decided, or its time is over.
-pub async fn decided(host: &Host, approval: ApprovalId) -> Result<(), InternalError> {
-    let mut listener = host.wakeups.listen();
-    loop {
-        let found = host.store.approval(approval).await?;
-        if !found.is_some_and(|found| found.stage_at(host.now()).is_waiting()) {
-            return Ok(());
-        }
-        listener
-            .next(crate::domain::operations::wakeups::Wakeup::Decided(
-                approval,
-            ))
-            .await;
-    }
 }
 
 /// A person whose approval is about to be used, or whose session is.
@@ -368,11 +343,7 @@ pub async fn go_on(host: &Host, login: &Login, signed_in: &SignedIn) -> Result<(
 /// The person gave up in the browser while the phone was asked.
 pub async fn cancel(host: &Host, login: &Login) -> Result<(), InternalError> {
     if let LoginStage::Asked(approval) = login.stage {
-        host.store.cancel_approval(approval, host.now()).await?;
-        host.wakeups
-            .send(crate::domain::operations::wakeups::Wakeup::Decided(
-                approval,
-            ));
+        approval::cancel(host, approval).await?;
     }
     Ok(())
 }

@@ -21,7 +21,7 @@ use crate::domain::admin::{
 };
 use crate::http::problem::Problem;
 use assent_model::account::Account;
-use assent_model::administration::{Danger, Permission};
+use assent_model::administration::{Permission, ProtectedActionKind};
 use assent_model::id::Did;
 use assent_model::user::LifecycleState;
 
@@ -39,7 +39,7 @@ pub(super) fn routes() -> Area {
         .protected(
             "accounts.create",
             Permission::AccountsWrite,
-            Danger::GiveAccount,
+            ProtectedActionKind::CreateAccount,
             routes!(create),
         )
         .route(
@@ -51,13 +51,13 @@ pub(super) fn routes() -> Area {
         .protected(
             "accounts.update",
             Permission::AccountsState,
-            Danger::ChangeAccount,
+            ProtectedActionKind::UpdateAccount,
             routes!(update),
         )
         .protected(
             "accounts.delete",
             Permission::AccountsWrite,
-            Danger::DeleteAccount,
+            ProtectedActionKind::DeleteAccount,
             routes!(remove),
         )
 }

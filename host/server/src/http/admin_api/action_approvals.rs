@@ -15,11 +15,11 @@ use super::id_of;
 use super::input::Query;
 use super::routes::Area;
 use crate::domain::Host;
-use crate::domain::admin::Refused;
-use crate::domain::admin::steps::{self, StepState};
+use crate::domain::admin::AdminError;
+use crate::domain::admin::protected_actions::approval::{self, ActionState};
 use crate::http::problem::Problem;
 use assent_model::administration::Permission;
-use assent_model::id::LoginId;
+use assent_model::id::ActionApprovalId;
 
 /// The header with the id of the action approval under which a request runs its protected action.
 pub(super) const ACTION_APPROVAL: &str = "x-assent-action-approval";
@@ -76,24 +76,26 @@ async fn read(
     Path(id): Path<String>,
     Query(Wait { wait }): Query<Wait>,
 ) -> Result<Json<Standing>, Problem> {
-    let id: LoginId = id_of(&id, "action approval")?;
+    let id: ActionApprovalId = id_of(&id, "action approval")?;
     let Some(Extension(ConsoleSession { console, .. })) = session else {
-        return Err(Refused::NotFound("action approval").into());
+        return Err(AdminError::NotFound("action approval").into());
     };
     let patience = std::time::Duration::from_secs(wait.min(LONGEST_WAIT));
     // A request that is still pending then is answered so.
-    if let Ok(decided) = tokio::time::timeout(patience, steps::decided(&host, &console, id)).await {
+    if let Ok(decided) =
+        tokio::time::timeout(patience, approval::decided(&host, &console, id)).await
+    {
         decided?;
     }
-    let state = steps::state(&host, &console, id)
+    let state = approval::state(&host, &console, id)
         .await?
-        .ok_or(Refused::NotFound("action approval"))?;
+        .ok_or(AdminError::NotFound("action approval"))?;
     Ok(Json(Standing {
         state: match state {
-            StepState::Waiting => StateView::Waiting,
-            StepState::Approved => StateView::Approved,
-            StepState::Denied => StateView::Denied,
-            StepState::Over => StateView::Over,
+            ActionState::Waiting => StateView::Waiting,
+            ActionState::Approved => StateView::Approved,
+            ActionState::Denied => StateView::Denied,
+            ActionState::Over => StateView::Over,
         },
     }))
 }
@@ -107,12 +109,12 @@ async fn cancel(
     session: Option<Extension<ConsoleSession>>,
     Path(id): Path<String>,
 ) -> Result<StatusCode, Problem> {
-    let id: LoginId = id_of(&id, "action approval")?;
+    let id: ActionApprovalId = id_of(&id, "action approval")?;
     let Some(Extension(ConsoleSession { console, .. })) = session else {
-        return Err(Refused::NotFound("action approval").into());
+        return Err(AdminError::NotFound("action approval").into());
     };
-    if !steps::give_up(&host, &console, id).await? {
-        return Err(Refused::NotFound("action approval").into());
+    if !approval::give_up(&host, &console, id).await? {
+        return Err(AdminError::NotFound("action approval").into());
     }
     Ok(StatusCode::NO_CONTENT)
 }

@@ -24,7 +24,7 @@ use crate::domain::admin::{
 };
 use crate::http::problem::Problem;
 use crate::saml::metadata::Given;
-use assent_model::administration::{AdminScope, AdminScopes, Danger, Permission};
+use assent_model::administration::{AdminScope, AdminScopes, Permission, ProtectedActionKind};
 use assent_model::application::{
     Application, ApplicationType, ConsentPolicy, GrantType, Protocol, Registered, SubjectType,
 };
@@ -56,7 +56,7 @@ pub(super) fn routes() -> Area {
         .protected(
             "applications.create",
             Permission::ApplicationsWrite,
-            Danger::GiveAdminScopes,
+            ProtectedActionKind::GrantAdminScopes,
             routes!(create),
         )
         .route(
@@ -67,19 +67,19 @@ pub(super) fn routes() -> Area {
         .protected(
             "applications.update",
             Permission::ApplicationsWrite,
-            Danger::ChangeApplication,
+            ProtectedActionKind::UpdateApplication,
             routes!(update),
         )
         .protected(
             "applications.delete",
             Permission::ApplicationsWrite,
-            Danger::DeleteApplication,
+            ProtectedActionKind::DeleteApplication,
             routes!(remove),
         )
         .protected(
             "applications.secret.rotate",
             Permission::ApplicationsWrite,
-            Danger::NewSecret,
+            ProtectedActionKind::RotateClientSecret,
             routes!(rotate_secret),
         )
         .route(

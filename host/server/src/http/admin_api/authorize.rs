@@ -7,8 +7,8 @@ use axum::http::{HeaderMap, HeaderValue, Method, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
-use crate::domain::admin::steps::Console;
-use crate::domain::admin::{self, Caller, Principal, Refused};
+use crate::domain::admin::protected_actions::approval::Console;
+use crate::domain::admin::{self, AdminError, Caller, Principal};
 use crate::domain::approvals::channels;
 use crate::domain::operations::rate_limits::Network;
 use crate::domain::{Host, InternalError};
@@ -172,7 +172,7 @@ async fn by_session(
         return Err(Problem::of(ProblemKind::Unauthenticated, detail));
     }
     let Some(role) = signed_in.user.console_role else {
-        return Err(Refused::Forbidden(
+        return Err(AdminError::Forbidden(
             "you have no role in the console; an owner can give you one",
         )
         .into());

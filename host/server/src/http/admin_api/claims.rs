@@ -17,8 +17,8 @@ use super::input::{Body, Limit, List, Query, after};
 use super::routes::Area;
 use super::{id_of, moment};
 use crate::domain::admin::{
-    self, Caller, Comparison, Deed, Difference, Origin, Preview, PreviewRequest, PreviewedName,
-    PreviewedToken, Refused, Stopped, Told, TryCandidate,
+    self, AdminError, Caller, Comparison, Deed, Difference, Origin, Preview, PreviewRequest,
+    PreviewedName, PreviewedToken, Stopped, Told, TryCandidate,
 };
 use crate::domain::claims::token_claims::{AtSignIn, OfToken};
 use crate::domain::claims::traces;
@@ -27,7 +27,7 @@ use crate::domain::operations::rate_limits::CallerKey;
 use crate::domain::sign_in::access::Obstacle;
 use crate::domain::{Host, InternalError};
 use crate::http::problem::{Problem, ProblemKind};
-use assent_model::administration::{Danger, Permission};
+use assent_model::administration::{Permission, ProtectedActionKind};
 use assent_model::id::{AccountId, Did};
 use assent_model::name::Quoted;
 use assent_model::scope::Scope;
@@ -47,7 +47,7 @@ pub(super) fn routes() -> Area {
         .protected(
             "claims.compare",
             Permission::PluginsWrite,
-            Danger::TryComponent,
+            ProtectedActionKind::TryComponent,
             routes!(compare),
         )
         .route("claim-traces.list", Permission::ClaimsRead, routes!(list))
@@ -436,7 +436,7 @@ fn decoded(component: Option<String>) -> Result<Option<Vec<u8>>, Problem> {
     });
     component.ok_or_else(|| {
         let expected = "expected a component in base64, of 8 MiB at most".to_owned();
-        Refused::Invalid {
+        AdminError::Invalid {
             field: "component",
             expected,
         }

@@ -12,7 +12,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
-use crate::domain::admin::{ExpectedVersion, Refused};
+use crate::domain::admin::{AdminError, ExpectedVersion};
 use crate::http::problem::Problem;
 
 /// An answer that has a version.
@@ -99,7 +99,7 @@ pub(super) async fn not_modified(request: Request, next: Next) -> Response {
 pub(super) async fn without_version(request: Request, next: Next) -> Response {
     match tags(request.headers(), &IF_MATCH) {
         Some(tags) if !tags.iter().any(|tag| tag == "*") => {
-            Problem::from(Refused::Stale).into_response()
+            Problem::from(AdminError::Stale).into_response()
         }
         _ => next.run(request).await,
     }

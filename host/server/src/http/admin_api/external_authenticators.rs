@@ -16,7 +16,7 @@ use super::routes::Area;
 use crate::domain::Host;
 use crate::domain::admin::{self, RemoveExternalAuthenticator, SetExternalAuthenticator};
 use crate::http::problem::Problem;
-use assent_model::administration::{Danger, Permission};
+use assent_model::administration::{Permission, ProtectedActionKind};
 use assent_model::delivery::ExternalAuthenticator;
 
 pub(super) fn routes() -> Area {
@@ -33,7 +33,7 @@ pub(super) fn routes() -> Area {
         .protected(
             "users.external-authenticators.set",
             Permission::UsersWrite,
-            Danger::SetExternalAuthenticator,
+            ProtectedActionKind::SetExternalAuthenticator,
             routes!(set),
         )
         .route(

@@ -162,20 +162,20 @@ async fn keep(host: &Host, asked: &Asked, path: &str, response: Response) -> Res
             headers,
             body: STANDARD.encode(&bytes),
         };
-        let mut mentions: BTreeSet<String> = path
+        let mut subjects: BTreeSet<String> = path
             .split('/')
             .filter(|part| is_id(part))
             .map(str::to_owned)
             .collect();
         add_ids(
             &serde_json::from_slice(&bytes).unwrap_or_default(),
-            &mut mentions,
+            &mut subjects,
         );
         idempotency::keep(
             host,
             asked,
             &serde_json::to_vec(&answer).unwrap_or_default(),
-            mentions,
+            subjects,
         )
         .await
     } else {

@@ -17,7 +17,7 @@ use crate::domain::admin::{RevokeSigningKey, RotateSigningKeys};
 use crate::domain::keys::signing_keys;
 use crate::http::problem::Problem;
 use crate::keys::KnownKey;
-use assent_model::administration::{Danger, Permission};
+use assent_model::administration::{Permission, ProtectedActionKind};
 use assent_model::key::{KeyStage, SigningAlgorithm};
 
 pub(super) fn routes() -> Area {
@@ -27,13 +27,13 @@ pub(super) fn routes() -> Area {
         .protected(
             "keys.rotate",
             Permission::KeysWrite,
-            Danger::RotateKey,
+            ProtectedActionKind::RotateKey,
             routes!(rotate),
         )
         .protected(
             "keys.revoke",
             Permission::KeysWrite,
-            Danger::RevokeKey,
+            ProtectedActionKind::RevokeKey,
             routes!(revoke),
         )
 }

@@ -171,7 +171,7 @@ pub(super) async fn in_its_words(request: Request, next: Next) -> Response {
 /// Reads an id of a path; what is none names nothing.
 fn id_of<T: std::str::FromStr>(text: &str, what: &'static str) -> Result<T, Problem> {
     text.parse()
-        .map_err(|_| admin::Refused::NotFound(what).into())
+        .map_err(|_| admin::AdminError::NotFound(what).into())
 }
 
 /// A moment in the form of RFC 3339.

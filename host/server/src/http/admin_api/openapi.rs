@@ -15,7 +15,7 @@ use super::authorize::CSRF;
 use super::idempotency::LONGEST;
 use super::routes::{Area, Route};
 use crate::http::problem::{ProblemKind, ProblemView};
-use assent_model::administration::{AdminScope, Danger};
+use assent_model::administration::{AdminScope, ProtectedActionKind};
 
 const DESCRIPTION: &str = "\
 Everything that the console and the command line do.
@@ -266,10 +266,12 @@ fn operation(route: Route) -> Map<String, Value> {
     operation.insert("tags".to_owned(), json!([noun]));
     operation.insert("operationId".to_owned(), json!(name));
     operation.insert("x-permission".to_owned(), json!(rule.permission));
-    if let Some(danger) = rule.danger {
-        operation.insert("x-danger".to_owned(), json!(danger));
+    if let Some(kind) = rule.protected_action {
+        operation.insert("x-protected-action".to_owned(), json!(kind));
     }
-    let irreversible = rule.danger.is_some_and(Danger::is_irreversible);
+    let irreversible = rule
+        .protected_action
+        .is_some_and(ProtectedActionKind::is_irreversible);
     if irreversible || method == Method::DELETE {
         operation.insert("x-irreversible".to_owned(), json!(true));
     }

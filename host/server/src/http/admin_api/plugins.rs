@@ -18,7 +18,7 @@ use crate::domain::admin::{ReloadPlugins, RollBackPlugins};
 use crate::domain::operations::plugins;
 use crate::domain::operations::plugins::{Previous, Reload, ReloadError};
 use crate::http::problem::Problem;
-use assent_model::administration::{Danger, Permission};
+use assent_model::administration::{Permission, ProtectedActionKind};
 use assent_plugin_host::{Identity, PluginStatus};
 
 /// How long an answer waits for an exchange at most, in seconds: less than any answer may take.
@@ -31,13 +31,13 @@ pub(super) fn routes() -> Area {
         .protected(
             "plugins.reload",
             Permission::PluginsWrite,
-            Danger::ReloadPlugins,
+            ProtectedActionKind::ReloadPlugins,
             routes!(reload),
         )
         .protected(
             "plugins.rollback",
             Permission::PluginsWrite,
-            Danger::RollBackPlugins,
+            ProtectedActionKind::RollBackPlugins,
             routes!(roll_back),
         )
 }

@@ -21,18 +21,18 @@ use super::transfers;
 use crate::domain::Host;
 use crate::domain::admin::Caller;
 use crate::http::problem::{Problem, ProblemKind};
-use assent_model::administration::{Danger, Permission};
+use assent_model::administration::{Permission, ProtectedActionKind};
 
 /// Single resources whose answers have an `ETag`, and that are changed under `If-Match`.
 pub(super) const VERSIONED: [&str; 3] = ["/users/{id}", "/accounts/{id}", "/applications/{id}"];
 
-/// Who may use a route, and what harm it could do.
+/// Who may use a route, and which protected action its command may be.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Rule {
-    /// What it needs.
+    /// The permission that it needs.
     pub permission: Permission,
-    /// What it does that nobody should do with an administrator's browser; `None` where that can be undone or is harmless.
-    pub danger: Option<Danger>,
+    /// The kind of protected action that the command may be.
+    pub protected_action: Option<ProtectedActionKind>,
 }
 
 /// A route with its description.
@@ -93,7 +93,7 @@ impl Area {
     ) -> Self {
         let rule = Rule {
             permission,
-            danger: None,
+            protected_action: None,
         };
         self.add(name, rule, described)
     }
@@ -103,12 +103,12 @@ impl Area {
         self,
         name: &'static str,
         permission: Permission,
-        danger: Danger,
+        kind: ProtectedActionKind,
         described: UtoipaMethodRouter<Arc<Host>, Infallible>,
     ) -> Self {
         let rule = Rule {
             permission,
-            danger: Some(danger),
+            protected_action: Some(kind),
         };
         self.add(name, rule, described)
     }

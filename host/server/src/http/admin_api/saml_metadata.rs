@@ -13,7 +13,7 @@ use super::input::{Body, parse, parse_strictly};
 use super::service_providers::{self, ServiceProviderView};
 use crate::domain::admin::protected_actions::{ProtectedAction, ServiceProviderState};
 use crate::domain::admin::{
-    self, AdminCommand, AdminContext, Execution, Planned, Refused, ServiceProviderChange,
+    self, AdminCommand, AdminContext, AdminError, Execution, Planned, ServiceProviderChange,
 };
 use crate::domain::{Host, InternalError};
 use crate::http::problem::Problem;
@@ -152,7 +152,7 @@ impl AdminCommand for ApplyMetadata {
         } = &self.refresh;
         // What is read after the approval may say something else, so the approval is for the changes that were shown.
         if *apply && context.console().is_some() && digest.is_none() {
-            return Err(Refused::Invalid {
+            return Err(AdminError::Invalid {
                 field: "digest",
                 expected: "expected the digest of the changes that were shown".to_owned(),
             });
@@ -220,7 +220,7 @@ async fn compared(
     let changes = difference(provider.clone(), after.clone())?;
     let digest = digest(&changes)?;
     if shown.is_some_and(|shown| shown != digest) {
-        return Err(Refused::Conflict(
+        return Err(AdminError::Conflict(
             "digest: the metadata or the application has changed since the changes were shown; look again",
         ));
     }
@@ -252,6 +252,6 @@ fn digest(changes: &[Changed]) -> admin::Result<String> {
     Ok(Digest::of(&serde_json::to_vec(changes).map_err(unwritable)?).to_base64url())
 }
 
-fn unwritable(why: impl std::fmt::Display) -> Refused {
+fn unwritable(why: impl std::fmt::Display) -> AdminError {
     InternalError::Saml(format!("an application can't be shown: {why}")).into()
 }

@@ -18,7 +18,7 @@ use crate::domain::admin::{
     self, ActivateCertificate, CertificateOf, IssueCertificate, WithdrawCertificate,
 };
 use crate::http::problem::Problem;
-use assent_model::administration::{Danger, Permission};
+use assent_model::administration::{Permission, ProtectedActionKind};
 use assent_model::saml::{
     AssertionConsumer, CustomAttribute, NameIdFormat, NameIdSource, SamlKey, SamlKeyStage,
     ServiceProvider, SingleLogout,
@@ -42,25 +42,25 @@ pub(super) fn routes() -> Area {
         .protected(
             "applications.certificates.create",
             Permission::ApplicationsWrite,
-            Danger::RotateKey,
+            ProtectedActionKind::RotateKey,
             routes!(issue),
         )
         .protected(
             "applications.certificates.delete",
             Permission::ApplicationsWrite,
-            Danger::RevokeKey,
+            ProtectedActionKind::RevokeKey,
             routes!(withdraw),
         )
         .protected(
             "applications.certificates.activate",
             Permission::ApplicationsWrite,
-            Danger::RotateKey,
+            ProtectedActionKind::RotateKey,
             routes!(activate),
         )
         .protected(
             "applications.metadata.refresh",
             Permission::ApplicationsWrite,
-            Danger::ApplyMetadata,
+            ProtectedActionKind::ApplyMetadata,
             routes!(super::saml_metadata::refresh),
         )
 }

@@ -11,11 +11,12 @@ use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::routes;
 
 use super::authorize::ConsoleSession;
+use super::context::Context;
 use super::input::Query;
 use super::routes::Area;
 use super::{id_of, moment};
 use crate::domain::Host;
-use crate::domain::admin::{self, Caller, Refused};
+use crate::domain::admin::{self, AdminError};
 use crate::domain::sign_in::test_sign_in;
 use crate::domain::sign_in::test_sign_in::TestSignInState;
 use crate::http::problem::{Problem, ProblemKind};
@@ -64,35 +65,27 @@ struct BegunView {
 /// phone is asked anew. It ends the test sign-in before of that session. Nobody else can complete it, the application hears nothing of it, and what it gives is of no use.
 #[utoipa::path(post, path = "/applications/{id}/test-sign-ins", responses((status = 201, description = "It began.", body = BegunView)))]
 async fn begin(
-    State(host): State<Arc<Host>>,
-    Extension(caller): Extension<Caller>,
-    session: Option<Extension<ConsoleSession>>,
+    Context(context): Context,
     Path(id): Path<String>,
 ) -> Result<(StatusCode, Json<BegunView>), Problem> {
-    let Some(Extension(ConsoleSession { console, .. })) = session else {
-        let why = "a test sign-in is a sign-in in a browser: begin it in the console";
-        return Err(Refused::Conflict(why).into());
-    };
+    let host = &context.host;
     let application: Did = id_of(&id, "application")?;
-    let application = admin::registered(&host, &application).await?;
-    let alone = host
-        .rate_limits
-        .test_sign_in
-        .hold(console.signed_in.session.id);
+    let (trial, application) = test_sign_in::prepare(&context, &application).await?;
+    let alone = host.rate_limits.test_sign_in.hold(trial.session);
     let _alone = alone.ok_or_else(|| {
         Problem::of(
             ProblemKind::TooMany,
             "another test sign-in is begun at this moment",
         )
     })?;
-    let trial = test_sign_in::prepare(&host, &console, &application).await?;
     let (url, request) = match &application {
         Registered::Client(client) => {
-            oidc::request(&host, &trial, client, &console.signed_in.user.name)?
+            let user = admin::user(host, trial.user).await?;
+            oidc::request(host, &trial, client, &user.name)?
         }
-        Registered::ServiceProvider(provider) => saml::request(&host, &trial, provider)?,
+        Registered::ServiceProvider(provider) => saml::request(host, &trial, provider)?,
     };
-    test_sign_in::begin(&host, &trial, request, &caller.by).await?;
+    test_sign_in::begin(host, &trial, request, &context.caller.by).await?;
     let begun = BegunView {
         id: trial.id.to_string(),
         url,
@@ -247,7 +240,7 @@ async fn read(
 ) -> Result<Json<TestSignInView>, Problem> {
     let id: TestSignInId = id_of(&id, "test sign-in")?;
     let Some(Extension(ConsoleSession { console, .. })) = session else {
-        return Err(Refused::NotFound("test sign-in").into());
+        return Err(AdminError::NotFound("test sign-in").into());
     };
     let patience = std::time::Duration::from_secs(wait.min(LONGEST_WAIT));
     // Whoever is still waiting then is told how it stands, and at once where enough others wait.
@@ -266,7 +259,7 @@ async fn read(
     drop(waiting);
     let shown = test_sign_in::show(&host, &console, id)
         .await?
-        .ok_or(Refused::NotFound("test sign-in"))?;
+        .ok_or(AdminError::NotFound("test sign-in"))?;
     let step =
         |(name, at, note): (TestSignInStep, _, assent_model::test_sign_in::StepNote)| StepView {
             at: moment(at),

@@ -26,7 +26,7 @@ use crate::domain::operations::rate_limits::{CallerKey, Holding};
 use crate::domain::{Host, InternalError, audit};
 use crate::http::problem::{Problem, ProblemKind};
 use assent_model::account::Account;
-use assent_model::administration::{Danger, Permission};
+use assent_model::administration::{Permission, ProtectedActionKind};
 use assent_model::audit::Event;
 use assent_model::id::{Did, UserId};
 use assent_model::user::{ConsoleRole, LifecycleState};
@@ -40,7 +40,7 @@ pub(super) fn of_users() -> Area {
         .protected(
             "users.import",
             Permission::UsersWrite,
-            Danger::ImportTable,
+            ProtectedActionKind::ImportTable,
             routes!(import_users),
         )
 }
@@ -55,7 +55,7 @@ pub(super) fn of_accounts() -> Area {
         .protected(
             "accounts.import",
             Permission::AccountsWrite,
-            Danger::ImportTable,
+            ProtectedActionKind::ImportTable,
             routes!(import_accounts),
         )
 }

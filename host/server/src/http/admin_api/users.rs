@@ -22,7 +22,7 @@ use crate::domain::admin::{
 use crate::domain::devices::device::OwnDevice;
 use crate::domain::devices::recovery;
 use crate::http::problem::Problem;
-use assent_model::administration::{Danger, Permission};
+use assent_model::administration::{Permission, ProtectedActionKind};
 use assent_model::user::{ConsoleRole, LifecycleState, Profile, User};
 
 pub(super) fn routes() -> Area {
@@ -34,32 +34,32 @@ pub(super) fn routes() -> Area {
         .protected(
             "users.create",
             Permission::UsersWrite,
-            Danger::ChangeUser,
+            ProtectedActionKind::UpdateUser,
             routes!(create),
         )
         .route("users.show", Permission::UsersRead, routes!(read))
         .protected(
             "users.update",
             Permission::UsersWrite,
-            Danger::ChangeUser,
+            ProtectedActionKind::UpdateUser,
             routes!(update),
         )
         .protected(
             "users.delete",
             Permission::UsersManage,
-            Danger::DeleteUser,
+            ProtectedActionKind::DeleteUser,
             routes!(remove),
         )
         .protected(
             "users.erase",
             Permission::UsersManage,
-            Danger::EraseUser,
+            ProtectedActionKind::EraseUser,
             routes!(erase),
         )
         .protected(
             "users.devices.enrol",
             Permission::UsersWrite,
-            Danger::AddDevice,
+            ProtectedActionKind::EnrolDevice,
             routes!(enrol),
         )
         .route(
@@ -70,7 +70,7 @@ pub(super) fn routes() -> Area {
         .protected(
             "users.devices.revoke",
             Permission::UsersWrite,
-            Danger::RemoveDevice,
+            ProtectedActionKind::RevokeDevice,
             routes!(revoke_device),
         )
         .route(

@@ -460,7 +460,7 @@ fn request(host: &Host, approval: &Approval, logo: Option<&str>) -> Value {
         "account": shown.account,
         "place": shown.place,
         "browser": shown.browser,
-        "step": shown.step.as_ref().map(|step| &step.words),
+        "step": shown.action.as_ref().map(|action| &action.words),
         "requested_at": approval.requested_at.seconds(),
         "expires_at": approval.expires_at.seconds(),
         "attempts_left": approval.attempts_left,

@@ -174,7 +174,7 @@ pub(crate) async fn resumed(
     let enough = match &login.request {
         LoginRequest::Oidc(request) => authorize::may_go_on(host, request, &signed_in).await?,
         LoginRequest::Saml(request) => sign_on::may_go_on(host, request, &signed_in).await?,
-        LoginRequest::Local { .. } | LoginRequest::Step(_) => false,
+        LoginRequest::Local { .. } => false,
     };
     Ok(enough.then_some(Person {
         signed_in,
@@ -210,8 +210,6 @@ pub(crate) async fn finish(
                 false => Ok(answered_before(host, browser.language())),
             };
         }
-        // It signs nobody in.
-        LoginRequest::Step(_) => return Ok(unknown(host, browser.language())),
     };
     // Nobody gets the cookie of a test sign-in's session.
     let session = session_of(person).filter(|_| request.purpose.is_application());
@@ -529,7 +527,9 @@ pub(crate) async fn events(
     let once = stream::once(async move {
         let _holding = holding;
         let news = match view {
-            View::Waiting(_, approval) => login::decided(&host, approval.id).await.map(|()| true),
+            View::Waiting(_, approval) => {
+                approval::decided(&host, approval.id).await.map(|()| true)
+            }
             View::Identify(login) => qr_sign_in::scanned(&host, login.id).await,
             _ => Ok(true),
         };
@@ -579,7 +579,7 @@ pub(crate) async fn asking(host: &Host, login: &Login) -> Result<Asking, Interna
                 .unwrap_or_default(),
             form_target: None,
         },
-        LoginRequest::Local { .. } | LoginRequest::Step(_) => Asking {
+        LoginRequest::Local { .. } => Asking {
             name: host.settings.operator.clone(),
             form_target: None,
         },
@@ -603,7 +603,7 @@ async fn hinted_name(
             }
         }
         LoginRequest::Saml(request) => Ok(request.login_hint.clone()),
-        LoginRequest::Oidc(_) | LoginRequest::Local { .. } | LoginRequest::Step(_) => Ok(None),
+        LoginRequest::Oidc(_) | LoginRequest::Local { .. } => Ok(None),
     }
 }
 

@@ -7,7 +7,7 @@ use url::Url;
 use super::encoding;
 use super::service_provider::{Description, Wanted, read};
 use crate::domain::Host;
-use crate::domain::admin::Refused;
+use crate::domain::admin::AdminError;
 use assent_model::saml::SamlSettings;
 use assent_saml_core::xml::{Limits, TrustedKey};
 
@@ -41,14 +41,14 @@ impl Given {
 /// that is registered. `entity_id` is that of the service provider, if it is known.
 ///
 /// # Errors
-/// [`Refused::Invalid`] of the member that does not do: what can't be fetched, and what no service provider could be
+/// [`AdminError::Invalid`] of the member that does not do: what can't be fetched, and what no service provider could be
 /// set up from.
 pub async fn describe(
     host: &Host,
     given: &Given,
     entity_id: Option<&str>,
     registered: Option<&SamlSettings>,
-) -> Result<Description, Refused> {
+) -> Result<Description, AdminError> {
     let key = given
         .metadata_certificate
         .as_deref()
@@ -89,7 +89,7 @@ pub async fn describe(
     Ok(description)
 }
 
-async fn fetch(host: &Host, url: &str) -> Result<Vec<u8>, Refused> {
+async fn fetch(host: &Host, url: &str) -> Result<Vec<u8>, AdminError> {
     const FIELD: &str = "metadata_url";
     let unfit = || {
         invalid(
@@ -114,15 +114,15 @@ async fn fetch(host: &Host, url: &str) -> Result<Vec<u8>, Refused> {
     }
 }
 
-fn trusted(pem: &str) -> Result<TrustedKey, Refused> {
+fn trusted(pem: &str) -> Result<TrustedKey, AdminError> {
     const FIELD: &str = "metadata_certificate";
     let expected = "expected an X.509 certificate in PEM form (-----BEGIN CERTIFICATE-----)";
     let certificate = X509::from_pem(pem.as_bytes()).map_err(|_| invalid(FIELD, expected))?;
     TrustedKey::of_certificate(&certificate).map_err(|error| invalid(FIELD, error.to_string()))
 }
 
-fn invalid(field: &'static str, expected: impl Into<String>) -> Refused {
-    Refused::Invalid {
+fn invalid(field: &'static str, expected: impl Into<String>) -> AdminError {
+    AdminError::Invalid {
         field,
         expected: expected.into(),
     }

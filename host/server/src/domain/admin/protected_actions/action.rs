@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::domain::admin::Member;
-use assent_model::administration::Danger;
+use assent_model::administration::ProtectedActionKind;
 use assent_model::application::{Application, OidcSettings};
 use assent_model::id::{AccountId, DeviceId, Did, UserId};
 use assent_model::key::SigningAlgorithm;
@@ -277,31 +277,35 @@ pub enum ProtectedAccountChange {
 
 impl ProtectedAction {
     /// The kind of the action.
-    pub const fn kind(&self) -> Danger {
+    pub const fn kind(&self) -> ProtectedActionKind {
         match self {
-            Self::CreateUser { .. } | Self::UpdateUser { .. } => Danger::ChangeUser,
-            Self::DeleteUser(_) => Danger::DeleteUser,
-            Self::EraseUser(_) => Danger::EraseUser,
-            Self::EnrolDevice(_) => Danger::AddDevice,
-            Self::RevokeDevice(_) => Danger::RemoveDevice,
-            Self::SetExternalAuthenticator { .. } => Danger::SetExternalAuthenticator,
-            Self::CreateAccount { .. } => Danger::GiveAccount,
-            Self::UpdateAccount { .. } => Danger::ChangeAccount,
-            Self::DeleteAccount(_) => Danger::DeleteAccount,
-            Self::CreateApplication(_) => Danger::GiveAdminScopes,
+            Self::CreateUser { .. } | Self::UpdateUser { .. } => ProtectedActionKind::UpdateUser,
+            Self::DeleteUser(_) => ProtectedActionKind::DeleteUser,
+            Self::EraseUser(_) => ProtectedActionKind::EraseUser,
+            Self::EnrolDevice(_) => ProtectedActionKind::EnrolDevice,
+            Self::RevokeDevice(_) => ProtectedActionKind::RevokeDevice,
+            Self::SetExternalAuthenticator { .. } => ProtectedActionKind::SetExternalAuthenticator,
+            Self::CreateAccount { .. } => ProtectedActionKind::CreateAccount,
+            Self::UpdateAccount { .. } => ProtectedActionKind::UpdateAccount,
+            Self::DeleteAccount(_) => ProtectedActionKind::DeleteAccount,
+            Self::CreateApplication(_) => ProtectedActionKind::GrantAdminScopes,
             Self::UpdateClient { .. } | Self::UpdateServiceProvider { .. } => {
-                Danger::ChangeApplication
+                ProtectedActionKind::UpdateApplication
             }
-            Self::ApplyMetadata { .. } => Danger::ApplyMetadata,
-            Self::DeleteApplication(_) => Danger::DeleteApplication,
-            Self::RotateClientSecret(_) => Danger::NewSecret,
-            Self::IssueCertificate(_) | Self::ActivateCertificate { .. } => Danger::RotateKey,
-            Self::RotateSigningKeys { .. } => Danger::RotateKey,
-            Self::WithdrawCertificate { .. } | Self::RevokeSigningKey { .. } => Danger::RevokeKey,
-            Self::ReloadPlugins => Danger::ReloadPlugins,
-            Self::RollBackPlugins { .. } => Danger::RollBackPlugins,
-            Self::TryComponent { .. } => Danger::TryComponent,
-            Self::ImportTable { .. } => Danger::ImportTable,
+            Self::ApplyMetadata { .. } => ProtectedActionKind::ApplyMetadata,
+            Self::DeleteApplication(_) => ProtectedActionKind::DeleteApplication,
+            Self::RotateClientSecret(_) => ProtectedActionKind::RotateClientSecret,
+            Self::IssueCertificate(_) | Self::ActivateCertificate { .. } => {
+                ProtectedActionKind::RotateKey
+            }
+            Self::RotateSigningKeys { .. } => ProtectedActionKind::RotateKey,
+            Self::WithdrawCertificate { .. } | Self::RevokeSigningKey { .. } => {
+                ProtectedActionKind::RevokeKey
+            }
+            Self::ReloadPlugins => ProtectedActionKind::ReloadPlugins,
+            Self::RollBackPlugins { .. } => ProtectedActionKind::RollBackPlugins,
+            Self::TryComponent { .. } => ProtectedActionKind::TryComponent,
+            Self::ImportTable { .. } => ProtectedActionKind::ImportTable,
         }
     }
 
@@ -309,7 +313,7 @@ impl ProtectedAction {
     ///
     /// # Errors
     /// If the action cannot be serialized.
-    pub fn digest_in(&self, command: &str) -> Result<String, serde_json::Error> {
-        Ok(Digest::of(&serde_json::to_vec(&(self, command))?).to_text())
+    pub fn digest_in(&self, command: &str) -> Result<Digest, serde_json::Error> {
+        Ok(Digest::of(&serde_json::to_vec(&(self, command))?))
     }
 }

@@ -5,6 +5,7 @@
 
 mod action;
 mod application_summary;
+pub mod approval;
 pub(in crate::domain::admin) mod escape;
 mod summary;
 

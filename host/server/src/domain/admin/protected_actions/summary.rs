@@ -6,16 +6,16 @@ use super::action::{
 use super::application_summary;
 use super::escape::{quoted, shortened};
 use crate::domain::Host;
-use crate::domain::admin::{Refused, Result, account, registered, user};
+use crate::domain::admin::{AdminError, Result, account, registered, user};
 use crate::domain::operations::plugins::previous_known_by;
+use assent_model::action_approval::{Mentioned, Words};
 use assent_model::id::{AccountId, Did};
-use assent_model::step::{Mentioned, Words};
 use assent_model::user::User;
 
 /// Renders the summary of an action with the current names.
 ///
 /// # Errors
-/// [`Refused::NotFound`] if the subject of the action does not exist.
+/// [`AdminError::NotFound`] if the subject of the action does not exist.
 pub async fn summarize(host: &Host, action: &ProtectedAction) -> Result<Words> {
     Ok(match action {
         ProtectedAction::CreateUser { name, console_role } => Words {
@@ -50,7 +50,7 @@ pub async fn summarize(host: &Host, action: &ProtectedAction) -> Result<Words> {
         }
         ProtectedAction::RevokeDevice(id) => {
             let device = host.store.device(*id).await?;
-            let device = device.ok_or(Refused::NotFound("device"))?;
+            let device = device.ok_or(AdminError::NotFound("device"))?;
             let owner = user(host, device.user_id).await?;
             let text = format!(
                 "Remove the device {} of {}, who has a role in the console",

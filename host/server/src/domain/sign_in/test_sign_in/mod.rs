@@ -15,8 +15,8 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Value, json};
 
-use crate::domain::admin::Refused;
-use crate::domain::admin::steps::Console;
+use crate::domain::admin::protected_actions::approval::Console;
+use crate::domain::admin::{self, AdminContext, AdminError};
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::sessions::session::SignedIn;
 use crate::domain::sign_in::access;
@@ -25,7 +25,7 @@ use crate::domain::{Host, InternalError, audit};
 use assent_model::application::{GrantType, Registered};
 use assent_model::audit::{Actor, AuditContext, Event};
 use assent_model::clock::Timestamp;
-use assent_model::id::{CodeId, TestSignInId};
+use assent_model::id::{CodeId, Did, TestSignInId};
 use assent_model::login::{Login, Refusal};
 use assent_model::purpose::SignInPurpose;
 use assent_model::secret::Digest;
@@ -110,16 +110,22 @@ pub fn at(host: &Host, address: &str) -> Option<TestSignInId> {
     address.strip_prefix(base)?.strip_prefix(PATH)?.parse().ok()
 }
 
-/// A test sign-in of this application by whoever is signed in in a console, before its request is made. It is not kept yet.
+/// A test sign-in of this application by the administrator of a console session, before its request exists. It is not stored yet.
 ///
 /// # Errors
-/// [`Refused::Conflict`] where it could not work.
+/// [`AdminError::Forbidden`] if the caller may not change applications, [`AdminError::NotFound`] if there is no such application,
+/// [`AdminError::Conflict`] if the sign-in could not succeed, or the caller uses no console session.
 pub async fn prepare(
-    host: &Host,
-    console: &Console,
-    application: &Registered,
-) -> Result<TestSignIn, Refused> {
-    let (id, has_codes) = match application {
+    context: &AdminContext,
+    application: &Did,
+) -> Result<(TestSignIn, Registered), AdminError> {
+    let host = &context.host;
+    let _authorization = context.caller.authorize_application_writes()?;
+    let console = context.console().ok_or(AdminError::Conflict(
+        "a test sign-in is a sign-in in a browser: begin it in the console",
+    ))?;
+    let application = admin::registered(host, application).await?;
+    let (id, has_codes) = match &application {
         Registered::Client(client) => (
             &client.id,
             client
@@ -130,7 +136,7 @@ pub async fn prepare(
         Registered::ServiceProvider(provider) => (&provider.id, true),
     };
     if !has_codes {
-        return Err(Refused::Conflict(
+        return Err(AdminError::Conflict(
             "nobody signs in to this application: it may not use authorization_code",
         ));
     }
@@ -138,14 +144,14 @@ pub async fn prepare(
     match access::kept_out(host, user, id).await? {
         None => {}
         Some(Obstacle::NoAccount) => {
-            return Err(Refused::Conflict(
+            return Err(AdminError::Conflict(
                 "you sign in yourself, and you have no account in this application; make one for you first",
             ));
         }
-        Some(obstacle) => return Err(Refused::Conflict(obstacle.words())),
+        Some(obstacle) => return Err(AdminError::Conflict(obstacle.words())),
     }
     let now = host.now();
-    Ok(TestSignIn {
+    let test_sign_in = TestSignIn {
         id: TestSignInId::new(now, &*host.entropy),
         application: id.clone(),
         user: user.id,
@@ -155,7 +161,8 @@ pub async fn prepare(
         created_at: now,
         expires_at: now + LIFE,
         stage: TestSignInStage::Open,
-    })
+    };
+    Ok((test_sign_in, application))
 }
 
 /// Keeps a test sign-in whose request was made, and ends the one before of that session.

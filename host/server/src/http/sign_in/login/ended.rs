@@ -64,7 +64,7 @@ async fn returned(host: &Host, language: Language, view: &View) -> Result<Respon
             let answer = sign_on::deny(host, login.id, request, why).await?;
             answer.map(|answer| saml::sign_on::deliver(host, language, &answer))
         }
-        LoginRequest::Local { .. } | LoginRequest::Step(_) => login::give_up(host, login.id)
+        LoginRequest::Local { .. } => login::give_up(host, login.id)
             .await?
             .then(|| see_other("/")),
     };
