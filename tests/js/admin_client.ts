@@ -4,8 +4,8 @@ import type { components, operations, paths } from './admin-api.js';
 
 type User = components['schemas']['User'];
 type Problem = components['schemas']['Problem'];
-type UserList = operations['getUsers']['responses'][200]['content']['application/json'];
-type Query = NonNullable<operations['getUsers']['parameters']['query']>;
+type UserList = operations['users.list']['responses'][200]['content']['application/json'];
+type Query = NonNullable<operations['users.list']['parameters']['query']>;
 type NewUser = paths['/users']['post']['requestBody']['content']['application/json'];
 
 const query: Query = { q: 'ada', state: 'suspended', limit: 20 };

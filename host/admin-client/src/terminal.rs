@@ -74,6 +74,7 @@ pub fn width() -> Option<usize> {
 ///
 /// # Errors
 /// If another word was typed.
+#[allow(clippy::print_stderr, reason = "a command asks on the terminal")]
 pub fn confirm(question: &str, word: &str) -> anyhow::Result<()> {
     eprint!("{} Type {} to go on: ", harmless(question), harmless(word));
     let mut typed = String::new();

@@ -175,7 +175,7 @@ impl Loader {
         Ok(BuiltPlugin {
             identity,
             role: if as_asked {
-                role.as_asked(&description)
+                role.with_claims_of(&description)
             } else {
                 role
             },
@@ -266,7 +266,7 @@ impl Role {
     }
 
     /// The role with the claims that a description names, in place of what the settings grant a claim mapper.
-    fn as_asked(self, description: &Description) -> Self {
+    fn with_claims_of(self, description: &Description) -> Self {
         match self {
             Self::ClaimMapper {
                 applications,

@@ -502,7 +502,7 @@ async fn refresh_geoip(host: Arc<Host>) {
             Ok(Ok(false)) | Err(_) => {}
             Ok(Ok(true)) => tracing::info!("the GeoIP database was read again"),
             Ok(Err(error)) => {
-                tracing::warn!(%error, "the GeoIP database cannot be read again; the earlier one stays in use")
+                tracing::warn!(%error, "the GeoIP database cannot be read again; the earlier one stays in use");
             }
         }
     }

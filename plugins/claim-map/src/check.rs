@@ -113,7 +113,7 @@ fn output_errors(rule: &Rule, output: Output<'_>, errors: &mut Vec<String>) {
     match output {
         Output::Claim(_) => useless(&ATTRIBUTE, "is for an `attribute`, not for a claim"),
         Output::Attribute(_) => {
-            useless(&["scopes"], "is for a `claim`; an assertion has no scopes")
+            useless(&["scopes"], "is for a `claim`; an assertion has no scopes");
         }
         Output::Removal(_) => {
             useless(&SOURCE, "means nothing where a claim is removed");
@@ -165,10 +165,10 @@ fn output_errors(rule: &Rule, output: Output<'_>, errors: &mut Vec<String>) {
     let makes = matches!(output, Output::Claim(_) | Output::Attribute(_));
     match (&rule.from, &rule.value) {
         (None, None) if makes => {
-            errors.push("it has no value; give it `from` or `value`".to_owned())
+            errors.push("it has no value; give it `from` or `value`".to_owned());
         }
         (Some(_), Some(_)) if makes => {
-            errors.push("it has both `from` and `value`; one is enough".to_owned())
+            errors.push("it has both `from` and `value`; one is enough".to_owned());
         }
         _ => {}
     }
@@ -240,11 +240,11 @@ fn step_errors(rule: &Rule, errors: &mut Vec<String>) {
     }
     match &rule.lookup {
         None if rule.keep_unknown => {
-            errors.push("`keep_unknown` is for `lookup`, which it does not have".to_owned())
+            errors.push("`keep_unknown` is for `lookup`, which it does not have".to_owned());
         }
         None => {}
         Some(table) if table.is_empty() => {
-            errors.push("`lookup` is an empty table; leave it out".to_owned())
+            errors.push("`lookup` is an empty table; leave it out".to_owned());
         }
         Some(table) if rule.keep_unknown && table.contains_key("*") => {
             errors.push(

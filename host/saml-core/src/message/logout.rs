@@ -95,7 +95,7 @@ impl LogoutResponse {
         let attributes = [("InResponseTo", self.in_response_to.as_deref())];
         self.header
             .write(LOGOUT_RESPONSE, signer, attributes, |response| {
-                self.status.write(response)
+                self.status.write(response);
             })
     }
 }

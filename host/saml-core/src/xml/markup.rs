@@ -45,7 +45,7 @@ fn expand(raw: &str) -> Result<String, XmlProblem> {
     let mut value = String::with_capacity(raw.len());
     let mut parts = raw.split('&');
     let literal = |value: &mut String, text: &str| {
-        value.extend(text.chars().map(|c| if is_space(c) { ' ' } else { c }))
+        value.extend(text.chars().map(|c| if is_space(c) { ' ' } else { c }));
     };
     literal(&mut value, parts.next().unwrap_or_default());
     for part in parts {

@@ -166,7 +166,7 @@ impl<'t> Reader<'t> {
                 Event::Comment(_) => self.comment()?,
                 Event::Decl(_) if before > 0 => return Err(XmlProblem::Declaration),
                 Event::Decl(_) => {
-                    check_declaration(self.text.get(..self.position()).unwrap_or_default())?
+                    check_declaration(self.text.get(..self.position()).unwrap_or_default())?;
                 }
                 Event::PI(_) => return Err(XmlProblem::Instruction),
                 Event::DocType(_) => return Err(XmlProblem::Doctype),

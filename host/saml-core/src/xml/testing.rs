@@ -87,7 +87,7 @@ pub(crate) fn request(signer: &Signer) -> String {
                 request
                     .open(POLICY)
                     .attribute("AllowCreate", "true")
-                    .empty()
+                    .empty();
             },
         );
     writer.finish().unwrap()

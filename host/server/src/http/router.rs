@@ -24,7 +24,7 @@ use super::{admin_api, assets, console, home, portal, refusals};
 use crate::domain::Host;
 use crate::domain::operations::idempotency::UNDER_WAY;
 use crate::http::approvals::callbacks;
-use crate::http::devices::{authenticator, devices, recover};
+use crate::http::devices::{authenticator, own_devices, recover};
 use crate::http::oidc::{client_calls, cors, endpoints};
 use crate::http::operations::{branding, health, latency, logos, metrics, rate_limits};
 use crate::http::saml::{logout, metadata, sign_on};
@@ -261,14 +261,17 @@ fn authenticator_api_routes(host: &Arc<Host>) -> Router<Arc<Host>> {
         .route("/history", get(authenticator::history))
         .route("/qr-sign-ins", post(qr_sign_in::scan))
         .route("/qr-sign-ins/preview", post(qr_sign_in::preview))
-        .route("/devices", get(devices::list))
+        .route("/devices", get(own_devices::list))
         .route(
             "/devices/{id}",
-            delete(devices::revoke).patch(devices::rename),
+            delete(own_devices::revoke).patch(own_devices::rename),
         )
-        .route("/devices/enrolment-links", post(devices::enrolment_link))
-        .route("/recovery-codes", post(devices::recovery_codes))
-        .route("/notifications/read", post(devices::notifications_read))
+        .route(
+            "/devices/enrolment-links",
+            post(own_devices::enrolment_link),
+        )
+        .route("/recovery-codes", post(own_devices::recovery_codes))
+        .route("/notifications/read", post(own_devices::notifications_read))
         .route("/cooldown", delete(authenticator::lift_cooldown))
         .route("/device/push", put(authenticator::push))
         .route(

@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 use tokio::task::JoinSet;
 
-use crate::domain::claims::claims::sid_of;
+use crate::domain::claims::standard_claims::sid_of;
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::{Host, InternalError};
 use crate::keys::TokenType;
@@ -150,7 +150,7 @@ async fn attempt(host: Arc<Host>, delivery: LogoutDelivery) -> Did {
     match (&told, again) {
         (Told::Done, _) => tracing::info!(%application, sid, attempts, "told of a logout"),
         (Told::Nobody, _) => {
-            tracing::debug!(%application, sid, "wants to know of no logout any more")
+            tracing::debug!(%application, sid, "wants to know of no logout any more");
         }
         (Told::Refused(why), _) => {
             tracing::warn!(%application, sid, why, "the application refused a logout token; it is not told again");

@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::parameters::{BadParameters, Parameters};
-use crate::domain::claims::claims::{sid_of, subject_of};
+use crate::domain::claims::standard_claims::{sid_of, subject_of};
 use crate::domain::keys::signing_keys;
 use crate::domain::sessions::session::SignedIn;
 use crate::domain::{Host, InternalError};

@@ -4,7 +4,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Map, Value, json};
 
-use crate::domain::claims::claims::{Made, Subject, of_authentication};
+use crate::domain::claims::standard_claims::{Made, Subject, of_authentication};
 use crate::domain::claims::token_claims::{AtSignIn, OfToken};
 use crate::domain::claims::traces;
 use crate::domain::claims::traces::Purpose;

@@ -9,8 +9,8 @@ use super::bearer::{BearerError, resolve};
 use super::client_auth::Client;
 use super::error::TokenError;
 use super::parameters::Parameters;
-use crate::domain::claims::claims;
-use crate::domain::claims::claims::{Subject, subject_of};
+use crate::domain::claims::standard_claims;
+use crate::domain::claims::standard_claims::{Subject, subject_of};
 use crate::domain::sign_in::access::person;
 use crate::domain::{Host, InternalError};
 use assent_model::administration::AdminScopes;
@@ -182,7 +182,7 @@ async fn more(
         .claim_lookups
         .hold(family.id)
         .ok_or(TokenError::Busy)?;
-    match claims::map(host, subject, Sink::Introspection).await {
+    match standard_claims::map(host, subject, Sink::Introspection).await {
         Ok(made) => Ok(Some(made.claims)),
         Err(failure) => {
             tracing::error!(application = %application.id, plugin = failure.plugin, %failure, "introspection fails: a plugin did");

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value};
 
 use super::bearer::{BearerError, Shown, accept};
-use crate::domain::claims::claims;
-use crate::domain::claims::claims::{Made, Subject};
+use crate::domain::claims::standard_claims;
+use crate::domain::claims::standard_claims::{Made, Subject};
 use crate::domain::sign_in::access::person;
 use crate::domain::{Host, InternalError};
 use assent_model::scope::Scope;
@@ -44,7 +44,7 @@ pub async fn made(host: &Host, shown: Shown<'_>) -> Result<Made, BearerError> {
         account: &account,
         scopes: &grant.scopes.both(allowed),
         authentication: None,
-        sub: &claims::subject_of(host, &application, &user)?,
+        sub: &standard_claims::subject_of(host, &application, &user)?,
         requested,
     };
     let _place = host
@@ -52,7 +52,7 @@ pub async fn made(host: &Host, shown: Shown<'_>) -> Result<Made, BearerError> {
         .claim_lookups
         .hold(family.id)
         .ok_or(BearerError::Busy)?;
-    let mut told = claims::map(host, subject, Sink::Userinfo).await.map_err(|failure| {
+    let mut told = standard_claims::map(host, subject, Sink::Userinfo).await.map_err(|failure| {
         tracing::error!(application = %application.id, plugin = failure.plugin, %failure, "UserInfo fails: a plugin did");
         match failure.kind {
             MapFailureKind::Fault(Fault::Busy) => BearerError::Busy,
@@ -61,7 +61,7 @@ pub async fn made(host: &Host, shown: Shown<'_>) -> Result<Made, BearerError> {
         }
     })?;
     // Here, the sign-in is told only to whom asks for it.
-    let of_sign_in = claims::of_authentication(&family.context.authentication).into_iter();
+    let of_sign_in = standard_claims::of_authentication(&family.context.authentication).into_iter();
     let asked = of_sign_in.filter(|(name, _)| requested.contains_key(*name));
     told.claims
         .extend(asked.map(|(name, value)| (name.to_owned(), value)));

@@ -138,7 +138,7 @@ struct TestFailure {
 }
 
 impl TestFailure {
-    fn new(error: &str, description: impl ToString) -> Self {
+    fn new(error: &str, description: &dyn ToString) -> Self {
         Self {
             error: error.to_owned(),
             description: description.to_string(),
@@ -211,7 +211,7 @@ async fn exchange(
     code: &str,
 ) -> Result<Result<Tokens, TestFailure>, InternalError> {
     let Some(application) = host.store.application(&trial.application).await? else {
-        let failure = TestFailure::new("invalid_client", "the application was removed meanwhile");
+        let failure = TestFailure::new("invalid_client", &"the application was removed meanwhile");
         return Ok(Err(failure));
     };
     let method = application.settings.auth_method().as_str();
@@ -232,7 +232,7 @@ async fn exchange(
         Err(error) => {
             let note = StepNote::bad(error.to_string()).with(json!({ "error": error.code() }));
             test_sign_in::note(host, trial.id, TestSignInStep::Exchanged, note).await?;
-            return Ok(Err(TestFailure::new(error.code(), error)));
+            return Ok(Err(TestFailure::new(error.code(), &error)));
         }
     };
     let (header, claims) = decoded(text_of(&response, "id_token"));
@@ -273,7 +273,7 @@ async fn userinfo(
         Err(error) => {
             let code = error.code().unwrap_or("invalid_token");
             let note = StepNote::bad(error.to_string()).with(json!({ "error": code }));
-            (note, Err(TestFailure::new(code, error)))
+            (note, Err(TestFailure::new(code, &error)))
         }
     };
     test_sign_in::note(host, trial.id, TestSignInStep::Userinfo, note).await?;

@@ -109,7 +109,7 @@ fn values_that_xml_cannot_hold_are_errors() {
             .open(ISSUER)
             .attribute("a", "1")
             .attribute("a", "2")
-            .empty()
+            .empty();
     };
     assert!(matches!(refused(twice), WriteError::RepeatedAttribute));
 }
@@ -120,7 +120,7 @@ fn an_id_is_an_xs_id() {
         let signed = |writer: &mut Writer| {
             writer
                 .open(REQUEST)
-                .signed(id, &PARTNER.signer, |_| {}, |_| {})
+                .signed(id, &PARTNER.signer, |_| {}, |_| {});
         };
         assert!(matches!(refused(signed), WriteError::Id), "{id}");
     }
@@ -184,7 +184,7 @@ fn a_namespace_of_an_element_around_cannot_be_used_in_a_signed_one() {
         writer.open(REQUEST).content(|request| {
             request
                 .open(Namespace::new("samlp", "urn:other").name("x"))
-                .empty()
+                .empty();
         });
     });
     assert!(

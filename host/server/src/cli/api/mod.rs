@@ -279,7 +279,7 @@ async fn save(call: &Call<'_>, mut answer: Response) -> anyhow::Result<()> {
         match &mut out {
             Some(out) => out.write(&chunk)?,
             None if steers => {
-                terminal::print(&terminal::harmless_lines(&String::from_utf8_lossy(&chunk)))?
+                terminal::print(&terminal::harmless_lines(&String::from_utf8_lossy(&chunk)))?;
             }
             None => terminal::print_bytes(&chunk)?,
         }

@@ -380,7 +380,7 @@ fn flatten<'a>(
             .iter()
             .for_each(|(key, value)| flatten(&below(key), value, lines, lists)),
         Value::Array(items) if items.iter().any(Value::is_object) => {
-            lists.push((name.to_owned(), items))
+            lists.push((name.to_owned(), items));
         }
         Value::Null => {}
         value => lines.push((name.to_owned(), plain(value))),

@@ -10,9 +10,9 @@ use super::caller::Principal;
 use super::command::{AdminCommand, AdminContext, Execution, Planned};
 use super::protected_actions::ProtectedAction;
 use super::{AdminError, Result, account, invalid, registered};
-use crate::domain::claims::claims;
-use crate::domain::claims::claims::{Made, Subject};
 use crate::domain::claims::name_id;
+use crate::domain::claims::standard_claims;
+use crate::domain::claims::standard_claims::{Made, Subject};
 use crate::domain::claims::token_claims::OfToken;
 use crate::domain::sign_in::access::{Obstacle, obstacle};
 use crate::domain::{Host, InternalError, audit};
@@ -427,7 +427,7 @@ impl Previewed {
         let kept_out = obstacle(user, Some(account));
         match at {
             At::Client(client, scopes, sinks) => {
-                let sub = claims::subject_of(host, client, user)?;
+                let sub = standard_claims::subject_of(host, client, user)?;
                 let mut previews = Vec::new();
                 for sink in sinks {
                     let subject = Subject {
@@ -439,7 +439,7 @@ impl Previewed {
                         sub: &sub,
                         requested: &BTreeMap::new(),
                     };
-                    let made = claims::map_by(host, plugins, subject, *sink).await;
+                    let made = standard_claims::map_by(host, plugins, subject, *sink).await;
                     let made = made.map(|Made { claims, steps }| (Told::Claims(claims), steps));
                     let token = (*sink == Sink::IdToken).then(|| PreviewedToken {
                         known: OfToken::new(host, client),
@@ -454,9 +454,14 @@ impl Previewed {
                 Ok(previews)
             }
             At::ServiceProvider(provider) => {
-                let made =
-                    claims::attributes_by(host, plugins, provider, (user, account), authentication)
-                        .await;
+                let made = standard_claims::attributes_by(
+                    host,
+                    plugins,
+                    provider,
+                    (user, account),
+                    authentication,
+                )
+                .await;
                 let made = made.map(|(attributes, steps)| (Told::Attributes(attributes), steps));
                 let name_id = self.name_id(host, provider)?;
                 let nameless = name_id.is_none().then_some(Obstacle::NoName);

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::service_providers::CustomAttributeChange;
 use super::{Result, invalid};
 use crate::domain::Host;
-use crate::domain::claims::claims;
+use crate::domain::claims::standard_claims;
 use assent_model::name::display_text;
 use assent_model::placeholders::placeholders;
 use assent_model::saml::{CustomAttribute, NameIdFormat, NameIdSource, ServiceProvider};
@@ -84,7 +84,7 @@ fn check_placeholders(
     for placeholder in placeholders(value).map_err(|error| said(error.to_string()))? {
         let claim = placeholder.name;
         let is_known = claim == "roles"
-            || claims::is_known_in_assertions(claim)
+            || standard_claims::is_known_in_assertions(claim)
             || host.plugins.writes_claim_for(&provider.id, claim);
         if !is_known {
             return Err(said(format!(

@@ -131,7 +131,7 @@ pub async fn carry(host: Arc<Host>, user: UserId, approval: Approval, trusted: &
         match begin(&host, user, &approval, &channel).await {
             Ok(Began::Carried) => return,
             Ok(Began::NoAddress) => {
-                failed.push(format!("`{}` has no address for the person", channel.name))
+                failed.push(format!("`{}` has no address for the person", channel.name));
             }
             Ok(Began::Failed(why)) => failed.push(why),
             Err(error) => failed.push(format!("channel `{}`: {error}", channel.name)),

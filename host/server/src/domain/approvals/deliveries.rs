@@ -273,7 +273,7 @@ async fn take_back(host: &Host, delivery: &Delivery) -> Result<(), InternalError
     let handle = handle(host, delivery)?;
     match tokio::time::timeout(QUESTION, host.plugins.cancel(&delivery.channel, handle)).await {
         Ok(Ok(())) => {
-            tracing::debug!(approval = %delivery.approval, channel = delivery.channel, "request taken back")
+            tracing::debug!(approval = %delivery.approval, channel = delivery.channel, "request taken back");
         }
         Ok(Err(failure)) => {
             tracing::info!(approval = %delivery.approval, %failure, "the request could not be taken back");

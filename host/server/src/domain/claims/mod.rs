@@ -3,7 +3,7 @@
 //! - The server makes the standard claims of the granted scopes; plugins make the others.
 //! - A plugin never writes a protected claim.
 
-pub mod claims;
 pub mod name_id;
+pub mod standard_claims;
 pub mod token_claims;
 pub mod traces;

@@ -209,7 +209,7 @@ async fn reload_in_time(host: &Host) {
         Ok(Ok(())) => {}
         Ok(Err(error)) => tracing::warn!(%error, "the signing keys could not be read anew"),
         Err(_) => {
-            tracing::warn!("the signing keys could not be read anew: the database does not answer")
+            tracing::warn!("the signing keys could not be read anew: the database does not answer");
         }
     }
 }

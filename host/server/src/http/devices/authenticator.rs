@@ -413,7 +413,7 @@ pub(crate) async fn requests(Query(query): Query<Wait>, call: SignedCall) -> Rep
     } = waiting.ok_or(UNKNOWN_DEVICE)?;
     let news: Vec<Value> = news
         .iter()
-        .map(crate::http::devices::devices::news)
+        .map(crate::http::devices::own_devices::news)
         .collect();
     let requests: Vec<Value> = pending
         .iter()

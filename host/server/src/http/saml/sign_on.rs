@@ -78,7 +78,9 @@ pub(crate) async fn sign_on_by_post(
         }
         match Incoming::read_post(&body) {
             Ok(incoming) => asked(&host, &application, &incoming, RedirectPolicy::Registered).await,
-            Err(BindingError::Missing) => started(&host, &browser, &application, &body).await,
+            Err(BindingError::Missing) => {
+                Box::pin(started(&host, &browser, &application, &body)).await
+            }
             Err(error) => Err(error.into()),
         }
     };
@@ -115,7 +117,7 @@ pub(crate) async fn go_on(
             Err(_) => None,
         };
         match kept {
-            Some(request) => begin(&host, &browser, request).await,
+            Some(request) => Box::pin(begin(&host, &browser, request)).await,
             None => Ok(gone(&host, browser.language())),
         }
     };
@@ -264,7 +266,7 @@ async fn started(
         return Ok(forged(host, browser.language()));
     }
     Ok(with_browser(
-        begin(host, browser, request).await?,
+        Box::pin(begin(host, browser, request)).await?,
         host,
         browser,
     ))

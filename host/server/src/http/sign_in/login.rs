@@ -79,7 +79,7 @@ pub(crate) async fn show(
 ) -> Response {
     let (browser, found) = find(&host, &id, browser).await;
     let reply = match found {
-        Ok(view) => show_view(&host, &browser, view).await,
+        Ok(view) => Box::pin(show_view(&host, &browser, view)).await,
         Err(error) => Err(error),
     };
     reply.unwrap_or_else(|error| internal_error(&host, browser.language(), &error))

@@ -6,8 +6,8 @@ use super::super::error::AuthorizeErrorCode;
 use super::super::id_token;
 use super::interaction::is_requested_subject;
 use super::response::{AuthorizationAnswer, Destination};
-use crate::domain::claims::claims;
-use crate::domain::claims::claims::Subject;
+use crate::domain::claims::standard_claims;
+use crate::domain::claims::standard_claims::Subject;
 use crate::domain::sessions::session::SignedIn;
 use crate::domain::sign_in::access::{Access, access};
 use crate::domain::sign_in::consent;
@@ -228,16 +228,16 @@ async fn id_token_claims(
         account,
         scopes: &request.scopes,
         authentication: Some(authentication),
-        sub: &claims::subject_of(host, application, &signed_in.user)?,
+        sub: &standard_claims::subject_of(host, application, &signed_in.user)?,
         requested: &request.claims.id_token,
     };
-    let mapped = claims::map(host, subject, Sink::IdToken).await;
+    let mapped = standard_claims::map(host, subject, Sink::IdToken).await;
     let event = SignInEvent::ClaimsMapped {
         sink: Sink::IdToken,
         result: mapped.as_ref().map(|made| &*made.steps),
     };
     observer.observe(event).await?;
-    let sid = claims::sid_of(host, application, &signed_in.session.sid)?;
+    let sid = standard_claims::sid_of(host, application, &signed_in.session.sid)?;
     Ok(mapped.map(|made| {
         let claims = id_token::with_sign_in(host, made, &subject, authentication, &sid);
         match &request.nonce {

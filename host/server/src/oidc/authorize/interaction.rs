@@ -1,7 +1,7 @@
 //! Why a person is asked something: whether the session that they have is enough for a request.
 
 use crate::domain::approvals::channels;
-use crate::domain::claims::claims;
+use crate::domain::claims::standard_claims;
 use crate::domain::sessions::session::SignedIn;
 use crate::domain::{Host, InternalError};
 use assent_model::application::Application;
@@ -56,7 +56,7 @@ pub async fn hinted_name(
     let Some(application) = host.store.application(&request.application).await? else {
         return Ok(None);
     };
-    let subject = claims::subject_of(host, &application, &signed_in.user)?;
+    let subject = standard_claims::subject_of(host, &application, &signed_in.user)?;
     Ok((subject == *hinted).then(|| signed_in.user.name.clone()))
 }
 
@@ -68,7 +68,7 @@ pub(super) fn is_requested_subject(
     request: &AuthorizationRequest,
     user: &User,
 ) -> Result<bool, InternalError> {
-    let subject = claims::subject_of(host, application, user)?;
+    let subject = standard_claims::subject_of(host, application, user)?;
     let hinted = request
         .hinted_subject
         .as_ref()

@@ -12,8 +12,8 @@ use tokio::sync::oneshot;
 
 use super::{TokenResponse, new_access, new_refresh, person, required};
 use crate::domain::approvals::channels;
-use crate::domain::claims::claims;
-use crate::domain::claims::claims::Subject;
+use crate::domain::claims::standard_claims;
+use crate::domain::claims::standard_claims::Subject;
 use crate::domain::{Host, InternalError, audit};
 use crate::oidc::client_auth::Client;
 use crate::oidc::error::TokenError;
@@ -120,10 +120,10 @@ async fn mapped_claims(
         account: &person.account,
         scopes,
         authentication: Some(authentication),
-        sub: &claims::subject_of(host, application, &person.user)?,
+        sub: &standard_claims::subject_of(host, application, &person.user)?,
         requested: &allowed.id_token,
     };
-    let mapped = claims::map(host, subject, Sink::IdToken).await.map_err(|failure| {
+    let mapped = standard_claims::map(host, subject, Sink::IdToken).await.map_err(|failure| {
         tracing::error!(application = %application.id, plugin = failure.plugin, %failure, "token refresh failed in a plugin");
         match failure.kind {
             MapFailureKind::Deny(_) => {
@@ -135,7 +135,7 @@ async fn mapped_claims(
             }
         }
     })?;
-    let sid = claims::sid_of(host, application, &family.context.sid)?;
+    let sid = standard_claims::sid_of(host, application, &family.context.sid)?;
     Ok(scopes
         .has(Scope::OpenId)
         .then(|| id_token::with_sign_in(host, mapped, &subject, authentication, &sid)))

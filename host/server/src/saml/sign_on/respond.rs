@@ -7,7 +7,7 @@ use super::requested_subject::is_requested_subject;
 use super::response::{self, Assertion, Envelope};
 use crate::domain::claims::traces;
 use crate::domain::claims::traces::Purpose;
-use crate::domain::claims::{claims, name_id};
+use crate::domain::claims::{name_id, standard_claims};
 use crate::domain::sessions::session::SignedIn;
 use crate::domain::sign_in::access::{Access, access};
 use crate::domain::sign_in::context;
@@ -108,7 +108,8 @@ async fn answered(
         tracing::error!(%login, application = %provider.id, user = %user.id, "sign-on failed: the user has no e-mail address for the NameID");
         return fail(host, login, request, &provider, Failure::Internal).await;
     };
-    let mapped = claims::attributes(host, &provider, user, &account, &session.authentication).await;
+    let mapped =
+        standard_claims::attributes(host, &provider, user, &account, &session.authentication).await;
     let event = SignInEvent::ClaimsMapped {
         sink: Sink::SamlAssertion,
         result: mapped.as_ref().map(|(_, steps)| &**steps),
