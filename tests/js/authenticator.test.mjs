@@ -379,7 +379,7 @@ test('the screen of a link says which device it enrolled, and the home screen ha
   await page.context().close();
 });
 
-test('a scanned code asks first, and the pause of its account is lifted beside the request', async () => {
+test('a scanned code asks first, and the cooldown of its account is ended beside the request', async () => {
   const { page, wrong } = await enrolled();
   server.cooldownUntil = Math.floor(Date.now() / 1000) + 600;
   await page.evaluate(() => {
@@ -393,7 +393,7 @@ test('a scanned code asks first, and the pause of its account is lifted beside t
   await field(page).fill('1');
   await page.getByRole('button', { name: 'I want to sign in now' }).click();
   await page.getByText(/are paused until/).waitFor({ state: 'detached' });
-  assert.equal(await page.evaluate(() => document.activeElement.dataset.zone), 'pauses');
+  assert.equal(await page.evaluate(() => document.activeElement.dataset.zone), 'cooldowns');
   assert.equal(await field(page).inputValue(), '1');
   assert.deepEqual(await axe(page), []);
   assert.deepEqual(wrong(), []);
