@@ -1,3 +1,0 @@
-//! Where other services call about approval requests.
-
-pub(crate) mod callbacks;

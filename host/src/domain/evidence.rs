@@ -1,0 +1,69 @@
+//! What channels bring back as a device's answer: bytes from outside, which the device's key alone makes true.
+
+use serde::Deserialize;
+
+use super::approval::{self, Outcome, Proof};
+use super::{Broken, Host};
+use crate::id::{ApprovalId, DeviceId};
+use crate::model::audit::Origin;
+use crate::plugins::Evidence;
+
+/// The longest proof that is read, in bytes.
+const LONGEST: usize = 4 << 10;
+
+/// A device's answer as a channel carries it: what the device would send to this host itself, and which device it is.
+#[derive(Deserialize)]
+struct Carried {
+    device: DeviceId,
+    #[serde(flatten)]
+    proof: Proof,
+}
+
+/// Takes what a channel brought without being asked. Whether it decided the request.
+pub async fn take(host: &Host, channel: &str, evidence: &Evidence) -> Result<bool, Broken> {
+    verified(host, channel, evidence, None).await
+}
+
+/// Takes what a channel brought when it was asked for this device's answer to this request: no other will do. Whether it
+/// decided the request.
+pub async fn take_answer(
+    host: &Host,
+    channel: &str,
+    evidence: &Evidence,
+    request: ApprovalId,
+    device: DeviceId,
+) -> Result<bool, Broken> {
+    verified(host, channel, evidence, Some((request, device))).await
+}
+
+/// Verifies the proof as if the device had brought it. What does not verify is the channel's fault, and changes nothing.
+async fn verified(
+    host: &Host,
+    channel: &str,
+    evidence: &Evidence,
+    expected: Option<(ApprovalId, DeviceId)>,
+) -> Result<bool, Broken> {
+    let fault = |what: &str| {
+        tracing::warn!(plugin = channel, "the channel brought evidence that is none: {what}");
+        Ok(false)
+    };
+    if evidence.proof.len() > LONGEST {
+        return fault("it is too long");
+    }
+    let Ok(request) = evidence.request_id.parse::<ApprovalId>() else { return fault("it names no request") };
+    let Ok(Carried { device, proof }) = serde_json::from_slice(&evidence.proof) else {
+        return fault("it can't be read");
+    };
+    if expected.is_some_and(|expected| expected != (request, device)) {
+        return fault("it is of another request, or of another device");
+    }
+    let found = host.store.device(device).await?.filter(|device| device.revoked_at.is_none());
+    let Some(device) = found else { return fault("no device made it") };
+    match approval::answer(host, &device, request, &proof, Origin::NOWHERE).await? {
+        Outcome::Approved | Outcome::Denied | Outcome::NotMe => Ok(true),
+        Outcome::BadProof => fault("its signature is not over what was asked"),
+        Outcome::Unknown => fault("it is of nobody who was asked"),
+        Outcome::PasskeyRequired(_) | Outcome::PasskeyRefused => fault("its device has a passkey, which was not shown"),
+        Outcome::WrongNumber { .. } | Outcome::AlreadyDecided | Outcome::Expired => Ok(false),
+    }
+}

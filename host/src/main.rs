@@ -1,0 +1,11 @@
+//! The `assent` command.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    // Before anything is opened: the compiler of plugins is this program, with nothing in its hands.
+    if std::env::args_os().nth(1).is_some_and(|first| first == assent::plugins::COMPILE) {
+        return assent::cli::compile_plugin();
+    }
+    assent::cli::run()
+}

@@ -1,0 +1,37 @@
+//! The nouns of the host, and the proofs. Nothing here does input or output.
+
+pub mod account;
+pub mod administration;
+pub mod application;
+pub mod approval;
+pub mod audit;
+pub mod audit_line;
+pub mod chain;
+pub mod claims_request;
+pub mod client_auth;
+pub mod colour;
+pub mod delivery;
+pub mod device;
+pub mod key;
+pub mod language;
+pub mod login;
+pub mod logo;
+pub mod logout;
+pub mod name;
+pub mod network;
+pub mod palette;
+pub mod passkey;
+pub mod placeholders;
+pub mod printable;
+pub mod recovery;
+pub mod redirect;
+pub mod saml;
+pub mod scope;
+pub mod search;
+pub mod session;
+pub mod statement;
+pub mod step;
+pub mod syslog;
+pub mod token;
+pub mod trial;
+pub mod user;

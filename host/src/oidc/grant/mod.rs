@@ -1,0 +1,105 @@
+//! The token endpoint's grants, one file each.
+
+mod authorization_code;
+mod client_credentials;
+mod refresh_token;
+
+pub use authorization_code::{Presented, redeem};
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::client_auth::Client;
+use super::error::TokenError;
+use super::parameters::Parameters;
+use crate::clock::Timestamp;
+use crate::domain::{Host, account};
+use crate::id::{CodeId, TokenId};
+use crate::model::administration::AdminScopes;
+use crate::model::application::GrantType;
+use crate::model::scope::Scopes;
+use crate::model::token::{AccessGrant, GrantSubject, RefreshGrant, prefix};
+use crate::secret::Token;
+use crate::store::Person;
+
+/// The token response (RFC 6749 section 5.1).
+#[derive(Debug, Serialize)]
+pub struct TokenResponse {
+    access_token: String,
+    token_type: &'static str,
+    /// Seconds.
+    expires_in: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id_token: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refresh_token: Option<String>,
+    scope: String,
+}
+
+/// Serves a token request of an authenticated client.
+pub async fn exchange(host: &Host, client: &Client, parameters: &Parameters) -> Result<TokenResponse, TokenError> {
+    let asked = required(parameters, "grant_type")?;
+    let grant_type = GrantType::ALL.into_iter().find(|grant_type| grant_type.as_str() == asked);
+    let grant_type = grant_type.ok_or(TokenError::UnsupportedGrantType)?;
+    if !client.application.settings.grant_types.contains(&grant_type) {
+        return Err(TokenError::UnauthorizedClient);
+    }
+    match grant_type {
+        GrantType::AuthorizationCode => authorization_code::exchange(host, client, parameters).await,
+        GrantType::RefreshToken => refresh_token::exchange(host, client, parameters).await,
+        GrantType::ClientCredentials => client_credentials::exchange(host, client, parameters).await,
+    }
+}
+
+fn required<'a>(parameters: &'a Parameters, name: &str) -> Result<&'a str, TokenError> {
+    parameters.get(name).ok_or_else(|| TokenError::InvalidRequest(format!("{name} is missing")))
+}
+
+/// A new access token, good for `lifetime` seconds, and what is kept of it.
+fn new_access(
+    host: &Host,
+    client: &Client,
+    family: Option<CodeId>,
+    scopes: Scopes,
+    lifetime: u32,
+) -> (Token, AccessGrant) {
+    let now = host.now();
+    let id = TokenId::new(now, &*host.entropy);
+    let token = Token::new(prefix::ACCESS, id.as_bytes(), &*host.entropy);
+    let grant = AccessGrant {
+        id,
+        digest: token.digest(),
+        application: client.application.id.clone(),
+        family,
+        scopes,
+        admin_scopes: AdminScopes::default(),
+        certificate: client.certificate,
+        issued_at: now,
+        expires_at: now + Duration::from_secs(lifetime.into()),
+        watched_until: None,
+    };
+    (token, grant)
+}
+
+/// A new refresh token of a family that was granted at `granted`, and what is kept of it. It is good no longer than the
+/// consent; `None` once that is over.
+fn new_refresh(host: &Host, client: &Client, family: CodeId, granted: Timestamp) -> Option<(Token, RefreshGrant)> {
+    let now = host.now();
+    let lifetimes = host.settings.lifetimes;
+    let last = granted + Duration::from_secs(lifetimes.consent.into());
+    let expires_at = last.min(now + Duration::from_secs(lifetimes.refresh_token.into()));
+    if expires_at <= now {
+        return None;
+    }
+    let id = TokenId::new(now, &*host.entropy);
+    let token = Token::new(prefix::REFRESH, id.as_bytes(), &*host.entropy);
+    let application = client.application.id.clone();
+    Some((token.clone(), RefreshGrant { id, digest: token.digest(), application, family, issued_at: now, expires_at }))
+}
+
+/// The person of a grant and their account, if they may still use the application.
+async fn person(host: &Host, client: &Client, subject: GrantSubject) -> Result<Person, TokenError> {
+    let found = account::person(host, subject, &client.application.id).await?;
+    found.ok_or(TokenError::InvalidGrant("the person may no longer use the application"))
+}
