@@ -467,6 +467,8 @@ mod tests {
         };
         assert_eq!(unset("users", "update"), ["console-role"]);
         let members = [
+            "backchannel-logout-uri",
+            "initiate-login-uri",
             "default-relay-state",
             "idp-entity-id",
             "metadata-url",
