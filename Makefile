@@ -16,5 +16,5 @@ lint: ## Check the formatting and the lints, without running tests
 fuzz: ## Fuzz each parser of requests for a while: make fuzz SECONDS=600
 	@scripts/fuzz $(or $(SECONDS),60)
 
-fmt: ## Format the Rust code
-	@cargo fmt --all
+fmt: ## Format the Rust and JavaScript code
+	@scripts/format

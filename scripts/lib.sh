@@ -39,3 +39,18 @@ plugin_folders() {
     [ ! -f "$folder/Cargo.toml" ] || printf '%s\n' "$folder"
   done
 }
+
+# npm_packages: installs the npm packages of tests/js's lock file, unless they are there already. Their scripts do not run.
+npm_packages() (
+  cd tests/js
+  cmp --quiet package-lock.json node_modules/.installed && return
+  npm ci --ignore-scripts --no-audit --no-fund
+  cp package-lock.json node_modules/.installed
+)
+
+# npm_command NAME ARGUMENT...: runs a command of those packages.
+npm_command() {
+  local name=$1
+  shift
+  "tests/js/node_modules/.bin/$name" "$@"
+}

@@ -24,7 +24,8 @@ impl ClientFile {
         let shown = path.display();
         let text = std::fs::read_to_string(path)
             .with_context(|| format!("cannot read {shown}; start Assent first, which writes it"))?;
-        Self::parse(&text).with_context(|| format!("{shown} does not describe the demo application"))
+        Self::parse(&text)
+            .with_context(|| format!("{shown} does not describe the demo application"))
     }
 
     /// Reads the file's text.
@@ -33,26 +34,39 @@ impl ClientFile {
             .context("expected a JSON object with the texts issuer, client_id and redirect_uri")?;
         ensure!(!client.client_id.is_empty(), "client_id is empty");
         ensure!(
-            Url::parse(&client.issuer).is_ok_and(|issuer| matches!(issuer.scheme(), "http" | "https")),
+            Url::parse(&client.issuer)
+                .is_ok_and(|issuer| matches!(issuer.scheme(), "http" | "https")),
             "issuer is {:?}, but must be an address such as http://localhost:8080/oidc",
             client.issuer
         );
         let loopback = client.redirect_uri.scheme() == "http"
-            && matches!(client.redirect_uri.host_str(), Some("127.0.0.1" | "[::1]" | "localhost"));
+            && matches!(
+                client.redirect_uri.host_str(),
+                Some("127.0.0.1" | "[::1]" | "localhost")
+            );
         ensure!(
             loopback,
             "redirect_uri is {}, but the demo listens on this machine alone: use http://127.0.0.1:PORT/callback",
             client.redirect_uri
         );
         // The other paths are the demo's own pages.
-        ensure!(client.redirect_uri.path() == "/callback", "redirect_uri must have the path /callback");
+        ensure!(
+            client.redirect_uri.path() == "/callback",
+            "redirect_uri must have the path /callback"
+        );
         Ok(client)
     }
 
     /// The address to listen on, `host:port`: the one the redirect URI names.
     pub fn listen_address(&self) -> anyhow::Result<String> {
-        let host = self.redirect_uri.host_str().context("redirect_uri has no host")?;
-        let port = self.redirect_uri.port_or_known_default().context("redirect_uri has no port")?;
+        let host = self
+            .redirect_uri
+            .host_str()
+            .context("redirect_uri has no host")?;
+        let port = self
+            .redirect_uri
+            .port_or_known_default()
+            .context("redirect_uri has no port")?;
         Ok(format!("{host}:{port}"))
     }
 

@@ -33,7 +33,9 @@ struct Arguments {
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     tracing_subscriber::fmt()
-        .with_env_filter(tracing_subscriber::EnvFilter::try_from_default_env().unwrap_or_else(|_| "info".into()))
+        .with_env_filter(
+            tracing_subscriber::EnvFilter::try_from_default_env().unwrap_or_else(|_| "info".into()),
+        )
         .init();
     let client = ClientFile::read(&Arguments::parse().client)?;
     let address = client.listen_address()?;
@@ -49,6 +51,8 @@ async fn main() -> anyhow::Result<()> {
             _ = tokio::signal::ctrl_c() => {}
         }
     };
-    axum::serve(listener, web::router(RelyingParty::new(client)?)).with_graceful_shutdown(stop).await?;
+    axum::serve(listener, web::router(RelyingParty::new(client)?))
+        .with_graceful_shutdown(stop)
+        .await?;
     Ok(())
 }

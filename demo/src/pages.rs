@@ -67,16 +67,22 @@ impl FailedPage {
     /// The page for an error response of the provider (RFC 6749 section 4.1.2.1).
     pub fn refused(code: &str, description: Option<&str>) -> Self {
         let (title, explanation) = match code {
-            "access_denied" => {
-                ("You were not signed in", "The sign-in was denied, cancelled, or not approved in time.")
-            }
-            "login_required" | "interaction_required" | "consent_required" => {
-                ("You are not signed in yet", "The provider has to ask you something first. Try again to be asked.")
-            }
-            "temporarily_unavailable" | "server_error" => {
-                ("The sign-in is not available", "The provider cannot sign you in at the moment. Try again shortly.")
-            }
-            _ => ("The sign-in failed", "The provider did not accept the request of this application."),
+            "access_denied" => (
+                "You were not signed in",
+                "The sign-in was denied, cancelled, or not approved in time.",
+            ),
+            "login_required" | "interaction_required" | "consent_required" => (
+                "You are not signed in yet",
+                "The provider has to ask you something first. Try again to be asked.",
+            ),
+            "temporarily_unavailable" | "server_error" => (
+                "The sign-in is not available",
+                "The provider cannot sign you in at the moment. Try again shortly.",
+            ),
+            _ => (
+                "The sign-in failed",
+                "The provider did not accept the request of this application.",
+            ),
         };
         Self {
             title: title.into(),
@@ -88,7 +94,12 @@ impl FailedPage {
 
     /// The page for what went wrong on our side of the protocol.
     pub fn failed(explanation: &str, detail: Option<String>) -> Self {
-        Self { title: "The sign-in failed".into(), explanation: explanation.into(), code: None, detail }
+        Self {
+            title: "The sign-in failed".into(),
+            explanation: explanation.into(),
+            code: None,
+            detail,
+        }
     }
 }
 
@@ -106,8 +117,16 @@ fn claims(claims: &Map<String, Value>) -> Vec<Claim> {
     let mut rows: Vec<Claim> = claims
         .iter()
         .map(|(name, value)| match value {
-            Value::String(text) => Claim { name: name.clone(), value: text.clone(), decoded: embedded_json(text) },
-            other => Claim { name: name.clone(), value: other.to_string(), decoded: None },
+            Value::String(text) => Claim {
+                name: name.clone(),
+                value: text.clone(),
+                decoded: embedded_json(text),
+            },
+            other => Claim {
+                name: name.clone(),
+                value: other.to_string(),
+                decoded: None,
+            },
         })
         .collect();
     rows.sort_by(|a, b| a.name.cmp(&b.name));

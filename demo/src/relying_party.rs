@@ -4,15 +4,16 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow, ensure};
 use openidconnect::core::{
-    CoreAuthDisplay, CoreAuthPrompt, CoreAuthenticationFlow, CoreErrorResponseType, CoreGenderClaim, CoreJsonWebKey,
-    CoreJweContentEncryptionAlgorithm, CoreJwsSigningAlgorithm, CoreProviderMetadata, CoreRevocableToken,
-    CoreRevocationErrorResponse, CoreTokenIntrospectionResponse, CoreTokenType,
+    CoreAuthDisplay, CoreAuthPrompt, CoreAuthenticationFlow, CoreErrorResponseType,
+    CoreGenderClaim, CoreJsonWebKey, CoreJweContentEncryptionAlgorithm, CoreJwsSigningAlgorithm,
+    CoreProviderMetadata, CoreRevocableToken, CoreRevocationErrorResponse,
+    CoreTokenIntrospectionResponse, CoreTokenType,
 };
 use openidconnect::{
-    AdditionalClaims, AuthorizationCode, Client, ClientId, CsrfToken, EmptyExtraTokenFields, EndpointMaybeSet,
-    EndpointNotSet, EndpointSet, HttpRequest, HttpResponse, IdTokenFields, IssuerUrl, Nonce, OAuth2TokenResponse,
-    PkceCodeChallenge, PkceCodeVerifier, RedirectUrl, Scope, StandardErrorResponse, StandardTokenResponse,
-    TokenResponse, UserInfoClaims,
+    AdditionalClaims, AuthorizationCode, Client, ClientId, CsrfToken, EmptyExtraTokenFields,
+    EndpointMaybeSet, EndpointNotSet, EndpointSet, HttpRequest, HttpResponse, IdTokenFields,
+    IssuerUrl, Nonce, OAuth2TokenResponse, PkceCodeChallenge, PkceCodeVerifier, RedirectUrl, Scope,
+    StandardErrorResponse, StandardTokenResponse, TokenResponse, UserInfoClaims,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -110,12 +111,20 @@ impl RelyingParty {
         let provider = CoreProviderMetadata::discover_async(issuer, &http)
             .await
             .map_err(|error| plain("the provider's discovery document cannot be used", error))?;
-        let client = OidcClient::from_provider_metadata(provider, ClientId::new(self.file.client_id.clone()), None)
-            .set_redirect_uri(RedirectUrl::new(self.file.redirect_uri.to_string())?);
+        let client = OidcClient::from_provider_metadata(
+            provider,
+            ClientId::new(self.file.client_id.clone()),
+            None,
+        )
+        .set_redirect_uri(RedirectUrl::new(self.file.redirect_uri.to_string())?);
 
         let (challenge, verifier) = PkceCodeChallenge::new_random_sha256();
         let mut request = client
-            .authorize_url(CoreAuthenticationFlow::AuthorizationCode, CsrfToken::new_random, Nonce::new_random)
+            .authorize_url(
+                CoreAuthenticationFlow::AuthorizationCode,
+                CsrfToken::new_random,
+                Nonce::new_random,
+            )
             .add_scope(Scope::new("profile".into()))
             .add_scope(Scope::new("email".into()))
             .set_pkce_challenge(challenge);
@@ -123,13 +132,26 @@ impl RelyingParty {
             request = request.add_prompt(CoreAuthPrompt::Login);
         }
         let (url, state, nonce) = request.url();
-        Ok((url, Pending { state: state.into_secret(), nonce, verifier, client }))
+        Ok((
+            url,
+            Pending {
+                state: state.into_secret(),
+                nonce,
+                verifier,
+                client,
+            },
+        ))
     }
 
     /// Ends a sign-in: exchanges the code, verifies the ID token (signature, issuer, audience, times, nonce) and asks
     /// the UserInfo endpoint, whose answer must be about the same subject.
     pub async fn finish(&self, pending: Pending, code: String) -> anyhow::Result<SignedIn> {
-        let Pending { nonce, verifier, client, .. } = pending;
+        let Pending {
+            nonce,
+            verifier,
+            client,
+            ..
+        } = pending;
         let http = |request| send(self.http.clone(), request);
         let tokens = client
             .exchange_code(AuthorizationCode::new(code))?
@@ -147,10 +169,18 @@ impl RelyingParty {
             None => None,
             Some(_) => {
                 let answer: UserInfoClaims<OtherClaims, CoreGenderClaim> = client
-                    .user_info(tokens.access_token().clone(), Some(claims.subject().clone()))?
+                    .user_info(
+                        tokens.access_token().clone(),
+                        Some(claims.subject().clone()),
+                    )?
                     .request_async(&http)
                     .await
-                    .map_err(|error| plain("the provider's UserInfo endpoint gave no usable answer", error))?;
+                    .map_err(|error| {
+                        plain(
+                            "the provider's UserInfo endpoint gave no usable answer",
+                            error,
+                        )
+                    })?;
                 Some(serde_json::to_value(answer)?)
             }
         };
@@ -163,7 +193,10 @@ impl RelyingParty {
     /// Checks the `iss` parameter of an authorization response (RFC 9207): an answer of another provider is refused.
     pub fn check_issuer(&self, iss: Option<&str>) -> anyhow::Result<()> {
         if let Some(iss) = iss {
-            ensure!(iss == self.file.issuer, "the answer came from another provider, {iss}");
+            ensure!(
+                iss == self.file.issuer,
+                "the answer came from another provider, {iss}"
+            );
         }
         Ok(())
     }

@@ -35,19 +35,39 @@ struct Provider {
 }
 
 fn key() -> CoreRsaPrivateSigningKey {
-    let pem = openssl::rsa::Rsa::generate(2048).unwrap().private_key_to_pem().unwrap();
-    CoreRsaPrivateSigningKey::from_pem(&String::from_utf8(pem).unwrap(), Some(JsonWebKeyId::new("1".into()))).unwrap()
+    let pem = openssl::rsa::Rsa::generate(2048)
+        .unwrap()
+        .private_key_to_pem()
+        .unwrap();
+    CoreRsaPrivateSigningKey::from_pem(
+        &String::from_utf8(pem).unwrap(),
+        Some(JsonWebKeyId::new("1".into())),
+    )
+    .unwrap()
 }
 
 fn base64url(bytes: &[u8]) -> String {
-    openssl::base64::encode_block(bytes).replace('+', "-").replace('/', "_").trim_end_matches('=').to_owned()
+    openssl::base64::encode_block(bytes)
+        .replace('+', "-")
+        .replace('/', "_")
+        .trim_end_matches('=')
+        .to_owned()
 }
 
 /// A JWS in compact form (RFC 7515 section 3.1) over these claims.
 fn signed(key: &CoreRsaPrivateSigningKey, claims: &Value) -> String {
     let header = json!({"alg": "RS256", "kid": "1", "typ": "JWT"}).to_string();
-    let input = format!("{}.{}", base64url(header.as_bytes()), base64url(claims.to_string().as_bytes()));
-    let signature = key.sign(&CoreJwsSigningAlgorithm::RsaSsaPkcs1V15Sha256, input.as_bytes()).unwrap();
+    let input = format!(
+        "{}.{}",
+        base64url(header.as_bytes()),
+        base64url(claims.to_string().as_bytes())
+    );
+    let signature = key
+        .sign(
+            &CoreJwsSigningAlgorithm::RsaSsaPkcs1V15Sha256,
+            input.as_bytes(),
+        )
+        .unwrap();
     format!("{input}.{}", base64url(&signature))
 }
 
@@ -69,17 +89,25 @@ async fn jwks(State(provider): State<Arc<Provider>>) -> Json<Value> {
     Json(json!({"keys": [provider.key.as_verification_key()]}))
 }
 
-async fn token(State(provider): State<Arc<Provider>>, Form(form): Form<HashMap<String, String>>) -> Json<Value> {
+async fn token(
+    State(provider): State<Arc<Provider>>,
+    Form(form): Form<HashMap<String, String>>,
+) -> Json<Value> {
     let asked = provider.asked.lock().unwrap().clone();
     let mut claims = json!({
         "iss": provider.issuer, "aud": asked["client_id"], "sub": "u-1", "nonce": asked["nonce"],
         "iat": 1_700_000_000, "exp": 4_000_000_000_u32, "auth_time": 1_700_000_000, "amr": ["swk", "user"],
         "sid": "s-1", "name": "Ada <b>Lovelace</b>", "account": r#"{"roles":["admin"]}"#,
     });
-    claims.as_object_mut().unwrap().extend(provider.claims.as_object().unwrap().clone());
+    claims
+        .as_object_mut()
+        .unwrap()
+        .extend(provider.claims.as_object().unwrap().clone());
     *provider.exchanged.lock().unwrap() = form;
     let id_token = signed(provider.forger.as_ref().unwrap_or(&provider.key), &claims);
-    Json(json!({"access_token": "at", "token_type": "Bearer", "expires_in": 3600, "id_token": id_token}))
+    Json(
+        json!({"access_token": "at", "token_type": "Bearer", "expires_in": 3600, "id_token": id_token}),
+    )
 }
 
 async fn userinfo(State(provider): State<Arc<Provider>>) -> Json<Value> {
@@ -123,7 +151,11 @@ impl Scene {
             .with_state(Arc::clone(&provider));
         tokio::spawn(async move { axum::serve(listener, routes).await });
         let demo = serve_demo(&provider.issuer).await;
-        Self { provider, demo, http: browser() }
+        Self {
+            provider,
+            demo,
+            http: browser(),
+        }
     }
 
     async fn get(&self, path: &str, cookie: Option<&str>) -> Page {
@@ -144,7 +176,11 @@ impl Scene {
     /// A whole sign-in, as far as it comes.
     async fn sign_in(&self) -> Page {
         let (cookie, asked) = self.begin("/login").await;
-        self.get(&format!("/callback?code=c-1&state={}", asked["state"]), Some(&cookie)).await
+        self.get(
+            &format!("/callback?code=c-1&state={}", asked["state"]),
+            Some(&cookie),
+        )
+        .await
     }
 
     /// That a sign-in comes to nothing, and that the page says why.
@@ -158,7 +194,10 @@ impl Scene {
 }
 
 fn browser() -> reqwest::Client {
-    reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build().unwrap()
+    reqwest::Client::builder()
+        .redirect(reqwest::redirect::Policy::none())
+        .build()
+        .unwrap()
 }
 
 async fn serve_demo(issuer: &str) -> String {
@@ -176,7 +215,12 @@ async fn get_page(http: &reqwest::Client, url: &str, cookie: Option<&str>) -> Pa
         request = request.header(COOKIE, format!("theme=dark; {cookie}"));
     }
     let response = request.send().await.unwrap();
-    let header = |name| response.headers().get(name).map(|value| value.to_str().unwrap().to_owned());
+    let header = |name| {
+        response
+            .headers()
+            .get(name)
+            .map(|value| value.to_str().unwrap().to_owned())
+    };
     Page {
         status: response.status().as_u16(),
         location: header(LOCATION),
@@ -195,23 +239,56 @@ async fn a_person_signs_in_and_sees_every_claim_escaped() {
     assert_eq!(asked["client_id"], "did:key:zDemo");
     assert!(!asked.contains_key("prompt"));
 
-    let callback = format!("/callback?code=c-1&state={}&iss={}", asked["state"], scene.provider.issuer);
+    let callback = format!(
+        "/callback?code=c-1&state={}&iss={}",
+        asked["state"], scene.provider.issuer
+    );
     let answer = scene.get(&callback, Some(&cookie)).await;
-    assert_eq!((answer.status, answer.location.as_deref()), (303, Some("/")), "{}", answer.text);
+    assert_eq!(
+        (answer.status, answer.location.as_deref()),
+        (303, Some("/")),
+        "{}",
+        answer.text
+    );
     let session = answer.cookie.unwrap();
     assert_ne!(session, cookie);
 
     let exchanged = scene.provider.exchanged.lock().unwrap().clone();
     let challenge = base64url(&openssl::sha::sha256(exchanged["code_verifier"].as_bytes()));
     assert_eq!(challenge, asked["code_challenge"]);
-    assert_eq!(exchanged["client_id"], "did:key:zDemo", "a public client names itself in the body");
+    assert_eq!(
+        exchanged["client_id"], "did:key:zDemo",
+        "a public client names itself in the body"
+    );
 
     let page = scene.get("/", Some(&session)).await.text;
-    assert!(page.contains("Hello, Ada &#60;b&#62;Lovelace&#60;/b&#62;"), "{page}");
-    for claim in ["iss", "aud", "sub", "exp", "iat", "auth_time", "nonce", "amr", "sid", "name", "account"] {
-        assert_eq!(page.matches(&format!("data-claim=\"{claim}\"")).count(), 1, "{claim} in {page}");
+    assert!(
+        page.contains("Hello, Ada &#60;b&#62;Lovelace&#60;/b&#62;"),
+        "{page}"
+    );
+    for claim in [
+        "iss",
+        "aud",
+        "sub",
+        "exp",
+        "iat",
+        "auth_time",
+        "nonce",
+        "amr",
+        "sid",
+        "name",
+        "account",
+    ] {
+        assert_eq!(
+            page.matches(&format!("data-claim=\"{claim}\"")).count(),
+            1,
+            "{claim} in {page}"
+        );
     }
-    assert!(page.contains("ada@example.org") && page.contains("&#34;upn&#34;: &#34;ada&#34;"), "{page}");
+    assert!(
+        page.contains("ada@example.org") && page.contains("&#34;upn&#34;: &#34;ada&#34;"),
+        "{page}"
+    );
 
     let again = scene.get(&callback, Some(&cookie)).await;
     assert_eq!(again.status, 400, "an answer counts once");
@@ -229,116 +306,229 @@ async fn a_fresh_sign_in_asks_for_a_login() {
 #[tokio::test]
 async fn a_sign_in_that_begins_at_the_provider_begins_only_there() {
     let scene = Scene::new(|_| {}).await;
-    let issuer: String = url::form_urlencoded::byte_serialize(scene.provider.issuer.as_bytes()).collect();
+    let issuer: String =
+        url::form_urlencoded::byte_serialize(scene.provider.issuer.as_bytes()).collect();
     let (_, asked) = scene.begin(&format!("/login?iss={issuer}")).await;
     assert!(!asked.contains_key("prompt"));
-    let refused = scene.get("/login?iss=https%3A%2F%2Fevil.example", None).await;
+    let refused = scene
+        .get("/login?iss=https%3A%2F%2Fevil.example", None)
+        .await;
     assert_eq!(refused.status, 400);
-    assert!(refused.text.contains("another provider"), "{}", refused.text);
+    assert!(
+        refused.text.contains("another provider"),
+        "{}",
+        refused.text
+    );
 }
 
 #[tokio::test]
 async fn signing_out_forgets_the_browser() {
     let scene = Scene::new(|_| {}).await;
     let session = scene.sign_in().await.cookie.unwrap();
-    assert!(scene.get("/", Some(&session)).await.text.contains("Hello, Ada"));
-    let out = scene.http.post(format!("{}/sign-out", scene.demo)).header(COOKIE, &session).send().await.unwrap();
+    assert!(
+        scene
+            .get("/", Some(&session))
+            .await
+            .text
+            .contains("Hello, Ada")
+    );
+    let out = scene
+        .http
+        .post(format!("{}/sign-out", scene.demo))
+        .header(COOKIE, &session)
+        .send()
+        .await
+        .unwrap();
     assert_eq!(out.status().as_u16(), 303);
-    assert!(scene.get("/", Some(&session)).await.text.contains("Sign in with your phone"));
+    assert!(
+        scene
+            .get("/", Some(&session))
+            .await
+            .text
+            .contains("Sign in with your phone")
+    );
 }
 
 #[tokio::test]
 async fn an_answer_for_another_browser_or_request_is_refused() {
     let scene = Scene::new(|_| {}).await;
     let (cookie, asked) = scene.begin("/login").await;
-    let wrong_state = scene.get("/callback?code=c-1&state=guessed", Some(&cookie)).await;
+    let wrong_state = scene
+        .get("/callback?code=c-1&state=guessed", Some(&cookie))
+        .await;
     assert_eq!(wrong_state.status, 400);
     let callback = format!("/callback?code=c-1&state={}", asked["state"]);
     assert_eq!(scene.get(&callback, None).await.status, 400);
-    assert_eq!(scene.get(&callback, Some("assent_demo=guessed")).await.status, 400);
-    let mixed_up = scene.get(&format!("{callback}&iss=https://evil.example"), Some(&cookie)).await;
+    assert_eq!(
+        scene
+            .get(&callback, Some("assent_demo=guessed"))
+            .await
+            .status,
+        400
+    );
+    let mixed_up = scene
+        .get(
+            &format!("{callback}&iss=https://evil.example"),
+            Some(&cookie),
+        )
+        .await;
     assert_eq!(mixed_up.status, 400);
-    assert!(mixed_up.text.contains("another provider, https://evil.example"), "{}", mixed_up.text);
-    assert!(scene.provider.exchanged.lock().unwrap().is_empty(), "no code was exchanged");
+    assert!(
+        mixed_up
+            .text
+            .contains("another provider, https://evil.example"),
+        "{}",
+        mixed_up.text
+    );
+    assert!(
+        scene.provider.exchanged.lock().unwrap().is_empty(),
+        "no code was exchanged"
+    );
 }
 
 #[tokio::test]
 async fn id_tokens_that_do_not_hold_are_refused() {
-    Scene::new(|provider| provider.forger = Some(key())).await.refused("the ID token was refused").await;
+    Scene::new(|provider| provider.forger = Some(key()))
+        .await
+        .refused("the ID token was refused")
+        .await;
     for claims in [
         json!({"iss": "https://evil.example"}),
         json!({"aud": "did:key:zOther"}),
         json!({"nonce": "stale"}),
         json!({"exp": 1_700_000_001}),
     ] {
-        Scene::new(|provider| provider.claims = claims).await.refused("the ID token was refused").await;
+        Scene::new(|provider| provider.claims = claims)
+            .await
+            .refused("the ID token was refused")
+            .await;
     }
-    Scene::new(|provider| provider.userinfo_subject = "u-2").await.refused("UserInfo").await;
+    Scene::new(|provider| provider.userinfo_subject = "u-2")
+        .await
+        .refused("UserInfo")
+        .await;
 }
 
 #[tokio::test]
 async fn an_error_of_the_provider_is_shown_in_plain_words() {
     let scene = Scene::new(|_| {}).await;
     let (cookie, asked) = scene.begin("/login").await;
-    let callback = format!("/callback?error=access_denied&error_description=%3Cscript%3E&state={}", asked["state"]);
+    let callback = format!(
+        "/callback?error=access_denied&error_description=%3Cscript%3E&state={}",
+        asked["state"]
+    );
     let page = scene.get(&callback, Some(&cookie)).await;
-    assert!(page.text.contains("You were not signed in"), "{}", page.text);
-    assert!(page.text.contains("<code id=\"error\">access_denied</code>"));
+    assert!(
+        page.text.contains("You were not signed in"),
+        "{}",
+        page.text
+    );
+    assert!(
+        page.text
+            .contains("<code id=\"error\">access_denied</code>")
+    );
     assert!(page.text.contains("&#60;script&#62;") && !page.text.contains("<script>"));
 }
 
 #[tokio::test]
 async fn a_provider_that_is_not_there_is_a_plain_error() {
-    let unused = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+    let unused = TcpListener::bind("127.0.0.1:0")
+        .await
+        .unwrap()
+        .local_addr()
+        .unwrap();
     let demo = serve_demo(&format!("http://{unused}")).await;
     let page = get_page(&browser(), &format!("{demo}/login"), None).await;
     assert_eq!(page.status, 502);
-    assert!(page.text.contains(&format!("The provider http://{unused} did not answer")), "{}", page.text);
+    assert!(
+        page.text
+            .contains(&format!("The provider http://{unused} did not answer")),
+        "{}",
+        page.text
+    );
 }
 
 #[test]
 fn the_registration_is_checked() {
     let file = |issuer: &str, client: &str, redirect: &str| {
-        let text = json!({"issuer": issuer, "client_id": client, "redirect_uri": redirect}).to_string();
+        let text =
+            json!({"issuer": issuer, "client_id": client, "redirect_uri": redirect}).to_string();
         ClientFile::parse(&text).map_err(|error| format!("{error:#}"))
     };
-    let (issuer, loopback) = ("http://localhost:8080/oidc", "http://127.0.0.1:8081/callback");
+    let (issuer, loopback) = (
+        "http://localhost:8080/oidc",
+        "http://127.0.0.1:8081/callback",
+    );
     let good = file(issuer, "did:key:z6Mk", loopback).unwrap();
     assert_eq!(good.listen_address().unwrap(), "127.0.0.1:8081");
     assert_eq!(good.origin(), "http://127.0.0.1:8081");
     for (issuer, client, redirect, why) in [
         ("localhost:8080", "did:key:z6Mk", loopback, "issuer is"),
         (issuer, "", loopback, "client_id is empty"),
-        (issuer, "did:key:z6Mk", "https://app.example/callback", "listens on this machine alone"),
-        (issuer, "did:key:z6Mk", "http://127.0.0.1:8081/login", "path /callback"),
+        (
+            issuer,
+            "did:key:z6Mk",
+            "https://app.example/callback",
+            "listens on this machine alone",
+        ),
+        (
+            issuer,
+            "did:key:z6Mk",
+            "http://127.0.0.1:8081/login",
+            "path /callback",
+        ),
     ] {
         let error = file(issuer, client, redirect).unwrap_err();
         assert!(error.contains(why), "{error}");
     }
-    assert!(format!("{:#}", ClientFile::parse("{}").unwrap_err()).contains("missing field `issuer`"));
+    assert!(
+        format!("{:#}", ClientFile::parse("{}").unwrap_err()).contains("missing field `issuer`")
+    );
 }
 
 #[test]
 fn claims_are_shown_as_they_are_and_embedded_json_is_decoded() {
-    let claims =
-        json!({"upn": "ada", "sub": "u-1", "account": r#"{"roles":["admin"]}"#, "amr": ["swk"], "website": "12"});
-    let Value::Object(id_token) = claims else { unreachable!() };
-    let page = SignedInPage::new(&SignedIn { id_token, userinfo: None });
+    let claims = json!({"upn": "ada", "sub": "u-1", "account": r#"{"roles":["admin"]}"#, "amr": ["swk"], "website": "12"});
+    let Value::Object(id_token) = claims else {
+        unreachable!()
+    };
+    let page = SignedInPage::new(&SignedIn {
+        id_token,
+        userinfo: None,
+    });
     assert_eq!(page.who, "ada");
     let row = |name: &str| page.claims.iter().find(|claim| claim.name == name).unwrap();
     assert_eq!(row("amr").value, r#"["swk"]"#);
     assert_eq!(row("account").value, r#"{"roles":["admin"]}"#);
-    assert_eq!(row("account").decoded.as_deref(), Some("{\n  \"roles\": [\n    \"admin\"\n  ]\n}"));
+    assert_eq!(
+        row("account").decoded.as_deref(),
+        Some("{\n  \"roles\": [\n    \"admin\"\n  ]\n}")
+    );
     assert_eq!(row("website").decoded, None, "a number in a text is a text");
 
-    let nameless = SignedInPage::new(&SignedIn { id_token: Map::new(), userinfo: None });
+    let nameless = SignedInPage::new(&SignedIn {
+        id_token: Map::new(),
+        userinfo: None,
+    });
     assert_eq!(nameless.who, "someone without a name");
 }
 
 #[test]
 fn each_error_code_has_words_of_its_own() {
-    assert_eq!(FailedPage::refused("access_denied", None).title, "You were not signed in");
-    assert_eq!(FailedPage::refused("login_required", None).title, "You are not signed in yet");
-    assert_eq!(FailedPage::refused("server_error", None).title, "The sign-in is not available");
-    assert_eq!(FailedPage::refused("invalid_scope", None).title, "The sign-in failed");
+    assert_eq!(
+        FailedPage::refused("access_denied", None).title,
+        "You were not signed in"
+    );
+    assert_eq!(
+        FailedPage::refused("login_required", None).title,
+        "You are not signed in yet"
+    );
+    assert_eq!(
+        FailedPage::refused("server_error", None).title,
+        "The sign-in is not available"
+    );
+    assert_eq!(
+        FailedPage::refused("invalid_scope", None).title,
+        "The sign-in failed"
+    );
 }

@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 use askama::Template;
 use axum::Router;
 use axum::extract::{Query, State};
-use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, COOKIE, REFERRER_POLICY, SET_COOKIE};
+use axum::http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, COOKIE, REFERRER_POLICY, SET_COOKIE,
+};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{Html, IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
@@ -40,7 +42,10 @@ type Shared = State<Arc<Demo>>;
 
 /// The demo's routes.
 pub fn router(relying_party: RelyingParty) -> Router {
-    let demo = Arc::new(Demo { relying_party, browsers: Mutex::default() });
+    let demo = Arc::new(Demo {
+        relying_party,
+        browsers: Mutex::default(),
+    });
     Router::new()
         .route("/", get(start))
         .route("/login", get(login))
@@ -51,13 +56,22 @@ pub fn router(relying_party: RelyingParty) -> Router {
 }
 
 async fn start(State(demo): Shared, headers: HeaderMap) -> Response {
-    let signed_in =
-        browser_of(&headers).and_then(|id| demo.browsers().get(&id).and_then(|browser| browser.signed_in.clone()));
+    let signed_in = browser_of(&headers).and_then(|id| {
+        demo.browsers()
+            .get(&id)
+            .and_then(|browser| browser.signed_in.clone())
+    });
     match signed_in {
         Some(signed_in) => page(StatusCode::OK, &SignedInPage::new(&signed_in)),
         None => {
             let file = demo.relying_party.file();
-            page(StatusCode::OK, &StartPage { issuer: file.issuer.clone(), origin: file.origin() })
+            page(
+                StatusCode::OK,
+                &StartPage {
+                    issuer: file.issuer.clone(),
+                    origin: file.origin(),
+                },
+            )
         }
     }
 }
@@ -72,17 +86,34 @@ struct Login {
 
 async fn login(State(demo): Shared, Query(login): Query<Login>) -> Response {
     if let Err(error) = demo.relying_party.check_issuer(login.iss.as_deref()) {
-        return page(StatusCode::BAD_REQUEST, &FailedPage::failed("The link was refused.", Some(error.to_string())));
+        return page(
+            StatusCode::BAD_REQUEST,
+            &FailedPage::failed("The link was refused.", Some(error.to_string())),
+        );
     }
-    match demo.relying_party.begin(login.prompt.as_deref() == Some("login")).await {
+    match demo
+        .relying_party
+        .begin(login.prompt.as_deref() == Some("login"))
+        .await
+    {
         Ok((url, pending)) => {
-            let id = demo.remember(Browser { since: Instant::now(), pending: Some(pending), signed_in: None });
+            let id = demo.remember(Browser {
+                since: Instant::now(),
+                pending: Some(pending),
+                signed_in: None,
+            });
             (with_cookie(&id), Redirect::to(url.as_str())).into_response()
         }
         Err(error) => {
             tracing::warn!("cannot begin a sign-in: {error:#}");
-            let sentence = format!("The provider {} did not answer as expected.", demo.relying_party.file().issuer);
-            page(StatusCode::BAD_GATEWAY, &FailedPage::failed(&sentence, Some(format!("{error:#}"))))
+            let sentence = format!(
+                "The provider {} did not answer as expected.",
+                demo.relying_party.file().issuer
+            );
+            page(
+                StatusCode::BAD_GATEWAY,
+                &FailedPage::failed(&sentence, Some(format!("{error:#}"))),
+            )
         }
     }
 }
@@ -97,18 +128,30 @@ struct Answer {
     error_description: Option<String>,
 }
 
-async fn callback(State(demo): Shared, Query(answer): Query<Answer>, headers: HeaderMap) -> Response {
+async fn callback(
+    State(demo): Shared,
+    Query(answer): Query<Answer>,
+    headers: HeaderMap,
+) -> Response {
     // The sign-in is taken out, so an answer counts once, and only in the browser that asked.
-    let pending = browser_of(&headers).and_then(|id| demo.take_pending(&id, answer.state.as_deref()));
+    let pending =
+        browser_of(&headers).and_then(|id| demo.take_pending(&id, answer.state.as_deref()));
     let Some(pending) = pending else {
-        let sentence = "This answer does not belong to a sign-in of this browser, or was used already.";
+        let sentence =
+            "This answer does not belong to a sign-in of this browser, or was used already.";
         return page(StatusCode::BAD_REQUEST, &FailedPage::failed(sentence, None));
     };
     if let Err(error) = demo.relying_party.check_issuer(answer.iss.as_deref()) {
-        return page(StatusCode::BAD_REQUEST, &FailedPage::failed("The answer was refused.", Some(error.to_string())));
+        return page(
+            StatusCode::BAD_REQUEST,
+            &FailedPage::failed("The answer was refused.", Some(error.to_string())),
+        );
     }
     if let Some(code) = answer.error {
-        return page(StatusCode::OK, &FailedPage::refused(&code, answer.error_description.as_deref()));
+        return page(
+            StatusCode::OK,
+            &FailedPage::refused(&code, answer.error_description.as_deref()),
+        );
     }
     let Some(code) = answer.code else {
         return page(
@@ -119,13 +162,20 @@ async fn callback(State(demo): Shared, Query(answer): Query<Answer>, headers: He
     match demo.relying_party.finish(pending, code).await {
         Ok(signed_in) => {
             // A new cookie value: the one from before the sign-in may be known to someone else.
-            let id = demo.remember(Browser { since: Instant::now(), pending: None, signed_in: Some(signed_in) });
+            let id = demo.remember(Browser {
+                since: Instant::now(),
+                pending: None,
+                signed_in: Some(signed_in),
+            });
             (with_cookie(&id), Redirect::to("/")).into_response()
         }
         Err(error) => {
             tracing::warn!("a sign-in failed: {error:#}");
             let sentence = "The provider's answer did not pass the checks.";
-            page(StatusCode::BAD_GATEWAY, &FailedPage::failed(sentence, Some(format!("{error:#}"))))
+            page(
+                StatusCode::BAD_GATEWAY,
+                &FailedPage::failed(sentence, Some(format!("{error:#}"))),
+            )
         }
     }
 }
@@ -138,7 +188,10 @@ async fn sign_out(State(demo): Shared, headers: HeaderMap) -> Redirect {
 }
 
 async fn style() -> impl IntoResponse {
-    ([(CONTENT_TYPE, "text/css; charset=utf-8")], include_str!("../assets/demo.css"))
+    (
+        [(CONTENT_TYPE, "text/css; charset=utf-8")],
+        include_str!("../assets/demo.css"),
+    )
 }
 
 impl Demo {
@@ -153,7 +206,10 @@ impl Demo {
         let mut browsers = self.browsers();
         browsers.retain(|_, known| known.since.elapsed() < REMEMBERED);
         if browsers.len() >= MOST_BROWSERS {
-            let oldest = browsers.iter().min_by_key(|(_, known)| known.since).map(|(id, _)| id.clone());
+            let oldest = browsers
+                .iter()
+                .min_by_key(|(_, known)| known.since)
+                .map(|(id, _)| id.clone());
             oldest.and_then(|id| browsers.remove(&id));
         }
         browsers.insert(id.clone(), browser);
@@ -182,7 +238,10 @@ fn browser_of(headers: &HeaderMap) -> Option<String> {
 
 /// `Lax`, since the provider's redirect to the callback comes from another site and must carry the cookie.
 fn with_cookie(id: &str) -> [(axum::http::HeaderName, String); 1] {
-    [(SET_COOKIE, format!("{COOKIE_NAME}={id}; Path=/; HttpOnly; SameSite=Lax"))]
+    [(
+        SET_COOKIE,
+        format!("{COOKIE_NAME}={id}; Path=/; HttpOnly; SameSite=Lax"),
+    )]
 }
 
 fn page(status: StatusCode, template: &impl Template) -> Response {

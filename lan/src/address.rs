@@ -52,9 +52,15 @@ impl FromStr for Address {
 
 /// Whether all of it may stand in a file's name and in a certificate.
 fn is_name(host: &Host) -> bool {
-    let Host::Domain(name) = host else { return false };
-    name.split('.')
-        .all(|label| !label.is_empty() && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-'))
+    let Host::Domain(name) = host else {
+        return false;
+    };
+    name.split('.').all(|label| {
+        !label.is_empty()
+            && label
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+    })
 }
 
 /// The address from which this machine would send to others. Nothing is sent.
@@ -71,7 +77,9 @@ pub fn own() -> anyhow::Result<Address> {
             return found.ip().to_string().parse();
         }
     }
-    bail!("this machine has no address in a network; connect it, or name the address: make run LAN=192.168.1.5")
+    bail!(
+        "this machine has no address in a network; connect it, or name the address: make run LAN=192.168.1.5"
+    )
 }
 
 #[cfg(test)]
@@ -80,14 +88,26 @@ mod tests {
 
     #[test]
     fn names_and_addresses_are_read_and_nothing_else() {
-        for (text, in_url) in
-            [("192.168.1.5", "192.168.1.5"), ("fd00::2", "[fd00::2]"), ("Ada-Laptop.local", "ada-laptop.local")]
-        {
+        for (text, in_url) in [
+            ("192.168.1.5", "192.168.1.5"),
+            ("fd00::2", "[fd00::2]"),
+            ("Ada-Laptop.local", "ada-laptop.local"),
+        ] {
             let address: Address = text.parse().unwrap();
             assert_eq!(address.in_url(), in_url);
             assert_eq!(address.to_string().parse::<Address>().unwrap(), address);
         }
-        for wrong in ["", "..", "a/b", "a b", "-\n", "http://a", "a:80", "[fd00::2]", "a_b"] {
+        for wrong in [
+            "",
+            "..",
+            "a/b",
+            "a b",
+            "-\n",
+            "http://a",
+            "a:80",
+            "[fd00::2]",
+            "a_b",
+        ] {
             assert!(wrong.parse::<Address>().is_err(), "{wrong:?}");
         }
     }

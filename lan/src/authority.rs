@@ -16,7 +16,8 @@ use openssl::hash::MessageDigest;
 use openssl::nid::Nid;
 use openssl::pkey::{PKey, Private};
 use openssl::x509::extension::{
-    AuthorityKeyIdentifier, BasicConstraints, ExtendedKeyUsage, KeyUsage, SubjectAlternativeName, SubjectKeyIdentifier,
+    AuthorityKeyIdentifier, BasicConstraints, ExtendedKeyUsage, KeyUsage, SubjectAlternativeName,
+    SubjectKeyIdentifier,
 };
 use openssl::x509::{X509, X509Builder, X509Name};
 
@@ -48,9 +49,14 @@ impl Authority {
         let read = || -> anyhow::Result<Self> {
             let certificate = X509::from_pem(&fs::read(&file)?)?;
             let digest = certificate.digest(MessageDigest::sha256())?;
-            let pairs: Vec<String> =
-                digest.chunks(2).map(|pair| pair.iter().map(|byte| format!("{byte:02X}")).collect()).collect();
-            Ok(Self { certificate: certificate.to_der()?, fingerprint: pairs.join(" ") })
+            let pairs: Vec<String> = digest
+                .chunks(2)
+                .map(|pair| pair.iter().map(|byte| format!("{byte:02X}")).collect())
+                .collect();
+            Ok(Self {
+                certificate: certificate.to_der()?,
+                fingerprint: pairs.join(" "),
+            })
         };
         read().with_context(|| file.display().to_string())
     }
@@ -68,8 +74,10 @@ pub fn prepare(folder: &Path, address: &Address) -> anyhow::Result<Authority> {
 
 fn is_good(folder: &Path, address: &Address) -> bool {
     let check = || -> anyhow::Result<bool> {
-        let [authority, certificate] = ["authority.pem", "certificate.pem"].map(|name| fs::read(folder.join(name)));
-        let (authority, certificate) = (X509::from_pem(&authority?)?, X509::from_pem(&certificate?)?);
+        let [authority, certificate] =
+            ["authority.pem", "certificate.pem"].map(|name| fs::read(folder.join(name)));
+        let (authority, certificate) =
+            (X509::from_pem(&authority?)?, X509::from_pem(&certificate?)?);
         let key = PKey::private_key_from_pem(&fs::read(folder.join("certificate.key"))?)?;
         let names = certificate.subject_alt_names().context("no name")?;
         let named = names.iter().any(|name| match address.ip() {
@@ -124,13 +132,18 @@ fn make(folder: &Path, address: &Address) -> anyhow::Result<()> {
     certificate.sign(&authority_key, MessageDigest::sha256())?;
     let certificate = certificate.build();
 
-    keep(&folder.join("certificate.key"), &key.private_key_to_pem_pkcs8()?)?;
+    keep(
+        &folder.join("certificate.key"),
+        &key.private_key_to_pem_pkcs8()?,
+    )?;
     keep(&folder.join("certificate.pem"), &certificate.to_pem()?)?;
     keep(&Authority::file(folder), &authority.to_pem()?)
 }
 
 fn fresh_key() -> anyhow::Result<PKey<Private>> {
-    Ok(PKey::from_ec_key(EcKey::generate(&*EcGroup::from_curve_name(Nid::X9_62_PRIME256V1)?)?)?)
+    Ok(PKey::from_ec_key(EcKey::generate(
+        &*EcGroup::from_curve_name(Nid::X9_62_PRIME256V1)?,
+    )?)?)
 }
 
 fn name(common: &str) -> anyhow::Result<X509Name> {
@@ -140,7 +153,11 @@ fn name(common: &str) -> anyhow::Result<X509Name> {
     Ok(name.build())
 }
 
-fn builder(subject: &X509Name, issuer: &X509Name, key: &PKey<Private>) -> anyhow::Result<X509Builder> {
+fn builder(
+    subject: &X509Name,
+    issuer: &X509Name,
+    key: &PKey<Private>,
+) -> anyhow::Result<X509Builder> {
     let mut serial = BigNum::new()?;
     serial.rand(127, MsbOption::MAYBE_ZERO, false)?;
     let mut builder = X509::builder()?;
@@ -163,7 +180,11 @@ fn keep(file: &Path, content: &[u8]) -> anyhow::Result<()> {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        let mut written = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&beside)?;
+        let mut written = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&beside)?;
         written.write_all(content)?;
         fs::rename(&beside, file)
     };
@@ -182,13 +203,28 @@ mod tests {
     fn a_certificate_is_kept_for_its_address_and_made_anew_for_another() {
         let folder = tempfile::tempdir().unwrap();
         let first = prepare(folder.path(), &address("192.168.1.5")).unwrap();
-        assert_eq!(prepare(folder.path(), &address("192.168.1.5")).unwrap().certificate, first.certificate);
+        assert_eq!(
+            prepare(folder.path(), &address("192.168.1.5"))
+                .unwrap()
+                .certificate,
+            first.certificate
+        );
         let other = prepare(folder.path(), &address("fd00::2")).unwrap();
         assert_ne!(other.certificate, first.certificate);
         let named = prepare(folder.path(), &address("ada.local")).unwrap();
-        assert_eq!(prepare(folder.path(), &address("ada.local")).unwrap().certificate, named.certificate);
+        assert_eq!(
+            prepare(folder.path(), &address("ada.local"))
+                .unwrap()
+                .certificate,
+            named.certificate
+        );
         fs::write(folder.path().join("certificate.pem"), "no certificate").unwrap();
-        assert_ne!(prepare(folder.path(), &address("ada.local")).unwrap().certificate, named.certificate);
+        assert_ne!(
+            prepare(folder.path(), &address("ada.local"))
+                .unwrap()
+                .certificate,
+            named.certificate
+        );
     }
 
     #[test]
@@ -201,8 +237,15 @@ mod tests {
         for entry in fs::read_dir(folder.path()).unwrap() {
             let path = entry.unwrap().path();
             if let Ok(key) = PKey::private_key_from_pem(&fs::read(&path).unwrap()) {
-                assert!(!key.public_eq(&*authority.public_key().unwrap()), "{}", path.display());
-                assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+                assert!(
+                    !key.public_eq(&*authority.public_key().unwrap()),
+                    "{}",
+                    path.display()
+                );
+                assert_eq!(
+                    fs::metadata(&path).unwrap().permissions().mode() & 0o777,
+                    0o600
+                );
                 keys += 1;
             }
         }

@@ -73,7 +73,11 @@ impl Place {
 async fn main() -> anyhow::Result<()> {
     match Arguments::parse().command {
         Command::Address { wanted } => {
-            let address = if wanted == "1" { address::own()? } else { wanted.parse()? };
+            let address = if wanted == "1" {
+                address::own()?
+            } else {
+                wanted.parse()?
+            };
             println!("{address}");
             Ok(())
         }
@@ -89,8 +93,15 @@ async fn main() -> anyhow::Result<()> {
 
 async fn ready(place: &Place) -> anyhow::Result<()> {
     let authority = Certificate::from_pem(&std::fs::read(Authority::file(&place.folder))?)?;
-    let client = Client::builder().tls_certs_only([authority]).no_proxy().timeout(Duration::from_secs(1)).build()?;
-    let answer = client.get(format!("{}/readyz", place.origin())).send().await?;
+    let client = Client::builder()
+        .tls_certs_only([authority])
+        .no_proxy()
+        .timeout(Duration::from_secs(1))
+        .build()?;
+    let answer = client
+        .get(format!("{}/readyz", place.origin()))
+        .send()
+        .await?;
     if !answer.status().is_success() {
         bail!("Assent is not ready: it answers {}", answer.status());
     }
@@ -105,13 +116,33 @@ async fn explain(place: Place, page_port: u16) -> anyhow::Result<()> {
     };
     let listener = TcpListener::bind((everywhere, page_port))
         .await
-        .with_context(|| format!("the page can't listen on port {page_port}; is a trial running already?"))?;
-    let page = format!("http://{}:{}/", place.address.in_url(), listener.local_addr()?.port());
+        .with_context(|| {
+            format!("the page can't listen on port {page_port}; is a trial running already?")
+        })?;
+    let page = format!(
+        "http://{}:{}/",
+        place.address.in_url(),
+        listener.local_addr()?.port()
+    );
     println!("\nOn your phone, in the same network, open {page}");
     if let Ok(code) = qrcode::QrCode::new(&page) {
-        println!("{}", code.render::<qrcode::render::unicode::Dense1x2>().quiet_zone(true).build());
+        println!(
+            "{}",
+            code.render::<qrcode::render::unicode::Dense1x2>()
+                .quiet_zone(true)
+                .build()
+        );
     }
-    println!("It explains how the phone comes to trust this trial's certificate, whose SHA-256 fingerprint is");
+    println!(
+        "It explains how the phone comes to trust this trial's certificate, whose SHA-256 fingerprint is"
+    );
     println!("  {}\n", authority.fingerprint);
-    Ok(axum::serve(listener, page::router(Trial { origin: place.origin(), authority })).await?)
+    Ok(axum::serve(
+        listener,
+        page::router(Trial {
+            origin: place.origin(),
+            authority,
+        }),
+    )
+    .await?)
 }

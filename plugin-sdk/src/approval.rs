@@ -86,7 +86,11 @@ pub trait ApprovalChannel {
     fn poll(host: &dyn Host, config: &Self::Config, handle: &[u8]) -> Result<State, Failure>;
 
     /// Reads what came to the callback address.
-    fn on_callback(_host: &dyn Host, _config: &Self::Config, _callback: &Callback) -> Result<Vec<Evidence>, Failure> {
+    fn on_callback(
+        _host: &dyn Host,
+        _config: &Self::Config,
+        _callback: &Callback,
+    ) -> Result<Vec<Evidence>, Failure> {
         Ok(Vec::new())
     }
 
@@ -102,7 +106,10 @@ pub trait ApprovalChannel {
 macro_rules! approval_channel {
     ($channel:ty) => {
         #[cfg(target_family = "wasm")]
-        #[allow(unsafe_code, reason = "the exports of a component are symbols with fixed names")]
+        #[allow(
+            unsafe_code,
+            reason = "the exports of a component are symbols with fixed names"
+        )]
         const _: () = {
             use $crate::bindings::approval::exports::assent::approval::channel as wit;
 
@@ -125,7 +132,10 @@ macro_rules! approval_channel {
                         <$channel>::poll(host, config, &handle)
                     })
                 }
-                fn on_callback(config: String, callback: wit::Callback) -> Result<Vec<wit::Evidence>, wit::Failure> {
+                fn on_callback(
+                    config: String,
+                    callback: wit::Callback,
+                ) -> Result<Vec<wit::Evidence>, wit::Failure> {
                     $crate::approval::call::<$channel, _>(&config, |host, config| {
                         <$channel>::on_callback(host, config, &callback)
                     })

@@ -1,7 +1,12 @@
 //! Generated from `wit/`. The role macros use it; plugins use the types of the other modules.
 
 #[cfg(feature = "claim-mapper")]
-#[allow(unsafe_code, missing_docs, clippy::all, reason = "generated code; `wit/` documents it")]
+#[allow(
+    unsafe_code,
+    missing_docs,
+    clippy::all,
+    reason = "generated code; `wit/` documents it"
+)]
 pub mod claims {
     wit_bindgen::generate!({
         path: ["wit/host@1.0.0", "wit/claims@1.0.0"],
@@ -12,7 +17,12 @@ pub mod claims {
 }
 
 #[cfg(feature = "delegated-approval-channel")]
-#[allow(unsafe_code, missing_docs, clippy::all, reason = "generated code; `wit/` documents it")]
+#[allow(
+    unsafe_code,
+    missing_docs,
+    clippy::all,
+    reason = "generated code; `wit/` documents it"
+)]
 pub mod delegated {
     wit_bindgen::generate!({
         path: ["wit/host@1.0.0", "wit/approval@1.0.0"],
@@ -23,7 +33,12 @@ pub mod delegated {
 }
 
 #[cfg(feature = "approval-channel")]
-#[allow(unsafe_code, missing_docs, clippy::all, reason = "generated code; `wit/` documents it")]
+#[allow(
+    unsafe_code,
+    missing_docs,
+    clippy::all,
+    reason = "generated code; `wit/` documents it"
+)]
 pub mod approval {
     wit_bindgen::generate!({
         path: ["wit/host@1.0.0", "wit/approval@1.0.0"],

@@ -265,7 +265,10 @@ pub enum Failure {
 macro_rules! claim_mapper {
     ($mapper:ty) => {
         #[cfg(target_family = "wasm")]
-        #[allow(unsafe_code, reason = "the exports of a component are symbols with fixed names")]
+        #[allow(
+            unsafe_code,
+            reason = "the exports of a component are symbols with fixed names"
+        )]
         const _: () = {
             use $crate::bindings::claims::exports::assent::claims::mapper as wit;
 
@@ -305,8 +308,8 @@ pub fn validate<M: ClaimMapper>(config: &str) -> Result<(), Vec<String>> {
 pub fn map<M: ClaimMapper>(input: wit::Input) -> Result<Vec<wit::Edit>, wit::Failure> {
     crate::log::report_panics();
     let config = crate::read_config(&input.config).map_err(wit::Failure::Fault)?;
-    let input =
-        Input::try_from(input).map_err(|error| wit::Failure::Fault(format!("the input is not JSON: {error}")))?;
+    let input = Input::try_from(input)
+        .map_err(|error| wit::Failure::Fault(format!("the input is not JSON: {error}")))?;
     match M::map(&config, &input) {
         Ok(edits) => Ok(edits.into_iter().map(wit::Edit::from).collect()),
         Err(Failure::Deny(reason)) => Err(wit::Failure::Deny(reason)),
@@ -319,8 +322,16 @@ impl TryFrom<wit::Input> for Input {
 
     fn try_from(input: wit::Input) -> Result<Self, Self::Error> {
         let requested = input.requested.into_iter().map(|claim| {
-            let values = claim.values.iter().map(|value| serde_json::from_str(value)).collect::<Result<_, _>>()?;
-            Ok(RequestedClaim { name: claim.name, essential: claim.essential, values })
+            let values = claim
+                .values
+                .iter()
+                .map(|value| serde_json::from_str(value))
+                .collect::<Result<_, _>>()?;
+            Ok(RequestedClaim {
+                name: claim.name,
+                essential: claim.essential,
+                values,
+            })
         });
         Ok(Self {
             protocol: match input.protocol {
@@ -370,9 +381,21 @@ impl From<Edit> for wit::Edit {
         match edit {
             Edit::Set(name, value) => Self::Set((name, json_text(&value))),
             Edit::Remove(name) => Self::Remove(name),
-            Edit::Attribute(SamlAttribute { name, name_format, friendly_name, value_type, values }) => {
+            Edit::Attribute(SamlAttribute {
+                name,
+                name_format,
+                friendly_name,
+                value_type,
+                values,
+            }) => {
                 let value_type = value_type.into();
-                Self::Attribute(wit::SamlAttribute { name, name_format, friendly_name, value_type, values })
+                Self::Attribute(wit::SamlAttribute {
+                    name,
+                    name_format,
+                    friendly_name,
+                    value_type,
+                    values,
+                })
             }
         }
     }

@@ -73,14 +73,19 @@ pub trait DelegatedApprovalChannel {
     }
 
     /// Puts the question to the vendor. Called again with the same request id it does not disturb the person twice.
-    fn begin(host: &dyn Host, config: &Self::Config, question: &Question) -> Result<Begun, Failure>;
+    fn begin(host: &dyn Host, config: &Self::Config, question: &Question)
+    -> Result<Begun, Failure>;
 
     /// Asks the vendor how the request stands. This answer alone can approve.
     fn poll(host: &dyn Host, config: &Self::Config, handle: &[u8]) -> Result<State, Failure>;
 
     /// Reads what came to the callback address: the request ids of which there may be news. Anybody may have sent it, so it
     /// decides nothing; the host polls them.
-    fn on_callback(_host: &dyn Host, _config: &Self::Config, _callback: &Callback) -> Result<Vec<String>, Failure> {
+    fn on_callback(
+        _host: &dyn Host,
+        _config: &Self::Config,
+        _callback: &Callback,
+    ) -> Result<Vec<String>, Failure> {
         Ok(Vec::new())
     }
 

@@ -4,7 +4,10 @@ use serde::Deserialize;
 
 #[cfg(feature = "approval-channel")]
 use crate::bindings::approval::assent::host;
-#[cfg(all(feature = "delegated-approval-channel", not(feature = "approval-channel")))]
+#[cfg(all(
+    feature = "delegated-approval-channel",
+    not(feature = "approval-channel")
+))]
 use crate::bindings::delegated::assent::host;
 
 /// What the host lends to a channel.
@@ -57,7 +60,10 @@ pub struct Response {
 impl Response {
     /// The first value of a header; `name` in lower case.
     pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+        self.headers
+            .iter()
+            .find(|(key, _)| key == name)
+            .map(|(_, value)| value.as_str())
     }
 }
 
@@ -113,7 +119,15 @@ impl Host for ComponentHost {
             body: request.body,
         };
         match http::send(&request) {
-            Ok(http::Response { status, headers, body }) => Ok(Response { status, headers, body }),
+            Ok(http::Response {
+                status,
+                headers,
+                body,
+            }) => Ok(Response {
+                status,
+                headers,
+                body,
+            }),
             Err(http::Error::Refused(why)) => Err(HttpError::Refused(why)),
             Err(http::Error::Invalid(why)) => Err(HttpError::Invalid(why)),
             Err(http::Error::Unreachable(why)) => Err(HttpError::Unreachable(why)),

@@ -75,7 +75,11 @@ pub mod delegated;
 mod description;
 #[cfg(all(
     not(target_family = "wasm"),
-    any(feature = "claim-mapper", feature = "approval-channel", feature = "delegated-approval-channel")
+    any(
+        feature = "claim-mapper",
+        feature = "approval-channel",
+        feature = "delegated-approval-channel"
+    )
 ))]
 pub mod fixtures;
 #[cfg(any(feature = "approval-channel", feature = "delegated-approval-channel"))]
@@ -88,12 +92,22 @@ pub use description::Description;
 pub use serde_json::{Map, Value, json};
 
 /// Reads a plugin's settings. An error is the sentence that the operator gets to see.
-#[cfg(any(feature = "claim-mapper", feature = "approval-channel", feature = "delegated-approval-channel"))]
+#[cfg(any(
+    feature = "claim-mapper",
+    feature = "approval-channel",
+    feature = "delegated-approval-channel"
+))]
 fn read_config<C: serde::de::DeserializeOwned>(config: &str) -> Result<C, String> {
     serde_json::from_str(config).map_err(|error| {
         // The operator wrote TOML, so where it is in the JSON made of that would lead nowhere.
-        let (said, place) = (error.to_string(), format!(" at line {} column {}", error.line(), error.column()));
-        format!("its settings are not as expected: {}", said.strip_suffix(&place).unwrap_or(&said))
+        let (said, place) = (
+            error.to_string(),
+            format!(" at line {} column {}", error.line(), error.column()),
+        );
+        format!(
+            "its settings are not as expected: {}",
+            said.strip_suffix(&place).unwrap_or(&said)
+        )
     })
 }
 
@@ -102,6 +116,9 @@ mod tests {
     #[test]
     fn an_error_in_settings_says_what_is_wrong_and_no_place_in_their_json() {
         let error = super::read_config::<bool>("[]").expect_err("no boolean");
-        assert_eq!(error, "its settings are not as expected: invalid type: sequence, expected a boolean");
+        assert_eq!(
+            error,
+            "its settings are not as expected: invalid type: sequence, expected a boolean"
+        );
     }
 }

@@ -25,7 +25,11 @@ pub enum Level {
 /// Writes a line. Keep personal data and secrets out of it.
 #[cfg(all(
     target_family = "wasm",
-    any(feature = "claim-mapper", feature = "approval-channel", feature = "delegated-approval-channel")
+    any(
+        feature = "claim-mapper",
+        feature = "approval-channel",
+        feature = "delegated-approval-channel"
+    )
 ))]
 pub fn write(level: Level, message: &str) {
     let level = match level {
@@ -40,9 +44,16 @@ pub fn write(level: Level, message: &str) {
 /// Writes a line. Keep personal data and secrets out of it.
 #[cfg(not(all(
     target_family = "wasm",
-    any(feature = "claim-mapper", feature = "approval-channel", feature = "delegated-approval-channel")
+    any(
+        feature = "claim-mapper",
+        feature = "approval-channel",
+        feature = "delegated-approval-channel"
+    )
 )))]
-#[allow(clippy::print_stderr, reason = "outside of a component there is no host to write to")]
+#[allow(
+    clippy::print_stderr,
+    reason = "outside of a component there is no host to write to"
+)]
 pub fn write(level: Level, message: &str) {
     eprintln!("{level:?}: {message}");
 }

@@ -22,10 +22,15 @@ async fn main() {
         return std::future::pending().await;
     }
     let program = std::env::current_exe().expect("this program");
-    let vendor = Command::new(program).arg("vendor").stdout(Stdio::piped()).spawn();
+    let vendor = Command::new(program)
+        .arg("vendor")
+        .stdout(Stdio::piped())
+        .spawn();
     let mut vendor = vendor.expect("the vendor");
     let mut line = String::new();
-    BufReader::new(vendor.stdout.take().expect("its output")).read_line(&mut line).expect("a line");
+    BufReader::new(vendor.stdout.take().expect("its output"))
+        .read_line(&mut line)
+        .expect("a line");
     let crowd = crowd(WAITING, line.trim().parse().expect("a port")).await;
     vendor.kill().and_then(|()| vendor.wait()).expect("ended");
 
@@ -33,9 +38,17 @@ async fn main() {
     println!("waiting at once  {WAITING:>10}");
     println!("threads before   {:>10}", crowd.threads.0);
     println!("threads waiting  {:>10}", crowd.threads.1);
-    println!("memory, grown by {:>10.1} MiB of {} MiB", grown as f64 / f64::from(1 << 20), MOST >> 20);
+    println!(
+        "memory, grown by {:>10.1} MiB of {} MiB",
+        grown as f64 / f64::from(1 << 20),
+        MOST >> 20
+    );
     println!("all asked in     {:>10.1?}", crowd.asked_in);
     println!("all decided in   {:>10.1?}", crowd.decided_in);
     assert!(grown < MOST, "{grown} bytes");
-    assert!(crowd.threads.1 <= crowd.threads.0 + SPARE, "{:?}", crowd.threads);
+    assert!(
+        crowd.threads.1 <= crowd.threads.0 + SPARE,
+        "{:?}",
+        crowd.threads
+    );
 }

@@ -7,23 +7,38 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use assent::clock::{Clock, SystemClock};
-use assent::id::Did;
-use assent::plugins::{ClaimInput, Limits, Loader, OnFailure, PluginSpec, Plugins, Protocol, Role, Sink};
+use assent_model::clock::{Clock, SystemClock};
+use assent_model::id::Did;
+use assent_plugin_host::{
+    ClaimInput, Limits, Loader, OnFailure, PluginSpec, Plugins, Protocol, Role, Sink,
+};
 use serde_json::json;
 
 const CALLS: usize = 20_000;
 
 fn main() {
-    let files: Vec<PathBuf> = std::env::args_os().skip(1).filter(|word| word != "--bench").map(PathBuf::from).collect();
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let files: Vec<PathBuf> = std::env::args_os()
+        .skip(1)
+        .filter(|word| word != "--bench")
+        .map(PathBuf::from)
+        .collect();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime");
     let rsa = rsa_signature();
     println!("RSA-2048 signature {rsa:>10.1?}");
     let shipped = [("account-roles", "account"), ("claim-map", "groups")];
     let specs: Vec<PluginSpec> = if files.is_empty() {
-        shipped.into_iter().map(|(name, claim)| spec(built(name), claim)).collect()
+        shipped
+            .into_iter()
+            .map(|(name, claim)| spec(built(name), claim))
+            .collect()
     } else {
-        files.into_iter().map(|file| spec(file, "department")).collect()
+        files
+            .into_iter()
+            .map(|file| spec(file, "department"))
+            .collect()
     };
     for spec in specs {
         runtime.block_on(measure(spec, rsa));
@@ -34,8 +49,13 @@ async fn measure(spec: PluginSpec, rsa: Duration) {
     let application = Did::from_ed25519(&[1; 32]);
     let name = spec.name.clone();
     let loading = Instant::now();
-    let plugins = Plugins::load(vec![spec], Loader::default()).await.expect("a plugin; build it first");
-    println!("\n{name}\n  load, with compiling {:>10.1?}", loading.elapsed());
+    let plugins = Plugins::load(vec![spec], Loader::default())
+        .await
+        .expect("a plugin; build it first");
+    println!(
+        "\n{name}\n  load, with compiling {:>10.1?}",
+        loading.elapsed()
+    );
 
     let mut calls = Vec::with_capacity(CALLS);
     for _ in 0..CALLS {
@@ -47,8 +67,14 @@ async fn measure(spec: PluginSpec, rsa: Duration) {
     calls.sort_unstable();
     let [p50, p99] = [calls[CALLS / 2], calls[CALLS * 99 / 100]];
     let measured = plugins.status()[0].measured;
-    println!("  p50 {p50:>10.1?}   p99 {p99:>10.1?}   fuel {:>9}", measured.fuel.p50);
-    println!("  p50 / RSA signature {:.3}", p50.as_secs_f64() / rsa.as_secs_f64());
+    println!(
+        "  p50 {p50:>10.1?}   p99 {p99:>10.1?}   fuel {:>9}",
+        measured.fuel.p50
+    );
+    println!(
+        "  p50 / RSA signature {:.3}",
+        p50.as_secs_f64() / rsa.as_secs_f64()
+    );
 }
 
 /// What this thread has used of a processor.
@@ -61,10 +87,12 @@ fn processor_time() -> Duration {
 }
 
 fn rsa_signature() -> Duration {
-    let key = openssl::pkey::PKey::from_rsa(openssl::rsa::Rsa::generate(2048).expect("a key")).expect("a key");
+    let key = openssl::pkey::PKey::from_rsa(openssl::rsa::Rsa::generate(2048).expect("a key"))
+        .expect("a key");
     let start = processor_time();
     for _ in 0..200 {
-        let mut signer = openssl::sign::Signer::new(openssl::hash::MessageDigest::sha256(), &key).expect("a signer");
+        let mut signer = openssl::sign::Signer::new(openssl::hash::MessageDigest::sha256(), &key)
+            .expect("a signer");
         signer.sign_oneshot_to_vec(b"message").expect("a signature");
     }
     (processor_time() - start) / 200
@@ -74,11 +102,21 @@ fn rsa_signature() -> Duration {
 fn built(name: &str) -> PathBuf {
     // This binary is `<target>/<profile>/deps/plugin_call-...`.
     let binary = std::env::current_exe().expect("this binary");
-    binary.ancestors().nth(3).expect("the target folder").join("plugins").join(name).with_extension("wasm")
+    binary
+        .ancestors()
+        .nth(3)
+        .expect("the target folder")
+        .join("plugins")
+        .join(name)
+        .with_extension("wasm")
 }
 
 fn spec(file: PathBuf, claim: &str) -> PluginSpec {
-    let name = file.file_stem().and_then(|stem| stem.to_str()).expect("a name").to_owned();
+    let name = file
+        .file_stem()
+        .and_then(|stem| stem.to_str())
+        .expect("a name")
+        .to_owned();
     let config = match name.as_str() {
         "claim-map" => {
             json!({ "rules": [{ "claim": "groups", "from": "roles", "only": "department-*", "strip_prefix": "department-" }] })
@@ -92,13 +130,19 @@ fn spec(file: PathBuf, claim: &str) -> PluginSpec {
         file,
         sha256: None,
         config,
-        role: Role::ClaimMapper { applications: None, writes: vec![claim.to_owned()], on_failure: OnFailure::Fail },
+        role: Role::ClaimMapper {
+            applications: None,
+            writes: vec![claim.to_owned()],
+            on_failure: OnFailure::Fail,
+        },
         limits: Limits::default(),
     }
 }
 /// A person with 42 roles.
 fn input(application: &Did) -> ClaimInput {
-    let roles: Vec<String> = (0..42).map(|number| format!("department-{number}-editor")).collect();
+    let roles: Vec<String> = (0..42)
+        .map(|number| format!("department-{number}-editor"))
+        .collect();
     ClaimInput {
         protocol: Protocol::Oidc,
         sink: Sink::IdToken,

@@ -6,12 +6,12 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use assent::clock::Timestamp;
-use assent::model::saml::{NameId, NameIdFormat};
-use assent::model::session::{Amr, Authentication};
-use assent::plugins::{SamlAttribute, ValueType};
 use assent::saml::sign_on::{Assertion, Envelope, success};
-use assent::saml::xml::{Document, Limits, Namespace, Signer, TrustedKey, Writer};
+use assent_model::clock::Timestamp;
+use assent_model::saml::{NameId, NameIdFormat};
+use assent_model::session::{Amr, Authentication};
+use assent_plugin_host::{SamlAttribute, ValueType};
+use assent_saml_core::xml::{Document, Limits, Namespace, Signer, TrustedKey, Writer};
 use assent_tests::harness::certificate;
 use openssl::pkey::PKey;
 use openssl::rsa::Rsa;
@@ -27,7 +27,9 @@ fn main() {
 
     let request = request(&signer);
     println!("signed request of {} bytes", request.len());
-    told("  read", 5_000, || Document::read(request.as_bytes(), Limits::MESSAGE).is_ok());
+    told("  read", 5_000, || {
+        Document::read(request.as_bytes(), Limits::MESSAGE).is_ok()
+    });
     told("  read and verified", 5_000, || {
         let document = Document::read(request.as_bytes(), Limits::MESSAGE).expect("a document");
         document.verify(&trusted).is_ok()
@@ -35,20 +37,48 @@ fn main() {
 
     println!("refused, though as long as metadata may be");
     let attributes: String = (0..7_000).map(|n| format!(" a{n}='x'")).collect();
-    refused("  7,000 attributes", &format!("<r{attributes}/>"), Limits::METADATA);
+    refused(
+        "  7,000 attributes",
+        &format!("<r{attributes}/>"),
+        Limits::METADATA,
+    );
     refused("  10,000 levels", &"<r>".repeat(10_000), Limits::METADATA);
-    let namespaces: String = (0..40_000).map(|n| format!(" xmlns:p{n}='urn:{n}'")).collect();
-    refused("  1 MB of namespaces", &format!("<r{namespaces}/>"), Limits::METADATA);
+    let namespaces: String = (0..40_000)
+        .map(|n| format!(" xmlns:p{n}='urn:{n}'"))
+        .collect();
+    refused(
+        "  1 MB of namespaces",
+        &format!("<r{namespaces}/>"),
+        Limits::METADATA,
+    );
     println!("refused at the very end, as long as messages may be");
     let elements = "<r xmlns:n='urn:n' n:a=''/>".repeat(3_900);
-    refused("  elements with a namespace", &format!("<r>{elements}"), Limits::MESSAGE);
-    refused("  references", &format!("<r>{}", "&lt;".repeat(30_000)), Limits::MESSAGE);
+    refused(
+        "  elements with a namespace",
+        &format!("<r>{elements}"),
+        Limits::MESSAGE,
+    );
+    refused(
+        "  references",
+        &format!("<r>{}", "&lt;".repeat(30_000)),
+        Limits::MESSAGE,
+    );
 
-    println!("response of {} bytes, signed twice", response(&signer).len());
-    let two =
-        told("  two bare signatures", 1_000, || [0; 2].map(|_| signer.sign(&[b'a'; 800])).iter().all(Result::is_ok));
+    println!(
+        "response of {} bytes, signed twice",
+        response(&signer).len()
+    );
+    let two = told("  two bare signatures", 1_000, || {
+        [0; 2]
+            .map(|_| signer.sign(&[b'a'; 800]))
+            .iter()
+            .all(Result::is_ok)
+    });
     let whole = told("  the response", 1_000, || !response(&signer).is_empty());
-    println!("  signatures / response {:>17.3}", two.as_secs_f64() / whole.as_secs_f64());
+    println!(
+        "  signatures / response {:>17.3}",
+        two.as_secs_f64() / whole.as_secs_f64()
+    );
 }
 
 /// Tells the median of the time that something takes which succeeds.
@@ -66,30 +96,55 @@ fn told(name: &str, rounds: usize, mut work: impl FnMut() -> bool) -> Duration {
 
 /// The reader rejects a text of high cost in less than 10 ms.
 fn refused(name: &str, text: &str, limits: Limits) {
-    let time = told(name, 100, || Document::read(text.as_bytes(), limits).is_err());
+    let time = told(name, 100, || {
+        Document::read(text.as_bytes(), limits).is_err()
+    });
     assert!(time < Duration::from_millis(10), "{name}: {time:?}");
 }
 
 /// About as long as requests are, with the certificate of the signer and a list of identity providers.
 fn request(signer: &Signer) -> String {
     let mut writer = Writer::new();
-    let start = writer.open(SAMLP.name("AuthnRequest")).attribute("Version", "2.0");
-    let start = start.attribute("IssueInstant", "2026-11-21T08:00:00Z").attribute("ForceAuthn", "false");
-    let start =
-        start.attribute("Destination", "https://id.example.org/sso/SingleSignOnService/did:key:z6MkhaXgBZDvotD");
-    let issuer = |writer: &mut Writer| writer.open(SAML.name("Issuer")).text("https://sp.example.org/saml/metadata");
-    start.signed("_0c9a8e2f7f7d4f0fa4a0c0a8f0e3d2b1", signer, issuer, |request| {
-        request.open(SAMLP.name("NameIDPolicy")).attribute("AllowCreate", "true").empty();
-        request.open(SAMLP.name("RequestedAuthnContext")).attribute("Comparison", "minimum").content(|context| {
-            let class = "urn:oasis:names:tc:SAML:2.0:ac:classes:PasswordProtectedTransport";
-            context.open(SAML.name("AuthnContextClassRef")).text(class);
-        });
-        request.open(SAMLP.name("Scoping")).content(|scoping| {
-            for n in 0..2 {
-                scoping.open(SAMLP.name("RequesterID")).text(&format!("https://proxy-{n}.example.org/metadata"));
-            }
-        });
-    });
+    let start = writer
+        .open(SAMLP.name("AuthnRequest"))
+        .attribute("Version", "2.0");
+    let start = start
+        .attribute("IssueInstant", "2026-11-21T08:00:00Z")
+        .attribute("ForceAuthn", "false");
+    let start = start.attribute(
+        "Destination",
+        "https://id.example.org/sso/SingleSignOnService/did:key:z6MkhaXgBZDvotD",
+    );
+    let issuer = |writer: &mut Writer| {
+        writer
+            .open(SAML.name("Issuer"))
+            .text("https://sp.example.org/saml/metadata")
+    };
+    start.signed(
+        "_0c9a8e2f7f7d4f0fa4a0c0a8f0e3d2b1",
+        signer,
+        issuer,
+        |request| {
+            request
+                .open(SAMLP.name("NameIDPolicy"))
+                .attribute("AllowCreate", "true")
+                .empty();
+            request
+                .open(SAMLP.name("RequestedAuthnContext"))
+                .attribute("Comparison", "minimum")
+                .content(|context| {
+                    let class = "urn:oasis:names:tc:SAML:2.0:ac:classes:PasswordProtectedTransport";
+                    context.open(SAML.name("AuthnContextClassRef")).text(class);
+                });
+            request.open(SAMLP.name("Scoping")).content(|scoping| {
+                for n in 0..2 {
+                    scoping
+                        .open(SAMLP.name("RequesterID"))
+                        .text(&format!("https://proxy-{n}.example.org/metadata"));
+                }
+            });
+        },
+    );
     writer.finish().expect("a request")
 }
 
@@ -113,8 +168,15 @@ fn response(signer: &Signer) -> String {
     let assertion = Assertion {
         id: "_a4a0c0a8f0e3d2b10c9a8e2f1f7d4f0f",
         audience: "https://sp.example.org/saml/metadata",
-        name_id: &NameId { format: NameIdFormat::EmailAddress, value: "ada@example.org".to_owned() },
-        authentication: &Authentication { at: now, amr: vec![Amr::Swk, Amr::User], channel: None },
+        name_id: &NameId {
+            format: NameIdFormat::EmailAddress,
+            value: "ada@example.org".to_owned(),
+        },
+        authentication: &Authentication {
+            at: now,
+            amr: vec![Amr::Swk, Amr::User],
+            channel: None,
+        },
         session_index: "x4wQbD3nEaVY5vW2n1lQ8h7K",
         unspecified_context: false,
         lifetime: std::time::Duration::from_secs(300),

@@ -5,11 +5,11 @@
 
 use std::time::{Duration, Instant};
 
-use assent::clock::{Clock, SystemClock};
-use assent::entropy::SystemEntropy;
-use assent::id::KeyId;
 use assent::keys::{KeyRing, MasterKey, TokenType, generate};
-use assent::model::key::{KeyMaterial, KeyPurpose, KeyTimes, SigningAlgorithm, SigningKey};
+use assent_model::clock::{Clock, SystemClock};
+use assent_model::entropy::SystemEntropy;
+use assent_model::id::KeyId;
+use assent_model::key::{KeyMaterial, KeyPurpose, KeyTimes, SigningAlgorithm, SigningKey};
 use openssl::hash::MessageDigest;
 use openssl::pkey::{PKey, Private};
 use openssl::rsa::{Padding, Rsa};
@@ -19,7 +19,10 @@ use serde_json::{Map, Value, json};
 const ROUNDS: u32 = 2_000;
 
 fn main() {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime");
     runtime.block_on(measure());
 }
 
@@ -38,24 +41,37 @@ async fn measure() {
             alone += start.elapsed();
             let claims = claims.clone();
             let start = Instant::now();
-            ring.signer(algorithm, now).sign(claims, TokenType::IdToken).expect("a token");
+            ring.signer(algorithm, now)
+                .sign(claims, TokenType::IdToken)
+                .expect("a token");
             ours += start.elapsed();
         }
         println!("{algorithm}: bare signature  {:>10.1?}", alone / ROUNDS);
         println!("{algorithm}: ID token        {:>10.1?}", ours / ROUNDS);
-        println!("{algorithm}: token / bare    {:>10.3}", ours.as_secs_f64() / alone.as_secs_f64());
+        println!(
+            "{algorithm}: token / bare    {:>10.3}",
+            ours.as_secs_f64() / alone.as_secs_f64()
+        );
     }
 }
 
 async fn ring() -> KeyRing {
-    let master = MasterKey::from_text(&format!("{}=", "A".repeat(43)), "the benchmark").expect("a key");
+    let master =
+        MasterKey::from_text(&format!("{}=", "A".repeat(43)), "the benchmark").expect("a key");
     let mut kept = Vec::new();
     for algorithm in SigningAlgorithm::ALL {
         let purpose = KeyPurpose::IdToken(algorithm);
-        let sealed = generate(purpose, &master, &SystemEntropy).await.expect("a key");
+        let sealed = generate(purpose, &master, &SystemEntropy)
+            .await
+            .expect("a key");
         let now = SystemClock.now();
         let (id, material) = (KeyId::new(now, &SystemEntropy), KeyMaterial::Sealed(sealed));
-        kept.push(SigningKey { id, purpose, material, times: KeyTimes::at_once(1, now) });
+        kept.push(SigningKey {
+            id,
+            purpose,
+            material,
+            times: KeyTimes::at_once(1, now),
+        });
     }
     KeyRing::open(&kept, &master).expect("a ring")
 }
@@ -64,7 +80,9 @@ fn signature(algorithm: SigningAlgorithm, key: &PKey<Private>, message: &[u8]) -
     let mut signer = Signer::new(MessageDigest::sha256(), key).expect("a signer");
     if algorithm == SigningAlgorithm::Ps256 {
         signer.set_rsa_padding(Padding::PKCS1_PSS).expect("PSS");
-        signer.set_rsa_pss_saltlen(RsaPssSaltlen::DIGEST_LENGTH).expect("a length");
+        signer
+            .set_rsa_pss_saltlen(RsaPssSaltlen::DIGEST_LENGTH)
+            .expect("a length");
     }
     signer.sign_oneshot_to_vec(message).expect("a signature")
 }

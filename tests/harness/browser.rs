@@ -1,6 +1,8 @@
 //! A browser with no JavaScript: cookies, pages, forms. It follows redirects only when told, so that tests see each.
 
-use reqwest::header::{ACCEPT_LANGUAGE, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderMap, LOCATION, X_FRAME_OPTIONS};
+use reqwest::header::{
+    ACCEPT_LANGUAGE, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderMap, LOCATION, X_FRAME_OPTIONS,
+};
 use reqwest::redirect::Policy;
 use reqwest::{Client, ClientBuilder, StatusCode};
 use url::{Origin, Url};
@@ -33,57 +35,101 @@ fn builder() -> ClientBuilder {
 impl Browser {
     pub fn new(base: &str) -> Self {
         let client = builder().build().expect("a client");
-        Self { client, base: Url::parse(base).expect("an address") }
+        Self {
+            client,
+            base: Url::parse(base).expect("an address"),
+        }
     }
 
     /// A browser whose owner reads these languages, as its `Accept-Language` header says.
     pub fn reading(base: &str, languages: &str) -> Self {
         let mut headers = HeaderMap::new();
-        headers.insert(ACCEPT_LANGUAGE, languages.parse().expect("a header's value"));
-        Self { client: builder().default_headers(headers).build().expect("a client"), ..Self::new(base) }
+        headers.insert(
+            ACCEPT_LANGUAGE,
+            languages.parse().expect("a header's value"),
+        );
+        Self {
+            client: builder()
+                .default_headers(headers)
+                .build()
+                .expect("a client"),
+            ..Self::new(base)
+        }
     }
 
     /// The same browser at another host's address.
     pub fn at(&self, base: &str) -> Self {
-        Self { client: self.client.clone(), base: Url::parse(base).expect("an address") }
+        Self {
+            client: self.client.clone(),
+            base: Url::parse(base).expect("an address"),
+        }
     }
 
     /// Opens an address, which may be relative to the host.
     pub async fn get(&self, address: &str) -> Page {
         let url = self.base.join(address).expect("an address");
-        let response = self.client.get(url.clone()).send().await.expect("an answer");
+        let response = self
+            .client
+            .get(url.clone())
+            .send()
+            .await
+            .expect("an answer");
         self.page(url, response).await
     }
 
     /// Asks for the head of an answer alone.
     pub async fn head(&self, address: &str) -> Page {
         let url = self.base.join(address).expect("an address");
-        let response = self.client.head(url.clone()).send().await.expect("an answer");
+        let response = self
+            .client
+            .head(url.clone())
+            .send()
+            .await
+            .expect("an answer");
         self.page(url, response).await
     }
 
     /// Opens the page of a login whose person is known, and allows what the application asks for.
     pub async fn finish(&self, address: &str) -> Page {
         let page = self.get(address).await;
-        let page = if page.asks_to_confirm() { page.confirm().await } else { page };
-        if page.asks_for_consent() { page.decide("allow").await } else { page }
+        let page = if page.asks_to_confirm() {
+            page.confirm().await
+        } else {
+            page
+        };
+        if page.asks_for_consent() {
+            page.decide("allow").await
+        } else {
+            page
+        }
     }
 
     /// Posts a form.
     pub async fn post(&self, address: &str, form: &[(&str, &str)]) -> Page {
         let url = self.base.join(address).expect("an address");
-        let response = self.client.post(url.clone()).form(form).send().await.expect("an answer");
+        let response = self
+            .client
+            .post(url.clone())
+            .form(form)
+            .send()
+            .await
+            .expect("an answer");
         self.page(url, response).await
     }
 
     /// A request with the browser's cookies, as a script of its page makes it.
     pub fn request(&self, method: reqwest::Method, address: &str) -> reqwest::RequestBuilder {
-        self.client.request(method, self.base.join(address).expect("an address"))
+        self.client
+            .request(method, self.base.join(address).expect("an address"))
     }
 
     /// Opens an address whose answer does not end.
     pub async fn stream(&self, address: &str) -> reqwest::Response {
-        self.client.get(self.base.join(address).expect("an address")).send().await.expect("an answer")
+        self.client
+            .get(self.base.join(address).expect("an address"))
+            .send()
+            .await
+            .expect("an answer")
     }
 
     async fn page(&self, url: Url, response: reqwest::Response) -> Page {
@@ -92,48 +138,82 @@ impl Browser {
         if url.origin() == self.base.origin() {
             assert_unframeable(&url, &headers);
         }
-        Page { url: url.to_string(), status, headers, body, browser: self.clone() }
+        Page {
+            url: url.to_string(),
+            status,
+            headers,
+            body,
+            browser: self.clone(),
+        }
     }
 }
 
 /// No page of the host can be shown in a frame of another site. The answers inside the frames of a single logout can be
 /// shown in the host's own page.
 fn assert_unframeable(url: &Url, headers: &HeaderMap) {
-    let is_html = headers.get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"text/html"));
-    let of_logout = url.path().starts_with("/sso/logout/") || url.path().starts_with("/sso/SingleLogoutService/");
-    let policy = headers.get(CONTENT_SECURITY_POLICY).and_then(|policy| policy.to_str().ok()).unwrap_or_default();
-    let options = headers.get(X_FRAME_OPTIONS).and_then(|options| options.to_str().ok()).unwrap_or_default();
+    let is_html = headers
+        .get(CONTENT_TYPE)
+        .is_some_and(|kind| kind.as_bytes().starts_with(b"text/html"));
+    let of_logout = url.path().starts_with("/sso/logout/")
+        || url.path().starts_with("/sso/SingleLogoutService/");
+    let policy = headers
+        .get(CONTENT_SECURITY_POLICY)
+        .and_then(|policy| policy.to_str().ok())
+        .unwrap_or_default();
+    let options = headers
+        .get(X_FRAME_OPTIONS)
+        .and_then(|options| options.to_str().ok())
+        .unwrap_or_default();
     let framed_by_nobody = policy.contains("frame-ancestors 'none'") && options == "DENY";
     let framed_by_us = policy.contains("frame-ancestors 'self'") && options == "SAMEORIGIN";
-    assert!(!is_html || framed_by_nobody || (of_logout && framed_by_us), "{url} can be framed: {headers:?}");
+    assert!(
+        !is_html || framed_by_nobody || (of_logout && framed_by_us),
+        "{url} can be framed: {headers:?}"
+    );
 }
 
 /// The text of a page without the QR code, which differs for each sign-in.
 pub fn without_code(text: &str) -> String {
-    let Some((before, rest)) = text.split_once("class=\"scan\"") else { return text.to_owned() };
-    let (_, after) = rest.split_once("class=\"leave\"").expect("the form that cancels");
+    let Some((before, rest)) = text.split_once("class=\"scan\"") else {
+        return text.to_owned();
+    };
+    let (_, after) = rest
+        .split_once("class=\"leave\"")
+        .expect("the form that cancels");
     format!("{before}{after}")
 }
 
 impl Page {
     /// Where a redirect leads.
     pub fn location(&self) -> Url {
-        let location =
-            self.headers.get(LOCATION).unwrap_or_else(|| panic!("no redirect: {} {}", self.status, self.body));
-        Url::parse(&self.url).expect("an address").join(location.to_str().expect("text")).expect("an address")
+        let location = self
+            .headers
+            .get(LOCATION)
+            .unwrap_or_else(|| panic!("no redirect: {} {}", self.status, self.body));
+        Url::parse(&self.url)
+            .expect("an address")
+            .join(location.to_str().expect("text"))
+            .expect("an address")
     }
 
     /// A parameter of the address that a redirect leads to.
     pub fn parameter(&self, name: &str) -> String {
         let location = self.location();
-        let found = location.query_pairs().find(|(known, _)| known == name).map(|(_, value)| value.into_owned());
+        let found = location
+            .query_pairs()
+            .find(|(known, _)| known == name)
+            .map(|(_, value)| value.into_owned());
         found.unwrap_or_else(|| panic!("no {name} in {location}"))
     }
 
     /// The page that a redirect leads to, on this host.
     pub async fn followed(&self) -> Page {
         let location = self.location();
-        assert_eq!(location.origin(), self.browser.base.origin(), "{location} is another host's");
+        assert_eq!(
+            location.origin(),
+            self.browser.base.origin(),
+            "{location} is another host's"
+        );
         self.browser.get(location.as_str()).await
     }
 
@@ -179,7 +259,11 @@ impl Page {
 
     /// Continues as the account that the page names.
     pub async fn confirm(&self) -> Page {
-        self.submit(&format!("{}/confirm", self.path()), &[("person", &self.person())]).await
+        self.submit(
+            &format!("{}/confirm", self.path()),
+            &[("person", &self.person())],
+        )
+        .await
     }
 
     /// The token that shows for whom the page was made.
@@ -190,7 +274,11 @@ impl Page {
     /// Presses a button of the consent page: `allow` or `deny`.
     pub async fn decide(&self, decision: &str) -> Page {
         let login = self.path().trim_end_matches("/confirm").to_owned();
-        self.submit(&format!("{login}/consent"), &[("person", &self.person()), ("decision", decision)]).await
+        self.submit(
+            &format!("{login}/consent"),
+            &[("person", &self.person()), ("decision", decision)],
+        )
+        .await
     }
 
     /// The value of a field of the form that the page posts to the application.
@@ -210,17 +298,30 @@ impl Page {
 
     /// The target of the page's automatic return after ten seconds, also without a script; `None` if it stays.
     pub fn returns(&self) -> Option<String> {
-        let (_, rest) = self.body.split_once("<meta http-equiv=\"refresh\" content=\"10;url=")?;
+        let (_, rest) = self
+            .body
+            .split_once("<meta http-equiv=\"refresh\" content=\"10;url=")?;
         rest.split('"').next().map(unescaped)
     }
 
     /// Submits one of the page's forms with its token and these fields.
     pub async fn submit(&self, action: &str, fields: &[(&str, &str)]) -> Page {
         let form = self.body.split_once(&format!("action=\"{action}\""));
-        let form = form.unwrap_or_else(|| panic!("no form for {action}: {}", self.body)).1;
-        let csrf = form.split_once("name=\"csrf\" value=\"").and_then(|(_, rest)| rest.split_once('"'));
-        let csrf = csrf.unwrap_or_else(|| panic!("no token for {action}: {}", self.body)).0.to_owned();
-        let form: Vec<(&str, &str)> = fields.iter().copied().chain([("csrf", csrf.as_str())]).collect();
+        let form = form
+            .unwrap_or_else(|| panic!("no form for {action}: {}", self.body))
+            .1;
+        let csrf = form
+            .split_once("name=\"csrf\" value=\"")
+            .and_then(|(_, rest)| rest.split_once('"'));
+        let csrf = csrf
+            .unwrap_or_else(|| panic!("no token for {action}: {}", self.body))
+            .0
+            .to_owned();
+        let form: Vec<(&str, &str)> = fields
+            .iter()
+            .copied()
+            .chain([("csrf", csrf.as_str())])
+            .collect();
         self.browser.post(action, &form).await
     }
 
@@ -236,14 +337,27 @@ impl Page {
     }
 
     fn between(&self, start: &str, end: &str) -> String {
-        let found = self.body.split_once(start).and_then(|(_, rest)| rest.split_once(end));
-        found.map(|(text, _)| text.to_owned()).unwrap_or_else(|| panic!("no {start} in {} {}", self.status, self.body))
+        let found = self
+            .body
+            .split_once(start)
+            .and_then(|(_, rest)| rest.split_once(end));
+        found
+            .map(|(text, _)| text.to_owned())
+            .unwrap_or_else(|| panic!("no {start} in {} {}", self.status, self.body))
     }
 }
 
 /// A text of a page as it was before it was escaped.
 fn unescaped(text: &str) -> String {
-    [("&#60;", "<"), ("&#62;", ">"), ("&#34;", "\""), ("&#39;", "'"), ("&#38;", "&")]
-        .into_iter()
-        .fold(text.to_owned(), |text, (escaped, plain)| text.replace(escaped, plain))
+    [
+        ("&#60;", "<"),
+        ("&#62;", ">"),
+        ("&#34;", "\""),
+        ("&#39;", "'"),
+        ("&#38;", "&"),
+    ]
+    .into_iter()
+    .fold(text.to_owned(), |text, (escaped, plain)| {
+        text.replace(escaped, plain)
+    })
 }

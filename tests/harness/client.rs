@@ -9,7 +9,10 @@ use reqwest::{Client, ClientBuilder};
 /// most requests. Tests reach this machine only, and their hosts have self-signed certificates.
 static TLS: LazyLock<TlsConnector> = LazyLock::new(|| {
     let mut builder = TlsConnector::builder();
-    builder.danger_accept_invalid_certs(true).build().expect("TLS")
+    builder
+        .danger_accept_invalid_certs(true)
+        .build()
+        .expect("TLS")
 });
 
 /// A client of its own for each that asks, as [`Client::builder`] makes one.

@@ -5,18 +5,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use assent::domain::approval::ask;
-use assent::domain::known_browsers::Standing;
-use assent::domain::login;
-use assent::entropy::{Entropy, SystemEntropy};
-use assent::id::{Did, UserId};
-use assent::model::audit::Origin;
-use assent::model::delivery::ApprovalAddress;
-use assent::model::login::{BrowserContext, LocalPage, LoginRequest};
-use assent::model::name::LoginName;
-use assent::model::user::{LifeState, Profile, User};
-use assent::secret::Digest;
-use assent::store::Asked;
+use assent::domain::approvals::approval::ask;
+use assent::domain::sign_in::known_browsers::Standing;
+use assent::domain::sign_in::login;
+use assent_model::audit::Origin;
+use assent_model::delivery::ExternalAuthenticator;
+use assent_model::entropy::{Entropy, SystemEntropy};
+use assent_model::id::{Did, UserId};
+use assent_model::login::{BrowserContext, LocalPage, LoginRequest};
+use assent_model::name::LoginName;
+use assent_model::secret::Digest;
+use assent_model::user::{LifecycleState, Profile, User};
+use assent_store::RequestOutcome;
 use axum::extract::{Path, State};
 use axum::routing::{get, post};
 use axum::{Json, Router};
@@ -44,11 +44,15 @@ pub async fn crowd(count: usize, port: u16) -> Crowd {
     let entries = format!(
         "[[plugins.approval_channels]]\nname = \"vendor\"\nfile = \"{}\"\ntrust = \"delegated\"\n\
          http_hosts = [\"localhost:{port}\"]\nallow_private_addresses = true\n\
-         limits = {{ http_timeout_ms = 60000, waiting = 1024 }}\nconfig = {{ base_url = \"http://localhost:{port}/v1\" }}\n",
+         limits = {{ http_timeout = \"60s\", waiting = 1024 }}\nconfig = {{ base_url = \"http://localhost:{port}/v1\" }}\n",
         component("http-gateway").display()
     );
     let settings = plugins(&entries);
-    let host = TestHost::start_with(Wish { plugins: &settings, ..Wish::default() }).await;
+    let host = TestHost::start_with(Wish {
+        plugins: &settings,
+        ..Wish::default()
+    })
+    .await;
     let names = people(&host, count + WARM_UP).await;
     let (first, others) = names.split_at(WARM_UP);
     // What is made once, such as threads and connections to the database, is there from here on.
@@ -70,7 +74,12 @@ pub async fn crowd(count: usize, port: u16) -> Crowd {
     let opened = Instant::now();
     control(port, "open").await;
     decided(&host).await;
-    Crowd { threads: (before.0, waiting.0), memory: (before.1, waiting.1), asked_in, decided_in: opened.elapsed() }
+    Crowd {
+        threads: (before.0, waiting.0),
+        memory: (before.1, waiting.1),
+        asked_in,
+        decided_in: opened.elapsed(),
+    }
 }
 
 /// How many sign in before anything is measured.
@@ -84,10 +93,17 @@ struct Vendor {
 
 /// Serves the vendor, at this port.
 pub async fn slow_vendor() -> u16 {
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
+        .await
+        .expect("a port");
     let port = listener.local_addr().expect("an address").port();
-    let begin = async |Json(question): Json<Value>| Json(json!({"id": question["request_id"], "poll_after_ms": 0}));
-    let vendor = Vendor { waiting: AtomicUsize::new(0), gate: watch::channel(true).0 };
+    let begin = async |Json(question): Json<Value>| {
+        Json(json!({"id": question["request_id"], "poll_after_ms": 0}))
+    };
+    let vendor = Vendor {
+        waiting: AtomicUsize::new(0),
+        gate: watch::channel(true).0,
+    };
     let router = Router::new()
         .route("/v1/approvals", post(begin))
         .route("/v1/approvals/{id}", get(status))
@@ -99,7 +115,12 @@ pub async fn slow_vendor() -> u16 {
 
 async fn status(State(vendor): State<Arc<Vendor>>, Path(id): Path<String>) -> Json<Value> {
     vendor.waiting.fetch_add(1, Ordering::SeqCst);
-    vendor.gate.subscribe().wait_for(|open| *open).await.expect("a gate");
+    vendor
+        .gate
+        .subscribe()
+        .wait_for(|open| *open)
+        .await
+        .expect("a gate");
     Json(json!({"request_id": id, "status": "approved"}))
 }
 
@@ -115,8 +136,15 @@ async fn controlled(State(vendor): State<Arc<Vendor>>, Path(what): Path<String>)
 
 /// Opens or closes the vendor's gate, or neither; how many wait.
 async fn control(port: u16, what: &str) -> usize {
-    let answer = reqwest::get(format!("http://localhost:{port}/{what}")).await.expect("an answer");
-    answer.text().await.expect("text").parse().expect("a number")
+    let answer = reqwest::get(format!("http://localhost:{port}/{what}"))
+        .await
+        .expect("an answer");
+    answer
+        .text()
+        .await
+        .expect("text")
+        .parse()
+        .expect("a number")
 }
 
 /// So many people, whom the vendor knows by their names.
@@ -135,14 +163,25 @@ async fn people(host: &TestHost, count: usize) -> Vec<LoginName> {
             email: None,
             profile: Profile::default(),
             console_role: None,
-            state: LifeState::Active,
+            state: LifecycleState::Active,
             version: 1,
             created_at: now,
             updated_at: now,
         };
-        let address = ApprovalAddress { channel: "vendor".to_owned(), address: name.to_string() };
-        host.store.insert_user(user.clone(), Vec::new()).await.expect("inserted");
-        assert!(host.store.set_approval_address(user.id, address, Vec::new(), None, host.now()).await.expect("set"));
+        let address = ExternalAuthenticator {
+            channel: "vendor".to_owned(),
+            address: name.to_string(),
+        };
+        host.store
+            .insert_user(user.clone(), Vec::new())
+            .await
+            .expect("inserted");
+        assert!(
+            host.store
+                .set_external_authenticator(user.id, address, Vec::new(), None, host.now())
+                .await
+                .expect("set")
+        );
         name
     });
     join_all(made).await
@@ -151,12 +190,27 @@ async fn people(host: &TestHost, count: usize) -> Vec<LoginName> {
 /// Has these people say who they are, each in a browser of their own.
 async fn sign_in(host: &TestHost, names: &[LoginName]) {
     let asked = names.iter().map(|name| async move {
-        let request = LoginRequest::Local { page: LocalPage::Home };
+        let request = LoginRequest::Local {
+            page: LocalPage::Home,
+        };
         let browser = Digest::of(name.as_str().as_bytes());
-        let context = BrowserContext { place: "Somewhere".to_owned(), browser: "Firefox on Linux".to_owned() };
-        let login = login::begin(&host.host, request, browser, context.clone(), None, None).await.expect("begun");
-        let asked = ask(&host.host, &login, (name, Standing::Unknown), context, Origin::NOWHERE).await.expect("asked");
-        assert!(matches!(asked, Asked::Person(_)), "{asked:?}");
+        let context = BrowserContext {
+            place: "Somewhere".to_owned(),
+            browser: "Firefox on Linux".to_owned(),
+        };
+        let login = login::begin(&host.host, request, browser, context.clone(), None, None)
+            .await
+            .expect("begun");
+        let asked = ask(
+            &host.host,
+            &login,
+            (name, Standing::Unknown),
+            context,
+            Origin::NOWHERE,
+        )
+        .await
+        .expect("asked");
+        assert!(matches!(asked, RequestOutcome::Person(_)), "{asked:?}");
     });
     join_all(asked).await;
 }
@@ -169,7 +223,18 @@ async fn decided(host: &TestHost) {
         assert!(begun.elapsed() < PATIENCE, "not decided in time");
         host.clock.advance(Duration::from_millis(100));
         tokio::time::sleep(Duration::from_millis(20)).await;
-        quiet = if host.host.store.next_delivery().await.expect("read").is_none() { quiet + 1 } else { 0 };
+        quiet = if host
+            .host
+            .store
+            .next_delivery()
+            .await
+            .expect("read")
+            .is_none()
+        {
+            quiet + 1
+        } else {
+            0
+        };
     }
 }
 
@@ -184,6 +249,12 @@ fn memory() -> usize {
 /// A number that the system tells of this process.
 fn told(file: &str, name: &str) -> usize {
     let text = std::fs::read_to_string(file).expect("a file");
-    let line = text.lines().find(|line| line.starts_with(name)).expect("a line");
-    line.split_whitespace().nth(1).and_then(|value| value.parse().ok()).expect("a number")
+    let line = text
+        .lines()
+        .find(|line| line.starts_with(name))
+        .expect("a line");
+    line.split_whitespace()
+        .nth(1)
+        .and_then(|value| value.parse().ok())
+        .expect("a number")
 }

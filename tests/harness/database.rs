@@ -3,10 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use assent::clock::{Clock, SystemClock};
-use assent::entropy::{Entropy, SystemEntropy};
-use assent::model::chain::ChainKey;
-use assent::store::{self, Chaining, Store, StoreError};
+use assent_model::audit::chain::ChainKey;
+use assent_model::entropy::{Entropy, SystemEntropy};
+use assent_store::{Chaining, Store, StoreError};
 use sqlx::any::AnyConnectOptions;
 use sqlx::{AnyConnection, AssertSqlSafe, ConnectOptions, Connection};
 
@@ -36,7 +35,7 @@ impl DatabaseUrl {
 /// A store on the database at this URL, without a host. All of them have one key for the chain of the audit log.
 pub async fn open_store(url: &str) -> Result<Store, StoreError> {
     let chaining = Chaining::new(ChainKey::new([7; 32]), Arc::new(SystemEntropy));
-    Store::start(store::Database::open(url).await?, chaining, SystemClock.now()).await
+    Store::start(assent_store::Database::open(url).await?, chaining).await
 }
 
 impl Database {
@@ -57,12 +56,17 @@ impl Database {
                 );
                 let mut bytes = [0; 8];
                 SystemEntropy.fill(&mut bytes);
-                let name: String = bytes.iter().fold("t_".to_owned(), |name, byte| format!("{name}{byte:02x}"));
+                let name: String = bytes
+                    .iter()
+                    .fold("t_".to_owned(), |name, byte| format!("{name}{byte:02x}"));
                 sqlx::any::install_default_drivers();
                 let options: AnyConnectOptions = cluster.parse().expect("a URL");
                 let mut connection: AnyConnection = options.connect().await.expect("the cluster");
                 let create = format!("CREATE DATABASE {name} {extra}");
-                sqlx::raw_sql(AssertSqlSafe(create)).execute(&mut connection).await.expect("created");
+                sqlx::raw_sql(AssertSqlSafe(create))
+                    .execute(&mut connection)
+                    .await
+                    .expect("created");
                 connection.close().await.expect("closed");
                 let mut url = url::Url::parse(&cluster).expect("a URL");
                 url.set_path(&name);

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use assent::clock::Timestamp;
-use assent::entropy::SystemEntropy;
-use assent::id::KeyId;
 use assent::keys::{self, MasterKey};
-use assent::model::chain::ChainKey;
-use assent::model::key::{KeyMaterial, KeyPurpose, KeyTimes, SigningKey};
-use assent::store::{Chaining, Database, Store};
+use assent_model::audit::chain::ChainKey;
+use assent_model::clock::Timestamp;
+use assent_model::entropy::SystemEntropy;
+use assent_model::id::KeyId;
+use assent_model::key::{KeyMaterial, KeyPurpose, KeyTimes, SigningKey};
+use assent_store::{Chaining, Database, Store};
 use tokio::sync::OnceCell;
 
 /// Sealed with the master key that the hosts of all tests have.
@@ -17,7 +17,12 @@ static KEYS: OnceCell<Vec<(KeyPurpose, String)>> = OnceCell::const_new();
 async fn made(master: &MasterKey) -> Vec<(KeyPurpose, String)> {
     let mut made = Vec::new();
     for purpose in KeyPurpose::ALL {
-        made.push((purpose, keys::generate(purpose, master, &SystemEntropy).await.expect("a key")));
+        made.push((
+            purpose,
+            keys::generate(purpose, master, &SystemEntropy)
+                .await
+                .expect("a key"),
+        ));
     }
     made
 }
@@ -26,7 +31,9 @@ async fn made(master: &MasterKey) -> Vec<(KeyPurpose, String)> {
 pub async fn give_keys(url: &str, master: &MasterKey, now: Timestamp) {
     let code = master.authenticate("audit chain", b"").expect("a code");
     let chaining = Chaining::new(ChainKey::new(code), Arc::new(SystemEntropy));
-    let store = Store::start(Database::open(url).await.expect("a database"), chaining, now).await.expect("a store");
+    let store = Store::start(Database::open(url).await.expect("a database"), chaining)
+        .await
+        .expect("a store");
     for (purpose, sealed) in KEYS.get_or_init(async || made(master).await).await {
         let key = SigningKey {
             id: KeyId::new(now, &SystemEntropy),

@@ -18,13 +18,13 @@ use std::time::Duration;
 
 use assent::app::{self, Ports, Running, Surroundings};
 use assent::authenticator::Authenticator;
-use assent::clock::{Clock, ManualClock, SystemClock};
 use assent::config;
 use assent::domain::{Host, admin};
-use assent::entropy::SystemEntropy;
 use assent::keys::MasterKey;
-use assent::model::audit::By;
-use assent::plugins::Compiler;
+use assent_model::audit::AuditContext;
+use assent_model::clock::{Clock, ManualClock, SystemClock};
+use assent_model::entropy::SystemEntropy;
+use assent_plugin_host::Compiler;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
@@ -33,13 +33,17 @@ pub use certificate::certificate;
 pub use client::{http_client, http_client_builder};
 pub use crowd::{Crowd, crowd, slow_vendor};
 pub use database::{Database, DatabaseUrl, open_store};
-pub use log::Log;
+pub use log::{Log, let_one_thread_listen};
 
 /// What the hosts of all tests share: a folder in which compiled plugins are kept, since compiling them takes longer than
 /// most tests, and in it the master key that they are authenticated with.
 static COMPILED: LazyLock<PathBuf> = LazyLock::new(|| {
     let folder = component("account-roles").with_file_name("compiled");
-    DirBuilder::new().recursive(true).mode(0o700).create(&folder).expect("a folder");
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(&folder)
+        .expect("a folder");
     MasterKey::read_or_make(&folder.join("master.key"), &SystemEntropy).expect("a master key");
     folder
 });
@@ -75,7 +79,11 @@ pub struct Wish<'a> {
 
 impl Default for Wish<'_> {
     fn default() -> Self {
-        Self { database: Database::Sqlite, plugins: "", settings: "" }
+        Self {
+            database: Database::Sqlite,
+            plugins: "",
+            settings: "",
+        }
     }
 }
 
@@ -90,9 +98,21 @@ impl TestHost {
         let database = wish.database.create(folder.path()).await;
         let clock = Arc::new(ManualClock::new(SystemClock.now()));
         let (host, running, base) = launch(&wish, &database, folder.path(), &clock).await;
-        let (token, _) = admin::issue_admin_token(&host, &By::HOST).await.expect("a token");
-        let admin = Admin { base, token: token.expose().to_owned() };
-        Self { running: Some(running), host, clock, database, folder, admin }
+        let (token, _) = admin::issue_admin_token(&host, &AuditContext::HOST)
+            .await
+            .expect("a token");
+        let admin = Admin {
+            base,
+            token: token.expose().to_owned(),
+        };
+        Self {
+            running: Some(running),
+            host,
+            clock,
+            database,
+            folder,
+            admin,
+        }
     }
 
     /// A second host on the same database, with the same master key and clock.
@@ -121,7 +141,8 @@ impl TestHost {
     /// Has the host's clock follow the machine's from now on, as those of real browsers do. It never ends.
     pub async fn keep_time(&self) {
         // The clock stood still until now.
-        self.clock.advance(SystemClock.now().remaining(self.clock.now()));
+        self.clock
+            .advance(SystemClock.now().remaining(self.clock.now()));
         let mut shown = SystemClock.now();
         loop {
             tokio::time::sleep(Duration::from_millis(200)).await;
@@ -188,7 +209,9 @@ impl Admin {
         let path = format!("/users/{}/enrolments", id(user));
         let enrolment = self.admin_ok(Method::POST, &path, Value::Null).await;
         let link = enrolment["link"].as_str().expect("a link");
-        Authenticator::enrol(link, "Test phone", None).await.expect("enrolled")
+        Authenticator::enrol(link, "Test phone", None)
+            .await
+            .expect("enrolled")
     }
 
     /// A web application with its secret.
@@ -199,7 +222,7 @@ impl Admin {
             "redirect_uris": ["https://rp.example/cb", "https://rp.example/other"],
         });
         let application = self.admin_ok(Method::POST, "/applications", body).await;
-        let path = format!("/applications/{}/secret", id(&application));
+        let path = format!("/applications/{}/secret/rotate", id(&application));
         let secret = self.admin_ok(Method::POST, &path, Value::Null).await;
         Application {
             id: id(&application).to_owned(),
@@ -226,7 +249,12 @@ impl Admin {
     /// A user's account in an application, with a role.
     pub async fn account(&self, user: &Value, application: &Application) -> Value {
         let path = format!("/applications/{}/accounts", application.id);
-        self.admin_ok(Method::POST, &path, json!({"user_id": id(user), "roles": ["reader", "editor"]})).await
+        self.admin_ok(
+            Method::POST,
+            &path,
+            json!({"user_id": id(user), "roles": ["reader", "editor"]}),
+        )
+        .await
     }
 
     /// Ada, with a phone, and a web application in which she has an account.
@@ -240,7 +268,12 @@ impl Admin {
         let user = self.user(name).await;
         let phone = self.authenticator(&user).await;
         let account = self.account(&user, &application).await;
-        Ada { user, phone, application, account }
+        Ada {
+            user,
+            phone,
+            application,
+            account,
+        }
     }
 }
 
@@ -281,12 +314,19 @@ impl Application {
             parameters.retain(|(known, _)| known != name);
             parameters.extend(value.map(|value| (*name, value)));
         }
-        let query = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(parameters).finish();
+        let query = url::form_urlencoded::Serializer::new(String::new())
+            .extend_pairs(parameters)
+            .finish();
         format!("/oidc/auth?{query}")
     }
 
     /// A token request for a code, with `changes` made.
-    pub async fn exchange(&self, base: &str, code: &str, changes: &[(&str, Option<&str>)]) -> (StatusCode, Value) {
+    pub async fn exchange(
+        &self,
+        base: &str,
+        code: &str,
+        changes: &[(&str, Option<&str>)],
+    ) -> (StatusCode, Value) {
         let mut form = vec![
             ("grant_type", "authorization_code"),
             ("code", code),
@@ -317,7 +357,11 @@ impl Ada {
     }
 
     /// The same with these changes to the request; she agrees to what she is asked.
-    pub async fn sign_in_with(&self, browser: &Browser, changes: &[(&str, Option<&str>)]) -> String {
+    pub async fn sign_in_with(
+        &self,
+        browser: &Browser,
+        changes: &[(&str, Option<&str>)],
+    ) -> String {
         let page = self.ask(browser, changes).await;
         self.approve(&page).await;
         browser.finish(&page.url).await.parameter("code")
@@ -325,9 +369,17 @@ impl Ada {
 
     /// Asks for a sign-in and says who she is; the waiting page.
     pub async fn ask(&self, browser: &Browser, changes: &[(&str, Option<&str>)]) -> Page {
-        let login = browser.get(&self.application.request(changes)).await.followed().await;
+        let login = browser
+            .get(&self.application.request(changes))
+            .await
+            .followed()
+            .await;
         let name = self.user["name"].as_str().expect("a name");
-        login.submit(&login.path(), &[("name", name)]).await.followed().await
+        login
+            .submit(&login.path(), &[("name", name)])
+            .await
+            .followed()
+            .await
     }
 
     /// Types the number of the waiting page on the phone, at the newest request first.
@@ -352,12 +404,17 @@ pub fn id(value: &Value) -> &str {
 ///
 /// They are in the folder `ASSENT_TEST_PLUGINS`, or where `assent-plugin build` puts them.
 pub fn component(name: &str) -> PathBuf {
-    let folder = std::env::var_os("ASSENT_TEST_PLUGINS").map(PathBuf::from).or_else(|| {
-        // This binary is `<target>/<profile>/deps/it-...`.
-        let binary = std::env::current_exe().ok()?;
-        Some(binary.ancestors().nth(3)?.join("plugins"))
-    });
-    let file = folder.expect("the target folder").join(name).with_extension("wasm");
+    let folder = std::env::var_os("ASSENT_TEST_PLUGINS")
+        .map(PathBuf::from)
+        .or_else(|| {
+            // This binary is `<target>/<profile>/deps/it-...`.
+            let binary = std::env::current_exe().ok()?;
+            Some(binary.ancestors().nth(3)?.join("plugins"))
+        });
+    let file = folder
+        .expect("the target folder")
+        .join(name)
+        .with_extension("wasm");
     assert!(
         file.is_file(),
         "{} is missing; run `make test`, or `cargo run -p assent-plugin -- build plugins/* tests/plugins/*` first",
@@ -370,7 +427,11 @@ pub fn component(name: &str) -> PathBuf {
 pub fn binary(name: &str) -> PathBuf {
     // This binary is `<target>/<profile>/deps/it-...`.
     let tests = std::env::current_exe().expect("this binary");
-    let file = tests.ancestors().nth(2).expect("the profile's folder").join(name);
+    let file = tests
+        .ancestors()
+        .nth(2)
+        .expect("the profile's folder")
+        .join(name);
     assert!(
         file.is_file(),
         "{} is missing; run `make test`, or `cargo build --workspace --bins` first",
@@ -382,7 +443,12 @@ pub fn binary(name: &str) -> PathBuf {
 /// What a host of the tests takes from its surroundings.
 pub fn surroundings(clock: &Arc<ManualClock>, settings_file: Option<PathBuf>) -> Surroundings {
     let compiler = Compiler::Program(binary("assent"));
-    Surroundings { clock: Arc::clone(clock) as _, entropy: Arc::new(SystemEntropy), compiler, settings_file }
+    Surroundings {
+        clock: Arc::clone(clock) as _,
+        entropy: Arc::new(SystemEntropy),
+        compiler,
+        settings_file,
+    }
 }
 
 async fn launch(
@@ -391,7 +457,11 @@ async fn launch(
     folder: &Path,
     clock: &Arc<ManualClock>,
 ) -> (Arc<Host>, Running, String) {
-    let plugins = if wish.plugins.is_empty() { shipped() } else { wish.plugins.to_owned() };
+    let plugins = if wish.plugins.is_empty() {
+        shipped()
+    } else {
+        wish.plugins.to_owned()
+    };
     let master_key = folder.join("master.key");
     if !master_key.exists() {
         std::fs::copy(COMPILED.join("master.key"), &master_key).expect("a master key");
@@ -399,32 +469,53 @@ async fn launch(
         keys::give_keys(database.url(), &master, clock.now()).await;
     }
     // The ports are the system's choice, and the settings need them, so the listeners come first.
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let mtls = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
+        .await
+        .expect("a port");
+    let mtls = tokio::net::TcpListener::bind("127.0.0.1:0")
+        .await
+        .expect("a port");
     let mtls_port = mtls.local_addr().expect("an address").port().to_string();
-    let scheme = if wish.settings.contains("[http.tls]") { "https" } else { "http" };
-    let base = format!("{scheme}://localhost:{}", listener.local_addr().expect("an address").port());
+    let scheme = if wish.settings.contains("[http.tls]") {
+        "https"
+    } else {
+        "http"
+    };
+    let base = format!(
+        "{scheme}://localhost:{}",
+        listener.local_addr().expect("an address").port()
+    );
     let text = format!(
-        "base_url = \"{base}\"\n{}\n[store]\nurl = \"{}\"\n[keys]\nmaster_key_file = \"{}\"\n{plugins}\n",
+        "base_url = \"{base}\"\n{}\n[database]\nurl = \"{}\"\n[keys]\nmaster_key_file = \"{}\"\n{plugins}\n",
         wish.settings.replace("{mtls_port}", &mtls_port),
         database.url(),
         master_key.display(),
     );
-    let file = folder.join(format!("assent-{}.toml", listener.local_addr().expect("an address").port()));
+    let file = folder.join(format!(
+        "assent-{}.toml",
+        listener.local_addr().expect("an address").port()
+    ));
     std::fs::write(&file, text).expect("written");
     let settings = config::load(&file).expect("good settings");
     let surroundings = surroundings(clock, Some(file));
     let host = app::compose(settings, surroundings).await.expect("a host");
-    let running = app::serve(Arc::clone(&host), Ports { main: listener, mtls: Some(mtls) }).expect("serving");
+    let running = app::serve(
+        Arc::clone(&host),
+        Ports {
+            main: listener,
+            mtls: Some(mtls),
+        },
+    )
+    .expect("serving");
     (host, running, base)
 }
 
 fn shipped() -> String {
     // On a busy machine a call may get no processor for longer than it may run.
-    let patient = "limits = { deadline_ms = 60000 }\n";
+    let patient = "limits = { deadline = \"60s\" }\n";
     plugins(&format!(
-        "[[plugins.claims]]\nname = \"account-roles\"\nfile = \"{}\"\nwrites = [\"account\"]\n{patient}\
-         [[plugins.claims]]\nname = \"saml-attributes\"\nfile = \"{}\"\nwrites = [\"attribute:*\"]\n{patient}",
+        "[[plugins.claim_mappers]]\nname = \"account-roles\"\nfile = \"{}\"\nwrites = [\"account\"]\n{patient}\
+         [[plugins.claim_mappers]]\nname = \"saml-attributes\"\nfile = \"{}\"\nwrites = [\"attribute:*\"]\n{patient}",
         component("account-roles").display(),
         component("saml-attributes").display(),
     ))
@@ -432,5 +523,8 @@ fn shipped() -> String {
 
 /// The table of plugins with these entries, which are compiled once for all tests.
 pub fn plugins(entries: &str) -> String {
-    format!("[plugins]\ncompiled_folder = \"{}\"\n{entries}", COMPILED.display())
+    format!(
+        "[plugins]\ncompiled_folder = \"{}\"\n{entries}",
+        COMPILED.display()
+    )
 }

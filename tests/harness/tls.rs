@@ -28,7 +28,9 @@ pub fn certificate_of(name: &str) -> (X509, PKey<Private>) {
         builder.set_not_before(&from)?;
         builder.set_not_after(&until)?;
         builder.set_pubkey(&key)?;
-        let names = SubjectAlternativeName::new().dns("localhost").build(&builder.x509v3_context(None, None))?;
+        let names = SubjectAlternativeName::new()
+            .dns("localhost")
+            .build(&builder.x509v3_context(None, None))?;
         builder.append_extension(names)?;
         builder.sign(&key, MessageDigest::sha256())?;
         Ok::<_, openssl::error::ErrorStack>(builder.build())
@@ -47,10 +49,16 @@ pub fn files(folder: &Path, certificate: &X509, key: &PKey<Private>) -> String {
 /// A client that trusts this certificate, and shows its own.
 pub fn client(server: &X509, own: Option<&(X509, PKey<Private>)>) -> Client {
     let trusted = Certificate::from_der(&server.to_der().expect("DER")).expect("a certificate");
-    let mut builder = Client::builder().add_root_certificate(trusted).redirect(reqwest::redirect::Policy::none());
+    let mut builder = Client::builder()
+        .add_root_certificate(trusted)
+        .redirect(reqwest::redirect::Policy::none());
     if let Some((certificate, key)) = own {
-        let (certificate, key) = (certificate.to_pem().expect("PEM"), key.private_key_to_pem_pkcs8().expect("PEM"));
-        builder = builder.identity(Identity::from_pkcs8_pem(&certificate, &key).expect("an identity"));
+        let (certificate, key) = (
+            certificate.to_pem().expect("PEM"),
+            key.private_key_to_pem_pkcs8().expect("PEM"),
+        );
+        builder =
+            builder.identity(Identity::from_pkcs8_pem(&certificate, &key).expect("an identity"));
     }
     builder.build().expect("a client")
 }
@@ -58,7 +66,10 @@ pub fn client(server: &X509, own: Option<&(X509, PKey<Private>)>) -> Client {
 /// The settings of a host that speaks https, and its certificate. The folder holds the certificate and its key.
 pub fn https_settings(folder: &Path) -> (String, X509) {
     let (certificate, key) = certificate_of("server");
-    (format!("[http.tls]\n{}", files(folder, &certificate, &key)), certificate)
+    (
+        format!("[http.tls]\n{}", files(folder, &certificate, &key)),
+        certificate,
+    )
 }
 
 /// The settings of a host with a listener for client certificates, and the certificate of that listener. `http` holds further lines

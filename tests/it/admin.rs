@@ -16,11 +16,18 @@ async fn nothing_is_answered_without_a_good_token() {
     ] {
         let response = request.send().await.expect("an answer");
         assert_eq!(response.status(), StatusCode::UNAUTHORIZED);
-        assert_eq!(response.headers()["content-type"], "application/problem+json");
+        assert_eq!(
+            response.headers()["content-type"],
+            "application/problem+json"
+        );
         assert_eq!(response.headers()["www-authenticate"], "Bearer");
     }
     host.advance(900);
-    assert_eq!(host.admin(Method::GET, "/users", Value::Null).await.0, StatusCode::UNAUTHORIZED, "a token ends");
+    assert_eq!(
+        host.admin(Method::GET, "/users", Value::Null).await.0,
+        StatusCode::UNAUTHORIZED,
+        "a token ends"
+    );
 }
 
 #[tokio::test]
@@ -32,21 +39,48 @@ async fn applications_are_made_read_changed_listed_and_deleted() {
     assert_eq!(made["token_endpoint_auth_method"], "client_secret_basic");
     assert_eq!(made["has_secret"], false);
     let path = format!("/applications/{}", id(&made));
-    let secret = host.admin_ok(Method::POST, &format!("{path}/secret"), Value::Null).await;
+    let secret = host
+        .admin_ok(Method::POST, &format!("{path}/secret/rotate"), Value::Null)
+        .await;
     assert_eq!(secret["client_secret"].as_str().map(str::len), Some(43));
-    let changed = host.admin_ok(Method::PATCH, &path, json!({"name": "More books"})).await;
-    assert_eq!((&changed["name"], &changed["has_secret"]), (&json!("More books"), &json!(true)));
-    assert_eq!(host.admin_ok(Method::GET, &path, Value::Null).await, changed);
+    let changed = host
+        .admin_ok(Method::PATCH, &path, json!({"name": "More books"}))
+        .await;
+    assert_eq!(
+        (&changed["name"], &changed["has_secret"]),
+        (&json!("More books"), &json!(true))
+    );
+    assert_eq!(
+        host.admin_ok(Method::GET, &path, Value::Null).await,
+        changed
+    );
     for _ in 0..2 {
         host.native_application().await;
     }
-    let page = host.admin_ok(Method::GET, "/applications?limit=2", Value::Null).await;
+    let page = host
+        .admin_ok(Method::GET, "/applications?limit=2", Value::Null)
+        .await;
     assert_eq!(page["items"].as_array().map(Vec::len), Some(2));
     let next = page["next"].as_str().expect("more");
-    let page = host.admin_ok(Method::GET, &format!("/applications?limit=2&after={next}"), Value::Null).await;
-    assert_eq!((page["items"].as_array().map(Vec::len), &page["next"]), (Some(1), &Value::Null));
-    assert_eq!(host.admin(Method::DELETE, &path, Value::Null).await.0, StatusCode::NO_CONTENT);
-    assert_eq!(host.admin(Method::GET, &path, Value::Null).await.0, StatusCode::NOT_FOUND);
+    let page = host
+        .admin_ok(
+            Method::GET,
+            &format!("/applications?limit=2&after={next}"),
+            Value::Null,
+        )
+        .await;
+    assert_eq!(
+        (page["items"].as_array().map(Vec::len), &page["next"]),
+        (Some(1), &Value::Null)
+    );
+    assert_eq!(
+        host.admin(Method::DELETE, &path, Value::Null).await.0,
+        StatusCode::NO_CONTENT
+    );
+    assert_eq!(
+        host.admin(Method::GET, &path, Value::Null).await.0,
+        StatusCode::NOT_FOUND
+    );
 }
 
 #[tokio::test]
@@ -56,9 +90,27 @@ async fn bad_input_is_told_in_plain_words_and_changes_nothing() {
     let user = host.user("ada").await;
     let application = |uri: &str, kind: &str| json!({"name": "B", "application_type": kind, "redirect_uris": [uri]});
     for (method, path, body, status, word) in [
-        (Method::POST, "/applications", application("http://rp.example/cb", "web"), 422, "https://"),
-        (Method::POST, "/applications", application("javascript:alert(1)", "native"), 422, "custom scheme"),
-        (Method::POST, "/applications", application("https://rp.example/#x", "spa"), 422, "fragment"),
+        (
+            Method::POST,
+            "/applications",
+            application("http://rp.example/cb", "web"),
+            422,
+            "https://",
+        ),
+        (
+            Method::POST,
+            "/applications",
+            application("javascript:alert(1)", "native"),
+            422,
+            "custom scheme",
+        ),
+        (
+            Method::POST,
+            "/applications",
+            application("https://rp.example/#x", "spa"),
+            422,
+            "fragment",
+        ),
         (
             Method::POST,
             "/applications",
@@ -66,8 +118,20 @@ async fn bad_input_is_told_in_plain_words_and_changes_nothing() {
             400,
             "application_type: unknown variant `desktop`",
         ),
-        (Method::POST, "/applications", json!({"redirect_uris": ["https://a.example", 1]}), 400, "redirect_uris[1]: "),
-        (Method::POST, "/users", json!("ada"), 400, "expected here: invalid type: string"),
+        (
+            Method::POST,
+            "/applications",
+            json!({"redirect_uris": ["https://a.example", 1]}),
+            400,
+            "redirect_uris[1]: ",
+        ),
+        (
+            Method::POST,
+            "/users",
+            json!("ada"),
+            400,
+            "expected here: invalid type: string",
+        ),
         (
             Method::POST,
             "/applications",
@@ -82,13 +146,49 @@ async fn bad_input_is_told_in_plain_words_and_changes_nothing() {
             422,
             "one redirect URI",
         ),
-        (Method::POST, "/applications", json!({"nam": "x"}), 400, "unknown field `nam`"),
+        (
+            Method::POST,
+            "/applications",
+            json!({"nam": "x"}),
+            400,
+            "unknown field `nam`",
+        ),
         (Method::POST, "/users", json!({}), 422, "name"),
-        (Method::POST, "/users", json!({"name": "a b"}), 422, "no blanks"),
-        (Method::POST, "/users", json!({"name": "eve", "email": "nowhere"}), 422, "ada@example.org"),
-        (Method::POST, "/users", json!({"name": "ADA"}), 409, "name: another user signs in with it"),
-        (Method::POST, "/users", json!({"name": "eve", "profile": {"password": "x"}}), 422, "unknown field `password`"),
-        (Method::POST, "/users", json!({"name": "eve", "profile": {"name": 1}}), 422, "profile: name: invalid type"),
+        (
+            Method::POST,
+            "/users",
+            json!({"name": "a b"}),
+            422,
+            "no blanks",
+        ),
+        (
+            Method::POST,
+            "/users",
+            json!({"name": "eve", "email": "nowhere"}),
+            422,
+            "ada@example.org",
+        ),
+        (
+            Method::POST,
+            "/users",
+            json!({"name": "ADA"}),
+            409,
+            "name: another user signs in with it",
+        ),
+        (
+            Method::POST,
+            "/users",
+            json!({"name": "eve", "profile": {"password": "x"}}),
+            422,
+            "unknown field `password`",
+        ),
+        (
+            Method::POST,
+            "/users",
+            json!({"name": "eve", "profile": {"name": 1}}),
+            422,
+            "profile: name: invalid type",
+        ),
         (Method::GET, "/users?limit=0", Value::Null, 400, "1 to 200"),
         (Method::GET, "/users?after=x", Value::Null, 400, "next"),
         (Method::GET, "/users?page=2", Value::Null, 400, "after"),
@@ -99,15 +199,36 @@ async fn bad_input_is_told_in_plain_words_and_changes_nothing() {
         let (got, problem) = host.admin(method.clone(), path, body.clone()).await;
         assert_eq!(got.as_u16(), status, "{method} {path} {body}: {problem}");
         assert_eq!(problem["status"], status);
-        assert!(problem["detail"].as_str().expect("a detail").contains(word), "{method} {path} {body}: {problem}");
+        assert!(
+            problem["detail"].as_str().expect("a detail").contains(word),
+            "{method} {path} {body}: {problem}"
+        );
     }
-    let secret = host.admin(Method::POST, &format!("/applications/{}/secret", native.id), Value::Null).await;
-    assert_eq!(secret.0, StatusCode::UNPROCESSABLE_ENTITY, "a public application has no secret");
+    let secret = host
+        .admin(
+            Method::POST,
+            &format!("/applications/{}/secret/rotate", native.id),
+            Value::Null,
+        )
+        .await;
+    assert_eq!(
+        secret.0,
+        StatusCode::UNPROCESSABLE_ENTITY,
+        "a public application has no secret"
+    );
     host.account(&user, &native).await;
-    let again =
-        host.admin(Method::POST, &format!("/applications/{}/accounts", native.id), json!({"user_id": id(&user)})).await;
+    let again = host
+        .admin(
+            Method::POST,
+            &format!("/applications/{}/accounts", native.id),
+            json!({"user_id": id(&user)}),
+        )
+        .await;
     let detail = "the user has an account there already, or the name is taken";
-    assert_eq!((again.0, &again.1["detail"]), (StatusCode::CONFLICT, &json!(detail)));
+    assert_eq!(
+        (again.0, &again.1["detail"]),
+        (StatusCode::CONFLICT, &json!(detail))
+    );
     let users = host.admin_ok(Method::GET, "/users", Value::Null).await;
     assert_eq!(users["items"].as_array().map(Vec::len), Some(1));
 }
@@ -119,26 +240,64 @@ async fn users_and_accounts_live_and_end() {
     let native = host.native_application().await;
     let account = host.account(&user, &native).await;
     let path = format!("/users/{}", id(&user));
-    let changed = host.admin_ok(Method::PATCH, &path, json!({"email": "", "console_role": "auditor"})).await;
-    assert_eq!((&changed["email"], &changed["console_role"]), (&Value::Null, &json!("auditor")));
-    let changed = host.admin_ok(Method::PATCH, &path, json!({"state": "suspended"})).await;
+    let changed = host
+        .admin_ok(
+            Method::PATCH,
+            &path,
+            json!({"email": "", "console_role": "auditor"}),
+        )
+        .await;
+    assert_eq!(
+        (&changed["email"], &changed["console_role"]),
+        (&Value::Null, &json!("auditor"))
+    );
+    let changed = host
+        .admin_ok(Method::PATCH, &path, json!({"state": "suspended"}))
+        .await;
     assert_eq!(
         (&changed["state"], &changed["console_role"]),
         (&json!("suspended"), &json!("auditor")),
         "the rest stays"
     );
-    let refused = host.admin(Method::POST, &format!("{path}/enrolments"), Value::Null).await;
+    let refused = host
+        .admin(Method::POST, &format!("{path}/enrolments"), Value::Null)
+        .await;
     assert_eq!(refused.0, StatusCode::UNPROCESSABLE_ENTITY);
-    host.admin_ok(Method::PATCH, &path, json!({"state": "terminated", "console_role": null})).await;
-    let refused = host.admin(Method::PATCH, &path, json!({"state": "active"})).await;
+    host.admin_ok(
+        Method::PATCH,
+        &path,
+        json!({"state": "terminated", "console_role": null}),
+    )
+    .await;
+    let refused = host
+        .admin(Method::PATCH, &path, json!({"state": "active"}))
+        .await;
     assert_eq!(refused.0, StatusCode::UNPROCESSABLE_ENTITY);
 
     let path = format!("/accounts/{}", id(&account));
-    let changed = host.admin_ok(Method::PATCH, &path, json!({"roles": ["owner"], "name": "ada.l"})).await;
-    assert_eq!((&changed["roles"], &changed["name"]), (&json!(["owner"]), &json!("ada.l")));
-    let listed = host.admin_ok(Method::GET, &format!("/applications/{}/accounts", native.id), Value::Null).await;
+    let changed = host
+        .admin_ok(
+            Method::PATCH,
+            &path,
+            json!({"roles": ["owner"], "name": "ada.l"}),
+        )
+        .await;
+    assert_eq!(
+        (&changed["roles"], &changed["name"]),
+        (&json!(["owner"]), &json!("ada.l"))
+    );
+    let listed = host
+        .admin_ok(
+            Method::GET,
+            &format!("/applications/{}/accounts", native.id),
+            Value::Null,
+        )
+        .await;
     assert_eq!(listed["items"], json!([changed]));
-    assert_eq!(host.admin(Method::DELETE, &path, Value::Null).await.0, StatusCode::NO_CONTENT);
+    assert_eq!(
+        host.admin(Method::DELETE, &path, Value::Null).await.0,
+        StatusCode::NO_CONTENT
+    );
 }
 
 #[tokio::test]
@@ -156,26 +315,38 @@ async fn a_profile_is_changed_member_by_member_and_a_new_address_is_not_verified
     assert_eq!(changed["profile"]["email_verified"], true);
     let changed = change(json!({"email": "ada@other.example"})).await;
     assert_eq!(changed["profile"]["email_verified"], false);
-    let changed = change(json!({"email": "ada@example.org", "profile": {"email_verified": true}})).await;
+    let changed =
+        change(json!({"email": "ada@example.org", "profile": {"email_verified": true}})).await;
     assert_eq!(changed["profile"]["email_verified"], true);
 }
 
 #[tokio::test]
 async fn a_suspension_is_not_undone_by_a_change_at_the_same_moment_on_both_databases() {
     for database in Database::BOTH {
-        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let host = TestHost::start_with(Wish {
+            database,
+            ..Wish::default()
+        })
+        .await;
         let user = host.user("ada").await;
         let application = host.native_application().await;
         let account = host.account(&user, &application).await;
-        let (user, account) = (format!("/users/{}", id(&user)), format!("/accounts/{}", id(&account)));
+        let (user, account) = (
+            format!("/users/{}", id(&user)),
+            format!("/accounts/{}", id(&account)),
+        );
         for round in 0..20 {
-            for (path, other) in
-                [(&user, json!({"profile": {"nickname": format!("{round}")}})), (&account, json!({"roles": []}))]
-            {
-                host.admin_ok(Method::PATCH, path, json!({"state": "active"})).await;
+            for (path, other) in [
+                (&user, json!({"profile": {"nickname": format!("{round}")}})),
+                (&account, json!({"roles": []})),
+            ] {
+                host.admin_ok(Method::PATCH, path, json!({"state": "active"}))
+                    .await;
                 let suspension = host.admin_ok(Method::PATCH, path, json!({"state": "suspended"}));
-                let others =
-                    (host.admin_ok(Method::PATCH, path, other.clone()), host.admin_ok(Method::PATCH, path, other));
+                let others = (
+                    host.admin_ok(Method::PATCH, path, other.clone()),
+                    host.admin_ok(Method::PATCH, path, other),
+                );
                 tokio::join!(suspension, others.0, others.1);
                 assert_eq!(
                     host.admin_ok(Method::GET, path, Value::Null).await["state"],

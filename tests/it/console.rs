@@ -8,18 +8,33 @@ use crate::javascript::run_with;
 
 /// A host whose applications may be at `http://localhost`, for somebody who tries much in no time.
 async fn host() -> TestHost {
-    let settings = "development = true\n[limits]\nlogin_name = { per_minute = 600, burst = 600 }\n\
-                    person = { per_minute = 600, burst = 600 }\n";
-    TestHost::start_with(Wish { settings, ..Wish::default() }).await
+    let settings = "allow_insecure_redirect_uris = true\n[rate_limits]\nsign_ins_per_user_name = { per_minute = 600, burst = 600 }\n\
+                    prompts_per_user = { per_minute = 600, burst = 600 }\n";
+    TestHost::start_with(Wish {
+        settings,
+        ..Wish::default()
+    })
+    .await
 }
 
 /// A user with a role in the console, and a link to enrol a phone.
 async fn person(host: &TestHost, name: &str, role: Option<&str>) -> (Value, String) {
     let user = host.user(name).await;
     if let Some(role) = role {
-        host.admin_ok(Method::PATCH, &format!("/users/{}", id(&user)), json!({"console_role": role})).await;
+        host.admin_ok(
+            Method::PATCH,
+            &format!("/users/{}", id(&user)),
+            json!({"console_role": role}),
+        )
+        .await;
     }
-    let enrolment = host.admin_ok(Method::POST, &format!("/users/{}/enrolments", id(&user)), Value::Null).await;
+    let enrolment = host
+        .admin_ok(
+            Method::POST,
+            &format!("/users/{}/enrolments", id(&user)),
+            Value::Null,
+        )
+        .await;
     (user, enrolment["link"].as_str().expect("a link").to_owned())
 }
 
@@ -27,7 +42,11 @@ async fn person(host: &TestHost, name: &str, role: Option<&str>) -> (Value, Stri
 async fn a_newcomer_connects_four_kinds_of_application_in_the_console() {
     let host = host().await;
     let (_, link) = person(&host, "ada", Some("owner")).await;
-    let variables = [("BASE_URL", host.base.as_str()), ("ENROL_URL", &link), ("LOGIN_NAME", "ada")];
+    let variables = [
+        ("BASE_URL", host.base.as_str()),
+        ("ENROL_URL", &link),
+        ("LOGIN_NAME", "ada"),
+    ];
     // The service provider has the machine's clock, from which the host's must not differ by much.
     run_with(&host, "console_applications.mjs", &variables).await;
 }
@@ -37,7 +56,12 @@ async fn an_administrator_looks_after_people_in_the_console() {
     let host = host().await;
     let (_, link) = person(&host, "ada", Some("owner")).await;
     let application = host.native_application().await;
-    host.admin_ok(Method::PATCH, &format!("/applications/{}", application.id), json!({"name": "Expenses"})).await;
+    host.admin_ok(
+        Method::PATCH,
+        &format!("/applications/{}", application.id),
+        json!({"name": "Expenses"}),
+    )
+    .await;
     let variables = [
         ("BASE_URL", host.base.as_str()),
         ("ENROL_URL", &link),
@@ -71,10 +95,21 @@ async fn who_is_not_signed_in_gets_the_frame_of_a_page_and_nothing_of_what_is_in
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
     let front = browser.get("/admin").await;
-    assert!(front.location().path().starts_with("/login/"), "{}", front.location());
-    for path in [format!("/admin/users/{}", id(&ada.user)), "/admin/nothing".to_owned()] {
+    assert!(
+        front.location().path().starts_with("/login/"),
+        "{}",
+        front.location()
+    );
+    for path in [
+        format!("/admin/users/{}", id(&ada.user)),
+        "/admin/nothing".to_owned(),
+    ] {
         let page = browser.get(&path).await;
         assert_eq!(page.status, StatusCode::OK, "{path}");
-        assert!(!page.body.contains("ada") && !page.body.contains(id(&ada.user)), "{path}: {}", page.body);
+        assert!(
+            !page.body.contains("ada") && !page.body.contains(id(&ada.user)),
+            "{path}: {}",
+            page.body
+        );
     }
 }

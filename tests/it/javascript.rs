@@ -17,7 +17,7 @@ fn scripts() -> PathBuf {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("js");
     assert!(
         folder.join("node_modules").is_dir(),
-        "the packages of tests/js are missing: run `make test`, or `npm ci` there"
+        "the packages of tests/js are missing: run `make test`, or `npm ci --ignore-scripts` there"
     );
     folder
 }
@@ -31,21 +31,33 @@ struct SignIn {
 impl SignIn {
     fn start(host: &TestHost, application: &Application) -> Self {
         let mut command = Command::new("node");
-        command.arg(scripts().join("signin.mjs")).stdout(Stdio::piped()).kill_on_drop(true);
-        command.env("ASSENT_ISSUER", host.issuer()).env("CLIENT_ID", &application.id);
-        command.env("REDIRECT_URI", &application.redirect_uri).env("LOGIN_NAME", "ada");
+        command
+            .arg(scripts().join("signin.mjs"))
+            .stdout(Stdio::piped())
+            .kill_on_drop(true);
+        command
+            .env("ASSENT_ISSUER", host.issuer())
+            .env("CLIENT_ID", &application.id);
+        command
+            .env("REDIRECT_URI", &application.redirect_uri)
+            .env("LOGIN_NAME", "ada");
         command.env("SCOPE", "openid profile email");
         if let Some(secret) = &application.secret {
             command.env("CLIENT_SECRET", secret);
         }
-        let mut process = command.spawn().expect("Node.js is missing: run `make test`");
+        let mut process = command
+            .spawn()
+            .expect("Node.js is missing: run `make test`");
         let lines = BufReader::new(process.stdout.take().expect("its output")).lines();
         Self { process, lines }
     }
 
     /// What it tells next.
     async fn event(&mut self) -> Value {
-        let line = in_time(self.lines.next_line()).await.expect("readable").expect("another line");
+        let line = in_time(self.lines.next_line())
+            .await
+            .expect("readable")
+            .expect("another line");
         serde_json::from_str(&line).expect("JSON")
     }
 
@@ -77,14 +89,21 @@ async fn signs_in(application: impl AsyncFn(&TestHost) -> Application) {
     let mut sign_in = SignIn::start(&host, &ada.application);
     let number = sign_in.number().await;
     let requests = ada.phone.waiting(10).await.expect("requests");
-    assert_eq!(ada.phone.decide(&requests[0], Some(&number)).await.expect("an outcome"), "approved");
+    assert_eq!(
+        ada.phone
+            .decide(&requests[0], Some(&number))
+            .await
+            .expect("an outcome"),
+        "approved"
+    );
     let ended = sign_in.ended().await;
     assert_eq!(ended["event"], "done", "{ended}");
     let (claims, userinfo) = (&ended["claims"], &ended["userinfo"]);
     assert_eq!(claims["sub"], ada.user["sub"]);
     assert_eq!(claims["aud"], ada.application.id);
     assert_eq!(claims["amr"], json!(["swk", "user"]));
-    let account: Value = serde_json::from_str(claims["account"].as_str().expect("a string")).expect("JSON");
+    let account: Value =
+        serde_json::from_str(claims["account"].as_str().expect("a string")).expect("JSON");
     assert_eq!(account["roles"], json!(["reader", "editor"]));
     assert_eq!(userinfo["email"], "ada@example.org");
     assert_eq!(ended["tokens"]["expires_in"], 3600);
@@ -107,9 +126,16 @@ async fn openid_client_is_told_that_the_person_denied() {
     let mut sign_in = SignIn::start(&host, &ada.application);
     sign_in.number().await;
     let requests = ada.phone.waiting(10).await.expect("requests");
-    ada.phone.decide(&requests[0], None).await.expect("an outcome");
+    ada.phone
+        .decide(&requests[0], None)
+        .await
+        .expect("an outcome");
     let ended = sign_in.ended().await;
-    assert_eq!((&ended["event"], &ended["error"]), (&json!("error"), &json!("access_denied")), "{ended}");
+    assert_eq!(
+        (&ended["event"], &ended["error"]),
+        (&json!("error"), &json!("access_denied")),
+        "{ended}"
+    );
 }
 
 #[tokio::test]
@@ -120,8 +146,18 @@ async fn openid_client_is_told_that_two_minutes_passed() {
     sign_in.number().await;
     host.advance(120);
     let ended = sign_in.ended().await;
-    assert_eq!((&ended["event"], &ended["error"]), (&json!("error"), &json!("access_denied")), "{ended}");
-    assert!(ended["error_description"].as_str().expect("text").contains("in time"), "{ended}");
+    assert_eq!(
+        (&ended["event"], &ended["error"]),
+        (&json!("error"), &json!("access_denied")),
+        "{ended}"
+    );
+    assert!(
+        ended["error_description"]
+            .as_str()
+            .expect("text")
+            .contains("in time"),
+        "{ended}"
+    );
 }
 
 #[tokio::test]
@@ -129,12 +165,27 @@ async fn a_person_enrols_and_signs_in_in_chromium() {
     let host = TestHost::start().await;
     let ada = host.user("ada").await;
     let native = host.native_application().await;
-    host.admin_ok(Method::PATCH, &format!("/applications/{}", native.id), json!({"name": "Demo Application"})).await;
+    host.admin_ok(
+        Method::PATCH,
+        &format!("/applications/{}", native.id),
+        json!({"name": "Demo Application"}),
+    )
+    .await;
     host.account(&ada, &native).await;
-    let enrolment = host.admin_ok(Method::POST, &format!("/users/{}/enrolments", id(&ada)), Value::Null).await;
+    let enrolment = host
+        .admin_ok(
+            Method::POST,
+            &format!("/users/{}/enrolments", id(&ada)),
+            Value::Null,
+        )
+        .await;
 
     // The demo application, on any free port: that of a loopback redirect URI is free.
-    let free = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port").local_addr().expect("an address");
+    let free = tokio::net::TcpListener::bind("127.0.0.1:0")
+        .await
+        .expect("a port")
+        .local_addr()
+        .expect("an address");
     let demo_url = format!("http://{free}/");
     let client = host.folder().join("demo-client.json");
     let settings = json!({
@@ -144,24 +195,58 @@ async fn a_person_enrols_and_signs_in_in_chromium() {
     });
     std::fs::write(&client, settings.to_string()).expect("written");
     let mut demo = Command::new(binary("assent-demo"));
-    let _demo = demo.arg("--client").arg(&client).kill_on_drop(true).spawn().expect("the demo application");
+    let _demo = demo
+        .arg("--client")
+        .arg(&client)
+        .kill_on_drop(true)
+        .spawn()
+        .expect("the demo application");
     answers(&demo_url).await;
 
     let link = enrolment["link"].as_str().expect("a link");
-    run_with(&host, "first_login.mjs", &[("ENROL_URL", link), ("DEMO_URL", &demo_url), ("LOGIN_NAME", "ada")]).await;
+    run_with(
+        &host,
+        "first_login.mjs",
+        &[
+            ("ENROL_URL", link),
+            ("DEMO_URL", &demo_url),
+            ("LOGIN_NAME", "ada"),
+        ],
+    )
+    .await;
 }
 
 #[tokio::test]
 async fn every_page_is_accessible_and_an_administrator_signs_in_with_scripts_off() {
     // Whoever types a name twice sees the page about that.
-    let settings = "[limits]\nlogin_name = { per_minute = 1, burst = 1 }\n";
-    let host = TestHost::start_with(Wish { settings, ..Wish::default() }).await;
+    let settings = "[rate_limits]\nsign_ins_per_user_name = { per_minute = 1, burst = 1 }\n";
+    let host = TestHost::start_with(Wish {
+        settings,
+        ..Wish::default()
+    })
+    .await;
     let ada = host.ada().await;
-    host.admin_ok(Method::PATCH, &format!("/users/{}", id(&ada.user)), json!({"console_role": "owner"})).await;
-    let enrolment = host.admin_ok(Method::POST, &format!("/users/{}/enrolments", id(&ada.user)), Value::Null).await;
+    host.admin_ok(
+        Method::PATCH,
+        &format!("/users/{}", id(&ada.user)),
+        json!({"console_role": "owner"}),
+    )
+    .await;
+    let enrolment = host
+        .admin_ok(
+            Method::POST,
+            &format!("/users/{}/enrolments", id(&ada.user)),
+            Value::Null,
+        )
+        .await;
     let link = enrolment["link"].as_str().expect("a link");
     let request = format!("{}{}", host.base, ada.application.request(&[]));
-    let variables = [("ENROL_URL", link), ("BASE_URL", &host.base), ("LOGIN_NAME", "ada"), ("AUTHORIZE_URL", &request)];
+    let variables = [
+        ("ENROL_URL", link),
+        ("BASE_URL", &host.base),
+        ("LOGIN_NAME", "ada"),
+        ("AUTHORIZE_URL", &request),
+    ];
     run("pages.mjs", &variables).await;
 }
 
@@ -169,18 +254,49 @@ async fn every_page_is_accessible_and_an_administrator_signs_in_with_scripts_off
 async fn an_owner_approves_a_dangerous_step_in_chromium() {
     let host = TestHost::start().await;
     let (ada, bob) = (host.user("ada").await, host.user("<b>bob</b>").await);
-    host.admin_ok(Method::PATCH, &format!("/users/{}", id(&ada)), json!({"console_role": "owner"})).await;
-    let enrolment = host.admin_ok(Method::POST, &format!("/users/{}/enrolments", id(&ada)), Value::Null).await;
+    host.admin_ok(
+        Method::PATCH,
+        &format!("/users/{}", id(&ada)),
+        json!({"console_role": "owner"}),
+    )
+    .await;
+    let enrolment = host
+        .admin_ok(
+            Method::POST,
+            &format!("/users/{}/enrolments", id(&ada)),
+            Value::Null,
+        )
+        .await;
     let link = enrolment["link"].as_str().expect("a link");
-    run_with(&host, "step.mjs", &[("BASE_URL", &host.base), ("ENROL_URL", link), ("USER_ID", id(&bob))]).await;
+    run_with(
+        &host,
+        "step.mjs",
+        &[
+            ("BASE_URL", &host.base),
+            ("ENROL_URL", link),
+            ("USER_ID", id(&bob)),
+        ],
+    )
+    .await;
 }
 
 #[tokio::test]
 async fn an_owner_tries_the_sign_in_of_two_applications_in_chromium() {
     let host = TestHost::start().await;
     let ada = host.user("ada").await;
-    host.admin_ok(Method::PATCH, &format!("/users/{}", id(&ada)), json!({"console_role": "owner"})).await;
-    let enrolment = host.admin_ok(Method::POST, &format!("/users/{}/enrolments", id(&ada)), Value::Null).await;
+    host.admin_ok(
+        Method::PATCH,
+        &format!("/users/{}", id(&ada)),
+        json!({"console_role": "owner"}),
+    )
+    .await;
+    let enrolment = host
+        .admin_ok(
+            Method::POST,
+            &format!("/users/{}/enrolments", id(&ada)),
+            Value::Null,
+        )
+        .await;
     let client = host.web_application().await;
     let provider = Party::register(&host, json!({})).await;
     host.account(&ada, &client).await;
@@ -191,7 +307,7 @@ async fn an_owner_tries_the_sign_in_of_two_applications_in_chromium() {
         ("CLIENT_ID", &client.id),
         ("PROVIDER_ID", &provider.id),
     ];
-    run_with(&host, "trial.mjs", &variables).await;
+    run_with(&host, "test_sign_in.mjs", &variables).await;
 }
 
 #[tokio::test]
@@ -200,25 +316,60 @@ async fn a_person_signs_in_by_a_scanned_code_in_chromium() {
     let mut links = Vec::new();
     for name in ["ada", "bob"] {
         let user = host.user(name).await;
-        host.admin_ok(Method::PATCH, &format!("/users/{}", id(&user)), json!({"console_role": "owner"})).await;
-        links.push(host.admin_ok(Method::POST, &format!("/users/{}/enrolments", id(&user)), Value::Null).await);
+        host.admin_ok(
+            Method::PATCH,
+            &format!("/users/{}", id(&user)),
+            json!({"console_role": "owner"}),
+        )
+        .await;
+        links.push(
+            host.admin_ok(
+                Method::POST,
+                &format!("/users/{}/enrolments", id(&user)),
+                Value::Null,
+            )
+            .await,
+        );
     }
     let link = |number: usize| links[number]["link"].as_str().expect("a link");
-    let variables = [("BASE_URL", host.base.as_str()), ("ENROL_URL", link(0)), ("SECOND_ENROL_URL", link(1))];
+    let variables = [
+        ("BASE_URL", host.base.as_str()),
+        ("ENROL_URL", link(0)),
+        ("SECOND_ENROL_URL", link(1)),
+    ];
     run_with(&host, "scan.mjs", &variables).await;
 }
 
 #[tokio::test]
 async fn a_device_lists_all_pending_requests_and_says_whose_a_typed_number_is_in_chromium() {
     // One request is pending during the whole script.
-    let settings = "[lifetimes]\napproval = 600\n";
-    let host = TestHost::start_with(Wish { settings, ..Wish::default() }).await;
+    let settings = "[lifetimes]\napproval = \"10m\"\n";
+    let host = TestHost::start_with(Wish {
+        settings,
+        ..Wish::default()
+    })
+    .await;
     let ada = host.ada().await;
-    host.admin_ok(Method::PATCH, &format!("/users/{}", id(&ada.user)), json!({"console_role": "owner"})).await;
-    let enrolment = host.admin_ok(Method::POST, &format!("/users/{}/enrolments", id(&ada.user)), Value::Null).await;
+    host.admin_ok(
+        Method::PATCH,
+        &format!("/users/{}", id(&ada.user)),
+        json!({"console_role": "owner"}),
+    )
+    .await;
+    let enrolment = host
+        .admin_ok(
+            Method::POST,
+            &format!("/users/{}/enrolments", id(&ada.user)),
+            Value::Null,
+        )
+        .await;
     let request = format!("{}{}", host.base, ada.application.request(&[]));
     let link = enrolment["link"].as_str().expect("a link");
-    let variables = [("BASE_URL", host.base.as_str()), ("ENROL_URL", link), ("AUTHORIZE_URL", &request)];
+    let variables = [
+        ("BASE_URL", host.base.as_str()),
+        ("ENROL_URL", link),
+        ("AUTHORIZE_URL", &request),
+    ];
     run_with(&host, "several.mjs", &variables).await;
 }
 
@@ -226,21 +377,45 @@ async fn a_device_lists_all_pending_requests_and_says_whose_a_typed_number_is_in
 async fn a_person_looks_after_their_devices_and_comes_back_by_a_recovery_code_in_chromium() {
     let host = TestHost::start().await;
     let ada = host.user("ada").await;
-    let enrolment = host.admin_ok(Method::POST, &format!("/users/{}/enrolments", id(&ada)), Value::Null).await;
+    let enrolment = host
+        .admin_ok(
+            Method::POST,
+            &format!("/users/{}/enrolments", id(&ada)),
+            Value::Null,
+        )
+        .await;
     let link = enrolment["link"].as_str().expect("a link");
     // What happens at one moment of a clock that stands still is no news.
-    run_with(&host, "devices.mjs", &[("BASE_URL", &host.base), ("ENROL_URL", link)]).await;
+    run_with(
+        &host,
+        "devices.mjs",
+        &[("BASE_URL", &host.base), ("ENROL_URL", link)],
+    )
+    .await;
 }
 
 #[tokio::test]
 async fn a_person_signs_in_to_service_providers_and_out_again_in_chromium() {
-    let settings = "development = true\n[saml]\nlogout_seconds = 60\n";
-    let host = TestHost::start_with(Wish { settings, ..Wish::default() }).await;
+    let settings = "allow_insecure_redirect_uris = true\n[saml]\nlogout_timeout = \"1m\"\n";
+    let host = TestHost::start_with(Wish {
+        settings,
+        ..Wish::default()
+    })
+    .await;
     let (surroundings, name) = Around::start().await;
-    surroundings.clock.set(std::sync::Arc::clone(&host.clock)).expect("set once");
+    surroundings
+        .clock
+        .set(std::sync::Arc::clone(&host.clock))
+        .expect("set once");
     let around = format!("http://{name}");
     let ada = host.user("ada").await;
-    let enrolment = host.admin_ok(Method::POST, &format!("/users/{}/enrolments", id(&ada)), Value::Null).await;
+    let enrolment = host
+        .admin_ok(
+            Method::POST,
+            &format!("/users/{}/enrolments", id(&ada)),
+            Value::Null,
+        )
+        .await;
     let link = enrolment["link"].as_str().expect("a link");
     let variables = [
         ("ENROL_URL", link),
@@ -255,12 +430,27 @@ async fn a_person_signs_in_to_service_providers_and_out_again_in_chromium() {
 
 /// Runs a script that drives Chromium; it must succeed.
 pub(crate) async fn run(name: &str, variables: &[(&str, &str)]) {
-    let screenshots = binary("assent").ancestors().nth(2).expect("the target folder").join("screenshots");
+    let screenshots = binary("assent")
+        .ancestors()
+        .nth(2)
+        .expect("the target folder")
+        .join("screenshots");
     let mut script = Command::new("node");
-    script.arg(scripts().join(name)).envs(variables.iter().copied()).env("SCREENSHOTS", &screenshots);
+    script
+        .arg(scripts().join(name))
+        .envs(variables.iter().copied())
+        .env("SCREENSHOTS", &screenshots);
     // Each wait of the script has its own end.
-    let ended = script.kill_on_drop(true).status().await.expect("Node.js is missing: run `make test`");
-    assert!(ended.success(), "tests/js/{name} failed; see {}", screenshots.display());
+    let ended = script
+        .kill_on_drop(true)
+        .status()
+        .await
+        .expect("Node.js is missing: run `make test`");
+    assert!(
+        ended.success(),
+        "tests/js/{name} failed; see {}",
+        screenshots.display()
+    );
 }
 
 /// The same, while the host's clock follows the browsers': a script may take longer than the host lets two clocks differ.
@@ -274,7 +464,11 @@ pub(crate) async fn run_with(host: &TestHost, name: &str, variables: &[(&str, &s
 /// Waits until an address answers.
 async fn answers(url: &str) {
     let mut ticks = tokio::time::interval(Duration::from_millis(50));
-    let answered = async || reqwest::get(url).await.is_ok_and(|response| response.status() == StatusCode::OK);
+    let answered = async || {
+        reqwest::get(url)
+            .await
+            .is_ok_and(|response| response.status() == StatusCode::OK)
+    };
     in_time(async {
         while !answered().await {
             ticks.tick().await;

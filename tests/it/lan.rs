@@ -12,8 +12,17 @@ use crate::javascript;
 /// A command about a trial: whether it succeeds, and all that it says.
 async fn lan(folder: &Path, command: &str, arguments: &[&str]) -> (bool, String) {
     let mut run = Command::new(binary("assent-lan"));
-    let run = run.arg(command).args(arguments).current_dir(folder).output().await.expect("run");
-    (run.status.success(), String::from_utf8_lossy(&[run.stdout, run.stderr].concat()).into_owned())
+    let run = run
+        .arg(command)
+        .args(arguments)
+        .current_dir(folder)
+        .output()
+        .await
+        .expect("run");
+    (
+        run.status.success(),
+        String::from_utf8_lossy(&[run.stdout, run.stderr].concat()).into_owned(),
+    )
 }
 
 /// The first of the printed words that begin like this.
@@ -22,7 +31,10 @@ async fn printed(process: &mut tokio::process::Child, begins: &str) -> String {
     loop {
         let line = in_time(lines.next_line()).await;
         let line = line.expect("readable").expect("it goes on");
-        if let Some(word) = line.split_whitespace().find(|word| word.starts_with(begins)) {
+        if let Some(word) = line
+            .split_whitespace()
+            .find(|word| word.starts_with(begins))
+        {
             let word = word.to_owned();
             // What it says later is read, so that it never waits for a reader.
             tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
@@ -35,7 +47,11 @@ async fn printed(process: &mut tokio::process::Child, begins: &str) -> String {
 async fn a_phone_comes_to_trust_a_trial_and_is_enrolled() {
     let folder = tempfile::tempdir().expect("a folder");
     let folder = folder.path();
-    let port = std::net::TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address").port();
+    let port = std::net::TcpListener::bind("127.0.0.1:0")
+        .expect("a port")
+        .local_addr()
+        .expect("an address")
+        .port();
     let port = port.to_string();
     let trial = ["127.0.0.1", "trial", "--port", &port];
     let (made, origin) = lan(folder, "certify", &trial).await;
@@ -48,22 +64,45 @@ async fn a_phone_comes_to_trust_a_trial_and_is_enrolled() {
     let settings = format!(
         "base_url = \"{origin}\"\n[http]\nlisten = \"127.0.0.1:{port}\"\n\
          [http.tls]\ncertificate_file = \"trial/certificate.pem\"\nkey_file = \"trial/certificate.key\"\n\
-         [first_start]\nadministrator = \"admin\"\n"
+         [bootstrap]\nadministrator = \"admin\"\n"
     );
     std::fs::write(folder.join("assent.toml"), settings).expect("written");
     let mut serve = Command::new(binary("assent"));
-    serve.args(["serve", "--config", "assent.toml"]).current_dir(folder).stdout(Stdio::piped()).kill_on_drop(true);
+    serve
+        .args(["serve", "--config", "assent.toml"])
+        .current_dir(folder)
+        .stdout(Stdio::piped())
+        .kill_on_drop(true);
     let mut serve = serve.spawn().expect("started");
     let link = printed(&mut serve, "https://").await;
-    assert!(link.starts_with(origin) && link.contains("#enrol="), "{link}");
+    assert!(
+        link.starts_with(origin) && link.contains("#enrol="),
+        "{link}"
+    );
     let (ready, said) = lan(folder, "ready", &trial).await;
     assert!(ready, "{said}");
 
     let mut explain = Command::new(binary("assent-lan"));
-    explain.arg("explain").args(trial).args(["--page-port", "0"]).current_dir(folder);
-    let mut explain = explain.stdout(Stdio::piped()).kill_on_drop(true).spawn().expect("started");
+    explain
+        .arg("explain")
+        .args(trial)
+        .args(["--page-port", "0"])
+        .current_dir(folder);
+    let mut explain = explain
+        .stdout(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .expect("started");
     let page = printed(&mut explain, "http://").await;
-    javascript::run("lan.mjs", &[("PAGE_URL", &page), ("ORIGIN", origin), ("ENROL_URL", &link)]).await;
+    javascript::run(
+        "lan.mjs",
+        &[
+            ("PAGE_URL", &page),
+            ("ORIGIN", origin),
+            ("ENROL_URL", &link),
+        ],
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -74,9 +113,15 @@ async fn the_address_of_a_trial_is_found_or_named() {
         let address: std::net::IpAddr = address.trim().parse().expect("an address");
         assert!(!address.is_loopback(), "{address}");
     } else {
-        assert!(address.contains("make run LAN=192.168.1.5"), "what to do: {address}");
+        assert!(
+            address.contains("make run LAN=192.168.1.5"),
+            "what to do: {address}"
+        );
     }
-    assert_eq!(lan(folder.path(), "address", &["laptop.local"]).await, (true, "laptop.local\n".to_owned()));
+    assert_eq!(
+        lan(folder.path(), "address", &["laptop.local"]).await,
+        (true, "laptop.local\n".to_owned())
+    );
     let (found, said) = lan(folder.path(), "address", &["../etc"]).await;
     assert!(!found && said.contains("LAN=1 finds the address"), "{said}");
 }

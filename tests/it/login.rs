@@ -12,13 +12,26 @@ async fn the_phone_is_shown_what_the_browser_is_and_never_the_number() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let waiting = ada.ask(&Browser::new(&host.base), &[]).await;
-    let reply = ada.phone.call(Method::GET, "/authenticator/api/requests", "", Vec::new()).await.expect("an answer");
+    let reply = ada
+        .phone
+        .call(Method::GET, "/authenticator/api/requests", "", Vec::new())
+        .await
+        .expect("an answer");
     let request = &reply.body["requests"][0];
-    assert_eq!(request["application"], json!({"id": ada.application.id, "name": "Books & <Co>", "logo": null}));
+    assert_eq!(
+        request["application"],
+        json!({"id": ada.application.id, "name": "Books & <Co>", "logo": null})
+    );
     assert_eq!(request["account"], "ada");
-    assert_eq!((&request["place"], &request["browser"]), (&json!("This computer"), &json!("Firefox on Linux")));
+    assert_eq!(
+        (&request["place"], &request["browser"]),
+        (&json!("This computer"), &json!("Firefox on Linux"))
+    );
     let names: Vec<&String> = request.as_object().expect("an object").keys().collect();
-    assert!(!names.iter().any(|name| name.contains("number")), "{names:?}");
+    assert!(
+        !names.iter().any(|name| name.contains("number")),
+        "{names:?}"
+    );
     assert_eq!(waiting.number().len(), 2);
 }
 
@@ -29,13 +42,23 @@ async fn a_denied_login_is_told_to_the_person_and_to_the_application() {
     let browser = Browser::new(&host.base);
     let page = ada.ask(&browser, &[]).await;
     let requests = ada.phone.waiting(5).await.expect("requests");
-    assert_eq!(ada.phone.decide(&requests[0], None).await.expect("an outcome"), "denied");
+    assert_eq!(
+        ada.phone
+            .decide(&requests[0], None)
+            .await
+            .expect("an outcome"),
+        "denied"
+    );
     let ended = browser.get(&page.url).await;
     assert_eq!(ended.outcome(), "denied");
     let back = ended.submit(&format!("{}/leave", ended.path()), &[]).await;
     assert_eq!(back.parameter("error"), "access_denied");
     assert_eq!(back.parameter("state"), "st&te");
-    assert!(back.location().as_str().starts_with("https://rp.example/cb?"));
+    assert!(
+        back.location()
+            .as_str()
+            .starts_with("https://rp.example/cb?")
+    );
 }
 
 #[tokio::test]
@@ -48,14 +71,32 @@ async fn a_login_expires_after_two_minutes_and_can_be_tried_again() {
     host.advance(119);
     assert_eq!(browser.get(&page.url).await.number(), page.number());
     host.advance(1);
-    let late = ada.phone.decide(&requests[0], Some(&page.number())).await.expect_err("too late");
+    let late = ada
+        .phone
+        .decide(&requests[0], Some(&page.number()))
+        .await
+        .expect_err("too late");
     assert!(late.to_string().starts_with("expired"), "{late}");
     let ended = browser.get(&page.url).await;
     assert_eq!(ended.outcome(), "expired");
-    let login = ended.submit(&format!("{}/again", ended.path()), &[]).await.followed().await;
-    let page = login.submit(&login.path(), &[("name", "ada")]).await.followed().await;
+    let login = ended
+        .submit(&format!("{}/again", ended.path()), &[])
+        .await
+        .followed()
+        .await;
+    let page = login
+        .submit(&login.path(), &[("name", "ada")])
+        .await
+        .followed()
+        .await;
     ada.approve(&page).await;
-    assert!(browser.finish(&page.url).await.parameter("code").starts_with("ac_"));
+    assert!(
+        browser
+            .finish(&page.url)
+            .await
+            .parameter("code")
+            .starts_with("ac_")
+    );
 }
 
 #[tokio::test]
@@ -65,9 +106,17 @@ async fn a_cancelled_login_can_not_be_approved() {
     let browser = Browser::new(&host.base);
     let page = ada.ask(&browser, &[]).await;
     let requests = ada.phone.waiting(5).await.expect("requests");
-    let ended = page.submit(&format!("{}/cancel", page.path()), &[]).await.followed().await;
+    let ended = page
+        .submit(&format!("{}/cancel", page.path()), &[])
+        .await
+        .followed()
+        .await;
     assert_eq!(ended.outcome(), "cancelled");
-    let late = ada.phone.decide(&requests[0], Some(&page.number())).await.expect_err("too late");
+    let late = ada
+        .phone
+        .decide(&requests[0], Some(&page.number()))
+        .await
+        .expect_err("too late");
     assert!(late.to_string().starts_with("already_decided"), "{late}");
     assert!(ada.phone.waiting(0).await.expect("requests").is_empty());
 }
@@ -79,12 +128,22 @@ async fn seen_from_outside(host: &TestHost, request: &str, name: &str) -> (Strin
     let answer = login.submit(&login.path(), &[("name", name)]).await;
     let same = |page: &crate::harness::Page| {
         let login = page.path();
-        let mut body = page.body.replace(&page.csrf(), "CSRF").replace(login.trim_end_matches('/'), "LOGIN");
+        let mut body = page
+            .body
+            .replace(&page.csrf(), "CSRF")
+            .replace(login.trim_end_matches('/'), "LOGIN");
         if page.body.contains("id=\"number\">") {
-            body = body.replace(&format!("id=\"number\">{}<", page.number()), "id=\"number\">NN<");
+            body = body.replace(
+                &format!("id=\"number\">{}<", page.number()),
+                "id=\"number\">NN<",
+            );
             body = without_code(&body);
         }
-        if let Some((_, token)) = page.returns().as_deref().and_then(|address| address.split_once("token=")) {
+        if let Some((_, token)) = page
+            .returns()
+            .as_deref()
+            .and_then(|address| address.split_once("token="))
+        {
             body = body.replace(token, "TOKEN");
         }
         body.replace(&format!("<bdi>{name}</bdi>"), "<bdi>NAME</bdi>")
@@ -94,7 +153,15 @@ async fn seen_from_outside(host: &TestHost, request: &str, name: &str) -> (Strin
     host.advance(120);
     let ended = browser.get(&waiting.url).await;
     let left = browser.get(&ended.returns().expect("it goes back")).await;
-    (first, same(&ended), format!("{} {}", left.parameter("error"), left.parameter("error_description")))
+    (
+        first,
+        same(&ended),
+        format!(
+            "{} {}",
+            left.parameter("error"),
+            left.parameter("error_description")
+        ),
+    )
 }
 
 #[tokio::test]
@@ -104,12 +171,21 @@ async fn nobody_can_tell_from_outside_whether_a_user_exists_or_may_sign_in() {
     let request = ada.application.request(&[]);
     let known = seen_from_outside(&host, &request, "ada").await;
     assert_eq!(seen_from_outside(&host, &request, "nobody").await, known);
-    for (path, state) in
-        [(format!("/accounts/{}", id(&ada.account)), "suspended"), (format!("/users/{}", id(&ada.user)), "terminated")]
-    {
-        host.admin_ok(Method::PATCH, &path, json!({"state": state})).await;
-        assert_eq!(seen_from_outside(&host, &request, "ada").await, known, "{path}");
-        assert!(ada.phone.waiting(0).await.expect("requests").is_empty(), "no phone is asked");
+    for (path, state) in [
+        (format!("/accounts/{}", id(&ada.account)), "suspended"),
+        (format!("/users/{}", id(&ada.user)), "terminated"),
+    ] {
+        host.admin_ok(Method::PATCH, &path, json!({"state": state}))
+            .await;
+        assert_eq!(
+            seen_from_outside(&host, &request, "ada").await,
+            known,
+            "{path}"
+        );
+        assert!(
+            ada.phone.waiting(0).await.expect("requests").is_empty(),
+            "no phone is asked"
+        );
     }
 }
 
@@ -121,24 +197,43 @@ async fn a_user_suspended_while_the_phone_is_asked_or_after_approval_is_not_let_
     let browser = Browser::new(&host.base);
     let page = ada.ask(&browser, &[]).await;
     let requests = ada.phone.waiting(5).await.expect("requests");
-    host.admin_ok(Method::PATCH, &user, json!({"state": "suspended"})).await;
+    host.admin_ok(Method::PATCH, &user, json!({"state": "suspended"}))
+        .await;
     let refused = ada.phone.decide(&requests[0], Some(&page.number())).await;
     assert!(refused.is_err());
-    assert_eq!(browser.get(&page.url).await.number(), page.number(), "nothing happened");
+    assert_eq!(
+        browser.get(&page.url).await.number(),
+        page.number(),
+        "nothing happened"
+    );
 
-    host.admin_ok(Method::PATCH, &user, json!({"state": "active"})).await;
-    assert!(ada.phone.waiting(0).await.expect("requests").is_empty(), "it does not come back with the person");
-    assert_eq!(browser.get(&page.url).await.number(), page.number(), "and its browser is not told");
+    host.admin_ok(Method::PATCH, &user, json!({"state": "active"}))
+        .await;
+    assert!(
+        ada.phone.waiting(0).await.expect("requests").is_empty(),
+        "it does not come back with the person"
+    );
+    assert_eq!(
+        browser.get(&page.url).await.number(),
+        page.number(),
+        "and its browser is not told"
+    );
 
     let page = ada.ask(&browser, &[]).await;
     ada.approve(&page).await;
-    host.admin_ok(Method::PATCH, &user, json!({"state": "suspended"})).await;
+    host.admin_ok(Method::PATCH, &user, json!({"state": "suspended"}))
+        .await;
     let ended = browser.get(&page.url).await;
     assert_eq!(ended.outcome(), "refused");
     assert!(ended.headers.get("set-cookie").is_none());
-    host.admin_ok(Method::PATCH, &user, json!({"state": "active"})).await;
+    host.admin_ok(Method::PATCH, &user, json!({"state": "active"}))
+        .await;
     host.advance(120);
-    assert_eq!(browser.get(&page.url).await.outcome(), "expired", "nor does what was approved");
+    assert_eq!(
+        browser.get(&page.url).await.outcome(),
+        "expired",
+        "nor does what was approved"
+    );
 }
 
 #[tokio::test]
@@ -150,11 +245,25 @@ async fn a_wrong_number_is_refused_and_three_end_the_request() {
     let request = &ada.phone.waiting(5).await.expect("requests")[0];
     // No number is below 10; a repeated one counts once.
     for (wrong, left) in [("01", 2), ("01", 2), ("02", 1), ("03", 0)] {
-        let signature = ada.phone.sign(&ada.phone.statement(request, Some(wrong)).text()).expect("signed");
-        let reply = ada.phone.send_proof(request.id, Some(wrong), &signature).await.expect("an answer");
-        assert_eq!((reply.status.as_u16(), &reply.body["attempts_left"]), (422, &json!(left)));
+        let signature = ada
+            .phone
+            .sign(&ada.phone.statement(request, Some(wrong)).text())
+            .expect("signed");
+        let reply = ada
+            .phone
+            .send_proof(request.id, Some(wrong), &signature)
+            .await
+            .expect("an answer");
+        assert_eq!(
+            (reply.status.as_u16(), &reply.body["attempts_left"]),
+            (422, &json!(left))
+        );
     }
-    let late = ada.phone.decide(request, Some(&page.number())).await.expect_err("too late");
+    let late = ada
+        .phone
+        .decide(request, Some(&page.number()))
+        .await
+        .expect_err("too late");
     assert!(late.to_string().starts_with("already_decided"), "{late}");
     assert_eq!(browser.get(&page.url).await.outcome(), "refused");
 }
@@ -181,18 +290,39 @@ async fn a_proof_over_anything_but_what_was_shown_is_refused() {
         let forged = good.replace(line, replacement);
         assert_ne!(forged, good);
         let signature = ada.phone.sign(&forged).expect("signed");
-        let reply = ada.phone.send_proof(request.id, Some(&number), &signature).await.expect("an answer");
+        let reply = ada
+            .phone
+            .send_proof(request.id, Some(&number), &signature)
+            .await
+            .expect("an answer");
         assert_eq!(reply.status, StatusCode::FORBIDDEN, "{replacement}");
     }
     for signature in ["", "AAAA", "!!"] {
-        let reply = ada.phone.send_proof(request.id, Some(&number), signature).await.expect("an answer");
+        let reply = ada
+            .phone
+            .send_proof(request.id, Some(&number), signature)
+            .await
+            .expect("an answer");
         assert_eq!(reply.status, StatusCode::FORBIDDEN);
     }
     // A denial's signature can't be passed off as an approval.
-    let denial = ada.phone.sign(&ada.phone.statement(request, None).text()).expect("signed");
-    let reply = ada.phone.send_proof(request.id, Some(&number), &denial).await.expect("an answer");
+    let denial = ada
+        .phone
+        .sign(&ada.phone.statement(request, None).text())
+        .expect("signed");
+    let reply = ada
+        .phone
+        .send_proof(request.id, Some(&number), &denial)
+        .await
+        .expect("an answer");
     assert_eq!(reply.status, StatusCode::FORBIDDEN);
-    assert_eq!(ada.phone.decide(request, Some(&number)).await.expect("an outcome"), "approved");
+    assert_eq!(
+        ada.phone
+            .decide(request, Some(&number))
+            .await
+            .expect("an outcome"),
+        "approved"
+    );
 }
 
 #[tokio::test]
@@ -202,21 +332,49 @@ async fn a_proof_for_one_approval_is_refused_for_another_and_can_not_be_replayed
     let (first, second) = (Browser::new(&host.base), Browser::new(&host.base));
     let page = ada.ask(&first, &[]).await;
     let old = ada.phone.waiting(5).await.expect("requests").remove(0);
-    let signature = ada.phone.sign(&ada.phone.statement(&old, Some(&page.number())).text()).expect("signed");
+    let signature = ada
+        .phone
+        .sign(&ada.phone.statement(&old, Some(&page.number())).text())
+        .expect("signed");
     host.advance(1);
     let newer = ada.ask(&second, &[]).await;
     let both = ada.phone.waiting(5).await.expect("requests");
-    assert_eq!((both.len(), both[0].id), (2, old.id), "each browser has its request");
+    assert_eq!(
+        (both.len(), both[0].id),
+        (2, old.id),
+        "each browser has its request"
+    );
     let new = &both[1];
-    let reply = ada.phone.send_proof(new.id, Some(&page.number()), &signature).await.expect("an answer");
+    let reply = ada
+        .phone
+        .send_proof(new.id, Some(&page.number()), &signature)
+        .await
+        .expect("an answer");
     assert_eq!(reply.status, StatusCode::FORBIDDEN);
-    let signature = ada.phone.sign(&ada.phone.statement(new, Some(&newer.number())).text()).expect("signed");
+    let signature = ada
+        .phone
+        .sign(&ada.phone.statement(new, Some(&newer.number())).text())
+        .expect("signed");
     let newer_number = newer.number();
-    let send = || ada.phone.send_proof(new.id, Some(&newer_number), &signature);
+    let send = || {
+        ada.phone
+            .send_proof(new.id, Some(&newer_number), &signature)
+    };
     assert_eq!(send().await.expect("an answer").status, StatusCode::OK);
-    assert_eq!(send().await.expect("an answer").status, StatusCode::CONFLICT);
-    assert_eq!(page.again().await.number(), page.number(), "the other browser waits on");
-    let cancelled = page.submit(&format!("{}/cancel", page.path()), &[]).await.followed().await;
+    assert_eq!(
+        send().await.expect("an answer").status,
+        StatusCode::CONFLICT
+    );
+    assert_eq!(
+        page.again().await.number(),
+        page.number(),
+        "the other browser waits on"
+    );
+    let cancelled = page
+        .submit(&format!("{}/cancel", page.path()), &[])
+        .await
+        .followed()
+        .await;
     assert_eq!(cancelled.outcome(), "cancelled");
 }
 
@@ -227,15 +385,39 @@ async fn requests_by_name_and_by_address_are_both_shown_and_each_lets_in_its_own
     let (first, second) = (Browser::new(&host.base), Browser::new(&host.base));
     let by_name = ada.ask(&first, &[]).await;
     host.advance(1);
-    let login = second.get(&ada.application.request(&[])).await.followed().await;
-    let by_address = login.submit(&login.path(), &[("name", "ada@example.org")]).await.followed().await;
+    let login = second
+        .get(&ada.application.request(&[]))
+        .await
+        .followed()
+        .await;
+    let by_address = login
+        .submit(&login.path(), &[("name", "ada@example.org")])
+        .await
+        .followed()
+        .await;
     let pending = ada.phone.waiting(5).await.expect("requests");
-    let accounts: Vec<&str> = pending.iter().map(|request| request.account.as_str()).collect();
+    let accounts: Vec<&str> = pending
+        .iter()
+        .map(|request| request.account.as_str())
+        .collect();
     assert_eq!(accounts, ["ada", "ada@example.org"]);
-    for (request, page, browser) in [(&pending[1], &by_address, &second), (&pending[0], &by_name, &first)] {
-        let outcome = ada.phone.decide(request, Some(&page.number())).await.expect("an outcome");
+    for (request, page, browser) in [
+        (&pending[1], &by_address, &second),
+        (&pending[0], &by_name, &first),
+    ] {
+        let outcome = ada
+            .phone
+            .decide(request, Some(&page.number()))
+            .await
+            .expect("an outcome");
         assert_eq!(outcome, "approved");
-        assert!(browser.finish(&page.url).await.parameter("code").starts_with("ac_"));
+        assert!(
+            browser
+                .finish(&page.url)
+                .await
+                .parameter("code")
+                .starts_with("ac_")
+        );
     }
 }
 
@@ -249,13 +431,30 @@ async fn another_person_or_a_revoked_device_can_not_approve() {
     let page = ada.ask(&browser, &[]).await;
     let request = &ada.phone.waiting(5).await.expect("requests")[0];
     assert!(eves_phone.waiting(0).await.expect("requests").is_empty());
-    let refused = eves_phone.decide(request, Some(&page.number())).await.expect_err("not hers");
-    assert!(refused.to_string().starts_with("unknown_request"), "{refused}");
+    let refused = eves_phone
+        .decide(request, Some(&page.number()))
+        .await
+        .expect_err("not hers");
+    assert!(
+        refused.to_string().starts_with("unknown_request"),
+        "{refused}"
+    );
 
     let lost = host.authenticator(&ada.user).await;
-    host.admin_ok(Method::DELETE, &format!("/devices/{}", lost.device()), Value::Null).await;
-    let refused = lost.decide(request, Some(&page.number())).await.expect_err("revoked");
-    assert!(refused.to_string().starts_with("unknown_device"), "{refused}");
+    host.admin_ok(
+        Method::DELETE,
+        &format!("/devices/{}", lost.device()),
+        Value::Null,
+    )
+    .await;
+    let refused = lost
+        .decide(request, Some(&page.number()))
+        .await
+        .expect_err("revoked");
+    assert!(
+        refused.to_string().starts_with("unknown_device"),
+        "{refused}"
+    );
     assert!(lost.waiting(0).await.is_err());
     assert_eq!(browser.get(&page.url).await.number(), page.number());
 }
@@ -267,7 +466,7 @@ async fn a_call_of_a_device_is_signed_for_its_path_body_and_time() {
     let url = format!("{}/authenticator/api/requests", host.base);
     let now = host.host.now().seconds();
     let statement = |time: i64, path: &str| {
-        assent::model::statement::CallStatement {
+        assent_model::statement::CallStatement {
             issuer: ada.phone.issuer(),
             device: ada.phone.device(),
             time,
@@ -287,14 +486,25 @@ async fn a_call_of_a_device_is_signed_for_its_path_body_and_time() {
     let path = "/authenticator/api/requests";
     for (header, error) in [
         (header(now, path), None),
-        (header(now, "/authenticator/api/device"), Some("unknown_device")),
+        (
+            header(now, "/authenticator/api/device"),
+            Some("unknown_device"),
+        ),
         (header(now - 61, path), Some("clock")),
         (header(now + 61, path), Some("clock")),
-        (header(now, path).replace(&format!(".{now}."), &format!(".{}.", now + 1)), Some("unknown_device")),
+        (
+            header(now, path).replace(&format!(".{now}."), &format!(".{}.", now + 1)),
+            Some("unknown_device"),
+        ),
         ("Assent-Device x.y.z".to_owned(), Some("unknown_device")),
         ("Bearer x".to_owned(), Some("unknown_device")),
     ] {
-        let response = http_client().get(&url).header("authorization", &header).send().await.expect("an answer");
+        let response = http_client()
+            .get(&url)
+            .header("authorization", &header)
+            .send()
+            .await
+            .expect("an answer");
         let status = response.status();
         let answer: Value = response.json().await.expect("JSON");
         assert_eq!(answer["error"].as_str(), error, "{header}");
@@ -305,7 +515,11 @@ async fn a_call_of_a_device_is_signed_for_its_path_body_and_time() {
 #[tokio::test]
 async fn fifty_answers_to_one_request_have_one_winner_on_both_databases() {
     for database in Database::BOTH {
-        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let host = TestHost::start_with(Wish {
+            database,
+            ..Wish::default()
+        })
+        .await;
         let ada = std::sync::Arc::new(host.ada().await);
         let browser = Browser::new(&host.base);
         let page = ada.ask(&browser, &[]).await;
@@ -332,7 +546,10 @@ async fn the_waiting_page_is_told_at_once() {
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
     let page = ada.ask(&browser, &[]).await;
-    assert!(page.body.contains("<noscript><meta http-equiv=\"refresh\" content=\"3\"></noscript>"));
+    assert!(
+        page.body
+            .contains("<noscript><meta http-equiv=\"refresh\" content=\"3\"></noscript>")
+    );
     let cookie = page.headers.get("set-cookie");
     assert!(cookie.is_none(), "the browser has its cookie already");
     let events = browser.stream(&format!("{}/events", page.path())).await;
@@ -349,7 +566,10 @@ async fn an_enrolment_link_is_good_once_and_for_a_day() {
     let host = TestHost::start().await;
     let user = host.user("ada").await;
     let path = format!("/users/{}/enrolments", id(&user));
-    let link = host.admin_ok(Method::POST, &path, Value::Null).await["link"].as_str().expect("a link").to_owned();
+    let link = host.admin_ok(Method::POST, &path, Value::Null).await["link"]
+        .as_str()
+        .expect("a link")
+        .to_owned();
     let mut attempts = tokio::task::JoinSet::new();
     for _ in 0..10 {
         let link = link.clone();
@@ -357,9 +577,14 @@ async fn an_enrolment_link_is_good_once_and_for_a_day() {
     }
     let enrolled = attempts.join_all().await;
     assert_eq!(enrolled.iter().filter(|good| **good).count(), 1);
-    let link = host.admin_ok(Method::POST, &path, Value::Null).await["link"].as_str().expect("a link").to_owned();
+    let link = host.admin_ok(Method::POST, &path, Value::Null).await["link"]
+        .as_str()
+        .expect("a link")
+        .to_owned();
     host.advance(86_400);
-    let late = Authenticator::enrol(&link, "Phone", None).await.expect_err("too late");
+    let late = Authenticator::enrol(&link, "Phone", None)
+        .await
+        .expect_err("too late");
     assert!(late.to_string().starts_with("no_such_link"), "{late}");
     let forged = format!("{}x", &link[..link.len() - 1]);
     assert!(Authenticator::enrol(&forged, "Phone", None).await.is_err());
@@ -371,16 +596,32 @@ async fn the_console_is_for_administrators_who_signed_in_with_the_phone() {
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
     let login = browser.get("/admin").await.followed().await;
-    let page = login.submit(&login.path(), &[("name", "ada")]).await.followed().await;
+    let page = login
+        .submit(&login.path(), &[("name", "ada")])
+        .await
+        .followed()
+        .await;
     ada.approve(&page).await;
     let console = browser.get(&page.url).await.followed().await;
     assert_eq!(console.status, StatusCode::FORBIDDEN);
     let to_console = "href=\"/admin\"";
-    assert!(!browser.get("/").await.body.contains(to_console), "the start page leads nobody else there");
-    host.admin_ok(Method::PATCH, &format!("/users/{}", id(&ada.user)), json!({"console_role": "owner"})).await;
+    assert!(
+        !browser.get("/").await.body.contains(to_console),
+        "the start page leads nobody else there"
+    );
+    host.admin_ok(
+        Method::PATCH,
+        &format!("/users/{}", id(&ada.user)),
+        json!({"console_role": "owner"}),
+    )
+    .await;
     // Who has a role signs in anew: somebody else may have begun the session from before.
     let login = browser.get("/admin").await.followed().await;
-    let page = login.submit(&login.path(), &[("name", "ada")]).await.followed().await;
+    let page = login
+        .submit(&login.path(), &[("name", "ada")])
+        .await
+        .followed()
+        .await;
     ada.approve(&page).await;
     browser.get(&page.url).await.followed().await;
     assert!(browser.get("/").await.body.contains(to_console));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use assent::authenticator::Authenticator;
-use assent::model::device::{PushKeys, PushSubscription};
+use assent_model::device::{PushKeys, PushSubscription};
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::{Path, State};
@@ -34,17 +34,31 @@ struct PushService {
 impl PushService {
     async fn start() -> Self {
         let (sender, arrived) = mpsc::unbounded_channel();
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        let origin = format!("http://localhost:{}", listener.local_addr().expect("an address").port());
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
+            .await
+            .expect("a port");
+        let origin = format!(
+            "http://localhost:{}",
+            listener.local_addr().expect("an address").port()
+        );
         let gate = Arc::new(Semaphore::new(0));
-        let router = Router::new().route("/{status}", post(receive)).route("/held/{status}", post(hold));
+        let router = Router::new()
+            .route("/{status}", post(receive))
+            .route("/held/{status}", post(hold));
         let router = router.with_state((sender, Arc::clone(&gate)));
         tokio::spawn(async move { axum::serve(listener, router).await });
-        Self { origin, arrived, gate }
+        Self {
+            origin,
+            arrived,
+            gate,
+        }
     }
 
     async fn next(&mut self) -> (HeaderMap, Bytes) {
-        tokio::time::timeout(PATIENCE, self.arrived.recv()).await.expect("in time").expect("a message")
+        tokio::time::timeout(PATIENCE, self.arrived.recv())
+            .await
+            .expect("in time")
+            .expect("a message")
     }
 
     /// The plugin, allowed to call this service.
@@ -74,7 +88,12 @@ async fn receive(
     StatusCode::from_u16(status).expect("a status")
 }
 
-async fn hold(shared: State<Shared>, status: Path<u16>, headers: HeaderMap, body: Bytes) -> StatusCode {
+async fn hold(
+    shared: State<Shared>,
+    status: Path<u16>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> StatusCode {
     let gate = Arc::clone(&shared.0.1);
     let status = receive(shared, status, headers, body).await;
     gate.acquire().await.expect("it stays").forget();
@@ -103,19 +122,36 @@ fn subscription(service: &PushService, status: u16) -> Subscription {
 
 async fn ada_with(host: &TestHost, push: PushSubscription) -> Ada {
     let user = host.user("ada").await;
-    let enrolment = host.admin_ok(Method::POST, &format!("/users/{}/enrolments", id(&user)), Value::Null).await;
+    let enrolment = host
+        .admin_ok(
+            Method::POST,
+            &format!("/users/{}/enrolments", id(&user)),
+            Value::Null,
+        )
+        .await;
     let link = enrolment["link"].as_str().expect("a link");
-    let phone = Authenticator::enrol(link, "Phone", Some(push)).await.expect("enrolled");
+    let phone = Authenticator::enrol(link, "Phone", Some(push))
+        .await
+        .expect("enrolled");
     let application = host.web_application().await;
     let account = host.account(&user, &application).await;
-    Ada { user, phone, application, account }
+    Ada {
+        user,
+        phone,
+        application,
+        account,
+    }
 }
 
 #[tokio::test]
 async fn a_request_wakes_the_phone_with_a_message_that_only_it_can_read() {
     let mut service = PushService::start().await;
     let plugin = service.plugin();
-    let host = TestHost::start_with(Wish { plugins: &plugin, ..Wish::default() }).await;
+    let host = TestHost::start_with(Wish {
+        plugins: &plugin,
+        ..Wish::default()
+    })
+    .await;
     let browser = subscription(&service, 201);
     let ada = ada_with(&host, browser.public.clone()).await;
     let waiting = ada.ask(&Browser::new(&host.base), &[]).await;
@@ -123,7 +159,11 @@ async fn a_request_wakes_the_phone_with_a_message_that_only_it_can_read() {
     let (headers, body) = service.next().await;
     assert_eq!(headers["content-encoding"], "aes128gcm");
     assert_eq!(headers["urgency"], "high");
-    let ttl: u32 = headers["ttl"].to_str().expect("text").parse().expect("seconds");
+    let ttl: u32 = headers["ttl"]
+        .to_str()
+        .expect("text")
+        .parse()
+        .expect("seconds");
     assert!((100..=120).contains(&ttl), "{ttl}");
     assert!(headers["topic"].len() <= 32);
     let text = ece::decrypt(&browser.keys, &browser.auth, &body).expect("decrypted");
@@ -131,13 +171,23 @@ async fn a_request_wakes_the_phone_with_a_message_that_only_it_can_read() {
     let request = &ada.phone.waiting(5).await.expect("requests")[0];
     assert_eq!(message["request"], request.id.to_string());
     let names: Vec<&String> = message.as_object().expect("an object").keys().collect();
-    assert!(!names.iter().any(|name| name.contains("number")) && waiting.number().len() == 2, "{names:?}");
-    check_vapid(&host, &service, headers["authorization"].to_str().expect("text"));
+    assert!(
+        !names.iter().any(|name| name.contains("number")) && waiting.number().len() == 2,
+        "{names:?}"
+    );
+    check_vapid(
+        &host,
+        &service,
+        headers["authorization"].to_str().expect("text"),
+    );
 }
 
 /// Checks the header as a push service does: signed with the key that the browser was given, for this service.
 fn check_vapid(host: &TestHost, service: &PushService, header: &str) {
-    let (token, key) = header.strip_prefix("vapid t=").and_then(|rest| rest.split_once(", k=")).expect("a header");
+    let (token, key) = header
+        .strip_prefix("vapid t=")
+        .and_then(|rest| rest.split_once(", k="))
+        .expect("a header");
     assert_eq!(key, host.host.push_key.public_key());
     let point = URL_SAFE_NO_PAD.decode(key).expect("base64url");
     let coordinate = |range: std::ops::Range<usize>| URL_SAFE_NO_PAD.encode(&point[range]);
@@ -153,58 +203,105 @@ fn check_vapid(host: &TestHost, service: &PushService, header: &str) {
 async fn a_push_address_that_is_gone_is_forgotten_and_the_phone_still_finds_the_request() {
     let mut service = PushService::start().await;
     let plugin = service.plugin();
-    let host = TestHost::start_with(Wish { plugins: &plugin, ..Wish::default() }).await;
+    let host = TestHost::start_with(Wish {
+        plugins: &plugin,
+        ..Wish::default()
+    })
+    .await;
     let ada = ada_with(&host, subscription(&service, 410).public).await;
     let path = format!("/users/{}/devices", id(&ada.user));
-    let has_push = async || host.admin_ok(Method::GET, &path, Value::Null).await["items"][0]["has_push"] == true;
+    let has_push = async || {
+        host.admin_ok(Method::GET, &path, Value::Null).await["items"][0]["has_push"] == true
+    };
     assert!(has_push().await);
     let browser = Browser::new(&host.base);
     let page = ada.ask(&browser, &[]).await;
     service.next().await;
     let mut ticks = tokio::time::interval(Duration::from_millis(20));
-    while has_push().await {
-        ticks.tick().await;
-    }
+    let forgotten = async {
+        while has_push().await {
+            ticks.tick().await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, forgotten)
+        .await
+        .expect("forgotten in time");
     ada.approve(&page).await;
-    assert!(browser.finish(&page.url).await.parameter("code").starts_with("ac_"));
+    assert!(
+        browser
+            .finish(&page.url)
+            .await
+            .parameter("code")
+            .starts_with("ac_")
+    );
 }
 
 #[tokio::test]
 async fn a_channel_that_may_not_call_the_push_service_fails_no_login() {
     let mut service = PushService::start().await;
     let plugin = service.plugin().replace("localhost:", "push.example:");
-    let host = TestHost::start_with(Wish { plugins: &plugin, ..Wish::default() }).await;
+    let host = TestHost::start_with(Wish {
+        plugins: &plugin,
+        ..Wish::default()
+    })
+    .await;
     let ada = ada_with(&host, subscription(&service, 201).public).await;
     ada.sign_in(&Browser::new(&host.base)).await;
-    assert!(service.arrived.try_recv().is_err(), "nothing was sent to a host that was not granted");
+    assert!(
+        service.arrived.try_recv().is_err(),
+        "nothing was sent to a host that was not granted"
+    );
 }
 
 #[tokio::test]
 async fn news_wake_the_devices_but_for_the_one_that_made_them_and_say_nothing_of_what_they_are() {
     let mut service = PushService::start().await;
     let plugin = service.plugin();
-    let host = TestHost::start_with(Wish { plugins: &plugin, ..Wish::default() }).await;
+    let host = TestHost::start_with(Wish {
+        plugins: &plugin,
+        ..Wish::default()
+    })
+    .await;
     let browser = subscription(&service, 201);
     let ada = ada_with(&host, browser.public.clone()).await;
-    ada.phone.ask(Method::POST, "/recovery-codes", None).await.expect("codes");
-    let link = ada.phone.ask(Method::POST, "/devices/link", None).await.expect("a link");
-    Authenticator::enrol(link["link"].as_str().expect("a link"), "Tablet", None).await.expect("enrolled");
+    ada.phone
+        .ask(Method::POST, "/recovery-codes", None)
+        .await
+        .expect("codes");
+    let link = ada
+        .phone
+        .ask(Method::POST, "/devices/enrolment-links", None)
+        .await
+        .expect("a link");
+    Authenticator::enrol(link["link"].as_str().expect("a link"), "Tablet", None)
+        .await
+        .expect("enrolled");
     let (headers, body) = service.next().await;
     let text = ece::decrypt(&browser.keys, &browser.auth, &body).expect("decrypted");
-    assert_eq!(serde_json::from_slice::<Value>(&text).expect("JSON"), json!({"version": 1, "kind": "news"}));
+    assert_eq!(
+        serde_json::from_slice::<Value>(&text).expect("JSON"),
+        json!({"version": 1, "kind": "news"})
+    );
     assert!(headers["topic"].len() <= 32);
     // Of what the phone did itself there was none: the next is a request.
     ada.ask(&Browser::new(&host.base), &[]).await;
     let (_, body) = service.next().await;
     let text = ece::decrypt(&browser.keys, &browser.auth, &body).expect("decrypted");
-    assert_eq!(serde_json::from_slice::<Value>(&text).expect("JSON")["kind"], "approval");
+    assert_eq!(
+        serde_json::from_slice::<Value>(&text).expect("JSON")["kind"],
+        "approval"
+    );
 }
 
 #[tokio::test]
 async fn a_gone_subscription_does_not_remove_the_one_that_replaced_it_meanwhile() {
     let mut service = PushService::start().await;
     let settings = service.plugin() + &service.plugin_called("another");
-    let host = TestHost::start_with(Wish { plugins: &settings, ..Wish::default() }).await;
+    let host = TestHost::start_with(Wish {
+        plugins: &settings,
+        ..Wish::default()
+    })
+    .await;
     let mut old = subscription(&service, 410).public;
     old.endpoint = format!("{}/held/410", service.origin);
     let ada = ada_with(&host, old).await;
@@ -213,19 +310,31 @@ async fn a_gone_subscription_does_not_remove_the_one_that_replaced_it_meanwhile(
     // The push service reports the missing address late; the app has subscribed again by then.
     let new = subscription(&service, 201);
     let body = json!({"subscription": new.public});
-    ada.phone.ask(Method::PUT, "/device/push", Some(body)).await.expect("taken");
+    ada.phone
+        .ask(Method::PUT, "/device/push", Some(body))
+        .await
+        .expect("taken");
     service.gate.add_permits(1);
     // The next channel is tried after the first one's answer was handled, at the address that the device has now.
     let (_, body) = service.next().await;
     ece::decrypt(&new.keys, &new.auth, &body).expect("for the new subscription");
     let path = format!("/users/{}/devices", id(&ada.user));
-    assert_eq!(host.admin_ok(Method::GET, &path, Value::Null).await["items"][0]["has_push"], true);
+    assert_eq!(
+        host.admin_ok(Method::GET, &path, Value::Null).await["items"][0]["has_push"],
+        true
+    );
 }
 
 /// Has Ada's phone be notified of a new device, which she enrols with it.
 async fn notify_of_a_device(ada: &Ada) {
-    let link = ada.phone.ask(Method::POST, "/devices/link", None).await.expect("a link");
-    Authenticator::enrol(link["link"].as_str().expect("a link"), "Tablet", None).await.expect("enrolled");
+    let link = ada
+        .phone
+        .ask(Method::POST, "/devices/enrolment-links", None)
+        .await
+        .expect("a link");
+    Authenticator::enrol(link["link"].as_str().expect("a link"), "Tablet", None)
+        .await
+        .expect("enrolled");
 }
 
 #[tokio::test]
@@ -237,46 +346,78 @@ async fn a_channel_for_certain_applications_carries_no_account_notification() {
     let first = restricted.plugin_called("restricted").replace(&one, &both)
         + "applications = [\"did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK\"]\n";
     let settings = first + &general.plugin_called("general");
-    let host = TestHost::start_with(Wish { plugins: &settings, ..Wish::default() }).await;
+    let host = TestHost::start_with(Wish {
+        plugins: &settings,
+        ..Wish::default()
+    })
+    .await;
     let ada = ada_with(&host, subscription(&general, 201).public).await;
     let begun = |name: &str| {
         let status = host.host.plugins.status();
-        status.into_iter().find(|plugin| plugin.identity.plugin == name).expect("the plugin").measured.calls
+        status
+            .into_iter()
+            .find(|plugin| plugin.identity.plugin == name)
+            .expect("the plugin")
+            .measured
+            .calls
     };
     // Both were called once for their description.
     let before = begun("restricted");
     notify_of_a_device(&ada).await;
     general.next().await;
-    assert_eq!(begun("restricted"), before, "it never learns of the notification");
+    assert_eq!(
+        begun("restricted"),
+        before,
+        "it never learns of the notification"
+    );
     assert!(restricted.arrived.try_recv().is_err());
 }
 
 #[tokio::test]
 async fn an_account_notification_goes_to_the_next_channel_where_one_fails() {
     let mut service = PushService::start().await;
-    let broken = service.plugin_called("broken").replace("localhost:", "push.example:");
+    let broken = service
+        .plugin_called("broken")
+        .replace("localhost:", "push.example:");
     let settings = broken + &service.plugin_called("working");
-    let host = TestHost::start_with(Wish { plugins: &settings, ..Wish::default() }).await;
+    let host = TestHost::start_with(Wish {
+        plugins: &settings,
+        ..Wish::default()
+    })
+    .await;
     let browser = subscription(&service, 201);
     let ada = ada_with(&host, browser.public.clone()).await;
     notify_of_a_device(&ada).await;
     let (_, body) = service.next().await;
     let text = ece::decrypt(&browser.keys, &browser.auth, &body).expect("decrypted");
-    assert_eq!(serde_json::from_slice::<Value>(&text).expect("JSON")["kind"], "news");
+    assert_eq!(
+        serde_json::from_slice::<Value>(&text).expect("JSON")["kind"],
+        "news"
+    );
 }
 
 #[tokio::test]
 async fn only_an_explicit_null_removes_a_subscription() {
     let service = PushService::start().await;
     let plugin = service.plugin();
-    let host = TestHost::start_with(Wish { plugins: &plugin, ..Wish::default() }).await;
+    let host = TestHost::start_with(Wish {
+        plugins: &plugin,
+        ..Wish::default()
+    })
+    .await;
     let subscribed = subscription(&service, 201).public;
     let ada = ada_with(&host, subscribed.clone()).await;
     let path = format!("/users/{}/devices", id(&ada.user));
-    let has_push = async || host.admin_ok(Method::GET, &path, Value::Null).await["items"][0]["has_push"].clone();
+    let has_push = async || {
+        host.admin_ok(Method::GET, &path, Value::Null).await["items"][0]["has_push"].clone()
+    };
     let put = async |body: Value| {
         let body = serde_json::to_vec(&body).expect("JSON");
-        ada.phone.call(Method::PUT, "/authenticator/api/device/push", "", body).await.expect("an answer").status
+        ada.phone
+            .call(Method::PUT, "/authenticator/api/device/push", "", body)
+            .await
+            .expect("an answer")
+            .status
     };
     for body in [
         json!({}),
@@ -296,8 +437,14 @@ async fn only_an_explicit_null_removes_a_subscription() {
     // A browser's PushSubscription.toJSON() has a member that the host does not read.
     let mut of_browser = json!(subscribed);
     of_browser["expirationTime"] = Value::Null;
-    assert_eq!(put(json!({"subscription": of_browser})).await, StatusCode::NO_CONTENT);
+    assert_eq!(
+        put(json!({"subscription": of_browser})).await,
+        StatusCode::NO_CONTENT
+    );
     assert_eq!(has_push().await, json!(true));
-    assert_eq!(put(json!({"subscription": null})).await, StatusCode::NO_CONTENT);
+    assert_eq!(
+        put(json!({"subscription": null})).await,
+        StatusCode::NO_CONTENT
+    );
     assert_eq!(has_push().await, json!(false));
 }

@@ -9,12 +9,19 @@ use crate::harness::{Ada, Browser, Page, TestHost, id};
 async fn denied(ada: &Ada, browser: &Browser, changes: &[(&str, Option<&str>)]) -> Page {
     let page = ada.ask(browser, changes).await;
     let requests = ada.phone.waiting(5).await.expect("requests");
-    assert_eq!(ada.phone.decide(&requests[0], None).await.expect("an outcome"), "denied");
+    assert_eq!(
+        ada.phone
+            .decide(&requests[0], None)
+            .await
+            .expect("an outcome"),
+        "denied"
+    );
     browser.get(&page.url).await
 }
 
 fn returns(page: &Page) -> String {
-    page.returns().unwrap_or_else(|| panic!("it stays: {}", page.body))
+    page.returns()
+        .unwrap_or_else(|| panic!("it stays: {}", page.body))
 }
 
 #[tokio::test]
@@ -24,13 +31,30 @@ async fn a_denied_sign_in_returns_without_a_click_or_a_script_once() {
     let browser = Browser::new(&host.base);
     let ended = denied(&ada, &browser, &[]).await;
     assert_eq!(ended.outcome(), "denied");
-    assert!(ended.body.contains("You return to <bdi>Books &#38; &#60;Co&#62;</bdi> in 10 seconds."), "{}", ended.body);
+    assert!(
+        ended
+            .body
+            .contains("You return to <bdi>Books &#38; &#60;Co&#62;</bdi> in 10 seconds."),
+        "{}",
+        ended.body
+    );
     assert!(!ended.body.contains("<script"), "{}", ended.body);
     let address = returns(&ended);
     let back = browser.get(&address).await;
-    assert_eq!((back.parameter("error").as_str(), back.parameter("state")), ("access_denied", "st&te".to_owned()));
-    assert!(back.location().as_str().starts_with("https://rp.example/cb?"));
-    assert_eq!(browser.get(&address).await.status, StatusCode::CONFLICT, "it is answered once");
+    assert_eq!(
+        (back.parameter("error").as_str(), back.parameter("state")),
+        ("access_denied", "st&te".to_owned())
+    );
+    assert!(
+        back.location()
+            .as_str()
+            .starts_with("https://rp.example/cb?")
+    );
+    assert_eq!(
+        browser.get(&address).await.status,
+        StatusCode::CONFLICT,
+        "it is answered once"
+    );
 }
 
 #[tokio::test]
@@ -40,18 +64,57 @@ async fn a_user_can_stay_or_try_again() {
     let browser = Browser::new(&host.base);
     let ended = denied(&ada, &browser, &[]).await;
     let address = returns(&ended);
-    assert!(ended.body.contains(&format!("<a href=\"{}?stay\">Stay on this page</a>", ended.path())), "{}", ended.body);
+    assert!(
+        ended.body.contains(&format!(
+            "<a href=\"{}?stay\">Stay on this page</a>",
+            ended.path()
+        )),
+        "{}",
+        ended.body
+    );
     let stays = browser.get(&format!("{}?stay", ended.path())).await;
-    assert_eq!((stays.outcome().as_str(), stays.returns()), ("denied", None));
-    assert!(!stays.body.contains("http-equiv=\"refresh\""), "{}", stays.body);
+    assert_eq!(
+        (stays.outcome().as_str(), stays.returns()),
+        ("denied", None)
+    );
+    assert!(
+        !stays.body.contains("http-equiv=\"refresh\""),
+        "{}",
+        stays.body
+    );
     // After the user tries again, the old page in another tab ends nothing.
-    let login = stays.submit(&format!("{}/again", stays.path()), &[]).await.followed().await;
-    assert!(browser.get(&address).await.followed().await.body.contains("name=\"name\""));
+    let login = stays
+        .submit(&format!("{}/again", stays.path()), &[])
+        .await
+        .followed()
+        .await;
+    assert!(
+        browser
+            .get(&address)
+            .await
+            .followed()
+            .await
+            .body
+            .contains("name=\"name\"")
+    );
     host.advance(60);
-    let waiting = login.submit(&login.path(), &[("name", "ada")]).await.followed().await;
-    assert_eq!(browser.get(&address).await.followed().await.number(), waiting.number());
+    let waiting = login
+        .submit(&login.path(), &[("name", "ada")])
+        .await
+        .followed()
+        .await;
+    assert_eq!(
+        browser.get(&address).await.followed().await.number(),
+        waiting.number()
+    );
     ada.approve(&waiting).await;
-    assert!(browser.finish(&waiting.url).await.parameter("code").starts_with("ac_"));
+    assert!(
+        browser
+            .finish(&waiting.url)
+            .await
+            .parameter("code")
+            .starts_with("ac_")
+    );
 }
 
 #[tokio::test]
@@ -61,17 +124,37 @@ async fn nobody_else_ends_a_sign_in_by_that_address() {
     let browser = Browser::new(&host.base);
     let ended = denied(&ada, &browser, &[]).await;
     let address = returns(&ended);
-    assert_eq!(Browser::new(&host.base).get(&address).await.status, StatusCode::NOT_FOUND, "another browser's");
+    assert_eq!(
+        Browser::new(&host.base).get(&address).await.status,
+        StatusCode::NOT_FOUND,
+        "another browser's"
+    );
     let path = format!("{}/return", ended.path());
     // Without a token, with another purpose's, or with another login's, the page is shown again.
     let other = returns(&denied_later(&host, &ada, &browser).await);
     let (_, of_other) = other.split_once("token=").expect("a token");
-    for query in ["", "?token=", "?token=x", &format!("?token={}", ended.csrf()), &format!("?token={of_other}")] {
-        let page = browser.get(&format!("{path}{query}")).await.followed().await;
+    for query in [
+        "",
+        "?token=",
+        "?token=x",
+        &format!("?token={}", ended.csrf()),
+        &format!("?token={of_other}"),
+    ] {
+        let page = browser
+            .get(&format!("{path}{query}"))
+            .await
+            .followed()
+            .await;
         assert_eq!(page.outcome(), "denied", "{query}");
     }
-    assert_eq!(browser.head(&address).await.status, StatusCode::METHOD_NOT_ALLOWED);
-    assert_eq!(browser.get(&address).await.parameter("error"), "access_denied");
+    assert_eq!(
+        browser.head(&address).await.status,
+        StatusCode::METHOD_NOT_ALLOWED
+    );
+    assert_eq!(
+        browser.get(&address).await.parameter("error"),
+        "access_denied"
+    );
 }
 
 #[tokio::test]
@@ -81,18 +164,38 @@ async fn the_token_of_one_attempt_does_not_return_the_next_one_of_the_same_sign_
     let browser = Browser::new(&host.base);
     let first = denied(&ada, &browser, &[]).await;
     let old = returns(&first);
-    let login = first.submit(&format!("{}/again", first.path()), &[]).await.followed().await;
+    let login = first
+        .submit(&format!("{}/again", first.path()), &[])
+        .await
+        .followed()
+        .await;
     host.advance(1);
-    let waiting = login.submit(&login.path(), &[("name", "ada")]).await.followed().await;
+    let waiting = login
+        .submit(&login.path(), &[("name", "ada")])
+        .await
+        .followed()
+        .await;
     let requests = ada.phone.waiting(5).await.expect("requests");
-    assert_eq!(ada.phone.decide(&requests[0], None).await.expect("an outcome"), "denied");
+    assert_eq!(
+        ada.phone
+            .decide(&requests[0], None)
+            .await
+            .expect("an outcome"),
+        "denied"
+    );
     let second = waiting.again().await;
-    assert_eq!((second.path(), second.outcome()), (first.path(), "denied".to_owned()));
+    assert_eq!(
+        (second.path(), second.outcome()),
+        (first.path(), "denied".to_owned())
+    );
     let new = returns(&second);
     assert_ne!(old, new);
     // The page of the first attempt, still open in another tab, returns now: it shows the second attempt's.
     let shown = browser.get(&old).await.followed().await;
-    assert_eq!((shown.outcome(), shown.returns()), ("denied".to_owned(), Some(new.clone())));
+    assert_eq!(
+        (shown.outcome(), shown.returns()),
+        ("denied".to_owned(), Some(new.clone()))
+    );
     assert_eq!(browser.get(&new).await.parameter("error"), "access_denied");
 }
 
@@ -112,27 +215,42 @@ async fn each_failure_returns_and_a_sign_in_that_waits_does_not() {
     assert_eq!(waiting.returns(), None);
     host.advance(120);
     let expired = browser.get(&waiting.url).await;
-    assert_eq!((expired.outcome().as_str(), error(&expired).await.as_str()), ("expired", "access_denied"));
+    assert_eq!(
+        (expired.outcome().as_str(), error(&expired).await.as_str()),
+        ("expired", "access_denied")
+    );
 
     let waiting = ada.ask(&browser, &[]).await;
-    let cancelled = waiting.submit(&format!("{}/cancel", waiting.path()), &[]).await.followed().await;
+    let cancelled = waiting
+        .submit(&format!("{}/cancel", waiting.path()), &[])
+        .await
+        .followed()
+        .await;
     assert_eq!(
         (cancelled.outcome().as_str(), cancelled.returns()),
         ("cancelled", None),
         "the user is there, and chooses"
     );
 
-    let (user, account) = (format!("/users/{}", id(&ada.user)), format!("/accounts/{}", id(&ada.account)));
+    let (user, account) = (
+        format!("/users/{}", id(&ada.user)),
+        format!("/accounts/{}", id(&ada.account)),
+    );
     for path in [account, user] {
         for state in ["suspended", "active"] {
             if state == "suspended" {
                 let waiting = ada.ask(&browser, &[]).await;
                 ada.approve(&waiting).await;
-                host.admin_ok(Method::PATCH, &path, json!({ "state": state })).await;
+                host.admin_ok(Method::PATCH, &path, json!({ "state": state }))
+                    .await;
                 let refused = browser.get(&waiting.url).await;
-                assert_eq!((refused.outcome().as_str(), error(&refused).await.as_str()), ("refused", "access_denied"));
+                assert_eq!(
+                    (refused.outcome().as_str(), error(&refused).await.as_str()),
+                    ("refused", "access_denied")
+                );
             } else {
-                host.admin_ok(Method::PATCH, &path, json!({ "state": state })).await;
+                host.admin_ok(Method::PATCH, &path, json!({ "state": state }))
+                    .await;
             }
         }
     }
@@ -145,13 +263,26 @@ async fn form_post_posts_itself_and_our_own_pages_stay() {
     let browser = Browser::new(&host.base);
     let ended = denied(&ada, &browser, &[("response_mode", Some("form_post"))]).await;
     let posted = browser.get(&returns(&ended)).await;
-    assert_eq!((posted.field("error").as_str(), posted.field("state").as_str()), ("access_denied", "st&te"));
+    assert_eq!(
+        (
+            posted.field("error").as_str(),
+            posted.field("state").as_str()
+        ),
+        ("access_denied", "st&te")
+    );
     assert!(posted.body.contains("/assets/form_post"), "{}", posted.body);
 
     host.advance(60);
     let login = browser.get("/sign-in").await.followed().await;
-    let waiting = login.submit(&login.path(), &[("name", "ada")]).await.followed().await;
+    let waiting = login
+        .submit(&login.path(), &[("name", "ada")])
+        .await
+        .followed()
+        .await;
     host.advance(120);
     let ended = browser.get(&waiting.url).await;
-    assert_eq!((ended.outcome().as_str(), ended.returns()), ("expired", None));
+    assert_eq!(
+        (ended.outcome().as_str(), ended.returns()),
+        ("expired", None)
+    );
 }

@@ -7,8 +7,10 @@ use std::path::Path;
 use std::process::Stdio;
 use std::sync::{Arc, Mutex, OnceLock};
 
-use assent::clock::{Clock, SystemClock};
-use assent_tests::harness::{Ada, Admin, Browser, Page, VERIFIER, binary, component, http_client, id, in_time};
+use assent_model::clock::{Clock, SystemClock};
+use assent_tests::harness::{
+    Ada, Admin, Browser, Page, VERIFIER, binary, component, http_client, id, in_time,
+};
 use axum::Router;
 use axum::extract::State;
 use axum::routing::post;
@@ -38,13 +40,17 @@ impl Wire {
     async fn start() -> (Self, String) {
         let wire = Self::default();
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        let address = format!("http://localhost:{}", listener.local_addr().expect("an address").port());
+        let address = format!(
+            "http://localhost:{}",
+            listener.local_addr().expect("an address").port()
+        );
         let taken = wire.clone();
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
                 let host = taken.host.get().expect("the host's address");
                 let host = TcpStream::connect(host).await.expect("the host");
-                let ((from_client, to_client), (from_host, to_host)) = (client.into_split(), host.into_split());
+                let ((from_client, to_client), (from_host, to_host)) =
+                    (client.into_split(), host.into_split());
                 tokio::spawn(taken.clone().pass(from_client, to_host));
                 tokio::spawn(taken.clone().pass(from_host, to_client));
             }
@@ -69,7 +75,12 @@ impl Wire {
     }
 
     fn texts(&self) -> Vec<String> {
-        self.passed.lock().expect("the wire").iter().map(|bytes| String::from_utf8_lossy(bytes).into_owned()).collect()
+        self.passed
+            .lock()
+            .expect("the wire")
+            .iter()
+            .map(|bytes| String::from_utf8_lossy(bytes).into_owned())
+            .collect()
     }
 }
 
@@ -82,34 +93,71 @@ struct Process {
 impl Process {
     async fn start(folder: &Path, wire: &Wire, base: &str) -> Self {
         let settings = format!(
-            "base_url = \"{base}\"\ndevelopment = true\n[http]\nlisten = \"127.0.0.1:0\"\n[log]\nlevel = \"trace\"\n\
-             [outgoing]\nallow_private_addresses = true\n\
-             [[plugins.claims]]\nname = \"account-roles\"\nfile = \"{}\"\nwrites = [\"account\"]\n\
-             [[plugins.claims]]\nname = \"saml-attributes\"\nfile = \"{}\"\nwrites = [\"attribute:*\"]\n",
+            "base_url = \"{base}\"\nallow_insecure_redirect_uris = true\n[http]\nlisten = \"127.0.0.1:0\"\n[log]\nlevel = \"trace\"\n\
+             [egress]\nallow_private_addresses = true\n\
+             [[plugins.claim_mappers]]\nname = \"account-roles\"\nfile = \"{}\"\nwrites = [\"account\"]\n\
+             [[plugins.claim_mappers]]\nname = \"saml-attributes\"\nfile = \"{}\"\nwrites = [\"attribute:*\"]\n",
             component("account-roles").display(),
             component("saml-attributes").display(),
         );
         std::fs::write(folder.join("assent.toml"), settings).expect("written");
         let log = File::create(folder.join("log")).expect("a file");
         let mut command = Command::new(binary("assent"));
-        command.args(["serve", "--config", "assent.toml"]).current_dir(folder).kill_on_drop(true);
-        let mut child = command.stdout(Stdio::piped()).stderr(log).spawn().expect("started");
+        command
+            .args(["serve", "--config", "assent.toml"])
+            .current_dir(folder)
+            .kill_on_drop(true);
+        let mut child = command
+            .stdout(Stdio::piped())
+            .stderr(log)
+            .spawn()
+            .expect("started");
         let mut lines = BufReader::new(child.stdout.take().expect("its output")).lines();
-        while !in_time(lines.next_line()).await.expect("readable").expect("it serves").contains("The console:") {}
+        while !in_time(lines.next_line())
+            .await
+            .expect("readable")
+            .expect("it serves")
+            .contains("The console:")
+        {}
         let log = std::fs::read_to_string(folder.join("log")).expect("the log");
-        let address = log.lines().find(|line| line.contains(" serving ")).expect("the line of its start");
-        let address =
-            address.split_once("address=").expect("an address").1.split_whitespace().next().expect("an address");
+        let address = log
+            .lines()
+            .find(|line| line.contains(" serving "))
+            .expect("the line of its start");
+        let address = address
+            .split_once("address=")
+            .expect("an address")
+            .1
+            .split_whitespace()
+            .next()
+            .expect("an address");
         wire.host.set(address.to_owned()).expect("set once");
         let mut command = Command::new(binary("assent"));
-        let made = command.args(["admin", "token", "--config", "assent.toml"]).current_dir(folder).output().await;
-        let token = String::from_utf8(made.expect("run").stdout).expect("text").trim().to_owned();
-        Self { child, admin: Admin { base: base.to_owned(), token } }
+        let made = command
+            .args(["admin", "token", "--config", "assent.toml"])
+            .current_dir(folder)
+            .output()
+            .await;
+        let token = String::from_utf8(made.expect("run").stdout)
+            .expect("text")
+            .trim()
+            .to_owned();
+        Self {
+            child,
+            admin: Admin {
+                base: base.to_owned(),
+                token,
+            },
+        }
     }
 
     async fn stop(mut self) {
         let process = self.child.id().expect("running").to_string();
-        Command::new("kill").args(["-TERM", &process]).status().await.expect("sent");
+        Command::new("kill")
+            .args(["-TERM", &process])
+            .status()
+            .await
+            .expect("sent");
         assert!(self.child.wait().await.expect("ended").success());
     }
 }
@@ -120,7 +168,10 @@ struct Secrets(Vec<(&'static str, String)>);
 
 impl Secrets {
     fn add(&mut self, name: &'static str, secret: &str) {
-        assert!(secret.len() >= 14, "{name} is too short to be looked for: {secret}");
+        assert!(
+            secret.len() >= 14,
+            "{name} is too short to be looked for: {secret}"
+        );
         self.0.push((name, secret.to_owned()));
     }
 
@@ -132,7 +183,10 @@ impl Secrets {
             }
         }
         if let Some(token) = tokens["id_token"].as_str() {
-            self.add("the signature of an ID token", token.rsplit('.').next().expect("a signature"));
+            self.add(
+                "the signature of an ID token",
+                token.rsplit('.').next().expect("a signature"),
+            );
         }
     }
 
@@ -160,14 +214,24 @@ impl Secrets {
             }
         }
         // `Assent-Device {device}.{seconds}.{signature}`
-        for call in texts.iter().flat_map(|text| text.split("authorization: Assent-Device ").skip(1)) {
-            let signature = call.split("\r").next().and_then(|value| value.rsplit('.').next()).expect("a signature");
+        for call in texts
+            .iter()
+            .flat_map(|text| text.split("authorization: Assent-Device ").skip(1))
+        {
+            let signature = call
+                .split("\r")
+                .next()
+                .and_then(|value| value.rsplit('.').next())
+                .expect("a signature");
             self.add("the signature of a device's call", signature);
         }
     }
 
     fn found_in(&self, text: &str) -> Vec<&(&'static str, String)> {
-        self.0.iter().filter(|(_, secret)| text.contains(secret.as_str())).collect()
+        self.0
+            .iter()
+            .filter(|(_, secret)| text.contains(secret.as_str()))
+            .collect()
     }
 }
 
@@ -175,18 +239,31 @@ impl Secrets {
 async fn logout_receiver() -> (String, Arc<Mutex<Vec<String>>>) {
     let taken = Arc::new(Mutex::new(Vec::new()));
     let take = async |State(taken): State<Arc<Mutex<Vec<String>>>>, body: String| {
-        taken.lock().expect("tokens").push(body.trim_start_matches("logout_token=").to_owned());
+        taken
+            .lock()
+            .expect("tokens")
+            .push(body.trim_start_matches("logout_token=").to_owned());
     };
-    let router = Router::new().route("/logout", post(take)).with_state(Arc::clone(&taken));
+    let router = Router::new()
+        .route("/logout", post(take))
+        .with_state(Arc::clone(&taken));
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let address = format!("http://localhost:{}/logout", listener.local_addr().expect("an address").port());
+    let address = format!(
+        "http://localhost:{}/logout",
+        listener.local_addr().expect("an address").port()
+    );
     tokio::spawn(async move { axum::serve(listener, router).await });
     (address, taken)
 }
 
 async fn client_call(admin: &Admin, ada: &Ada, path: &str, token: &str) -> Value {
-    let request = http_client().post(format!("{}/oidc/token/{path}", admin.base)).form(&[("token", token)]);
-    let answer = request.basic_auth(&ada.application.id, ada.application.secret.as_ref()).send().await;
+    let request = http_client()
+        .post(format!("{}/oidc/token/{path}", admin.base))
+        .form(&[("token", token)]);
+    let answer = request
+        .basic_auth(&ada.application.id, ada.application.secret.as_ref())
+        .send()
+        .await;
     answer.expect("an answer").json().await.unwrap_or_default()
 }
 
@@ -197,37 +274,71 @@ async fn openid_connect(admin: &Admin, ada: &Ada, secrets: &mut Secrets) -> Vec<
     let number = waiting.number();
     let request = ada.phone.waiting(60).await.expect("requests").remove(0);
     let wrong = if number == "42" { "43" } else { "42" };
-    ada.phone.decide(&request, Some(wrong)).await.expect_err("a wrong number");
+    ada.phone
+        .decide(&request, Some(wrong))
+        .await
+        .expect_err("a wrong number");
     ada.approve(&waiting).await;
     let code = browser.finish(&waiting.url).await.parameter("code");
     secrets.add("a code", &code);
     secrets.add("a code verifier", VERIFIER);
-    let (_, refused) = ada.application.exchange(&admin.base, &code, &[("code_verifier", Some(&"x".repeat(43)))]).await;
+    let (_, refused) = ada
+        .application
+        .exchange(
+            &admin.base,
+            &code,
+            &[("code_verifier", Some(&"x".repeat(43)))],
+        )
+        .await;
     assert_eq!(refused["error"], "invalid_grant");
     let (status, tokens) = ada.application.exchange(&admin.base, &code, &[]).await;
     assert_eq!(status, StatusCode::OK, "{tokens}");
     secrets.add_tokens(&tokens);
     let access = tokens["access_token"].as_str().expect("a token");
-    let information = http_client().get(format!("{}/oidc/me", admin.base)).bearer_auth(access).send().await;
+    let information = http_client()
+        .get(format!("{}/oidc/me", admin.base))
+        .bearer_auth(access)
+        .send()
+        .await;
     assert_eq!(information.expect("an answer").status(), StatusCode::OK);
-    assert_eq!(client_call(admin, ada, "introspection", access).await["active"], true);
+    assert_eq!(
+        client_call(admin, ada, "introspection", access).await["active"],
+        true
+    );
     let (_, fresh) = refresh(&admin.base, &ada.application, refresh_token(&tokens), &[]).await;
     secrets.add_tokens(&fresh);
     let (_, again) = refresh(&admin.base, &ada.application, refresh_token(&fresh), &[]).await;
     secrets.add_tokens(&again);
     // The reuse of a token, and of a code.
-    assert_eq!(refresh(&admin.base, &ada.application, refresh_token(&tokens), &[]).await.1["error"], "invalid_grant");
-    assert_eq!(ada.application.exchange(&admin.base, &code, &[]).await.1["error"], "invalid_grant");
+    assert_eq!(
+        refresh(&admin.base, &ada.application, refresh_token(&tokens), &[])
+            .await
+            .1["error"],
+        "invalid_grant"
+    );
+    assert_eq!(
+        ada.application.exchange(&admin.base, &code, &[]).await.1["error"],
+        "invalid_grant"
+    );
     client_call(admin, ada, "revocation", refresh_token(&again)).await;
 
     // The second code of the session, which is revoked at the logout.
-    let code = browser.finish(&ada.application.request(&[])).await.parameter("code");
+    let code = browser
+        .finish(&ada.application.request(&[]))
+        .await
+        .parameter("code");
     secrets.add("a code", &code);
     let (_, tokens) = ada.application.exchange(&admin.base, &code, &[]).await;
     secrets.add_tokens(&tokens);
     let hint = tokens["id_token"].as_str().expect("an ID token");
-    let question = browser.get(&format!("/oidc/session/end?id_token_hint={hint}&state=st")).await;
-    let ended = if question.status.is_redirection() { question.followed().await } else { question };
+    let question = browser
+        .get(&format!("/oidc/session/end?id_token_hint={hint}&state=st"))
+        .await;
+    let ended = if question.status.is_redirection() {
+        question.followed().await
+    } else {
+        question
+    };
     if ended.body.contains("action=\"/session/end\"") {
         ended.submit("/session/end", &[("answer", "yes")]).await;
     }
@@ -240,7 +351,7 @@ async fn saml(admin: &Admin, party: &Party, ada: &Ada, secrets: &mut Secrets) ->
     let request = Request {
         id: "_0c9a8e2f7f7d4f0fa4a0c0a8f0e3d2b1".to_owned(),
         issuer: party.entity_id.clone(),
-        issue_instant: assent::saml::message::instant_text(SystemClock.now()),
+        issue_instant: assent_saml_core::message::instant_text(SystemClock.now()),
         destination: Some(format!("{}{}", party.base, party.sign_on())),
         attributes: Vec::new(),
         content: String::new(),
@@ -254,7 +365,10 @@ async fn saml(admin: &Admin, party: &Party, ada: &Ada, secrets: &mut Secrets) ->
     assert!(response.is_success(), "{}", response.xml);
     secrets.add("a SAML response", &page.field("SAMLResponse"));
     for signature in response.xml.split("SignatureValue>").skip(1).step_by(2) {
-        secrets.add("the signature of a SAML response", signature.split('<').next().expect("a signature").trim());
+        secrets.add(
+            "the signature of a SAML response",
+            signature.split('<').next().expect("a signature").trim(),
+        );
     }
     browser.get("/").await.submit("/sign-out", &[]).await;
     number
@@ -262,16 +376,35 @@ async fn saml(admin: &Admin, party: &Party, ada: &Ada, secrets: &mut Secrets) ->
 
 /// A recovery code that is wrong, and one that is good.
 async fn recovery(admin: &Admin, ada: &Ada, secrets: &mut Secrets) {
-    let codes = ada.phone.ask(Method::POST, "/recovery-codes", None).await.expect("codes");
+    let codes = ada
+        .phone
+        .ask(Method::POST, "/recovery-codes", None)
+        .await
+        .expect("codes");
     for code in codes["codes"].as_array().expect("codes") {
         secrets.add("a recovery code", code.as_str().expect("a code"));
     }
     let browser = Browser::new(&admin.base);
     let page = browser.get("/recover").await;
     let code = codes["codes"][0].as_str().expect("a code");
-    page.submit("/recover", &[("name", "ada"), ("code", "AAAA-AAAA-AAAA-AAAA")]).await;
-    let done = page.submit("/recover", &[("name", "ada"), ("code", code)]).await.followed().await;
-    let link = done.body.split_once("#enrol=").expect("a link").1.split('"').next().expect("a link");
+    page.submit(
+        "/recover",
+        &[("name", "ada"), ("code", "AAAA-AAAA-AAAA-AAAA")],
+    )
+    .await;
+    let done = page
+        .submit("/recover", &[("name", "ada"), ("code", code)])
+        .await
+        .followed()
+        .await;
+    let link = done
+        .body
+        .split_once("#enrol=")
+        .expect("a link")
+        .1
+        .split('"')
+        .next()
+        .expect("a link");
     secrets.add("a recovered enrolment", link);
 }
 
@@ -283,14 +416,21 @@ async fn rows(folder: &Path, tables: &[&str]) -> String {
     let mut connection = options.connect().await.expect("the database");
     let mut text = String::new();
     for table in tables {
-        let columns: Vec<(String,)> =
-            sqlx::query_as(AssertSqlSafe(format!("SELECT name FROM pragma_table_info('{table}')")))
-                .fetch_all(&mut connection)
-                .await
-                .expect("columns");
-        let columns: Vec<String> = columns.into_iter().map(|(name,)| format!("CAST({name} AS TEXT)")).collect();
+        let columns: Vec<(String,)> = sqlx::query_as(AssertSqlSafe(format!(
+            "SELECT name FROM pragma_table_info('{table}')"
+        )))
+        .fetch_all(&mut connection)
+        .await
+        .expect("columns");
+        let columns: Vec<String> = columns
+            .into_iter()
+            .map(|(name,)| format!("CAST({name} AS TEXT)"))
+            .collect();
         let query = format!("SELECT {} FROM {table}", columns.join(", "));
-        let found = sqlx::query(AssertSqlSafe(query)).fetch_all(&mut connection).await.expect("rows");
+        let found = sqlx::query(AssertSqlSafe(query))
+            .fetch_all(&mut connection)
+            .await
+            .expect("rows");
         assert!(!found.is_empty(), "{table} is empty");
         for row in found {
             for column in 0..row.len() {
@@ -313,13 +453,31 @@ async fn the_log_the_traces_the_audit_log_and_the_database_hold_no_secret_of_a_c
     secrets.add("an admin token", &admin.token);
 
     let ada = admin.ada().await;
-    secrets.add("a client secret", ada.application.secret.as_deref().expect("a secret"));
+    secrets.add(
+        "a client secret",
+        ada.application.secret.as_deref().expect("a secret"),
+    );
     let (logout, logout_tokens) = logout_receiver().await;
     let changes = json!({"backchannel_logout_uri": logout});
-    admin.admin_ok(Method::PATCH, &format!("/applications/{}", ada.application.id), changes).await;
-    let enrolment = admin.admin_ok(Method::POST, &format!("/users/{}/enrolments", id(&ada.user)), Value::Null).await;
+    admin
+        .admin_ok(
+            Method::PATCH,
+            &format!("/applications/{}", ada.application.id),
+            changes,
+        )
+        .await;
+    let enrolment = admin
+        .admin_ok(
+            Method::POST,
+            &format!("/users/{}/enrolments", id(&ada.user)),
+            Value::Null,
+        )
+        .await;
     let link = enrolment["link"].as_str().expect("a link");
-    secrets.add("an enrolment link's token", link.split_once("#enrol=").expect("a token").1);
+    secrets.add(
+        "an enrolment link's token",
+        link.split_once("#enrol=").expect("a token").1,
+    );
     let party = Party::register(admin, json!({"custom_attributes": []})).await;
     admin.account(&ada.user, &party.application()).await;
 
@@ -329,13 +487,23 @@ async fn the_log_the_traces_the_audit_log_and_the_database_hold_no_secret_of_a_c
     // Wrong credentials of each kind: an error must not repeat a rejected value.
     let wrong = "cs_a-wrong-secret-that-a-client-mistyped-1";
     let form = [("grant_type", "client_credentials")];
-    let token =
-        http_client().post(format!("{base}/oidc/token")).basic_auth(&ada.application.id, Some(wrong)).form(&form);
-    assert_eq!(token.send().await.expect("an answer").status(), StatusCode::UNAUTHORIZED);
+    let token = http_client()
+        .post(format!("{base}/oidc/token"))
+        .basic_auth(&ada.application.id, Some(wrong))
+        .form(&form);
+    assert_eq!(
+        token.send().await.expect("an answer").status(),
+        StatusCode::UNAUTHORIZED
+    );
     secrets.add("a mistyped client secret", wrong);
     let wrong = "am_a-wrong-token-of-an-administrator-1";
-    let listing = http_client().get(format!("{base}/admin/api/v1/users")).bearer_auth(wrong);
-    assert_eq!(listing.send().await.expect("an answer").status(), StatusCode::UNAUTHORIZED);
+    let listing = http_client()
+        .get(format!("{base}/admin/api/v1/users"))
+        .bearer_auth(wrong);
+    assert_eq!(
+        listing.send().await.expect("an answer").status(),
+        StatusCode::UNAUTHORIZED
+    );
     secrets.add("a mistyped admin token", wrong);
     // The logout token comes when it comes.
     in_time(async {
@@ -355,19 +523,39 @@ async fn the_log_the_traces_the_audit_log_and_the_database_hold_no_secret_of_a_c
     secrets.add("the master key", String::from_utf8_lossy(&key).trim());
     secrets.add("a private key", "PRIVATE KEY-----");
     let log = std::fs::read_to_string(folder.join("log")).expect("the log");
-    assert!(log.contains("TRACE") && log.contains("DEBUG"), "the log is not at its most talkative");
+    assert!(
+        log.contains("TRACE") && log.contains("DEBUG"),
+        "the log is not at its most talkative"
+    );
     let kept = rows(folder, &["audit_entries", "claim_traces"]).await;
-    let files =
-        ["data/assent.db", "data/assent.db-wal"].map(|name| std::fs::read(folder.join(name)).unwrap_or_default());
-    let database = files.iter().map(|file| String::from_utf8_lossy(file)).collect::<String>();
-    for (place, text) in [("the log", &log), ("the audit log and the traces", &kept), ("the database", &database)] {
+    let files = ["data/assent.db", "data/assent.db-wal"]
+        .map(|name| std::fs::read(folder.join(name)).unwrap_or_default());
+    let database = files
+        .iter()
+        .map(|file| String::from_utf8_lossy(file))
+        .collect::<String>();
+    for (place, text) in [
+        ("the log", &log),
+        ("the audit log and the traces", &kept),
+        ("the database", &database),
+    ] {
         let found = secrets.found_in(text);
         assert!(found.is_empty(), "{place} holds {found:?}");
     }
-    assert!(!log.contains(RELAY_STATE) && !kept.contains(RELAY_STATE), "a relay state is kept");
+    assert!(
+        !log.contains(RELAY_STATE) && !kept.contains(RELAY_STATE),
+        "a relay state is kept"
+    );
     for number in numbers {
-        for written in [format!("number={number}"), format!("number\":{number}"), format!("number\":\"{number}\"")] {
-            assert!(!log.contains(&written) && !kept.contains(&written), "{written}");
+        for written in [
+            format!("number={number}"),
+            format!("number\":{number}"),
+            format!("number\":\"{number}\""),
+        ] {
+            assert!(
+                !log.contains(&written) && !kept.contains(&written),
+                "{written}"
+            );
         }
     }
 }

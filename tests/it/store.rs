@@ -1,29 +1,40 @@
 //! The store: the same tests on both databases.
 
+mod upkeep;
+
+mod matching_numbers;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use assent::clock::Timestamp;
-use assent::entropy::SystemEntropy;
-use assent::id::{AccountId, ApprovalId, ConsentId, DeviceId, Did, EnrolmentId, KeyId, LoginId, UserId};
-use assent::model::account::Account;
-use assent::model::administration::Danger;
-use assent::model::application::{Application, ApplicationType, OidcSettings};
-use assent::model::approval::{Approval, ApprovalStage, Approver, MatchingNumber, Pause, RequestKind, Shown};
-use assent::model::audit::{By, Entry, Event};
-use assent::model::device::{Device, DeviceKey, Enrolment};
-use assent::model::key::{KeyMaterial, KeyPurpose, KeyTimes, SigningKey};
-use assent::model::login::{BrowserContext, LocalPage, Login, LoginRequest, LoginStage};
-use assent::model::recovery::CodesOfDevice;
-use assent::model::redirect::RedirectUri;
-use assent::model::scope::Scopes;
-use assent::model::session::Amr;
-use assent::model::step::{Mentioned, ShownStep};
-use assent::model::user::{LifeState, Profile, User};
-use assent::secret::{Digest, Token};
-use assent::store::{
-    Answer, ApprovalRequest, Asked, ConsentGiven, Noted, Retention, Store, StoreError, UserKept, Verdict,
+use assent_model::account::Account;
+use assent_model::action_approval::{ActionApproval, Mentioned, ShownAction};
+use assent_model::administration::ProtectedActionKind;
+use assent_model::application::{Application, ApplicationType, OidcSettings};
+use assent_model::approval::{
+    Approval, ApprovalStage, ApprovalSubject, Approver, CooldownPolicy, MatchingNumber,
+    PromptDetails, RequestKind,
+};
+use assent_model::audit::{AuditContext, Entry, Event};
+use assent_model::clock::Timestamp;
+use assent_model::device::{Device, DeviceKey, Enrolment};
+use assent_model::entropy::SystemEntropy;
+use assent_model::id::{
+    AccountId, ActionApprovalId, ApprovalId, ConsentId, DeviceId, Did, EnrolmentId, KeyId, LoginId,
+    SessionId, UserId,
+};
+use assent_model::key::{KeyMaterial, KeyPurpose, KeyTimes, SigningKey};
+use assent_model::login::{BrowserContext, LocalPage, Login, LoginRequest, LoginStage};
+use assent_model::recovery::CodesOfDevice;
+use assent_model::redirect::RedirectUri;
+use assent_model::scope::Scopes;
+use assent_model::secret::{Digest, Token};
+use assent_model::session::Amr;
+use assent_model::user::{LifecycleState, Profile, User};
+use assent_store::{
+    AnswerOutcome, ApprovalRequest, AuditNote, ConsentGrant, DeviceAnswer, RequestOutcome,
+    Retention, Store, StoreError, UserUpdateOutcome,
 };
 
 use crate::harness::{Database, open_store};
@@ -41,12 +52,16 @@ pub async fn fixture(database: Database) -> Fixture {
     let folder = tempfile::tempdir().expect("a folder");
     let url = database.create(folder.path()).await.url().to_owned();
     let store = open_store(&url).await.expect("a store");
-    Fixture { store, url, _folder: folder }
+    Fixture {
+        store,
+        url,
+        _folder: folder,
+    }
 }
 
 fn did() -> Did {
     let mut key = [0; 32];
-    assent::entropy::Entropy::fill(&SystemEntropy, &mut key);
+    assent_model::entropy::Entropy::fill(&SystemEntropy, &mut key);
     Did::from_ed25519(&key)
 }
 
@@ -58,9 +73,12 @@ fn user(name: &str) -> User {
         did,
         name: name.parse().expect("a name"),
         email: Some(format!("{name}@example.org").parse().expect("a name")),
-        profile: Profile { given_name: Some("Ada \"Ünïcode\" 'quote".to_owned()), ..Profile::default() },
+        profile: Profile {
+            given_name: Some("Ada \"Ünïcode\" 'quote".to_owned()),
+            ..Profile::default()
+        },
         console_role: None,
-        state: LifeState::Active,
+        state: LifecycleState::Active,
         version: 1,
         created_at: NOW,
         updated_at: NOW,
@@ -68,11 +86,15 @@ fn user(name: &str) -> User {
 }
 
 fn application() -> Application {
-    let uri = RedirectUri::register("https://rp.example/cb", ApplicationType::Web, false).expect("a URI");
+    let uri =
+        RedirectUri::register("https://rp.example/cb", ApplicationType::Web, false).expect("a URI");
     Application {
         id: did(),
         name: "Books".to_owned(),
-        settings: OidcSettings { redirect_uris: vec![uri], ..OidcSettings::new(ApplicationType::Web) },
+        settings: OidcSettings {
+            redirect_uris: vec![uri],
+            ..OidcSettings::new(ApplicationType::Web)
+        },
         secret: None,
         sealed_secret: None,
         version: 1,
@@ -89,7 +111,7 @@ fn account(user: &User, application: &Application) -> Account {
         name: user.name.to_string(),
         roles: vec!["reader".to_owned()],
         short_code: format!("{}", AccountId::new(NOW, &SystemEntropy)),
-        state: LifeState::Active,
+        state: LifecycleState::Active,
         version: 1,
         created_at: NOW,
     }
@@ -97,13 +119,21 @@ fn account(user: &User, application: &Application) -> Account {
 
 fn device(user: &User) -> Device {
     let key = openssl::ec::EcKey::generate(
-        &openssl::ec::EcGroup::from_curve_name(openssl::nid::Nid::X9_62_PRIME256V1).expect("a curve"),
+        &openssl::ec::EcGroup::from_curve_name(openssl::nid::Nid::X9_62_PRIME256V1)
+            .expect("a curve"),
     )
     .expect("a key");
     let mut context = openssl::bn::BigNumContext::new().expect("a context");
-    let (mut x, mut y) = (openssl::bn::BigNum::new().expect("x"), openssl::bn::BigNum::new().expect("y"));
-    key.public_key().affine_coordinates(key.group(), &mut x, &mut y, &mut context).expect("coordinates");
-    let bytes = |n: openssl::bn::BigNum| <[u8; 32]>::try_from(n.to_vec_padded(32).expect("padded")).expect("32 bytes");
+    let (mut x, mut y) = (
+        openssl::bn::BigNum::new().expect("x"),
+        openssl::bn::BigNum::new().expect("y"),
+    );
+    key.public_key()
+        .affine_coordinates(key.group(), &mut x, &mut y, &mut context)
+        .expect("coordinates");
+    let bytes = |n: openssl::bn::BigNum| {
+        <[u8; 32]>::try_from(n.to_vec_padded(32).expect("padded")).expect("32 bytes")
+    };
     Device {
         id: DeviceId::new(NOW, &SystemEntropy),
         user_id: user.id,
@@ -117,10 +147,15 @@ fn device(user: &User) -> Device {
 
 pub fn login() -> Login {
     Login {
-        context: BrowserContext { place: "Unknown place".to_owned(), browser: "Unknown browser".to_owned() },
+        context: BrowserContext {
+            place: "Unknown place".to_owned(),
+            browser: "Unknown browser".to_owned(),
+        },
         id: LoginId::new(NOW, &SystemEntropy),
         browser: Digest::of(b"browser"),
-        request: LoginRequest::Local { page: LocalPage::Console },
+        request: LoginRequest::Local {
+            page: LocalPage::Console,
+        },
         stage: LoginStage::Identify,
         created_at: NOW,
         expires_at: NOW + Duration::from_secs(1800),
@@ -130,18 +165,18 @@ pub fn login() -> Login {
 pub fn approval(login: &Login, user: Option<&User>, name: &str) -> Approval {
     Approval {
         id: ApprovalId::new(NOW, &SystemEntropy),
-        login_id: login.id,
+        subject: ApprovalSubject::SignIn(login.id),
         user_id: user.map(|user| user.id),
         name_digest: Digest::of(name.as_bytes()),
         scanned_by: None,
         number: MatchingNumber::parse("42").expect("a number"),
-        shown: Shown {
+        shown: PromptDetails {
             application: None,
             application_name: "Assent".to_owned(),
             account: name.to_owned(),
             place: "This computer".to_owned(),
             browser: "Firefox".to_owned(),
-            step: None,
+            action: None,
         },
         mentions: None,
         requested_at: NOW,
@@ -153,24 +188,30 @@ pub fn approval(login: &Login, user: Option<&User>, name: &str) -> Approval {
 
 /// An entry of the audit log about nobody.
 pub fn entry(event: Event) -> Entry {
-    Entry::new(event, &By::HOST, NOW, &SystemEntropy)
+    Entry::new(event, &AuditContext::HOST, NOW, &SystemEntropy)
 }
 
 /// What is noted of an answer, with pauses of so many seconds after denials.
-pub fn noted(pauses: &[u64]) -> Noted {
-    let pause = Pause {
+pub fn noted(pauses: &[u64]) -> AuditNote {
+    let pause = CooldownPolicy {
         steps: pauses.iter().copied().map(Duration::from_secs).collect(),
         forgotten_after: Duration::from_secs(86_400),
         within: Duration::from_secs(86_400),
         report: None,
     };
-    Noted { entry: entry(Event::SignInDenied), pause: (pause, entry(Event::PauseBegun)) }
+    AuditNote {
+        entry: entry(Event::SignInDenied),
+        pause: (pause, entry(Event::CooldownStarted)),
+    }
 }
 
 /// Ada with an enrolled device.
 pub async fn ada(store: &Store) -> (User, Device) {
     let user = user("ada");
-    store.insert_user(user.clone(), Vec::new()).await.expect("inserted");
+    store
+        .insert_user(user.clone(), Vec::new())
+        .await
+        .expect("inserted");
     let device = device(&user);
     enrol(store, &device).await;
     (user, device)
@@ -180,10 +221,28 @@ async fn enrol(store: &Store, device: &Device) -> bool {
     let id = EnrolmentId::new(NOW, &SystemEntropy);
     let token = Token::new("en", id.as_bytes(), &SystemEntropy);
     let expires_at = NOW + Duration::from_secs(60);
-    let enrolment = Enrolment { id, user_id: device.user_id, digest: token.digest(), expires_at, made_by: None };
-    store.insert_enrolment(enrolment, device.user_id, Vec::new(), NOW).await.expect("inserted");
-    let enrolled = store.enrol_device(id, device.clone(), Vec::new(), None).await.expect("enrolled");
-    assert!(!store.enrol_device(id, device.clone(), Vec::new(), None).await.expect("asked"), "a link is good once");
+    let enrolment = Enrolment {
+        id,
+        user_id: device.user_id,
+        digest: token.digest(),
+        expires_at,
+        made_by: None,
+    };
+    store
+        .insert_enrolment(enrolment, device.user_id, Vec::new(), NOW)
+        .await
+        .expect("inserted");
+    let enrolled = store
+        .enrol_device(id, device.clone(), Vec::new(), None)
+        .await
+        .expect("enrolled");
+    assert!(
+        !store
+            .enrol_device(id, device.clone(), Vec::new(), None)
+            .await
+            .expect("asked"),
+        "a link is good once"
+    );
     enrolled
 }
 
@@ -192,11 +251,12 @@ pub fn request(approval: Approval, known: Option<&User>) -> ApprovalRequest {
     ApprovalRequest {
         letterless: false,
         approval,
+        action: None,
         known: known.map(|user| user.id),
         kind: RequestKind::Typed,
         browser: Digest::of(b"browser"),
         numbers: MatchingNumber::shuffled(&SystemEntropy),
-        entry: entry(Event::SignInAsked),
+        entry: entry(Event::SignInRequested),
     }
 }
 
@@ -204,8 +264,16 @@ pub async fn asked(store: &Store, user: Option<&User>, name: &str) -> Approval {
     let login = login();
     store.insert_login(login.clone()).await.expect("inserted");
     let approval = approval(&login, user, name);
-    let asked = store.request_approval(request(approval.clone(), user)).await.expect("requested");
-    assert_eq!(asked, approval.user_id.map_or(Asked::Nobody, Asked::Person));
+    let asked = store
+        .request_approval(request(approval.clone(), user))
+        .await
+        .expect("requested");
+    assert_eq!(
+        asked,
+        approval
+            .user_id
+            .map_or(RequestOutcome::Nobody, RequestOutcome::Person)
+    );
     approval
 }
 
@@ -216,22 +284,71 @@ async fn no_step_is_asked_about_in_words_of_before_its_person_changed_on_both_da
         let Fixture { store, .. } = &fixture(database).await;
         let (grace, _) = ada(store).await;
         let mut bob = user("bob");
-        store.insert_user(bob.clone(), Vec::new()).await.expect("inserted");
+        store
+            .insert_user(bob.clone(), Vec::new())
+            .await
+            .expect("inserted");
         let ask = async |words: &str| {
-            let login = login();
-            store.insert_login(login.clone()).await.expect("inserted");
-            let mut approval = approval(&login, Some(&grace), "ada");
+            let action = ActionApproval {
+                id: ActionApprovalId::new(NOW, &SystemEntropy),
+                actor: grace.id,
+                session: SessionId::new(NOW, &SystemEntropy),
+                browser: Digest::of(b"browser"),
+                action_digest: Digest::of(b"action"),
+                requested_at: NOW,
+                expires_at: NOW + Duration::from_secs(1800),
+                claimed_at: None,
+            };
+            let mut approval = approval(&login(), Some(&grace), "ada");
+            approval.subject = ApprovalSubject::ProtectedAction(action.id);
             approval.mentions = Some(Mentioned::User(bob.id));
-            approval.shown.step = Some(ShownStep { danger: Danger::DeleteUser, words: words.to_owned() });
-            let asked = store.request_approval(request(approval.clone(), Some(&grace))).await.expect("answered");
-            (asked, store.approval(approval.id).await.expect("read").and_then(|kept| kept.mentions))
+            approval.shown.action = Some(ShownAction {
+                kind: ProtectedActionKind::DeleteUser,
+                words: words.to_owned(),
+            });
+            let request = request(approval.clone(), Some(&grace));
+            let without = store.request_approval(request.clone()).await;
+            assert!(
+                !matches!(without, Ok(RequestOutcome::Person(_))),
+                "{database:?}: a request without its action"
+            );
+            let asked = store
+                .request_approval(ApprovalRequest {
+                    action: Some(action),
+                    kind: RequestKind::Action,
+                    ..request
+                })
+                .await
+                .expect("answered");
+            (
+                asked,
+                store
+                    .approval(approval.id)
+                    .await
+                    .expect("read")
+                    .and_then(|kept| kept.mentions),
+            )
         };
-        let about_bob = (Asked::Person(grace.id), Some(Mentioned::User(bob.id)));
+        let about_bob = (
+            RequestOutcome::Person(grace.id),
+            Some(Mentioned::User(bob.id)),
+        );
         assert_eq!(ask("Delete the user bob").await, about_bob, "{database:?}");
         bob.name = "erased".parse().expect("a name");
-        store.update_user(bob.clone(), LifeState::Active, Vec::new()).await.expect("renamed");
-        assert_eq!(ask("Delete the user bob").await, (Asked::NotOpen, None), "{database:?}");
-        assert_eq!(ask("Delete the user erased").await, about_bob, "{database:?}");
+        store
+            .update_user(bob.clone(), LifecycleState::Active, Vec::new())
+            .await
+            .expect("renamed");
+        assert_eq!(
+            ask("Delete the user bob").await,
+            (RequestOutcome::NotOpen, None),
+            "{database:?}"
+        );
+        assert_eq!(
+            ask("Delete the user erased").await,
+            about_bob,
+            "{database:?}"
+        );
     }
 }
 
@@ -240,50 +357,103 @@ async fn users_applications_and_accounts_come_back_as_they_went_in() {
     for database in Database::BOTH {
         let Fixture { store, .. } = &fixture(database).await;
         let mut user = user("ada");
-        store.insert_user(user.clone(), Vec::new()).await.expect("inserted");
+        store
+            .insert_user(user.clone(), Vec::new())
+            .await
+            .expect("inserted");
         assert_eq!(store.user(user.id).await.expect("read"), Some(user.clone()));
         for login in ["ada", "ada@example.org"] {
-            let found = store.user_by_login(&login.parse().expect("a name")).await.expect("read");
+            let found = store
+                .user_by_login(&login.parse().expect("a name"))
+                .await
+                .expect("read");
             assert_eq!(found.as_ref(), Some(&user), "{login}");
         }
         user.email = None;
-        user.state = LifeState::Suspended;
+        user.state = LifecycleState::Suspended;
         assert_eq!(
-            store.update_user(user.clone(), LifeState::Active, Vec::new()).await.expect("updated"),
-            UserKept::Done
+            store
+                .update_user(user.clone(), LifecycleState::Active, Vec::new())
+                .await
+                .expect("updated"),
+            UserUpdateOutcome::Done
         );
-        let again = store.update_user(user.clone(), LifeState::Active, Vec::new()).await.expect("asked");
-        assert_eq!(again, UserKept::Stale, "it was changed since");
+        let again = store
+            .update_user(user.clone(), LifecycleState::Active, Vec::new())
+            .await
+            .expect("asked");
+        assert_eq!(again, UserUpdateOutcome::Stale, "it was changed since");
         user.version += 1;
         assert_eq!(store.user(user.id).await.expect("read"), Some(user.clone()));
 
         let mut application = application();
-        store.insert_application(application.clone(), Vec::new()).await.expect("inserted");
+        store
+            .insert_application(application.clone(), Vec::new())
+            .await
+            .expect("inserted");
         application.secret = Some(Digest::of(b"secret"));
         application.sealed_secret = Some("sealed".to_owned());
-        assert!(store.update_application(application.clone(), Vec::new()).await.expect("updated"));
         assert!(
-            !store.update_application(application.clone(), Vec::new()).await.expect("asked"),
+            store
+                .update_application(application.clone(), Vec::new())
+                .await
+                .expect("updated")
+        );
+        assert!(
+            !store
+                .update_application(application.clone(), Vec::new())
+                .await
+                .expect("asked"),
             "it was changed since"
         );
         application.version += 1;
-        assert_eq!(store.application(&application.id).await.expect("read"), Some(Arc::new(application.clone())));
+        assert_eq!(
+            store.application(&application.id).await.expect("read"),
+            Some(Arc::new(application.clone()))
+        );
 
         let account = account(&user, &application);
-        store.insert_account(account.clone(), user.id, Vec::new()).await.expect("inserted");
-        assert_eq!(store.account_of(user.id, &application.id).await.expect("read"), Some(account.clone()));
+        store
+            .insert_account(account.clone(), user.id, Vec::new())
+            .await
+            .expect("inserted");
+        assert_eq!(
+            store
+                .account_of(user.id, &application.id)
+                .await
+                .expect("read"),
+            Some(account.clone())
+        );
         let summary = &store.users(None, 10).await.expect("read")[0];
         assert_eq!((summary.accounts, summary.devices), (1, 0));
 
         let (id, version) = (application.id.clone(), application.version);
-        let delete = async |version| store.delete_application(id.clone(), version, Vec::new()).await.expect("asked");
+        let delete = async |version| {
+            store
+                .delete_application(id.clone(), version, Vec::new())
+                .await
+                .expect("asked")
+        };
         assert!(!delete(version + 1).await, "another version");
         assert!(delete(version).await);
-        assert_eq!(store.account(account.id).await.expect("read"), None, "accounts go with the application");
-        let delete = async |version| store.delete_user(user.id, version, Vec::new(), NOW).await.expect("asked");
-        assert_eq!(delete(user.version + 1).await, UserKept::Stale, "another version");
-        assert_eq!(delete(user.version).await, UserKept::Done);
-        assert_eq!(delete(user.version).await, UserKept::Stale);
+        assert_eq!(
+            store.account(account.id).await.expect("read"),
+            None,
+            "accounts go with the application"
+        );
+        let delete = async |version| {
+            store
+                .delete_user(user.id, version, Vec::new(), NOW)
+                .await
+                .expect("asked")
+        };
+        assert_eq!(
+            delete(user.version + 1).await,
+            UserUpdateOutcome::Stale,
+            "another version"
+        );
+        assert_eq!(delete(user.version).await, UserUpdateOutcome::Done);
+        assert_eq!(delete(user.version).await, UserUpdateOutcome::Stale);
     }
 }
 
@@ -291,12 +461,25 @@ async fn users_applications_and_accounts_come_back_as_they_went_in() {
 async fn what_is_taken_is_refused_and_the_writes_beside_it_stand() {
     for database in Database::BOTH {
         let fixture = Arc::new(fixture(database).await);
-        fixture.store.insert_user(user("ada"), Vec::new()).await.expect("inserted");
+        fixture
+            .store
+            .insert_user(user("ada"), Vec::new())
+            .await
+            .expect("inserted");
         let mut writes = tokio::task::JoinSet::new();
         for number in 0..100 {
             let fixture = Arc::clone(&fixture);
-            let name = if number % 10 == 0 { "ada".to_owned() } else { format!("user{number}") };
-            writes.spawn(async move { (number, fixture.store.insert_user(user(&name), Vec::new()).await) });
+            let name = if number % 10 == 0 {
+                "ada".to_owned()
+            } else {
+                format!("user{number}")
+            };
+            writes.spawn(async move {
+                (
+                    number,
+                    fixture.store.insert_user(user(&name), Vec::new()).await,
+                )
+            });
         }
         for (number, outcome) in writes.join_all().await {
             match outcome {
@@ -305,7 +488,11 @@ async fn what_is_taken_is_refused_and_the_writes_beside_it_stand() {
                 Err(error) => panic!("{database:?}: {error}"),
             }
         }
-        assert_eq!(fixture.store.users(None, 200).await.expect("read").len(), 91, "{database:?}");
+        assert_eq!(
+            fixture.store.users(None, 200).await.expect("read").len(),
+            91,
+            "{database:?}"
+        );
     }
 }
 
@@ -313,15 +500,32 @@ async fn what_is_taken_is_refused_and_the_writes_beside_it_stand() {
 async fn nobody_can_have_the_name_or_address_that_another_signs_in_with() {
     for database in Database::BOTH {
         let Fixture { store, .. } = &fixture(database).await;
-        store.insert_user(user("ada"), Vec::new()).await.expect("inserted");
+        store
+            .insert_user(user("ada"), Vec::new())
+            .await
+            .expect("inserted");
         let mut eve = user("eve");
         eve.name = "ada@example.org".parse().expect("a name");
-        assert!(matches!(store.insert_user(eve, Vec::new()).await, Err(StoreError::Taken(_))), "{database:?}");
+        assert!(
+            matches!(
+                store.insert_user(eve, Vec::new()).await,
+                Err(StoreError::Taken(_))
+            ),
+            "{database:?}"
+        );
         let mut eve = user("eve");
-        store.insert_user(eve.clone(), Vec::new()).await.expect("inserted");
+        store
+            .insert_user(eve.clone(), Vec::new())
+            .await
+            .expect("inserted");
         eve.email = Some("ada@example.org".parse().expect("a name"));
         assert!(
-            matches!(store.update_user(eve, LifeState::Active, Vec::new()).await, Err(StoreError::Taken(_))),
+            matches!(
+                store
+                    .update_user(eve, LifecycleState::Active, Vec::new())
+                    .await,
+                Err(StoreError::Taken(_))
+            ),
             "{database:?}"
         );
     }
@@ -332,10 +536,16 @@ async fn lists_come_in_pages() {
     for database in Database::BOTH {
         let Fixture { store, .. } = &fixture(database).await;
         for number in 0..5 {
-            store.insert_user(user(&format!("user{number}")), Vec::new()).await.expect("inserted");
+            store
+                .insert_user(user(&format!("user{number}")), Vec::new())
+                .await
+                .expect("inserted");
         }
         let first = store.users(None, 3).await.expect("read");
-        let rest = store.users(first.last().map(|row| row.user.id), 3).await.expect("read");
+        let rest = store
+            .users(first.last().map(|row| row.user.id), 3)
+            .await
+            .expect("read");
         assert_eq!((first.len(), rest.len()), (3, 2));
     }
 }
@@ -349,13 +559,23 @@ async fn hosts_that_start_at_once_on_a_fresh_database_agree() {
         for number in 0..4 {
             let url = url.clone();
             starts.spawn(async move {
-                let store = open_store(&url).await.unwrap_or_else(|error| panic!("{error}"));
+                let store = open_store(&url)
+                    .await
+                    .unwrap_or_else(|error| panic!("{error}"));
                 let id = KeyId::new(NOW, &SystemEntropy);
                 let material = KeyMaterial::Sealed(format!("key {number}"));
-                let key = SigningKey { id, purpose: KeyPurpose::Push, material, times: KeyTimes::at_once(1, NOW) };
+                let key = SigningKey {
+                    id,
+                    purpose: KeyPurpose::Push,
+                    material,
+                    times: KeyTimes::at_once(1, NOW),
+                };
                 store.add_key(key, Vec::new()).await.expect("asked");
                 let kept = store.signing_keys().await.expect("read");
-                kept.iter().map(|key| key.id.to_string()).collect::<Vec<_>>().join(" ")
+                kept.iter()
+                    .map(|key| key.id.to_string())
+                    .collect::<Vec<_>>()
+                    .join(" ")
             });
         }
         let keys: BTreeSet<String> = starts.join_all().await.into_iter().collect();
@@ -368,9 +588,16 @@ async fn what_was_acknowledged_is_there_after_a_restart() {
     for database in Database::BOTH {
         let fixture = fixture(database).await;
         let ada = user("ada");
-        fixture.store.insert_user(ada.clone(), Vec::new()).await.expect("inserted");
+        fixture
+            .store
+            .insert_user(ada.clone(), Vec::new())
+            .await
+            .expect("inserted");
         fixture.store.close().await;
-        assert!(matches!(fixture.store.insert_user(user("late"), Vec::new()).await, Err(StoreError::Closed)));
+        assert!(matches!(
+            fixture.store.insert_user(user("late"), Vec::new()).await,
+            Err(StoreError::Closed)
+        ));
         let store = open_store(&fixture.url).await.expect("a store");
         assert_eq!(store.user(ada.id).await.expect("read"), Some(ada));
     }
@@ -382,41 +609,98 @@ async fn an_approval_is_decided_once_by_a_device_of_the_person_asked() {
         let Fixture { store, .. } = &fixture(database).await;
         let (ada, phone) = ada(store).await;
         let eve = user("eve");
-        store.insert_user(eve.clone(), Vec::new()).await.expect("inserted");
+        store
+            .insert_user(eve.clone(), Vec::new())
+            .await
+            .expect("inserted");
         let eves_phone = device(&eve);
         assert!(enrol(store, &eves_phone).await);
 
         let asked = asked(store, Some(&ada), "ada").await;
         let pending = store.pending_approvals(ada.id, NOW).await.expect("read");
-        assert_eq!(pending.iter().map(|pending| pending.id).collect::<Vec<_>>(), [asked.id]);
-        let approve = |device: DeviceId| Verdict::Approve { device, amr: vec![Amr::Swk, Amr::User], passkey: None };
-        let answer =
-            async |verdict, now| store.answer_approval(asked.id, verdict, noted(&[]), now).await.expect("answered");
-        assert_eq!(answer(approve(eves_phone.id), NOW).await, Answer::Late);
-        assert_eq!(answer(approve(phone.id), asked.expires_at).await, Answer::Late);
-        let mut suspended = ada.clone();
-        suspended.state = LifeState::Suspended;
         assert_eq!(
-            store.update_user(suspended, LifeState::Suspended, Vec::new()).await.expect("updated"),
-            UserKept::Done
+            pending.iter().map(|pending| pending.id).collect::<Vec<_>>(),
+            [asked.id]
         );
-        assert_eq!(answer(approve(phone.id), NOW).await, Answer::Late);
-        let active = User { version: 2, ..ada.clone() };
-        assert_eq!(store.update_user(active, LifeState::Active, Vec::new()).await.expect("updated"), UserKept::Done);
-        let wrong = Verdict::WrongNumber { device: phone.id, number: Digest::of(b"41") };
+        let approve = |device: DeviceId| DeviceAnswer::Approve {
+            device,
+            amr: vec![Amr::Swk, Amr::User],
+            passkey: None,
+        };
+        let answer = async |verdict, now| {
+            store
+                .answer_approval(asked.id, verdict, noted(&[]), now)
+                .await
+                .expect("answered")
+        };
+        assert_eq!(
+            answer(approve(eves_phone.id), NOW).await,
+            AnswerOutcome::Late
+        );
+        assert_eq!(
+            answer(approve(phone.id), asked.expires_at).await,
+            AnswerOutcome::Late
+        );
+        let mut suspended = ada.clone();
+        suspended.state = LifecycleState::Suspended;
+        assert_eq!(
+            store
+                .update_user(suspended, LifecycleState::Suspended, Vec::new())
+                .await
+                .expect("updated"),
+            UserUpdateOutcome::Done
+        );
+        assert_eq!(answer(approve(phone.id), NOW).await, AnswerOutcome::Late);
+        let active = User {
+            version: 2,
+            ..ada.clone()
+        };
+        assert_eq!(
+            store
+                .update_user(active, LifecycleState::Active, Vec::new())
+                .await
+                .expect("updated"),
+            UserUpdateOutcome::Done
+        );
+        let wrong = DeviceAnswer::WrongNumber {
+            device: phone.id,
+            number: Digest::of(b"41"),
+        };
         for _ in 0..5 {
-            let counted_once = Answer::WrongNumber { attempts_left: 2 };
+            let counted_once = AnswerOutcome::WrongNumber { attempts_left: 2 };
             assert_eq!(answer(wrong.clone(), NOW).await, counted_once);
         }
-        let other = Verdict::WrongNumber { device: phone.id, number: Digest::of(b"43") };
-        assert_eq!(answer(other, NOW).await, Answer::WrongNumber { attempts_left: 1 });
-        assert_eq!(answer(approve(phone.id), NOW).await, Answer::Counted);
-        assert_eq!(answer(Verdict::Deny { device: phone.id }, NOW).await, Answer::Late);
-        let kept = store.approval(asked.id).await.expect("read").expect("an approval");
-        let by = Approver::Device { id: phone.id, amr: vec![Amr::Swk, Amr::User] };
+        let other = DeviceAnswer::WrongNumber {
+            device: phone.id,
+            number: Digest::of(b"43"),
+        };
+        assert_eq!(
+            answer(other, NOW).await,
+            AnswerOutcome::WrongNumber { attempts_left: 1 }
+        );
+        assert_eq!(answer(approve(phone.id), NOW).await, AnswerOutcome::Counted);
+        assert_eq!(
+            answer(DeviceAnswer::Deny { device: phone.id }, NOW).await,
+            AnswerOutcome::Late
+        );
+        let kept = store
+            .approval(asked.id)
+            .await
+            .expect("read")
+            .expect("an approval");
+        let by = Approver::Device {
+            id: phone.id,
+            amr: vec![Amr::Swk, Amr::User],
+        };
         let expected = ApprovalStage::Approved { by, at: NOW };
         assert_eq!(kept.stage, expected);
-        assert!(store.pending_approvals(ada.id, NOW).await.expect("read").is_empty());
+        assert!(
+            store
+                .pending_approvals(ada.id, NOW)
+                .await
+                .expect("read")
+                .is_empty()
+        );
     }
 }
 
@@ -426,173 +710,23 @@ async fn a_revoked_device_decides_nothing() {
         let Fixture { store, .. } = &fixture(database).await;
         let (ada, phone) = ada(store).await;
         let asked = asked(store, Some(&ada), "ada").await;
-        let revoked =
-            store.revoke_device_of(ada.id, phone.id, CodesOfDevice::End, entry(Event::DeviceRevoked), NOW).await;
+        let revoked = store
+            .revoke_device_of(
+                ada.id,
+                phone.id,
+                CodesOfDevice::End,
+                entry(Event::DeviceRevoked),
+                NOW,
+            )
+            .await;
         assert!(revoked.expect("revoked").is_some());
-        let verdict = Verdict::Deny { device: phone.id };
-        assert_eq!(store.answer_approval(asked.id, verdict, noted(&[]), NOW).await.expect("answered"), Answer::Late);
-    }
-}
-
-/// Twenty-five browsers on two instances ask for one user at the same moment, by both of her names.
-#[tokio::test]
-async fn requests_at_the_same_moment_have_different_numbers_and_five_are_sent_on_both_databases() {
-    for database in Database::BOTH {
-        let fixture = Arc::new(fixture(database).await);
-        let second = open_store(&fixture.url).await.expect("a store");
-        let (ada, _) = ada(&fixture.store).await;
-        let mut requests = tokio::task::JoinSet::new();
-        for count in 0..25_u8 {
-            let store = if count % 2 == 0 { fixture.store.clone() } else { second.clone() };
-            let ada = ada.clone();
-            requests.spawn(async move {
-                let login = login();
-                store.insert_login(login.clone()).await.expect("inserted");
-                let name = if count % 3 == 0 { "ada" } else { "ada@example.org" };
-                let mut request = request(approval(&login, Some(&ada), name), Some(&ada));
-                request.browser = Digest::of(&[count]);
-                let id = request.approval.id;
-                let asked = store.request_approval(request).await.expect("asked");
-                (asked, store.approval(id).await.expect("read").expect("an approval"))
-            });
-        }
-        let asked = requests.join_all().await;
-        let sent = asked.iter().filter(|(asked, _)| *asked == Asked::Person(ada.id)).count();
-        let unsent = asked.iter().filter(|(asked, _)| *asked == Asked::Nobody).count();
-        assert_eq!((sent, unsent), (5, 20), "{database:?}");
-        let mut numbers: Vec<_> = asked.iter().map(|(_, approval)| approval.number).collect();
-        numbers.sort_unstable();
-        numbers.dedup();
-        assert_eq!(numbers.len(), 25, "{database:?}: two requests have the same number");
-        assert!(asked.iter().all(|(_, approval)| approval.stage == ApprovalStage::Requested), "{database:?}");
-        assert_eq!(fixture.store.pending_approvals(ada.id, NOW).await.expect("read").len(), 5);
-    }
-}
-
-/// Each request begins 120 ms after the previous one, so up to 1,000 are younger than two minutes. Rejected ones take
-/// no number.
-#[tokio::test]
-async fn ten_thousand_requests_of_strangers_never_have_the_number_of_an_unexpired_one_of_the_user() {
-    let fixture = fixture(Database::Sqlite).await;
-    let store = &fixture.store;
-    let (ada, _) = ada(store).await;
-    let ask = async |name: &str, browser: String, kind: RequestKind, now: Timestamp| {
-        let login = login();
-        store.insert_login(login.clone()).await.expect("inserted");
-        let id = ApprovalId::new(now, &SystemEntropy);
-        let approval = Approval {
-            id,
-            requested_at: now,
-            expires_at: now + Duration::from_secs(120),
-            ..approval(&login, Some(&ada), name)
-        };
-        let request =
-            ApprovalRequest { kind, browser: Digest::of(browser.as_bytes()), ..request(approval, Some(&ada)) };
-        let asked = store.request_approval(request).await.expect("asked");
-        let kept = store.approval(id).await.expect("read");
-        (asked, kept)
-    };
-    let mut unexpired: Vec<Approval> = Vec::new();
-    let (mut drawn, mut refused) = (0, 0);
-    for attempt in 0..10_000_u64 {
-        let now = NOW + Duration::from_millis(attempt * 2400);
-        unexpired.retain(|other| other.expires_at > now);
-        let name = ["ada", "ada@example.org"][usize::from(attempt % 2 == 0)];
-        // Ada herself: now and then in a browser that she knows.
-        let (browser, kind) = match attempt % 50 {
-            0 => ("hers".to_owned(), RequestKind::KnownBrowser),
-            _ => (format!("stranger {attempt}"), RequestKind::Typed),
-        };
-        let (asked, kept) = ask(name, browser, kind, now).await;
-        match kept {
-            Some(kept) => {
-                assert!(unexpired.iter().all(|other| other.number != kept.number), "attempt {attempt}");
-                unexpired.push(kept);
-                drawn += 1;
-            }
-            None => {
-                assert_eq!((asked, kind), (Asked::TooMany, RequestKind::Typed), "attempt {attempt}");
-                refused += 1;
-            }
-        }
-    }
-    assert_eq!(drawn + refused, 10_000);
-    assert!(drawn > 9000, "{refused} were refused");
-}
-
-#[tokio::test]
-async fn old_rows_are_swept_in_slices_and_others_stay() {
-    let hour = Duration::from_secs(3600);
-    let retention = Retention {
-        logins: hour,
-        access_tokens: hour,
-        refresh_tokens: hour,
-        sessions: hour,
-        enrolments: hour,
-        admin_tokens: hour,
-        traces: hour,
-        audit: hour,
-        streams: &[],
-        denials: hour,
-    };
-    for database in Database::BOTH {
-        let Fixture { store, .. } = &fixture(database).await;
-        let (ada, phone) = ada(store).await;
-        let asked = asked(store, Some(&ada), "ada").await;
-        for _ in 0..1200 {
-            store.insert_login(login()).await.expect("inserted");
-        }
-        assert_eq!(store.sweep(retention, NOW + hour).await.expect("swept"), 0);
-        assert!(store.approval(asked.id).await.expect("read").is_some());
-        // The logins, and the link by which the phone was enrolled.
-        assert_eq!(store.sweep(retention, NOW + hour + hour).await.expect("swept"), 1202);
-        assert!(store.approval(asked.id).await.expect("read").is_none());
-        assert!(store.user(ada.id).await.expect("read").is_some());
-        assert!(store.device(phone.id).await.expect("read").is_some());
-    }
-}
-
-#[tokio::test]
-async fn a_consent_holds_for_its_time() {
-    for database in Database::BOTH {
-        let Fixture { store, .. } = &fixture(database).await;
-        let (ada, _) = ada(store).await;
-        let application = application();
-        store.insert_application(application.clone(), Vec::new()).await.expect("inserted");
-        let days = |count: u64| NOW + Duration::from_secs(count * 86_400);
-        let remember = async |scopes, now: Timestamp| {
-            let given = ConsentGiven {
-                id: ConsentId::new(now, &SystemEntropy),
-                user: ada.id,
-                application: application.id.clone(),
-                scopes: Scopes::known(scopes),
-                until: now + Duration::from_secs(14 * 86_400),
-            };
-            store.remember_consent(given, now).await.expect("remembered");
-        };
-        let at = async |moment| store.consented(ada.id, &application.id, moment).await.expect("read").to_string();
-        remember("openid email", NOW).await;
-        remember("openid profile", days(1)).await;
-        assert_eq!(at(days(1)).await, "openid profile email", "what holds already is kept");
-        assert_eq!(at(days(15)).await, "");
-        remember("openid", days(15)).await;
-        assert_eq!(at(days(15)).await, "openid", "what is over is not");
-    }
-}
-
-#[tokio::test]
-async fn a_database_that_sorts_ids_out_of_the_order_of_time_is_refused() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let danish = "TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'da'";
-    let url = Database::Postgres.create_with(folder.path(), danish).await;
-    let error = open_store(url.url()).await.expect_err("in Danish, aa comes after z").to_string();
-    assert!(error.contains("it sorts texts by the rules of a language; make it with `createdb"), "{error}");
-}
-
-#[tokio::test]
-async fn a_database_that_can_not_be_opened_is_named_without_its_password() {
-    for url in ["mysql://x", "sqlite:///proc/nowhere/assent.db", "postgres://u:hunter2@127.0.0.1:1/x"] {
-        let error = open_store(url).await.expect_err("no such database").to_string();
-        assert!(error.starts_with("cannot open the database") && !error.contains("hunter2"), "{error}");
+        let verdict = DeviceAnswer::Deny { device: phone.id };
+        assert_eq!(
+            store
+                .answer_approval(asked.id, verdict, noted(&[]), NOW)
+                .await
+                .expect("answered"),
+            AnswerOutcome::Late
+        );
     }
 }

@@ -1,14 +1,12 @@
 //! What a host does in the background: that it is right, and that it costs what there is to do and not what there is.
 
-use std::path::Path;
 use std::time::Duration;
 
-use assent::clock::Timestamp;
-use assent::entropy::SystemEntropy;
-use assent::id::{Did, SessionId};
-use assent::store::{Retention, Store};
+use assent_model::clock::Timestamp;
+use assent_model::entropy::SystemEntropy;
+use assent_model::id::{Did, SessionId};
+use assent_store::{Retention, Store};
 use reqwest::StatusCode;
-use sqlx::migrate::Migrator;
 use sqlx::{AnyConnection, Connection};
 
 use crate::harness::{Browser, Database, DatabaseUrl, TestHost, Wish, open_store};
@@ -46,7 +44,10 @@ impl Fixture {
         let mut connection = url.connection().await;
         let ada = "INSERT INTO users (id, did, subject, name, profile, state, version, created_at, updated_at)
                    VALUES ('ada', 'did', 'subject', 'ada', '{}', 'active', 1, 0, 0)";
-        sqlx::query(ada).execute(&mut connection).await.expect("inserted");
+        sqlx::query(ada)
+            .execute(&mut connection)
+            .await
+            .expect("inserted");
         let mut applications: Vec<Did> = (0..4).map(|n| Did::from_ed25519(&[n; 32])).collect();
         applications.sort_by_key(ToString::to_string);
         for application in &applications {
@@ -59,7 +60,13 @@ impl Fixture {
             .await
             .expect("inserted");
         }
-        Self { store, connection, url, applications, _folder: folder }
+        Self {
+            store,
+            connection,
+            url,
+            applications,
+            _folder: folder,
+        }
     }
 
     /// A logout of which this application is to be told, after so many seconds.
@@ -102,10 +109,11 @@ impl Fixture {
 
     /// The names of sessions of which it is known who takes part.
     async fn names(&mut self) -> Vec<String> {
-        let names: Vec<(String,)> = sqlx::query_as("SELECT sid FROM session_applications ORDER BY sid")
-            .fetch_all(&mut self.connection)
-            .await
-            .expect("read");
+        let names: Vec<(String,)> =
+            sqlx::query_as("SELECT sid FROM session_applications ORDER BY sid")
+                .fetch_all(&mut self.connection)
+                .await
+                .expect("read");
         names.into_iter().map(|(sid,)| sid).collect()
     }
 
@@ -129,14 +137,29 @@ impl Fixture {
 #[tokio::test]
 async fn a_token_whose_family_is_gone_is_no_good_and_breaks_nothing() {
     for database in Database::BOTH {
-        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let host = TestHost::start_with(Wish {
+            database,
+            ..Wish::default()
+        })
+        .await;
         let ada = host.ada().await;
         let code = ada.sign_in(&Browser::new(&host.base)).await;
         let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
         let token = tokens["access_token"].as_str().expect("a token");
-        assert_eq!(userinfo(&host, token).await.0, StatusCode::OK, "{database:?}");
-        sqlx::query("DELETE FROM codes").execute(&mut host.connection().await).await.expect("deleted");
-        assert_eq!(userinfo(&host, token).await.0, StatusCode::UNAUTHORIZED, "{database:?}");
+        assert_eq!(
+            userinfo(&host, token).await.0,
+            StatusCode::OK,
+            "{database:?}"
+        );
+        sqlx::query("DELETE FROM codes")
+            .execute(&mut host.connection().await)
+            .await
+            .expect("deleted");
+        assert_eq!(
+            userinfo(&host, token).await.0,
+            StatusCode::UNAUTHORIZED,
+            "{database:?}"
+        );
     }
 }
 
@@ -145,17 +168,54 @@ async fn of_the_logouts_that_wait_the_oldest_of_each_application_comes_first() {
     for database in Database::BOTH {
         let mut it = Fixture::new(database).await;
         // The names are in another order than the moments, and so are the applications.
-        for (id, application, due) in [("z", 2, 1), ("a", 2, 4), ("m", 1, 2), ("b", 0, 3), ("later", 3, 60)] {
+        for (id, application, due) in [
+            ("z", 2, 1),
+            ("a", 2, 4),
+            ("m", 1, 2),
+            ("b", 0, 3),
+            ("later", 3, 60),
+        ] {
             it.delivery(id, application, due).await;
         }
         let now = NOW + Duration::from_secs(10);
         let [third, second, first, _] = [0, 1, 2, 3].map(|n| it.applications[n].clone());
-        assert_eq!(it.store.due_logouts(now).await.expect("read"), [first.clone(), second.clone(), third.clone()]);
-        let claimed = it.store.claim_logout(&first, HOUR, now).await.expect("claimed").expect("a delivery");
-        assert_eq!((claimed.id.as_str(), claimed.attempts), ("z", 1), "{database:?}");
-        assert_eq!(it.store.due_logouts(now).await.expect("read"), [second, third, first.clone()], "{database:?}");
-        assert_eq!(it.store.claim_logout(&first, HOUR, now).await.expect("claimed").expect("a delivery").id, "a");
-        assert_eq!(it.store.claim_logout(&first, HOUR, now).await.expect("asked"), None, "{database:?}");
+        assert_eq!(
+            it.store.due_logouts(now).await.expect("read"),
+            [first.clone(), second.clone(), third.clone()]
+        );
+        let claimed = it
+            .store
+            .claim_logout(&first, HOUR, now)
+            .await
+            .expect("claimed")
+            .expect("a delivery");
+        assert_eq!(
+            (claimed.id.as_str(), claimed.attempts),
+            ("z", 1),
+            "{database:?}"
+        );
+        assert_eq!(
+            it.store.due_logouts(now).await.expect("read"),
+            [second, third, first.clone()],
+            "{database:?}"
+        );
+        assert_eq!(
+            it.store
+                .claim_logout(&first, HOUR, now)
+                .await
+                .expect("claimed")
+                .expect("a delivery")
+                .id,
+            "a"
+        );
+        assert_eq!(
+            it.store
+                .claim_logout(&first, HOUR, now)
+                .await
+                .expect("asked"),
+            None,
+            "{database:?}"
+        );
         assert_eq!(it.store.due_logouts(now).await.expect("read").len(), 2);
     }
 }
@@ -173,13 +233,18 @@ async fn an_application_with_a_hundred_thousand_logouts_waiting_is_not_read_thro
     .await
     .expect("inserted");
     for application in 1..4 {
-        it.delivery(&format!("one of {application}"), application, 1).await;
+        it.delivery(&format!("one of {application}"), application, 1)
+            .await;
     }
     let now = NOW + HOUR;
     for _ in 0..10 {
         let due = it.store.due_logouts(now).await.expect("read");
         assert_eq!(due.len(), 4);
-        it.store.claim_logout(&it.applications[0], HOUR, now).await.expect("claimed").expect("a delivery");
+        it.store
+            .claim_logout(&it.applications[0], HOUR, now)
+            .await
+            .expect("claimed")
+            .expect("a delivery");
     }
     let count = it.looked_at("logout_deliveries").await;
     assert!(count < 1000, "{count} rows were looked at");
@@ -193,11 +258,29 @@ async fn what_is_known_of_a_session_goes_with_the_last_of_its_name() {
         it.session("once", NOW).await;
         it.session("twice", NOW).await;
         it.session("twice", NOW + 3 * HOUR).await;
-        assert_eq!(it.store.sweep(RETENTION, NOW + HOUR).await.expect("swept"), 0);
+        assert_eq!(
+            it.store
+                .apply_retention(RETENTION, NOW + HOUR)
+                .await
+                .expect("swept"),
+            0
+        );
         assert_eq!(it.names().await, ["once", "twice"]);
-        assert_eq!(it.store.sweep(RETENTION, NOW + 2 * HOUR).await.expect("swept"), 2);
+        assert_eq!(
+            it.store
+                .apply_retention(RETENTION, NOW + 2 * HOUR)
+                .await
+                .expect("swept"),
+            2
+        );
         assert_eq!(it.names().await, ["twice"], "{database:?}");
-        assert_eq!(it.store.sweep(RETENTION, NOW + 5 * HOUR).await.expect("swept"), 1);
+        assert_eq!(
+            it.store
+                .apply_retention(RETENTION, NOW + 5 * HOUR)
+                .await
+                .expect("swept"),
+            1
+        );
         assert!(it.names().await.is_empty(), "{database:?}");
     }
 }
@@ -221,7 +304,10 @@ async fn sessions_that_go_on_cost_the_sweep_nothing() {
     }
     it.session("over", NOW - HOUR).await;
     for _ in 0..3 {
-        it.store.sweep(RETENTION, NOW + HOUR).await.expect("swept");
+        it.store
+            .apply_retention(RETENTION, NOW + HOUR)
+            .await
+            .expect("swept");
     }
     assert_eq!(it.names().await.len(), 20_000);
     // The test has just looked at each once itself.
@@ -232,7 +318,11 @@ async fn sessions_that_go_on_cost_the_sweep_nothing() {
 #[tokio::test]
 async fn a_code_that_nobody_exchanges_is_forgotten_and_one_that_was_is_not() {
     for database in Database::BOTH {
-        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let host = TestHost::start_with(Wish {
+            database,
+            ..Wish::default()
+        })
+        .await;
         let ada = host.ada().await;
         let (forgotten, exchanged) = (Browser::new(&host.base), Browser::new(&host.base));
         ada.sign_in(&forgotten).await;
@@ -240,63 +330,42 @@ async fn a_code_that_nobody_exchanges_is_forgotten_and_one_that_was_is_not() {
         let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
         let token = tokens["access_token"].as_str().expect("a token");
         host.advance(601);
-        host.host.store.sweep(RETENTION, host.host.now()).await.expect("swept");
+        host.host
+            .store
+            .apply_retention(RETENTION, host.host.now())
+            .await
+            .expect("swept");
         let mut connection = host.connection().await;
-        let left: Vec<(String,)> =
-            sqlx::query_as("SELECT claims FROM codes").fetch_all(&mut connection).await.expect("read");
-        assert_eq!(left, [("{}".to_owned(),)], "{database:?}");
-        // The tokens' family is there as long as they are, and notices a second use.
-        assert_eq!(userinfo(&host, token).await.0, StatusCode::OK, "{database:?}");
-        host.advance(2900);
-        host.host.store.sweep(RETENTION, host.host.now()).await.expect("swept");
-        assert_eq!(userinfo(&host, token).await.0, StatusCode::OK, "{database:?}");
-        assert_eq!(ada.application.exchange(&host.base, &code, &[]).await.1["error"], "invalid_grant");
-        assert_eq!(userinfo(&host, token).await.0, StatusCode::UNAUTHORIZED, "{database:?}");
-    }
-}
-
-#[tokio::test]
-async fn what_an_earlier_release_kept_for_too_long_goes_too() {
-    for database in Database::BOTH {
-        let folder = tempfile::tempdir().expect("a folder");
-        let released = folder.path().join("released");
-        std::fs::create_dir(&released).expect("a folder");
-        let all = Path::new(env!("CARGO_MANIFEST_DIR")).join("../host/migrations");
-        for migration in ["0001_first_light.sql", "0002_whole_openid_connect.sql", "0003_signing_keys.sql"] {
-            std::fs::copy(all.join(migration), released.join(migration)).expect("copied");
-        }
-        let url = database.create(folder.path()).await;
-        if database == Database::Sqlite {
-            std::fs::write(folder.path().join("assent.db"), "").expect("a file");
-        }
-        let mut connection = url.connection().await;
-        let migrator = Migrator::new(released).await.expect("migrations");
-        migrator.run_direct(None, &mut connection, false).await.expect("the tables");
-        for statement in [
-            "INSERT INTO users (id, did, subject, name, profile, state, version, created_at, updated_at)
-             VALUES ('ada', 'did', 'subject', 'ada', '{}', 'active', 1, 0, 0)",
-            "INSERT INTO applications (id, name, settings, version, created_at, updated_at)
-             VALUES ('books', 'Books', '{}', 1, 0, 0)",
-            "INSERT INTO sessions (id, digest, sid, user_id, auth_time, amr, created_at, expires_at, logged_out)
-             VALUES ('1', '', 'there', 'ada', 0, '[]', 0, 0, 0)",
-            "INSERT INTO session_applications (sid, application_id, user_id, subject)
-             VALUES ('there', 'books', 'ada', ''), ('gone', 'books', 'ada', '')",
-            "INSERT INTO codes (id, digest, application_id, redirect_uri, scopes, user_id, account_id, session_id,
-                                context, claims, offline, created_at, expires_at, kept_until, used_at)
-             VALUES ('exchanged', '', 'books', '', '', 'ada', '', '', '{}', '{}', 1, 0, 10, 20, 5),
-                    ('forgotten', '', 'books', '', '', 'ada', '', '', '{}', '{\"name\": \"Ada\"}', 1, 0, 10, 20, NULL)",
-        ] {
-            sqlx::query(statement).execute(&mut connection).await.expect("inserted");
-        }
-        let store = open_store(url.url()).await.expect("a store");
-        let kept: Vec<(String, i64)> = sqlx::query_as("SELECT id, kept_until FROM codes ORDER BY id")
+        let left: Vec<(String,)> = sqlx::query_as("SELECT claims FROM codes")
             .fetch_all(&mut connection)
             .await
             .expect("read");
-        assert_eq!(kept, [("exchanged".to_owned(), 20), ("forgotten".to_owned(), 10)], "{database:?}");
-        let known: Vec<(String,)> =
-            sqlx::query_as("SELECT sid FROM session_applications").fetch_all(&mut connection).await.expect("read");
-        assert_eq!(known, [("there".to_owned(),)], "{database:?}");
-        store.close().await;
+        assert_eq!(left, [("{}".to_owned(),)], "{database:?}");
+        // The tokens' family is there as long as they are, and notices a second use.
+        assert_eq!(
+            userinfo(&host, token).await.0,
+            StatusCode::OK,
+            "{database:?}"
+        );
+        host.advance(2900);
+        host.host
+            .store
+            .apply_retention(RETENTION, host.host.now())
+            .await
+            .expect("swept");
+        assert_eq!(
+            userinfo(&host, token).await.0,
+            StatusCode::OK,
+            "{database:?}"
+        );
+        assert_eq!(
+            ada.application.exchange(&host.base, &code, &[]).await.1["error"],
+            "invalid_grant"
+        );
+        assert_eq!(
+            userinfo(&host, token).await.0,
+            StatusCode::UNAUTHORIZED,
+            "{database:?}"
+        );
     }
 }

@@ -1,5 +1,5 @@
-// The app's own life: it can be installed, opens without a network, takes a newer version, and keeps its keys through that and
-// through a restart of the browser; and it explains a key that is gone.
+// The app's own life: it can be installed, opens without a network, takes a newer version, and keeps its keys through
+// that and through a restart of the browser; and it explains a key that is gone.
 //
 // Environment: BASE_URL, ENROL_URL (of an administrator); CHROMIUM and SCREENSHOTS as in browser.mjs.
 
@@ -85,7 +85,11 @@ async function newerVersion(browser, page) {
   await page.getByRole('button', { name: 'Load it' }).click();
   await page.waitForFunction(() => document.documentElement.dataset.version === 'newer');
   await page.getByRole('heading', { name: 'Ada Lovelace' }).waitFor();
-  assert.deepEqual(await page.evaluate(() => caches.keys()), ['assent-authenticator-newer'], 'what was kept of the old one is gone');
+  assert.deepEqual(
+    await page.evaluate(() => caches.keys()),
+    ['assent-authenticator-newer'],
+    'what was kept of the old one is gone',
+  );
   await signsIn(browser, page);
 }
 
@@ -98,17 +102,20 @@ async function pastSignIns(page) {
 
 /** The browser lost the key and kept the rest; then everything. */
 async function lostKey(page) {
-  await page.evaluate(() => new Promise((resolve, reject) => {
-    const opened = indexedDB.open('assent-authenticator');
-    opened.onsuccess = () => {
-      const accounts = opened.result.transaction('accounts', 'readwrite').objectStore('accounts');
-      accounts.getAll().onsuccess = ({ target }) => {
-        const written = accounts.put({ ...target.result[0], privateKey: null });
-        written.onsuccess = resolve;
-        written.onerror = reject;
-      };
-    };
-  }));
+  await page.evaluate(
+    () =>
+      new Promise((resolve, reject) => {
+        const opened = indexedDB.open('assent-authenticator');
+        opened.onsuccess = () => {
+          const accounts = opened.result.transaction('accounts', 'readwrite').objectStore('accounts');
+          accounts.getAll().onsuccess = ({ target }) => {
+            const written = accounts.put({ ...target.result[0], privateKey: null });
+            written.onsuccess = resolve;
+            written.onerror = reject;
+          };
+        };
+      }),
+  );
   await page.reload();
   await page.getByText('This browser no longer has the key of this account.').waitFor();
   await look(page, 'lost-key');

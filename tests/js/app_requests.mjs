@@ -1,8 +1,9 @@
-// Requests on more than one phone: without notifications, with one that was pushed, answered on two phones at once, too late.
+// Requests on more than one phone: without notifications, with one that was pushed, answered on two phones at once,
+// too late.
 //
-// Environment: BASE_URL, ENROL_URL and SECOND_ENROL_URL (of one administrator), SURROUNDINGS_URL (what the test has around the
-// host: `/push` takes messages of the host's push sender, `/pushed` gives the next, `/advance` moves the host's clock by so
-// many seconds); CHROMIUM and SCREENSHOTS as in browser.mjs.
+// Environment: BASE_URL, ENROL_URL and SECOND_ENROL_URL (of one administrator), SURROUNDINGS_URL (what the test has
+// around the host: `/push` takes messages of the host's push sender, `/pushed` gives the next, `/advance` moves the
+// host's clock by so many seconds); CHROMIUM and SCREENSHOTS as in browser.mjs.
 
 import assert from 'node:assert/strict';
 import { createDecipheriv, createECDH, hkdfSync, randomBytes } from 'node:crypto';
@@ -10,7 +11,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
-import { PATIENCE, complaints, desktop, inspect, keptPhone, launch, shot } from './browser.mjs';
+import { complaints, desktop, inspect, keptPhone, launch, PATIENCE, shot } from './browser.mjs';
 
 const { BASE_URL, ENROL_URL, SECOND_ENROL_URL, SURROUNDINGS_URL } = process.env;
 assert.ok(BASE_URL && ENROL_URL && SECOND_ENROL_URL && SURROUNDINGS_URL, 'an environment variable is missing');
@@ -50,8 +51,12 @@ const badges = (page) => page.evaluate(() => window.badges.splice(0));
 
 async function withoutNotifications(browser, context) {
   const page = await context.newPage();
-  const session = await context.browser()?.newBrowserCDPSession() ?? await context.newCDPSession(page);
-  await session.send('Browser.setPermission', { origin: BASE_URL, permission: { name: 'notifications' }, setting: 'denied' });
+  const session = (await context.browser()?.newBrowserCDPSession()) ?? (await context.newCDPSession(page));
+  await session.send('Browser.setPermission', {
+    origin: BASE_URL,
+    permission: { name: 'notifications' },
+    setting: 'denied',
+  });
   await enrol(page, ENROL_URL);
   await page.getByText('Notifications are blocked for this site').waitFor();
   await look(page, 'push-refused');
@@ -76,16 +81,25 @@ function decrypted({ pair, p256dh, auth }, body) {
   const [salt, length] = [body.subarray(0, 16), body[20]];
   const [sender, sealed] = [body.subarray(21, 21 + length), body.subarray(21 + length)];
   const derive = (key, salted, info, size) => Buffer.from(hkdfSync('sha256', key, salted, info, size));
-  const key = derive(pair.computeSecret(sender), auth, Buffer.concat([Buffer.from('WebPush: info\0'), p256dh, sender]), 32);
-  const decipher = createDecipheriv('aes-128-gcm', derive(key, salt, 'Content-Encoding: aes128gcm\0', 16), derive(key, salt, 'Content-Encoding: nonce\0', 12));
+  const key = derive(
+    pair.computeSecret(sender),
+    auth,
+    Buffer.concat([Buffer.from('WebPush: info\0'), p256dh, sender]),
+    32,
+  );
+  const decipher = createDecipheriv(
+    'aes-128-gcm',
+    derive(key, salt, 'Content-Encoding: aes128gcm\0', 16),
+    derive(key, salt, 'Content-Encoding: nonce\0', 12),
+  );
   decipher.setAuthTag(sealed.subarray(-16));
   const padded = Buffer.concat([decipher.update(sealed.subarray(0, -16)), decipher.final()]);
   return padded.subarray(0, padded.lastIndexOf(2)).toString();
 }
 
 /**
- * Chromium here has no push service of its own, so the test is that service: the app subscribes at its address, the host's
- * sender comes to it, and what it brings is handed to the service worker as the browser would.
+ * Chromium here has no push service of its own, so the test is that service: the app subscribes at its address, the
+ * host's sender comes to it, and what it brings is handed to the service worker as the browser would.
  */
 async function pushed(browser, context, first) {
   const keys = subscription();
@@ -102,7 +116,10 @@ async function pushed(browser, context, first) {
   await context.grantPermissions(['notifications'], { origin: BASE_URL });
   const session = await context.newCDPSession(page);
   const registered = new Promise((resolve) => {
-    session.on('ServiceWorker.workerRegistrationUpdated', ({ registrations }) => registrations[0] && resolve(registrations[0].registrationId));
+    session.on(
+      'ServiceWorker.workerRegistrationUpdated',
+      ({ registrations }) => registrations[0] && resolve(registrations[0].registrationId),
+    );
   });
   await session.send('ServiceWorker.enable');
   await enrol(page, SECOND_ENROL_URL);
@@ -118,14 +135,20 @@ async function pushed(browser, context, first) {
   // The person has put the phone away, so the app is on no screen.
   await numberOn(page).waitFor();
   await page.goto(`${BASE_URL}/assets/icons/icon.svg`);
-  await session.send('ServiceWorker.deliverPushMessage', { origin: BASE_URL, registrationId: await registered, data: message });
+  await session.send('ServiceWorker.deliverPushMessage', {
+    origin: BASE_URL,
+    registrationId: await registered,
+    data: message,
+  });
   const other = await context.newPage();
   await other.goto(`${BASE_URL}/assets/icons/icon.svg`);
-  const shown = () => other.evaluate(async () => {
-    const registration = await navigator.serviceWorker.getRegistration('/authenticator');
-    return (await registration.getNotifications()).map(({ title, body }) => ({ title, body }));
-  });
-  for (const until = Date.now() + PATIENCE; (await shown()).length === 0 && Date.now() < until;) await other.waitForTimeout(50);
+  const shown = () =>
+    other.evaluate(async () => {
+      const registration = await navigator.serviceWorker.getRegistration('/authenticator');
+      return (await registration.getNotifications()).map(({ title, body }) => ({ title, body }));
+    });
+  for (const until = Date.now() + PATIENCE; (await shown()).length === 0 && Date.now() < until; )
+    await other.waitForTimeout(50);
   const notifications = await shown();
   assert.equal(notifications.length, 1);
   assert.equal(notifications[0].title, 'Sign-in request');

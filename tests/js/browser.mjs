@@ -10,7 +10,10 @@ const PHONE = { width: 360, height: 740 };
 const DESKTOP = { width: 1280, height: 800 };
 const SCHEMES = ['light', 'dark'];
 
-/** How long a test waits for an expected event, in milliseconds: long enough for a slow machine. The event ends the wait. */
+/**
+ * How long a test waits for an expected event, in milliseconds: long enough for a slow machine. The event ends the
+ * wait.
+ */
 export const PATIENCE = 180_000;
 
 const screenshots = process.env.SCREENSHOTS ?? new URL('../../target/screenshots', import.meta.url).pathname;
@@ -18,14 +21,18 @@ const screenshots = process.env.SCREENSHOTS ?? new URL('../../target/screenshots
 const LAUNCH = {
   executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
   args: [
-    '--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-component-update', '--disable-sync',
+    '--no-sandbox',
+    '--disable-gpu',
+    '--disable-background-networking',
+    '--disable-component-update',
+    '--disable-sync',
     '--no-first-run',
   ],
 };
 
 /**
- * Starts Debian's Chromium, or the one that CHROMIUM names, with these environment variables and switches. It calls no one on
- * its own.
+ * Starts Debian's Chromium, or the one that CHROMIUM names, with these environment variables and switches. It calls
+ * no one on its own.
  */
 export function launch(variables = {}, switches = []) {
   return chromium.launch({ ...LAUNCH, env: { ...process.env, ...variables }, args: [...LAUNCH.args, ...switches] });
@@ -93,10 +100,20 @@ export async function inspect(page, name) {
   return findings;
 }
 
-/** A phone's browser whose profile is kept in a folder: it is there again after a restart. No private window, so it can install apps. */
+/**
+ * A phone's browser whose profile is kept in a folder: it is there again after a restart. No private window, so it
+ * can install apps.
+ */
 export async function keptPhone(folder, options = {}) {
   const made = await chromium.launchPersistentContext(folder, {
-    ...LAUNCH, locale: 'en-GB', reducedMotion: 'reduce', viewport: PHONE, isMobile: true, hasTouch: true, deviceScaleFactor: 2, ...options,
+    ...LAUNCH,
+    locale: 'en-GB',
+    reducedMotion: 'reduce',
+    viewport: PHONE,
+    isMobile: true,
+    hasTouch: true,
+    deviceScaleFactor: 2,
+    ...options,
   });
   made.setDefaultTimeout(PATIENCE);
   return made;

@@ -10,7 +10,7 @@ import { test } from 'node:test';
 globalThis.crypto ??= webcrypto;
 
 // The browser loads it as a module by its type, not by its name, so it is loaded here from its text.
-const source = await readFile(new URL('../../host/assets/authenticator/canonical.js', import.meta.url), 'utf8');
+const source = await readFile(new URL('../../host/server/assets/authenticator/canonical.js', import.meta.url), 'utf8');
 const canonical = await import(`data:text/javascript;base64,${Buffer.from(source).toString('base64')}`);
 
 const ISSUER = 'https://id.example.com/oidc';
@@ -40,59 +40,94 @@ test('SHA-256 is that of the UTF-8 text, in lower-case hexadecimal', async () =>
 
 test('the thumbprint takes the required members alone, in their order', async () => {
   const key = { y: 'B-lower', kty: 'EC', x: 'A-lower', crv: 'P-256', ext: true, key_ops: ['verify'] };
-  const expected = createHash('sha256').update('{"crv":"P-256","kty":"EC","x":"A-lower","y":"B-lower"}').digest('base64url');
+  const expected = createHash('sha256')
+    .update('{"crv":"P-256","kty":"EC","x":"A-lower","y":"B-lower"}')
+    .digest('base64url');
   assert.equal(await canonical.thumbprint(key), expected);
   assert.deepEqual(canonical.publicJwk(key), { kty: 'EC', crv: 'P-256', x: 'A-lower', y: 'B-lower' });
 });
 
 test('the enrolment text', async () => {
   const key = { kty: 'EC', crv: 'P-256', x: 'x', y: 'y' };
-  const text = await canonical.enrolmentText({ issuer: ISSUER, token: 'abc', deviceName: 'Ada\u2019s \\ "phone"', key });
-  assert.equal(text, [
-    'assent-enrolment-v1',
-    'issuer: "https://id.example.com/oidc"',
-    'token: "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"',
-    'device-name: "Ada\u2019s \\\\ \\"phone\\""',
-    `key: "${await canonical.thumbprint(key)}"`,
-  ].join('\n'));
+  const text = await canonical.enrolmentText({
+    issuer: ISSUER,
+    token: 'abc',
+    deviceName: 'Ada\u2019s \\ "phone"',
+    key,
+  });
+  assert.equal(
+    text,
+    [
+      'assent-enrolment-v1',
+      'issuer: "https://id.example.com/oidc"',
+      'token: "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"',
+      'device-name: "Ada\u2019s \\\\ \\"phone\\""',
+      `key: "${await canonical.thumbprint(key)}"`,
+    ].join('\n'),
+  );
 });
 
 test('the text of a call', async () => {
-  const call = { issuer: ISSUER, device: 'd1', time: 1_700_000_000, method: 'GET', path: '/authenticator/api/requests', body: '' };
-  assert.equal(await canonical.deviceText(call), [
-    'assent-device-v1',
-    'issuer: "https://id.example.com/oidc"',
-    'device: "d1"',
-    'time: 1700000000',
-    'method: "GET"',
-    'path: "/authenticator/api/requests"',
-    'body: "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"',
-  ].join('\n'));
+  const call = {
+    issuer: ISSUER,
+    device: 'd1',
+    time: 1_700_000_000,
+    method: 'GET',
+    path: '/authenticator/api/requests',
+    body: '',
+  };
+  assert.equal(
+    await canonical.deviceText(call),
+    [
+      'assent-device-v1',
+      'issuer: "https://id.example.com/oidc"',
+      'device: "d1"',
+      'time: 1700000000',
+      'method: "GET"',
+      'path: "/authenticator/api/requests"',
+      'body: "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"',
+    ].join('\n'),
+  );
 });
 
 test('the approval text holds all that was shown, and no value can add a line', () => {
-  const text = canonical.approvalText({ issuer: ISSUER, device: 'd1', request: REQUEST, decision: 'approve', number: '07' });
-  assert.equal(text, [
-    'assent-approval-v1',
-    'issuer: "https://id.example.com/oidc"',
-    'request: "018f0000000070008000000000000001"',
-    'device: "d1"',
-    'application: "did:key:z6MkApplication"',
-    'application-name: "Pay \\"Fast\\"\\nnumber: \\"00\\""',
-    'account: "ada@example.com"',
-    'place: "Zürich, Schweiz"',
-    'browser: "Firefox on Linux"',
-    'expires: 1700000120',
-    'decision: "approve"',
-    'number: "07"',
-  ].join('\n'));
+  const text = canonical.approvalText({
+    issuer: ISSUER,
+    device: 'd1',
+    request: REQUEST,
+    decision: 'approve',
+    number: '07',
+  });
+  assert.equal(
+    text,
+    [
+      'assent-approval-v1',
+      'issuer: "https://id.example.com/oidc"',
+      'request: "018f0000000070008000000000000001"',
+      'device: "d1"',
+      'application: "did:key:z6MkApplication"',
+      'application-name: "Pay \\"Fast\\"\\nnumber: \\"00\\""',
+      'account: "ada@example.com"',
+      'place: "Zürich, Schweiz"',
+      'browser: "Firefox on Linux"',
+      'expires: 1700000120',
+      'decision: "approve"',
+      'number: "07"',
+    ].join('\n'),
+  );
   assert.equal(text.split('\n').length, 12);
 });
 
 test('what lets a step happen is another text than what lets a browser in, and has the step in it', () => {
   const request = { ...REQUEST, step: 'Delete "bob"\nnumber: "00"' };
   const text = canonical.approvalText({ issuer: ISSUER, device: 'd1', request, decision: 'approve', number: '07' });
-  const signIn = canonical.approvalText({ issuer: ISSUER, device: 'd1', request: REQUEST, decision: 'approve', number: '07' });
+  const signIn = canonical.approvalText({
+    issuer: ISSUER,
+    device: 'd1',
+    request: REQUEST,
+    decision: 'approve',
+    number: '07',
+  });
   const lines = text.split('\n');
   assert.equal(lines[0], 'assent-step-v1');
   assert.equal(lines[10], 'step: "Delete \\"bob\\"\\nnumber: \\"00\\""');
@@ -101,18 +136,21 @@ test('what lets a step happen is another text than what lets a browser in, and h
 
 test('“this was not me” has a text of its own, without a decision and a number', () => {
   const text = canonical.notMeText({ issuer: ISSUER, device: 'd1', request: REQUEST });
-  assert.equal(text, [
-    'assent-not-me-v1',
-    'issuer: "https://id.example.com/oidc"',
-    'request: "018f0000000070008000000000000001"',
-    'device: "d1"',
-    'application: "did:key:z6MkApplication"',
-    'application-name: "Pay \\"Fast\\"\\nnumber: \\"00\\""',
-    'account: "ada@example.com"',
-    'place: "Zürich, Schweiz"',
-    'browser: "Firefox on Linux"',
-    'expires: 1700000120',
-  ].join('\n'));
+  assert.equal(
+    text,
+    [
+      'assent-not-me-v1',
+      'issuer: "https://id.example.com/oidc"',
+      'request: "018f0000000070008000000000000001"',
+      'device: "d1"',
+      'application: "did:key:z6MkApplication"',
+      'application-name: "Pay \\"Fast\\"\\nnumber: \\"00\\""',
+      'account: "ada@example.com"',
+      'place: "Zürich, Schweiz"',
+      'browser: "Firefox on Linux"',
+      'expires: 1700000120',
+    ].join('\n'),
+  );
 });
 
 test('a signature is r and s in 64 bytes, and the private key can’t be read', async () => {

@@ -42,12 +42,12 @@ export class Administrator {
   }
 
   /** Approves the dangerous step that the console asks about. Gives what the phone showed. */
-  async approveStep() {
-    const number = (await this.desk.locator('#step-number').textContent()).trim();
+  async approveAction() {
+    const number = (await this.desk.locator('#approval-number').textContent()).trim();
     await this.mobile.getByRole('textbox', { name: /number/i }).waitFor();
     const words = await this.mobile.getByRole('heading', { level: 2 }).first().textContent();
     await this.approve(number);
-    await this.desk.locator('#step-number').waitFor({ state: 'detached' });
+    await this.desk.locator('#approval-number').waitFor({ state: 'detached' });
     return words;
   }
 

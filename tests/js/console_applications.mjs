@@ -1,5 +1,5 @@
-// An administrator who has never seen the console connects a web application, a single-page app, a native app and a SAML service
-// provider: each with a real client library, from what the console shows and nothing else.
+// An administrator who has never seen the console connects a web application, a single-page app, a native app and a
+// SAML service provider: each with a real client library, from what the console shows and nothing else.
 //
 // Environment: BASE_URL, ENROL_URL and LOGIN_NAME of an owner; CHROMIUM and SCREENSHOTS as in browser.mjs.
 
@@ -30,7 +30,12 @@ async function serve(answer) {
 }
 
 /** The value beside a label in the guide. */
-const pasted = (admin, label) => admin.desk.locator('.pasted div', { has: admin.desk.locator('dt', { hasText: new RegExp(`^${label}$`) }) }).locator('code').first().textContent();
+const pasted = (admin, label) =>
+  admin.desk
+    .locator('.pasted div', { has: admin.desk.locator('dt', { hasText: new RegExp(`^${label}$`) }) })
+    .locator('code')
+    .first()
+    .textContent();
 
 async function begin(admin, kind) {
   await admin.open('/admin/applications', 'Applications');
@@ -64,13 +69,19 @@ async function webApplication(admin) {
       const verifier = client.randomPKCECodeVerifier();
       checks = { pkceCodeVerifier: verifier, expectedState: client.randomState(), expectedNonce: client.randomNonce() };
       const to = client.buildAuthorizationUrl(config, {
-        redirect_uri: redirectUri, scope: 'openid profile email', state: checks.expectedState, nonce: checks.expectedNonce,
-        code_challenge: await client.calculatePKCECodeChallenge(verifier), code_challenge_method: 'S256',
+        redirect_uri: redirectUri,
+        scope: 'openid profile email',
+        state: checks.expectedState,
+        nonce: checks.expectedNonce,
+        code_challenge: await client.calculatePKCECodeChallenge(verifier),
+        code_challenge_method: 'S256',
       });
       return response.writeHead(303, { location: to.href }).end();
     }
     const tokens = await client.authorizationCodeGrant(config, url, { ...checks, idTokenExpected: true });
-    return response.writeHead(200, { 'content-type': 'text/plain' }).end(`Hello, ${tokens.claims().name}; ${tokens.claims().account}`);
+    return response
+      .writeHead(200, { 'content-type': 'text/plain' })
+      .end(`Hello, ${tokens.claims().name}; ${tokens.claims().account}`);
   });
   const redirectUri = `http://localhost:${server.port}/callback`;
 
@@ -81,7 +92,10 @@ async function webApplication(admin) {
   await admin.follow(/^Web application/);
   await admin.heading('New web application');
   await admin.press('Connect it');
-  await admin.desk.locator('.field-error', { hasText: /expected/ }).first().waitFor();
+  await admin.desk
+    .locator('.field-error', { hasText: /expected/ })
+    .first()
+    .waitFor();
   await admin.field('Name').fill(`Expenses ${MARKUP}`);
   await admin.field('Redirect URIs').fill('com.example.app://callback');
   await admin.desk.locator('.field-error', { hasText: 'starts with https://' }).waitFor();
@@ -96,9 +110,9 @@ async function webApplication(admin) {
 
   const [issuer, id] = [await pasted(admin, 'Issuer'), await pasted(admin, 'Client ID')];
   await admin.press('Make the secret');
-  await admin.desk.locator('#step-number').waitFor();
+  await admin.desk.locator('#approval-number').waitFor();
   await admin.look('step-secret');
-  assert.match(await admin.approveStep(), /client secret for “Expenses/);
+  assert.match(await admin.approveAction(), /client secret for “Expenses/);
   const shown = admin.desk.getByRole('dialog', { name: 'The client secret' });
   await shown.waitFor();
   await admin.look('secret-once');
@@ -111,7 +125,9 @@ async function webApplication(admin) {
   await giveAccess(admin);
   await admin.look('accounts');
 
-  config = await client.discovery(new URL(issuer), id, undefined, client.ClientSecretBasic(secret), { execute: [client.allowInsecureRequests] });
+  config = await client.discovery(new URL(issuer), id, undefined, client.ClientSecretBasic(secret), {
+    execute: [client.allowInsecureRequests],
+  });
   const person = await admin.desk.context().newPage();
   await person.goto(`http://localhost:${server.port}/`);
   await consent(person);
@@ -122,18 +138,30 @@ async function webApplication(admin) {
 }
 
 async function singlePageApp(admin) {
-  const library = await readFile(createRequire(import.meta.url).resolve('oidc-client-ts').replace(/dist\/.*$/, 'dist/browser/oidc-client-ts.min.js'), 'utf8');
+  const library = await readFile(
+    createRequire(import.meta.url)
+      .resolve('oidc-client-ts')
+      .replace(/dist\/.*$/, 'dist/browser/oidc-client-ts.min.js'),
+    'utf8',
+  );
   let settings = {};
   const server = await serve(async (request, response) => {
     const files = {
       '/oidc.js': ['text/javascript', library],
-      '/app.js': ['text/javascript', `
+      '/app.js': [
+        'text/javascript',
+        `
         const manager = new oidc.UserManager(${JSON.stringify(settings)});
         const show = (user) => { document.title = 'in'; document.body.textContent = 'Hello, ' + user.profile.name; };
-        if (new URLSearchParams(location.search).has('code')) manager.signinRedirectCallback().then(show, (failure) => { document.body.textContent = failure.message; });
-        else manager.signinRedirect();`],
+        const fail = (failure) => { document.body.textContent = failure.message; };
+        if (new URLSearchParams(location.search).has('code')) manager.signinRedirectCallback().then(show, fail);
+        else manager.signinRedirect();`,
+      ],
     };
-    const [type, body] = files[new URL(request.url, 'http://x').pathname] ?? ['text/html', '<!doctype html><body><script src="/oidc.js"></script><script src="/app.js"></script>'];
+    const [type, body] = files[new URL(request.url, 'http://x').pathname] ?? [
+      'text/html',
+      '<!doctype html><body><script src="/oidc.js"></script><script src="/app.js"></script>',
+    ];
     response.writeHead(200, { 'content-type': type }).end(body);
   });
   const uri = `http://localhost:${server.port}/callback`;
@@ -165,22 +193,39 @@ async function nativeApp(admin) {
   await admin.look('guide-native');
   const [issuer, id] = [await pasted(admin, 'Issuer'), await pasted(admin, 'Client ID')];
   await admin.part('Try sign-in');
-  await admin.look('trial-without-account');
+  await admin.look('test-sign-in-without-account');
   await admin.press('Give me an account');
   await admin.said('You have an account, without roles.');
   await admin.desk.getByText(/You have no account/).waitFor({ state: 'hidden' });
 
-  const config = await client.discovery(new URL(issuer), id, undefined, client.None(), { execute: [client.allowInsecureRequests] });
+  const config = await client.discovery(new URL(issuer), id, undefined, client.None(), {
+    execute: [client.allowInsecureRequests],
+  });
   const [verifier, state] = [client.randomPKCECodeVerifier(), client.randomState()];
-  const answered = Promise.withResolvers?.() ?? (() => { const made = {}; made.promise = new Promise((resolve, reject) => Object.assign(made, { resolve, reject })); return made; })();
+  const answered =
+    Promise.withResolvers?.() ??
+    (() => {
+      const made = {};
+      made.promise = new Promise((resolve, reject) => Object.assign(made, { resolve, reject }));
+      return made;
+    })();
   // As a command line does: a port of the moment, on the loopback address.
   const server = await serve(async (request, response) => {
-    const tokens = await client.authorizationCodeGrant(config, new URL(request.url, redirectUri), { pkceCodeVerifier: verifier, expectedState: state });
+    const tokens = await client.authorizationCodeGrant(config, new URL(request.url, redirectUri), {
+      pkceCodeVerifier: verifier,
+      expectedState: state,
+    });
     answered.resolve(tokens);
     response.writeHead(200, { 'content-type': 'text/plain' }).end('Go back to the app.');
   });
   const redirectUri = `http://127.0.0.1:${server.port}/callback`;
-  const to = client.buildAuthorizationUrl(config, { redirect_uri: redirectUri, scope: 'openid profile', state, code_challenge: await client.calculatePKCECodeChallenge(verifier), code_challenge_method: 'S256' });
+  const to = client.buildAuthorizationUrl(config, {
+    redirect_uri: redirectUri,
+    scope: 'openid profile',
+    state,
+    code_challenge: await client.calculatePKCECodeChallenge(verifier),
+    code_challenge_method: 'S256',
+  });
   const person = await admin.desk.context().newPage();
   await person.goto(to.href);
   await consent(person);
@@ -193,14 +238,20 @@ async function nativeApp(admin) {
 async function serviceProvider(admin) {
   let saml;
   const server = await serve(async (request, response) => {
-    if (request.method !== 'POST') return response.writeHead(303, { location: await saml.getAuthorizeUrlAsync('', undefined, {}) }).end();
+    if (request.method !== 'POST')
+      return response.writeHead(303, { location: await saml.getAuthorizeUrlAsync('', undefined, {}) }).end();
     const form = Object.fromEntries(new URLSearchParams(await text(request)));
     const { profile } = await saml.validatePostResponseAsync(form);
-    return response.writeHead(200, { 'content-type': 'text/plain' }).end(`Hello, ${profile.nameID}; groups ${profile.groups}`);
+    return response
+      .writeHead(200, { 'content-type': 'text/plain' })
+      .end(`Hello, ${profile.nameID}; groups ${profile.groups}`);
   });
   const base = `http://localhost:${server.port}`;
   const options = { issuer: `${base}/metadata`, callbackUrl: `${base}/acs`, identifierFormat: null };
-  const metadata = new SAML({ ...options, idpCert: 'not known yet', entryPoint: base }).generateServiceProviderMetadata(null, null);
+  const metadata = new SAML({ ...options, idpCert: 'not known yet', entryPoint: base }).generateServiceProviderMetadata(
+    null,
+    null,
+  );
 
   await begin(admin, /^SAML service provider/);
   await admin.heading('New SAML service provider');
@@ -211,24 +262,34 @@ async function serviceProvider(admin) {
   await admin.follow('Metadata as a file');
   await admin.desk.getByLabel('Metadata file').waitFor();
   assert.equal(await admin.field('Name').inputValue(), 'Wiki', 'it is typed once');
-  await admin.desk.getByLabel('Metadata file').setInputFiles({ name: 'metadata.xml', mimeType: 'text/xml', buffer: Buffer.from(metadata.slice(0, -30)) });
+  await admin.desk
+    .getByLabel('Metadata file')
+    .setInputFiles({ name: 'metadata.xml', mimeType: 'text/xml', buffer: Buffer.from(metadata.slice(0, -30)) });
   await admin.press('Connect it');
-  await admin.desk.locator('.field-error, .notice.bad', { hasText: /can't be read/ }).first().waitFor();
-  await admin.desk.getByLabel('Metadata file').setInputFiles({ name: 'metadata.xml', mimeType: 'text/xml', buffer: Buffer.from(metadata) });
+  await admin.desk
+    .locator('.field-error, .notice.bad', { hasText: /can't be read/ })
+    .first()
+    .waitFor();
+  await admin.desk
+    .getByLabel('Metadata file')
+    .setInputFiles({ name: 'metadata.xml', mimeType: 'text/xml', buffer: Buffer.from(metadata) });
   await admin.press('Connect it');
   await admin.heading('Wiki');
   await admin.look('guide-saml');
   const document = await (await fetch(await pasted(admin, 'Metadata address'))).text();
-  const [entity, entry] = [await pasted(admin, 'Entity ID of the identity provider'), await pasted(admin, 'Sign-on address \\(SSO\\)')];
+  const [entity, entry] = [
+    await pasted(admin, 'Entity ID of the identity provider'),
+    await pasted(admin, 'Sign-on address \\(SSO\\)'),
+  ];
   await admin.part('Settings');
   await admin.press('Add an attribute');
   await admin.desk.locator('.row').last().getByLabel('Name').fill('groups');
   await admin.desk.locator('.row').last().getByLabel('Values').fill('wiki-{roles}');
   // Nobody has an e-mail address here.
-  await admin.field('Source').selectOption({ label: 'The account\'s name' });
+  await admin.field('Source').selectOption({ label: "The account's name" });
   await admin.look('settings-saml');
   await admin.press('Save');
-  await admin.approveStep();
+  await admin.approveAction();
   await admin.said('Saved.');
   await giveAccess(admin);
   await admin.part('Claims');
@@ -238,11 +299,21 @@ async function serviceProvider(admin) {
   await admin.look('claims-saml');
   await admin.part('Certificates');
   await admin.look('certificates');
-  await trial(admin, 'wiki-approver');
-  await admin.look('trial-saml');
+  await testSignIn(admin, 'wiki-approver');
+  await admin.look('test-sign-in-saml');
 
-  const certificates = [...document.matchAll(/<(?:\w+:)?X509Certificate>([^<]+)</g)].map(([, certificate]) => certificate.trim());
-  saml = new SAML({ ...options, idpCert: certificates, idpIssuer: entity, entryPoint: entry, wantAssertionsSigned: true, wantAuthnResponseSigned: true, audience: options.issuer });
+  const certificates = [...document.matchAll(/<(?:\w+:)?X509Certificate>([^<]+)</g)].map(([, certificate]) =>
+    certificate.trim(),
+  );
+  saml = new SAML({
+    ...options,
+    idpCert: certificates,
+    idpIssuer: entity,
+    entryPoint: entry,
+    wantAssertionsSigned: true,
+    wantAuthnResponseSigned: true,
+    audience: options.issuer,
+  });
   const person = await admin.desk.context().newPage();
   await person.goto(base);
   await person.getByText(`Hello, ${LOGIN_NAME}; groups wiki-approver`).waitFor();
@@ -251,7 +322,7 @@ async function serviceProvider(admin) {
 }
 
 /** A real sign-in of the administrator's own, whose answer comes back to the console. */
-async function trial(admin, shown) {
+async function testSignIn(admin, shown) {
   await admin.part('Try sign-in');
   const [tab] = await Promise.all([admin.desk.context().waitForEvent('page'), admin.press('Try sign-in')]);
   tab.setDefaultTimeout(PATIENCE);
@@ -280,7 +351,7 @@ async function trial(admin, shown) {
 }
 
 /** A sign-in of the administrator's own after two denials: no request goes to the phone, and the console shows it. */
-async function pausedTrial(admin) {
+async function pausedTestSignIn(admin) {
   await admin.part('Try sign-in');
   const [tab] = await Promise.all([admin.desk.context().waitForEvent('page'), admin.press('Try sign-in')]);
   tab.setDefaultTimeout(PATIENCE);
@@ -302,8 +373,12 @@ async function pausedTrial(admin) {
   await identify();
   await admin.desk.getByText('No request went to your phone.').waitFor();
   await admin.desk.locator('#console li', { hasText: /paused until/ }).waitFor();
-  assert.doesNotMatch(await tab.locator('main').textContent(), /no request|paused until/i, 'the login page tells nobody of it');
-  await admin.look('trial-paused');
+  assert.doesNotMatch(
+    await tab.locator('main').textContent(),
+    /no request|paused until/i,
+    'the login page tells nobody of it',
+  );
+  await admin.look('test-sign-in-paused');
   // Given up, it is over, and says the same of why.
   await tab.getByRole('button', { name: /cancel this sign-in/i }).click();
   await tab.getByRole('button', { name: /back to/i }).click();
@@ -313,7 +388,7 @@ async function pausedTrial(admin) {
 }
 
 /** The preview says that a slim ID token has few claims, and that nobody is let in whose account is suspended. */
-async function slimAndSuspended(admin, id) {
+async function slimAndSuspended(admin) {
   const account = async (press, said) => {
     await admin.part('Accounts');
     await admin.desk.locator('tbody').getByRole('link', { name: LOGIN_NAME }).first().click();
@@ -347,7 +422,9 @@ async function slimAndSuspended(admin, id) {
 async function activeScopes(admin) {
   const scopes = admin.desk.getByRole('group', { name: 'Scopes', exact: true });
   const listed = async (sink) => {
-    const section = admin.desk.locator('#console section').filter({ has: admin.desk.getByRole('heading', { level: 2, name: sink, exact: true }) });
+    const section = admin.desk
+      .locator('#console section')
+      .filter({ has: admin.desk.getByRole('heading', { level: 2, name: sink, exact: true }) });
     const text = await section.getByText('Active scopes:').textContent();
     return text.replace('Active scopes:', '').trim().split(/\s+/);
   };
@@ -374,7 +451,7 @@ async function settings(admin, id) {
   await admin.field('Name').fill('Expenses');
   await admin.press('Save');
   // What it is called is what people read on their phones.
-  assert.match(await admin.approveStep(), /It is called “Expenses”/);
+  assert.match(await admin.approveAction(), /It is called “Expenses”/);
   await admin.said('Saved.');
   await admin.heading('Expenses');
   assert.equal(await admin.field('Initiate login URI').inputValue(), 'https://expenses.example.org/login');
@@ -385,7 +462,7 @@ async function settings(admin, id) {
   await admin.field('Address of the key set').fill('https://expenses.example.org/jwks');
   await admin.look('credentials');
   await admin.press('Change it');
-  assert.match(await admin.approveStep(), /Expenses/);
+  assert.match(await admin.approveAction(), /Expenses/);
   await admin.said('The method was changed.');
   await admin.desk.locator('.facts', { hasText: 'private_key_jwt' }).waitFor();
 
@@ -393,17 +470,20 @@ async function settings(admin, id) {
   await admin.choose('Account', LOGIN_NAME, new RegExp(LOGIN_NAME));
   await admin.press('Preview');
   await admin.desk.getByRole('heading', { name: 'ID token' }).waitFor();
-  await admin.desk.getByRole('row', { name: /account .*approver.* account-roles/ }).first().waitFor();
+  await admin.desk
+    .getByRole('row', { name: /account .*approver.* account-roles/ })
+    .first()
+    .waitFor();
   await admin.desk.getByRole('row', { name: `aud ${id} Assent` }).waitFor();
   await admin.desk.getByRole('row', { name: 'auth_time made at the sign-in Assent' }).waitFor();
   assert.equal(await admin.desk.getByText('slim_id_token').count(), 0);
   await admin.look('claims');
   await activeScopes(admin);
-  await slimAndSuspended(admin, id);
+  await slimAndSuspended(admin);
 
-  await trial(admin, /"amr"/);
-  await admin.look('trial-web');
-  await pausedTrial(admin);
+  await testSignIn(admin, /"amr"/);
+  await admin.look('test-sign-in-web');
+  await pausedTestSignIn(admin);
 
   await admin.part('Delete');
   await admin.look('delete');
@@ -414,24 +494,27 @@ async function settings(admin, id) {
   await admin.look('delete-another-name');
   await admin.desk.getByRole('textbox', { name: /type Expenses/ }).fill('Expenses');
   await admin.press('Delete it');
-  await admin.desk.locator('#step-number').waitFor();
+  await admin.desk.locator('#approval-number').waitFor();
   await admin.look('step');
-  assert.match(await admin.approveStep(), /Delete the application “Expenses”/);
+  assert.match(await admin.approveAction(), /Delete the application “Expenses”/);
   await admin.heading('Applications');
   await admin.said('The application was deleted.');
   assert.equal(await admin.desk.getByRole('link', { name: 'Expenses' }).count(), 0);
 }
 
-await run(async (admin) => {
-  const id = await webApplication(admin);
-  await singlePageApp(admin);
-  await nativeApp(admin);
-  await serviceProvider(admin);
-  await settings(admin, id);
-  await admin.open('/admin/applications', 'Applications');
-  await admin.look('applications');
-  await admin.field('Name or id').fill('pho');
-  await admin.desk.getByRole('link', { name: 'Wiki' }).waitFor({ state: 'detached' });
-  assert.equal(await admin.desk.locator('#console tbody tr').count(), 1);
-  assert.equal(await admin.desk.evaluate(() => window.hacked), undefined, 'no value is taken for markup');
-}, { expected: [ASKED, /status of 422/, /status of 400/] });
+await run(
+  async (admin) => {
+    const id = await webApplication(admin);
+    await singlePageApp(admin);
+    await nativeApp(admin);
+    await serviceProvider(admin);
+    await settings(admin, id);
+    await admin.open('/admin/applications', 'Applications');
+    await admin.look('applications');
+    await admin.field('Name or id').fill('pho');
+    await admin.desk.getByRole('link', { name: 'Wiki' }).waitFor({ state: 'detached' });
+    assert.equal(await admin.desk.locator('#console tbody tr').count(), 1);
+    assert.equal(await admin.desk.evaluate(() => window.hacked), undefined, 'no value is taken for markup');
+  },
+  { expected: [ASKED, /status of 422/, /status of 400/] },
+);

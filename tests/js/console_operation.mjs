@@ -1,7 +1,9 @@
-// An administrator looks after the host in the console: plugins, keys, settings, the audit log; and what the other roles see of it.
+// An administrator looks after the host in the console: plugins, keys, settings, the audit log; and what the other
+// roles see of it.
 //
-// Environment: BASE_URL, ENROL_URL and LOGIN_NAME of an owner; SUPPORT_URL and AUDITOR_URL, links to enrol phones of two users called
-// support and auditor with those roles; PLAIN_URL of a user called plain without one; CHROMIUM and SCREENSHOTS as in browser.mjs.
+// Environment: BASE_URL, ENROL_URL and LOGIN_NAME of an owner; SUPPORT_URL and AUDITOR_URL, links to enrol phones of
+// two users called support and auditor with those roles; PLAIN_URL of a user called plain without one; CHROMIUM and
+// SCREENSHOTS as in browser.mjs.
 
 import assert from 'node:assert/strict';
 
@@ -20,14 +22,14 @@ async function operate(admin) {
   await admin.look('plugins');
   await admin.press('Load them again');
   await admin.desk.getByRole('dialog').getByRole('button', { name: 'Load them' }).click();
-  await admin.approveStep();
+  await admin.approveAction();
   await admin.said('The plugins were loaded again.');
 
   await admin.open('/admin/keys', 'Keys');
   await admin.look('keys');
   await admin.press('Rotate');
   await admin.desk.getByRole('dialog').getByRole('button', { name: 'Rotate' }).click();
-  await admin.approveStep();
+  await admin.approveAction();
   await admin.said('The keys were rotated.');
   await admin.desk.getByText('published, signs next').first().waitFor();
 
@@ -35,30 +37,49 @@ async function operate(admin) {
   await admin.field('Key').fill('base_url');
   await admin.desk.getByRole('row', { name: new RegExp(`base_url.*${admin.base}`) }).waitFor();
   await admin.look('settings');
-  await admin.field('Key').fill('store.url');
+  await admin.field('Key').fill('database.url');
   await admin.desk.getByRole('row', { name: /Set, and not shown/ }).waitFor();
 
   await admin.open('/admin/audit', 'Audit log');
   await admin.choose('By the person', process.env.LOGIN_NAME, new RegExp(process.env.LOGIN_NAME));
   await admin.desk.waitForURL(/actor=[0-9a-f]{32}/);
-  await admin.desk.waitForFunction((name) => [...document.querySelectorAll('#console .table > table > tbody > tr')].every((row) => row.textContent.includes(`person ${name}`)), process.env.LOGIN_NAME);
+  await admin.desk.waitForFunction(
+    (name) =>
+      [...document.querySelectorAll('#console .table > table > tbody > tr')].every((row) =>
+        row.textContent.includes(`person ${name}`),
+      ),
+    process.env.LOGIN_NAME,
+  );
   await admin.field('Event').selectOption('signing-key.published');
   const rows = admin.desk.locator('#console .table > table > tbody > tr');
-  await admin.desk.waitForFunction(() => [...document.querySelectorAll('#console .table > table > tbody > tr')].every((row) => row.textContent.includes('signing-key.published')));
+  await admin.desk.waitForFunction(() =>
+    [...document.querySelectorAll('#console .table > table > tbody > tr')].every((row) =>
+      row.textContent.includes('signing-key.published'),
+    ),
+  );
   assert.ok((await rows.count()) >= 1);
   await admin.desk.locator('.entry summary').first().click();
   await admin.look('audit');
   await admin.press('Check the chain');
   await admin.desk.getByText(/The last \d+ entries are as they were written/).waitFor();
   const [kept] = await Promise.all([admin.desk.waitForEvent('download'), admin.press('Export what is found')]);
-  const lines = (await (await kept.createReadStream()).toArray()).join('').trim().split('\n').map((line) => JSON.parse(line));
+  const lines = (await (await kept.createReadStream()).toArray())
+    .join('')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
   assert.ok(lines.length >= 1 && lines.every(({ event }) => event === 'signing-key.published'));
 }
 
 /** Whoever has another role sees less, and is told so where an address is typed. */
 async function others(admin, browser) {
   const parts = (one) => one.desk.locator('#parts a').allTextContents();
-  const support = await Administrator.signIn(browser, { base: admin.base, link: SUPPORT_URL, name: 'support', findings: admin.findings });
+  const support = await Administrator.signIn(browser, {
+    base: admin.base,
+    link: SUPPORT_URL,
+    name: 'support',
+    findings: admin.findings,
+  });
   assert.deepEqual(await parts(support), ['Overview', 'Users']);
   await support.look('support');
   await support.open('/admin/keys', 'Not for your role');
@@ -72,13 +93,39 @@ async function others(admin, browser) {
   await support.desk.locator('.failed', { hasText: /Not allowed/ }).waitFor();
   await support.look('refused');
 
-  const auditor = await Administrator.signIn(browser, { base: admin.base, link: AUDITOR_URL, name: 'auditor', findings: admin.findings });
-  assert.deepEqual(await parts(auditor), ['Overview', 'Applications', 'Users', 'Claims preview', 'Plugins', 'Keys', 'Audit log', 'Settings']);
-  for (const [path, heading] of [['/admin/users', 'Users'], ['/admin/applications', 'Applications'], ['/admin/keys', 'Keys'], ['/admin/plugins', 'Plugins']]) {
+  const auditor = await Administrator.signIn(browser, {
+    base: admin.base,
+    link: AUDITOR_URL,
+    name: 'auditor',
+    findings: admin.findings,
+  });
+  assert.deepEqual(await parts(auditor), [
+    'Overview',
+    'Applications',
+    'Users',
+    'Claims preview',
+    'Plugins',
+    'Keys',
+    'Audit log',
+    'Settings',
+  ]);
+  for (const [path, heading] of [
+    ['/admin/users', 'Users'],
+    ['/admin/applications', 'Applications'],
+    ['/admin/keys', 'Keys'],
+    ['/admin/plugins', 'Plugins'],
+  ]) {
     await auditor.open(path, heading);
     const writes = auditor.desk.locator('#console').getByRole('button', { name: /rotate|revoke|load them|go back/i });
     assert.equal(await writes.count(), 0, path);
-    assert.equal(await auditor.desk.locator('#console').getByRole('link', { name: /invite|connect an/i }).count(), 0, path);
+    assert.equal(
+      await auditor.desk
+        .locator('#console')
+        .getByRole('link', { name: /invite|connect an/i })
+        .count(),
+      0,
+      path,
+    );
   }
   await auditor.desk.goto(`${admin.base}/admin/users?q=support`);
   await auditor.follow('support');
@@ -96,7 +143,9 @@ async function others(admin, browser) {
     return { mobile: page };
   })();
   await new Administrator(admin.base, plain, mobile, admin.findings).identify(plain, 'plain');
-  await plain.getByRole('heading', { level: 1, name: /not an administrator|no administrator|administrator/i }).waitFor();
+  await plain
+    .getByRole('heading', { level: 1, name: /not an administrator|no administrator|administrator/i })
+    .waitFor();
   assert.equal((await plain.request.get(`${admin.base}/admin/api/v1/users`)).status(), 403);
 }
 
@@ -118,8 +167,11 @@ async function again(admin) {
   await admin.heading('Audit log');
 }
 
-await run(async (admin, browser) => {
-  await operate(admin);
-  await others(admin, browser);
-  await again(admin);
-}, { expected: [ASKED, /status of 401/] });
+await run(
+  async (admin, browser) => {
+    await operate(admin);
+    await others(admin, browser);
+    await again(admin);
+  },
+  { expected: [ASKED, /status of 401/] },
+);

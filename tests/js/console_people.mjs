@@ -1,6 +1,8 @@
-// An administrator looks after people in the console: invites one, helps them to a phone, gives and takes access, and closes the user.
+// An administrator looks after people in the console: invites one, helps them to a phone, gives and takes access, and
+// closes the user.
 //
-// Environment: BASE_URL, ENROL_URL and LOGIN_NAME of an owner; APPLICATION_NAME of an application; CHROMIUM and SCREENSHOTS as in browser.mjs.
+// Environment: BASE_URL, ENROL_URL and LOGIN_NAME of an owner; APPLICATION_NAME of an application; CHROMIUM and
+// SCREENSHOTS as in browser.mjs.
 
 import assert from 'node:assert/strict';
 
@@ -43,14 +45,20 @@ async function profile(admin) {
   await admin.field('Given name').fill('Grace');
   await admin.field('E-mail address').fill('no address');
   await admin.press('Save');
-  await admin.desk.locator('.field-error', { hasText: /address/i }).first().waitFor();
+  await admin.desk
+    .locator('.field-error', { hasText: /address/i })
+    .first()
+    .waitFor();
   await admin.field('E-mail address').fill('grace@example.net');
   await admin.field('Birth date').fill('yesterday');
   await admin.press('Save');
-  await admin.desk.locator('.field', { hasText: 'Birth date' }).locator('.field-error', { hasText: /^expected a date such as 1815-12-10/ }).waitFor();
+  await admin.desk
+    .locator('.field', { hasText: 'Birth date' })
+    .locator('.field-error', { hasText: /^expected a date such as 1815-12-10/ })
+    .waitFor();
   await admin.field('Birth date').fill('1906-12-09');
   await admin.press('Save');
-  assert.match(await admin.approveStep(), /Change the e-mail address of grace to grace@example.net/);
+  assert.match(await admin.approveAction(), /Change the e-mail address of grace to grace@example.net/);
   await admin.said('Saved.');
   assert.equal(await admin.field('Given name').inputValue(), 'Grace');
 }
@@ -95,7 +103,9 @@ async function unsaved(admin) {
   await admin.desk.waitForURL((address) => address.href !== here);
   await admin.desk.goForward();
   await admin.desk.waitForURL(here);
-  await admin.desk.waitForFunction(() => [...document.querySelectorAll('input')].some((input) => input.value === 'Amazing Grace'));
+  await admin.desk.waitForFunction(() =>
+    [...document.querySelectorAll('input')].some((input) => input.value === 'Amazing Grace'),
+  );
 }
 
 async function access(admin) {
@@ -118,7 +128,10 @@ async function access(admin) {
   await admin.press('Let it be used');
   await admin.said('The account may be used.');
   await admin.follow('Preview what the application is told');
-  await admin.desk.getByRole('row', { name: /account .*editor/ }).first().waitFor();
+  await admin.desk
+    .getByRole('row', { name: /account .*editor/ })
+    .first()
+    .waitFor();
 }
 
 async function state(admin) {
@@ -135,7 +148,7 @@ async function state(admin) {
   await admin.desk.getByText('Role in the console').click();
   await admin.field('Role').selectOption('support');
   await admin.press('Change the role');
-  assert.match(await admin.approveStep(), /Give grace the role support in the console; grace approves with 1 device/);
+  assert.match(await admin.approveAction(), /Give grace the role support in the console; grace approves with 1 device/);
   await admin.said('The role was changed.');
 
   await admin.part('Sessions and consents');
@@ -147,21 +160,21 @@ async function state(admin) {
   await admin.part('Phones');
   await admin.desk.locator('#console tbody').getByRole('button', { name: 'Remove' }).first().click();
   await admin.desk.getByRole('dialog').getByRole('button', { name: 'Remove it' }).click();
-  await admin.approveStep();
+  await admin.approveAction();
   await admin.said('The phone was removed.');
 
   await admin.part('Profile');
   await admin.press('Terminate');
   await admin.desk.getByRole('textbox', { name: /type grace/ }).fill('grace');
   await admin.desk.getByRole('dialog').getByRole('button', { name: 'Terminate' }).click();
-  await admin.approveStep();
+  await admin.approveAction();
   await admin.said('The user is terminated.');
   await admin.desk.getByText('Erase or delete').click();
   await admin.look('terminated');
   await admin.press('Erase personal data');
   await admin.desk.getByRole('textbox', { name: /type grace/ }).fill('grace');
   await admin.desk.getByRole('dialog').getByRole('button', { name: 'Erase' }).click();
-  await admin.approveStep();
+  await admin.approveAction();
   await admin.said('The personal data were erased.');
   assert.ok(!(await admin.desk.locator('#console').textContent()).includes('Grace'));
 }
@@ -171,7 +184,7 @@ async function dropped(admin) {
   await admin.open('/admin/keys', 'Keys');
   await admin.press('Rotate at once');
   await admin.desk.getByRole('dialog').getByRole('button', { name: 'Rotate' }).click();
-  await admin.desk.locator('#step-number').waitFor();
+  await admin.desk.locator('#approval-number').waitFor();
   const asked = admin.mobile.getByRole('textbox', { name: /number/i });
   await asked.waitFor();
   await admin.press('Do not do it');
@@ -179,7 +192,7 @@ async function dropped(admin) {
   const before = await admin.desk.locator('#console tbody').textContent();
   await admin.press('Rotate at once');
   await admin.desk.getByRole('dialog').getByRole('button', { name: 'Rotate' }).click();
-  await admin.desk.locator('#step-number').waitFor();
+  await admin.desk.locator('#approval-number').waitFor();
   await admin.mobile.getByRole('button', { name: 'Deny', exact: true }).click();
   await admin.desk.getByRole('dialog', { name: 'Not approved' }).waitFor();
   await admin.look('step-denied');
@@ -192,7 +205,10 @@ async function dropped(admin) {
 /** A file of users. */
 async function files(admin) {
   await admin.open('/admin/users/import', 'Import users');
-  const file = (text) => admin.desk.getByLabel('CSV file').setInputFiles({ name: 'users.csv', mimeType: 'text/csv', buffer: Buffer.from(text) });
+  const file = (text) =>
+    admin.desk
+      .getByLabel('CSV file')
+      .setInputFiles({ name: 'users.csv', mimeType: 'text/csv', buffer: Buffer.from(text) });
   await file('name,email\nlinus,linus@example.org\nmargaret,not an address\n');
   await admin.press('Check the file');
   await admin.desk.getByRole('row', { name: /email/ }).waitFor();
@@ -207,9 +223,9 @@ async function files(admin) {
   await admin.mobile.reload();
   await admin.mobile.getByRole('heading', { name: 'Denied' }).waitFor({ state: 'detached' });
   await admin.desk.getByRole('button', { name: 'Import', exact: true }).click();
-  await admin.desk.locator('#step-number').waitFor();
+  await admin.desk.locator('#approval-number').waitFor();
   await admin.look('import-step');
-  assert.match(await admin.approveStep(), /Import a table of 2 users: 2 new, 0 changed/);
+  assert.match(await admin.approveAction(), /Import a table of 2 users: 2 new, 0 changed/);
   await admin.desk.getByText('The file was imported.').waitFor();
   await admin.look('import');
   await admin.open('/admin/users?q=margaret', 'Users');
@@ -220,13 +236,16 @@ async function files(admin) {
   assert.ok(!text.includes('linus'), 'what was searched for is what is exported');
 }
 
-await run(async (admin, browser) => {
-  await invite(admin, browser);
-  await profile(admin);
-  await unsaved(admin);
-  await access(admin);
-  await state(admin);
-  await dropped(admin);
-  await files(admin);
-  assert.equal(await admin.desk.evaluate(() => window.hacked), undefined, 'no value is taken for markup');
-}, { expected: [ASKED, /status of 422/, /status of 400/, /status of 404/, /status of 412/] });
+await run(
+  async (admin, browser) => {
+    await invite(admin, browser);
+    await profile(admin);
+    await unsaved(admin);
+    await access(admin);
+    await state(admin);
+    await dropped(admin);
+    await files(admin);
+    assert.equal(await admin.desk.evaluate(() => window.hacked), undefined, 'no value is taken for markup');
+  },
+  { expected: [ASKED, /status of 422/, /status of 400/, /status of 404/, /status of 412/] },
+);

@@ -1,4 +1,5 @@
-// A person's devices: recovery codes, a second device by the first, news on the others, removing one, and the way back by a code.
+// A person's devices: recovery codes, a second device by the first, news on the others, removing one, and the way
+// back by a code.
 //
 // Environment: BASE_URL and ENROL_URL; CHROMIUM and SCREENSHOTS as in browser.mjs.
 
@@ -29,7 +30,10 @@ async function makeCodes(mobile) {
   await look(mobile, 'recovery-codes');
   const codes = await mobile.locator('.codes code').allTextContents();
   assert.equal(codes.length, 10);
-  const [download] = await Promise.all([mobile.waitForEvent('download'), mobile.getByRole('link', { name: 'Save as a file' }).click()]);
+  const [download] = await Promise.all([
+    mobile.waitForEvent('download'),
+    mobile.getByRole('link', { name: 'Save as a file' }).click(),
+  ]);
   const saved = await (await download.createReadStream()).toArray();
   for (const code of codes) assert.ok(Buffer.concat(saved).includes(code), code);
   await mobile.getByRole('button', { name: 'I have kept them' }).click();
@@ -96,7 +100,10 @@ async function recover(browser, code) {
   await desk.getByRole('button', { name: 'Continue' }).click();
   await desk.getByRole('alert').waitFor();
   await look(desk, 'recover-refused');
-  assert.deepEqual(complained.filter((one) => !one.includes('422')), []);
+  assert.deepEqual(
+    complained.filter((one) => !one.includes('422')),
+    [],
+  );
   const mobile = await (await phone(browser)).newPage();
   await mobile.goto(`${BASE_URL}/recover`);
   await mobile.getByRole('textbox', { name: /name/i }).fill('ada');

@@ -1,4 +1,5 @@
-// A door before the host: it can be shut, as where there is no network, and can put a newer version of the app before it.
+// A door before the host: it can be shut, as where there is no network, and can put a newer version of the app before
+// it.
 
 import http from 'node:http';
 
@@ -8,7 +9,13 @@ export async function openDoor(base) {
   const target = new URL(base);
   const server = http.createServer((request, response) => {
     if (door.shut) return request.socket.destroy();
-    const options = { host: target.hostname, port: target.port, path: request.url, method: request.method, headers: request.headers };
+    const options = {
+      host: target.hostname,
+      port: target.port,
+      path: request.url,
+      method: request.method,
+      headers: request.headers,
+    };
     const onward = http.request(options, (answer) => {
       const changes = door.newer && change(request.url);
       const headers = { ...answer.headers };
@@ -40,7 +47,9 @@ export async function openDoor(base) {
 }
 
 function change(path) {
-  if (path === '/authenticator/sw.js') return (text) => text.replace(/const VERSION = '[^']+'/, "const VERSION = 'newer'");
-  if (path === '/assets/authenticator/view.js') return (text) => `${text}\ndocument.documentElement.dataset.version = 'newer';\n`;
+  if (path === '/authenticator/sw.js')
+    return (text) => text.replace(/const VERSION = '[^']+'/, "const VERSION = 'newer'");
+  if (path === '/assets/authenticator/view.js')
+    return (text) => `${text}\ndocument.documentElement.dataset.version = 'newer';\n`;
   return null;
 }

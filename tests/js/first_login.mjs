@@ -1,7 +1,8 @@
 // The first login as a person has it, in two browser windows: a phone becomes an authenticator, a desktop signs in to
 // the demo application, the phone approves; then once more, and the phone denies.
 //
-// Environment: ENROL_URL, DEMO_URL, LOGIN_NAME; CHROMIUM and SCREENSHOTS as in browser.mjs. The exit code is 0 if all held.
+// Environment: ENROL_URL, DEMO_URL, LOGIN_NAME; CHROMIUM and SCREENSHOTS as in browser.mjs. The exit code is 0 if all
+// held.
 
 import assert from 'node:assert/strict';
 
@@ -54,9 +55,9 @@ async function requestOn(page) {
 
 async function claimsOn(page) {
   const rows = await page.locator('tr[data-claim]').all();
-  const pairs = await Promise.all(rows.map(async (row) => [
-    await row.getAttribute('data-claim'), await row.locator('.value').textContent(),
-  ]));
+  const pairs = await Promise.all(
+    rows.map(async (row) => [await row.getAttribute('data-claim'), await row.locator('.value').textContent()]),
+  );
   return Object.fromEntries(pairs);
 }
 
@@ -67,7 +68,10 @@ function checkClaims(claims) {
   const { roles } = JSON.parse(claims.account);
   assert.ok(Array.isArray(roles) && roles.length > 0, 'the claim `account` holds the roles');
   const amr = JSON.parse(claims.amr);
-  assert.ok(amr.some((method) => ['swk', 'hwk'].includes(method)), `amr names a proof of possession: ${claims.amr}`);
+  assert.ok(
+    amr.some((method) => ['swk', 'hwk'].includes(method)),
+    `amr names a proof of possession: ${claims.amr}`,
+  );
 }
 
 async function approvedLogin(desk, mobile) {

@@ -1,14 +1,18 @@
-// A person who reads German goes through every page: enrols a phone, signs in, denies, allows, signs out. Each page at both
-// widths, light and dark, with axe-core, and with nothing on it in English; some from right to left as well.
+// A person who reads German goes through every page: enrols a phone, signs in, denies, allows, signs out. Each page
+// at both widths, light and dark, with axe-core, and with nothing on it in English; some from right to left as well.
 //
-// Environment: BASE_URL, ENROL_URL, LOGIN_NAME (an administrator), AUTHORIZE_URL (an application's request); CHROMIUM and SCREENSHOTS as in browser.mjs.
+// Environment: BASE_URL, ENROL_URL, LOGIN_NAME (an administrator), AUTHORIZE_URL (an application's request); CHROMIUM
+// and SCREENSHOTS as in browser.mjs.
 
 import assert from 'node:assert/strict';
 
 import { complaints, desktop, inspect, launch, phone } from './browser.mjs';
 
 const { BASE_URL, ENROL_URL, LOGIN_NAME, AUTHORIZE_URL } = process.env;
-assert.ok(BASE_URL && ENROL_URL && LOGIN_NAME && AUTHORIZE_URL, 'BASE_URL, ENROL_URL, LOGIN_NAME or AUTHORIZE_URL is missing');
+assert.ok(
+  BASE_URL && ENROL_URL && LOGIN_NAME && AUTHORIZE_URL,
+  'BASE_URL, ENROL_URL, LOGIN_NAME or AUTHORIZE_URL is missing',
+);
 
 const GERMAN = { locale: 'de-DE' };
 // Words of the English texts that no German text has.
@@ -90,7 +94,10 @@ async function deniedLogin(page, mobile) {
   await page.getByText(/ohne Leerzeichen/).waitFor();
   await look(page, 'login-error');
   await ask(page, 'niemand');
-  await page.getByText(/^noch \d Minuten? \d+ Sekunden?$/).first().waitFor();
+  await page
+    .getByText(/^noch \d Minuten? \d+ Sekunden?$/)
+    .first()
+    .waitFor();
   await look(page, 'waiting');
   await lookFromRightToLeft(page, 'waiting');
   await page.getByRole('button', { name: 'Anmeldung abbrechen' }).click();
@@ -178,7 +185,10 @@ async function session(page) {
   await look(page, 'portal-consents');
   await lookFromRightToLeft(page, 'portal-consents');
   await page.getByRole('button', { name: /^Widerrufen/ }).click();
-  await page.getByRole('status').getByText(/keine Erlaubnis mehr/).waitFor();
+  await page
+    .getByRole('status')
+    .getByText(/keine Erlaubnis mehr/)
+    .waitFor();
   await look(page, 'portal-withdrawn');
   await page.goto(`${BASE_URL}/session/end`);
   await page.getByRole('button', { name: 'Ja, abmelden' }).waitFor();
@@ -205,7 +215,9 @@ try {
   const mobile = await mobileContext.newPage();
   const wrong = complaints(mobile);
   // The application is not there; the way to it is what counts.
-  await desk.route('https://rp.example/**', (route) => route.fulfill({ contentType: 'text/html', body: '<title>Application</title>' }));
+  await desk.route('https://rp.example/**', (route) =>
+    route.fulfill({ contentType: 'text/html', body: '<title>Application</title>' }),
+  );
   await errorPages(desk);
   await enrol(mobile);
   // One refused link, and no more.

@@ -1,5 +1,5 @@
-// A trial with a phone: the page that explains the certificate, a browser that comes to trust it, and the authenticator at
-// an address that no public authority vouches for.
+// A trial with a phone: the page that explains the certificate, a browser that comes to trust it, and the
+// authenticator at an address that no public authority vouches for.
 //
 // Environment: PAGE_URL (the page), ORIGIN (Assent), ENROL_URL; CHROMIUM and SCREENSHOTS as in browser.mjs.
 
@@ -33,7 +33,8 @@ async function beforeItIsTrusted() {
   await assert.rejects(other.goto(`${ORIGIN}/authenticator`), /ERR_CERT_AUTHORITY_INVALID/);
   const shown = (await page.locator('code', { hasText: /^([0-9A-F]{4} ){15}[0-9A-F]{4}$/ }).textContent()).trim();
   const [download] = await Promise.all([
-    page.waitForEvent('download'), page.getByRole('link', { name: 'Download the certificate' }).click(),
+    page.waitForEvent('download'),
+    page.getByRole('link', { name: 'Download the certificate' }).click(),
   ]);
   const file = path.join(home, download.suggestedFilename());
   await download.saveAs(file);

@@ -16,7 +16,9 @@ try {
   const wrong = complaints(page);
   await page.goto(BASE_URL);
   findings.push(...(await inspect(page, 'looks-home')));
-  const logo = await page.locator('img.logo').evaluate((image) => ({ shown: image.naturalWidth > 0, address: image.src }));
+  const logo = await page
+    .locator('img.logo')
+    .evaluate((image) => ({ shown: image.naturalWidth > 0, address: image.src }));
   assert.ok(logo.shown, 'the logo is shown');
   const link = page.getByRole('link', { name: 'Assent' });
   assert.equal(await link.count(), 1, 'the logo has no name beside the operator’s');

@@ -1,14 +1,19 @@
-// Every page that the first login does not come by: front door, errors, a name that can't be one, a cancelled login, the
-// console; the console's login is gone through with scripts off. Each at both widths, light and dark, with axe-core.
+// Every page that the first login does not come by: front door, errors, a name that can't be one, a cancelled login,
+// the console; the console's login is gone through with scripts off. Each at both widths, light and dark, with
+// axe-core.
 //
-// Environment: BASE_URL, ENROL_URL, LOGIN_NAME (an administrator), AUTHORIZE_URL (an application's request); CHROMIUM and SCREENSHOTS as in browser.mjs.
+// Environment: BASE_URL, ENROL_URL, LOGIN_NAME (an administrator), AUTHORIZE_URL (an application's request); CHROMIUM
+// and SCREENSHOTS as in browser.mjs.
 
 import assert from 'node:assert/strict';
 
-import { PATIENCE, desktop, inspect, launch, phone } from './browser.mjs';
+import { desktop, inspect, launch, PATIENCE, phone } from './browser.mjs';
 
 const { BASE_URL, ENROL_URL, LOGIN_NAME, AUTHORIZE_URL } = process.env;
-assert.ok(BASE_URL && ENROL_URL && LOGIN_NAME && AUTHORIZE_URL, 'BASE_URL, ENROL_URL, LOGIN_NAME or AUTHORIZE_URL is missing');
+assert.ok(
+  BASE_URL && ENROL_URL && LOGIN_NAME && AUTHORIZE_URL,
+  'BASE_URL, ENROL_URL, LOGIN_NAME or AUTHORIZE_URL is missing',
+);
 
 const findings = [];
 const look = async (page, name) => findings.push(...(await inspect(page, name)));
@@ -69,7 +74,10 @@ async function consoleWithoutScripts(page, mobile) {
   // A wrong number first: it is told, and may be typed again.
   await field.fill(number === '42' ? '43' : '42');
   await mobile.getByRole('button', { name: /approve/i }).click();
-  await mobile.getByText(/not the number|wrong/i).first().waitFor();
+  await mobile
+    .getByText(/not the number|wrong/i)
+    .first()
+    .waitFor();
   await look(mobile, 'request-wrong-number');
   await field.fill(number);
   await mobile.getByRole('button', { name: /approve/i }).click();
@@ -77,7 +85,9 @@ async function consoleWithoutScripts(page, mobile) {
   await page.waitForURL(`${BASE_URL}/admin`);
 }
 
-/** Goes through an application's request with a session: the choice of account, the consent, the form that goes back. */
+/**
+ * Goes through an application's request with a session: the choice of account, the consent, the form that goes back.
+ */
 async function consentAndFormPost(page) {
   const posted = [];
   // The application is not there; what would be posted to it is.
@@ -85,8 +95,8 @@ async function consentAndFormPost(page) {
     posted.push(route.request().postData());
     return route.fulfill({ contentType: 'text/html', body: '<title>Application</title>' });
   });
-  const answered = (count) => page.waitForFunction(() => document.title === 'Application')
-    .then(() => assert.equal(posted.length, count));
+  const answered = (count) =>
+    page.waitForFunction(() => document.title === 'Application').then(() => assert.equal(posted.length, count));
 
   await page.goto(`${AUTHORIZE_URL}&prompt=select_account`);
   const goOn = page.getByRole('button', { name: /continue as/i });
@@ -130,7 +140,11 @@ try {
   await cancelledLogin(desk);
   await enrol(mobile);
 
-  const plain = await browser.newContext({ locale: 'en-GB', javaScriptEnabled: false, viewport: { width: 1280, height: 800 } });
+  const plain = await browser.newContext({
+    locale: 'en-GB',
+    javaScriptEnabled: false,
+    viewport: { width: 1280, height: 800 },
+  });
   plain.setDefaultTimeout(PATIENCE);
   await consoleWithoutScripts(await plain.newPage(), mobile);
 
@@ -144,7 +158,10 @@ try {
   await consentAndFormPost(page);
   await page.goto(`${BASE_URL}/consents`);
   await page.getByRole('button', { name: /withdraw/i }).click();
-  await page.getByRole('status').getByText(/no longer allowed/i).waitFor();
+  await page
+    .getByRole('status')
+    .getByText(/no longer allowed/i)
+    .waitFor();
   assert.equal(await page.getByRole('button', { name: /withdraw/i }).count(), 0);
   await look(page, 'portal-withdrawn');
   await page.goto(`${BASE_URL}/oidc/session/end`);

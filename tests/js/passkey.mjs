@@ -1,6 +1,7 @@
 // Approvals that need face, finger or PIN, with Chromium's virtual authenticator in place of the phone's lock.
 //
-// Environment: BASE_URL, ENROL_URL and SECOND_ENROL_URL (of two administrators); CHROMIUM and SCREENSHOTS as in browser.mjs.
+// Environment: BASE_URL, ENROL_URL and SECOND_ENROL_URL (of two administrators); CHROMIUM and SCREENSHOTS as in
+// browser.mjs.
 
 import assert from 'node:assert/strict';
 
@@ -18,7 +19,11 @@ async function lockedPhone(browser) {
   const session = await page.context().newCDPSession(page);
   await session.send('WebAuthn.enable');
   const options = {
-    protocol: 'ctap2', transport: 'internal', hasResidentKey: true, hasUserVerification: true, isUserVerified: true,
+    protocol: 'ctap2',
+    transport: 'internal',
+    hasResidentKey: true,
+    hasUserVerification: true,
+    isUserVerified: true,
     automaticPresenceSimulation: true,
   };
   const { authenticatorId } = await session.send('WebAuthn.addVirtualAuthenticator', { options });
@@ -154,7 +159,11 @@ try {
   }
   assert.deepEqual(findings, [], 'no page has an accessibility finding');
   // The browser itself notes the answer that asks for the passkey.
-  assert.deepEqual(collected.filter((line) => !line.includes('409')), [], 'no page complains on its console');
+  assert.deepEqual(
+    collected.filter((line) => !line.includes('409')),
+    [],
+    'no page complains on its console',
+  );
 } finally {
   await browser.close();
 }

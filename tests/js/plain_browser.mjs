@@ -54,7 +54,9 @@ export class Page {
   /** Whether the page loads itself again with no JavaScript. */
   get refreshesItself() {
     const refresh = (value) => value?.toLowerCase() === 'refresh';
-    return this.find((element) => element.tagName === 'meta' && refresh(attribute(element, 'http-equiv'))) !== undefined;
+    return (
+      this.find((element) => element.tagName === 'meta' && refresh(attribute(element, 'http-equiv'))) !== undefined
+    );
   }
 
   toString() {
@@ -71,10 +73,12 @@ export class CookieJar {
     for (const line of headers) {
       const [pair, ...rest] = line.split(';').map((part) => part.trim());
       const [name, value] = [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)];
-      const attributes = new Map(rest.map((part) => {
-        const [key, content = ''] = part.split('=');
-        return [key.toLowerCase(), content];
-      }));
+      const attributes = new Map(
+        rest.map((part) => {
+          const [key, content = ''] = part.split('=');
+          return [key.toLowerCase(), content];
+        }),
+      );
       const path = attributes.get('path')?.startsWith('/') ? attributes.get('path') : defaultPath(url.pathname);
       // Ports do not separate cookies.
       const key = JSON.stringify([url.hostname, path, name]);
@@ -133,7 +137,9 @@ export class PlainBrowser {
       const [name, value] = [attribute(input, 'name'), attribute(input, 'value')];
       if (input.tagName === 'input' && name !== undefined) values.append(name, value ?? '');
     }
-    const buttons = [...elements(form)].filter((element) => element.tagName === 'button').map((button) => attribute(button, 'name'));
+    const buttons = [...elements(form)]
+      .filter((element) => element.tagName === 'button')
+      .map((button) => attribute(button, 'name'));
     for (const [name, value] of Object.entries(fields)) {
       if (!values.has(name) && !buttons.includes(name)) throw new Error(`the form has no field "${name}": ${page}`);
       values.set(name, value);
@@ -155,7 +161,9 @@ export class PlainBrowser {
     // Not `fetch`: the one of Debian's Node.js 18 joins several `Set-Cookie` into one text.
     const response = await new Promise((resolve, reject) => {
       const request = url.protocol === 'https:' ? httpsRequest : httpRequest;
-      request(url, { method, headers, signal: AbortSignal.timeout(180_000) }, resolve).on('error', reject).end(body?.toString());
+      request(url, { method, headers, signal: AbortSignal.timeout(180_000) }, resolve)
+        .on('error', reject)
+        .end(body?.toString());
     });
     this.#jar.keep(url, response.headers['set-cookie'] ?? []);
     return { status: response.statusCode, location: response.headers.location, html: await wholeText(response) };

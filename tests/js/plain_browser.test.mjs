@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { after, before, test } from 'node:test';
 
-import { CookieJar, Page, PlainBrowser, attribute, text } from './plain_browser.mjs';
+import { attribute, CookieJar, Page, PlainBrowser, text } from './plain_browser.mjs';
 
 const at = (path, host = 'localhost:1') => new URL(`http://${host}${path}`);
 
@@ -31,13 +31,21 @@ before(async () => {
   server = createServer((request, response) => {
     const answer = (status, headers, body = '') => response.writeHead(status, headers).end(body);
     if (request.url === '/start') return answer(302, { location: '/form', 'set-cookie': 's=1; Path=/' });
-    if (request.url === '/form') return answer(200, {}, '<form method=post action=send><input name=csrf value=x&amp;y><input name=name></form>');
+    if (request.url === '/form')
+      return answer(200, {}, '<form method=post action=send><input name=csrf value=x&amp;y><input name=name></form>');
     if (request.url === '/loop') return answer(302, { location: '/loop' });
     if (request.url === '/send') {
       let body = '';
-      request.on('data', (part) => { body += part; });
+      request.on('data', (part) => {
+        body += part;
+      });
       request.on('end', () => {
-        const seen = new URLSearchParams({ body, method: request.method, cookie: request.headers.cookie ?? '', origin: request.headers.origin ?? '' });
+        const seen = new URLSearchParams({
+          body,
+          method: request.method,
+          cookie: request.headers.cookie ?? '',
+          origin: request.headers.origin ?? '',
+        });
         answer(303, { location: `http://app.example/callback?${seen}` });
       });
       return undefined;
@@ -50,14 +58,17 @@ before(async () => {
 
 after(() => server.close());
 
-test('a form goes out with its hidden fields, its cookies and its origin, and the way back is not followed', async () => {
+test('a form goes out with its hidden fields, cookies and origin, and the way back is not followed', async () => {
   const browser = new PlainBrowser((url) => url.host === 'app.example');
   const { page } = await browser.open(`${origin}/start`);
   assert.equal(page.url.href, `${origin}/form`);
   await assert.rejects(browser.submit(page, page.form(/send$/), { nickname: 'x' }), /no field "nickname"/);
   const { left } = await browser.submit(page, page.form(/send$/), { name: 'ada@example.org' });
   assert.deepEqual(Object.fromEntries(left.searchParams), {
-    body: 'csrf=x%26y&name=ada%40example.org', method: 'POST', cookie: 's=1', origin,
+    body: 'csrf=x%26y&name=ada%40example.org',
+    method: 'POST',
+    cookie: 's=1',
+    origin,
   });
 });
 

@@ -1,14 +1,19 @@
-// The portal in Chromium: each page at both widths, light and dark, with axe-core; a device renamed and another revoked after
-// a sign-in of a moment ago, sessions ended, a consent withdrawn; and all of it once more with scripts off.
+// The portal in Chromium: each page at both widths, light and dark, with axe-core; a device renamed and another
+// revoked after a sign-in of a moment ago, sessions ended, a consent withdrawn; and all of it once more with scripts
+// off.
 //
-// Environment: BASE_URL, ENROL_URL, LOGIN_NAME, AUTHORIZE_URL (an application's request); CHROMIUM and SCREENSHOTS as in browser.mjs.
+// Environment: BASE_URL, ENROL_URL, LOGIN_NAME, AUTHORIZE_URL (an application's request); CHROMIUM and SCREENSHOTS as
+// in browser.mjs.
 
 import assert from 'node:assert/strict';
 
-import { PATIENCE, complaints, desktop, inspect, launch, phone, shot } from './browser.mjs';
+import { complaints, desktop, inspect, launch, PATIENCE, phone, shot } from './browser.mjs';
 
 const { BASE_URL, ENROL_URL, LOGIN_NAME, AUTHORIZE_URL } = process.env;
-assert.ok(BASE_URL && ENROL_URL && LOGIN_NAME && AUTHORIZE_URL, 'BASE_URL, ENROL_URL, LOGIN_NAME or AUTHORIZE_URL is missing');
+assert.ok(
+  BASE_URL && ENROL_URL && LOGIN_NAME && AUTHORIZE_URL,
+  'BASE_URL, ENROL_URL, LOGIN_NAME or AUTHORIZE_URL is missing',
+);
 
 const findings = [];
 const look = async (page, name) => findings.push(...(await inspect(page, name)));
@@ -69,7 +74,10 @@ async function devices(page, mobile) {
   await page.getByRole('link', { name: 'Keep it' }).click();
   await page.getByRole('link', { name: 'Remove <i>Drawer</i>' }).click();
   await page.getByRole('button', { name: 'Remove it' }).click();
-  await page.getByRole('status').getByText(/^The device is removed/).waitFor();
+  await page
+    .getByRole('status')
+    .getByText(/^The device is removed/)
+    .waitFor();
   assert.equal(await page.getByRole('heading', { name: '<i>Drawer</i>' }).count(), 0);
   await look(page, 'portal-revoked');
   // The other one is the last.
@@ -81,7 +89,9 @@ async function devices(page, mobile) {
 }
 
 async function consents(page) {
-  await page.route('https://rp.example/**', (route) => route.fulfill({ contentType: 'text/html', body: '<title>Application</title>' }));
+  await page.route('https://rp.example/**', (route) =>
+    route.fulfill({ contentType: 'text/html', body: '<title>Application</title>' }),
+  );
   await open(page, 'Permissions');
   await look(page, 'portal-consents-none');
   await page.goto(AUTHORIZE_URL);
@@ -117,7 +127,11 @@ async function rest(page) {
 
 /** Everything that can be done works without a script. */
 async function withoutScripts(browser, mobile) {
-  const context = await browser.newContext({ locale: 'en-GB', javaScriptEnabled: false, viewport: { width: 360, height: 740 } });
+  const context = await browser.newContext({
+    locale: 'en-GB',
+    javaScriptEnabled: false,
+    viewport: { width: 360, height: 740 },
+  });
   context.setDefaultTimeout(PATIENCE);
   const page = await context.newPage();
   await page.goto(BASE_URL);
@@ -132,7 +146,10 @@ async function withoutScripts(browser, mobile) {
   await page.getByRole('heading', { name: 'Pocket' }).waitFor();
   await open(page, 'Permissions');
   await page.getByRole('button', { name: /withdraw/i }).click();
-  await page.getByRole('status').getByText(/no longer allowed/).waitFor();
+  await page
+    .getByRole('status')
+    .getByText(/no longer allowed/)
+    .waitFor();
   await open(page, 'Activity');
   await page.getByText('Permission withdrawn').waitFor();
   await open(page, 'Profile');

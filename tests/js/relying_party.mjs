@@ -3,12 +3,12 @@
 //
 // First line: the application's registration, see `Registration` in tests/it/clients/relying_party.rs.
 // Then:
-//   {"call":"authorize","parameters":{}}       -> {"url"}                          begins a sign-in, with these parameters too
-//   {"call":"sign_in","url","form"}            -> {"claims","userinfo","tokens"}   the browser came back there, with that body
+//   {"call":"authorize","parameters":{}}       -> {"url"}   begins a sign-in, with these parameters too
+//   {"call":"sign_in","url","form"}            -> {"claims","userinfo","tokens"}   the browser came back there with it
 //   {"call":"refresh"}                         -> {"claims","userinfo","tokens"}
 //   {"call":"introspect"}                      -> what the provider says of the access token
-//   {"call":"revoke"}                          -> {}                               the refresh token, or else the access token
-//   {"call":"end_session","parameters":{}}     -> {"url"}                          where the browser goes to sign out
+//   {"call":"revoke"}                          -> {}   the refresh token, or else the access token
+//   {"call":"end_session","parameters":{}}     -> {"url"}   where the browser goes to sign out
 //   {"call":"client_credentials","scope"}      -> {"tokens"}
 // A refusal in the protocol's own terms is {"error","error_description"}. Anything else ends the program with code 1.
 
@@ -23,30 +23,41 @@ import * as client from 'openid-client';
 
 /** Calls the provider by TLS with the application's certificate, which the `fetch` of Node.js can't. */
 function fetchWithCertificate(files) {
-  const [cert, key, ca] = [files.certificate_file, files.certificate_key_file, files.trusted_file].map((file) => readFileSync(file));
+  const [cert, key, ca] = [files.certificate_file, files.certificate_key_file, files.trusted_file].map((file) =>
+    readFileSync(file),
+  );
   return async (url, { method, headers, body, signal }) => {
     if (!url.startsWith('https:')) return fetch(url, { method, headers, body, signal });
     const response = await new Promise((resolve, reject) => {
       request(url, { method, headers, signal, cert, key, ca }, resolve).on('error', reject).end(body?.toString());
     });
-    return new Response(await buffer(response), { status: response.statusCode, headers: Object.entries(response.headers) });
+    return new Response(await buffer(response), {
+      status: response.statusCode,
+      headers: Object.entries(response.headers),
+    });
   };
 }
 
 /** The application's way to authenticate itself. */
 async function authentication({ method, client_secret, private_key }) {
   switch (method) {
-    case 'client_secret_basic': return client.ClientSecretBasic(client_secret);
-    case 'client_secret_post': return client.ClientSecretPost(client_secret);
-    case 'client_secret_jwt': return client.ClientSecretJwt(client_secret);
+    case 'client_secret_basic':
+      return client.ClientSecretBasic(client_secret);
+    case 'client_secret_post':
+      return client.ClientSecretPost(client_secret);
+    case 'client_secret_jwt':
+      return client.ClientSecretJwt(client_secret);
     case 'private_key_jwt': {
       const algorithm = { name: 'ECDSA', namedCurve: private_key.crv };
       const key = await crypto.subtle.importKey('jwk', private_key, algorithm, false, ['sign']);
       return client.PrivateKeyJwt({ key, kid: private_key.kid });
     }
-    case 'tls_client_certificate': return client.TlsClientAuth();
-    case 'none': return client.None();
-    default: throw new Error(`openid-client has no ${method}`);
+    case 'tls_client_certificate':
+      return client.TlsClientAuth();
+    case 'none':
+      return client.None();
+    default:
+      throw new Error(`openid-client has no ${method}`);
   }
 }
 
@@ -123,11 +134,7 @@ class RelyingParty {
   }
 }
 
-const REFUSALS = [
-  client.AuthorizationResponseError,
-  client.ResponseBodyError,
-  client.WWWAuthenticateChallengeError,
-];
+const REFUSALS = [client.AuthorizationResponseError, client.ResponseBodyError, client.WWWAuthenticateChallengeError];
 
 /** Makes one call; a refusal in the protocol's terms is an answer too. */
 async function answer(party, { call, ...details }) {

@@ -1,15 +1,16 @@
-// SAML in Chromium: service providers of another site post their requests, take the responses that pages post by themselves,
-// and are told of a logout in frames, one of which never answers. Each page at both widths, light and dark, with axe-core.
+// SAML in Chromium: service providers of another site post their requests, take the responses that pages post by
+// themselves, and are told of a logout in frames, one of which never answers. Each page at both widths, light and
+// dark, with axe-core.
 //
-// Environment: BASE_URL, ENROL_URL, LOGIN_NAME, USER_ID, ADMIN_TOKEN, SURROUNDINGS_URL (`/advance` moves the host's clock by so
-// many seconds); CHROMIUM and SCREENSHOTS as in browser.mjs.
+// Environment: BASE_URL, ENROL_URL, LOGIN_NAME, USER_ID, ADMIN_TOKEN, SURROUNDINGS_URL (`/advance` moves the host's
+// clock by so many seconds); CHROMIUM and SCREENSHOTS as in browser.mjs.
 
 import assert from 'node:assert/strict';
-import { createServer } from 'node:http';
 import { randomBytes } from 'node:crypto';
-import { inflateRawSync, deflateRawSync } from 'node:zlib';
+import { createServer } from 'node:http';
+import { deflateRawSync, inflateRawSync } from 'node:zlib';
 
-import { PATIENCE, complaints, desktop, inspect, launch, phone } from './browser.mjs';
+import { complaints, desktop, inspect, launch, PATIENCE, phone } from './browser.mjs';
 
 const { BASE_URL, ENROL_URL, LOGIN_NAME, USER_ID, ADMIN_TOKEN, SURROUNDINGS_URL } = process.env;
 assert.ok(BASE_URL && ENROL_URL && LOGIN_NAME && USER_ID && ADMIN_TOKEN && SURROUNDINGS_URL, 'a variable is missing');
@@ -26,7 +27,8 @@ async function admin(method, path, body) {
 
 const now = () => new Date().toISOString();
 const id = () => `_${randomBytes(16).toString('hex')}`;
-const namespaces = 'xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol" xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion"';
+const namespaces =
+  'xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol" xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion"';
 const escaped = (text) => text.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;');
 
 const authnRequest = ({ entityId }) =>
@@ -36,7 +38,9 @@ const authnRequest = ({ entityId }) =>
 /** A page that posts a form by itself. */
 const posting = (action, fields) =>
   `<!doctype html><title>Posting</title><form method="post" action="${escaped(action)}">` +
-  Object.entries(fields).map(([name, value]) => `<input type="hidden" name="${name}" value="${escaped(value)}">`).join('') +
+  Object.entries(fields)
+    .map(([name, value]) => `<input type="hidden" name="${name}" value="${escaped(value)}">`)
+    .join('') +
   '<button>Go</button></form><script>document.forms[0].submit()</script>';
 
 // Service providers, at an address that is another site than the identity provider's.
@@ -51,7 +55,9 @@ const server = createServer(async (request, response) => {
   if (!provider) return response.writeHead(404).end();
   const form = new URLSearchParams(body);
   if (action === 'start') {
-    return html(posting(provider.signOn, { SAMLRequest: btoa(authnRequest(provider)), RelayState: `for "${name}" & <others>` }));
+    return html(
+      posting(provider.signOn, { SAMLRequest: btoa(authnRequest(provider)), RelayState: `for "${name}" & <others>` }),
+    );
   }
   if (action === 'acs') {
     const xml = atob(form.get('SAMLResponse'));
@@ -63,10 +69,17 @@ const server = createServer(async (request, response) => {
   const encoded = byPost ? form.get('SAMLRequest') : url.searchParams.get('SAMLRequest');
   const bytes = Buffer.from(encoded, 'base64');
   const xml = (byPost ? bytes : inflateRawSync(bytes)).toString();
-  provider.logouts.push({ xml, byPost, signed: byPost ? xml.includes('<ds:Signature') : url.searchParams.has('Signature') });
+  provider.logouts.push({
+    xml,
+    byPost,
+    signed: byPost ? xml.includes('<ds:Signature') : url.searchParams.has('Signature'),
+  });
   if (provider.silent) return html('<!doctype html><title>Silence</title>');
   const asked = /LogoutRequest[^>]* ID="([^"]+)"/.exec(xml)[1];
-  const answer = `<samlp:LogoutResponse ${namespaces} ID="${id()}" Version="2.0" IssueInstant="${now()}" InResponseTo="${asked}"><saml:Issuer>${provider.entityId}</saml:Issuer><samlp:Status><samlp:StatusCode Value="urn:oasis:names:tc:SAML:2.0:status:Success"/></samlp:Status></samlp:LogoutResponse>`;
+  const attributes = `ID="${id()}" Version="2.0" IssueInstant="${now()}" InResponseTo="${asked}"`;
+  const status = '<samlp:StatusCode Value="urn:oasis:names:tc:SAML:2.0:status:Success"/>';
+  const content = `<saml:Issuer>${provider.entityId}</saml:Issuer><samlp:Status>${status}</samlp:Status>`;
+  const answer = `<samlp:LogoutResponse ${namespaces} ${attributes}>${content}</samlp:LogoutResponse>`;
   if (byPost) return html(posting(provider.singleLogout, { SAMLResponse: btoa(answer) }));
   const query = new URLSearchParams({ SAMLResponse: deflateRawSync(answer).toString('base64') });
   return response.writeHead(302, { location: `${provider.singleLogout}?${query}` }).end();
@@ -77,14 +90,22 @@ const base = `http://127.0.0.1:${server.address().port}`;
 async function provide(name, binding, silent = false) {
   const entityId = `${base}/${name}`;
   const application = await admin('POST', '/applications', {
-    protocol: 'saml', name: `Service ${name}`, entity_id: entityId, acs: [{ url: `${entityId}/acs` }],
+    protocol: 'saml',
+    name: `Service ${name}`,
+    entity_id: entityId,
+    acs: [{ url: `${entityId}/acs` }],
     single_logout: { url: `${entityId}/slo`, binding },
   });
   await admin('POST', `/applications/${application.id}/accounts`, { user_id: USER_ID });
   const address = (service) => `${BASE_URL}/sso/${service}/${application.id}`;
   providers[name] = {
-    id: application.id, entityId, silent, responses: [], logouts: [],
-    signOn: address('SingleSignOnService'), singleLogout: address('SingleLogoutService'),
+    id: application.id,
+    entityId,
+    silent,
+    responses: [],
+    logouts: [],
+    signOn: address('SingleSignOnService'),
+    singleLogout: address('SingleLogoutService'),
   };
 }
 
@@ -190,7 +211,7 @@ try {
   // The check of the page takes any real time, because only this step moves the host's clock past the timeout.
   await fetch(`${SURROUNDINGS_URL}/advance`, { method: 'POST', body: '61' });
   await page.getByRole('heading', { name: /signed out/i }).waitFor();
-  assert.match(await page.getByRole('main').innerText(), /could not be told[^]*Service gamma/);
+  assert.match(await page.getByRole('main').innerText(), /could not be told[\s\S]*Service gamma/);
   await look(page, 'signed-out-untold');
   for (const name of ['alpha', 'beta']) {
     assert.equal(providers[name].logouts.length, 1, `${name} is told once`);

@@ -1,6 +1,8 @@
-// Signing in without typing: the phone's camera reads the code of the login page, or the page is opened on the phone itself.
+// Signing in without typing: the phone's camera reads the code of the login page, or the page is opened on the phone
+// itself.
 //
-// Environment: BASE_URL, ENROL_URL and SECOND_ENROL_URL (of two administrators); CHROMIUM and SCREENSHOTS as in browser.mjs.
+// Environment: BASE_URL, ENROL_URL and SECOND_ENROL_URL (of two administrators); CHROMIUM and SCREENSHOTS as in
+// browser.mjs.
 
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -18,7 +20,7 @@ const SIZE = 480;
 
 /** A film of these shades of grey, SIZE by SIZE, for Chromium's camera. */
 function show(greys) {
-  const colours = Buffer.alloc(SIZE * SIZE / 2, 128);
+  const colours = Buffer.alloc((SIZE * SIZE) / 2, 128);
   const frame = Buffer.concat([Buffer.from('FRAME\n'), Buffer.from(greys), colours]);
   writeFileSync(film, Buffer.concat([Buffer.from(`YUV4MPEG2 W${SIZE} H${SIZE} F10:1 Ip A1:1 C420\n`), frame, frame]));
 }
@@ -31,7 +33,7 @@ function seen(page, picture) {
     const context = canvas.getContext('2d');
     context.fillStyle = '#999';
     context.fillRect(0, 0, size, size);
-    context.drawImage(image, size / 6, size / 6, size * 2 / 3, size * 2 / 3);
+    context.drawImage(image, size / 6, size / 6, (size * 2) / 3, (size * 2) / 3);
     const { data } = context.getImageData(0, 0, size, size);
     return Array.from({ length: size * size }, (_, at) => data[at * 4]);
   }, SIZE);
@@ -176,7 +178,9 @@ async function notEnrolled(browser) {
 }
 
 const browser = await launch({}, [
-  '--use-fake-ui-for-media-stream', '--use-fake-device-for-media-stream', `--use-file-for-fake-video-capture=${film}`,
+  '--use-fake-ui-for-media-stream',
+  '--use-fake-device-for-media-stream',
+  `--use-file-for-fake-video-capture=${film}`,
 ]);
 try {
   const mobile = await (await phone(browser)).newPage();

@@ -10,8 +10,8 @@ import { text } from 'node:stream/consumers';
 import { SAML, ValidateInResponseTo } from '@node-saml/node-saml';
 import { DOMParser } from '@xmldom/xmldom';
 
-// What has to come back as it went, whatever is in it. Without a space or an apostrophe: node-saml escapes those in one way
-// where it signs, and in another where it sends.
+// What has to come back as it went, whatever is in it. Without a space or an apostrophe: node-saml escapes those in
+// one way where it signs, and in another where it sends.
 const RELAY_STATE = 'st&te="<ö>+%20';
 const COOKIE = 'node-saml';
 const BINDINGS = { redirect: 'HTTP-Redirect', post: 'HTTP-POST' };
@@ -21,7 +21,8 @@ function identityProvider(metadata) {
   const document = new DOMParser().parseFromString(metadata, 'text/xml');
   const all = (name) => Array.from(document.getElementsByTagNameNS('urn:oasis:names:tc:SAML:2.0:metadata', name));
   const redirect = (name) => all(name).find((service) => service.getAttribute('Binding').endsWith('HTTP-Redirect'));
-  const certificates = (key) => Array.from(key.getElementsByTagNameNS('http://www.w3.org/2000/09/xmldsig#', 'X509Certificate'));
+  const certificates = (key) =>
+    Array.from(key.getElementsByTagNameNS('http://www.w3.org/2000/09/xmldsig#', 'X509Certificate'));
   const keys = all('KeyDescriptor').filter((key) => key.getAttribute('use') !== 'encryption');
   return {
     idpIssuer: document.documentElement.getAttribute('entityID'),
@@ -69,7 +70,10 @@ class ServiceProvider {
       wantAssertionsSigned: true,
       validateInResponseTo: ValidateInResponseTo.always,
       cacheProvider: {
-        saveAsync: async (key, value) => (requests.set(key, value), { value, createdAt: Date.now() }),
+        saveAsync: async (key, value) => {
+          requests.set(key, value);
+          return { value, createdAt: Date.now() };
+        },
         getAsync: async (key) => requests.get(key) ?? null,
         removeAsync: async (key) => (requests.delete(key) ? key : null),
       },
@@ -89,7 +93,11 @@ class ServiceProvider {
     const session = this.#sessions.get(cookie);
     if (!session) return [401, {}, {}];
     const { issuer, nameID, nameIDFormat, sessionIndex, attributes } = session;
-    return [200, {}, { issuer, name_id: nameID, format: nameIDFormat, session_index: sessionIndex, attributes: attributes ?? {} }];
+    return [
+      200,
+      {},
+      { issuer, name_id: nameID, format: nameIDFormat, session_index: sessionIndex, attributes: attributes ?? {} },
+    ];
   }
 
   async '/login'({ parameters }) {
@@ -135,11 +143,15 @@ class ServiceProvider {
     // Without a signature node-saml takes a query as good.
     if (!form && !received.Signature) throw new Error('no signature');
     if (received.SAMLResponse) {
-      const { loggedOut } = await (form ? this.#postedLogoutResponse(form) : saml.validateRedirectAsync(received, query));
+      const { loggedOut } = await (form
+        ? this.#postedLogoutResponse(form)
+        : saml.validateRedirectAsync(received, query));
       if (received.RelayState !== RELAY_STATE) throw new Error(`another relay state: ${received.RelayState}`);
       return loggedOut ? [200, {}, { signed_out: 'urn:oasis:names:tc:SAML:2.0:status:Success' }] : [400, {}, {}];
     }
-    const { profile } = await (form ? saml.validatePostRequestAsync(form) : saml.validateRedirectAsync(received, query));
+    const { profile } = await (form
+      ? saml.validatePostRequestAsync(form)
+      : saml.validateRedirectAsync(received, query));
     const session = this.#sessions.get(cookie);
     const own = session && session.nameID === profile.nameID && session.sessionIndex === profile.sessionIndex;
     if (own) this.#sessions.delete(cookie);
@@ -148,8 +160,12 @@ class ServiceProvider {
 
   /** node-saml looks for what a posted message answers in sign-on's responses alone. */
   #postedLogoutResponse(form) {
-    const { documentElement } = new DOMParser().parseFromString(Buffer.from(form.SAMLResponse, 'base64').toString(), 'text/xml');
-    if (!this.#requests.delete(documentElement.getAttribute('InResponseTo'))) throw new Error('no answer to a request of ours');
+    const { documentElement } = new DOMParser().parseFromString(
+      Buffer.from(form.SAMLResponse, 'base64').toString(),
+      'text/xml',
+    );
+    if (!this.#requests.delete(documentElement.getAttribute('InResponseTo')))
+      throw new Error('no answer to a request of ours');
     return this.#saml({ validateInResponseTo: ValidateInResponseTo.ifPresent }).validatePostResponseAsync(form);
   }
 }
@@ -157,7 +173,10 @@ class ServiceProvider {
 async function serve(provider, request, response) {
   const [path, query = ''] = request.url.split('?');
   const form = request.method === 'POST' ? Object.fromEntries(new URLSearchParams(await text(request))) : undefined;
-  const cookie = request.headers.cookie?.split('; ').find((pair) => pair.startsWith(`${COOKIE}=`))?.slice(COOKIE.length + 1);
+  const cookie = request.headers.cookie
+    ?.split('; ')
+    .find((pair) => pair.startsWith(`${COOKIE}=`))
+    ?.slice(COOKIE.length + 1);
   let answer;
   try {
     answer = await provider[path]({ parameters: new URLSearchParams(query), query, form, cookie });

@@ -1,7 +1,8 @@
 // Signs in as an application and a browser with no JavaScript do, and tells how it went in lines of JSON:
 //   {"event":"waiting","number":"42"}                          the number to type on the phone
 //   {"event":"done","claims":{},"userinfo":{},"tokens":{}}     signed in, every check of openid-client passed
-//   {"event":"error","from":"authorization"|"token"|"userinfo","error":"","error_description":""}   refused in the protocol's own terms
+//   {"event":"error","from":"authorization"|"token"|"userinfo","error":"","error_description":""}
+//                                                              refused in the protocol's own terms
 //   {"event":"failed","message":""}                            anything else; the exit code is 1
 //
 // Environment: ASSENT_ISSUER, CLIENT_ID, CLIENT_SECRET (none for a public client), REDIRECT_URI, LOGIN_NAME, SCOPE.
@@ -12,7 +13,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import * as client from 'openid-client';
 
-import { PlainBrowser, attribute, text } from './plain_browser.mjs';
+import { attribute, PlainBrowser, text } from './plain_browser.mjs';
 
 const REFRESH_MS = 300;
 const PATIENCE_MS = 300_000;
@@ -82,7 +83,9 @@ async function step(from, action) {
   try {
     return await action();
   } catch (failure) {
-    const refusal = [client.AuthorizationResponseError, client.ResponseBodyError].some((kind) => failure instanceof kind);
+    const refusal = [client.AuthorizationResponseError, client.ResponseBodyError].some(
+      (kind) => failure instanceof kind,
+    );
     if (!refusal) throw failure;
     // openid-client reads the redirect and asks the token endpoint in one call.
     const origin = failure instanceof client.AuthorizationResponseError ? 'authorization' : from;
@@ -106,12 +109,14 @@ async function main() {
   const browser = new PlainBrowser((url) => url.origin === redirectUri.origin && url.pathname === redirectUri.pathname);
   const answer = await approve(browser, start);
 
-  const tokens = await step('token', () => client.authorizationCodeGrant(config, answer, {
-    pkceCodeVerifier: verifier,
-    expectedNonce: nonce,
-    expectedState: state,
-    idTokenExpected: true,
-  }));
+  const tokens = await step('token', () =>
+    client.authorizationCodeGrant(config, answer, {
+      pkceCodeVerifier: verifier,
+      expectedNonce: nonce,
+      expectedState: state,
+      idTokenExpected: true,
+    }),
+  );
   if (!tokens) return;
   const claims = tokens.claims();
   const userinfo = await step('userinfo', () => client.fetchUserInfo(config, tokens.access_token, claims.sub));

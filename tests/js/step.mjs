@@ -1,7 +1,8 @@
-// A dangerous step in the console: the page asks as the console does, the phone shows what it would do, and only then is it done.
+// A dangerous step in the console: the page asks as the console does, the phone shows what it would do, and only then
+// is it done.
 //
-// Environment: BASE_URL and ENROL_URL of an owner called ada, and USER_ID of somebody to delete; CHROMIUM and SCREENSHOTS as in
-// browser.mjs.
+// Environment: BASE_URL and ENROL_URL of an owner called ada, and USER_ID of somebody to delete; CHROMIUM and
+// SCREENSHOTS as in browser.mjs.
 
 import assert from 'node:assert/strict';
 
@@ -34,13 +35,17 @@ async function approve(mobile, number) {
 }
 
 /** A call of the admin API from a page of the console, with what its session needs. */
-const call = (desk, method, path, step) => desk.evaluate(async ([method, path, step]) => {
-  const me = await (await fetch('/admin/api/v1/me')).json();
-  const headers = { 'X-Assent-CSRF': me.csrf_token, ...(step && { 'X-Assent-Step': step }) };
-  const answer = await fetch(`/admin/api/v1${path}`, { method, headers });
-  const text = await answer.text();
-  return { status: answer.status, body: text === '' ? null : JSON.parse(text) };
-}, [method, path, step]);
+const call = (desk, method, path, step) =>
+  desk.evaluate(
+    async ([method, path, step]) => {
+      const me = await (await fetch('/admin/api/v1/me')).json();
+      const headers = { 'X-Assent-CSRF': me.csrf_token, ...(step && { 'X-Assent-Action-Approval': step }) };
+      const answer = await fetch(`/admin/api/v1${path}`, { method, headers });
+      const text = await answer.text();
+      return { status: answer.status, body: text === '' ? null : JSON.parse(text) };
+    },
+    [method, path, step],
+  );
 
 const browser = await launch();
 try {
@@ -55,13 +60,13 @@ try {
     const refused = await call(desk, 'DELETE', `/users/${USER_ID}`);
     assert.equal(refused.status, 403);
     assert.equal(refused.body.type, 'urn:assent:problem:approval-required');
-    const { step } = refused.body;
+    const { action_approval: step } = refused.body;
     await mobile.getByRole('heading', { name: 'Delete the user <b>bob</b>' }).waitFor();
     await look(mobile, 'step');
     await approve(mobile, step.number);
     await mobile.getByText('The step is taken where you began it.', { exact: true }).waitFor();
     await look(mobile, 'step-approved');
-    assert.equal((await call(desk, 'GET', `/steps/${step.id}?wait=25`)).body.state, 'approved');
+    assert.equal((await call(desk, 'GET', `/action-approvals/${step.id}?wait=25`)).body.state, 'approved');
     await mobile.getByRole('button', { name: 'Done' }).click();
     await mobile.getByText('Last sign-ins').click();
     await mobile.locator('.past', { hasText: 'Delete the user <b>bob</b>' }).waitFor();

@@ -31,7 +31,11 @@ pub fn text(value: &Value) -> Option<Cow<'_, str>> {
 /// A JSON value as texts: one for each member of a list that says something, one for any other value.
 pub fn texts(value: &Value) -> Vec<String> {
     match value {
-        Value::Array(members) => members.iter().filter_map(text).map(Cow::into_owned).collect(),
+        Value::Array(members) => members
+            .iter()
+            .filter_map(text)
+            .map(Cow::into_owned)
+            .collect(),
         other => text(other).map(Cow::into_owned).into_iter().collect(),
     }
 }
@@ -47,7 +51,9 @@ pub fn name_format(setting: &str) -> Result<Option<&str>, UnknownNameFormat> {
     match setting {
         "basic" => Ok(None),
         "uri" => Ok(Some("urn:oasis:names:tc:SAML:2.0:attrname-format:uri")),
-        "unspecified" => Ok(Some("urn:oasis:names:tc:SAML:2.0:attrname-format:unspecified")),
+        "unspecified" => Ok(Some(
+            "urn:oasis:names:tc:SAML:2.0:attrname-format:unspecified",
+        )),
         other if other.contains(':') && !other.contains(char::is_whitespace) => Ok(Some(other)),
         _ => Err(UnknownNameFormat),
     }

@@ -54,7 +54,9 @@ impl Template {
             } else {
                 let inside = braces.strip_prefix('{').ok_or(Malformed::Unopened)?;
                 let (name, after) = inside.split_once('}').ok_or(Malformed::Unclosed)?;
-                if name.is_empty() || name.contains(|c: char| c == '{' || c == '"' || c.is_whitespace()) {
+                if name.is_empty()
+                    || name.contains(|c: char| c == '{' || c == '"' || c.is_whitespace())
+                {
                     return Err(Malformed::NoName);
                 }
                 parts.push(Part::Text(std::mem::take(&mut literal)));
@@ -90,14 +92,20 @@ impl Template {
                 choice.insert(name, text.clone());
                 choice
             };
-            choices = choices.iter().flat_map(|choice| texts.iter().map(|text| chosen(choice, text))).collect();
+            choices = choices
+                .iter()
+                .flat_map(|choice| texts.iter().map(|text| chosen(choice, text)))
+                .collect();
         }
         Ok(choices.iter().map(|choice| self.text(choice)).collect())
     }
 
     /// The name, where the text is one name in braces and nothing else.
     pub fn sole_name(&self) -> Option<&str> {
-        let mut written = self.parts.iter().filter(|part| !matches!(part, Part::Text(text) if text.is_empty()));
+        let mut written = self
+            .parts
+            .iter()
+            .filter(|part| !matches!(part, Part::Text(text) if text.is_empty()));
         match (written.next(), written.next()) {
             (Some(Part::Named(name)), None) => Some(name),
             _ => None,
@@ -139,7 +147,10 @@ mod tests {
     }
 
     fn filled(text: &str) -> Vec<String> {
-        Template::parse(text).expect("a value").fill(known).expect("values")
+        Template::parse(text)
+            .expect("a value")
+            .fill(known)
+            .expect("values")
     }
 
     #[test]
@@ -154,9 +165,23 @@ mod tests {
     #[test]
     fn a_value_is_repeated_for_each_member_of_a_list() {
         assert_eq!(filled("{roles}"), ["admin", "auditor"]);
-        assert_eq!(filled("{email}/{roles}"), ["ada@example.org/admin", "ada@example.org/auditor"]);
-        assert_eq!(filled("{roles}={roles}"), ["admin=admin", "auditor=auditor"]);
-        assert_eq!(filled("{roles}@{sites}"), ["admin@north", "admin@south", "auditor@north", "auditor@south"]);
+        assert_eq!(
+            filled("{email}/{roles}"),
+            ["ada@example.org/admin", "ada@example.org/auditor"]
+        );
+        assert_eq!(
+            filled("{roles}={roles}"),
+            ["admin=admin", "auditor=auditor"]
+        );
+        assert_eq!(
+            filled("{roles}@{sites}"),
+            [
+                "admin@north",
+                "admin@south",
+                "auditor@north",
+                "auditor@south"
+            ]
+        );
     }
 
     #[test]
@@ -167,8 +192,16 @@ mod tests {
 
     #[test]
     fn a_list_can_not_make_values_without_end() {
-        assert_eq!(Template::parse("{many}").expect("a value").fill(known), Err(TooMany));
-        assert_eq!(Template::parse("{nothing}{many}").expect("a value").fill(known), Ok(Vec::new()));
+        assert_eq!(
+            Template::parse("{many}").expect("a value").fill(known),
+            Err(TooMany)
+        );
+        assert_eq!(
+            Template::parse("{nothing}{many}")
+                .expect("a value")
+                .fill(known),
+            Ok(Vec::new())
+        );
     }
 
     #[test]
@@ -180,7 +213,10 @@ mod tests {
     fn braces_are_written_twice() {
         assert_eq!(filled("{{email}}"), ["{email}"]);
         assert_eq!(filled("{{{email}}}"), ["{ada@example.org}"]);
-        assert_eq!(filled(r#"{{"roles":"{roles}"}}"#), [r#"{"roles":"admin"}"#, r#"{"roles":"auditor"}"#]);
+        assert_eq!(
+            filled(r#"{{"roles":"{roles}"}}"#),
+            [r#"{"roles":"admin"}"#, r#"{"roles":"auditor"}"#]
+        );
     }
 
     #[test]
@@ -190,7 +226,10 @@ mod tests {
         for text in ["", "email", "{email} ", "<{email}", "{email}{email}"] {
             assert_eq!(parsed(text).sole_name(), None, "{text}");
         }
-        assert_eq!(parsed("{{x}} {a}-{b}").names().collect::<Vec<_>>(), ["a", "b"]);
+        assert_eq!(
+            parsed("{{x}} {a}-{b}").names().collect::<Vec<_>>(),
+            ["a", "b"]
+        );
     }
 
     #[test]
@@ -212,14 +251,23 @@ mod tests {
     /// The server checks values when they are saved, and has a test with the same table.
     #[test]
     fn the_grammar_is_that_of_the_server() {
-        let table: Vec<serde_json::Value> = serde_json::from_str(include_str!("grammar.json")).expect("a table");
+        let table: Vec<serde_json::Value> =
+            serde_json::from_str(include_str!("grammar.json")).expect("a table");
         for case in table {
             let text = case["text"].as_str().expect("a text");
             let read = match Template::parse(text) {
-                Ok(template) => serde_json::json!({ "text": text, "names": template.names().collect::<Vec<_>>() }),
-                Err(Malformed::Unclosed) => serde_json::json!({ "text": text, "error": "unclosed", "at": case["at"] }),
-                Err(Malformed::Unopened) => serde_json::json!({ "text": text, "error": "unopened", "at": case["at"] }),
-                Err(Malformed::NoName) => serde_json::json!({ "text": text, "error": "no_name", "at": case["at"] }),
+                Ok(template) => {
+                    serde_json::json!({ "text": text, "names": template.names().collect::<Vec<_>>() })
+                }
+                Err(Malformed::Unclosed) => {
+                    serde_json::json!({ "text": text, "error": "unclosed", "at": case["at"] })
+                }
+                Err(Malformed::Unopened) => {
+                    serde_json::json!({ "text": text, "error": "unopened", "at": case["at"] })
+                }
+                Err(Malformed::NoName) => {
+                    serde_json::json!({ "text": text, "error": "no_name", "at": case["at"] })
+                }
             };
             assert_eq!(read, case);
         }

@@ -11,7 +11,9 @@ use crate::claims::ValueType;
 pub fn write(value_type: ValueType, text: String) -> Option<String> {
     match value_type {
         ValueType::String => Some(text),
-        ValueType::Boolean => Some(text).filter(|text| matches!(text.as_str(), "true" | "false" | "1" | "0")),
+        ValueType::Boolean => {
+            Some(text).filter(|text| matches!(text.as_str(), "true" | "false" | "1" | "0"))
+        }
         ValueType::Integer => Some(text).filter(|text| {
             let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
             !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
@@ -66,8 +68,16 @@ mod tests {
 
     #[test]
     fn a_moment_is_written_in_utc() {
-        for text in ["2027-01-15T08:00:00Z", "2027-01-15T09:00:00+01:00", "1800000000"] {
-            assert_eq!(written(ValueType::DateTime, text).as_deref(), Some("2027-01-15T08:00:00Z"), "{text}");
+        for text in [
+            "2027-01-15T08:00:00Z",
+            "2027-01-15T09:00:00+01:00",
+            "1800000000",
+        ] {
+            assert_eq!(
+                written(ValueType::DateTime, text).as_deref(),
+                Some("2027-01-15T08:00:00Z"),
+                "{text}"
+            );
         }
     }
 

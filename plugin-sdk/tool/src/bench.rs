@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use assent::plugins::Usage;
+use assent_plugin_host::Usage;
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::check::thousands;
@@ -30,7 +30,8 @@ pub fn bench(path: &Path, given: Option<&Path>, calls: usize, choice: Choice) ->
         let bench = trial::open(&subject.component).await?;
         let cases = trial::read(&fixtures, bench.inspection().world)?;
         let case = cases.iter().find(|case| case.calls());
-        let case = case.with_context(|| format!("no fixture of {} calls the plugin", fixtures.display()))?;
+        let case =
+            case.with_context(|| format!("no fixture of {} calls the plugin", fixtures.display()))?;
         if let Some(failure) = case.failure(&bench).await? {
             bail!("a fixture has to hold before it is measured: {failure}");
         }
@@ -42,7 +43,10 @@ pub fn bench(path: &Path, given: Option<&Path>, calls: usize, choice: Choice) ->
         for _ in 0..calls {
             let before = thread_time();
             let usage = ready.call().await?;
-            samples.push(Sample { usage, cpu: thread_time().saturating_sub(before) });
+            samples.push(Sample {
+                usage,
+                cpu: thread_time().saturating_sub(before),
+            });
         }
         show(case, &samples);
         Ok(())
@@ -52,16 +56,29 @@ pub fn bench(path: &Path, given: Option<&Path>, calls: usize, choice: Choice) ->
 /// What this thread has had of the processor.
 fn thread_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
-    Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
+    Duration::new(
+        u64::try_from(time.tv_sec).unwrap_or(0),
+        u32::try_from(time.tv_nsec).unwrap_or(0),
+    )
 }
 
-#[allow(clippy::print_stdout, reason = "these numbers are what the command is run for")]
+#[allow(
+    clippy::print_stdout,
+    reason = "these numbers are what the command is run for"
+)]
 fn show(case: &Case, samples: &[Sample]) {
     let microseconds = |time: Duration| format!("{:.1} us", time.as_secs_f64() * 1e6);
     let row = |name: &str, half: String, most: String, what: &str| {
-        println!("{}", format!("{name:<8}{half:>16}{most:>16}   {what}").trim_end());
+        println!(
+            "{}",
+            format!("{name:<8}{half:>16}{most:>16}   {what}").trim_end()
+        );
     };
-    println!("{} calls with {}, each in a fresh instance\n", thousands(&samples.len()), case.file().display());
+    println!(
+        "{} calls with {}, each in a fresh instance\n",
+        thousands(&samples.len()),
+        case.file().display()
+    );
     row("", "p50".to_owned(), "p99".to_owned(), "");
     let [half, most] = quantiles(samples, |sample| sample.usage.time);
     row(
@@ -71,14 +88,31 @@ fn show(case: &Case, samples: &[Sample]) {
         "from the fresh instance to its answer, without waits for the host",
     );
     let [half, most] = quantiles(samples, |sample| sample.cpu);
-    row("CPU", microseconds(half), microseconds(most), "what the call cost the processor, the host's own part as well");
+    row(
+        "CPU",
+        microseconds(half),
+        microseconds(most),
+        "what the call cost the processor, the host's own part as well",
+    );
     let [half, most] = quantiles(samples, |sample| sample.usage.fuel);
-    row("fuel", thousands(&half), thousands(&most), "units of work, about one an instruction; `limits.fuel` bounds it");
+    row(
+        "fuel",
+        thousands(&half),
+        thousands(&most),
+        "units of work, about one an instruction; `limits.fuel` bounds it",
+    );
     let [half, most] = quantiles(samples, |sample| sample.usage.memory);
     let kibibytes = |bytes: usize| format!("{} KiB", thousands(&(bytes / 1024)));
-    row("memory", kibibytes(half), kibibytes(most), "what the instance had in the end; `limits.memory_mib` bounds it");
+    row(
+        "memory",
+        kibibytes(half),
+        kibibytes(most),
+        "what the instance had in the end; `limits.memory` bounds it",
+    );
     if cfg!(debug_assertions) {
-        println!("\nThis tool was built without optimisation: the host's own part of a call is faster in a release.");
+        println!(
+            "\nThis tool was built without optimisation: the host's own part of a call is faster in a release."
+        );
     }
 }
 
@@ -98,10 +132,19 @@ mod tests {
 
     #[test]
     fn quantiles_are_values_that_were_seen() {
-        let sample = |fuel| Sample { usage: Usage { fuel, ..Usage::default() }, cpu: Duration::ZERO };
+        let sample = |fuel| Sample {
+            usage: Usage {
+                fuel,
+                ..Usage::default()
+            },
+            cpu: Duration::ZERO,
+        };
         let samples: Vec<Sample> = (1..=200).rev().map(sample).collect();
         assert_eq!(quantiles(&samples, |sample| sample.usage.fuel), [100, 198]);
-        assert_eq!(quantiles(&samples[..1], |sample| sample.usage.fuel), [200, 200]);
+        assert_eq!(
+            quantiles(&samples[..1], |sample| sample.usage.fuel),
+            [200, 200]
+        );
         assert_eq!(quantiles(&[], |sample| sample.usage.fuel), [0, 0]);
     }
 }

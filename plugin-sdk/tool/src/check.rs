@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use anyhow::Result;
-use assent::model::printable::line;
-use assent::plugins::{Compiler, Inspection, inspect};
+use assent_model::printable::line;
+use assent_plugin_host::{Compiler, Inspection, inspect};
 
 use crate::subject::{Subject, must_be_grantable, role, settle, sink_name};
 use crate::toolchain::Choice;
@@ -14,7 +14,10 @@ const LONGEST: usize = 8 << 10;
 
 /// Compiles a component within the server's limits, and shows its description and its requests. A packed plugin's
 /// `plugin.toml` must agree with them; the command writes that of a project.
-#[allow(clippy::print_stdout, reason = "this list is what the command is run for")]
+#[allow(
+    clippy::print_stdout,
+    reason = "this list is what the command is run for"
+)]
 pub fn check(path: &Path, choice: Choice) -> Result<()> {
     let subject = Subject::of(path, choice)?;
     let inspection = crate::wait(inspect(&subject.component, &Compiler::of_this_program()))??;
@@ -31,30 +34,78 @@ pub fn check(path: &Path, choice: Choice) -> Result<()> {
 
 fn lines(inspection: &Inspection) -> Vec<(&'static str, String)> {
     let description = &inspection.description;
-    let list = |names: &[String]| if names.is_empty() { "nothing".to_owned() } else { names.join(", ") };
+    let list = |names: &[String]| {
+        if names.is_empty() {
+            "nothing".to_owned()
+        } else {
+            names.join(", ")
+        }
+    };
     let mut lines = vec![
-        ("plugin", format!("{} {}: {}", description.name, description.version, description.summary)),
+        (
+            "plugin",
+            format!(
+                "{} {}: {}",
+                description.name, description.version, description.summary
+            ),
+        ),
         ("role", role(inspection).to_string()),
-        ("contract", format!("{}@{}", inspection.world.package(), inspection.contract_version)),
+        (
+            "contract",
+            format!(
+                "{}@{}",
+                inspection.world.package(),
+                inspection.contract_version
+            ),
+        ),
         ("imports", list(&inspection.imports)),
         ("size", format!("{} bytes", thousands(&inspection.size))),
         ("sha256", inspection.sha256.clone()),
     ];
     if role(inspection).is_mapper() {
         let sinks = description.sinks.as_ref();
-        let sinks = sinks.map(|sinks| sinks.iter().map(|sink| sink_name(*sink)).collect::<Vec<_>>().join(", "));
+        let sinks = sinks.map(|sinks| {
+            sinks
+                .iter()
+                .map(|sink| sink_name(*sink))
+                .collect::<Vec<_>>()
+                .join(", ")
+        });
         lines.push(("writes", list(&description.writes)));
-        lines.push(("asked for", sinks.unwrap_or_else(|| "every sink".to_owned())));
-        let denies = if description.denies { "may turn people away" } else { "turns nobody away" };
+        lines.push((
+            "asked for",
+            sinks.unwrap_or_else(|| "every sink".to_owned()),
+        ));
+        let denies = if description.denies {
+            "may turn people away"
+        } else {
+            "turns nobody away"
+        };
         lines.push(("denies", denies.to_owned()));
     } else {
         lines.push(("hosts", list(&description.hosts)));
-        let follows = if description.follow_redirects { "followed" } else { "not followed" };
+        let follows = if description.follow_redirects {
+            "followed"
+        } else {
+            "not followed"
+        };
         lines.push(("redirects", follows.to_owned()));
     }
-    let properties = description.config_schema.as_ref().and_then(|schema| schema.get("properties")?.as_object());
-    let settings = properties.map(|properties| properties.keys().map(String::as_str).collect::<Vec<_>>().join(", "));
-    lines.push(("settings", settings.unwrap_or_else(|| "none described".to_owned())));
+    let properties = description
+        .config_schema
+        .as_ref()
+        .and_then(|schema| schema.get("properties")?.as_object());
+    let settings = properties.map(|properties| {
+        properties
+            .keys()
+            .map(String::as_str)
+            .collect::<Vec<_>>()
+            .join(", ")
+    });
+    lines.push((
+        "settings",
+        settings.unwrap_or_else(|| "none described".to_owned()),
+    ));
     lines
 }
 

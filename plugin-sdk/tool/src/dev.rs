@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result, bail};
-use assent::cli::{CandidateTrial, Connection};
-use assent::model::printable::lines;
-use assent::plugins::{Compiler, inspect};
+use assent_admin_client::candidate::CandidateTrial;
+use assent_admin_client::connection::Connection;
+use assent_model::printable::lines;
+use assent_plugin_host::{Compiler, inspect};
 use serde_json::{Map, Value};
 use tokio::runtime::Runtime;
 
@@ -60,8 +61,19 @@ pub fn dev(options: DevOptions, choice: Choice) -> Result<()> {
     {
         must_be_a_mapper(role)?;
     }
-    let DevOptions { plugin: folder, application, user, scope, replace, plugin_config, once, connection } = options;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let DevOptions {
+        plugin: folder,
+        application,
+        user,
+        scope,
+        replace,
+        plugin_config,
+        once,
+        connection,
+    } = options;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
     let mut round = Round {
         runtime: runtime.context("the runtime can't start")?,
         name: replace.unwrap_or(plugin.name),
@@ -79,7 +91,10 @@ pub fn dev(options: DevOptions, choice: Choice) -> Result<()> {
         if let Err(error) = round.run() {
             crate::report(&error);
         }
-        say(&format!("\nWatching {}. Ctrl-C ends.", round.folder.display()));
+        say(&format!(
+            "\nWatching {}. Ctrl-C ends.",
+            round.folder.display()
+        ));
         let mut now = round.watched();
         while now == before {
             std::thread::sleep(INTERVAL);
@@ -107,7 +122,10 @@ fn must_be_a_mapper(role: Role) -> Result<()> {
     )
 }
 
-#[allow(clippy::print_stdout, reason = "the differences are the command's result")]
+#[allow(
+    clippy::print_stdout,
+    reason = "the differences are the command's result"
+)]
 fn say(text: &str) {
     println!("{text}");
 }
@@ -132,18 +150,29 @@ impl Round {
     /// Builds the component and tries it.
     fn run(&mut self) -> Result<()> {
         let subject = Subject::of(&self.folder, self.choice)?;
-        let plugin = subject.plugin.as_ref().context("`dev` needs the folder of a project")?;
-        let inspection = self.runtime.block_on(inspect(&subject.component, &Compiler::InProcess))?;
+        let plugin = subject
+            .plugin
+            .as_ref()
+            .context("`dev` needs the folder of a project")?;
+        let inspection = self
+            .runtime
+            .block_on(inspect(&subject.component, &Compiler::InProcess))?;
         must_be_a_mapper(role(&inspection))?;
         settle(plugin, &inspection)?;
         must_be_grantable(&inspection)?;
         let file = subject.component.display();
-        let bytes = std::fs::read(&subject.component).with_context(|| format!("{file} can't be read"))?;
+        let bytes =
+            std::fs::read(&subject.component).with_context(|| format!("{file} can't be read"))?;
         let config = self.config()?;
-        let told = self.runtime.block_on(self.trial.run(&self.name, &bytes, config.as_ref()))?;
+        let told = self
+            .runtime
+            .block_on(self.trial.run(&self.name, &bytes, config.as_ref()))?;
         let described = &inspection.description;
         let size = thousands(&inspection.size);
-        let what = lines(&format!("{} {} ({size} bytes) {}", described.name, described.version, self.subject));
+        let what = lines(&format!(
+            "{} {} ({size} bytes) {}",
+            described.name, described.version, self.subject
+        ));
         say(&format!("\n{what}:\n{}", told.trim_end()));
         Ok(())
     }
@@ -152,9 +181,12 @@ impl Round {
     fn config(&self) -> Result<Option<Map<String, Value>>> {
         let value = match &self.plugin_config {
             Some(file) => {
-                let text =
-                    std::fs::read_to_string(file).with_context(|| format!("{} can't be read", file.display()))?;
-                Some(toml::from_str(&text).with_context(|| format!("{} is not as expected", file.display()))?)
+                let text = std::fs::read_to_string(file)
+                    .with_context(|| format!("{} can't be read", file.display()))?;
+                Some(
+                    toml::from_str(&text)
+                        .with_context(|| format!("{} is not as expected", file.display()))?,
+                )
             }
             None => Example::of(&self.folder.join("fixtures"), Role::ClaimMapper).config,
         };
@@ -173,7 +205,9 @@ impl Round {
 
 /// Records the files below a folder, without the output of a build.
 fn look(folder: &Path, watched: &mut Watched) {
-    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return;
+    };
     for entry in entries.flatten() {
         let (path, name) = (entry.path(), entry.file_name());
         let name = name.to_string_lossy();
@@ -217,7 +251,13 @@ mod tests {
         write("fixtures/a.json", "{}");
         let before = watched();
         assert_eq!(before.len(), 2);
-        for built in ["target/debug/a", "build/a.wasm", "node_modules/a/b.js", "pack/a.wasm", ".git/a"] {
+        for built in [
+            "target/debug/a",
+            "build/a.wasm",
+            "node_modules/a/b.js",
+            "pack/a.wasm",
+            ".git/a",
+        ] {
             write(built, "built");
         }
         write("plugin.toml", "generated");

@@ -18,7 +18,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use assent::model::printable::lines;
+use assent_model::printable::lines;
 use clap::{Args, Parser, Subcommand};
 
 use crate::new::{Language, Wish};
@@ -27,7 +27,10 @@ use crate::toolchain::Choice;
 
 /// Makes, builds, tries out and packs plugins of Assent.
 #[derive(Parser)]
-#[command(version, after_help = "The guide for plugin authors is docs/plugins.md of Assent.")]
+#[command(
+    version,
+    after_help = "The guide for plugin authors is docs/plugins.md of Assent."
+)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -97,9 +100,9 @@ enum Command {
     ///
     /// The instance compiles the component, computes the claims of one user with it and without it, and loads nothing: no sign-in
     /// is affected. This shows the differences, and the plugin's log lines. The instance needs a token of `assent admin token`, in
-    /// the variable ASSENT_ADMIN_TOKEN or in --token-file; on the instance's own machine, its settings are enough.
+    /// the variable ASSENT_ADMIN_TOKEN or in --token-file.
     #[command(after_help = "Examples:
-  assent-plugin dev . --application Books --user ada                 # the instance on this machine, by config/assent.toml
+  assent-plugin dev . --application Books --user ada                 # the instance of `make run`
   assent-plugin dev . --application Books --user ada --server https://id.example.org --token-file token
   assent-plugin dev . --application Books --user ada --once")]
     Dev {
@@ -149,28 +152,61 @@ enum Command {
 #[derive(Args)]
 struct With {
     /// Where the compiler for WebAssembly comes from.
-    #[arg(long, value_enum, default_value = "auto", env = "ASSENT_PLUGIN_TOOLCHAIN")]
+    #[arg(
+        long,
+        value_enum,
+        default_value = "auto",
+        env = "ASSENT_PLUGIN_TOOLCHAIN"
+    )]
     toolchain: Choice,
 }
 
 fn main() -> ExitCode {
     // `check` compiles as the server does: in a process of its own, within the same limits.
-    if std::env::args_os().nth(1).is_some_and(|first| first == assent::plugins::COMPILE) {
-        return assent::cli::compile_plugin();
+    if std::env::args_os()
+        .nth(1)
+        .is_some_and(|first| first == assent_plugin_host::COMPILE)
+    {
+        return assent_plugin_host::compile_plugin();
     }
     let done = match Arguments::parse().command {
-        Command::New { name, role, language } => new::new(&Wish { folder: name, role, language }),
+        Command::New {
+            name,
+            role,
+            language,
+        } => new::new(&Wish {
+            folder: name,
+            role,
+            language,
+        }),
         Command::Build { plugins, with } => build::list(&plugins, with.toolchain),
         Command::Check { plugin, with } => check::check(&plugin, with.toolchain),
-        Command::Test { plugin, fixture, with } => {
+        Command::Test {
+            plugin,
+            fixture,
+            with,
+        } => {
             show_log();
             test::test(&plugin, fixture.as_deref(), with.toolchain)
         }
         Command::Dev { options, with } => dev::dev(*options, with.toolchain),
-        Command::Bench { plugin, fixture, calls, with } => {
-            bench::bench(&plugin, fixture.as_deref(), usize::try_from(calls).unwrap_or(1), with.toolchain)
-        }
-        Command::Pack { plugin, out, force, with } => pack::pack(&plugin, out.as_deref(), force, with.toolchain),
+        Command::Bench {
+            plugin,
+            fixture,
+            calls,
+            with,
+        } => bench::bench(
+            &plugin,
+            fixture.as_deref(),
+            usize::try_from(calls).unwrap_or(1),
+            with.toolchain,
+        ),
+        Command::Pack {
+            plugin,
+            out,
+            force,
+            with,
+        } => pack::pack(&plugin, out.as_deref(), force, with.toolchain),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -183,14 +219,21 @@ fn main() -> ExitCode {
 
 /// Shows what a plugin writes to the operator's log, and no other lines of the host.
 fn show_log() {
-    let lines = tracing_subscriber::EnvFilter::new("off,assent::plugins::call=debug");
-    let log = tracing_subscriber::fmt().without_time().with_target(false).with_env_filter(lines);
-    log.with_ansi(std::io::stderr().is_terminal()).with_writer(std::io::stderr).init();
+    let lines = tracing_subscriber::EnvFilter::new("off,assent_plugin_host::call=debug");
+    let log = tracing_subscriber::fmt()
+        .without_time()
+        .with_target(false)
+        .with_env_filter(lines);
+    log.with_ansi(std::io::stderr().is_terminal())
+        .with_writer(std::io::stderr)
+        .init();
 }
 
 /// Runs what the host's runtime does.
 fn wait<T>(future: impl Future<Output = T>) -> Result<T> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
     Ok(runtime.context("the runtime can't start")?.block_on(future))
 }
 
@@ -205,7 +248,11 @@ fn told(error: &anyhow::Error) -> String {
     let mut told = String::new();
     for cause in error.chain().map(ToString::to_string) {
         if !told.contains(&cause) {
-            told = if told.is_empty() { cause } else { format!("{told}: {cause}") };
+            told = if told.is_empty() {
+                cause
+            } else {
+                format!("{told}: {cause}")
+            };
         }
     }
     told
@@ -222,8 +269,12 @@ mod tests {
 
     #[test]
     fn a_cause_is_told_once() {
-        let error =
-            anyhow::anyhow!("no such file").context("a.json: no such file").context("the fixtures can't be read");
-        assert_eq!(told(&error), "the fixtures can't be read: a.json: no such file");
+        let error = anyhow::anyhow!("no such file")
+            .context("a.json: no such file")
+            .context("the fixtures can't be read");
+        assert_eq!(
+            told(&error),
+            "the fixtures can't be read: a.json: no such file"
+        );
     }
 }

@@ -38,7 +38,10 @@ macro_rules! template {
     };
 }
 
-const RUST: [Template; 2] = [template!(".gitignore", "rust/gitignore"), template!("README.md", "rust/README.md")];
+const RUST: [Template; 2] = [
+    template!(".gitignore", "rust/gitignore"),
+    template!("README.md", "rust/README.md"),
+];
 /// Only for a project outside a workspace, because a workspace tests its members.
 const RUST_WORKFLOW: Template = template!(".github/workflows/plugin.yml", "workflows/rust.yml");
 /// The Cargo.toml of a member of a workspace that has the SDK, and of a project that stands alone.
@@ -49,27 +52,60 @@ const CLAIM_MAPPER: [Template; 1] = [template!("src/lib.rs", "claim-mapper/src/l
 
 /// The fixtures of the claim mapper, the same in both languages.
 const CLAIM_MAPPER_FIXTURES: [Template; 4] = [
-    template!("fixtures/by-role.json", "claim-mapper/fixtures/by-role.json"),
-    template!("fixtures/nowhere.json", "claim-mapper/fixtures/nowhere.json"),
-    template!("fixtures/otherwise.json", "claim-mapper/fixtures/otherwise.json"),
-    template!("fixtures/refused-settings.json", "claim-mapper/fixtures/refused-settings.json"),
+    template!(
+        "fixtures/by-role.json",
+        "claim-mapper/fixtures/by-role.json"
+    ),
+    template!(
+        "fixtures/nowhere.json",
+        "claim-mapper/fixtures/nowhere.json"
+    ),
+    template!(
+        "fixtures/otherwise.json",
+        "claim-mapper/fixtures/otherwise.json"
+    ),
+    template!(
+        "fixtures/refused-settings.json",
+        "claim-mapper/fixtures/refused-settings.json"
+    ),
 ];
 
 const APPROVAL_CHANNEL: [Template; 5] = [
     template!("src/lib.rs", "approval-channel/src/lib.rs"),
-    template!("fixtures/begins.json", "approval-channel/fixtures/begins.json"),
+    template!(
+        "fixtures/begins.json",
+        "approval-channel/fixtures/begins.json"
+    ),
     template!("fixtures/gone.json", "approval-channel/fixtures/gone.json"),
     template!("fixtures/late.json", "approval-channel/fixtures/late.json"),
-    template!("fixtures/no-answer.json", "approval-channel/fixtures/no-answer.json"),
+    template!(
+        "fixtures/no-answer.json",
+        "approval-channel/fixtures/no-answer.json"
+    ),
 ];
 
 const DELEGATED_APPROVAL_CHANNEL: [Template; 7] = [
     template!("src/lib.rs", "delegated-approval-channel/src/lib.rs"),
-    template!("fixtures/another.json", "delegated-approval-channel/fixtures/another.json"),
-    template!("fixtures/approved.json", "delegated-approval-channel/fixtures/approved.json"),
-    template!("fixtures/begins.json", "delegated-approval-channel/fixtures/begins.json"),
-    template!("fixtures/cancelled.json", "delegated-approval-channel/fixtures/cancelled.json"),
-    template!("fixtures/refused-settings.json", "delegated-approval-channel/fixtures/refused-settings.json"),
+    template!(
+        "fixtures/another.json",
+        "delegated-approval-channel/fixtures/another.json"
+    ),
+    template!(
+        "fixtures/approved.json",
+        "delegated-approval-channel/fixtures/approved.json"
+    ),
+    template!(
+        "fixtures/begins.json",
+        "delegated-approval-channel/fixtures/begins.json"
+    ),
+    template!(
+        "fixtures/cancelled.json",
+        "delegated-approval-channel/fixtures/cancelled.json"
+    ),
+    template!(
+        "fixtures/refused-settings.json",
+        "delegated-approval-channel/fixtures/refused-settings.json"
+    ),
     template!("stub.py", "delegated-approval-channel/stub.py"),
 ];
 
@@ -91,18 +127,31 @@ const TYPESCRIPT: [Template; 12] = [
 /// Makes the project.
 pub fn new(wish: &Wish) -> Result<()> {
     let folder = &wish.folder;
-    let name = folder.file_name().and_then(|name| name.to_str()).filter(|name| is_name(name) && !name.starts_with('-'));
+    let name = folder
+        .file_name()
+        .and_then(|name| name.to_str())
+        .filter(|name| is_name(name) && !name.starts_with('-'));
     let Some(name) = name else {
-        bail!("`{}` is no name for a plugin: give lower-case letters, digits and `-`", folder.display());
+        bail!(
+            "`{}` is no name for a plugin: give lower-case letters, digits and `-`",
+            folder.display()
+        );
     };
     if folder.exists() {
-        bail!("{} is there already; give another name, or remove it", folder.display());
+        bail!(
+            "{} is there already; give another name, or remove it",
+            folder.display()
+        );
     }
     let member = is_member(folder);
     let templates = match (wish.language, wish.role) {
-        (Language::TypeScript, Role::ClaimMapper) => [&TYPESCRIPT[..], &CLAIM_MAPPER_FIXTURES].concat(),
+        (Language::TypeScript, Role::ClaimMapper) => {
+            [&TYPESCRIPT[..], &CLAIM_MAPPER_FIXTURES].concat()
+        }
         (Language::TypeScript, role) => {
-            bail!("a plugin in TypeScript is a claim-mapper; for {role} leave `--language typescript` out")
+            bail!(
+                "a plugin in TypeScript is a claim-mapper; for {role} leave `--language typescript` out"
+            )
         }
         (Language::Rust, role) => rust(role, member),
     };
@@ -115,7 +164,9 @@ pub fn new(wish: &Wish) -> Result<()> {
         ("{{sdk-integrity}}", &npm.integrity),
     ];
     for (path, text) in templates {
-        let text = fields.iter().fold(text.to_owned(), |text, (field, value)| text.replace(field, value));
+        let text = fields.iter().fold(text.to_owned(), |text, (field, value)| {
+            text.replace(field, value)
+        });
         write(&folder.join(path), text.as_bytes())?;
     }
     match wish.language {
@@ -134,7 +185,11 @@ pub fn new(wish: &Wish) -> Result<()> {
 
 /// The files of a project in Rust, beside the SDK.
 fn rust(role: Role, member: bool) -> Vec<Template> {
-    let manifest = if member { &[MEMBER][..] } else { &[ALONE, RUST_WORKFLOW] };
+    let manifest = if member {
+        &[MEMBER][..]
+    } else {
+        &[ALONE, RUST_WORKFLOW]
+    };
     let plugin = match role {
         Role::ClaimMapper => [&CLAIM_MAPPER[..], &CLAIM_MAPPER_FIXTURES].concat(),
         Role::ApprovalChannel => APPROVAL_CHANNEL.to_vec(),
@@ -145,9 +200,18 @@ fn rust(role: Role, member: bool) -> Vec<Template> {
 
 /// Whether the folder will belong to the workspace of a checkout, as one of its `plugins/`.
 fn is_member(folder: &Path) -> bool {
-    let parent = folder.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let Ok(parent) = parent.canonicalize() else { return false };
-    parent.ends_with("plugins") && parent.with_file_name("plugin-sdk").join("Cargo.toml").is_file()
+    let parent = folder
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
+    let Ok(parent) = parent.canonicalize() else {
+        return false;
+    };
+    parent.ends_with("plugins")
+        && parent
+            .with_file_name("plugin-sdk")
+            .join("Cargo.toml")
+            .is_file()
 }
 
 /// A text as TOML has it, with its quotes.
@@ -165,10 +229,15 @@ fn write(file: &Path, bytes: &[u8]) -> Result<()> {
     written().with_context(|| format!("{} can't be written", file.display()))
 }
 
-#[allow(clippy::print_stdout, reason = "what to do next is what the command ends with")]
+#[allow(
+    clippy::print_stdout,
+    reason = "what to do next is what the command ends with"
+)]
 fn tell(folder: &Path) {
     let folder = folder.display();
-    println!("{folder} is there. Next:\n\n  assent-plugin test {folder}\n\nthen read {folder}/README.md");
+    println!(
+        "{folder} is there. Next:\n\n  assent-plugin test {folder}\n\nthen read {folder}/README.md"
+    );
 }
 
 #[cfg(test)]
@@ -176,7 +245,11 @@ mod tests {
     use super::*;
 
     fn wish(folder: PathBuf, role: Role, language: Language) -> Wish {
-        Wish { folder, role, language }
+        Wish {
+            folder,
+            role,
+            language,
+        }
     }
 
     #[test]
@@ -206,7 +279,11 @@ mod tests {
                         folders.push(path);
                     } else {
                         let text = std::fs::read_to_string(&path).expect("text");
-                        assert!(!text.replace("${{", "").contains("{{"), "{}", path.display());
+                        assert!(
+                            !text.replace("${{", "").contains("{{"),
+                            "{}",
+                            path.display()
+                        );
                         files += 1;
                     }
                 }
@@ -219,7 +296,9 @@ mod tests {
     fn what_can_not_be_made_is_explained() {
         let temporary = tempfile::tempdir().expect("a folder");
         let error = |name: &str, role, language| {
-            new(&wish(temporary.path().join(name), role, language)).expect_err("no project").to_string()
+            new(&wish(temporary.path().join(name), role, language))
+                .expect_err("no project")
+                .to_string()
         };
         let rust = Language::Rust;
         assert!(error("My Plugin", Role::ClaimMapper, rust).contains("give lower-case letters"));

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use assent::plugins::{Inspection, Workbench};
+use assent_plugin_host::{Inspection, Workbench};
 use assent_plugin_sdk::fixtures::{self, ChannelOutcome, MapperOutcome};
 
 use crate::new::toml_text;
@@ -15,19 +15,31 @@ use crate::toolchain::Choice;
 use crate::trial;
 
 /// Writes the folder `NAME-VERSION` and prints the settings.
-#[allow(clippy::print_stdout, reason = "the settings are what the command is run for")]
+#[allow(
+    clippy::print_stdout,
+    reason = "the settings are what the command is run for"
+)]
 pub fn pack(folder: &Path, out: Option<&Path>, force: bool, choice: Choice) -> Result<()> {
     let subject = Subject::of(folder, choice)?;
     let Some(plugin) = &subject.plugin else {
-        bail!("{} is a file; give the folder of the plugin", folder.display());
+        bail!(
+            "{} is a file; give the folder of the plugin",
+            folder.display()
+        );
     };
     if matches!(plugin.source, Source::Packed(_)) {
-        bail!("{} is packed already; give the folder of the plugin's project", folder.display());
+        bail!(
+            "{} is packed already; give the folder of the plugin's project",
+            folder.display()
+        );
     }
     let inspection = crate::wait(tried(&subject.component, plugin))??;
     let description = &inspection.description;
     if description.version.is_empty() || !description.version.bytes().all(in_a_version) {
-        bail!("the version `{}` can't be part of a folder's name; give one such as 1.0.0", description.version);
+        bail!(
+            "the version `{}` can't be part of a folder's name; give one such as 1.0.0",
+            description.version
+        );
     }
     let parent = out.map_or_else(|| plugin.folder.join("pack"), Path::to_owned);
     let packed = parent.join(format!("{}-{}", description.name, description.version));
@@ -35,14 +47,22 @@ pub fn pack(folder: &Path, out: Option<&Path>, force: bool, choice: Choice) -> R
     if !force {
         must_be_new(&file, &subject.component)?;
     }
-    std::fs::create_dir_all(&packed).with_context(|| format!("{} can't be made", packed.display()))?;
-    std::fs::copy(&subject.component, &file).with_context(|| format!("{} can't be written", file.display()))?;
+    std::fs::create_dir_all(&packed)
+        .with_context(|| format!("{} can't be made", packed.display()))?;
+    std::fs::copy(&subject.component, &file)
+        .with_context(|| format!("{} can't be written", file.display()))?;
     let manifest_file = packed.join(MANIFEST);
     std::fs::write(&manifest_file, manifest_text(&inspection)?)
         .with_context(|| format!("{} can't be written", manifest_file.display()))?;
-    let file = file.canonicalize().with_context(|| format!("{} can't be found", file.display()))?;
+    let file = file
+        .canonicalize()
+        .with_context(|| format!("{} can't be found", file.display()))?;
     let example = Example::of(&plugin.folder.join("fixtures"), role(&inspection));
-    println!("# {}\n{}", packed.display(), settings(&inspection, &file, &example)?);
+    println!(
+        "# {}\n{}",
+        packed.display(),
+        settings(&inspection, &file, &example)?
+    );
     Ok(())
 }
 
@@ -70,13 +90,19 @@ async fn must_hold(bench: &Workbench, fixtures: &Path) -> Result<()> {
         return Ok(());
     }
     let (failed, shown) = (failures.len(), failures.join("\n"));
-    bail!("{failed} of {} fixtures do not hold (- expected, + got), so nothing was packed\n{shown}", cases.len())
+    bail!(
+        "{failed} of {} fixtures do not hold (- expected, + got), so nothing was packed\n{shown}",
+        cases.len()
+    )
 }
 
 /// Fails where another component was packed under this version: somebody may run it already.
 fn must_be_new(file: &Path, component: &Path) -> Result<()> {
-    let Ok(packed) = std::fs::read(file) else { return Ok(()) };
-    let made = std::fs::read(component).with_context(|| format!("{} can't be read", component.display()))?;
+    let Ok(packed) = std::fs::read(file) else {
+        return Ok(());
+    };
+    let made = std::fs::read(component)
+        .with_context(|| format!("{} can't be read", component.display()))?;
     if packed == made {
         return Ok(());
     }
@@ -93,7 +119,11 @@ fn in_a_version(byte: u8) -> bool {
 /// `plugin.toml` as an operator gets it.
 fn manifest_text(inspection: &Inspection) -> Result<String> {
     let packed = Manifest {
-        contract: Some(format!("{}@{}", inspection.world.package(), inspection.contract_version)),
+        contract: Some(format!(
+            "{}@{}",
+            inspection.world.package(),
+            inspection.contract_version
+        )),
         file: Some(format!("{}.wasm", inspection.description.name)),
         size: Some(inspection.size),
         sha256: Some(inspection.sha256.clone()),
@@ -106,41 +136,70 @@ fn manifest_text(inspection: &Inspection) -> Result<String> {
 fn settings(inspection: &Inspection, file: &Path, example: &Example) -> Result<String> {
     let description = &inspection.description;
     let role = role(inspection);
-    let table = if role.is_mapper() { "plugins.claims" } else { "plugins.approval_channels" };
+    let table = if role.is_mapper() {
+        "plugins.claim_mappers"
+    } else {
+        "plugins.approval_channels"
+    };
     let mut text = String::new();
     writeln!(text, "[[{table}]]")?;
     writeln!(text, "name = {}", toml_text(&description.name))?;
     writeln!(text, "file = {}", toml_text(&file.to_string_lossy()))?;
     writeln!(text, "sha256 = {}", toml_text(&inspection.sha256))?;
-    let (key, asked) =
-        if role.is_mapper() { ("writes", &description.writes) } else { ("http_hosts", &description.hosts) };
+    let (key, asked) = if role.is_mapper() {
+        ("writes", &description.writes)
+    } else {
+        ("http_hosts", &description.hosts)
+    };
     let open = asked.iter().any(|name| name == "*");
     let (names, note) = match example.hosts.as_slice() {
-        hosts @ [_, ..] if open && !role.is_mapper() => (hosts, " # the fixtures' hosts; name those of your own"),
-        _ if open => (asked.as_slice(), " # name each yourself: the plugin leaves the choice to you"),
+        hosts @ [_, ..] if open && !role.is_mapper() => {
+            (hosts, " # the fixtures' hosts; name those of your own")
+        }
+        _ if open => (
+            asked.as_slice(),
+            " # name each yourself: the plugin leaves the choice to you",
+        ),
         _ => (asked.as_slice(), ""),
     };
     let names: Vec<String> = names.iter().map(|name| toml_text(name)).collect();
     writeln!(text, "{key} = [{}]{note}", names.join(", "))?;
-    writeln!(text, "# applications = [\"did:key:...\"]   # for these alone; without it, for all")?;
+    writeln!(
+        text,
+        "# applications = [\"did:key:...\"]   # for these alone; without it, for all"
+    )?;
     if role == Role::DelegatedApprovalChannel {
         writeln!(
             text,
             "# With this its word counts as the person's: whoever answers for the vendor can sign in as anybody"
         )?;
-        writeln!(text, "# whom the channel has an address of, to each application that it serves.")?;
+        writeln!(
+            text,
+            "# whom the channel has an address of, to each application that it serves."
+        )?;
         writeln!(text, "trust = \"delegated\"")?;
-        writeln!(text, "# shows_letters = true   # only where the vendor's app shows the letters beside the question")?;
+        writeln!(
+            text,
+            "# shows_letters = true   # only where the vendor's app shows the letters beside the question"
+        )?;
     }
     // JSON may have what TOML has not, such as null; then the operator writes the settings without an example.
-    if let Some(config) =
-        example.config.as_ref().and_then(|config| toml::Table::try_from(config).ok()).filter(|table| !table.is_empty())
+    if let Some(config) = example
+        .config
+        .as_ref()
+        .and_then(|config| toml::Table::try_from(config).ok())
+        .filter(|table| !table.is_empty())
     {
         let nested = format!("{table}.config")
             .rsplit('.')
-            .fold(config, |inner, name| toml::Table::from_iter([(name.to_owned(), toml::Value::Table(inner))]));
+            .fold(config, |inner, name| {
+                toml::Table::from_iter([(name.to_owned(), toml::Value::Table(inner))])
+            });
         let config = toml::to_string(&nested)?;
-        write!(text, "\n# An example, from the plugin's first fixture.\n{config}")?;
+        write!(
+            text,
+            "\n# An example, from the plugin's first fixture.\n{config}"
+        )?;
     }
     Ok(text)
 }
@@ -159,23 +218,38 @@ impl Example {
     pub fn of(folder: &Path, role: Role) -> Self {
         if role.is_mapper() {
             let fixtures = fixtures::read::<fixtures::MapperFixture>(folder).unwrap_or_default();
-            let good = |fixture: &fixtures::MapperFixture| !matches!(fixture.expect, MapperOutcome::Invalid(_));
+            let good = |fixture: &fixtures::MapperFixture| {
+                !matches!(fixture.expect, MapperOutcome::Invalid(_))
+            };
             let first = fixtures.into_iter().map(|named| named.fixture).find(good);
-            return Self { config: first.map(|fixture| fixture.config), hosts: Vec::new() };
+            return Self {
+                config: first.map(|fixture| fixture.config),
+                hosts: Vec::new(),
+            };
         }
         let fixtures = fixtures::read::<fixtures::ChannelFixture>(folder).unwrap_or_default();
-        let requests = fixtures.iter().flat_map(|named| &named.fixture.http).map(|exchange| &exchange.request.url);
-        let hosts: BTreeSet<&str> = requests.filter_map(|url| url.split_once("://")?.1.split('/').next()).collect();
+        let requests = fixtures
+            .iter()
+            .flat_map(|named| &named.fixture.http)
+            .map(|exchange| &exchange.request.url);
+        let hosts: BTreeSet<&str> = requests
+            .filter_map(|url| url.split_once("://")?.1.split('/').next())
+            .collect();
         let hosts = hosts.into_iter().map(str::to_owned).collect();
-        let good = |fixture: &fixtures::ChannelFixture| !matches!(fixture.expect, ChannelOutcome::Invalid(_));
+        let good = |fixture: &fixtures::ChannelFixture| {
+            !matches!(fixture.expect, ChannelOutcome::Invalid(_))
+        };
         let first = fixtures.into_iter().map(|named| named.fixture).find(good);
-        Self { config: first.map(|fixture| fixture.config), hosts }
+        Self {
+            config: first.map(|fixture| fixture.config),
+            hosts,
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use assent::plugins::World;
+    use assent_plugin_host::World;
 
     use super::*;
 
@@ -183,7 +257,8 @@ mod tests {
     fn the_settings_say_what_the_operator_decides() {
         let hosts = vec!["api.vendor.example".to_owned()];
         let of = |world: World| {
-            let description = serde_json::json!({ "name": "vendor", "version": "1.0.0", "hosts": ["*"] });
+            let description =
+                serde_json::json!({ "name": "vendor", "version": "1.0.0", "hosts": ["*"] });
             let inspection = Inspection {
                 world,
                 contract_version: "1.0.0".to_owned(),
@@ -192,18 +267,35 @@ mod tests {
                 sha256: String::new(),
                 description: serde_json::from_value(description).expect("a description"),
             };
-            settings(&inspection, Path::new("vendor.wasm"), &Example { config: None, hosts: hosts.clone() })
-                .expect("settings")
+            settings(
+                &inspection,
+                Path::new("vendor.wasm"),
+                &Example {
+                    config: None,
+                    hosts: hosts.clone(),
+                },
+            )
+            .expect("settings")
         };
         let delegated = of(World::DelegatedChannel);
         assert!(delegated.contains("# applications = ["), "{delegated}");
         assert!(
-            delegated.contains("can sign in as anybody") && delegated.contains("\ntrust = \"delegated\"\n"),
+            delegated.contains("can sign in as anybody")
+                && delegated.contains("\ntrust = \"delegated\"\n"),
             "{delegated}"
         );
-        assert!(delegated.contains("http_hosts = [\"api.vendor.example\"] # the fixtures' hosts"), "{delegated}");
-        assert!(delegated.contains("\n# shows_letters = true"), "the operator decides: {delegated}");
+        assert!(
+            delegated.contains("http_hosts = [\"api.vendor.example\"] # the fixtures' hosts"),
+            "{delegated}"
+        );
+        assert!(
+            delegated.contains("\n# shows_letters = true"),
+            "the operator decides: {delegated}"
+        );
         let carried = of(World::ApprovalChannel);
-        assert!(carried.contains("# applications = [") && !carried.contains("trust"), "{carried}");
+        assert!(
+            carried.contains("# applications = [") && !carried.contains("trust"),
+            "{carried}"
+        );
     }
 }

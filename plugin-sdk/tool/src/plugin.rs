@@ -180,9 +180,16 @@ impl Plugin {
             );
         };
         if !is_name(&name) {
-            bail!("{}: `name` may have lower-case letters, digits and `-`", file.display());
+            bail!(
+                "{}: `name` may have lower-case letters, digits and `-`",
+                file.display()
+            );
         }
-        Ok(Self { folder: folder.to_owned(), name, source })
+        Ok(Self {
+            folder: folder.to_owned(),
+            name,
+            source,
+        })
     }
 
     /// Where its component is, once it was built.
@@ -198,18 +205,25 @@ impl Plugin {
 
 impl NpmPackage {
     fn read(file: &Path) -> Result<Self> {
-        let text = std::fs::read_to_string(file).with_context(|| format!("{} can't be read", file.display()))?;
-        serde_json::from_str(&text).with_context(|| format!("{} is not as expected", file.display()))
+        let text = std::fs::read_to_string(file)
+            .with_context(|| format!("{} can't be read", file.display()))?;
+        serde_json::from_str(&text)
+            .with_context(|| format!("{} is not as expected", file.display()))
     }
 }
 
 impl Manifest {
     /// Reads the `plugin.toml` of a packed plugin.
     fn read(file: &Path) -> Result<Self> {
-        let text = std::fs::read_to_string(file).with_context(|| format!("{} can't be read", file.display()))?;
-        let manifest: Self = toml::from_str(&text).with_context(|| format!("{} is not as expected", file.display()))?;
+        let text = std::fs::read_to_string(file)
+            .with_context(|| format!("{} can't be read", file.display()))?;
+        let manifest: Self = toml::from_str(&text)
+            .with_context(|| format!("{} is not as expected", file.display()))?;
         if manifest.sha256.is_none() {
-            bail!("{} has no `sha256`, so it is not of a packed plugin", file.display());
+            bail!(
+                "{} has no `sha256`, so it is not of a packed plugin",
+                file.display()
+            );
         }
         Ok(manifest)
     }
@@ -224,12 +238,23 @@ pub fn is_name(name: &str) -> bool {
 impl Crate {
     fn read(cargo_toml: &Path) -> Result<Self> {
         let metadata = metadata(cargo_toml)?;
-        let canonical = cargo_toml.canonicalize().with_context(|| format!("{} can't be read", cargo_toml.display()))?;
-        let package = metadata.packages.into_iter().find(|package| package.manifest_path == canonical);
+        let canonical = cargo_toml
+            .canonicalize()
+            .with_context(|| format!("{} can't be read", cargo_toml.display()))?;
+        let package = metadata
+            .packages
+            .into_iter()
+            .find(|package| package.manifest_path == canonical);
         let package = package.with_context(|| format!("{} is no package", cargo_toml.display()))?;
-        let library = package.targets.iter().find(|target| target.crate_types.iter().any(|kind| kind == "cdylib"));
+        let library = package
+            .targets
+            .iter()
+            .find(|target| target.crate_types.iter().any(|kind| kind == "cdylib"));
         let library = library.with_context(|| {
-            format!("{} needs `crate-type = [\"cdylib\", \"rlib\"]` under `[lib]`", cargo_toml.display())
+            format!(
+                "{} needs `crate-type = [\"cdylib\", \"rlib\"]` under `[lib]`",
+                cargo_toml.display()
+            )
         })?;
         let role = role(&package.dependencies).with_context(|| cargo_toml.display().to_string())?;
         Ok(Self {
@@ -245,15 +270,23 @@ impl Crate {
     pub fn has_profile(&self) -> bool {
         let text = std::fs::read_to_string(self.workspace.join("Cargo.toml")).unwrap_or_default();
         let manifest: toml::Table = toml::from_str(&text).unwrap_or_default();
-        manifest.get("profile").and_then(|profiles| profiles.get("plugin")).is_some()
+        manifest
+            .get("profile")
+            .and_then(|profiles| profiles.get("plugin"))
+            .is_some()
     }
 }
 
 /// The role of the SDK's feature that a package turns on.
 fn role(dependencies: &[Dependency]) -> Result<Option<Role>> {
-    let sdk = dependencies.iter().filter(|dependency| dependency.name == "assent-plugin-sdk");
+    let sdk = dependencies
+        .iter()
+        .filter(|dependency| dependency.name == "assent-plugin-sdk");
     let mut roles: Vec<Role> = Vec::new();
-    for role in sdk.flat_map(|sdk| &sdk.features).filter_map(|feature| Role::of_feature(feature)) {
+    for role in sdk
+        .flat_map(|sdk| &sdk.features)
+        .filter_map(|feature| Role::of_feature(feature))
+    {
         if !roles.contains(&role) {
             roles.push(role);
         }
@@ -268,7 +301,13 @@ fn role(dependencies: &[Dependency]) -> Result<Option<Role>> {
 /// Asks cargo about a package.
 fn metadata(cargo_toml: &Path) -> Result<Metadata> {
     let output = Command::new("cargo")
-        .args(["metadata", "--no-deps", "--format-version", "1", "--manifest-path"])
+        .args([
+            "metadata",
+            "--no-deps",
+            "--format-version",
+            "1",
+            "--manifest-path",
+        ])
         .arg(cargo_toml)
         .stderr(Stdio::inherit())
         .output()
@@ -289,27 +328,42 @@ mod tests {
         for (name, text) in files {
             std::fs::write(folder.path().join(name), text).expect("written");
         }
-        format!("{:#}", Plugin::read(folder.path()).expect_err("not a plugin"))
+        format!(
+            "{:#}",
+            Plugin::read(folder.path()).expect_err("not a plugin")
+        )
     }
 
     const LIBRARY: (&str, &str) = ("lib.rs", "");
 
     #[test]
     fn a_folder_that_is_no_plugin_is_explained() {
-        assert!(error(&[]).contains("is no plugin: it has no Cargo.toml, no package.json and no plugin.toml"));
+        assert!(
+            error(&[])
+                .contains("is no plugin: it has no Cargo.toml, no package.json and no plugin.toml")
+        );
         assert!(error(&[("package.json", "{}")]).contains("missing field `name`"));
         assert!(error(&[("package.json", r#"{"name": "../a"}"#)]).contains("lower-case letters"));
         let packed = |text: &str| error(&[("plugin.toml", text)]);
         assert!(packed("name = \"a\"\nrole = \"king\"").contains("`claim-mapper`"));
         let unknown = packed("name = \"a\"\nrole = \"claim-mapper\"\nwrite = [\"groups\"]");
-        assert!(unknown.contains("unknown field `write`") && unknown.contains("`writes`"), "{unknown}");
+        assert!(
+            unknown.contains("unknown field `write`") && unknown.contains("`writes`"),
+            "{unknown}"
+        );
         assert!(packed("name = \"a\"\nrole = \"claim-mapper\"").contains("not of a packed plugin"));
         assert!(error(&[("Cargo.toml", "")]).contains("cargo can't read"));
         let plain = "[package]\nname = \"a\"\n[lib]\npath = \"lib.rs\"";
-        assert!(error(&[LIBRARY, ("Cargo.toml", plain)]).contains("`crate-type = [\"cdylib\", \"rlib\"]`"));
+        assert!(
+            error(&[LIBRARY, ("Cargo.toml", plain)])
+                .contains("`crate-type = [\"cdylib\", \"rlib\"]`")
+        );
         let two = "[package]\nname = \"a\"\n[lib]\npath = \"lib.rs\"\ncrate-type = [\"cdylib\"]\n[dependencies]\n\
                    assent-plugin-sdk = { path = \"sdk\", features = [\"claim-mapper\", \"approval-channel\"] }";
-        assert!(error(&[LIBRARY, ("Cargo.toml", two)]).contains("turn on one feature of assent-plugin-sdk"));
+        assert!(
+            error(&[LIBRARY, ("Cargo.toml", two)])
+                .contains("turn on one feature of assent-plugin-sdk")
+        );
     }
 
     #[test]
@@ -318,8 +372,13 @@ mod tests {
         let plugin = Plugin::read(&folder).expect("a plugin");
         assert_eq!(plugin.name, "account-roles");
         assert!(plugin.component().ends_with("plugins/account-roles.wasm"));
-        let Source::Rust(package) = &plugin.source else { panic!("a crate") };
-        assert_eq!((package.package.as_str(), package.module.as_str()), ("account-roles", "account_roles.wasm"));
+        let Source::Rust(package) = &plugin.source else {
+            panic!("a crate")
+        };
+        assert_eq!(
+            (package.package.as_str(), package.module.as_str()),
+            ("account-roles", "account_roles.wasm")
+        );
         assert_eq!(package.role, Some(Role::ClaimMapper));
         assert!(package.has_profile());
     }

@@ -46,7 +46,11 @@ const CRATE: [Source; 20] = sources![
 ];
 
 /// The files of the npm package, in the folder `typescript`.
-const NPM: [Source; 3] = sources!["typescript/package.json", "typescript/assent.ts", "typescript/host.d.ts"];
+const NPM: [Source; 3] = sources![
+    "typescript/package.json",
+    "typescript/assent.ts",
+    "typescript/host.d.ts"
+];
 
 const CARGO_TOML: &str = include_str!("../../Cargo.toml");
 const WORKSPACE: &str = include_str!("../../../Cargo.toml");
@@ -93,11 +97,19 @@ pub fn npm_package() -> Result<NpmPackage> {
     }
     tar.resize(tar.len() + 2 * BLOCK, 0);
     // Without a time and a system, the same files result in the same bytes.
-    let mut gzip = GzBuilder::new().mtime(0).operating_system(255).write(Vec::new(), Compression::best());
-    gzip.write_all(&tar).context("the npm package can't be packed")?;
+    let mut gzip = GzBuilder::new()
+        .mtime(0)
+        .operating_system(255)
+        .write(Vec::new(), Compression::best());
+    gzip.write_all(&tar)
+        .context("the npm package can't be packed")?;
     let bytes = gzip.finish().context("the npm package can't be packed")?;
     let integrity = format!("sha512-{}", STANDARD.encode(openssl::sha::sha512(&bytes)));
-    Ok(NpmPackage { path: format!("vendor/assent-plugin-sdk-{}.tgz", env!("CARGO_PKG_VERSION")), bytes, integrity })
+    Ok(NpmPackage {
+        path: format!("vendor/assent-plugin-sdk-{}.tgz", env!("CARGO_PKG_VERSION")),
+        bytes,
+        integrity,
+    })
 }
 
 /// The size of a block of a tar archive.
@@ -132,17 +144,24 @@ fn header(path: &str, size: usize) -> Vec<u8> {
 
 /// A member's Cargo.toml with the values of its workspace in it, and without the dependencies of its tests.
 fn standalone(manifest: &str, workspace: &str) -> Result<String> {
-    let mut manifest: Table = manifest.parse().context("the SDK's Cargo.toml can't be read")?;
-    let workspace: Table = workspace.parse().context("the workspace's Cargo.toml can't be read")?;
+    let mut manifest: Table = manifest
+        .parse()
+        .context("the SDK's Cargo.toml can't be read")?;
+    let workspace: Table = workspace
+        .parse()
+        .context("the workspace's Cargo.toml can't be read")?;
     let shared = |table: &str| workspace.get("workspace")?.get(table)?.as_table().cloned();
-    let (package, dependencies) =
-        shared("package").zip(shared("dependencies")).context("the workspace shares no package or dependencies")?;
+    let (package, dependencies) = shared("package")
+        .zip(shared("dependencies"))
+        .context("the workspace shares no package or dependencies")?;
     manifest.remove("dev-dependencies");
     manifest.remove("lints");
     if let Some(Value::Table(own)) = manifest.get_mut("package") {
         inherit(own, &package);
     }
-    let targets = manifest.remove("target").unwrap_or(Value::Table(Table::new()));
+    let targets = manifest
+        .remove("target")
+        .unwrap_or(Value::Table(Table::new()));
     if let Some(Value::Table(own)) = manifest.get_mut("dependencies") {
         inherit(own, &dependencies);
     }
@@ -165,7 +184,9 @@ fn inherit(own: &mut Table, shared: &Table) {
         if said.remove("workspace").is_none() {
             continue;
         }
-        let Some(from) = shared.get(name) else { continue };
+        let Some(from) = shared.get(name) else {
+            continue;
+        };
         if said.is_empty() {
             *value = from.clone();
             continue;
@@ -209,7 +230,11 @@ mod tests {
         for folder in ["src", "wit", "typescript"] {
             files(&sdk.join(folder), &mut found);
         }
-        let packed = CRATE.iter().chain(&NPM).map(|(path, _)| sdk.join(path)).collect();
+        let packed = CRATE
+            .iter()
+            .chain(&NPM)
+            .map(|(path, _)| sdk.join(path))
+            .collect();
         assert_eq!(found, packed);
     }
 
@@ -218,11 +243,24 @@ mod tests {
         let files = rust_crate().expect("the crate");
         let (path, text) = &files[0];
         assert_eq!(path, "vendor/assent-plugin-sdk/Cargo.toml");
-        assert!(!text.contains("workspace") && !text.contains("path ="), "{text}");
+        assert!(
+            !text.contains("workspace") && !text.contains("path ="),
+            "{text}"
+        );
         let manifest: Table = text.parse().expect("TOML");
-        assert_eq!(manifest["package"]["version"].as_str(), Some(env!("CARGO_PKG_VERSION")));
-        assert_eq!(manifest["dependencies"]["base64"]["optional"].as_bool(), Some(true));
-        assert!(manifest["dependencies"]["wit-bindgen"]["features"].as_array().is_some_and(|list| !list.is_empty()));
+        assert_eq!(
+            manifest["package"]["version"].as_str(),
+            Some(env!("CARGO_PKG_VERSION"))
+        );
+        assert_eq!(
+            manifest["dependencies"]["base64"]["optional"].as_bool(),
+            Some(true)
+        );
+        assert!(
+            manifest["dependencies"]["wit-bindgen"]["features"]
+                .as_array()
+                .is_some_and(|list| !list.is_empty())
+        );
         assert!(!manifest.contains_key("dev-dependencies"), "{text}");
     }
 
@@ -234,16 +272,26 @@ mod tests {
 
     #[test]
     fn the_same_files_make_the_same_tarball() {
-        let [one, two] = [npm_package().expect("packed"), npm_package().expect("packed")];
+        let [one, two] = [
+            npm_package().expect("packed"),
+            npm_package().expect("packed"),
+        ];
         assert_eq!(one.bytes, two.bytes);
         // A reader that is not ours: tar checks each header's checksum.
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("sdk.tgz");
         std::fs::write(&file, &one.bytes).expect("written");
-        let unpacked = std::process::Command::new("tar").arg("-xzf").arg(&file).arg("-C").arg(folder.path()).status();
+        let unpacked = std::process::Command::new("tar")
+            .arg("-xzf")
+            .arg(&file)
+            .arg("-C")
+            .arg(folder.path())
+            .status();
         assert!(unpacked.expect("tar").success());
         for (path, text) in NPM {
-            let path = folder.path().join(path.replacen("typescript/", "package/", 1));
+            let path = folder
+                .path()
+                .join(path.replacen("typescript/", "package/", 1));
             assert_eq!(std::fs::read_to_string(path).expect("a file"), text);
         }
     }

@@ -3,14 +3,17 @@
 use std::path::Path;
 
 use anyhow::{Result, bail};
-use assent::model::printable::lines;
+use assent_model::printable::lines;
 
 use crate::subject::{Subject, settle};
 use crate::toolchain::Choice;
 use crate::trial;
 
 /// Runs the fixtures of a plugin, and fails with every difference.
-#[allow(clippy::print_stdout, reason = "what holds and what does not is what the command is run for")]
+#[allow(
+    clippy::print_stdout,
+    reason = "what holds and what does not is what the command is run for"
+)]
 pub fn test(path: &Path, given: Option<&Path>, choice: Choice) -> Result<()> {
     let subject = Subject::of(path, choice)?;
     let fixtures = subject.fixtures(given)?;
@@ -30,7 +33,10 @@ pub fn test(path: &Path, given: Option<&Path>, choice: Choice) -> Result<()> {
             }
         }
         if failed > 0 {
-            bail!("{failed} of {} fixtures do not hold (- expected, + got)", cases.len());
+            bail!(
+                "{failed} of {} fixtures do not hold (- expected, + got)",
+                cases.len()
+            );
         }
         println!("{} fixtures hold", cases.len());
         Ok(())

@@ -45,7 +45,9 @@ impl Toolchain {
             return Ok(Self::Active);
         }
         if choice == Choice::Active {
-            bail!("the active toolchain can't build for {TARGET}; run `rustup target add {TARGET}`");
+            bail!(
+                "the active toolchain can't build for {TARGET}; run `rustup target add {TARGET}`"
+            );
         }
         let linker = linker().with_context(|| {
             "no linker for WebAssembly was found; install Rust with rustup (it brings `rust-lld`), or the package `lld`"
@@ -61,13 +63,21 @@ impl Toolchain {
         match self {
             Self::Active => {
                 let mut cargo = Command::new("cargo");
-                cargo.args(["build", "--target", TARGET, "--target-dir"]).arg(target);
+                cargo
+                    .args(["build", "--target", TARGET, "--target-dir"])
+                    .arg(target);
                 cargo
             }
             Self::Debian { linker } => {
                 let mut cargo = Command::new("/usr/bin/cargo");
                 cargo
-                    .args(["build", "-Zbuild-std=std,panic_abort", "--target", TARGET, "--target-dir"])
+                    .args([
+                        "build",
+                        "-Zbuild-std=std,panic_abort",
+                        "--target",
+                        TARGET,
+                        "--target-dir",
+                    ])
                     .arg(target)
                     // `-Z` is for unstable flags, which Debian's stable compiler takes with this alone.
                     .env("RUSTC_BOOTSTRAP", "1")
@@ -94,18 +104,29 @@ impl Toolchain {
 fn active_has_target() -> bool {
     let library = sysroot().map(|root| root.join("lib/rustlib").join(TARGET).join("lib"));
     let files = library.and_then(|folder| std::fs::read_dir(folder).ok());
-    files.is_some_and(|files| files.flatten().any(|file| file.file_name().to_string_lossy().starts_with("libstd-")))
+    files.is_some_and(|files| {
+        files
+            .flatten()
+            .any(|file| file.file_name().to_string_lossy().starts_with("libstd-"))
+    })
 }
 
 /// Has rustup add the target; `false` where there is no rustup or no way to its server.
 fn rustup_adds_target() -> bool {
-    let added = Command::new("rustup").args(["target", "add", TARGET]).stdout(Stdio::null()).status();
+    let added = Command::new("rustup")
+        .args(["target", "add", TARGET])
+        .stdout(Stdio::null())
+        .status();
     added.is_ok_and(|status| status.success()) && active_has_target()
 }
 
 /// The folder of the active toolchain.
 fn sysroot() -> Option<PathBuf> {
-    let output = Command::new("rustc").args(["--print", "sysroot"]).stderr(Stdio::null()).output().ok()?;
+    let output = Command::new("rustc")
+        .args(["--print", "sysroot"])
+        .stderr(Stdio::null())
+        .output()
+        .ok()?;
     let text = String::from_utf8(output.stdout).ok()?;
     output.status.success().then(|| PathBuf::from(text.trim()))
 }
@@ -114,7 +135,10 @@ fn sysroot() -> Option<PathBuf> {
 fn linker() -> Option<PathBuf> {
     let bundled = sysroot().and_then(|root| {
         let targets = std::fs::read_dir(root.join("lib/rustlib")).ok()?;
-        targets.flatten().map(|target| target.path().join("bin/rust-lld")).find(|linker| linker.is_file())
+        targets
+            .flatten()
+            .map(|target| target.path().join("bin/rust-lld"))
+            .find(|linker| linker.is_file())
     });
     bundled.or_else(|| Some(PathBuf::from("/usr/bin/wasm-ld")).filter(|linker| linker.is_file()))
 }
@@ -122,7 +146,9 @@ fn linker() -> Option<PathBuf> {
 /// Whether Debian's compiler and the source of its library are there.
 fn debian_is_installed() -> bool {
     let installed = |package: &str| {
-        let status = Command::new("dpkg-query").args(["-W", "-f", "${db:Status-Status}", package]).output();
+        let status = Command::new("dpkg-query")
+            .args(["-W", "-f", "${db:Status-Status}", package])
+            .output();
         status.is_ok_and(|output| output.stdout == b"installed")
     };
     DEBIAN_PACKAGES.into_iter().all(installed)
@@ -135,8 +161,15 @@ fn install_debian_packages() -> Result<()> {
         "to build plugins, either run `rustup target add {TARGET}`, or on Debian `sudo apt-get install {packages}`"
     );
     let elevate: &[&str] = if is_root() { &[] } else { &["sudo", "-n"] };
-    for step in [["update", "-q"].as_slice(), ["install", "-y", "-q", "--no-install-recommends"].as_slice()] {
-        let mut words = elevate.iter().copied().chain(["apt-get"]).chain(step.iter().copied());
+    for step in [
+        ["update", "-q"].as_slice(),
+        ["install", "-y", "-q", "--no-install-recommends"].as_slice(),
+    ] {
+        let mut words = elevate
+            .iter()
+            .copied()
+            .chain(["apt-get"])
+            .chain(step.iter().copied());
         let program = words.next().context("a command has a program")?;
         let mut command = Command::new(program);
         command.args(words).env("DEBIAN_FRONTEND", "noninteractive");

@@ -4,17 +4,18 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, Result};
-use assent::clock::Timestamp;
-use assent::id::Did;
-use assent::plugins::{
-    Begun, Callback, ChannelFailureKind, ChannelState, ChannelTrial, ClaimInput, Compiler, Evidence, Fault, Limits,
-    MapFailureKind, MapperTrial, News, NoAnswer, Notice, Opening, Outgoing, OutgoingMethod, Question, Received,
-    RequestedClaim, SamlAttribute, Sink, Traced, Tried, Usage, ValueType, Workbench, World,
+use assent_model::clock::Timestamp;
+use assent_model::id::Did;
+use assent_plugin_host::{
+    Begun, Callback, ChannelFailureKind, ChannelState, ChannelTrial, ClaimInput, Compiler,
+    Evidence, Fault, Limits, MapFailureKind, MapperTrial, News, NoAnswer, Notice, Opening,
+    Outgoing, OutgoingMethod, Question, Received, RequestedClaim, SamlAttribute, Sink, Traced,
+    Tried, Usage, ValueType, Workbench, World,
 };
 use assent_plugin_sdk::claims;
 use assent_plugin_sdk::fixtures::{
-    self, Bytes, CallbackJson, ChannelCall, ChannelFixture, ChannelOutcome, EvidenceJson, Fixture, MapperFixture,
-    MapperOutcome, Named, OpeningJson, Script,
+    self, Bytes, CallbackJson, ChannelCall, ChannelFixture, ChannelOutcome, EvidenceJson, Fixture,
+    MapperFixture, MapperOutcome, Named, OpeningJson, Script,
 };
 use assent_plugin_sdk::http::{HttpError, Method, Request};
 
@@ -29,10 +30,14 @@ pub enum Case {
 /// Reads the fixtures that a component of this world has.
 pub fn read(path: &Path, world: World) -> Result<Vec<Case>> {
     Ok(match world {
-        World::ClaimMapper => fixtures::read(path)?.into_iter().map(Case::Mapper).collect(),
-        World::ApprovalChannel | World::DelegatedChannel => {
-            fixtures::read(path)?.into_iter().map(Case::Channel).collect()
-        }
+        World::ClaimMapper => fixtures::read(path)?
+            .into_iter()
+            .map(Case::Mapper)
+            .collect(),
+        World::ApprovalChannel | World::DelegatedChannel => fixtures::read(path)?
+            .into_iter()
+            .map(Case::Channel)
+            .collect(),
     })
 }
 
@@ -105,16 +110,23 @@ impl Ready {
     /// A case that calls the plugin.
     pub fn new(case: &Case, bench: &Workbench) -> Result<Self> {
         match case {
-            Case::Mapper(Named { fixture, .. }) => {
-                Ok(Self::Mapper(Box::new((bench.mapper(&fixture.config)?, input(&fixture.input)?))))
-            }
+            Case::Mapper(Named { fixture, .. }) => Ok(Self::Mapper(Box::new((
+                bench.mapper(&fixture.config)?,
+                input(&fixture.input)?,
+            )))),
             Case::Channel(Named { fixture, .. }) => {
                 let beginning = Script::new(&fixture.http);
                 let script = Arc::new(Mutex::new(beginning.clone()));
                 let channel = scripted(bench, fixture, Arc::clone(&script))?;
                 let call = fixture.call.clone().context("the fixture calls nothing")?;
                 let world = bench.inspection().world;
-                Ok(Self::Channel(Box::new(ReadyChannel { channel, call, world, script, beginning })))
+                Ok(Self::Channel(Box::new(ReadyChannel {
+                    channel,
+                    call,
+                    world,
+                    script,
+                    beginning,
+                })))
             }
         }
     }
@@ -124,7 +136,8 @@ impl Ready {
         match self {
             Self::Mapper(ready) => Ok(ready.0.map(ready.1.clone()).await.usage),
             Self::Channel(ready) => {
-                *ready.script.lock().unwrap_or_else(PoisonError::into_inner) = ready.beginning.clone();
+                *ready.script.lock().unwrap_or_else(PoisonError::into_inner) =
+                    ready.beginning.clone();
                 Ok(ask(&ready.channel, &ready.call, ready.world).await?.usage)
             }
         }
@@ -134,7 +147,10 @@ impl Ready {
 /// A component with the limits that it has where the operator's settings name none. It is compiled in this process: whoever
 /// runs this tool built it.
 pub async fn open(component: &Path) -> Result<Workbench> {
-    let limits = Limits { concurrency: 1, ..Limits::default() };
+    let limits = Limits {
+        concurrency: 1,
+        ..Limits::default()
+    };
     Ok(Workbench::open(component, limits, &Compiler::InProcess).await?)
 }
 
@@ -142,7 +158,13 @@ async fn mapper(bench: &Workbench, fixture: &MapperFixture) -> Result<Vec<String
     let outcome = match bench.validate(&fixture.config).await {
         Err(fault) => MapperOutcome::Fault(fault.to_string()),
         Ok(errors) if !errors.is_empty() => MapperOutcome::Invalid(errors),
-        Ok(_) => mapper_outcome(bench.mapper(&fixture.config)?.map(input(&fixture.input)?).await.outcome),
+        Ok(_) => mapper_outcome(
+            bench
+                .mapper(&fixture.config)?
+                .map(input(&fixture.input)?)
+                .await
+                .outcome,
+        ),
     };
     Ok(fixture.differences(&outcome))
 }
@@ -158,9 +180,21 @@ fn mapper_outcome(outcome: Result<Vec<Traced>, MapFailureKind>) -> MapperOutcome
 
 fn edit(change: Traced) -> claims::Edit {
     match change {
-        Traced::Claim { name, after: Some(value), .. } => claims::Edit::Set(name, value),
-        Traced::Claim { name, after: None, .. } => claims::Edit::Remove(name),
-        Traced::Attribute(SamlAttribute { name, name_format, friendly_name, value_type, values }) => {
+        Traced::Claim {
+            name,
+            after: Some(value),
+            ..
+        } => claims::Edit::Set(name, value),
+        Traced::Claim {
+            name, after: None, ..
+        } => claims::Edit::Remove(name),
+        Traced::Attribute(SamlAttribute {
+            name,
+            name_format,
+            friendly_name,
+            value_type,
+            values,
+        }) => {
             let value_type = match value_type {
                 ValueType::String => claims::ValueType::String,
                 ValueType::Boolean => claims::ValueType::Boolean,
@@ -169,7 +203,13 @@ fn edit(change: Traced) -> claims::Edit {
                 ValueType::AnyUri => claims::ValueType::AnyUri,
                 ValueType::Base64Binary => claims::ValueType::Base64Binary,
             };
-            claims::Edit::Attribute(claims::SamlAttribute { name, name_format, friendly_name, value_type, values })
+            claims::Edit::Attribute(claims::SamlAttribute {
+                name,
+                name_format,
+                friendly_name,
+                value_type,
+                values,
+            })
         }
     }
 }
@@ -183,8 +223,8 @@ pub fn input(input: &claims::Input) -> Result<ClaimInput> {
     });
     Ok(ClaimInput {
         protocol: match input.protocol {
-            claims::Protocol::Oidc => assent::plugins::Protocol::Oidc,
-            claims::Protocol::Saml => assent::plugins::Protocol::Saml,
+            claims::Protocol::Oidc => assent_plugin_host::Protocol::Oidc,
+            claims::Protocol::Saml => assent_plugin_host::Protocol::Saml,
         },
         sink: match input.sink {
             claims::Sink::IdToken => Sink::IdToken,
@@ -208,7 +248,9 @@ pub fn input(input: &claims::Input) -> Result<ClaimInput> {
 }
 
 fn timestamp(seconds: u64) -> Result<Timestamp> {
-    Ok(Timestamp::from_seconds(i64::try_from(seconds).context("`now` is too far away")?))
+    Ok(Timestamp::from_seconds(
+        i64::try_from(seconds).context("`now` is too far away")?,
+    ))
 }
 
 async fn channel(bench: &Workbench, fixture: &ChannelFixture) -> Result<Vec<String>> {
@@ -224,7 +266,13 @@ async fn channel(bench: &Workbench, fixture: &ChannelFixture) -> Result<Vec<Stri
         }
     };
     let mut differences = fixture.differences(&outcome);
-    differences.extend(script.lock().unwrap_or_else(PoisonError::into_inner).clone().differences());
+    differences.extend(
+        script
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+            .differences(),
+    );
     Ok(differences)
 }
 
@@ -232,7 +280,11 @@ async fn channel(bench: &Workbench, fixture: &ChannelFixture) -> Result<Vec<Stri
 type Asked = Result<ChannelOutcome, ChannelFailureKind>;
 
 /// The channel as a fixture has it.
-fn scripted(bench: &Workbench, fixture: &ChannelFixture, script: Arc<Mutex<Script>>) -> Result<ChannelTrial> {
+fn scripted(
+    bench: &Workbench,
+    fixture: &ChannelFixture,
+    script: Arc<Mutex<Script>>,
+) -> Result<ChannelTrial> {
     let answer = move |request| answer(&script, request);
     Ok(bench.channel(&fixture.config, timestamp(fixture.now)?, Box::new(answer))?)
 }
@@ -242,10 +294,16 @@ async fn ask(channel: &ChannelTrial, call: &ChannelCall, world: World) -> Result
         ChannelCall::Begin(opening) => channel.begin(begin(opening, world)?).await.map(begun),
         ChannelCall::Poll(handle) => channel.poll(handle.0.clone()).await.map(state),
         ChannelCall::Callback(CallbackJson { headers, body }) => {
-            let callback = Callback { headers: headers.clone().into_iter().collect(), body: body.0.clone() };
+            let callback = Callback {
+                headers: headers.clone().into_iter().collect(),
+                body: body.0.clone(),
+            };
             channel.on_callback(callback).await.map(news)
         }
-        ChannelCall::Cancel(handle) => channel.cancel(handle.0.clone()).await.map(|()| ChannelOutcome::Cancelled),
+        ChannelCall::Cancel(handle) => channel
+            .cancel(handle.0.clone())
+            .await
+            .map(|()| ChannelOutcome::Cancelled),
     })
 }
 
@@ -261,8 +319,16 @@ fn answer(script: &Mutex<Script>, request: Outgoing) -> Result<Received, NoAnswe
         headers: request.headers,
         body: request.body,
     };
-    match script.lock().unwrap_or_else(PoisonError::into_inner).answer(&request) {
-        Ok(answer) => Ok(Received { status: answer.status, headers: answer.headers, body: answer.body }),
+    match script
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .answer(&request)
+    {
+        Ok(answer) => Ok(Received {
+            status: answer.status,
+            headers: answer.headers,
+            body: answer.body,
+        }),
         Err(HttpError::Refused(why)) => Err(NoAnswer::Refused(why)),
         Err(HttpError::Invalid(why)) => Err(NoAnswer::Invalid(why)),
         Err(HttpError::Unreachable(why)) => Err(NoAnswer::Unreachable(why)),
@@ -272,27 +338,61 @@ fn answer(script: &Mutex<Script>, request: Outgoing) -> Result<Received, NoAnswe
 }
 
 fn begin(opening: &OpeningJson, world: World) -> Result<Opening> {
-    let OpeningJson { request_id, address, callback_url, sealed, collapse_key, .. } = opening.clone();
+    let OpeningJson {
+        request_id,
+        address,
+        callback_url,
+        sealed,
+        collapse_key,
+        ..
+    } = opening.clone();
     let expires_at = timestamp(opening.expires_at)?;
     if world == World::DelegatedChannel {
-        let OpeningJson { application, account, place, browser, binding, .. } = opening.clone();
-        let question =
-            Question { request_id, expires_at, address, application, account, place, browser, binding, callback_url };
+        let OpeningJson {
+            application,
+            account,
+            place,
+            browser,
+            binding,
+            ..
+        } = opening.clone();
+        let question = Question {
+            request_id,
+            expires_at,
+            address,
+            application,
+            account,
+            place,
+            browser,
+            binding,
+            callback_url,
+        };
         return Ok(Opening::Question(question));
     }
-    Ok(Opening::Notice(Notice { request_id, expires_at, address, sealed: sealed.0, collapse_key, callback_url }))
+    Ok(Opening::Notice(Notice {
+        request_id,
+        expires_at,
+        address,
+        sealed: sealed.0,
+        collapse_key,
+        callback_url,
+    }))
 }
 
 fn begun(begun: Begun) -> ChannelOutcome {
     ChannelOutcome::Begun {
         handle: Bytes(begun.handle),
-        poll_after_ms: begun.poll_after.and_then(|after| u32::try_from(after.as_millis()).ok()),
+        poll_after_ms: begun
+            .poll_after
+            .and_then(|after| u32::try_from(after.as_millis()).ok()),
     }
 }
 
 fn state(state: ChannelState) -> ChannelOutcome {
     match state {
-        ChannelState::Pending(after) => ChannelOutcome::Pending(u32::try_from(after.as_millis()).unwrap_or(u32::MAX)),
+        ChannelState::Pending(after) => {
+            ChannelOutcome::Pending(u32::try_from(after.as_millis()).unwrap_or(u32::MAX))
+        }
         ChannelState::Evidence(evidence) => ChannelOutcome::Proof(evidence_json(evidence)),
         ChannelState::Approved => ChannelOutcome::Approved,
         ChannelState::Denied => ChannelOutcome::Denied,
@@ -302,13 +402,18 @@ fn state(state: ChannelState) -> ChannelOutcome {
 
 fn news(news: News) -> ChannelOutcome {
     match news {
-        News::Evidence(evidence) => ChannelOutcome::Evidence(evidence.into_iter().map(evidence_json).collect()),
+        News::Evidence(evidence) => {
+            ChannelOutcome::Evidence(evidence.into_iter().map(evidence_json).collect())
+        }
         News::Requests(requests) => ChannelOutcome::Requests(requests),
     }
 }
 
 fn evidence_json(evidence: Evidence) -> EvidenceJson {
-    EvidenceJson { request_id: evidence.request_id, proof: Bytes(evidence.proof) }
+    EvidenceJson {
+        request_id: evidence.request_id,
+        proof: Bytes(evidence.proof),
+    }
 }
 
 fn failure(failure: ChannelFailureKind) -> ChannelOutcome {

@@ -30,7 +30,10 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Self {
-        Self { include: vec!["name".to_owned(), "short_code".to_owned()], roles: Roles::All(All::All) }
+        Self {
+            include: vec!["name".to_owned(), "short_code".to_owned()],
+            roles: Roles::All(All::All),
+        }
     }
 }
 
@@ -86,12 +89,14 @@ impl ClaimMapper for AccountRoles {
     }
 
     fn map(config: &Config, input: &Input) -> Result<Vec<Edit>, Failure> {
-        let asked = input.has_scope("profile") || input.requested.iter().any(|claim| claim.name == "account");
+        let asked = input.has_scope("profile")
+            || input.requested.iter().any(|claim| claim.name == "account");
         if !matches!(input.sink, Sink::IdToken | Sink::Userinfo) || !asked {
             return Ok(Vec::new());
         }
         let account = Account { input, config };
-        let text = serde_json::to_string(&account).map_err(|error| Failure::Fault(error.to_string()))?;
+        let text =
+            serde_json::to_string(&account).map_err(|error| Failure::Fault(error.to_string()))?;
         Ok(vec![Edit::set("account", Value::String(text))])
     }
 }
@@ -106,7 +111,13 @@ impl Serialize for Account<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut account = serializer.serialize_map(None)?;
         // In the order of the alphabet, so that the same account always makes the same string.
-        let mut members: Vec<&str> = self.config.include.iter().map(String::as_str).chain(["roles"]).collect();
+        let mut members: Vec<&str> = self
+            .config
+            .include
+            .iter()
+            .map(String::as_str)
+            .chain(["roles"])
+            .collect();
         members.sort_unstable();
         members.dedup();
         for member in members {
@@ -114,7 +125,12 @@ impl Serialize for Account<'_> {
                 let shown = |role: &&String| self.config.roles.shows(role);
                 let roles: Vec<&String> = self.input.roles.iter().filter(shown).collect();
                 account.serialize_entry(member, &roles)?;
-            } else if let Some(value) = self.input.account.get(member).filter(|value| !value.is_null()) {
+            } else if let Some(value) = self
+                .input
+                .account
+                .get(member)
+                .filter(|value| !value.is_null())
+            {
                 account.serialize_entry(member, value)?;
             }
         }
@@ -140,7 +156,9 @@ mod tests {
     fn account(config: Value, input: &Input) -> Value {
         let config: Config = serde::Deserialize::deserialize(config).expect("settings");
         match AccountRoles::map(&config, input).expect("edits").as_slice() {
-            [Edit::Set(name, Value::String(text))] if name == "account" => text.parse().expect("the string holds JSON"),
+            [Edit::Set(name, Value::String(text))] if name == "account" => {
+                text.parse().expect("the string holds JSON")
+            }
             other => panic!("expected the account claim, got {other:?}"),
         }
     }
@@ -155,29 +173,50 @@ mod tests {
 
     #[test]
     fn userinfo_gets_it_too() {
-        let input = Input { sink: Sink::Userinfo, ..input() };
+        let input = Input {
+            sink: Sink::Userinfo,
+            ..input()
+        };
         assert_eq!(account(json!({}), &input)["name"], "ada");
     }
 
     #[test]
     fn without_roles_the_list_is_empty() {
-        let input = Input { roles: Vec::new(), ..input() };
+        let input = Input {
+            roles: Vec::new(),
+            ..input()
+        };
         assert_eq!(account(json!({}), &input)["roles"], json!([]));
     }
 
     #[test]
     fn settings_choose_members_and_roles() {
-        let chosen = account(json!({ "include": ["state", "nickname", "absent"], "roles": ["auditor"] }), &input());
+        let chosen = account(
+            json!({ "include": ["state", "nickname", "absent"], "roles": ["auditor"] }),
+            &input(),
+        );
         assert_eq!(chosen, json!({ "state": "active", "roles": ["auditor"] }));
     }
 
     #[test]
     fn nothing_without_the_profile_scope_or_for_other_sinks() {
-        let without_profile = Input { scopes: vec!["openid".to_owned()], ..input() };
-        let saml = Input { sink: Sink::SamlAssertion, ..input() };
-        let introspection = Input { sink: Sink::Introspection, ..input() };
+        let without_profile = Input {
+            scopes: vec!["openid".to_owned()],
+            ..input()
+        };
+        let saml = Input {
+            sink: Sink::SamlAssertion,
+            ..input()
+        };
+        let introspection = Input {
+            sink: Sink::Introspection,
+            ..input()
+        };
         for input in [without_profile, saml, introspection] {
-            assert_eq!(AccountRoles::map(&Config::default(), &input), Ok(Vec::new()));
+            assert_eq!(
+                AccountRoles::map(&Config::default(), &input),
+                Ok(Vec::new())
+            );
         }
     }
 
@@ -185,7 +224,10 @@ mod tests {
     fn a_typing_error_in_the_settings_is_found() {
         assert!(Config::deserialize(json!({ "inclde": [] })).is_err());
         assert!(Config::deserialize(json!({ "roles": "none" })).is_err());
-        let config = Config { include: vec!["roles".to_owned()], ..Config::default() };
+        let config = Config {
+            include: vec!["roles".to_owned()],
+            ..Config::default()
+        };
         assert!(AccountRoles::validate(&config).is_err());
     }
 }

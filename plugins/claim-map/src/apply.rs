@@ -14,7 +14,10 @@ pub(crate) fn edits(config: &Config, input: &Input) -> Result<Vec<Edit>, Failure
     let mut attributes = Vec::new();
     for (index, rule) in config.rules.iter().enumerate() {
         let fault = |why: String| Failure::Fault(format!("{}: {why}", Named(index + 1, rule)));
-        let output = rule.outputs().next().ok_or_else(|| fault("it makes nothing".to_owned()))?;
+        let output = rule
+            .outputs()
+            .next()
+            .ok_or_else(|| fault("it makes nothing".to_owned()))?;
         if !applies(rule, output, &facts) {
             continue;
         }
@@ -26,47 +29,94 @@ pub(crate) fn edits(config: &Config, input: &Input) -> Result<Vec<Edit>, Failure
             Output::Removal(claim) => facts.set(claim, None),
             Output::Attribute(name) => {
                 let attribute = attribute(name, rule, &facts).map_err(fault)?;
-                attributes
-                    .extend(Some(attribute).filter(|attribute| !attribute.values.is_empty()).map(Edit::Attribute));
+                attributes.extend(
+                    Some(attribute)
+                        .filter(|attribute| !attribute.values.is_empty())
+                        .map(Edit::Attribute),
+                );
             }
             Output::Denial(reason) => return Err(Failure::Deny(reason.to_owned())),
         }
     }
     let edit = |(claim, value): (&str, Option<Value>)| match value {
         Some(value) => Some(Edit::set(claim, value)),
-        None => input.current.contains_key(claim).then(|| Edit::remove(claim)),
+        None => input
+            .current
+            .contains_key(claim)
+            .then(|| Edit::remove(claim)),
     };
-    Ok(facts.into_made().filter_map(edit).chain(attributes).collect())
+    Ok(facts
+        .into_made()
+        .filter_map(edit)
+        .chain(attributes)
+        .collect())
 }
 
 /// Whether it is the rule's turn for this person, here.
 fn applies(rule: &Rule, output: Output<'_>, facts: &Facts<'_>) -> bool {
     let assertion = facts.input.sink == Sink::SamlAssertion;
     let told = |scopes: &Several<String>| {
-        let asked = |claim: &str| facts.input.requested.iter().any(|requested| requested.name == claim);
-        assertion || granted(scopes, facts) || matches!(output, Output::Claim(claim) if asked(claim))
+        let asked = |claim: &str| {
+            facts
+                .input
+                .requested
+                .iter()
+                .any(|requested| requested.name == claim)
+        };
+        assertion
+            || granted(scopes, facts)
+            || matches!(output, Output::Claim(claim) if asked(claim))
     };
     (assertion || !matches!(output, Output::Attribute(_)))
         && rule.scopes.as_ref().is_none_or(told)
-        && rule.when.as_ref().is_none_or(|conditions| hold(conditions, facts))
-        && !rule.unless.as_ref().is_some_and(|conditions| hold(conditions, facts))
+        && rule
+            .when
+            .as_ref()
+            .is_none_or(|conditions| hold(conditions, facts))
+        && !rule
+            .unless
+            .as_ref()
+            .is_some_and(|conditions| hold(conditions, facts))
 }
 
 /// Whether all of the conditions hold.
 fn hold(conditions: &Conditions, facts: &Facts<'_>) -> bool {
-    let Conditions { role, scope, sink, requested, is } = conditions;
+    let Conditions {
+        role,
+        scope,
+        sink,
+        requested,
+        is,
+    } = conditions;
     let any = |patterns: &[String], texts: &[String]| {
-        texts.iter().any(|text| patterns.iter().any(|pattern| pattern::matches(pattern, text)))
+        texts.iter().any(|text| {
+            patterns
+                .iter()
+                .any(|pattern| pattern::matches(pattern, text))
+        })
     };
-    let asked = |names: &Several<String>| facts.input.requested.iter().any(|claim| names.0.contains(&claim.name));
+    let asked = |names: &Several<String>| {
+        facts
+            .input
+            .requested
+            .iter()
+            .any(|claim| names.0.contains(&claim.name))
+    };
     let equal = |(name, expected): (&String, &Value)| {
-        facts.get(name).is_some_and(|value| any(&values::texts(expected), &values::texts(&value)))
+        facts
+            .get(name)
+            .is_some_and(|value| any(&values::texts(expected), &values::texts(&value)))
     };
-    role.as_ref().is_none_or(|patterns| any(&patterns.0, &facts.input.roles))
+    role.as_ref()
+        .is_none_or(|patterns| any(&patterns.0, &facts.input.roles))
         && scope.as_ref().is_none_or(|scopes| granted(scopes, facts))
-        && sink.as_ref().is_none_or(|sinks| sinks.0.contains(&facts.input.sink))
+        && sink
+            .as_ref()
+            .is_none_or(|sinks| sinks.0.contains(&facts.input.sink))
         && requested.as_ref().is_none_or(asked)
-        && is.as_ref().is_none_or(|expected| expected.iter().all(equal))
+        && is
+            .as_ref()
+            .is_none_or(|expected| expected.iter().all(equal))
 }
 
 /// Whether one of the scopes was granted.
@@ -82,7 +132,9 @@ fn value(rule: &Rule, facts: &Facts<'_>) -> Result<Option<Value>, String> {
         (None, None) => None,
     };
     let made = source.and_then(|value| steps::run(rule, value));
-    let nothing = made.as_ref().is_none_or(|value| value.as_array().is_some_and(Vec::is_empty));
+    let nothing = made
+        .as_ref()
+        .is_none_or(|value| value.as_array().is_some_and(Vec::is_empty));
     match &rule.default {
         Some(default) if nothing => facts.fill(default),
         _ => Ok(made),
@@ -91,14 +143,29 @@ fn value(rule: &Rule, facts: &Facts<'_>) -> Result<Option<Value>, String> {
 
 /// An attribute for an assertion, with a value for each member of a list. An error is the end of a sentence about the rule,
 /// and does not say what is known of the person, since it is logged.
-pub(crate) fn attribute(name: &str, rule: &Rule, facts: &Facts<'_>) -> Result<SamlAttribute, String> {
+pub(crate) fn attribute(
+    name: &str,
+    rule: &Rule,
+    facts: &Facts<'_>,
+) -> Result<SamlAttribute, String> {
     let value_type = rule.value_type.unwrap_or_default();
-    let name_format = rule.name_format.as_deref().map_or(Ok(None), values::name_format);
-    let texts = value(rule, facts)?.as_ref().map(values::texts).unwrap_or_default();
-    let typed = texts.into_iter().map(|text| values::write(value_type, text)).collect::<Option<_>>();
+    let name_format = rule
+        .name_format
+        .as_deref()
+        .map_or(Ok(None), values::name_format);
+    let texts = value(rule, facts)?
+        .as_ref()
+        .map(values::texts)
+        .unwrap_or_default();
+    let typed = texts
+        .into_iter()
+        .map(|text| values::write(value_type, text))
+        .collect::<Option<_>>();
     Ok(SamlAttribute {
         name: name.to_owned(),
-        name_format: name_format.map_err(|error| error.to_string())?.map(str::to_owned),
+        name_format: name_format
+            .map_err(|error| error.to_string())?
+            .map(str::to_owned),
         friendly_name: rule.friendly_name.clone(),
         value_type,
         values: typed.ok_or_else(|| format!("a value is no {}", values::type_name(value_type)))?,

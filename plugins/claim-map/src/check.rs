@@ -10,21 +10,34 @@ use crate::pattern;
 use crate::rule::{Conditions, Config, Named, Output, Rule, Several};
 
 /// The scopes that there are.
-pub(crate) const SCOPES: [&str; 6] = ["openid", "profile", "email", "phone", "address", "offline_access"];
+pub(crate) const SCOPES: [&str; 6] = [
+    "openid",
+    "profile",
+    "email",
+    "phone",
+    "address",
+    "offline_access",
+];
 
 /// What is wrong with the settings, a sentence each.
 pub(crate) fn errors(config: &Config) -> Vec<String> {
     if config.rules.is_empty() {
         return vec![
-            "there are no rules, so it would do nothing; write them as [[plugins.claims.config.rules]]".to_owned(),
+            "there are no rules, so it would do nothing; write them as [[plugins.claim_mappers.config.rules]]".to_owned(),
         ];
     }
     let mut errors = Vec::new();
     for (index, rule) in config.rules.iter().enumerate() {
         let named = Named(index + 1, rule);
-        errors.extend(rule_errors(rule).into_iter().map(|error| format!("{named}: {error}")));
+        errors.extend(
+            rule_errors(rule)
+                .into_iter()
+                .map(|error| format!("{named}: {error}")),
+        );
         if let Some(later) = undone(config, index) {
-            errors.push(format!("{named} has no effect, since {later} replaces what it makes"));
+            errors.push(format!(
+                "{named} has no effect, since {later} replaces what it makes"
+            ));
         }
     }
     errors
@@ -35,16 +48,27 @@ fn rule_errors(rule: &Rule) -> Vec<String> {
     let mut errors = Vec::new();
     let outputs: Vec<Output<'_>> = rule.outputs().collect();
     match outputs.as_slice() {
-        [] => errors.push("it makes nothing; give it `claim`, `attribute`, `remove` or `deny`".to_owned()),
+        [] => errors
+            .push("it makes nothing; give it `claim`, `attribute`, `remove` or `deny`".to_owned()),
         [output] => output_errors(rule, *output, &mut errors),
         [one, other, ..] => {
-            errors.push(format!("it has both `{}` and `{}`; make two rules of it", one.key(), other.key()));
+            errors.push(format!(
+                "it has both `{}` and `{}`; make two rules of it",
+                one.key(),
+                other.key()
+            ));
         }
     }
-    for (key, list) in [("from", &rule.from), ("only", &rule.only), ("except", &rule.except), ("scopes", &rule.scopes)]
-    {
+    for (key, list) in [
+        ("from", &rule.from),
+        ("only", &rule.only),
+        ("except", &rule.except),
+        ("scopes", &rule.scopes),
+    ] {
         if list.as_ref().is_some_and(|list| list.0.is_empty()) {
-            errors.push(format!("`{key}` is an empty list; name something or leave it out"));
+            errors.push(format!(
+                "`{key}` is an empty list; name something or leave it out"
+            ));
         }
     }
     source_errors(rule, &mut errors);
@@ -88,16 +112,24 @@ fn output_errors(rule: &Rule, output: Output<'_>, errors: &mut Vec<String>) {
     const ATTRIBUTE: [&str; 3] = ["friendly_name", "name_format", "type"];
     match output {
         Output::Claim(_) => useless(&ATTRIBUTE, "is for an `attribute`, not for a claim"),
-        Output::Attribute(_) => useless(&["scopes"], "is for a `claim`; an assertion has no scopes"),
+        Output::Attribute(_) => {
+            useless(&["scopes"], "is for a `claim`; an assertion has no scopes");
+        }
         Output::Removal(_) => {
             useless(&SOURCE, "means nothing where a claim is removed");
             useless(&ATTRIBUTE, "is for an `attribute`, not for a claim");
-            useless(&["scopes"], "is for a `claim` that is made; use `when.scope` or `unless.scope` here");
+            useless(
+                &["scopes"],
+                "is for a `claim` that is made; use `when.scope` or `unless.scope` here",
+            );
         }
         Output::Denial(_) => {
             useless(&SOURCE, "means nothing where the sign-in is denied");
             useless(&ATTRIBUTE, "is for an `attribute`");
-            useless(&["scopes"], "is for a `claim`; use `when.scope` or `unless.scope` here");
+            useless(
+                &["scopes"],
+                "is for a `claim`; use `when.scope` or `unless.scope` here",
+            );
         }
     }
     match output {
@@ -105,9 +137,14 @@ fn output_errors(rule: &Rule, output: Output<'_>, errors: &mut Vec<String>) {
             if name.is_empty() {
                 errors.push(format!("`{}` is empty; name the claim", output.key()));
             } else if PROTECTED.contains(&name) {
-                errors.push(format!("the claim `{name}` is protected, so no plugin may write it"));
+                errors.push(format!(
+                    "the claim `{name}` is protected, so no plugin may write it"
+                ));
             } else if name.starts_with("attribute:") {
-                errors.push("`attribute:` is for `writes`; here `attribute = \"...\"` makes an attribute".to_owned());
+                errors.push(
+                    "`attribute:` is for `writes`; here `attribute = \"...\"` makes an attribute"
+                        .to_owned(),
+                );
             }
         }
         Output::Attribute(name) => {
@@ -127,8 +164,12 @@ fn output_errors(rule: &Rule, output: Output<'_>, errors: &mut Vec<String>) {
     }
     let makes = matches!(output, Output::Claim(_) | Output::Attribute(_));
     match (&rule.from, &rule.value) {
-        (None, None) if makes => errors.push("it has no value; give it `from` or `value`".to_owned()),
-        (Some(_), Some(_)) if makes => errors.push("it has both `from` and `value`; one is enough".to_owned()),
+        (None, None) if makes => {
+            errors.push("it has no value; give it `from` or `value`".to_owned());
+        }
+        (Some(_), Some(_)) if makes => {
+            errors.push("it has both `from` and `value`; one is enough".to_owned());
+        }
         _ => {}
     }
 }
@@ -136,7 +177,10 @@ fn output_errors(rule: &Rule, output: Output<'_>, errors: &mut Vec<String>) {
 fn attribute_errors(name: &str, rule: &Rule, errors: &mut Vec<String>) {
     // What it becomes is known only where it names nothing.
     let literal = rule.from.is_none() && templates(rule).all(is_literal);
-    let input = Input { sink: Sink::SamlAssertion, ..Input::default() };
+    let input = Input {
+        sink: Sink::SamlAssertion,
+        ..Input::default()
+    };
     if let Some(Err(error)) = rule.name_format.as_deref().map(values::name_format) {
         errors.push(error.to_string());
     } else if literal && let Err(error) = apply::attribute(name, rule, &Facts::new(&input)) {
@@ -144,10 +188,16 @@ fn attribute_errors(name: &str, rule: &Rule, errors: &mut Vec<String>) {
     }
     let Some(conditions) = &rule.when else { return };
     let never = "it never applies: attributes are for `saml-assertion` alone";
-    if conditions.sink.as_ref().is_some_and(|sinks| !sinks.0.contains(&Sink::SamlAssertion)) {
+    if conditions
+        .sink
+        .as_ref()
+        .is_some_and(|sinks| !sinks.0.contains(&Sink::SamlAssertion))
+    {
         errors.push(format!("{never}, and `when.sink` names others"));
     } else if conditions.scope.is_some() || conditions.requested.is_some() {
-        errors.push(format!("{never}, and an assertion has no scopes and no requested claims"));
+        errors.push(format!(
+            "{never}, and an assertion has no scopes and no requested claims"
+        ));
     }
 }
 
@@ -159,16 +209,23 @@ fn source_errors(rule: &Rule, errors: &mut Vec<String>) {
         match Template::parse(text) {
             Err(error) => errors.push(format!("the value `{text}` {error}")),
             Ok(template) => {
-                let wrong = template.names().find_map(|name| Some((name, facts::misnamed(name)?)));
-                errors.extend(wrong.map(|(name, why)| format!("`{{{name}}}` in the value `{text}` {why}")));
+                let wrong = template
+                    .names()
+                    .find_map(|name| Some((name, facts::misnamed(name)?)));
+                errors.extend(
+                    wrong.map(|(name, why)| format!("`{{{name}}}` in the value `{text}` {why}")),
+                );
             }
         }
     }
 }
 
 fn step_errors(rule: &Rule, errors: &mut Vec<String>) {
-    for (key, text) in [("split", &rule.split), ("strip_prefix", &rule.strip_prefix), ("add_prefix", &rule.add_prefix)]
-    {
+    for (key, text) in [
+        ("split", &rule.split),
+        ("strip_prefix", &rule.strip_prefix),
+        ("add_prefix", &rule.add_prefix),
+    ] {
         if text.as_ref().is_some_and(String::is_empty) {
             errors.push(format!("`{key}` is empty; leave it out"));
         }
@@ -182,9 +239,13 @@ fn step_errors(rule: &Rule, errors: &mut Vec<String>) {
         errors.push(format!("`only` keeps `{pattern}` and `except` drops it"));
     }
     match &rule.lookup {
-        None if rule.keep_unknown => errors.push("`keep_unknown` is for `lookup`, which it does not have".to_owned()),
+        None if rule.keep_unknown => {
+            errors.push("`keep_unknown` is for `lookup`, which it does not have".to_owned());
+        }
         None => {}
-        Some(table) if table.is_empty() => errors.push("`lookup` is an empty table; leave it out".to_owned()),
+        Some(table) if table.is_empty() => {
+            errors.push("`lookup` is an empty table; leave it out".to_owned());
+        }
         Some(table) if rule.keep_unknown && table.contains_key("*") => {
             errors.push(
                 "`lookup` has `*` for what it does not name, and `keep_unknown` keeps that; choose one".to_owned(),
@@ -215,7 +276,10 @@ const TOLD_WITH_SCOPES: [(&str, &str); 21] = [
     ("email", "user.email"),
     ("email_verified", "user.profile.email_verified"),
     ("phone_number", "user.profile.phone_number"),
-    ("phone_number_verified", "user.profile.phone_number_verified"),
+    (
+        "phone_number_verified",
+        "user.profile.phone_number_verified",
+    ),
     ("address", "user.profile.address"),
 ];
 
@@ -224,7 +288,13 @@ fn told_with_a_scope(when: &Conditions) -> Option<String> {
     let names = when.is.as_ref()?.keys();
     // An application receives a member of a claim with the claim.
     let is_told = |name: &str, claim: &str| name.split('.').next() == Some(claim);
-    let found = names.filter_map(|name| TOLD_WITH_SCOPES.iter().find(|(claim, _)| is_told(name, claim))).next()?;
+    let found = names
+        .filter_map(|name| {
+            TOLD_WITH_SCOPES
+                .iter()
+                .find(|(claim, _)| is_told(name, claim))
+        })
+        .next()?;
     let (claim, known) = found;
     Some(format!(
         "`when.is` names the claim `{claim}`, which is known only with its scope, so that nobody without it is denied; use \
@@ -233,9 +303,17 @@ fn told_with_a_scope(when: &Conditions) -> Option<String> {
 }
 
 fn condition_errors(key: &str, conditions: &Conditions, errors: &mut Vec<String>) {
-    let Conditions { role, scope, sink, requested, is } = conditions;
+    let Conditions {
+        role,
+        scope,
+        sink,
+        requested,
+        is,
+    } = conditions;
     if *conditions == Conditions::default() {
-        errors.push(format!("`{key}` names no condition; use `role`, `scope`, `sink`, `requested` or `is`"));
+        errors.push(format!(
+            "`{key}` names no condition; use `role`, `scope`, `sink`, `requested` or `is`"
+        ));
     }
     let empty = |list: Option<usize>| list == Some(0);
     for (name, length) in [
@@ -246,20 +324,29 @@ fn condition_errors(key: &str, conditions: &Conditions, errors: &mut Vec<String>
         ("is", is.as_ref().map(Map::len)),
     ] {
         if empty(length) {
-            errors.push(format!("`{key}.{name}` is empty, so it never holds; name something or leave it out"));
+            errors.push(format!(
+                "`{key}.{name}` is empty, so it never holds; name something or leave it out"
+            ));
         }
     }
     pattern_errors(&format!("{key}.role"), role.as_ref(), errors);
     scope_errors(&format!("{key}.scope"), scope.as_ref(), errors);
-    let only_assertions = sink.as_ref().is_some_and(|sinks| sinks.0.iter().all(|sink| *sink == Sink::SamlAssertion));
+    let only_assertions = sink
+        .as_ref()
+        .is_some_and(|sinks| sinks.0.iter().all(|sink| *sink == Sink::SamlAssertion));
     if only_assertions && (scope.is_some() || requested.is_some()) {
-        errors.push(format!("`{key}` never holds: an assertion has no scopes and no requested claims"));
+        errors.push(format!(
+            "`{key}` never holds: an assertion has no scopes and no requested claims"
+        ));
     }
     for (name, expected) in is.iter().flatten() {
         errors.extend(facts::misnamed(name).map(|why| format!("`{name}` in `{key}.is` {why}")));
-        let plain = |value: &Value| matches!(value, Value::String(_) | Value::Number(_) | Value::Bool(_));
+        let plain =
+            |value: &Value| matches!(value, Value::String(_) | Value::Number(_) | Value::Bool(_));
         let expected = match expected {
-            Value::Array(members) if !members.is_empty() && members.iter().all(plain) => values::texts(expected),
+            Value::Array(members) if !members.is_empty() && members.iter().all(plain) => {
+                values::texts(expected)
+            }
             value if plain(value) => values::texts(expected),
             _ => {
                 errors.push(format!(
@@ -278,13 +365,24 @@ fn condition_errors(key: &str, conditions: &Conditions, errors: &mut Vec<String>
 
 fn pattern_errors(key: &str, patterns: Option<&Several<String>>, errors: &mut Vec<String>) {
     for text in patterns.iter().flat_map(|patterns| &patterns.0) {
-        errors.extend(pattern::check(text).err().map(|why| format!("`{text}` in `{key}` {}", why.as_str())));
+        errors.extend(
+            pattern::check(text)
+                .err()
+                .map(|why| format!("`{text}` in `{key}` {}", why.as_str())),
+        );
     }
 }
 
 fn scope_errors(key: &str, scopes: Option<&Several<String>>, errors: &mut Vec<String>) {
-    for scope in scopes.iter().flat_map(|scopes| &scopes.0).filter(|scope| !SCOPES.contains(&scope.as_str())) {
-        errors.push(format!("`{scope}` in `{key}` is no scope; there are {}", SCOPES.join(", ")));
+    for scope in scopes
+        .iter()
+        .flat_map(|scopes| &scopes.0)
+        .filter(|scope| !SCOPES.contains(&scope.as_str()))
+    {
+        errors.push(format!(
+            "`{scope}` in `{key}` is no scope; there are {}",
+            SCOPES.join(", ")
+        ));
     }
 }
 
@@ -307,7 +405,9 @@ fn keys(rule: &Rule) -> Vec<&'static str> {
         ("type", rule.value_type.is_some()),
         ("scopes", rule.scopes.is_some()),
     ];
-    keys.into_iter().filter_map(|(key, set)| set.then_some(key)).collect()
+    keys.into_iter()
+        .filter_map(|(key, set)| set.then_some(key))
+        .collect()
 }
 
 /// The texts of a rule in which names in braces stand for something.
@@ -331,7 +431,10 @@ fn is_literal(text: &str) -> bool {
 
 /// The later rule because of which nobody sees what this one makes.
 fn undone(config: &Config, index: usize) -> Option<Named<'_>> {
-    let (rule, later) = (config.rules.get(index)?, config.rules.iter().enumerate().skip(index + 1));
+    let (rule, later) = (
+        config.rules.get(index)?,
+        config.rules.iter().enumerate().skip(index + 1),
+    );
     let claim = claim_of(rule)?;
     for (at, other) in later {
         if reads(other, claim) {
@@ -355,10 +458,15 @@ fn claim_of(rule: &Rule) -> Option<&str> {
 /// Whether a rule asks what a claim says.
 fn reads(rule: &Rule, claim: &str) -> bool {
     let from = rule.from.iter().flat_map(|names| &names.0);
-    let conditions = [&rule.when, &rule.unless].into_iter().flatten().filter_map(|conditions| conditions.is.as_ref());
+    let conditions = [&rule.when, &rule.unless]
+        .into_iter()
+        .flatten()
+        .filter_map(|conditions| conditions.is.as_ref());
     let named = |text: &str| {
         let template = Template::parse(text);
         template.is_ok_and(|template| template.names().any(|name| facts::names_claim(name, claim)))
     };
-    from.chain(conditions.flat_map(Map::keys)).any(|name| facts::names_claim(name, claim)) || templates(rule).any(named)
+    from.chain(conditions.flat_map(Map::keys))
+        .any(|name| facts::names_claim(name, claim))
+        || templates(rule).any(named)
 }

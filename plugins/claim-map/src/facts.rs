@@ -19,7 +19,10 @@ pub(crate) struct Facts<'a> {
 
 impl<'a> Facts<'a> {
     pub(crate) fn new(input: &'a Input) -> Self {
-        Self { input, made: BTreeMap::new() }
+        Self {
+            input,
+            made: BTreeMap::new(),
+        }
     }
 
     /// Makes a claim, or takes it away.
@@ -34,7 +37,11 @@ impl<'a> Facts<'a> {
 
     /// What a name stands for, if anything is known: a list of the host, a member of a record, else a claim so far.
     pub(crate) fn get(&self, name: &str) -> Option<Value> {
-        let list = |texts: &[String]| Some(Value::Array(texts.iter().cloned().map(Value::String).collect()));
+        let list = |texts: &[String]| {
+            Some(Value::Array(
+                texts.iter().cloned().map(Value::String).collect(),
+            ))
+        };
         match name {
             "roles" => list(&self.input.roles),
             "scopes" => list(&self.input.scopes),
@@ -57,7 +64,9 @@ impl<'a> Facts<'a> {
         };
         match claim(name) {
             Some(value) => Some(value.clone()).filter(|value| !value.is_null()),
-            None => name.split_once('.').and_then(|(first, path)| member(claim(first)?, path)),
+            None => name
+                .split_once('.')
+                .and_then(|(first, path)| member(claim(first)?, path)),
         }
     }
 
@@ -92,15 +101,26 @@ impl<'a> Facts<'a> {
     }
 
     fn fill_text(&self, text: &str) -> Result<Option<Value>, String> {
-        let template = Template::parse(text).map_err(|error| format!("the value `{text}` {error}"))?;
+        let template =
+            Template::parse(text).map_err(|error| format!("the value `{text}` {error}"))?;
         if let Some(name) = template.sole_name() {
             return Ok(self.get(name));
         }
-        let texts = template.fill(|name| self.get(name).as_ref().map(values::texts).unwrap_or_default());
+        let texts = template.fill(|name| {
+            self.get(name)
+                .as_ref()
+                .map(values::texts)
+                .unwrap_or_default()
+        });
         let mut texts = texts.map_err(|error| format!("the value `{text}` {error}"))?;
         // A list stays one for a person who has one role alone.
-        if template.names().any(|name| self.get(name).is_some_and(|value| value.is_array())) {
-            Ok(Some(Value::Array(texts.into_iter().map(Value::String).collect())))
+        if template
+            .names()
+            .any(|name| self.get(name).is_some_and(|value| value.is_array()))
+        {
+            Ok(Some(Value::Array(
+                texts.into_iter().map(Value::String).collect(),
+            )))
         } else {
             Ok(texts.pop().map(Value::String))
         }
@@ -144,6 +164,12 @@ pub(crate) fn misnamed(name: &str) -> Option<&'static str> {
 /// Whether a name stands for a claim, or for something in it.
 pub(crate) fn names_claim(name: &str, claim: &str) -> bool {
     let of_host = LISTS.contains(&name) || name == "acr";
-    let of_record = name.split_once('.').is_some_and(|(record, _)| RECORDS.contains(&record));
-    !of_host && !of_record && name.strip_prefix(claim).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    let of_record = name
+        .split_once('.')
+        .is_some_and(|(record, _)| RECORDS.contains(&record));
+    !of_host
+        && !of_record
+        && name
+            .strip_prefix(claim)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }

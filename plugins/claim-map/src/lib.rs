@@ -1,22 +1,22 @@
 //! Claims and SAML attributes by rules in the settings, for operators who want no plugin of their own.
 //!
 //! ```toml
-//! [[plugins.claims]]
+//! [[plugins.claim_mappers]]
 //! name = "claim-map"
 //! file = "/usr/lib/assent/plugins/claim-map.wasm"
 //! writes = ["groups", "attribute:groups"]    # each claim and attribute that the rules make
 //!
-//! [[plugins.claims.config.rules]]
+//! [[plugins.claim_mappers.config.rules]]
 //! claim = "groups"                           # the roles that begin with `wiki-`, without that
 //! from = "roles"
 //! only = "wiki-*"
 //! strip_prefix = "wiki-"
 //!
-//! [[plugins.claims.config.rules]]
+//! [[plugins.claim_mappers.config.rules]]
 //! attribute = "groups"                       # the same in assertions
 //! from = "groups"
 //!
-//! [[plugins.claims.config.rules]]
+//! [[plugins.claim_mappers.config.rules]]
 //! deny = "Only members of the staff may use this application."
 //! unless = { role = ["staff", "admin"] }
 //! ```
@@ -79,15 +79,23 @@ impl ClaimMapper for ClaimMap {
     type Config = Config;
 
     fn describe() -> Description {
-        Description::new("claim-map", env!("CARGO_PKG_VERSION"), env!("CARGO_PKG_DESCRIPTION"))
-            .writes(["*", "attribute:*"])
-            .denies()
-            .config_schema(schema::of_settings())
+        Description::new(
+            "claim-map",
+            env!("CARGO_PKG_VERSION"),
+            env!("CARGO_PKG_DESCRIPTION"),
+        )
+        .writes(["*", "attribute:*"])
+        .denies()
+        .config_schema(schema::of_settings())
     }
 
     fn validate(config: &Config) -> Result<(), Vec<String>> {
         let errors = check::errors(config);
-        if errors.is_empty() { Ok(()) } else { Err(errors) }
+        if errors.is_empty() {
+            Ok(())
+        } else {
+            Err(errors)
+        }
     }
 
     fn map(config: &Config, input: &Input) -> Result<Vec<Edit>, Failure> {

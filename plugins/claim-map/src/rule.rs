@@ -6,7 +6,9 @@ use std::marker::PhantomData;
 use assent_plugin_sdk::claims::{Sink, ValueType};
 use assent_plugin_sdk::{Map, Value};
 use serde::de::value::{MapAccessDeserializer, StrDeserializer};
-use serde::de::{Deserialize, Deserializer, Error, IntoDeserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{
+    Deserialize, Deserializer, Error, IntoDeserializer, MapAccess, SeqAccess, Visitor,
+};
 
 /// The plugin's settings.
 #[derive(Debug, Default, serde::Deserialize)]
@@ -99,7 +101,9 @@ impl fmt::Display for Named<'_> {
         let Self(number, rule) = self;
         match rule.outputs().next() {
             Some(Output::Denial(_)) => write!(f, "rule {number} (deny)"),
-            Some(output @ (Output::Claim(name) | Output::Attribute(name) | Output::Removal(name))) => {
+            Some(
+                output @ (Output::Claim(name) | Output::Attribute(name) | Output::Removal(name)),
+            ) => {
                 write!(f, "rule {number} ({} `{name}`)", output.key())
             }
             None => write!(f, "rule {number}"),
@@ -134,7 +138,9 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Several<T> {
             }
         }
 
-        deserializer.deserialize_any(OneOrList(PhantomData)).map(Self)
+        deserializer
+            .deserialize_any(OneOrList(PhantomData))
+            .map(Self)
     }
 }
 

@@ -6,7 +6,8 @@ use crate::check::SCOPES;
 
 /// The schema of the plugin's table of settings.
 pub(crate) fn of_settings() -> Value {
-    let text = |description: &str| json!({ "type": "string", "minLength": 1, "description": description });
+    let text =
+        |description: &str| json!({ "type": "string", "minLength": 1, "description": description });
     let texts = |description: &str| {
         json!({
             "anyOf": [

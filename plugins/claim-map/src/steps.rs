@@ -16,7 +16,10 @@ pub(crate) fn run(rule: &Rule, mut value: Value) -> Option<Value> {
     if rule.only.is_some() || rule.except.is_some() {
         let kept = |value: &Value| {
             rule.only.as_ref().is_none_or(|only| listed(only, value))
-                && !rule.except.as_ref().is_some_and(|except| listed(except, value))
+                && !rule
+                    .except
+                    .as_ref()
+                    .is_some_and(|except| listed(except, value))
         };
         value = each(value, |value| Some(value).filter(&kept))?;
     }
@@ -52,19 +55,31 @@ fn each(value: Value, step: impl Fn(Value) -> Option<Value>) -> Option<Value> {
 /// A text in parts, without blanks around them and without empty ones.
 fn split(value: Value, separator: &str) -> Value {
     let parts = |text: &str| -> Vec<Value> {
-        text.split(separator).map(str::trim).filter(|part| !part.is_empty()).map(Value::from).collect()
+        text.split(separator)
+            .map(str::trim)
+            .filter(|part| !part.is_empty())
+            .map(Value::from)
+            .collect()
     };
     match value {
         Value::String(text) => Value::Array(parts(&text)),
         Value::Array(members) => Value::Array(
-            members.into_iter().flat_map(|member| member.as_str().map(parts).unwrap_or_else(|| vec![member])).collect(),
+            members
+                .into_iter()
+                .flat_map(|member| member.as_str().map(parts).unwrap_or_else(|| vec![member]))
+                .collect(),
         ),
         other => other,
     }
 }
 
 fn listed(patterns: &Several<String>, value: &Value) -> bool {
-    values::text(value).is_some_and(|text| patterns.0.iter().any(|pattern| pattern::matches(pattern, &text)))
+    values::text(value).is_some_and(|text| {
+        patterns
+            .0
+            .iter()
+            .any(|pattern| pattern::matches(pattern, &text))
+    })
 }
 
 fn stripped(mut value: Value, prefix: &str) -> Value {
@@ -87,15 +102,20 @@ fn prefixed(mut value: Value, prefix: &str) -> Option<Value> {
 /// What the table has for each member; `*` has what it has for the others. A list in the table becomes several members.
 fn look_up(table: &Map<String, Value>, keep_unknown: bool, value: Value) -> Option<Value> {
     let find = |value: Value| {
-        let found = values::text(&value).and_then(|text| table.get(text.as_ref())).or_else(|| table.get("*"));
+        let found = values::text(&value)
+            .and_then(|text| table.get(text.as_ref()))
+            .or_else(|| table.get("*"));
         found.cloned().or_else(|| keep_unknown.then_some(value))
     };
     match value {
         Value::Array(members) => {
-            let found = members.into_iter().filter_map(find).flat_map(|found| match found {
-                Value::Array(several) => several,
-                one => vec![one],
-            });
+            let found = members
+                .into_iter()
+                .filter_map(find)
+                .flat_map(|found| match found {
+                    Value::Array(several) => several,
+                    one => vec![one],
+                });
             Some(Value::Array(found.collect()))
         }
         other => find(other),

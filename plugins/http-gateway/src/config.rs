@@ -9,7 +9,11 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
 
 /// What an id may not have in a path: all but the unreserved characters (RFC 3986, section 2.3).
-const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
 /// The fields of a question.
 const FIELDS: [&str; 9] = [
     "request_id",
@@ -37,8 +41,8 @@ pub struct Config {
     pub(crate) cancel_path: Option<String>,
     #[serde(default)]
     pub(crate) cancel_method: CancelMethod,
-    #[serde(default = "poll_ms")]
-    pub(crate) poll_ms: u32,
+    #[serde(default)]
+    pub(crate) poll_interval: Interval,
     /// Another name for a field of the question; an empty one leaves it out.
     #[serde(default)]
     pub(crate) question: BTreeMap<String, String>,
@@ -59,8 +63,44 @@ fn status_path() -> String {
     "/approvals/{id}".to_owned()
 }
 
-const fn poll_ms() -> u32 {
-    2000
+/// A length of time: digits and a unit, `ms`, `s` or `m`, as in `500ms`.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(try_from = "String")]
+pub(crate) struct Interval {
+    millis: u32,
+}
+
+impl Default for Interval {
+    fn default() -> Self {
+        Self { millis: 2000 }
+    }
+}
+
+impl TryFrom<String> for Interval {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let digits = text.trim_end_matches(|letter: char| letter.is_ascii_lowercase());
+        let factor = match text.strip_prefix(digits) {
+            Some("ms") => Some(1),
+            Some("s") => Some(1_000),
+            Some("m") => Some(60_000),
+            _ => None,
+        };
+        let number = digits
+            .parse::<u32>()
+            .ok()
+            .filter(|_| !digits.starts_with('+'));
+        number
+            .zip(factor)
+            .and_then(|(number, factor)| number.checked_mul(factor))
+            .map(|millis| Self { millis })
+            .ok_or_else(|| {
+                format!(
+                    "expected a duration such as \"500ms\", \"2s\" or \"1m\", and not \"{text}\""
+                )
+            })
+    }
 }
 
 /// How a request is taken back.
@@ -111,7 +151,10 @@ pub(crate) struct Place(String);
 impl Place {
     /// The field's value.
     pub(crate) fn of<'a>(&self, answer: &'a Value) -> Option<&'a Value> {
-        self.0.split('.').try_fold(answer, |value, name| value.get(name)).filter(|value| !value.is_null())
+        self.0
+            .split('.')
+            .try_fold(answer, |value, name| value.get(name))
+            .filter(|value| !value.is_null())
     }
 }
 
@@ -134,7 +177,12 @@ pub(crate) struct Statuses {
 impl Default for Statuses {
     fn default() -> Self {
         let word = |word: &str| vec![word.to_owned()];
-        Self { pending: word("pending"), approved: word("approved"), denied: word("denied"), expired: word("expired") }
+        Self {
+            pending: word("pending"),
+            approved: word("approved"),
+            denied: word("denied"),
+            expired: word("expired"),
+        }
     }
 }
 
@@ -142,46 +190,87 @@ impl Config {
     /// What the types can't say. Each error is one plain sentence.
     pub(crate) fn check(&self) -> Result<(), Vec<String>> {
         let mut errors = Vec::new();
-        let rest = self.base_url.strip_prefix("https://").or_else(|| self.base_url.strip_prefix("http://"));
-        let host = rest.and_then(|rest| rest.split('/').next()).unwrap_or_default();
+        let rest = self
+            .base_url
+            .strip_prefix("https://")
+            .or_else(|| self.base_url.strip_prefix("http://"));
+        let host = rest
+            .and_then(|rest| rest.split('/').next())
+            .unwrap_or_default();
         if host.is_empty() || self.base_url.contains(['?', '#', '@', '{', ' ']) {
             errors.push(
                 "`base_url`: expected an address such as https://api.vendor.example/v1, without a query".to_owned(),
             );
         }
-        let paths = [("begin_path", Some(&self.begin_path)), ("status_path", Some(&self.status_path))];
-        for (name, path) in paths.into_iter().chain([("cancel_path", self.cancel_path.as_ref())]) {
+        let paths = [
+            ("begin_path", Some(&self.begin_path)),
+            ("status_path", Some(&self.status_path)),
+        ];
+        for (name, path) in paths
+            .into_iter()
+            .chain([("cancel_path", self.cancel_path.as_ref())])
+        {
             if path.is_some_and(|path| !path.starts_with('/') || path.contains(['#', ' '])) {
                 errors.push(format!("`{name}`: expected a path that begins with `/`"));
             }
         }
         let names_it = |path: &String| path.contains("{id}") || path.contains("{request_id}");
         if !names_it(&self.status_path) || !self.cancel_path.as_ref().is_none_or(names_it) {
-            errors.push("`status_path` and `cancel_path`: expected `{id}` or `{request_id}` in them".to_owned());
+            errors.push(
+                "`status_path` and `cancel_path`: expected `{id}` or `{request_id}` in them"
+                    .to_owned(),
+            );
         }
         if self.begin_path.contains("{id}") {
-            errors.push("`begin_path`: there is no `{id}` yet when a request begins; use `{request_id}`".to_owned());
+            errors.push(
+                "`begin_path`: there is no `{id}` yet when a request begins; use `{request_id}`"
+                    .to_owned(),
+            );
         }
         errors.extend(
             self.question
                 .keys()
                 .filter(|name| !FIELDS.contains(&name.as_str()))
-                .map(|name| format!("`question.{name}`: there is no such field; there are {}", FIELDS.join(", "))),
+                .map(|name| {
+                    format!(
+                        "`question.{name}`: there is no such field; there are {}",
+                        FIELDS.join(", ")
+                    )
+                }),
         );
-        let Statuses { pending, approved, denied, expired } = &self.statuses;
+        let Statuses {
+            pending,
+            approved,
+            denied,
+            expired,
+        } = &self.statuses;
         if approved.is_empty() {
             errors.push("`statuses.approved`: expected at least one word".to_owned());
         }
-        if approved.iter().any(|word| pending.iter().chain(denied).chain(expired).any(|other| other == word)) {
-            errors.push("`statuses`: a word for approved stands for something else as well".to_owned());
+        if approved.iter().any(|word| {
+            pending
+                .iter()
+                .chain(denied)
+                .chain(expired)
+                .any(|other| other == word)
+        }) {
+            errors.push(
+                "`statuses`: a word for approved stands for something else as well".to_owned(),
+            );
         }
-        if errors.is_empty() { Ok(()) } else { Err(errors) }
+        if errors.is_empty() {
+            Ok(())
+        } else {
+            Err(errors)
+        }
     }
 
     /// The address that a path stands for.
     pub(crate) fn url(&self, path: &str, id: &str, request_id: &str) -> String {
         let encoded = |text| utf8_percent_encode(text, RESERVED).to_string();
-        let path = path.replace("{request_id}", &encoded(request_id)).replace("{id}", &encoded(id));
+        let path = path
+            .replace("{request_id}", &encoded(request_id))
+            .replace("{id}", &encoded(id));
         format!("{}{path}", self.base_url.trim_end_matches('/'))
     }
 
@@ -211,7 +300,9 @@ impl Config {
     /// When to ask again, in milliseconds: as the vendor says, or as the settings do.
     pub(crate) fn poll_after(&self, answer: &Value) -> u32 {
         let said = self.answer.poll_after_ms.of(answer).and_then(Value::as_u64);
-        said.map_or(self.poll_ms, |said| u32::try_from(said).unwrap_or(u32::MAX))
+        said.map_or(self.poll_interval.millis, |said| {
+            u32::try_from(said).unwrap_or(u32::MAX)
+        })
     }
 }
 
@@ -220,7 +311,10 @@ pub(crate) fn schema() -> Value {
     let text = |default: &str| json!({ "type": "string", "default": default });
     let words = |default: &str| json!({ "type": "array", "items": { "type": "string" }, "default": [default] });
     let object = |properties: Value| json!({ "type": "object", "additionalProperties": false, "default": {}, "properties": properties });
-    let question: Map<String, Value> = FIELDS.into_iter().map(|name| (name.to_owned(), text(name))).collect();
+    let question: Map<String, Value> = FIELDS
+        .into_iter()
+        .map(|name| (name.to_owned(), text(name)))
+        .collect();
     json!({
         "type": "object",
         "additionalProperties": false,
@@ -231,7 +325,7 @@ pub(crate) fn schema() -> Value {
             "status_path": text("/approvals/{id}"),
             "cancel_path": { "type": "string" },
             "cancel_method": { "enum": ["delete", "post"], "default": "delete" },
-            "poll_ms": { "type": "integer", "minimum": 0, "maximum": u32::MAX, "default": 2000 },
+            "poll_interval": { "type": "string", "pattern": "^[0-9]+(ms|s|m)$", "default": "2s" },
             "question": object(Value::Object(question)),
             "extra": { "type": "object", "default": {} },
             "answer": object(json!({

@@ -13,7 +13,7 @@
 //! ```
 //!
 //! An administrator says what the vendor knows each person by:
-//! `PUT /admin/api/v1/users/{id}/approval-addresses/vendor` with `{"address": "..."}`. Credentials (a signature by RFC 9421
+//! `PUT /admin/api/v1/users/{id}/external-authenticators/vendor` with `{"address": "..."}`. Credentials (a signature by RFC 9421
 //! or a header) are added by the host when a request leaves, and are never in these settings. The signature is HMAC-SHA256 over
 //! `@method`, `@target-uri` and `content-digest`, with the label `assent`; its key is the text of the secret's file without the
 //! white space around it, not decoded.
@@ -45,7 +45,7 @@
 //!
 //! - `begin_path`, `/approvals`; `status_path`, `/approvals/{id}`; `cancel_path`, none: where a request that is over is taken
 //!   back, with `cancel_method`, `delete` or `post`. `{id}` in a path is the vendor's id, `{request_id}` ours.
-//! - `poll_ms`, 2000: how long to wait between two questions where the vendor does not say.
+//! - `poll_interval`, `2s`: how long to wait between two questions if the vendor does not say. Units: `ms`, `s`, `m`.
 //! - `[config.question]`: the names of the question's fields, such as `user = "username"`. A name that is empty leaves the
 //!   field out.
 //! - `[config.extra]`: fields that are added to each question as they are.
@@ -58,7 +58,8 @@ mod config;
 mod tests;
 
 use assent_plugin_sdk::delegated::{
-    Begun, Callback, DelegatedApprovalChannel, Failure, Host, HttpError, Method, Question, Request, Response, State,
+    Begun, Callback, DelegatedApprovalChannel, Failure, Host, HttpError, Method, Question, Request,
+    Response, State,
 };
 use assent_plugin_sdk::{Description, Map, Value, json};
 pub use config::Config;
@@ -87,9 +88,13 @@ impl DelegatedApprovalChannel for HttpGateway {
     type Config = Config;
 
     fn describe() -> Description {
-        Description::new("http-gateway", env!("CARGO_PKG_VERSION"), env!("CARGO_PKG_DESCRIPTION"))
-            .hosts(["*"])
-            .config_schema(config::schema())
+        Description::new(
+            "http-gateway",
+            env!("CARGO_PKG_VERSION"),
+            env!("CARGO_PKG_DESCRIPTION"),
+        )
+        .hosts(["*"])
+        .config_schema(config::schema())
     }
 
     fn validate(config: &Config) -> Result<(), Vec<String>> {
@@ -97,7 +102,9 @@ impl DelegatedApprovalChannel for HttpGateway {
     }
 
     fn begin(host: &dyn Host, config: &Config, question: &Question) -> Result<Begun, Failure> {
-        let body = json!(config.question_fields(question)).to_string().into_bytes();
+        let body = json!(config.question_fields(question))
+            .to_string()
+            .into_bytes();
         let request = Request {
             method: Method::Post,
             url: config.url(&config.begin_path, "", &question.request_id),
@@ -109,19 +116,39 @@ impl DelegatedApprovalChannel for HttpGateway {
             body,
         };
         let answer = object(&outcome(host.send(request))?)?;
-        if config.answer.request_id.of(&answer).is_some_and(|named| named.as_str() != Some(&question.request_id)) {
-            return Err(Failure::Rejected("the vendor's answer is about another request".to_owned()));
+        if config
+            .answer
+            .request_id
+            .of(&answer)
+            .is_some_and(|named| named.as_str() != Some(&question.request_id))
+        {
+            return Err(Failure::Rejected(
+                "the vendor's answer is about another request".to_owned(),
+            ));
         }
         let id = match config.answer.id.of(&answer) {
             Some(Value::String(id)) => id.clone(),
             Some(Value::Number(id)) => id.to_string(),
-            _ => return Err(Failure::Rejected(format!("the vendor's answer has no `{}`", config.answer.id))),
+            _ => {
+                return Err(Failure::Rejected(format!(
+                    "the vendor's answer has no `{}`",
+                    config.answer.id
+                )));
+            }
         };
         if id.is_empty() || id.len() > LONGEST_ID {
-            return Err(Failure::Rejected(format!("the vendor's id is empty or longer than {LONGEST_ID} bytes")));
+            return Err(Failure::Rejected(format!(
+                "the vendor's id is empty or longer than {LONGEST_ID} bytes"
+            )));
         }
-        let handle = Handle { id, request_id: question.request_id.clone() };
-        Ok(Begun { handle: json!(handle).to_string().into_bytes(), poll_after_ms: config.poll_after(&answer) })
+        let handle = Handle {
+            id,
+            request_id: question.request_id.clone(),
+        };
+        Ok(Begun {
+            handle: json!(handle).to_string().into_bytes(),
+            poll_after_ms: config.poll_after(&answer),
+        })
     }
 
     fn poll(host: &dyn Host, config: &Config, handle: &[u8]) -> Result<State, Failure> {
@@ -134,9 +161,16 @@ impl DelegatedApprovalChannel for HttpGateway {
         };
         let answer = object(&outcome(host.send(request))?)?;
         if config.answer.request_id.of(&answer).and_then(Value::as_str) != Some(&request_id) {
-            return Err(Failure::Rejected("the vendor's answer does not name this request".to_owned()));
+            return Err(Failure::Rejected(
+                "the vendor's answer does not name this request".to_owned(),
+            ));
         }
-        let status = config.answer.status.of(&answer).and_then(Value::as_str).unwrap_or_default();
+        let status = config
+            .answer
+            .status
+            .of(&answer)
+            .and_then(Value::as_str)
+            .unwrap_or_default();
         let statuses = &config.statuses;
         let says = |words: &[String]| words.iter().any(|word| word == status);
         if says(&statuses.approved) {
@@ -149,11 +183,17 @@ impl DelegatedApprovalChannel for HttpGateway {
             Ok(State::Pending(config.poll_after(&answer)))
         } else {
             let shown: String = status.chars().take(40).collect();
-            Err(Failure::Rejected(format!("the vendor's status `{shown}` is not among `statuses`")))
+            Err(Failure::Rejected(format!(
+                "the vendor's status `{shown}` is not among `statuses`"
+            )))
         }
     }
 
-    fn on_callback(_host: &dyn Host, config: &Config, callback: &Callback) -> Result<Vec<String>, Failure> {
+    fn on_callback(
+        _host: &dyn Host,
+        config: &Config,
+        callback: &Callback,
+    ) -> Result<Vec<String>, Failure> {
         let body: Value = serde_json::from_slice(&callback.body)
             .map_err(|error| Failure::Rejected(format!("a callback is not JSON: {error}")))?;
         let named = config.answer.request_id.of(&body).and_then(Value::as_str);
@@ -161,7 +201,9 @@ impl DelegatedApprovalChannel for HttpGateway {
     }
 
     fn cancel(host: &dyn Host, config: &Config, handle: &[u8]) -> Result<(), Failure> {
-        let Some(path) = &config.cancel_path else { return Ok(()) };
+        let Some(path) = &config.cancel_path else {
+            return Ok(());
+        };
         let Handle { id, request_id } = read(handle)?;
         let request = Request {
             method: config.cancel_method.into(),
@@ -184,14 +226,18 @@ fn outcome(answer: Result<Response, HttpError>) -> Result<Response, Failure> {
             429 | 500..=599 => Err(Failure::RetryAfter(retry_after(&response))),
             status => Err(Failure::Rejected(format!("the vendor answered {status}"))),
         },
-        Err(HttpError::Unreachable(_) | HttpError::TimedOut) => Err(Failure::RetryAfter(RETRY_AFTER)),
+        Err(HttpError::Unreachable(_) | HttpError::TimedOut) => {
+            Err(Failure::RetryAfter(RETRY_AFTER))
+        }
         Err(error) => Err(Failure::Rejected(error.to_string())),
     }
 }
 
 /// `Retry-After` in seconds; its other form, a date, is answered with the default.
 fn retry_after(response: &Response) -> u32 {
-    let said = response.header("retry-after").and_then(|value| value.trim().parse().ok());
+    let said = response
+        .header("retry-after")
+        .and_then(|value| value.trim().parse().ok());
     said.unwrap_or(RETRY_AFTER).clamp(1, LONGEST_RETRY)
 }
 
@@ -199,10 +245,13 @@ fn retry_after(response: &Response) -> u32 {
 fn object(response: &Response) -> Result<Value, Failure> {
     match serde_json::from_slice::<Map<String, Value>>(&response.body) {
         Ok(object) => Ok(Value::Object(object)),
-        Err(_) => Err(Failure::Rejected("the vendor's answer is not a JSON object".to_owned())),
+        Err(_) => Err(Failure::Rejected(
+            "the vendor's answer is not a JSON object".to_owned(),
+        )),
     }
 }
 
 fn read(handle: &[u8]) -> Result<Handle, Failure> {
-    serde_json::from_slice(handle).map_err(|_| Failure::Rejected("the request was begun by another plugin".to_owned()))
+    serde_json::from_slice(handle)
+        .map_err(|_| Failure::Rejected("the request was begun by another plugin".to_owned()))
 }

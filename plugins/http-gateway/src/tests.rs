@@ -9,11 +9,18 @@ struct Vendor {
 
 impl Vendor {
     fn new(answer: Result<Response, HttpError>) -> Self {
-        Self { answer, seen: RefCell::default() }
+        Self {
+            answer,
+            seen: RefCell::default(),
+        }
     }
 
     fn says(body: &Value) -> Self {
-        Self::new(Ok(Response { status: 200, headers: Vec::new(), body: body.to_string().into_bytes() }))
+        Self::new(Ok(Response {
+            status: 200,
+            headers: Vec::new(),
+            body: body.to_string().into_bytes(),
+        }))
     }
 
     fn only_request(self) -> Request {
@@ -35,7 +42,10 @@ impl Host for Vendor {
 
 fn config(more: &Value) -> Config {
     let mut config = json!({ "base_url": "https://api.vendor.example/v1/" });
-    config.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+    config
+        .as_object_mut()
+        .expect("an object")
+        .extend(more.as_object().expect("an object").clone());
     serde_json::from_value(config).expect("settings")
 }
 
@@ -73,11 +83,29 @@ fn the_question_is_put_in_plain_words() {
     let vendor = Vendor::says(&json!({ "id": "v1", "poll_after_ms": 700 }));
     let begun = HttpGateway::begin(&vendor, &config(&json!({})), &question()).expect("begun");
     assert_eq!(begun.poll_after_ms, 700);
-    assert_eq!(read(&begun.handle).ok(), Some(Handle { id: "v1".to_owned(), request_id: "018f".to_owned() }));
+    assert_eq!(
+        read(&begun.handle).ok(),
+        Some(Handle {
+            id: "v1".to_owned(),
+            request_id: "018f".to_owned()
+        })
+    );
     let request = vendor.only_request();
-    assert_eq!((request.method, request.url.as_str()), (Method::Post, "https://api.vendor.example/v1/approvals"));
-    let header = |name: &str| request.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
-    assert_eq!((header("idempotency-key"), header("content-type")), (Some("018f"), Some("application/json")));
+    assert_eq!(
+        (request.method, request.url.as_str()),
+        (Method::Post, "https://api.vendor.example/v1/approvals")
+    );
+    let header = |name: &str| {
+        request
+            .headers
+            .iter()
+            .find(|(key, _)| key == name)
+            .map(|(_, value)| value.as_str())
+    };
+    assert_eq!(
+        (header("idempotency-key"), header("content-type")),
+        (Some("018f"), Some("application/json"))
+    );
     assert_eq!(header("authorization"), None);
     let body: Value = serde_json::from_slice(&request.body).expect("JSON");
     assert_eq!(
@@ -99,7 +127,7 @@ fn a_vendor_may_have_names_and_paths_of_its_own() {
         "extra": { "policy": "strict" },
         "answer": { "id": "data.id", "request_id": "data.ref", "status": "data.state" },
         "statuses": { "approved": ["ALLOW"], "pending": ["WAIT", "SENT"] },
-        "poll_ms": 900,
+        "poll_interval": "900ms",
     }));
     assert_eq!(HttpGateway::validate(&config), Ok(()));
     let vendor = Vendor::says(&json!({ "data": { "id": 7 } }));
@@ -113,10 +141,25 @@ fn a_vendor_may_have_names_and_paths_of_its_own() {
         (&json!("ada@vendor"), &json!("018f"), &json!("strict"))
     );
     assert!(body.get("user").is_none() && body.get("place").is_none());
-    assert!(matches!(poll(&config, &json!({ "data": { "ref": "018f", "state": "ALLOW" } })), Ok(State::Approved)));
-    assert!(matches!(poll(&config, &json!({ "data": { "ref": "018f", "state": "SENT" } })), Ok(State::Pending(900))));
+    assert!(matches!(
+        poll(
+            &config,
+            &json!({ "data": { "ref": "018f", "state": "ALLOW" } })
+        ),
+        Ok(State::Approved)
+    ));
+    assert!(matches!(
+        poll(
+            &config,
+            &json!({ "data": { "ref": "018f", "state": "SENT" } })
+        ),
+        Ok(State::Pending(900))
+    ));
     // The word that was there before its own.
-    rejected(poll(&config, &json!({ "data": { "ref": "018f", "state": "approved" } })));
+    rejected(poll(
+        &config,
+        &json!({ "data": { "ref": "018f", "state": "approved" } }),
+    ));
 }
 
 #[test]
@@ -132,7 +175,10 @@ fn each_status_has_its_meaning() {
     }
     let vendor = Vendor::says(&json!({ "request_id": "018f", "status": "pending" }));
     HttpGateway::poll(&vendor, &config, &handle()).expect("a state");
-    assert_eq!(vendor.only_request().url, "https://api.vendor.example/v1/approvals/a%2Fb%20%3F");
+    assert_eq!(
+        vendor.only_request().url,
+        "https://api.vendor.example/v1/approvals/a%2Fb%20%3F"
+    );
 }
 
 #[test]
@@ -144,15 +190,26 @@ fn an_answer_about_another_request_is_not_believed() {
         json!({ "request_id": null, "status": "approved" }),
         json!({ "request_id": ["018f"], "status": "approved" }),
     ] {
-        assert!(rejected(poll(&config, &answer)).contains("does not name this request"), "{answer}");
+        assert!(
+            rejected(poll(&config, &answer)).contains("does not name this request"),
+            "{answer}"
+        );
     }
     for body in [&b"[]"[..], b"\"approved\"", b"", b"<html>"] {
-        let vendor = Vendor::new(Ok(Response { status: 200, headers: Vec::new(), body: body.to_vec() }));
+        let vendor = Vendor::new(Ok(Response {
+            status: 200,
+            headers: Vec::new(),
+            body: body.to_vec(),
+        }));
         rejected(HttpGateway::poll(&vendor, &config, &handle()));
     }
     let vendor = Vendor::says(&json!({ "id": "v1", "request_id": "018e" }));
     rejected(HttpGateway::begin(&vendor, &config, &question()));
-    rejected(HttpGateway::poll(&Vendor::says(&json!({})), &config, b"not ours"));
+    rejected(HttpGateway::poll(
+        &Vendor::says(&json!({})),
+        &config,
+        b"not ours",
+    ));
 }
 
 #[test]
@@ -160,28 +217,57 @@ fn what_the_vendor_can_not_do_is_told() {
     let config = config(&json!({}));
     let begin = |status: u16| {
         let headers = vec![("retry-after".to_owned(), "17".to_owned())];
-        HttpGateway::begin(&Vendor::new(Ok(Response { status, headers, body: Vec::new() })), &config, &question())
+        HttpGateway::begin(
+            &Vendor::new(Ok(Response {
+                status,
+                headers,
+                body: Vec::new(),
+            })),
+            &config,
+            &question(),
+        )
     };
     assert!(matches!(begin(404), Err(Failure::Gone)));
     assert!(matches!(begin(429), Err(Failure::RetryAfter(17))));
     assert!(matches!(begin(503), Err(Failure::RetryAfter(17))));
     assert_eq!(rejected(begin(302)), "the vendor answered 302");
-    assert_eq!(rejected(begin(200)), "the vendor's answer is not a JSON object");
-    for answer in [json!({}), json!({ "id": "" }), json!({ "id": "x".repeat(2000) }), json!({ "id": {} })] {
-        rejected(HttpGateway::begin(&Vendor::says(&answer), &config, &question()));
+    assert_eq!(
+        rejected(begin(200)),
+        "the vendor's answer is not a JSON object"
+    );
+    for answer in [
+        json!({}),
+        json!({ "id": "" }),
+        json!({ "id": "x".repeat(2000) }),
+        json!({ "id": {} }),
+    ] {
+        rejected(HttpGateway::begin(
+            &Vendor::says(&answer),
+            &config,
+            &question(),
+        ));
     }
     let unreachable = Vendor::new(Err(HttpError::Unreachable("no".to_owned())));
-    assert!(matches!(HttpGateway::begin(&unreachable, &config, &question()), Err(Failure::RetryAfter(RETRY_AFTER))));
+    assert!(matches!(
+        HttpGateway::begin(&unreachable, &config, &question()),
+        Err(Failure::RetryAfter(RETRY_AFTER))
+    ));
 }
 
 #[test]
 fn a_callback_names_requests_and_decides_nothing() {
     let config = config(&json!({}));
     let news = |body: &[u8]| {
-        let callback = Callback { headers: Vec::new(), body: body.to_vec() };
+        let callback = Callback {
+            headers: Vec::new(),
+            body: body.to_vec(),
+        };
         HttpGateway::on_callback(&Vendor::says(&json!({})), &config, &callback)
     };
-    assert_eq!(news(br#"{"request_id": "018f", "status": "approved"}"#).ok(), Some(vec!["018f".to_owned()]));
+    assert_eq!(
+        news(br#"{"request_id": "018f", "status": "approved"}"#).ok(),
+        Some(vec!["018f".to_owned()])
+    );
     assert_eq!(news(b"{}").ok(), Some(Vec::new()));
     assert_eq!(news(b"[]").ok(), Some(Vec::new()));
     rejected(news(b"request_id=018f"));
@@ -194,12 +280,19 @@ fn a_request_is_taken_back_where_the_vendor_can() {
         HttpGateway::cancel(&vendor, &config(&json!({})), &handle()).is_ok(),
         vendor.seen.into_inner().is_empty()
     );
-    let vendor = Vendor::new(Ok(Response { status: 204, ..Response::default() }));
-    let with_path = config(&json!({ "cancel_path": "/approvals/{id}/cancel", "cancel_method": "post" }));
+    let vendor = Vendor::new(Ok(Response {
+        status: 204,
+        ..Response::default()
+    }));
+    let with_path =
+        config(&json!({ "cancel_path": "/approvals/{id}/cancel", "cancel_method": "post" }));
     HttpGateway::cancel(&vendor, &with_path, &handle()).expect("taken back");
     let request = vendor.only_request();
     assert_eq!(request.method, Method::Post);
-    assert_eq!(request.url, "https://api.vendor.example/v1/approvals/a%2Fb%20%3F/cancel");
+    assert_eq!(
+        request.url,
+        "https://api.vendor.example/v1/approvals/a%2Fb%20%3F/cancel"
+    );
 }
 
 #[test]
@@ -207,17 +300,60 @@ fn settings_that_can_not_be_meant_are_told() {
     for (more, expected) in [
         (json!({ "base_url": "api.vendor.example" }), "`base_url`"),
         (json!({ "base_url": "https:///v1" }), "`base_url`"),
-        (json!({ "base_url": "https://key@api.vendor.example" }), "`base_url`"),
+        (
+            json!({ "base_url": "https://key@api.vendor.example" }),
+            "`base_url`",
+        ),
         (json!({ "begin_path": "approvals" }), "`begin_path`"),
         (json!({ "begin_path": "/approvals/{id}" }), "`begin_path`"),
         (json!({ "status_path": "/approvals" }), "`status_path`"),
         (json!({ "cancel_path": "/approvals" }), "`cancel_path`"),
-        (json!({ "question": { "number": "n" } }), "`question.number`"),
-        (json!({ "statuses": { "approved": [] } }), "`statuses.approved`"),
-        (json!({ "statuses": { "approved": ["done"], "denied": ["done"] } }), "`statuses`"),
+        (
+            json!({ "question": { "number": "n" } }),
+            "`question.number`",
+        ),
+        (
+            json!({ "statuses": { "approved": [] } }),
+            "`statuses.approved`",
+        ),
+        (
+            json!({ "statuses": { "approved": ["done"], "denied": ["done"] } }),
+            "`statuses`",
+        ),
     ] {
         let errors = HttpGateway::validate(&config(&more)).expect_err("errors");
-        assert!(errors.iter().any(|error| error.contains(expected)), "{more}: {errors:?}");
+        assert!(
+            errors.iter().any(|error| error.contains(expected)),
+            "{more}: {errors:?}"
+        );
     }
-    assert!(serde_json::from_value::<Config>(json!({ "base_url": "https://a.example", "secret": "x" })).is_err());
+    assert!(
+        serde_json::from_value::<Config>(json!({ "base_url": "https://a.example", "secret": "x" }))
+            .is_err()
+    );
+}
+
+#[test]
+fn the_poll_interval_is_a_duration_with_a_unit() {
+    let config = |interval: &str| {
+        let config = json!({ "base_url": "https://api.vendor.example", "poll_interval": interval });
+        serde_json::from_value::<crate::config::Config>(config)
+            .map(|config| config.poll_after(&json!({})))
+    };
+    for (interval, millis) in [("500ms", 500), ("2s", 2_000), ("1m", 60_000), ("0s", 0)] {
+        assert_eq!(config(interval).ok(), Some(millis), "{interval}");
+    }
+    for interval in [
+        "",
+        "2",
+        "s",
+        "+2s",
+        "-2s",
+        "2 s",
+        "2h",
+        "1.5s",
+        "4294967295m",
+    ] {
+        assert!(config(interval).is_err(), "{interval}");
+    }
 }

@@ -4,18 +4,18 @@
 //! set: strings under basic names. The second is this plugin's settings:
 //!
 //! ```toml
-//! [[plugins.claims]]
+//! [[plugins.claim_mappers]]
 //! name = "saml-attributes"
 //! file = "/usr/lib/assent/plugins/saml-attributes.wasm"
 //! writes = ["attribute:*"]
 //!
-//! [[plugins.claims.config.attributes]]
+//! [[plugins.claim_mappers.config.attributes]]
 //! name = "urn:oid:0.9.2342.19200300.100.1.3"
 //! friendly_name = "mail"
 //! name_format = "uri"
 //! values = ["{email}"]
 //!
-//! [[plugins.claims.config.attributes]]
+//! [[plugins.claim_mappers.config.attributes]]
 //! name = "groups"
 //! values = ["assent-{roles}", "everybody"]
 //! ```
@@ -32,9 +32,11 @@
 //!
 //! A value that names something of which nothing is known is left out for that person, and so is an attribute without
 //! values. A value that is not of its type is a fault, since an application that gets the wrong type may grant the wrong
-//! thing. Attributes for some applications alone are those of another entry in `[[plugins.claims]]`, with `applications`.
+//! thing. Attributes for some applications alone are those of another entry in `[[plugins.claim_mappers]]`, with `applications`.
 
-use assent_plugin_sdk::claims::{ClaimMapper, Edit, Failure, Input, SamlAttribute, Sink, ValueType};
+use assent_plugin_sdk::claims::{
+    ClaimMapper, Edit, Failure, Input, SamlAttribute, Sink, ValueType,
+};
 use assent_plugin_sdk::values::{self, Template, UnknownNameFormat};
 use assent_plugin_sdk::{Description, Value, json};
 use serde::Deserialize;
@@ -72,37 +74,56 @@ impl ClaimMapper for SamlAttributes {
 
     fn describe() -> Description {
         let text = || json!({ "type": "string" });
-        let types = ["string", "boolean", "integer", "date_time", "any_uri", "base64_binary"];
-        Description::new("saml-attributes", env!("CARGO_PKG_VERSION"), env!("CARGO_PKG_DESCRIPTION"))
-            .writes(["attribute:*"])
-            .sinks(["saml-assertion"])
-            .config_schema(json!({
-                "type": "object",
-                "additionalProperties": false,
-                "properties": {
-                    "attributes": {
-                        "type": "array",
-                        "default": [],
-                        "items": {
-                            "type": "object",
-                            "additionalProperties": false,
-                            "required": ["name", "values"],
-                            "properties": {
-                                "name": text(),
-                                "values": { "type": "array", "items": text() },
-                                "friendly_name": text(),
-                                "name_format": { "type": "string", "default": "basic" },
-                                "type": { "enum": types, "default": "string" },
-                            },
+        let types = [
+            "string",
+            "boolean",
+            "integer",
+            "date_time",
+            "any_uri",
+            "base64_binary",
+        ];
+        Description::new(
+            "saml-attributes",
+            env!("CARGO_PKG_VERSION"),
+            env!("CARGO_PKG_DESCRIPTION"),
+        )
+        .writes(["attribute:*"])
+        .sinks(["saml-assertion"])
+        .config_schema(json!({
+            "type": "object",
+            "additionalProperties": false,
+            "properties": {
+                "attributes": {
+                    "type": "array",
+                    "default": [],
+                    "items": {
+                        "type": "object",
+                        "additionalProperties": false,
+                        "required": ["name", "values"],
+                        "properties": {
+                            "name": text(),
+                            "values": { "type": "array", "items": text() },
+                            "friendly_name": text(),
+                            "name_format": { "type": "string", "default": "basic" },
+                            "type": { "enum": types, "default": "string" },
                         },
                     },
                 },
-            }))
+            },
+        }))
     }
 
     fn validate(config: &Config) -> Result<(), Vec<String>> {
-        let errors: Vec<String> = config.attributes.iter().flat_map(Attribute::errors).collect();
-        if errors.is_empty() { Ok(()) } else { Err(errors) }
+        let errors: Vec<String> = config
+            .attributes
+            .iter()
+            .flat_map(Attribute::errors)
+            .collect();
+        if errors.is_empty() {
+            Ok(())
+        } else {
+            Err(errors)
+        }
     }
 
     fn map(config: &Config, input: &Input) -> Result<Vec<Edit>, Failure> {
@@ -110,9 +131,16 @@ impl ClaimMapper for SamlAttributes {
             return Ok(Vec::new());
         }
         let custom = custom_attributes(&input.application)?;
-        let made = custom.iter().chain(&config.attributes).map(|attribute| attribute.make(input));
+        let made = custom
+            .iter()
+            .chain(&config.attributes)
+            .map(|attribute| attribute.make(input));
         let made: Vec<SamlAttribute> = made.collect::<Result<_, _>>().map_err(Failure::Fault)?;
-        Ok(made.into_iter().filter(|attribute| !attribute.values.is_empty()).map(Edit::Attribute).collect())
+        Ok(made
+            .into_iter()
+            .filter(|attribute| !attribute.values.is_empty())
+            .map(Edit::Attribute)
+            .collect())
     }
 }
 
@@ -131,7 +159,11 @@ impl Attribute {
         for value in &self.values {
             let checked = self.template(value).and_then(|template| {
                 // What it becomes is known only where it names nothing.
-                if template.is_literal() { self.fill(value, &template, &Input::default()).map(drop) } else { Ok(()) }
+                if template.is_literal() {
+                    self.fill(value, &template, &Input::default()).map(drop)
+                } else {
+                    Ok(())
+                }
             });
             errors.extend(checked.err());
         }
@@ -140,7 +172,9 @@ impl Attribute {
 
     /// The attribute for one person. An error is a sentence.
     fn make(&self, input: &Input) -> Result<SamlAttribute, String> {
-        let name_format = self.name_format().map_err(|error| format!("the attribute `{}`: {error}", self.name))?;
+        let name_format = self
+            .name_format()
+            .map_err(|error| format!("the attribute `{}`: {error}", self.name))?;
         let mut values = Vec::new();
         for value in &self.values {
             values.extend(self.fill(value, &self.template(value)?, input)?);
@@ -155,30 +189,46 @@ impl Attribute {
     }
 
     fn template(&self, value: &str) -> Result<Template, String> {
-        Template::parse(value).map_err(|error| format!("the attribute `{}`: the value `{value}` {error}", self.name))
+        Template::parse(value)
+            .map_err(|error| format!("the attribute `{}`: the value `{value}` {error}", self.name))
     }
 
     /// The values that one becomes. An error does not say what is known of the person, since it is logged.
     fn fill(&self, value: &str, template: &Template, input: &Input) -> Result<Vec<String>, String> {
-        let texts = template
-            .fill(|name| known(input, name))
-            .map_err(|error| format!("the attribute `{}`: the value `{value}` {error}", self.name))?;
-        let typed = texts.into_iter().map(|text| values::write(self.value_type, text)).collect::<Option<_>>();
+        let texts = template.fill(|name| known(input, name)).map_err(|error| {
+            format!("the attribute `{}`: the value `{value}` {error}", self.name)
+        })?;
+        let typed = texts
+            .into_iter()
+            .map(|text| values::write(self.value_type, text))
+            .collect::<Option<_>>();
         let expected = values::type_name(self.value_type);
-        typed.ok_or_else(|| format!("the attribute `{}`: the value `{value}` is no {expected}", self.name))
+        typed.ok_or_else(|| {
+            format!(
+                "the attribute `{}`: the value `{value}` is no {expected}",
+                self.name
+            )
+        })
     }
 
     /// The host's default is the basic one.
     fn name_format(&self) -> Result<Option<&str>, UnknownNameFormat> {
-        self.name_format.as_deref().map_or(Ok(None), values::name_format)
+        self.name_format
+            .as_deref()
+            .map_or(Ok(None), values::name_format)
     }
 }
 
 /// The application's own attributes.
 fn custom_attributes(application: &Value) -> Result<Vec<Attribute>, Failure> {
-    let Some(custom) = application.get("custom_attributes") else { return Ok(Vec::new()) };
-    let custom = Vec::<CustomAttribute>::deserialize(custom)
-        .map_err(|error| Failure::Fault(format!("the application's custom attributes are not as expected: {error}")))?;
+    let Some(custom) = application.get("custom_attributes") else {
+        return Ok(Vec::new());
+    };
+    let custom = Vec::<CustomAttribute>::deserialize(custom).map_err(|error| {
+        Failure::Fault(format!(
+            "the application's custom attributes are not as expected: {error}"
+        ))
+    })?;
     let attribute = |CustomAttribute { name, values }| Attribute {
         name,
         friendly_name: None,
@@ -194,8 +244,16 @@ fn known(input: &Input, name: &str) -> Vec<String> {
     if name == "roles" {
         return input.roles.clone();
     }
-    let member = || name.split_once('.').and_then(|(claim, member)| input.current.get(claim)?.get(member));
-    input.current.get(name).or_else(member).map(values::texts).unwrap_or_default()
+    let member = || {
+        name.split_once('.')
+            .and_then(|(claim, member)| input.current.get(claim)?.get(member))
+    };
+    input
+        .current
+        .get(name)
+        .or_else(member)
+        .map(values::texts)
+        .unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -39,8 +39,13 @@ fn attributes(config: &Config, input: &Input) -> Vec<SamlAttribute> {
 
 /// The values of the only attribute, set with these.
 fn values(values: &Value) -> Vec<String> {
-    let mut made = attributes(&config(&json!([{ "name": "a", "values": values }])), &input(&json!([])));
-    made.pop().map(|attribute| attribute.values).unwrap_or_default()
+    let mut made = attributes(
+        &config(&json!([{ "name": "a", "values": values }])),
+        &input(&json!([])),
+    );
+    made.pop()
+        .map(|attribute| attribute.values)
+        .unwrap_or_default()
 }
 
 fn fault(config: &Config, input: &Input) -> String {
@@ -52,8 +57,9 @@ fn fault(config: &Config, input: &Input) -> String {
 
 #[test]
 fn the_application_names_its_own_attributes() {
-    let input =
-        input(&json!([{ "name": "mail", "values": ["{email}"] }, { "name": "source", "values": ["assent", "x"] }]));
+    let input = input(
+        &json!([{ "name": "mail", "values": ["{email}"] }, { "name": "source", "values": ["assent", "x"] }]),
+    );
     let made = attributes(&Config::default(), &input);
     let plain = |name: &str, values: &[&str]| SamlAttribute {
         name: name.to_owned(),
@@ -62,7 +68,13 @@ fn the_application_names_its_own_attributes() {
         value_type: ValueType::String,
         values: values.iter().map(|value| (*value).to_owned()).collect(),
     };
-    assert_eq!(made, [plain("mail", &["ada@example.org"]), plain("source", &["assent", "x"])]);
+    assert_eq!(
+        made,
+        [
+            plain("mail", &["ada@example.org"]),
+            plain("source", &["assent", "x"])
+        ]
+    );
 }
 
 #[test]
@@ -78,10 +90,22 @@ fn the_settings_follow_with_all_that_an_attribute_may_have() {
         { "name": "urn:oid:1.2", "friendly_name": "mail", "name_format": "uri", "values": ["{email}"] },
         { "name": "at", "type": "date_time", "values": ["{updated_at}"] },
     ]));
-    let made = attributes(&config, &input(&json!([{ "name": "own", "values": ["1"] }])));
-    assert_eq!(made.iter().map(|one| one.name.as_str()).collect::<Vec<_>>(), ["own", "urn:oid:1.2", "at"]);
-    assert_eq!(made[1].name_format.as_deref(), Some("urn:oasis:names:tc:SAML:2.0:attrname-format:uri"));
-    assert_eq!((made[1].friendly_name.as_deref(), made[1].value_type), (Some("mail"), ValueType::String));
+    let made = attributes(
+        &config,
+        &input(&json!([{ "name": "own", "values": ["1"] }])),
+    );
+    assert_eq!(
+        made.iter().map(|one| one.name.as_str()).collect::<Vec<_>>(),
+        ["own", "urn:oid:1.2", "at"]
+    );
+    assert_eq!(
+        made[1].name_format.as_deref(),
+        Some("urn:oasis:names:tc:SAML:2.0:attrname-format:uri")
+    );
+    assert_eq!(
+        (made[1].friendly_name.as_deref(), made[1].value_type),
+        (Some("mail"), ValueType::String)
+    );
     assert_eq!(
         (made[2].value_type, made[2].values.as_slice()),
         (ValueType::DateTime, &["2027-01-15T08:00:00Z".into()][..])
@@ -90,12 +114,25 @@ fn the_settings_follow_with_all_that_an_attribute_may_have() {
 
 #[test]
 fn values_are_made_of_claims_and_roles() {
-    assert_eq!(values(&json!(["{name} <{email}>"])), ["Ada Lovelace <ada@example.org>"]);
+    assert_eq!(
+        values(&json!(["{name} <{email}>"])),
+        ["Ada Lovelace <ada@example.org>"]
+    );
     assert_eq!(values(&json!(["{roles}"])), ["admin", "auditor"]);
-    assert_eq!(values(&json!(["role:{roles}", "all"])), ["role:admin", "role:auditor", "all"]);
+    assert_eq!(
+        values(&json!(["role:{roles}", "all"])),
+        ["role:admin", "role:auditor", "all"]
+    );
     assert_eq!(values(&json!(["{account}"])), [r#"{"roles":["admin"]}"#]);
-    assert_eq!(values(&json!(["{email_verified}", "{updated_at}"])), ["true", "1800000000"]);
-    assert_eq!(values(&json!(["{teams}"])), ["red", "7"], "a member that is null says nothing");
+    assert_eq!(
+        values(&json!(["{email_verified}", "{updated_at}"])),
+        ["true", "1800000000"]
+    );
+    assert_eq!(
+        values(&json!(["{teams}"])),
+        ["red", "7"],
+        "a member that is null says nothing"
+    );
     assert_eq!(values(&json!(["{address}"])), [r#"{"country":"GB"}"#]);
 }
 
@@ -103,15 +140,27 @@ fn values_are_made_of_claims_and_roles() {
 fn roles_are_those_of_the_account_whatever_a_claim_says() {
     let mut input = input(&json!([{ "name": "a", "values": ["{roles}"] }]));
     input.current.insert("roles".to_owned(), json!("root"));
-    assert_eq!(attributes(&Config::default(), &input)[0].values, ["admin", "auditor"]);
+    assert_eq!(
+        attributes(&Config::default(), &input)[0].values,
+        ["admin", "auditor"]
+    );
     input.roles.clear();
     assert!(attributes(&Config::default(), &input).is_empty());
 }
 
 #[test]
 fn nothing_is_said_where_nothing_is_known() {
-    assert_eq!(values(&json!(["{nickname}", "{no_such_claim}", "x-{nickname}", "kept"])), ["kept"]);
-    let config = config(&json!([{ "name": "a", "values": ["{nickname}"] }, { "name": "b", "values": [] }]));
+    assert_eq!(
+        values(&json!([
+            "{nickname}",
+            "{no_such_claim}",
+            "x-{nickname}",
+            "kept"
+        ])),
+        ["kept"]
+    );
+    let config =
+        config(&json!([{ "name": "a", "values": ["{nickname}"] }, { "name": "b", "values": [] }]));
     assert!(attributes(&config, &input(&json!([]))).is_empty());
 }
 
@@ -119,7 +168,10 @@ fn nothing_is_said_where_nothing_is_known() {
 fn nothing_for_other_sinks() {
     let config = config(&json!([{ "name": "a", "values": ["x"] }]));
     for sink in [Sink::IdToken, Sink::Userinfo, Sink::Introspection] {
-        let input = Input { sink, ..input(&json!([{ "name": "b", "values": ["{oops"] }])) };
+        let input = Input {
+            sink,
+            ..input(&json!([{ "name": "b", "values": ["{oops"] }]))
+        };
         assert_eq!(SamlAttributes::map(&config, &input), Ok(Vec::new()));
     }
 }
@@ -128,31 +180,46 @@ fn nothing_for_other_sinks() {
 fn an_application_without_attributes_of_its_own_is_fine() {
     let mut input = input(&json!([]));
     input.application = json!({ "name": "Shop" });
-    assert_eq!(SamlAttributes::map(&Config::default(), &input), Ok(Vec::new()));
+    assert_eq!(
+        SamlAttributes::map(&Config::default(), &input),
+        Ok(Vec::new())
+    );
 }
 
 #[test]
 fn a_malformed_value_of_the_application_is_a_fault_with_the_attribute() {
-    let reason = fault(&Config::default(), &input(&json!([{ "name": "mail", "values": ["{email"] }])));
+    let reason = fault(
+        &Config::default(),
+        &input(&json!([{ "name": "mail", "values": ["{email"] }])),
+    );
     assert_eq!(
         reason,
         "the attribute `mail`: the value `{email` has a `{` without its `}`; a brace itself is written twice"
     );
     let reason = fault(&Config::default(), &input(&json!([{ "name": "mail" }])));
-    assert!(reason.starts_with("the application's custom attributes are not as expected: "), "{reason}");
+    assert!(
+        reason.starts_with("the application's custom attributes are not as expected: "),
+        "{reason}"
+    );
 }
 
 #[test]
 fn a_claim_of_another_type_is_a_fault_that_keeps_the_claim_to_itself() {
     let config = config(&json!([{ "name": "number", "type": "integer", "values": ["{email}"] }]));
-    assert_eq!(fault(&config, &input(&json!([]))), "the attribute `number`: the value `{email}` is no integer");
+    assert_eq!(
+        fault(&config, &input(&json!([]))),
+        "the attribute `number`: the value `{email}` is no integer"
+    );
 }
 
 #[test]
 fn more_values_than_an_assertion_should_have_are_a_fault() {
     let mut input = input(&json!([{ "name": "a", "values": ["{roles}"] }]));
     input.roles = vec!["r".to_owned(); values::MOST + 1];
-    assert_eq!(fault(&Config::default(), &input), "the attribute `a`: the value `{roles}` makes more than 1000 values");
+    assert_eq!(
+        fault(&Config::default(), &input),
+        "the attribute `a`: the value `{roles}` makes more than 1000 values"
+    );
 }
 
 #[test]
@@ -183,10 +250,15 @@ fn settings_may_use_all_that_is_documented() {
         assert!(SamlAttributes::validate(&good).is_ok(), "{format}");
     }
     let schema = SamlAttributes::describe().config_schema.expect("a schema");
-    let types = schema["properties"]["attributes"]["items"]["properties"]["type"]["enum"].as_array().cloned();
+    let types = schema["properties"]["attributes"]["items"]["properties"]["type"]["enum"]
+        .as_array()
+        .cloned();
     for value_type in types.expect("types") {
         let good = config(&json!([{ "name": "a", "type": value_type, "values": [] }]));
-        assert_eq!(json!(values::type_name(good.attributes[0].value_type)), value_type);
+        assert_eq!(
+            json!(values::type_name(good.attributes[0].value_type)),
+            value_type
+        );
     }
     for typing_error in [
         json!({ "attribute": [] }),
@@ -194,7 +266,10 @@ fn settings_may_use_all_that_is_documented() {
         json!({ "attributes": [{ "name": "a" }] }),
         json!({ "attributes": [{ "name": "a", "values": [], "type": "float" }] }),
     ] {
-        assert!(Config::deserialize(&typing_error).is_err(), "{typing_error}");
+        assert!(
+            Config::deserialize(&typing_error).is_err(),
+            "{typing_error}"
+        );
     }
 }
 
@@ -209,9 +284,13 @@ fn the_example_in_the_documentation_is_right() {
         .flat_map(|line| [line, "\n"])
         .collect();
     let settings: Map<String, Value> = toml::from_str(&example).expect("TOML");
-    let config = Config::deserialize(&settings["plugins"]["claims"][0]["config"]).expect("settings");
+    let config =
+        Config::deserialize(&settings["plugins"]["claims"][0]["config"]).expect("settings");
     assert_eq!(SamlAttributes::validate(&config), Ok(()));
     let made = attributes(&config, &input(&json!([])));
     assert_eq!(made[0].values, ["ada@example.org"]);
-    assert_eq!(made[1].values, ["assent-admin", "assent-auditor", "everybody"]);
+    assert_eq!(
+        made[1].values,
+        ["assent-admin", "assent-auditor", "everybody"]
+    );
 }

@@ -31,7 +31,12 @@ impl ApprovalChannel for WebPush {
     type Config = Config;
 
     fn describe() -> Description {
-        Description::new("web-push", env!("CARGO_PKG_VERSION"), env!("CARGO_PKG_DESCRIPTION")).hosts(["*"])
+        Description::new(
+            "web-push",
+            env!("CARGO_PKG_VERSION"),
+            env!("CARGO_PKG_DESCRIPTION"),
+        )
+        .hosts(["*"])
     }
 
     fn begin(host: &dyn Host, _config: &Config, notice: &Notice) -> Result<Begun, Failure> {
@@ -40,7 +45,10 @@ impl ApprovalChannel for WebPush {
             return Err(Failure::Rejected("the notice has expired".to_owned()));
         }
         let mut headers = vec![
-            ("content-type".to_owned(), "application/octet-stream".to_owned()),
+            (
+                "content-type".to_owned(),
+                "application/octet-stream".to_owned(),
+            ),
             ("content-encoding".to_owned(), "aes128gcm".to_owned()),
             ("ttl".to_owned(), remaining.to_string()),
             ("urgency".to_owned(), "high".to_owned()),
@@ -48,10 +56,17 @@ impl ApprovalChannel for WebPush {
         if let Some(topic) = topic(&notice.collapse_key) {
             headers.push(("topic".to_owned(), topic));
         }
-        let request =
-            Request { method: Method::Post, url: notice.address.clone(), headers, body: notice.sealed.clone() };
+        let request = Request {
+            method: Method::Post,
+            url: notice.address.clone(),
+            headers,
+            body: notice.sealed.clone(),
+        };
         outcome(host.send(request))?;
-        Ok(Begun { handle: notice.request_id.clone().into_bytes(), poll_after_ms: None })
+        Ok(Begun {
+            handle: notice.request_id.clone().into_bytes(),
+            poll_after_ms: None,
+        })
     }
 
     fn poll(_host: &dyn Host, _config: &Config, _handle: &[u8]) -> Result<State, Failure> {
@@ -64,7 +79,11 @@ assent_plugin_sdk::approval_channel!(WebPush);
 /// The collapse key as a topic, which is at most 32 characters of the base64url alphabet (RFC 8030, section 5.4).
 fn topic(collapse_key: &str) -> Option<String> {
     let allowed = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
-    let topic: String = collapse_key.chars().filter(allowed).take(TOPIC_LENGTH).collect();
+    let topic: String = collapse_key
+        .chars()
+        .filter(allowed)
+        .take(TOPIC_LENGTH)
+        .collect();
     (!topic.is_empty()).then_some(topic)
 }
 
@@ -75,16 +94,22 @@ fn outcome(answer: Result<Response, HttpError>) -> Result<(), Failure> {
             200..=202 => Ok(()),
             404 | 410 => Err(Failure::Gone),
             429 | 500..=599 => Err(Failure::RetryAfter(retry_after(&response))),
-            status => Err(Failure::Rejected(format!("the push service answered {status}"))),
+            status => Err(Failure::Rejected(format!(
+                "the push service answered {status}"
+            ))),
         },
-        Err(HttpError::Unreachable(_) | HttpError::TimedOut) => Err(Failure::RetryAfter(RETRY_AFTER)),
+        Err(HttpError::Unreachable(_) | HttpError::TimedOut) => {
+            Err(Failure::RetryAfter(RETRY_AFTER))
+        }
         Err(error) => Err(Failure::Rejected(error.to_string())),
     }
 }
 
 /// `Retry-After` in seconds; its other form, a date, is answered with the default.
 fn retry_after(response: &Response) -> u32 {
-    let said = response.header("retry-after").and_then(|value| value.trim().parse().ok());
+    let said = response
+        .header("retry-after")
+        .and_then(|value| value.trim().parse().ok());
     said.unwrap_or(RETRY_AFTER).clamp(1, LONGEST_RETRY)
 }
 
@@ -121,23 +146,40 @@ mod tests {
     }
 
     fn send(answer: Result<Response, HttpError>) -> (Result<Begun, Failure>, Vec<Request>) {
-        let service = Service { answer, seen: RefCell::default() };
+        let service = Service {
+            answer,
+            seen: RefCell::default(),
+        };
         let result = WebPush::begin(&service, &Config {}, &notice());
         (result, service.seen.into_inner())
     }
 
     fn status(status: u16) -> Result<Response, HttpError> {
-        Ok(Response { status, ..Response::default() })
+        Ok(Response {
+            status,
+            ..Response::default()
+        })
     }
 
     #[test]
     fn the_message_is_posted_as_it_is() {
         let (result, requests) = send(status(201));
         assert_eq!(result.expect("begun").handle, b"018f");
-        let [request] = requests.as_slice() else { panic!("one request") };
-        assert_eq!((request.method, request.url.as_str()), (Method::Post, "https://push.example/abc"));
+        let [request] = requests.as_slice() else {
+            panic!("one request")
+        };
+        assert_eq!(
+            (request.method, request.url.as_str()),
+            (Method::Post, "https://push.example/abc")
+        );
         assert_eq!(request.body, [1, 2, 3]);
-        let header = |name: &str| request.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
+        let header = |name: &str| {
+            request
+                .headers
+                .iter()
+                .find(|(key, _)| key == name)
+                .map(|(_, value)| value.as_str())
+        };
         assert_eq!(header("content-encoding"), Some("aes128gcm"));
         assert_eq!(header("ttl"), Some("120"));
         assert_eq!(header("urgency"), Some("high"));
@@ -152,42 +194,86 @@ mod tests {
             assert!(failure(status(accepted)).is_none(), "{accepted}");
         }
         for gone in [404, 410] {
-            assert!(matches!(failure(status(gone)), Some(Failure::Gone)), "{gone}");
+            assert!(
+                matches!(failure(status(gone)), Some(Failure::Gone)),
+                "{gone}"
+            );
         }
         for later in [429, 500, 503] {
-            assert!(matches!(failure(status(later)), Some(Failure::RetryAfter(RETRY_AFTER))), "{later}");
+            assert!(
+                matches!(
+                    failure(status(later)),
+                    Some(Failure::RetryAfter(RETRY_AFTER))
+                ),
+                "{later}"
+            );
         }
         for rejected in [204, 301, 400, 403, 413] {
-            assert!(matches!(failure(status(rejected)), Some(Failure::Rejected(_))), "{rejected}");
+            assert!(
+                matches!(failure(status(rejected)), Some(Failure::Rejected(_))),
+                "{rejected}"
+            );
         }
-        assert!(matches!(failure(Err(HttpError::TimedOut)), Some(Failure::RetryAfter(_))));
-        assert!(matches!(failure(Err(HttpError::Refused("no".to_owned()))), Some(Failure::Rejected(_))));
+        assert!(matches!(
+            failure(Err(HttpError::TimedOut)),
+            Some(Failure::RetryAfter(_))
+        ));
+        assert!(matches!(
+            failure(Err(HttpError::Refused("no".to_owned()))),
+            Some(Failure::Rejected(_))
+        ));
     }
 
     #[test]
     fn the_service_says_how_long_to_wait() {
         let wait = |value: &str| {
             let headers = vec![("retry-after".to_owned(), value.to_owned())];
-            send(Ok(Response { status: 429, headers, body: Vec::new() })).0
+            send(Ok(Response {
+                status: 429,
+                headers,
+                body: Vec::new(),
+            }))
+            .0
         };
         assert!(matches!(wait("30"), Err(Failure::RetryAfter(30))));
         assert!(matches!(wait("0"), Err(Failure::RetryAfter(1))));
-        assert!(matches!(wait("86400"), Err(Failure::RetryAfter(LONGEST_RETRY))));
-        assert!(matches!(wait("Fri, 31 Dec 1999 23:59:59 GMT"), Err(Failure::RetryAfter(RETRY_AFTER))));
+        assert!(matches!(
+            wait("86400"),
+            Err(Failure::RetryAfter(LONGEST_RETRY))
+        ));
+        assert!(matches!(
+            wait("Fri, 31 Dec 1999 23:59:59 GMT"),
+            Err(Failure::RetryAfter(RETRY_AFTER))
+        ));
     }
 
     #[test]
     fn an_expired_notice_is_not_sent() {
-        let service = Service { answer: status(201), seen: RefCell::default() };
-        let late = Notice { expires_at: 1_000, ..notice() };
-        assert!(matches!(WebPush::begin(&service, &Config {}, &late), Err(Failure::Rejected(_))));
+        let service = Service {
+            answer: status(201),
+            seen: RefCell::default(),
+        };
+        let late = Notice {
+            expires_at: 1_000,
+            ..notice()
+        };
+        assert!(matches!(
+            WebPush::begin(&service, &Config {}, &late),
+            Err(Failure::Rejected(_))
+        ));
         assert!(service.seen.into_inner().is_empty());
     }
 
     #[test]
     fn there_is_nothing_to_poll_for_and_nothing_to_take_back() {
-        let service = Service { answer: status(201), seen: RefCell::default() };
-        assert!(matches!(WebPush::poll(&service, &Config {}, b"018f"), Ok(State::Pending(_))));
+        let service = Service {
+            answer: status(201),
+            seen: RefCell::default(),
+        };
+        assert!(matches!(
+            WebPush::poll(&service, &Config {}, b"018f"),
+            Ok(State::Pending(_))
+        ));
         assert!(WebPush::cancel(&service, &Config {}, b"018f").is_ok());
     }
 }

@@ -29,7 +29,10 @@ pub fn run() {
     let mut arguments = std::env::args().skip(1);
     match arguments.next().as_deref() {
         Some(RSA) => {
-            let millis = arguments.next().and_then(|text| text.parse().ok()).expect("a time");
+            let millis = arguments
+                .next()
+                .and_then(|text| text.parse().ok())
+                .expect("a time");
             println!("{}", sign_for(Duration::from_millis(millis)));
         }
         _ => serve_form_post(),
@@ -38,15 +41,29 @@ pub fn run() {
 
 fn again(arguments: &[&str]) -> Command {
     let mut command = on_its_core(&std::env::current_exe().expect("this program"));
-    command.args(arguments).stdout(Stdio::piped()).kill_on_drop(true);
+    command
+        .args(arguments)
+        .stdout(Stdio::piped())
+        .kill_on_drop(true);
     command
 }
 
 /// Bare RSA-2048 signatures, one after the other.
 pub async fn rsa_signatures(length: Duration) -> Load {
-    let output = again(&[RSA, &length.as_millis().to_string()]).output().await.expect("run");
-    let answers = String::from_utf8(output.stdout).expect("text").trim().parse().expect("a count");
-    Load { answers, took: length, ..Load::default() }
+    let output = again(&[RSA, &length.as_millis().to_string()])
+        .output()
+        .await
+        .expect("run");
+    let answers = String::from_utf8(output.stdout)
+        .expect("text")
+        .trim()
+        .parse()
+        .expect("a count");
+    Load {
+        answers,
+        took: length,
+        ..Load::default()
+    }
 }
 
 fn sign_for(length: Duration) -> u64 {
@@ -72,16 +89,28 @@ impl FormPost {
         let mut process = again(&[FORM_POST]).spawn().expect("started");
         let mut line = String::new();
         let output = process.stdout.take().expect("its output");
-        BufReader::new(output).read_line(&mut line).await.expect("its address");
-        Self { address: line.trim().parse().expect("an address"), _process: process }
+        BufReader::new(output)
+            .read_line(&mut line)
+            .await
+            .expect("its address");
+        Self {
+            address: line.trim().parse().expect("an address"),
+            _process: process,
+        }
     }
 }
 
 #[tokio::main]
 async fn serve_form_post() {
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
+        .await
+        .expect("a port");
     println!("{}", listener.local_addr().expect("an address"));
-    let answer = async |Form(form): Form<Vec<(String, String)>>| form.first().map(|(name, _)| name.clone());
-    let router = Router::new().route("/oidc/token", post(async move |form| answer(form).await.unwrap_or_default()));
+    let answer =
+        async |Form(form): Form<Vec<(String, String)>>| form.first().map(|(name, _)| name.clone());
+    let router = Router::new().route(
+        "/oidc/token",
+        post(async move |form| answer(form).await.unwrap_or_default()),
+    );
     axum::serve(listener, router).await.expect("serving");
 }

@@ -77,12 +77,22 @@ pub struct Refreshing {
 
 impl Caller for Refreshing {
     fn next(&mut self) -> Option<Rc<str>> {
-        Some(self.post.with(&format!("grant_type=refresh_token&refresh_token={}", self.token)).into())
+        Some(
+            self.post
+                .with(&format!(
+                    "grant_type=refresh_token&refresh_token={}",
+                    self.token
+                ))
+                .into(),
+        )
     }
 
     fn answered(&mut self, body: &[u8]) {
         let answer: serde_json::Value = serde_json::from_slice(body).expect("JSON");
-        self.token = answer["refresh_token"].as_str().expect("a token").to_owned();
+        self.token = answer["refresh_token"]
+            .as_str()
+            .expect("a token")
+            .to_owned();
     }
 }
 
@@ -116,19 +126,28 @@ impl Drive<'_> {
     pub async fn run<C: Caller>(&self, callers: Vec<C>, length: Duration) -> (Load, Vec<C>) {
         let connections = join_all(callers.iter().map(|_| Connection::open(self.address))).await;
         let (start, cpu) = (Instant::now(), (self.cpu)());
-        let finished = join_all(callers.into_iter().zip(connections).map(async |(mut caller, mut connection)| {
-            let mut answers = 0;
-            while start.elapsed() < length {
-                let Some(request) = caller.next() else { break };
-                caller.answered(connection.call(&request).await);
-                answers += 1;
-            }
-            (answers, caller)
-        }))
+        let finished = join_all(callers.into_iter().zip(connections).map(
+            async |(mut caller, mut connection)| {
+                let mut answers = 0;
+                while start.elapsed() < length {
+                    let Some(request) = caller.next() else { break };
+                    caller.answered(connection.call(&request).await);
+                    answers += 1;
+                }
+                (answers, caller)
+            },
+        ))
         .await;
         let (took, server_cpu) = (start.elapsed(), (self.cpu)() - cpu);
         let (answers, callers): (Vec<u64>, Vec<C>) = finished.into_iter().unzip();
-        (Load { answers: answers.into_iter().sum(), took, server_cpu }, callers)
+        (
+            Load {
+                answers: answers.into_iter().sum(),
+                took,
+                server_cpu,
+            },
+            callers,
+        )
     }
 }
 
@@ -141,20 +160,31 @@ impl Connection {
     async fn open(address: SocketAddr) -> Self {
         let stream = TcpStream::connect(address).await.expect("a connection");
         stream.set_nodelay(true).expect("a socket");
-        Self { stream, buffer: Vec::with_capacity(8192) }
+        Self {
+            stream,
+            buffer: Vec::with_capacity(8192),
+        }
     }
 
     /// Sends a request; the body of its answer, which must be a success.
     async fn call(&mut self, request: &str) -> &[u8] {
-        self.stream.write_all(request.as_bytes()).await.expect("sent");
+        self.stream
+            .write_all(request.as_bytes())
+            .await
+            .expect("sent");
         self.buffer.clear();
         let (head, length) = loop {
             self.read().await;
-            if let Some(end) = self.buffer.windows(4).position(|bytes| bytes == b"\r\n\r\n") {
+            if let Some(end) = self
+                .buffer
+                .windows(4)
+                .position(|bytes| bytes == b"\r\n\r\n")
+            {
                 let head = std::str::from_utf8(&self.buffer[..end]).expect("a head");
                 let length = head.lines().find_map(|line| {
                     let (name, value) = line.split_once(": ")?;
-                    name.eq_ignore_ascii_case("content-length").then(|| value.parse::<usize>().expect("a length"))
+                    name.eq_ignore_ascii_case("content-length")
+                        .then(|| value.parse::<usize>().expect("a length"))
                 });
                 break (end + 4, length.expect("a length"));
             }
@@ -162,12 +192,24 @@ impl Connection {
         while self.buffer.len() < head + length {
             self.read().await;
         }
-        assert!(self.buffer.starts_with(b"HTTP/1.1 200 "), "{}", String::from_utf8_lossy(&self.buffer));
+        assert!(
+            self.buffer.starts_with(b"HTTP/1.1 200 "),
+            "{}",
+            String::from_utf8_lossy(&self.buffer)
+        );
         &self.buffer[head..]
     }
 
     async fn read(&mut self) {
-        let count = self.stream.read_buf(&mut self.buffer).await.expect("an answer");
-        assert!(count > 0, "the server closed the connection: {}", String::from_utf8_lossy(&self.buffer));
+        let count = self
+            .stream
+            .read_buf(&mut self.buffer)
+            .await
+            .expect("an answer");
+        assert!(
+            count > 0,
+            "the server closed the connection: {}",
+            String::from_utf8_lossy(&self.buffer)
+        );
     }
 }

@@ -41,8 +41,13 @@ enum Subject {
 }
 
 impl Subject {
-    const ALL: [Self; 5] =
-        [Self::CodeExchange, Self::Refresh, Self::Introspection, Self::UserInfo, Self::ClientCredentials];
+    const ALL: [Self; 5] = [
+        Self::CodeExchange,
+        Self::Refresh,
+        Self::Introspection,
+        Self::UserInfo,
+        Self::ClientCredentials,
+    ];
 
     const fn name(self) -> &'static str {
         match self {
@@ -73,11 +78,16 @@ fn main() {
     if bounds::is_wanted() {
         return bounds::run();
     }
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime");
     runtime.block_on(async {
         for database in Database::BOTH {
-            let subjects: Vec<Subject> =
-                Subject::ALL.into_iter().filter(|subject| wanted(database, *subject)).collect();
+            let subjects: Vec<Subject> = Subject::ALL
+                .into_iter()
+                .filter(|subject| wanted(database, *subject))
+                .collect();
             if !subjects.is_empty() {
                 measure(database, &subjects).await;
             }
@@ -88,7 +98,10 @@ fn main() {
 /// Whether the command line asks for it: all its words must be in what this is called.
 fn wanted(database: Database, subject: Subject) -> bool {
     let called = format!("{database:?} {}", subject.name()).to_lowercase();
-    std::env::args().skip(1).filter(|word| !word.starts_with("--")).all(|word| called.contains(&word.to_lowercase()))
+    std::env::args()
+        .skip(1)
+        .filter(|word| !word.starts_with("--"))
+        .all(|word| called.contains(&word.to_lowercase()))
 }
 
 async fn measure(database: Database, subjects: &[Subject]) {
@@ -98,23 +111,46 @@ async fn measure(database: Database, subjects: &[Subject]) {
     drop(Server::start(folder.path(), url.url()).await);
     let server = Server::start(folder.path(), url.url()).await;
     println!("\n{database:?}");
-    println!("  cold start to first answer {:>8.0?}   (goal 100ms)", server.started_in);
-    println!("  resident, idle             {:>8.1} MiB (goal 25)", server.resident_mib());
+    println!(
+        "  cold start to first answer {:>8.0?}   (goal 100ms)",
+        server.started_in
+    );
+    println!(
+        "  resident, idle             {:>8.1} MiB (goal 25)",
+        server.resident_mib()
+    );
     let stand = Stand::prepare(&server, folder.path()).await;
     let trivial = FormPost::start().await;
-    let form_posts = load::Drive { address: trivial.address, cpu: &|| Duration::ZERO };
+    let form_posts = load::Drive {
+        address: trivial.address,
+        cpu: &|| Duration::ZERO,
+    };
     let mut totals: HashMap<Subject, Load> = HashMap::new();
     let (mut rsa, mut post) = (Load::default(), Load::default());
     for _ in 0..ROUNDS {
         rsa += bounds::rsa_signatures(LENGTH).await;
-        post += form_posts.run(same(&stand.client_credentials()), LENGTH).await.0;
+        post += form_posts
+            .run(same(&stand.client_credentials()), LENGTH)
+            .await
+            .0;
         for &subject in subjects {
             *totals.entry(subject).or_default() += stand.drive(&server, subject).await;
         }
     }
-    println!("  resident, under load       {:>8.1} MiB (goal 60)", server.peak_mib());
-    println!("  {:<22} {:>9.0} a second", "RSA-2048 signature", rsa.per_second());
-    println!("  {:<22} {:>9.0} a second", "trivial form POST", post.per_second());
+    println!(
+        "  resident, under load       {:>8.1} MiB (goal 60)",
+        server.peak_mib()
+    );
+    println!(
+        "  {:<22} {:>9.0} a second",
+        "RSA-2048 signature",
+        rsa.per_second()
+    );
+    println!(
+        "  {:<22} {:>9.0} a second",
+        "trivial form POST",
+        post.per_second()
+    );
     for subject in subjects {
         let load = totals[subject];
         let bound = if subject.signs() { rsa } else { post };
@@ -147,11 +183,16 @@ struct Stand {
 
 impl Stand {
     async fn prepare(server: &Server, folder: &std::path::Path) -> Self {
-        let admin = Admin { base: server.base.clone(), token: server.admin_token(folder).await };
+        let admin = Admin {
+            base: server.base.clone(),
+            token: server.admin_token(folder).await,
+        };
         let application = admin.web_application().await;
         let mut people = Vec::new();
         for number in 0..PEOPLE {
-            let person = admin.person(&format!("person{number}"), application.clone()).await;
+            let person = admin
+                .person(&format!("person{number}"), application.clone())
+                .await;
             let browser = Browser::new(&server.base);
             person.sign_in(&browser).await;
             people.push((person, browser));
@@ -173,22 +214,39 @@ impl Stand {
     }
 
     async fn drive(&self, server: &Server, subject: Subject) -> Load {
-        let drive = load::Drive { address: self.address, cpu: &|| server.cpu() };
+        let drive = load::Drive {
+            address: self.address,
+            cpu: &|| server.cpu(),
+        };
         match subject {
             Subject::CodeExchange => {
                 let requests = Requests::new(self.exchanges().await);
-                drive.run(vec![requests; CONNECTIONS], Duration::MAX).await.0
+                drive
+                    .run(vec![requests; CONNECTIONS], Duration::MAX)
+                    .await
+                    .0
             }
             Subject::Refresh => {
                 let tokens = self.refresh_tokens.take();
-                let refreshing = tokens.into_iter().map(|token| Refreshing { token, post: self.post("/oidc/token") });
+                let refreshing = tokens.into_iter().map(|token| Refreshing {
+                    token,
+                    post: self.post("/oidc/token"),
+                });
                 let (load, refreshed) = drive.run(refreshing.collect(), LENGTH).await;
-                self.refresh_tokens.replace(refreshed.into_iter().map(|refreshing| refreshing.token).collect());
+                self.refresh_tokens.replace(
+                    refreshed
+                        .into_iter()
+                        .map(|refreshing| refreshing.token)
+                        .collect(),
+                );
                 load
             }
             Subject::Introspection => {
                 let post = self.post("/oidc/token/introspection");
-                let requests = self.access_tokens.iter().map(|token| Same(post.with(&format!("token={token}")).into()));
+                let requests = self
+                    .access_tokens
+                    .iter()
+                    .map(|token| Same(post.with(&format!("token={token}")).into()));
                 drive.run(requests.collect(), LENGTH).await.0
             }
             Subject::UserInfo => {
@@ -198,12 +256,15 @@ impl Stand {
                 });
                 drive.run(requests.collect(), LENGTH).await.0
             }
-            Subject::ClientCredentials => drive.run(same(&self.client_credentials()), LENGTH).await.0,
+            Subject::ClientCredentials => {
+                drive.run(same(&self.client_credentials()), LENGTH).await.0
+            }
         }
     }
 
     fn client_credentials(&self) -> String {
-        self.post("/oidc/token").with("grant_type=client_credentials")
+        self.post("/oidc/token")
+            .with("grant_type=client_credentials")
     }
 
     fn post(&self, path: &str) -> load::Post {
@@ -215,11 +276,15 @@ impl Stand {
     async fn exchanges(&self) -> Vec<String> {
         let request = self.application.request(&[("prompt", Some("none"))]);
         let post = self.post("/oidc/token");
-        let redirect = url::form_urlencoded::byte_serialize(self.application.redirect_uri.as_bytes());
+        let redirect =
+            url::form_urlencoded::byte_serialize(self.application.redirect_uri.as_bytes());
         let redirect: String = redirect.collect();
         let mut requests = Vec::with_capacity(CODES);
         while requests.len() < CODES {
-            let pages = futures_util::future::join_all(self.browsers.iter().map(|browser| browser.get(&request))).await;
+            let pages = futures_util::future::join_all(
+                self.browsers.iter().map(|browser| browser.get(&request)),
+            )
+            .await;
             requests.extend(pages.iter().map(|page| {
                 let code = page.parameter("code");
                 post.with(&format!(
@@ -233,8 +298,15 @@ impl Stand {
 
 /// Tokens of a family of their own, with a refresh token.
 async fn tokens(person: &Ada, browser: &Browser, base: &str) -> Value {
-    let changes = [("scope", Some("openid profile email offline_access")), ("prompt", Some("consent"))];
-    let asked = browser.get(&person.application.request(&changes)).await.followed().await;
+    let changes = [
+        ("scope", Some("openid profile email offline_access")),
+        ("prompt", Some("consent")),
+    ];
+    let asked = browser
+        .get(&person.application.request(&changes))
+        .await
+        .followed()
+        .await;
     let code = asked.decide("allow").await.parameter("code");
     let (status, answer) = person.application.exchange(base, &code, &[]).await;
     assert!(status.is_success(), "{answer}");

@@ -31,25 +31,55 @@ pub struct Server {
 impl Server {
     /// Starts it with the plugins that ship, and waits for its first answer.
     pub async fn start(folder: &Path, database: &str) -> Self {
-        let address = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address");
+        let address = TcpListener::bind("127.0.0.1:0")
+            .expect("a port")
+            .local_addr()
+            .expect("an address");
         let base = format!("http://localhost:{}", address.port());
-        std::fs::write(folder.join("assent.toml"), settings(&base, address, database)).expect("written");
+        std::fs::write(
+            folder.join("assent.toml"),
+            settings(&base, address, database),
+        )
+        .expect("written");
         let start = Instant::now();
         let mut command = on_its_core(&binary("assent"));
-        command.args(["serve", "--config", "assent.toml"]).current_dir(folder).kill_on_drop(true);
+        command
+            .args(["serve", "--config", "assent.toml"])
+            .current_dir(folder)
+            .kill_on_drop(true);
         let log = std::fs::File::create(folder.join("log")).expect("a file");
-        let process = command.stdout(Stdio::null()).stderr(log).spawn().expect("started");
+        let process = command
+            .stdout(Stdio::null())
+            .stderr(log)
+            .spawn()
+            .expect("started");
         while !answers(address).await {
-            assert!(start.elapsed() < Duration::from_secs(60), "it does not start; see {}", folder.display());
+            assert!(
+                start.elapsed() < Duration::from_secs(60),
+                "it does not start; see {}",
+                folder.display()
+            );
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
-        Self { process, address, base, started_in: start.elapsed() }
+        Self {
+            process,
+            address,
+            base,
+            started_in: start.elapsed(),
+        }
     }
 
     pub async fn admin_token(&self, folder: &Path) -> String {
         let mut command = Command::new(binary("assent"));
-        let output = command.args(["admin", "token", "--config", "assent.toml"]).current_dir(folder).output().await;
-        String::from_utf8(output.expect("run").stdout).expect("text").trim().to_owned()
+        let output = command
+            .args(["admin", "token", "--config", "assent.toml"])
+            .current_dir(folder)
+            .output()
+            .await;
+        String::from_utf8(output.expect("run").stdout)
+            .expect("text")
+            .trim()
+            .to_owned()
     }
 
     /// The time that its threads have used, to a hundredth of a second.
@@ -57,7 +87,11 @@ impl Server {
         let stat = self.proc("stat");
         // The name, in parentheses, may hold anything; user and system time are the 12th and 13th field after it.
         let (_, fields) = stat.rsplit_once(')').expect("a stat");
-        let ticks = fields.split_whitespace().skip(11).take(2).map(|field| field.parse::<u64>().expect("ticks"));
+        let ticks = fields
+            .split_whitespace()
+            .skip(11)
+            .take(2)
+            .map(|field| field.parse::<u64>().expect("ticks"));
         Duration::from_millis(ticks.sum::<u64>() * 10)
     }
 
@@ -71,8 +105,16 @@ impl Server {
 
     fn memory(&self, name: &str) -> f64 {
         let status = self.proc("status");
-        let line = status.lines().find_map(|line| line.strip_prefix(name)).expect("the line");
-        line.split_whitespace().next().expect("a size").parse::<f64>().expect("KiB") / 1024.0
+        let line = status
+            .lines()
+            .find_map(|line| line.strip_prefix(name))
+            .expect("the line");
+        line.split_whitespace()
+            .next()
+            .expect("a size")
+            .parse::<f64>()
+            .expect("KiB")
+            / 1024.0
     }
 
     fn proc(&self, file: &str) -> String {
@@ -83,26 +125,30 @@ impl Server {
 
 /// Whether the server answers that it is ready.
 async fn answers(address: SocketAddr) -> bool {
-    let Ok(mut stream) = TcpStream::connect(address).await else { return false };
+    let Ok(mut stream) = TcpStream::connect(address).await else {
+        return false;
+    };
     let request = format!("GET /readyz HTTP/1.0\r\nHost: {address}\r\n\r\n");
     let mut answer = Vec::new();
     let asked = async {
         stream.write_all(request.as_bytes()).await?;
         stream.read_to_end(&mut answer).await
     };
-    asked.await.is_ok() && answer.starts_with(b"HTTP/1.") && answer.windows(5).any(|bytes| bytes == b" 200 ")
+    asked.await.is_ok()
+        && answer.starts_with(b"HTTP/1.")
+        && answer.windows(5).any(|bytes| bytes == b" 200 ")
 }
 
 fn settings(base: &str, address: SocketAddr, database: &str) -> String {
     // All requests come from one address, which would soon be told to wait.
     format!(
-        "base_url = \"{base}\"\n[http]\nlisten = \"{address}\"\n[store]\nurl = \"{database}\"\n\
+        "base_url = \"{base}\"\n[http]\nlisten = \"{address}\"\n[database]\nurl = \"{database}\"\n\
          [keys]\nmaster_key_file = \"master.key\"\n\
-         [limits]\ntoken = {{ per_minute = 0, burst = 1 }}\nsign_in = {{ per_minute = 0, burst = 1 }}\n\
-         login_name = {{ per_minute = 0, burst = 1 }}\naddress = {{ per_minute = 0, burst = 1 }}\n\
-         browser = {{ per_minute = 0, burst = 1 }}\nperson = {{ per_minute = 0, burst = 1 }}\n\
+         [rate_limits]\ntoken_requests_per_ip = {{ per_minute = 0, burst = 1 }}\nlogin_pages_per_ip = {{ per_minute = 0, burst = 1 }}\n\
+         sign_ins_per_user_name = {{ per_minute = 0, burst = 1 }}\nsign_ins_per_ip = {{ per_minute = 0, burst = 1 }}\n\
+         sign_ins_per_browser = {{ per_minute = 0, burst = 1 }}\nprompts_per_user = {{ per_minute = 0, burst = 1 }}\n\
          [plugins]\ncompiled_folder = \"compiled\"\n\
-         [[plugins.claims]]\nname = \"account-roles\"\nfile = \"{}\"\nwrites = [\"account\"]\n\
+         [[plugins.claim_mappers]]\nname = \"account-roles\"\nfile = \"{}\"\nwrites = [\"account\"]\n\
          [[plugins.approval_channels]]\nname = \"web-push\"\nfile = \"{}\"\nhttp_hosts = [\"fcm.googleapis.com\"]\ncredentials = [{{ kind = \"vapid\" }}]\n",
         component("account-roles").display(),
         component("web-push").display(),

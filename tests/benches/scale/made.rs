@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use assent::domain::{Host, admin, audit};
-use assent::entropy::SystemEntropy;
-use assent::id::Did;
-use assent::model::account::Account;
-use assent::model::audit::{Actor, By, Entry, Event, Origin};
-use assent::model::user::{ConsoleRole, LifeState, User};
-use assent::store::{AccountWrite, UserWrite};
+use assent_model::account::Account;
+use assent_model::audit::{Actor, AuditContext, Entry, Event, Origin};
+use assent_model::entropy::SystemEntropy;
+use assent_model::id::Did;
+use assent_model::user::{ConsoleRole, LifecycleState, User};
+use assent_store::{AccountWrite, UserWrite};
 use assent_tests::harness::{Ada, Admin, Application, TestHost, id};
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -50,48 +50,86 @@ impl Made {
         let ada = host.ada().await;
         let small = host.native_application().await;
         let large = ada.application.clone();
-        let [busy, idle] = [1, 2].map(|_| assent::id::TokenId::new(host.host.now(), &SystemEntropy));
+        let [busy, idle] =
+            [1, 2].map(|_| assent_model::id::TokenId::new(host.host.now(), &SystemEntropy));
         let by = |token| {
-            By::new(Actor::Administrator(token), Origin { address: Some([192, 0, 2, 7].into()), browser: None })
+            AuditContext::new(
+                Actor::Administrator(token),
+                Origin {
+                    address: Some([192, 0, 2, 7].into()),
+                    browser: None,
+                },
+            )
         };
         let mut draw = Draw::new(7);
         let (mut some, mut accounts) = (Vec::new(), Vec::new());
-        let ids: [Did; 2] = [&large, &small].map(|application| application.id.parse().expect("an id"));
+        let ids: [Did; 2] =
+            [&large, &small].map(|application| application.id.parse().expect("an id"));
         let mut next = 0;
         while next < count {
             let numbers = next..(next + BATCH).min(count);
             let told = |number| number >= count - count / LATELY;
-            let users: Vec<User> = numbers.clone().map(|number| user(&host.host, &mut draw, number)).collect();
+            let users: Vec<User> = numbers
+                .clone()
+                .map(|number| user(&host.host, &mut draw, number))
+                .collect();
             let writes = numbers.clone().zip(&users).map(|(number, user)| UserWrite {
                 user: user.clone(),
                 before: None,
-                entries: if told(number) { vec![user_made(&host.host, user, &by(busy))] } else { Vec::new() },
+                entries: if told(number) {
+                    vec![user_made(&host.host, user, &by(busy))]
+                } else {
+                    Vec::new()
+                },
             });
-            host.host.store.keep_users(writes.collect()).await.expect("kept");
+            host.host
+                .store
+                .save_users(writes.collect())
+                .await
+                .expect("kept");
             let mut writes = Vec::new();
             for (number, user) in numbers.clone().zip(&users) {
                 let large = account(&host.host, user, &ids[0], number);
-                let entries = if told(number) { vec![account_made(&host.host, &large, &by(busy))] } else { Vec::new() };
+                let entries = if told(number) {
+                    vec![account_made(&host.host, &large, &by(busy))]
+                } else {
+                    Vec::new()
+                };
                 if number.is_multiple_of(count / 64 + 1) {
                     some.push(user.clone());
                     accounts.push(large.clone());
                 }
-                writes.push(AccountWrite { account: large, whom: user.into(), before: None, entries });
+                writes.push(AccountWrite {
+                    account: large,
+                    whom: user.into(),
+                    before: None,
+                    entries,
+                });
                 if number.is_multiple_of(IN_SMALL) {
                     let account = account(&host.host, user, &ids[1], number);
                     let entries = vec![account_made(&host.host, &account, &by(idle))];
-                    writes.push(AccountWrite { account, whom: user.into(), before: None, entries });
+                    writes.push(AccountWrite {
+                        account,
+                        whom: user.into(),
+                        before: None,
+                        entries,
+                    });
                 }
             }
-            host.host.store.keep_accounts(writes, host.host.now()).await.expect("kept");
+            host.host
+                .store
+                .save_accounts(writes, host.host.now())
+                .await
+                .expect("kept");
             next = numbers.end;
             host.advance(PASS);
         }
         let mut left = count - 2 * (count / LATELY);
         let mut middle = String::new();
         while left > 0 {
-            let entries: Vec<Entry> =
-                (0..BATCH.min(left)).map(|_| sign_in(&host.host, &mut draw, &some, &ids)).collect();
+            let entries: Vec<Entry> = (0..BATCH.min(left))
+                .map(|_| sign_in(&host.host, &mut draw, &some, &ids))
+                .collect();
             left -= entries.len() as u32;
             host.host.store.append_audit(entries).await.expect("kept");
             // In all about two months, however many they are.
@@ -100,34 +138,75 @@ impl Made {
                 middle = moment(host);
             }
         }
-        let (token, _) = admin::issue_admin_token(&host.host, &By::HOST).await.expect("a token");
-        let admin = Admin { base: host.base.clone(), token: token.expose().to_owned() };
+        let (token, _) = admin::issue_admin_token(&host.host, &AuditContext::HOST)
+            .await
+            .expect("a token");
+        let admin = Admin {
+            base: host.base.clone(),
+            token: token.expose().to_owned(),
+        };
         let actors = [busy, idle].map(|token| token.to_string());
-        Self { admin, application: large, small, ada, some, accounts, actors, middle, count }
+        Self {
+            admin,
+            application: large,
+            small,
+            ada,
+            some,
+            accounts,
+            actors,
+            middle,
+            count,
+        }
     }
 
     /// That it is what the product would have written.
     pub async fn prove(&self, host: &TestHost) {
         let verdict = audit::verify(&host.host.store, None).await.expect("read");
         assert_eq!(verdict.broken, None);
-        assert!(verdict.checked.entries >= u64::from(self.count) - 2, "{:?}", verdict.checked);
+        assert!(
+            verdict.checked.entries >= u64::from(self.count) - 2,
+            "{:?}",
+            verdict.checked
+        );
         for (user, account) in self.some.iter().zip(&self.accounts) {
             let shown = self.get(&format!("/users/{}", user.id)).await;
-            assert_eq!((&shown["name"], &shown["state"]), (&json!(user.name), &json!(user.state)));
+            assert_eq!(
+                (&shown["name"], &shown["state"]),
+                (&json!(user.name), &json!(user.state))
+            );
             assert_eq!(shown["profile"], json!(user.profile));
             let shown = self.get(&format!("/accounts/{}", account.id)).await;
-            assert_eq!((&shown["user_id"], &shown["roles"]), (&json!(user.id), &json!(account.roles)));
+            assert_eq!(
+                (&shown["user_id"], &shown["roles"]),
+                (&json!(user.id), &json!(account.roles))
+            );
             // They may be changed like any other, and are found by what they are called then.
             let changed = json!({"profile": {"name": format!("Changed {}", user.name)}});
-            self.admin.admin_ok(Method::PATCH, &format!("/users/{}", user.id), changed).await;
-            for path in ["/users".to_owned(), format!("/applications/{}/accounts", self.application.id)] {
+            self.admin
+                .admin_ok(Method::PATCH, &format!("/users/{}", user.id), changed)
+                .await;
+            for path in [
+                "/users".to_owned(),
+                format!("/applications/{}/accounts", self.application.id),
+            ] {
                 let found = self.get(&format!("{path}?q=changed+{}", user.name)).await;
                 assert_eq!(found["items"].as_array().map(Vec::len), Some(1), "{found}");
             }
-            self.admin.admin_ok(Method::PATCH, &format!("/users/{}", user.id), json!({"profile": user.profile})).await;
+            self.admin
+                .admin_ok(
+                    Method::PATCH,
+                    &format!("/users/{}", user.id),
+                    json!({"profile": user.profile}),
+                )
+                .await;
         }
         let counts = self.get("/overview").await;
-        let users: u64 = counts["users"].as_object().expect("counts").values().filter_map(Value::as_u64).sum();
+        let users: u64 = counts["users"]
+            .as_object()
+            .expect("counts")
+            .values()
+            .filter_map(Value::as_u64)
+            .sum();
         assert_eq!(users, u64::from(self.count) + 1, "{counts}");
     }
 
@@ -146,7 +225,10 @@ fn moment(host: &TestHost) -> String {
     let year = (day - day / 1460 + day / 36524 - day / 146_096) / 365;
     let of_year = day - (365 * year + year / 4 - year / 100);
     let month = (5 * of_year + 2) / 153;
-    let (date, month) = (of_year - (153 * month + 2) / 5 + 1, if month < 10 { month + 3 } else { month - 9 });
+    let (date, month) = (
+        of_year - (153 * month + 2) / 5 + 1,
+        if month < 10 { month + 3 } else { month - 9 },
+    );
     let year = year + era * 400 + i64::from(month <= 2);
     format!("{year:04}-{month:02}-{date:02}")
 }
@@ -166,13 +248,17 @@ fn user(host: &Arc<Host>, draw: &mut Draw, number: u32) -> User {
         user.profile.phone_number = Some(format!("+49 30 {:07}", draw.below(10_000_000)));
     }
     user.state = match draw.below(1000) {
-        0..880 => LifeState::Active,
-        880..970 => LifeState::Invited,
-        970..999 => LifeState::Suspended,
-        _ => LifeState::Terminated,
+        0..880 => LifecycleState::Active,
+        880..970 => LifecycleState::Invited,
+        970..999 => LifecycleState::Suspended,
+        _ => LifecycleState::Terminated,
     };
     if draw.below(500) == 0 {
-        let role = [ConsoleRole::Auditor, ConsoleRole::Support, ConsoleRole::Admin][draw.below(20).min(2)];
+        let role = [
+            ConsoleRole::Auditor,
+            ConsoleRole::Support,
+            ConsoleRole::Admin,
+        ][draw.below(20).min(2)];
         user.console_role = Some(role);
     }
     user
@@ -180,12 +266,16 @@ fn user(host: &Arc<Host>, draw: &mut Draw, number: u32) -> User {
 
 fn account(host: &Arc<Host>, user: &User, application: &Did, number: u32) -> Account {
     let mut account = admin::new_account(host, user, application.clone());
-    account.state = if number.is_multiple_of(40) { LifeState::Suspended } else { LifeState::Active };
+    account.state = if number.is_multiple_of(40) {
+        LifecycleState::Suspended
+    } else {
+        LifecycleState::Active
+    };
     account.roles = vec!["reader".to_owned()];
     account
 }
 
-fn user_made(host: &Arc<Host>, user: &User, by: &By) -> Entry {
+fn user_made(host: &Arc<Host>, user: &User, by: &AuditContext) -> Entry {
     let shown = json!({"login_name": user.name, "email": user.email, "name": user.profile.name});
     audit::entry(host, Event::UserCreated, by)
         .about(user.id)
@@ -193,13 +283,16 @@ fn user_made(host: &Arc<Host>, user: &User, by: &By) -> Entry {
         .personal("after", shown)
 }
 
-fn account_made(host: &Arc<Host>, account: &Account, by: &By) -> Entry {
+fn account_made(host: &Arc<Host>, account: &Account, by: &AuditContext) -> Entry {
     audit::entry(host, Event::AccountCreated, by)
         .about(account.user_id)
         .of(account.application_id.clone())
         .with("account", account.id.to_string())
         .with("state", account.state.as_str())
-        .personal("after", json!({"name": account.name, "roles": account.roles}))
+        .personal(
+            "after",
+            json!({"name": account.name, "roles": account.roles}),
+        )
 }
 
 /// What a sign-in leaves: mostly that it was done, at times that it was not. One in ten thousand is the person's word that it was not
@@ -207,20 +300,27 @@ fn account_made(host: &Arc<Host>, account: &Account, by: &By) -> Entry {
 fn sign_in(host: &Arc<Host>, draw: &mut Draw, people: &[User], applications: &[Did; 2]) -> Entry {
     let user = &people[draw.below(people.len())];
     let event = match draw.below(10_000) {
-        0 => Event::SignInNotMe,
+        0 => Event::SignInReported,
         1..300 => Event::SignInDenied,
-        300..600 => Event::SignInWrongNumber,
+        300..600 => Event::NumberMatchFailed,
         600..4000 => Event::SignInApproved,
         _ => Event::SignedIn,
     };
     let address = [203, 0, 113, (draw.below(250) + 1) as u8];
-    let origin = Origin { address: Some(address.into()), browser: Some("Firefox on Linux".to_owned()) };
+    let origin = Origin {
+        address: Some(address.into()),
+        browser: Some("Firefox on Linux".to_owned()),
+    };
     // Of the small application the log tells little.
     let application = &applications[usize::from(draw.below(5000) == 0)];
-    audit::entry(host, event, &By::new(Actor::Person(user.id), origin))
-        .about(user.id)
-        .of(application.clone())
-        .with("kind", "sign-in")
+    audit::entry(
+        host,
+        event,
+        &AuditContext::new(Actor::Person(user.id), origin),
+    )
+    .about(user.id)
+    .of(application.clone())
+    .with("kind", "sign-in")
 }
 
 /// The id of what the interface showed.

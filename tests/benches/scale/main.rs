@@ -19,13 +19,24 @@ use made::Made;
 const FEW: u32 = 20_000;
 
 fn main() {
-    let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
-    let count = words.iter().find_map(|word| word.parse().ok()).unwrap_or(FEW);
+    let words: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|word| !word.starts_with("--"))
+        .collect();
+    let count = words
+        .iter()
+        .find_map(|word| word.parse().ok())
+        .unwrap_or(FEW);
     let wanted = |database: &Database| {
         let name = format!("{database:?}").to_lowercase();
-        words.iter().all(|word| word.parse::<u32>().is_ok() || name == word.to_lowercase())
+        words
+            .iter()
+            .all(|word| word.parse::<u32>().is_ok() || name == word.to_lowercase())
     };
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime");
     let mut slow = Vec::new();
     for database in Database::BOTH.into_iter().filter(wanted) {
         slow.extend(runtime.block_on(measure(database, count)));
@@ -36,16 +47,30 @@ fn main() {
 /// What is too slow.
 async fn measure(database: Database, count: u32) -> Vec<String> {
     let begun = Instant::now();
-    let settings = "[limits]\ntoken = { per_minute = 0, burst = 1 }\n";
-    let host = TestHost::start_with(Wish { database, settings, ..Wish::default() }).await;
+    let settings = "[rate_limits]\ntoken_requests_per_ip = { per_minute = 0, burst = 1 }\n";
+    let host = TestHost::start_with(Wish {
+        database,
+        settings,
+        ..Wish::default()
+    })
+    .await;
     let made = Made::make(&host, count).await;
-    println!("\n{database:?}: {count} users, accounts and entries, made in {:.0?}", begun.elapsed());
+    println!(
+        "\n{database:?}: {count} users, accounts and entries, made in {:.0?}",
+        begun.elapsed()
+    );
     if database == Database::Postgres {
         // What PostgreSQL does by itself some minutes later.
-        sqlx::raw_sql("VACUUM ANALYZE").execute(&mut host.connection().await).await.expect("analyzed");
+        sqlx::raw_sql("VACUUM ANALYZE")
+            .execute(&mut host.connection().await)
+            .await
+            .expect("analyzed");
     }
     let begun = Instant::now();
     made.prove(&host).await;
-    println!("  the log is whole, and what was made is there: {:.0?}", begun.elapsed());
+    println!(
+        "  the log is whole, and what was made is there: {:.0?}",
+        begun.elapsed()
+    );
     requests::measure(&made).await
 }

@@ -76,13 +76,14 @@ const GIVEN: [&str; 48] = [
     "Quirin",
 ];
 const BEGINNINGS: [&str; 40] = [
-    "Müll", "Schmi", "Schnei", "Fisch", "Web", "Wag", "Beck", "Hoff", "Koch", "Bau", "Richt", "Klein", "Wolf", "Schrö",
-    "Neu", "Schwar", "Zimm", "Brau", "Krü", "Hart", "Lang", "Wer", "Krau", "Lehm", "Köh", "Mai", "Her", "Wal", "Kai",
-    "Fuch", "Pet", "Scho", "Weiß", "Jung", "Hahn", "Kel", "Vog", "Fried", "Lovel", "Hop",
+    "Müll", "Schmi", "Schnei", "Fisch", "Web", "Wag", "Beck", "Hoff", "Koch", "Bau", "Richt",
+    "Klein", "Wolf", "Schrö", "Neu", "Schwar", "Zimm", "Brau", "Krü", "Hart", "Lang", "Wer",
+    "Krau", "Lehm", "Köh", "Mai", "Her", "Wal", "Kai", "Fuch", "Pet", "Scho", "Weiß", "Jung",
+    "Hahn", "Kel", "Vog", "Fried", "Lovel", "Hop",
 ];
 const ENDINGS: [&str; 25] = [
-    "er", "mann", "dt", "der", "ner", "ler", "bach", "berg", "hof", "stein", "feld", "son", "sen", "ov", "ova", "ski",
-    "ace", "per", "inger", "wald", "thal", "burg", "hauser", "brandt", "mayer",
+    "er", "mann", "dt", "der", "ner", "ler", "bach", "berg", "hof", "stein", "feld", "son", "sen",
+    "ov", "ova", "ski", "ace", "per", "inger", "wald", "thal", "burg", "hauser", "brandt", "mayer",
 ];
 
 /// A given name and a family name.

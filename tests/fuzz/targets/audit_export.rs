@@ -4,20 +4,27 @@
 #![no_main]
 
 use assent::domain::audit::verify_export;
-use assent::model::audit_line;
+use assent_model::audit::jsonl;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| {
-    let Ok(verdict) = verify_export(input) else { return };
+    let Ok(verdict) = verify_export(input) else {
+        return;
+    };
     if let Some(broken) = verdict.broken {
         assert!(!broken.to_string().is_empty() && !broken.kind().is_empty());
         return;
     }
     assert!(verdict.checked.entries > 0);
     let text = std::str::from_utf8(input).expect("it was read");
-    let records: Vec<_> = text.lines().map(|line| audit_line::read(line).expect("it was read")).collect();
-    let written = |records: &[assent::model::chain::Record]| {
-        let lines = records.iter().map(|record| audit_line::write(record).expect("written") + "\n");
+    let records: Vec<_> = text
+        .lines()
+        .map(|line| jsonl::read(line).expect("it was read"))
+        .collect();
+    let written = |records: &[assent_model::audit::chain::Record]| {
+        let lines = records
+            .iter()
+            .map(|record| jsonl::write(record).expect("written") + "\n");
         verify_export(lines.collect::<String>().as_bytes())
     };
     assert_eq!(written(&records).expect("readable"), verdict);

@@ -11,14 +11,22 @@ use libfuzzer_sys::fuzz_target;
 const CLIENT: &str = "did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK";
 
 fuzz_target!(|input: &[u8]| {
-    let Some([credentials, secret]) = lines(input) else { return };
+    let Some([credentials, secret]) = lines(input) else {
+        return;
+    };
     // As it came, and with the base64 that a fuzzer would take long to find.
     let encoded = format!("Basic {}", STANDARD.encode(credentials));
     for header in [credentials, encoded.as_str()] {
         if let Ok((id, read)) = basic::parse(header) {
             assert_eq!(id.to_string().parse(), Ok(id.clone()));
-            let again = basic::parse(&header_of(&form_encoded(id.as_str()), &form_encoded(read.expose())));
-            assert_eq!(again.map(|(id, secret)| (id, secret.expose().to_owned())), Ok((id, read.expose().to_owned())));
+            let again = basic::parse(&header_of(
+                &form_encoded(id.as_str()),
+                &form_encoded(read.expose()),
+            ));
+            assert_eq!(
+                again.map(|(id, secret)| (id, secret.expose().to_owned())),
+                Ok((id, read.expose().to_owned()))
+            );
         }
     }
     // RFC 6749 section 2.3.1 encodes both; many clients leave the identifier as it is.

@@ -2,7 +2,7 @@
 
 #![no_main]
 
-use assent::http::client_certificate::{ClientCertificate, from_header};
+use assent::http::oidc::client_certificate::{ClientCertificate, from_header};
 use assent::keys::client::certificate_is_in_time;
 use assent_fuzz::lines;
 use axum::http::{HeaderMap, HeaderValue};
@@ -12,18 +12,32 @@ use libfuzzer_sys::fuzz_target;
 use openssl::x509::X509;
 
 fuzz_target!(|input: &[u8]| {
-    let Some([value, encoded]) = lines(input) else { return };
+    let Some([value, encoded]) = lines(input) else {
+        return;
+    };
     for value in [value, &format!(":{encoded}:")] {
-        let Some(certificate) = read(value) else { continue };
+        let Some(certificate) = read(value) else {
+            continue;
+        };
         // An application is known by these very bytes, so there is no second way to write them.
         let parsed = X509::from_der(certificate.der()).and_then(|parsed| parsed.to_der());
-        assert_eq!(parsed.ok().as_deref(), Some(certificate.der()), "{value} has more than a certificate");
-        assert_eq!(read(&format!(":{}:", STANDARD.encode(certificate.der()))).as_ref(), Some(&certificate));
+        assert_eq!(
+            parsed.ok().as_deref(),
+            Some(certificate.der()),
+            "{value} has more than a certificate"
+        );
+        assert_eq!(
+            read(&format!(":{}:", STANDARD.encode(certificate.der()))).as_ref(),
+            Some(&certificate)
+        );
         certificate_is_in_time(certificate.der(), 2_000_000_000);
     }
 });
 
 fn read(value: &str) -> Option<ClientCertificate> {
-    let headers = HeaderMap::from_iter([("client-cert".parse().ok()?, HeaderValue::from_str(value).ok()?)]);
+    let headers = HeaderMap::from_iter([(
+        "client-cert".parse().ok()?,
+        HeaderValue::from_str(value).ok()?,
+    )]);
     from_header(&headers).ok().flatten()
 }

@@ -7,12 +7,16 @@ use libfuzzer_sys::fuzz_target;
 use serde_json::{Value, json};
 
 fuzz_target!(|input: &[u8]| {
-    let Ok(text) = std::str::from_utf8(input) else { return };
+    let Ok(text) = std::str::from_utf8(input) else {
+        return;
+    };
     if let Ok(set) = serde_json::from_str::<Value>(text) {
         let (all, usable) = (keys_of_set(&set), usable_keys_of_set(&set));
         for keys in [&all, &usable].into_iter().flatten() {
             assert!(keys.len() <= 20, "{} keys were taken", keys.len());
-            let secret = keys.iter().any(|key| key.contains_key("d") || key.contains_key("k"));
+            let secret = keys
+                .iter()
+                .any(|key| key.contains_key("d") || key.contains_key("k"));
             assert!(!secret, "a secret was taken: {keys:?}");
         }
         // Where every key is fit, none is left out; what is left is fit.
@@ -22,7 +26,11 @@ fuzz_target!(|input: &[u8]| {
         }
     }
     if let Ok(key) = key_of_pem(text) {
-        assert_eq!(keys_of_set(&json!({"keys": [key]})), Ok(vec![key]), "a key in PEM form is none in a set");
+        assert_eq!(
+            keys_of_set(&json!({"keys": [key]})),
+            Ok(vec![key]),
+            "a key in PEM form is none in a set"
+        );
     }
     if let Ok(registered) = certificate(text) {
         assert_eq!(certificate(&registered.pem), Ok(registered));

@@ -6,14 +6,14 @@
 
 use std::sync::LazyLock;
 
-use assent::clock::Timestamp;
-use assent::entropy::SystemEntropy;
-use assent::id::KeyId;
 use assent::keys::client::{verify, verify_with_secret};
 use assent::keys::{KeyRing, MasterKey};
-use assent::model::key::{KeyMaterial, KeyPurpose, KeyTimes, SigningAlgorithm, SigningKey};
 use assent::oidc::client_auth::assertion::claimed_client;
 use assent_fuzz::lines;
+use assent_model::clock::Timestamp;
+use assent_model::entropy::SystemEntropy;
+use assent_model::id::KeyId;
+use assent_model::key::{KeyMaterial, KeyPurpose, KeyTimes, SigningAlgorithm, SigningKey};
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use libfuzzer_sys::fuzz_target;
@@ -44,18 +44,37 @@ struct Keys {
 static KEYS: LazyLock<Keys> = LazyLock::new(|| {
     let master = MasterKey::from_text(&STANDARD.encode([7; 32]), "a fuzz target").expect("a key");
     let ours = [rsa(105, 179), rsa(1397, 3177)];
-    let kept = SigningAlgorithm::ALL.into_iter().zip(&ours).map(|(algorithm, key)| {
-        let purpose = KeyPurpose::IdToken(algorithm);
-        let plain = key.private_key_to_pkcs8().expect("PKCS #8");
-        let sealed = master.seal(purpose.as_str(), &plain, &SystemEntropy).expect("sealed");
-        let id = KeyId::new(NOW, &SystemEntropy);
-        SigningKey { id, purpose, material: KeyMaterial::Sealed(sealed), times: KeyTimes::at_once(1, NOW) }
-    });
+    let kept = SigningAlgorithm::ALL
+        .into_iter()
+        .zip(&ours)
+        .map(|(algorithm, key)| {
+            let purpose = KeyPurpose::IdToken(algorithm);
+            let plain = key.private_key_to_pkcs8().expect("PKCS #8");
+            let sealed = master
+                .seal(purpose.as_str(), &plain, &SystemEntropy)
+                .expect("sealed");
+            let id = KeyId::new(NOW, &SystemEntropy);
+            SigningKey {
+                id,
+                purpose,
+                material: KeyMaterial::Sealed(sealed),
+                times: KeyTimes::at_once(1, NOW),
+            }
+        });
     let ring = KeyRing::open(&kept.collect::<Vec<_>>(), &master).expect("a ring");
-    let kid = ring.signer(SigningAlgorithm::Rs256, NOW).key_id().to_owned();
+    let kid = ring
+        .signer(SigningAlgorithm::Rs256, NOW)
+        .key_id()
+        .to_owned();
     let [ours, _] = ours;
     let (client, jwk) = generator();
-    Keys { ring, ours, kid, client, client_keys: [jwk] }
+    Keys {
+        ring,
+        ours,
+        kid,
+        client,
+        client_keys: [jwk],
+    }
 });
 
 fuzz_target!(init: LazyLock::force(&KEYS), |input: &[u8]| {
@@ -123,7 +142,9 @@ fn by(key: &PKey<Private>, message: &[u8]) -> Vec<u8> {
 
 fn by_client(key: &EcKey<Private>, message: &[u8]) -> Vec<u8> {
     let signature = EcdsaSig::sign(&openssl::sha::sha256(message), key).expect("a signature");
-    [signature.r(), signature.s()].map(|part| part.to_vec_padded(32).expect("32 bytes")).concat()
+    [signature.r(), signature.s()]
+        .map(|part| part.to_vec_padded(32).expect("32 bytes"))
+        .concat()
 }
 
 /// The P-256 key whose private half is 1, and so its public half the generator: as `kid` 1.
@@ -133,8 +154,11 @@ fn generator() -> (EcKey<Private>, Object) {
     let key = EcKey::from_private_components(&group, &number(1), point).expect("a key");
     let (mut x, mut y) = (number(0), number(0));
     let mut context = BigNumContext::new().expect("a context");
-    point.affine_coordinates(&group, &mut x, &mut y, &mut context).expect("coordinates");
-    let text = |number: &BigNum| URL_SAFE_NO_PAD.encode(number.to_vec_padded(32).expect("32 bytes"));
+    point
+        .affine_coordinates(&group, &mut x, &mut y, &mut context)
+        .expect("coordinates");
+    let text =
+        |number: &BigNum| URL_SAFE_NO_PAD.encode(number.to_vec_padded(32).expect("32 bytes"));
     let jwk = json!({"kty": "EC", "crv": "P-256", "kid": "1", "x": text(&x), "y": text(&y)});
     (key, jwk.as_object().expect("an object").clone())
 }
@@ -148,8 +172,11 @@ fn rsa(p: u32, q: u32) -> PKey<Private> {
     let (p, q) = (&top - &number(p), &top - &number(q));
     let (p_less, q_less) = (&p - &one, &q - &one);
     let (mut d, mut inverse) = (number(0), number(0));
-    d.mod_inverse(&e, &(&p_less * &q_less), &mut context).expect("e has an inverse");
-    inverse.mod_inverse(&q, &p, &mut context).expect("q has an inverse");
+    d.mod_inverse(&e, &(&p_less * &q_less), &mut context)
+        .expect("e has an inverse");
+    inverse
+        .mod_inverse(&q, &p, &mut context)
+        .expect("q has an inverse");
     let (dp, dq) = (&d % &p_less, &d % &q_less);
     let key: Rsa<Private> = RsaPrivateKeyBuilder::new(&p * &q, e, d)
         .and_then(|key| key.set_factors(p, q))

@@ -2,16 +2,30 @@
 
 #![no_main]
 
-use assent::model::name::{LoginName, display_text};
+use assent_model::name::{LoginName, display_text};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| {
-    let Ok(text) = std::str::from_utf8(input) else { return };
+    let Ok(text) = std::str::from_utf8(input) else {
+        return;
+    };
     if let Ok(name) = text.parse::<LoginName>() {
-        assert_eq!(name.as_str().parse(), Ok(name.clone()), "{name} is folded into another name");
-        assert_eq!(format!(" {text}\n").parse(), Ok(name.clone()), "blanks around {name} make another name");
+        assert_eq!(
+            name.as_str().parse(),
+            Ok(name.clone()),
+            "{name} is folded into another name"
+        );
+        assert_eq!(
+            format!(" {text}\n").parse(),
+            Ok(name.clone()),
+            "blanks around {name} make another name"
+        );
         assert!((1..=128).contains(&name.as_str().chars().count()));
-        assert!(!name.as_str().contains(|c: char| c.is_control() || c.is_whitespace()));
+        assert!(
+            !name
+                .as_str()
+                .contains(|c: char| c.is_control() || c.is_whitespace())
+        );
     }
     if let Some(shown) = display_text(text, 80) {
         assert_eq!(display_text(&shown, 80).as_ref(), Some(&shown));

@@ -2,12 +2,14 @@
 
 #![no_main]
 
-use assent::model::scope::Scopes;
 use assent::oidc::parameters::{BadParameters, Parameters};
+use assent_model::scope::Scopes;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| {
-    let Ok(parameters) = Parameters::parse(input) else { return };
+    let Ok(parameters) = Parameters::parse(input) else {
+        return;
+    };
     let sent: Vec<(String, String)> = form_urlencoded::parse(input).into_owned().collect();
     assert!(sent.len() <= 64, "{} parameters were taken", sent.len());
     let times = |wanted: &str| sent.iter().filter(|(name, _)| name == wanted).count();
@@ -18,16 +20,32 @@ fuzz_target!(|input: &[u8]| {
     }
     match parameters.refuse_repeated() {
         Ok(()) => {
-            for name in ["client_id", "redirect_uri", "response_type", "scope", "state", "nonce", "code", "request"] {
+            for name in [
+                "client_id",
+                "redirect_uri",
+                "response_type",
+                "scope",
+                "state",
+                "nonce",
+                "code",
+                "request",
+            ] {
                 assert!(times(name) <= 1, "{name} is repeated and was not refused");
             }
         }
-        Err(BadParameters::Repeated(name)) => assert!(times(name) > 1, "{name} is not repeated and was refused"),
+        Err(BadParameters::Repeated(name)) => {
+            assert!(times(name) > 1, "{name} is not repeated and was refused")
+        }
         Err(error) => panic!("a limit was found too late: {error}"),
     }
     if let Some(scope) = parameters.get("scope") {
         let known = Scopes::known(scope);
-        assert!(known.iter().all(|one| scope.split(' ').any(|name| name == one.as_str())), "{known} was not asked for");
+        assert!(
+            known
+                .iter()
+                .all(|one| scope.split(' ').any(|name| name == one.as_str())),
+            "{known} was not asked for"
+        );
         assert_eq!(Scopes::known(&known.to_string()), known);
     }
 });

@@ -5,8 +5,10 @@
 
 use std::sync::LazyLock;
 
-use assent::saml::binding::{Incoming, Kind, RELAY_STATE_BYTES, Signature, post_value, redirect_location};
-use assent::saml::xml::{Document, Limits, TrustedKey, canonical};
+use assent_saml_core::binding::{
+    Incoming, Kind, RELAY_STATE_BYTES, Signature, post_value, redirect_location,
+};
+use assent_saml_core::xml::{Document, Limits, TrustedKey, canonical};
 use libfuzzer_sys::fuzz_target;
 use openssl::pkey::PKey;
 
@@ -23,17 +25,27 @@ uwIDAQAB\n\
 
 /// The relay states and messages that were signed, the messages in canonical form.
 const SIGNED: [(Option<&str>, &str); 2] = [
-    (Some("a state&"), r#"<p:AuthnRequest xmlns:p="urn:oasis:names:tc:SAML:2.0:protocol" ID="_r1"></p:AuthnRequest>"#),
-    (None, r#"<p:LogoutResponse xmlns:p="urn:oasis:names:tc:SAML:2.0:protocol" ID="_r2"></p:LogoutResponse>"#),
+    (
+        Some("a state&"),
+        r#"<p:AuthnRequest xmlns:p="urn:oasis:names:tc:SAML:2.0:protocol" ID="_r1"></p:AuthnRequest>"#,
+    ),
+    (
+        None,
+        r#"<p:LogoutResponse xmlns:p="urn:oasis:names:tc:SAML:2.0:protocol" ID="_r2"></p:LogoutResponse>"#,
+    ),
 ];
 
 static TRUSTED: LazyLock<[TrustedKey; 1]> = LazyLock::new(|| {
     let key = PKey::public_key_from_pem(KEY.as_bytes()).expect("a key");
     let trusted = [TrustedKey::new(key).expect("a key that can be trusted")];
-    for query in [include_str!("../corpus/saml_binding/signed"), include_str!("../corpus/saml_binding/signed_response")]
-    {
+    for query in [
+        include_str!("../corpus/saml_binding/signed"),
+        include_str!("../corpus/saml_binding/signed_response"),
+    ] {
         let incoming = Incoming::read_redirect(query.as_bytes()).expect("a message");
-        incoming.trusted(&trusted, Signature::Required).expect("what was signed passes");
+        incoming
+            .trusted(&trusted, Signature::Required)
+            .expect("what was signed passes");
     }
     trusted
 });
@@ -45,10 +57,21 @@ fn check_parameters(incoming: &Incoming, encoded: &[u8]) {
         all.map(|(_, value)| value.into_owned()).collect()
     };
     let messages = [Kind::Request, Kind::Response].map(|kind| values(kind.parameter()).len());
-    let expected = if incoming.kind() == Kind::Request { [1, 0] } else { [0, 1] };
+    let expected = if incoming.kind() == Kind::Request {
+        [1, 0]
+    } else {
+        [0, 1]
+    };
     assert_eq!(messages, expected);
-    assert_eq!(values("RelayState"), Vec::from_iter(incoming.relay_state().map(str::to_owned)));
-    assert!(incoming.relay_state().is_none_or(|state| state.len() <= RELAY_STATE_BYTES));
+    assert_eq!(
+        values("RelayState"),
+        Vec::from_iter(incoming.relay_state().map(str::to_owned))
+    );
+    assert!(
+        incoming
+            .relay_state()
+            .is_none_or(|state| state.len() <= RELAY_STATE_BYTES)
+    );
 }
 
 fn form(incoming: &Incoming, keys: &[TrustedKey], signature: Signature) -> Option<String> {
@@ -62,18 +85,30 @@ fn check_sent(kind: Kind, xml: &str, relay_state: Option<&str>) {
     if Document::read(xml.as_bytes(), Limits::MESSAGE).is_err() {
         return;
     }
-    let location = redirect_location("https://sp.example.org/?a", kind, xml, relay_state, None).expect("an address");
-    let query = location.strip_prefix("https://sp.example.org/?a&").expect("the message joins the query");
+    let location = redirect_location("https://sp.example.org/?a", kind, xml, relay_state, None)
+        .expect("an address");
+    let query = location
+        .strip_prefix("https://sp.example.org/?a&")
+        .expect("the message joins the query");
     let mut body = form_urlencoded::Serializer::new(String::new());
     body.append_pair(kind.parameter(), &post_value(xml));
     if let Some(state) = relay_state {
         body.append_pair("RelayState", state);
     }
     let body = body.finish();
-    for read in [Incoming::read_redirect(query.as_bytes()), Incoming::read_post(body.as_bytes())] {
+    for read in [
+        Incoming::read_redirect(query.as_bytes()),
+        Incoming::read_post(body.as_bytes()),
+    ] {
         let incoming = read.expect("what was sent is read");
-        assert_eq!((incoming.kind(), incoming.relay_state()), (kind, relay_state));
-        assert_eq!(form(&incoming, &[], Signature::Optional).as_deref(), Some(xml));
+        assert_eq!(
+            (incoming.kind(), incoming.relay_state()),
+            (kind, relay_state)
+        );
+        assert_eq!(
+            form(&incoming, &[], Signature::Optional).as_deref(),
+            Some(xml)
+        );
     }
 }
 
@@ -89,13 +124,20 @@ fuzz_target!(|input: &[u8]| {
             assert!(SIGNED.contains(&found), "{found:?} was not signed");
         }
         let is_optional_good = incoming.trusted(trusted, Signature::Optional).is_ok();
-        assert_eq!(is_optional_good, !incoming.is_signed() || was_signed.is_some());
+        assert_eq!(
+            is_optional_good,
+            !incoming.is_signed() || was_signed.is_some()
+        );
         if let Some(form) = form(&incoming, &[], Signature::Optional) {
             check_sent(incoming.kind(), &form, incoming.relay_state());
         }
     }
-    let Some([state, xml]) = assent_fuzz::lines(input) else { return };
-    let Ok(document) = Document::read(xml.as_bytes(), Limits::MESSAGE) else { return };
+    let Some([state, xml]) = assent_fuzz::lines(input) else {
+        return;
+    };
+    let Ok(document) = Document::read(xml.as_bytes(), Limits::MESSAGE) else {
+        return;
+    };
     if let Ok(form) = canonical(document.unverified(), &[], None)
         && state.len() <= RELAY_STATE_BYTES
     {

@@ -2,22 +2,33 @@
 
 #![no_main]
 
-use assent::saml::message::{
-    AuthnRequest, Header, LogoutRequest, LogoutResponse, MessageError, NameId, instant, instant_text,
+use assent_saml_core::message::{
+    AuthnRequest, Header, LogoutRequest, LogoutResponse, MessageError, NameId, instant,
+    instant_text,
 };
-use assent::saml::xml::{Document, Limits, is_ncname};
+use assent_saml_core::xml::{Document, Limits, is_ncname};
 use libfuzzer_sys::fuzz_target;
 
 fn check_header(header: &Header) {
     assert!(header.id.len() <= 256 && is_ncname(&header.id));
-    assert_eq!(instant(&instant_text(header.issue_instant)), Some(header.issue_instant));
+    assert_eq!(
+        instant(&instant_text(header.issue_instant)),
+        Some(header.issue_instant)
+    );
     for text in [&header.issuer, &header.destination].into_iter().flatten() {
-        assert!(!text.is_empty() && text.len() <= 4096 && !text.starts_with(' ') && !text.ends_with('\n'));
+        assert!(
+            !text.is_empty()
+                && text.len() <= 4096
+                && !text.starts_with(' ')
+                && !text.ends_with('\n')
+        );
     }
 }
 
 fn check_name(name: &NameId) {
-    assert!(!name.value.trim_matches([' ', '\t', '\n', '\r']).is_empty() && name.value.len() <= 4096);
+    assert!(
+        !name.value.trim_matches([' ', '\t', '\n', '\r']).is_empty() && name.value.len() <= 4096
+    );
 }
 
 /// A message that can be answered says what to refer to.
@@ -36,7 +47,9 @@ fuzz_target!(|input: &[u8]| {
     if let Some(at) = std::str::from_utf8(input).ok().and_then(instant) {
         assert_eq!(instant(&instant_text(at)), Some(at));
     }
-    let Ok(document) = Document::read(input, Limits::MESSAGE) else { return };
+    let Ok(document) = Document::read(input, Limits::MESSAGE) else {
+        return;
+    };
     let root = document.unverified();
     match AuthnRequest::read(root) {
         Ok(request) => {

@@ -4,10 +4,10 @@
 
 use std::collections::BTreeSet;
 
-use assent::clock::Timestamp;
 use assent::domain::admin::ServiceProviderChange;
-use assent::model::saml::{NameIdFormat, SamlSettings};
 use assent::saml::metadata::{Description, Wanted, read};
+use assent_model::clock::Timestamp;
+use assent_model::saml::{NameIdFormat, SamlSettings};
 use libfuzzer_sys::fuzz_target;
 
 /// 2026-11-21T08:00:00Z
@@ -21,22 +21,38 @@ fn check(description: &Description) {
     assert!(acs.iter().filter(|acs| acs.default).count() <= 1);
     let others = change.other_name_id_formats.as_deref().unwrap_or_default();
     assert!(change.name_id_format.is_some() || others.is_empty());
-    assert!(change.name_id_format.is_none_or(|format| !others.contains(&format)));
+    assert!(
+        change
+            .name_id_format
+            .is_none_or(|format| !others.contains(&format))
+    );
     let certificates = change.certificates.as_deref();
     assert!(certificates.is_none_or(|certificates| !certificates.is_empty()));
     for certificate in certificates.unwrap_or_default() {
         assert!(!certificate.contains(char::is_whitespace));
     }
     // What an administrator does not say is never taken away, and never loosened.
-    assert!(change.single_logout.as_ref().is_none_or(Option::is_some) && change.require_signed_requests != Some(false));
-    assert!(change.name.is_none() && change.clock_skew_seconds.is_none() && change.custom_attributes.is_none());
+    assert!(
+        change.single_logout.as_ref().is_none_or(Option::is_some)
+            && change.require_signed_requests != Some(false)
+    );
+    assert!(
+        change.name.is_none()
+            && change.clock_skew_seconds.is_none()
+            && change.custom_attributes.is_none()
+    );
     if let Some(name) = &description.display_name {
         assert!((1..=120).contains(&name.chars().count()) && !name.chars().any(char::is_control));
     }
 }
 
 fuzz_target!(|input: &[u8]| {
-    let wanted = Wanted { now: NOW, entity_id: None, key: None, registered: None };
+    let wanted = Wanted {
+        now: NOW,
+        entity_id: None,
+        key: None,
+        registered: None,
+    };
     let description = match read(input, &wanted) {
         Ok(description) => description,
         Err(error) => {
@@ -52,20 +68,44 @@ fuzz_target!(|input: &[u8]| {
     let mut registered = SamlSettings::new(entity_id.clone());
     registered.name_id.default = NameIdFormat::Persistent;
     registered.require_signed_requests = true;
-    let wanted = Wanted { entity_id: Some(&entity_id), registered: Some(&registered), ..wanted };
+    let wanted = Wanted {
+        entity_id: Some(&entity_id),
+        registered: Some(&registered),
+        ..wanted
+    };
     let again = read(input, &wanted).expect("it was read before");
     check(&again);
     let formats = |description: &Description| {
         let change = &description.change;
         let others = change.other_name_id_formats.clone().unwrap_or_default();
-        change.name_id_format.into_iter().chain(others).collect::<BTreeSet<_>>()
+        change
+            .name_id_format
+            .into_iter()
+            .chain(others)
+            .collect::<BTreeSet<_>>()
     };
     assert_eq!(formats(&again), formats(&description));
     let has_persistent = formats(&again).contains(&NameIdFormat::Persistent);
-    assert_eq!(again.change.name_id_format == Some(NameIdFormat::Persistent), has_persistent);
-    assert!(read(input, &Wanted { entity_id: Some("urn:another"), ..wanted }).is_err() || entity_id == "urn:another");
+    assert_eq!(
+        again.change.name_id_format == Some(NameIdFormat::Persistent),
+        has_persistent
+    );
+    assert!(
+        read(
+            input,
+            &Wanted {
+                entity_id: Some("urn:another"),
+                ..wanted
+            }
+        )
+        .is_err()
+            || entity_id == "urn:another"
+    );
 
-    let said = ServiceProviderChange { entity_id: Some("urn:said".to_owned()), ..ServiceProviderChange::default() };
+    let said = ServiceProviderChange {
+        entity_id: Some("urn:said".to_owned()),
+        ..ServiceProviderChange::default()
+    };
     let change = description.beside(said);
     assert_eq!(change.entity_id.as_deref(), Some("urn:said"));
 });

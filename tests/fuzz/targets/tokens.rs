@@ -2,27 +2,43 @@
 
 #![no_main]
 
-use assent::id::{Did, UserId};
-use assent::model::token::prefix;
 use assent::oidc::bearer;
-use assent::secret::{Digest, Token};
+use assent_model::id::{Did, UserId};
+use assent_model::secret::{Digest, Token};
+use assent_model::token::prefix;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use libfuzzer_sys::fuzz_target;
 
-const KINDS: [&str; 5] = [prefix::CODE, prefix::ACCESS, prefix::ADMIN, prefix::SESSION, prefix::ENROLMENT];
+const KINDS: [&str; 5] = [
+    prefix::CODE,
+    prefix::ACCESS,
+    prefix::ADMIN,
+    prefix::SESSION,
+    prefix::ENROLMENT,
+];
 
 fuzz_target!(|input: &[u8]| {
-    let Ok(text) = std::str::from_utf8(input) else { return };
-    let parsed: Vec<(&str, Token)> =
-        KINDS.into_iter().filter_map(|kind| Some((kind, Token::parse(kind, text)?))).collect();
+    let Ok(text) = std::str::from_utf8(input) else {
+        return;
+    };
+    let parsed: Vec<(&str, Token)> = KINDS
+        .into_iter()
+        .filter_map(|kind| Some((kind, Token::parse(kind, text)?)))
+        .collect();
     assert!(parsed.len() <= 1, "{text} is of two kinds");
     for (kind, token) in parsed {
         assert_eq!(token.expose(), text);
         assert_eq!(token.digest(), Digest::of(input));
-        let encoded = text.strip_prefix(kind).and_then(|rest| rest.strip_prefix('_')).expect("the prefix of its kind");
+        let encoded = text
+            .strip_prefix(kind)
+            .and_then(|rest| rest.strip_prefix('_'))
+            .expect("the prefix of its kind");
         let bytes = URL_SAFE_NO_PAD.decode(encoded).expect("base64url");
-        assert_eq!((bytes.len(), bytes.get(..16)), (48, Some(token.id().as_slice())));
+        assert_eq!(
+            (bytes.len(), bytes.get(..16)),
+            (48, Some(token.id().as_slice()))
+        );
         assert_eq!(URL_SAFE_NO_PAD.encode(bytes), encoded, "a second spelling");
     }
     if let Ok(id) = text.parse::<UserId>() {
@@ -31,7 +47,9 @@ fuzz_target!(|input: &[u8]| {
     }
     if let Ok(did) = text.parse::<Did>() {
         assert_eq!(did.as_str(), text);
-        let bytes = bs58::decode(&text["did:key:z".len()..]).into_vec().expect("base58");
+        let bytes = bs58::decode(&text["did:key:z".len()..])
+            .into_vec()
+            .expect("base58");
         let key = bytes[2..].try_into().expect("32 bytes");
         assert_eq!(Did::from_ed25519(key), did, "a second spelling");
     }
@@ -39,7 +57,10 @@ fuzz_target!(|input: &[u8]| {
         assert_eq!(digest.to_text(), text.to_ascii_lowercase());
     }
     if let Ok(token) = bearer::token_of(Some(text)) {
-        assert!(text.get(..7).is_some_and(|scheme| scheme.eq_ignore_ascii_case("bearer ")));
+        assert!(
+            text.get(..7)
+                .is_some_and(|scheme| scheme.eq_ignore_ascii_case("bearer "))
+        );
         assert!(text.trim_end().ends_with(token));
     }
 });

@@ -3,29 +3,51 @@
 
 #![no_main]
 
-use assent::saml::xml::{Document, Limits, canonical};
 use assent_fuzz::lines;
+use assent_saml_core::xml::{Document, Limits, canonical};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| {
-    let Some([prefixes, text]) = lines(input) else { return };
-    let Ok(document) = Document::read(text.as_bytes(), Limits::MESSAGE) else { return };
+    let Some([prefixes, text]) = lines(input) else {
+        return;
+    };
+    let Ok(document) = Document::read(text.as_bytes(), Limits::MESSAGE) else {
+        return;
+    };
     let prefixes: Vec<&str> = prefixes.split(' ').collect();
-    let Ok(form) = canonical(document.unverified(), &prefixes, None) else { return };
+    let Ok(form) = canonical(document.unverified(), &prefixes, None) else {
+        return;
+    };
     // An element may declare more than the limit once what is declared around it is declared in it.
-    let Ok(again) = Document::read(form.as_bytes(), Limits::MESSAGE) else { return };
-    assert_eq!(canonical(again.unverified(), &prefixes, None).as_deref(), Ok(form.as_str()));
+    let Ok(again) = Document::read(form.as_bytes(), Limits::MESSAGE) else {
+        return;
+    };
+    assert_eq!(
+        canonical(again.unverified(), &prefixes, None).as_deref(),
+        Ok(form.as_str())
+    );
 
-    let mut elements = document.unverified().descendants().zip(again.unverified().descendants());
+    let mut elements = document
+        .unverified()
+        .descendants()
+        .zip(again.unverified().descendants());
     assert!(elements.all(|(before, after)| {
-        let name = (before.namespace(), before.local_name()) == (after.namespace(), after.local_name());
+        let name =
+            (before.namespace(), before.local_name()) == (after.namespace(), after.local_name());
         name && before.text() == after.text() && before.attribute("ID") == after.attribute("ID")
     }));
 
     // Each element's form stands alone: around it is nothing that it needs.
     for element in document.unverified().descendants().take(20) {
-        let Ok(part) = canonical(element, &[], None) else { continue };
-        let Ok(alone) = Document::read(part.as_bytes(), Limits::MESSAGE) else { continue };
-        assert_eq!(canonical(alone.unverified(), &[], None).as_deref(), Ok(part.as_str()));
+        let Ok(part) = canonical(element, &[], None) else {
+            continue;
+        };
+        let Ok(alone) = Document::read(part.as_bytes(), Limits::MESSAGE) else {
+            continue;
+        };
+        assert_eq!(
+            canonical(alone.unverified(), &[], None).as_deref(),
+            Ok(part.as_str())
+        );
     }
 });

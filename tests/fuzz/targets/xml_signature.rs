@@ -4,7 +4,7 @@
 
 use std::sync::LazyLock;
 
-use assent::saml::xml::{Document, Limits, TrustedKey, canonical};
+use assent_saml_core::xml::{Document, Limits, TrustedKey, canonical};
 use libfuzzer_sys::fuzz_target;
 use openssl::pkey::PKey;
 
@@ -28,8 +28,10 @@ const SIGNED: [&str; 2] = [
 static TRUSTED: LazyLock<[TrustedKey; 1]> = LazyLock::new(|| {
     let key = PKey::public_key_from_pem(KEY.as_bytes()).expect("a key");
     let trusted = [TrustedKey::new(key).expect("a key that can be trusted")];
-    for message in [include_str!("../corpus/xml_signature/request"), include_str!("../corpus/xml_signature/inclusive")]
-    {
+    for message in [
+        include_str!("../corpus/xml_signature/request"),
+        include_str!("../corpus/xml_signature/inclusive"),
+    ] {
         let document = Document::read(message.as_bytes(), Limits::MESSAGE).expect("a document");
         document.verify(&trusted).expect("what was signed passes");
     }
@@ -38,8 +40,12 @@ static TRUSTED: LazyLock<[TrustedKey; 1]> = LazyLock::new(|| {
 
 fuzz_target!(|input: &[u8]| {
     let trusted = &*TRUSTED;
-    let Ok(document) = Document::read(input, Limits::MESSAGE) else { return };
-    let Ok(verified) = document.verify(trusted) else { return };
+    let Ok(document) = Document::read(input, Limits::MESSAGE) else {
+        return;
+    };
+    let Ok(verified) = document.verify(trusted) else {
+        return;
+    };
     assert!(document.has_signature());
     let form = canonical(verified.root(), &["xs"], None).expect("a form");
     assert!(SIGNED.contains(&form.as_str()), "{form} was not signed");

@@ -1,6 +1,6 @@
 //! Components that an administrator uploads for a trial. The server compiles and runs them, so each needs an approval.
 
-use assent::secret::Digest;
+use assent_model::secret::Digest;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use reqwest::{Method, StatusCode};
@@ -15,8 +15,7 @@ fn wasm(name: &str) -> Vec<u8> {
 }
 
 fn candidate(account: &Value, plugin: &str, bytes: Option<&[u8]>, config: Value) -> Value {
-    let mut body =
-        json!({"account": id(account), "sinks": ["id-token"], "candidate": {"plugin": plugin, "config": config}});
+    let mut body = json!({"account": id(account), "sinks": ["id-token"], "candidate": {"plugin": plugin, "config": config}});
     if let Some(bytes) = bytes {
         body["candidate"]["component"] = json!(STANDARD.encode(bytes));
     }
@@ -26,7 +25,11 @@ fn candidate(account: &Value, plugin: &str, bytes: Option<&[u8]>, config: Value)
 #[tokio::test]
 async fn a_component_that_is_not_loaded_runs_only_after_an_approval_for_its_digest() {
     for database in Database::BOTH {
-        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let host = TestHost::start_with(Wish {
+            database,
+            ..Wish::default()
+        })
+        .await;
         let (console, grace) = owner(&host).await;
         let ada = host.ada().await;
         let path = format!("/applications/{}/claims-preview", ada.application.id);
@@ -35,16 +38,36 @@ async fn a_component_that_is_not_loaded_runs_only_after_an_approval_for_its_dige
         let body = candidate(&ada.account, "another", Some(&new), set("1"));
 
         let step = asked(&console, Method::POST, &path, &body).await;
-        let words = step["words"].as_str().expect("words");
+        let words = step["summary"].as_str().expect("words");
         let digest = Digest::of(&new).to_text();
-        assert!(words.contains("“another”") && words.contains(&digest), "{database:?}: {words}");
-        let early = console.call_once(Method::POST, &path, &body, step["id"].as_str()).await;
+        assert!(
+            words.contains("“another”") && words.contains(&digest),
+            "{database:?}: {words}"
+        );
+        let early = console
+            .call_once(Method::POST, &path, &body, step["id"].as_str())
+            .await;
         assert!(refused(&early), "{database:?}: {}", early.body);
-        assert_eq!(crate::life::entries(&host, "event=claims.compared").await.len(), 0, "nothing ran");
+        assert_eq!(
+            crate::life::entries(&host, "event=claims.compared")
+                .await
+                .len(),
+            0,
+            "nothing ran"
+        );
 
         let request = waiting(&grace.phone).await;
-        assert_eq!(grace.phone.decide(&request, number(&step)).await.expect("an outcome"), "approved");
-        let done = console.call_once(Method::POST, &path, &body, step["id"].as_str()).await;
+        assert_eq!(
+            grace
+                .phone
+                .decide(&request, number(&step))
+                .await
+                .expect("an outcome"),
+            "approved"
+        );
+        let done = console
+            .call_once(Method::POST, &path, &body, step["id"].as_str())
+            .await;
         assert_eq!(done.status, StatusCode::OK, "{database:?}: {}", done.body);
 
         // The same component with other settings, or for another place, needs no other approval in this session.
@@ -52,7 +75,12 @@ async fn a_component_that_is_not_loaded_runs_only_after_an_approval_for_its_dige
         let done = console.call_once(Method::POST, &path, &again, None).await;
         assert_eq!(done.status, StatusCode::OK, "{database:?}: {}", done.body);
         // Another component does, and so does the same one in another session.
-        let other = candidate(&ada.account, "another", Some(&wasm("claim-map")), json!({"rules": []}));
+        let other = candidate(
+            &ada.account,
+            "another",
+            Some(&wasm("claim-map")),
+            json!({"rules": []}),
+        );
         asked(&console, Method::POST, &path, &other).await;
         host.advance(60);
         let elsewhere = grace.signed_in(&host).await;
@@ -64,33 +92,61 @@ async fn a_component_that_is_not_loaded_runs_only_after_an_approval_for_its_dige
 #[tokio::test]
 async fn a_component_that_was_approved_as_one_plugin_is_not_tried_as_another_on_both_databases() {
     for database in Database::BOTH {
-        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let host = TestHost::start_with(Wish {
+            database,
+            ..Wish::default()
+        })
+        .await;
         let (console, grace) = owner(&host).await;
         let ada = host.ada().await;
         let path = format!("/applications/{}/claims-preview", ada.application.id);
         let new = wasm("hostile-mapper");
         let as_plugin = |plugin: &str| {
-            candidate(&ada.account, plugin, Some(&new), json!({"behaviour": "set", "claim": "note", "value": "1"}))
+            candidate(
+                &ada.account,
+                plugin,
+                Some(&new),
+                json!({"behaviour": "set", "claim": "note", "value": "1"}),
+            )
         };
         let first = as_plugin("another");
         let step = asked(&console, Method::POST, &path, &first).await;
         assert_eq!(
-            grace.phone.decide(&waiting(&grace.phone).await, number(&step)).await.expect("an outcome"),
+            grace
+                .phone
+                .decide(&waiting(&grace.phone).await, number(&step))
+                .await
+                .expect("an outcome"),
             "approved"
         );
-        let done = console.call_once(Method::POST, &path, &first, step["id"].as_str()).await;
+        let done = console
+            .call_once(Method::POST, &path, &first, step["id"].as_str())
+            .await;
         assert_eq!(done.status, StatusCode::OK, "{database:?}: {}", done.body);
 
         let second = as_plugin("account-roles");
         // The approval is for another request, so it does not serve for this one either.
-        let other = console.call_once(Method::POST, &path, &second, step["id"].as_str()).await;
+        let other = console
+            .call_once(Method::POST, &path, &second, step["id"].as_str())
+            .await;
         assert!(refused(&other), "{database:?}: {}", other.body);
-        let compared = async || crate::life::entries(&host, "event=claims.compared").await.len();
+        let compared = async || {
+            crate::life::entries(&host, "event=claims.compared")
+                .await
+                .len()
+        };
         assert_eq!(compared().await, 1, "{database:?}");
         let step = asked(&console, Method::POST, &path, &second).await;
-        let words = step["words"].as_str().expect("words");
-        assert!(words.contains("“account-roles”") && words.contains(&Digest::of(&new).to_text()), "{words}");
-        assert_eq!(compared().await, 1, "{database:?}: nothing ran as the other plugin");
+        let words = step["summary"].as_str().expect("words");
+        assert!(
+            words.contains("“account-roles”") && words.contains(&Digest::of(&new).to_text()),
+            "{words}"
+        );
+        assert_eq!(
+            compared().await,
+            1,
+            "{database:?}: nothing ran as the other plugin"
+        );
         // What was approved stays so.
         let again = console.call_once(Method::POST, &path, &first, None).await;
         assert_eq!(again.status, StatusCode::OK, "{database:?}: {}", again.body);
@@ -121,10 +177,22 @@ async fn no_form_of_the_body_hides_a_component_from_the_approval() {
     let as_list = json!({"account": id(&ada.account), "candidate": ["another", new, {}]});
     let answer = console.call_once(Method::POST, &path, &as_list, None).await;
     assert_ne!(answer.status, StatusCode::OK, "{}", answer.body);
-    assert_eq!(crate::life::entries(&host, "event=claims.compared").await.len(), 0, "nothing ran");
-    let broken = json!({"account": id(&ada.account), "candidate": {"plugin": "another", "component": "?"}});
+    assert_eq!(
+        crate::life::entries(&host, "event=claims.compared")
+            .await
+            .len(),
+        0,
+        "nothing ran"
+    );
+    let broken =
+        json!({"account": id(&ada.account), "candidate": {"plugin": "another", "component": "?"}});
     let answer = console.call_once(Method::POST, &path, &broken, None).await;
-    assert_eq!(answer.status, StatusCode::UNPROCESSABLE_ENTITY, "{}", answer.body);
+    assert_eq!(
+        answer.status,
+        StatusCode::UNPROCESSABLE_ENTITY,
+        "{}",
+        answer.body
+    );
 }
 
 #[tokio::test]
@@ -136,14 +204,31 @@ async fn a_service_account_uploads_no_component_and_the_machine_may() {
     for name in ["hostile-mapper", "account-roles"] {
         let body = candidate(&ada.account, "another", Some(&wasm(name)), json!({}));
         let answer = service.call_once(Method::POST, &path, &body, None).await;
-        assert_eq!(answer.status, StatusCode::FORBIDDEN, "{name}: {}", answer.body);
-        assert!(answer.body["detail"].as_str().is_some_and(|why| why.contains("service account")), "{}", answer.body);
+        assert_eq!(
+            answer.status,
+            StatusCode::FORBIDDEN,
+            "{name}: {}",
+            answer.body
+        );
+        assert!(
+            answer.body["detail"]
+                .as_str()
+                .is_some_and(|why| why.contains("service account")),
+            "{}",
+            answer.body
+        );
     }
     let settings = candidate(&ada.account, "account-roles", None, json!({"include": []}));
-    let answer = service.call_once(Method::POST, &path, &settings, None).await;
+    let answer = service
+        .call_once(Method::POST, &path, &settings, None)
+        .await;
     assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
-    let body =
-        candidate(&ada.account, "another", Some(&wasm("hostile-mapper")), json!({"behaviour": "remove", "claim": "x"}));
+    let body = candidate(
+        &ada.account,
+        "another",
+        Some(&wasm("hostile-mapper")),
+        json!({"behaviour": "remove", "claim": "x"}),
+    );
     let (status, answer) = host.admin(Method::POST, &path, body).await;
     assert_eq!(status, StatusCode::OK, "{answer}");
 }

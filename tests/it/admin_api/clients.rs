@@ -17,22 +17,37 @@ fn folder(name: &str) -> PathBuf {
 /// Runs a program that must succeed; what it writes is told if it does not.
 async fn succeeds(mut command: Command) {
     let running = command.stdin(Stdio::null()).kill_on_drop(true).output();
-    let output = tokio::time::timeout(PATIENCE, running).await.expect("in time").expect("it runs");
+    let output = tokio::time::timeout(PATIENCE, running)
+        .await
+        .expect("in time")
+        .expect("it runs");
     let said = [output.stdout, output.stderr].concat();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&said));
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&said)
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn schemathesis_finds_nothing() {
     // It comes without a token very often.
-    let settings = "[limits]\nfailures = { per_minute = 0 }\n";
-    let host = TestHost::start_with(Wish { settings, ..Wish::default() }).await;
+    let settings = "[rate_limits]\nunauthenticated_requests = { per_minute = 0 }\n";
+    let host = TestHost::start_with(Wish {
+        settings,
+        ..Wish::default()
+    })
+    .await;
     let ada = host.ada().await;
     let saml = json!({"protocol": "saml", "name": "Wiki", "entity_id": "https://wiki.example/saml",
                       "acs": [{"url": "https://wiki.example/acs"}]});
     let saml = host.admin_ok(Method::POST, "/applications", saml).await;
     let program = target().join("venv/bin/schemathesis");
-    assert!(program.is_file(), "{} is missing: run `make test`", program.display());
+    assert!(
+        program.is_file(),
+        "{} is missing: run `make test`",
+        program.display()
+    );
     let mut command = Command::new(program);
     command.current_dir(host.folder());
     for (name, value) in [
@@ -43,22 +58,37 @@ async fn schemathesis_finds_nothing() {
     ] {
         command.env(name, value);
     }
-    command.arg("--config-file").arg(folder("py/schemathesis.toml"));
-    command.arg("run").arg(format!("{}/admin/api/v1/openapi.json", host.base));
-    command.arg("--header").arg(format!("Authorization: Bearer {}", host.token));
+    command
+        .arg("--config-file")
+        .arg(folder("py/schemathesis.toml"));
+    command
+        .arg("run")
+        .arg(format!("{}/admin/api/v1/openapi.json", host.base));
+    command
+        .arg("--header")
+        .arg(format!("Authorization: Bearer {}", host.token));
     succeeds(command).await;
-    assert_eq!(host.admin(Method::GET, "/me", Value::Null).await.1["kind"], "machine", "it still serves");
+    assert_eq!(
+        host.admin(Method::GET, "/me", Value::Null).await.1["kind"],
+        "machine",
+        "it still serves"
+    );
 }
 
 #[tokio::test]
 async fn a_client_made_of_the_document_compiles() {
     let modules = folder("js/node_modules");
-    assert!(modules.join("openapi-typescript").is_dir(), "the packages of tests/js are missing: run `make test`");
+    assert!(
+        modules.join("openapi-typescript").is_dir(),
+        "the packages of tests/js are missing: run `make test`"
+    );
     let host = TestHost::start().await;
     let made = host.folder().join("admin-api.d.ts");
     let mut make = Command::new("node");
     make.arg(modules.join("openapi-typescript/bin/cli.js"));
-    make.arg(format!("{}/admin/api/v1/openapi.json", host.base)).arg("--output").arg(&made);
+    make.arg(format!("{}/admin/api/v1/openapi.json", host.base))
+        .arg("--output")
+        .arg(&made);
     succeeds(make).await;
     // A program that uses it, whose types are right only if the document's are.
     let program = include_str!("../../js/admin_client.ts");
@@ -66,13 +96,31 @@ async fn a_client_made_of_the_document_compiles() {
     std::fs::write(&file, program).expect("written");
     let compiler = |file: &Path| {
         let mut compile = Command::new("node");
-        compile.arg(modules.join("typescript/bin/tsc")).args(["--noEmit", "--strict", "--skipLibCheck"]);
-        compile.args(["--target", "es2022", "--module", "nodenext", "--moduleResolution", "nodenext"]).arg(file);
+        compile.arg(modules.join("typescript/bin/tsc")).args([
+            "--noEmit",
+            "--strict",
+            "--skipLibCheck",
+        ]);
+        compile
+            .args([
+                "--target",
+                "es2022",
+                "--module",
+                "nodenext",
+                "--moduleResolution",
+                "nodenext",
+            ])
+            .arg(file);
         compile
     };
     succeeds(compiler(&file)).await;
-    std::fs::write(&file, program.replace("\"suspended\"", "\"gone\"")).expect("written");
+    let unknown_state = program.replace("'suspended'", "'gone'");
+    assert_ne!(unknown_state, program, "the program names a state");
+    std::fs::write(&file, unknown_state).expect("written");
     let refused = compiler(&file).output().await.expect("it runs");
     let said = String::from_utf8_lossy(&refused.stdout).into_owned();
-    assert!(!refused.status.success() && said.contains("gone"), "another state is an error: {said}");
+    assert!(
+        !refused.status.success() && said.contains("gone"),
+        "another state is an error: {said}"
+    );
 }

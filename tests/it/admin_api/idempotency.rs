@@ -9,30 +9,59 @@ use super::{Answer, Caller, sent, service, service_application, service_token};
 use crate::harness::{Database, TestHost, Wish, id};
 
 async fn post(caller: &Caller, path: &str, key: &str, body: &Value) -> Answer {
-    let request = caller.request(Method::POST, path).header("idempotency-key", key);
-    sent(if body.is_null() { request } else { request.json(body) }).await
+    let request = caller
+        .request(Method::POST, path)
+        .header("idempotency-key", key);
+    sent(if body.is_null() {
+        request
+    } else {
+        request.json(body)
+    })
+    .await
 }
 
 #[tokio::test]
 async fn a_request_that_is_sent_again_is_done_once_on_both_databases() {
     for database in Database::BOTH {
-        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let host = TestHost::start_with(Wish {
+            database,
+            ..Wish::default()
+        })
+        .await;
         let caller = Caller::machine(&host);
         let body = json!({"name": "eve"});
         let first = post(&caller, "/users", "k1", &body).await;
         assert_eq!(first.status, StatusCode::CREATED, "{}", first.body);
         let again = post(&caller, "/users", "k1", &body).await;
-        assert_eq!((again.status, &again.body, again.etag()), (first.status, &first.body, first.etag()));
+        assert_eq!(
+            (again.status, &again.body, again.etag()),
+            (first.status, &first.body, first.etag())
+        );
         let other = post(&caller, "/users", "k1", &json!({"name": "mallory"})).await;
-        assert_eq!((other.status, other.problem()), (StatusCode::UNPROCESSABLE_ENTITY, "idempotency-key-reused"));
+        assert_eq!(
+            (other.status, other.problem()),
+            (StatusCode::UNPROCESSABLE_ENTITY, "idempotency-key-reused")
+        );
         // The key is its path's and its caller's.
-        let taken = post(&service(&host, &["admin:users"]).await, "/users", "k1", &body).await;
+        let taken = post(
+            &service(&host, &["admin:users"]).await,
+            "/users",
+            "k1",
+            &body,
+        )
+        .await;
         assert_eq!(
             (taken.status, taken.problem()),
             (StatusCode::CONFLICT, "conflict"),
             "it was not answered as another was"
         );
-        let elsewhere = post(&caller, &format!("/users/{}/enrolments", id(&first.body)), "k1", &Value::Null).await;
+        let elsewhere = post(
+            &caller,
+            &format!("/users/{}/enrolments", id(&first.body)),
+            "k1",
+            &Value::Null,
+        )
+        .await;
         assert_eq!(elsewhere.status, StatusCode::CREATED, "{}", elsewhere.body);
     }
 }
@@ -40,18 +69,29 @@ async fn a_request_that_is_sent_again_is_done_once_on_both_databases() {
 #[tokio::test]
 async fn of_many_at_once_one_is_done_on_both_databases() {
     for database in Database::BOTH {
-        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let host = TestHost::start_with(Wish {
+            database,
+            ..Wish::default()
+        })
+        .await;
         let application = host.web_application().await;
         let caller = Caller::machine(&host);
-        let path = format!("/applications/{}/secret", application.id);
+        let path = format!("/applications/{}/secret/rotate", application.id);
         let answers = join_all((0..20).map(|_| post(&caller, &path, "once", &Value::Null))).await;
         let mut secrets: Vec<String> = Vec::new();
         for answer in answers {
             match answer.status {
-                StatusCode::CREATED => {
-                    secrets.push(answer.body["client_secret"].as_str().expect("a secret").to_owned())
-                }
-                _ => assert_eq!((answer.status, answer.problem()), (StatusCode::CONFLICT, "under-way"), "{database:?}"),
+                StatusCode::CREATED => secrets.push(
+                    answer.body["client_secret"]
+                        .as_str()
+                        .expect("a secret")
+                        .to_owned(),
+                ),
+                _ => assert_eq!(
+                    (answer.status, answer.problem()),
+                    (StatusCode::CONFLICT, "under-way"),
+                    "{database:?}"
+                ),
             }
         }
         secrets.dedup();
@@ -59,10 +99,13 @@ async fn of_many_at_once_one_is_done_on_both_databases() {
         let replayed = post(&caller, &path, "once", &Value::Null).await;
         assert_eq!(replayed.body["client_secret"], secrets[0].as_str());
         // What is kept of it nobody reads in the database.
-        let rows = sqlx::query("SELECT answer FROM idempotent_requests").fetch_all(&mut host.connection().await).await;
+        let rows = sqlx::query("SELECT answer FROM idempotent_requests")
+            .fetch_all(&mut host.connection().await)
+            .await;
         let kept: Vec<String> = rows.expect("rows").iter().map(|row| row.get(0)).collect();
         assert_eq!(kept.len(), 1);
-        let encoded = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, &secrets[0]);
+        let encoded =
+            base64::Engine::encode(&base64::engine::general_purpose::STANDARD, &secrets[0]);
         assert!(!kept[0].contains(&secrets[0]) && !kept[0].contains(&encoded[..encoded.len() - 4]));
     }
 }
@@ -75,21 +118,44 @@ async fn a_key_is_kept_for_a_day_and_given_back_by_who_was_refused() {
     let caller = Caller::machine(&host);
     let refused = post(&caller, "/users", "k", &json!({"name": "a b"})).await;
     assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY);
-    post(&caller, "/users", "k", &json!({"name": "eve"})).await.good();
+    post(&caller, "/users", "k", &json!({"name": "eve"}))
+        .await
+        .good();
     for key in ["", "a b", &"k".repeat(256), "\u{e4}"] {
-        let request = caller.request(Method::POST, &path).header("idempotency-key", key.as_bytes());
+        let request = caller
+            .request(Method::POST, &path)
+            .header("idempotency-key", key.as_bytes());
         let answer = sent(request).await;
-        assert_eq!((answer.status, answer.problem()), (StatusCode::BAD_REQUEST, "malformed"), "{key:?}");
+        assert_eq!(
+            (answer.status, answer.problem()),
+            (StatusCode::BAD_REQUEST, "malformed"),
+            "{key:?}"
+        );
     }
     // Tokens do not live for a day, but their application is the same caller.
     let application = service_application(&host, &["admin:users"]).await;
     let service = async || {
         let (_, token) = service_token(&host, &application, "admin:users").await;
-        Caller::Bearer { base: host.base.clone(), token: token["access_token"].as_str().expect("a token").to_owned() }
+        Caller::Bearer {
+            base: host.base.clone(),
+            token: token["access_token"].as_str().expect("a token").to_owned(),
+        }
     };
-    let first = post(&service().await, &path, "day", &Value::Null).await.good();
+    let first = post(&service().await, &path, "day", &Value::Null)
+        .await
+        .good();
     host.advance(24 * 60 * 60 - 10);
-    assert_eq!(post(&service().await, &path, "day", &Value::Null).await.good(), first);
+    assert_eq!(
+        post(&service().await, &path, "day", &Value::Null)
+            .await
+            .good(),
+        first
+    );
     host.advance(20);
-    assert_ne!(post(&service().await, &path, "day", &Value::Null).await.good(), first);
+    assert_ne!(
+        post(&service().await, &path, "day", &Value::Null)
+            .await
+            .good(),
+        first
+    );
 }

@@ -14,8 +14,8 @@ mod sessions;
 mod shape;
 mod step_words;
 mod steps;
+mod test_sign_ins;
 mod transfers;
-mod trials;
 
 use std::sync::Arc;
 
@@ -36,8 +36,11 @@ struct Answer {
 impl Answer {
     /// The kind of problem that it is, without what all kinds begin with.
     fn problem(&self) -> &str {
-        let kind = self.body["type"].as_str().unwrap_or_else(|| panic!("no problem: {} {}", self.status, self.body));
-        kind.strip_prefix("urn:assent:problem:").expect("a kind of ours")
+        let kind = self.body["type"]
+            .as_str()
+            .unwrap_or_else(|| panic!("no problem: {} {}", self.status, self.body));
+        kind.strip_prefix("urn:assent:problem:")
+            .expect("a kind of ours")
     }
 
     /// The answer's body, where it must be a success.
@@ -56,7 +59,11 @@ async fn sent(request: RequestBuilder) -> Answer {
     let (status, headers) = (response.status(), response.headers().clone());
     let text = response.text().await.expect("text");
     let body = serde_json::from_str(&text).unwrap_or(Value::Null);
-    Answer { status, headers, body }
+    Answer {
+        status,
+        headers,
+        body,
+    }
 }
 
 /// Somebody who calls the API.
@@ -64,20 +71,27 @@ enum Caller {
     /// With a bearer token.
     Bearer { base: String, token: String },
     /// With a session of the console, as its page does.
-    Console { browser: Browser, csrf: String, phone: Arc<Authenticator> },
+    Console {
+        browser: Browser,
+        csrf: String,
+        phone: Arc<Authenticator>,
+    },
 }
 
 impl Caller {
     /// Whoever holds the machine.
     fn machine(host: &TestHost) -> Self {
-        Self::Bearer { base: host.base.clone(), token: host.token.clone() }
+        Self::Bearer {
+            base: host.base.clone(),
+            token: host.token.clone(),
+        }
     }
 
     fn request(&self, method: Method, path: &str) -> RequestBuilder {
         match self {
-            Self::Bearer { base, token } => {
-                http_client().request(method, format!("{base}/admin/api/v1{path}")).bearer_auth(token)
-            }
+            Self::Bearer { base, token } => http_client()
+                .request(method, format!("{base}/admin/api/v1{path}"))
+                .bearer_auth(token),
             Self::Console { browser, csrf, .. } => browser
                 .request(method, &format!("/admin/api/v1{path}"))
                 .header("x-assent-csrf", csrf)
@@ -88,20 +102,40 @@ impl Caller {
     /// Calls, and approves on the phone what has to be approved.
     async fn call(&self, method: Method, path: &str, body: Value) -> Answer {
         let answer = self.call_once(method.clone(), path, &body, None).await;
-        let (Self::Console { phone, .. }, Some(step)) = (self, answer.body.get("step")) else { return answer };
+        let (Self::Console { phone, .. }, Some(step)) = (self, answer.body.get("action_approval"))
+        else {
+            return answer;
+        };
         let number = step["number"].as_str().expect("a number");
         let requests = phone.waiting(5).await.expect("requests");
         let newest = requests.last().expect("a request");
-        assert_eq!(phone.decide(newest, Some(number)).await.expect("an outcome"), "approved");
-        self.call_once(method, path, &body, step["id"].as_str()).await
+        assert_eq!(
+            phone
+                .decide(newest, Some(number))
+                .await
+                .expect("an outcome"),
+            "approved"
+        );
+        self.call_once(method, path, &body, step["id"].as_str())
+            .await
     }
 
     /// Calls, with the step that was approved.
-    async fn call_once(&self, method: Method, path: &str, body: &Value, step: Option<&str>) -> Answer {
+    async fn call_once(
+        &self,
+        method: Method,
+        path: &str,
+        body: &Value,
+        step: Option<&str>,
+    ) -> Answer {
         let request = self.request(method, path);
-        let request = if body.is_null() { request } else { request.json(body) };
+        let request = if body.is_null() {
+            request
+        } else {
+            request.json(body)
+        };
         sent(match step {
-            Some(step) => request.header("x-assent-step", step),
+            Some(step) => request.header("x-assent-action-approval", step),
             None => request,
         })
         .await
@@ -122,10 +156,15 @@ impl Administrator {
     async fn new(host: &TestHost, name: &str, role: &str) -> Self {
         let user = host.user(name).await;
         let path = format!("/users/{}", id(&user));
-        let user = host.admin_ok(Method::PATCH, &path, json!({"console_role": role})).await;
+        let user = host
+            .admin_ok(Method::PATCH, &path, json!({"console_role": role}))
+            .await;
         let phone = Arc::new(host.authenticator(&user).await);
         // The first device makes whoever was invited active.
-        Self { user: host.admin_ok(Method::GET, &path, Value::Null).await, phone }
+        Self {
+            user: host.admin_ok(Method::GET, &path, Value::Null).await,
+            phone,
+        }
     }
 
     /// A browser in which they are signed in to the console.
@@ -133,40 +172,69 @@ impl Administrator {
         let browser = Browser::new(&host.base);
         let login = browser.get("/admin").await.followed().await;
         let name = self.user["name"].as_str().expect("a name");
-        let waiting = login.submit(&login.path(), &[("name", name)]).await.followed().await;
+        let waiting = login
+            .submit(&login.path(), &[("name", name)])
+            .await
+            .followed()
+            .await;
         let requests = self.phone.waiting(5).await.expect("requests");
         let newest = requests.last().expect("a request");
-        assert_eq!(self.phone.decide(newest, Some(&waiting.number())).await.expect("an outcome"), "approved");
-        assert_eq!(browser.get(&waiting.url).await.followed().await.status, StatusCode::OK);
+        assert_eq!(
+            self.phone
+                .decide(newest, Some(&waiting.number()))
+                .await
+                .expect("an outcome"),
+            "approved"
+        );
+        assert_eq!(
+            browser.get(&waiting.url).await.followed().await.status,
+            StatusCode::OK
+        );
         browser
     }
 
     /// Them, calling from the console's page.
     async fn signed_in(&self, host: &TestHost) -> Caller {
         let browser = self.browser(host).await;
-        let me = sent(browser.request(Method::GET, "/admin/api/v1/me")).await.good();
+        let me = sent(browser.request(Method::GET, "/admin/api/v1/me"))
+            .await
+            .good();
         let csrf = me["csrf_token"].as_str().expect("a token").to_owned();
-        Caller::Console { browser, csrf, phone: Arc::clone(&self.phone) }
+        Caller::Console {
+            browser,
+            csrf,
+            phone: Arc::clone(&self.phone),
+        }
     }
 }
 
 /// Somebody with this role, signed in to the console.
 async fn person(host: &TestHost, name: &str, role: &str) -> Caller {
-    Administrator::new(host, name, role).await.signed_in(host).await
+    Administrator::new(host, name, role)
+        .await
+        .signed_in(host)
+        .await
 }
 
 /// An application with these admin scopes.
 async fn service_application(host: &TestHost, scopes: &[&str]) -> Application {
     let application = host.web_application().await;
     let path = format!("/applications/{}", application.id);
-    host.admin_ok(Method::PATCH, &path, json!({"admin_scopes": scopes})).await;
+    host.admin_ok(Method::PATCH, &path, json!({"admin_scopes": scopes}))
+        .await;
     application
 }
 
 /// What the token endpoint answers a service account that asks for these scopes.
-async fn service_token(host: &TestHost, application: &Application, scopes: &str) -> (StatusCode, Value) {
+async fn service_token(
+    host: &TestHost,
+    application: &Application,
+    scopes: &str,
+) -> (StatusCode, Value) {
     let form = [("grant_type", "client_credentials"), ("scope", scopes)];
-    let request = http_client().post(format!("{}/oidc/token", host.base)).form(&form);
+    let request = http_client()
+        .post(format!("{}/oidc/token", host.base))
+        .form(&form);
     let request = request.basic_auth(&application.id, application.secret.as_ref());
     let answer = sent(request).await;
     (answer.status, answer.body)
@@ -178,5 +246,8 @@ async fn service(host: &TestHost, scopes: &[&str]) -> Caller {
     let (status, token) = service_token(host, &application, &scopes.join(" ")).await;
     assert_eq!(status, StatusCode::OK, "{token}");
     let token = token["access_token"].as_str().expect("a token").to_owned();
-    Caller::Bearer { base: host.base.clone(), token }
+    Caller::Bearer {
+        base: host.base.clone(),
+        token,
+    }
 }

@@ -11,23 +11,49 @@ async fn keys_are_rotated_and_revoked() {
     let host = TestHost::start().await;
     let caller = Caller::machine(&host);
     let of = |keys: &Value, state: &str| -> Vec<String> {
-        let keys =
-            keys["items"].as_array().expect("keys").iter().filter(|key| key["alg"] == "RS256" && key["state"] == state);
-        keys.map(|key| key["kid"].as_str().expect("a kid").to_owned()).collect()
+        let keys = keys["items"]
+            .as_array()
+            .expect("keys")
+            .iter()
+            .filter(|key| key["alg"] == "RS256" && key["state"] == state);
+        keys.map(|key| key["kid"].as_str().expect("a kid").to_owned())
+            .collect()
     };
     let before = caller.get("/keys").await.good();
-    assert_eq!((of(&before, "signing").len(), of(&before, "published").len()), (1, 0));
-    let rotated = caller.call(Method::POST, "/keys/rotate", json!({"algorithm": "RS256"})).await.good();
+    assert_eq!(
+        (of(&before, "signing").len(), of(&before, "published").len()),
+        (1, 0)
+    );
+    let rotated = caller
+        .call(Method::POST, "/keys/rotate", json!({"algorithm": "RS256"}))
+        .await
+        .good();
     assert_eq!(of(&rotated, "signing"), of(&before, "signing"));
     let next = of(&rotated, "published");
-    let rotated = caller.call(Method::POST, "/keys/rotate", json!({"algorithm": "RS256", "now": true})).await.good();
+    let rotated = caller
+        .call(
+            Method::POST,
+            "/keys/rotate",
+            json!({"algorithm": "RS256", "now": true}),
+        )
+        .await
+        .good();
     assert_eq!(of(&rotated, "signing"), next, "the one that waited");
     let path = format!("/keys/{}/revoke", next[0]);
     let revoked = caller.call(Method::POST, &path, Value::Null).await.good();
     assert_eq!(of(&revoked, "revoked"), next);
     assert_ne!(of(&revoked, "signing"), next);
-    assert_eq!(caller.call(Method::POST, &path, Value::Null).await.status, StatusCode::CONFLICT);
-    assert_eq!(caller.call(Method::POST, "/keys/none/revoke", Value::Null).await.status, StatusCode::NOT_FOUND);
+    assert_eq!(
+        caller.call(Method::POST, &path, Value::Null).await.status,
+        StatusCode::CONFLICT
+    );
+    assert_eq!(
+        caller
+            .call(Method::POST, "/keys/none/revoke", Value::Null)
+            .await
+            .status,
+        StatusCode::NOT_FOUND
+    );
 }
 
 #[tokio::test]
@@ -37,8 +63,14 @@ async fn plugins_are_told_with_what_they_may_do() {
     ada.sign_in(&Browser::new(&host.base)).await;
     let told = host.admin_ok(Method::GET, "/plugins", Value::Null).await;
     let mapper = &told["plugins"][0];
-    assert_eq!((&mapper["plugin"], &mapper["role"]), (&json!("account-roles"), &json!("claim-mapper")));
-    assert_eq!(mapper["granted"], json!({"applications": null, "writes": ["account"], "hosts": []}));
+    assert_eq!(
+        (&mapper["plugin"], &mapper["role"]),
+        (&json!("account-roles"), &json!("claim-mapper"))
+    );
+    assert_eq!(
+        mapper["granted"],
+        json!({"applications": null, "writes": ["account"], "hosts": []})
+    );
     assert_eq!(mapper["sha256"].as_str().map(str::len), Some(64));
     assert!(mapper["measured"]["calls"].as_u64() > Some(0), "{told}");
 }
@@ -47,18 +79,34 @@ async fn plugins_are_told_with_what_they_may_do() {
 async fn settings_are_told_with_their_source_and_without_secrets() {
     for database in Database::BOTH {
         let settings = "operator = \"Example\"\n";
-        let host = TestHost::start_with(Wish { database, settings, ..Wish::default() }).await;
+        let host = TestHost::start_with(Wish {
+            database,
+            settings,
+            ..Wish::default()
+        })
+        .await;
         let told = host.admin_ok(Method::GET, "/settings", Value::Null).await;
         let items = told["items"].as_array().expect("items");
-        let of = |key: &str| items.iter().find(|item| item["key"] == key).unwrap_or_else(|| panic!("no {key}: {told}"));
+        let of = |key: &str| {
+            items
+                .iter()
+                .find(|item| item["key"] == key)
+                .unwrap_or_else(|| panic!("no {key}: {told}"))
+        };
         assert_eq!(
             of("operator"),
             &json!({"key": "operator", "value": "Example", "is_set": true, "is_secret": false, "source": "file"})
         );
-        assert_eq!((&of("audit.days")["source"], &of("audit.days")["is_set"]), (&json!("default"), &json!(true)));
         assert_eq!(
-            of("store.url"),
-            &json!({"key": "store.url", "is_set": true, "is_secret": true, "source": "file"}),
+            (
+                &of("audit.retention")["source"],
+                &of("audit.retention")["is_set"]
+            ),
+            (&json!("default"), &json!(true))
+        );
+        assert_eq!(
+            of("database.url"),
+            &json!({"key": "database.url", "is_set": true, "is_secret": true, "source": "file"}),
             "an address may have a password in it"
         );
     }
@@ -67,14 +115,21 @@ async fn settings_are_told_with_their_source_and_without_secrets() {
 #[tokio::test]
 async fn the_overview_counts_on_both_databases() {
     for database in Database::BOTH {
-        let settings = "[lifetimes]\nadmin_token = 86400\n";
-        let host = TestHost::start_with(Wish { database, settings, ..Wish::default() }).await;
+        let settings = "[lifetimes]\nadmin_token = \"1d\"\n";
+        let host = TestHost::start_with(Wish {
+            database,
+            settings,
+            ..Wish::default()
+        })
+        .await;
         let ada = host.ada().await;
         host.user("eve").await;
         let browser = Browser::new(&host.base);
         ada.sign_in(&browser).await;
         host.advance(60);
-        let page = ada.ask(&Browser::new(&host.base), &[("prompt", Some("login"))]).await;
+        let page = ada
+            .ask(&Browser::new(&host.base), &[("prompt", Some("login"))])
+            .await;
         let requests = ada.phone.waiting(5).await.expect("requests");
         ada.phone.decide(&requests[0], None).await.expect("denied");
         drop(page);
@@ -84,17 +139,43 @@ async fn the_overview_counts_on_both_databases() {
             json!({"invited": 1, "active": 1, "suspended": 0, "terminated": 0}),
             "{database:?}"
         );
-        assert_eq!(counts["applications"], json!({"openid_connect": 1, "saml": 0}));
-        let asked =
-            counts["responses"].as_array().expect("responses").iter().find(|one| one["endpoint"] == "authorization");
+        assert_eq!(
+            counts["applications"],
+            json!({"openid_connect": 1, "saml": 0})
+        );
+        let asked = counts["responses"]
+            .as_array()
+            .expect("responses")
+            .iter()
+            .find(|one| one["endpoint"] == "authorization");
         let asked = asked.expect("the authorization endpoint");
-        assert_eq!((&asked["count"], &asked["failures"]), (&json!(2), &json!(0)), "{counts}");
-        assert!(asked["p99_us"].as_u64() >= asked["p50_us"].as_u64() && asked["p50_us"] != 0, "{counts}");
-        let of = |counts: &Value, place: usize| counts["sign_ins"].as_array().expect("periods")[place].clone();
-        assert_eq!((counts["sign_ins"].as_array().map(Vec::len), &counts["bucket"]), (Some(24), &json!("hour")));
+        assert_eq!(
+            (&asked["count"], &asked["failures"]),
+            (&json!(2), &json!(0)),
+            "{counts}"
+        );
+        assert!(
+            asked["p99_us"].as_u64() >= asked["p50_us"].as_u64() && asked["p50_us"] != 0,
+            "{counts}"
+        );
+        let of = |counts: &Value, place: usize| {
+            counts["sign_ins"].as_array().expect("periods")[place].clone()
+        };
+        assert_eq!(
+            (
+                counts["sign_ins"].as_array().map(Vec::len),
+                &counts["bucket"]
+            ),
+            (Some(24), &json!("hour"))
+        );
         let now = of(&counts, 23);
         assert_eq!(
-            [&now["completed"], &now["denied"], &now["expired"], &now["failed"]],
+            [
+                &now["completed"],
+                &now["denied"],
+                &now["expired"],
+                &now["failed"]
+            ],
             [&json!(1), &json!(1), &json!(0), &json!(0)],
             "{counts}"
         );
@@ -104,7 +185,10 @@ async fn the_overview_counts_on_both_databases() {
             "the clock stands still"
         );
         let before = of(&counts, 0);
-        assert_eq!((&before["completed"], &before["approved_ms_p50"]), (&json!(0), &Value::Null));
+        assert_eq!(
+            (&before["completed"], &before["approved_ms_p50"]),
+            (&json!(0), &Value::Null)
+        );
 
         // A wait counts, and hours that are over are counted once.
         host.advance(600);
@@ -115,22 +199,44 @@ async fn the_overview_counts_on_both_databases() {
         browser.finish(&page.url).await;
         host.advance(2 * 60 * 60);
         for _ in 0..2 {
-            let counts = host.admin_ok(Method::GET, "/overview?range=day", Value::Null).await;
+            let counts = host
+                .admin_ok(Method::GET, "/overview?range=day", Value::Null)
+                .await;
             let all = counts["sign_ins"].as_array().expect("hours");
-            assert_eq!(all.iter().filter_map(|one| one["completed"].as_u64()).sum::<u64>(), 2, "{counts}");
-            assert!(all.iter().any(|one| one["approved_ms_p95"] == 12_000), "{database:?}: {counts}");
+            assert_eq!(
+                all.iter()
+                    .filter_map(|one| one["completed"].as_u64())
+                    .sum::<u64>(),
+                2,
+                "{counts}"
+            );
+            assert!(
+                all.iter().any(|one| one["approved_ms_p95"] == 12_000),
+                "{database:?}: {counts}"
+            );
         }
-        let month = host.admin_ok(Method::GET, "/overview?range=month", Value::Null).await;
+        let month = host
+            .admin_ok(Method::GET, "/overview?range=month", Value::Null)
+            .await;
         let days = month["sign_ins"].as_array().expect("days");
         assert_eq!((days.len(), &month["bucket"]), (30, &json!("day")));
-        assert_eq!(days.iter().filter_map(|one| one["completed"].as_u64()).sum::<u64>(), 2, "{month}");
+        assert_eq!(
+            days.iter()
+                .filter_map(|one| one["completed"].as_u64())
+                .sum::<u64>(),
+            2,
+            "{month}"
+        );
         let mut connection = host.connection().await;
-        let kept: (i64,) = sqlx::query_as("SELECT CAST(COALESCE(SUM(completed), 0) AS BIGINT) FROM sign_in_hours")
-            .fetch_one(&mut connection)
-            .await
-            .expect("counted");
+        let kept: (i64,) =
+            sqlx::query_as("SELECT CAST(COALESCE(SUM(completed), 0) AS BIGINT) FROM sign_in_hours")
+                .fetch_one(&mut connection)
+                .await
+                .expect("counted");
         assert_eq!(kept.0, 2, "{database:?}");
-        let (status, _) = host.admin(Method::GET, "/overview?range=year", Value::Null).await;
+        let (status, _) = host
+            .admin(Method::GET, "/overview?range=year", Value::Null)
+            .await;
         assert_eq!(status, StatusCode::BAD_REQUEST);
     }
 }

@@ -11,20 +11,40 @@ use crate::harness::{Browser, Database, TestHost, Wish, id};
 fn acts(user: &Value, account: &Value, device: &str) -> Vec<(Method, String, Value)> {
     let user = format!("/users/{}", id(user));
     vec![
-        (Method::PATCH, user.clone(), json!({"profile": {"nickname": "x"}})),
+        (
+            Method::PATCH,
+            user.clone(),
+            json!({"profile": {"nickname": "x"}}),
+        ),
         (Method::PATCH, user.clone(), json!({"state": "suspended"})),
         (Method::POST, format!("{user}/enrolments"), Value::Null),
-        (Method::PUT, format!("{user}/approval-addresses/vendor"), json!({"address": "mallory"})),
-        (Method::DELETE, format!("{user}/approval-addresses/vendor"), Value::Null),
+        (
+            Method::PUT,
+            format!("{user}/external-authenticators/vendor"),
+            json!({"address": "mallory"}),
+        ),
+        (
+            Method::DELETE,
+            format!("{user}/external-authenticators/vendor"),
+            Value::Null,
+        ),
         (Method::DELETE, format!("{user}/sessions"), Value::Null),
-        (Method::DELETE, format!("{user}/sessions/00000000000000000000000000000000"), Value::Null),
+        (
+            Method::DELETE,
+            format!("{user}/sessions/00000000000000000000000000000000"),
+            Value::Null,
+        ),
         (
             Method::DELETE,
             format!("{user}/consents/did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK"),
             Value::Null,
         ),
         (Method::DELETE, format!("/devices/{device}"), Value::Null),
-        (Method::PATCH, format!("/accounts/{}", id(account)), json!({"state": "suspended"})),
+        (
+            Method::PATCH,
+            format!("/accounts/{}", id(account)),
+            json!({"state": "suspended"}),
+        ),
     ]
 }
 
@@ -35,9 +55,21 @@ fn greater_acts(user: &Value, account: &Value) -> Vec<(Method, String, Value)> {
         (Method::PATCH, user.clone(), json!({"name": "renamed"})),
         (Method::DELETE, user.clone(), Value::Null),
         (Method::POST, format!("{user}/erase"), Value::Null),
-        (Method::PATCH, format!("/accounts/{}", id(account)), json!({"roles": ["root"]})),
-        (Method::PATCH, format!("/accounts/{}", id(account)), json!({"state": "terminated"})),
-        (Method::DELETE, format!("/accounts/{}", id(account)), Value::Null),
+        (
+            Method::PATCH,
+            format!("/accounts/{}", id(account)),
+            json!({"roles": ["root"]}),
+        ),
+        (
+            Method::PATCH,
+            format!("/accounts/{}", id(account)),
+            json!({"state": "terminated"}),
+        ),
+        (
+            Method::DELETE,
+            format!("/accounts/{}", id(account)),
+            Value::Null,
+        ),
     ]
 }
 
@@ -49,29 +81,54 @@ async fn nobody_acts_upon_who_may_do_more() {
         ("admin", person(&host, "grace", "admin").await),
         ("support", person(&host, "sam", "support").await),
         ("auditor", person(&host, "kay", "auditor").await),
-        ("service", service(&host, &["admin:users", "admin:applications", "admin:read"]).await),
+        (
+            "service",
+            service(&host, &["admin:users", "admin:applications", "admin:read"]).await,
+        ),
     ];
     for role in ["owner", "admin", "support", "auditor"] {
-        let target = Administrator::new(&host, &format!("target-{role}"), role).await.user;
+        let target = Administrator::new(&host, &format!("target-{role}"), role)
+            .await
+            .user;
         let account = host.account(&target, &application).await;
-        let read = async || host.admin_ok(Method::GET, &format!("/users/{}", id(&target)), Value::Null).await;
+        let read = async || {
+            host.admin_ok(Method::GET, &format!("/users/{}", id(&target)), Value::Null)
+                .await
+        };
         let before = read().await;
-        let devices = host.admin_ok(Method::GET, &format!("/users/{}/devices", id(&target)), Value::Null).await;
-        let device = devices["items"][0]["id"].as_str().expect("a device").to_owned();
+        let devices = host
+            .admin_ok(
+                Method::GET,
+                &format!("/users/{}/devices", id(&target)),
+                Value::Null,
+            )
+            .await;
+        let device = devices["items"][0]["id"]
+            .as_str()
+            .expect("a device")
+            .to_owned();
         for (who, caller) in &callers {
             if *who == "admin" && role != "owner" {
                 continue;
             }
-            for (method, path, body) in
-                acts(&target, &account, &device).into_iter().chain(greater_acts(&target, &account))
+            for (method, path, body) in acts(&target, &account, &device)
+                .into_iter()
+                .chain(greater_acts(&target, &account))
             {
                 let answer = caller.call(method.clone(), &path, body.clone()).await;
-                let what = format!("{who} upon {role}: {method} {path} {body}: {} {}", answer.status, answer.body);
+                let what = format!(
+                    "{who} upon {role}: {method} {path} {body}: {} {}",
+                    answer.status, answer.body
+                );
                 assert_eq!(answer.status, StatusCode::FORBIDDEN, "{what}");
             }
             let made = json!({"user_id": id(&target)});
             let path = format!("/applications/{}/accounts", application.id);
-            assert_eq!(caller.call(Method::POST, &path, made).await.status, StatusCode::FORBIDDEN, "{who} upon {role}");
+            assert_eq!(
+                caller.call(Method::POST, &path, made).await.status,
+                StatusCode::FORBIDDEN,
+                "{who} upon {role}"
+            );
         }
         assert_eq!(read().await, before, "nothing was done");
     }
@@ -82,28 +139,61 @@ async fn support_helps_whoever_has_no_role_and_vouches_for_nothing() {
     let host = TestHost::start().await;
     let support = person(&host, "sam", "support").await;
     let ada = host.ada().await;
-    let devices = support.get(&format!("/users/{}/devices", id(&ada.user))).await.good();
-    let device = devices["items"][0]["id"].as_str().expect("a device").to_owned();
+    let devices = support
+        .get(&format!("/users/{}/devices", id(&ada.user)))
+        .await
+        .good();
+    let device = devices["items"][0]["id"]
+        .as_str()
+        .expect("a device")
+        .to_owned();
     let path = format!("/users/{}", id(&ada.user));
     let refused = [
         (path.clone(), json!({"profile": {"email_verified": true}})),
-        (path.clone(), json!({"profile": {"phone_number_verified": true}})),
+        (
+            path.clone(),
+            json!({"profile": {"phone_number_verified": true}}),
+        ),
         (path.clone(), json!({"email": "boss@example.org"})),
         (path, json!({"console_role": "support"})),
-        (format!("/accounts/{}", id(&ada.account)), json!({"roles": ["root"]})),
-        (format!("/accounts/{}", id(&ada.account)), json!({"name": "root", "state": "active"})),
+        (
+            format!("/accounts/{}", id(&ada.account)),
+            json!({"roles": ["root"]}),
+        ),
+        (
+            format!("/accounts/{}", id(&ada.account)),
+            json!({"name": "root", "state": "active"}),
+        ),
     ];
     for (path, body) in refused {
         let answer = support.call(Method::PATCH, &path, body.clone()).await;
-        assert_eq!((answer.status, answer.problem()), (StatusCode::FORBIDDEN, "forbidden"), "{path} {body}");
+        assert_eq!(
+            (answer.status, answer.problem()),
+            (StatusCode::FORBIDDEN, "forbidden"),
+            "{path} {body}"
+        );
     }
     for (method, path, body) in acts(&ada.user, &ada.account, &device) {
         let answer = support.call(method.clone(), &path, body.clone()).await;
-        assert_ne!(answer.status, StatusCode::FORBIDDEN, "{method} {path} {body}: {}", answer.body);
+        assert_ne!(
+            answer.status,
+            StatusCode::FORBIDDEN,
+            "{method} {path} {body}: {}",
+            answer.body
+        );
     }
-    let now = support.get(&format!("/users/{}", id(&ada.user))).await.good();
-    assert_eq!((&now["email"], &now["state"]), (&json!("ada@example.org"), &json!("suspended")));
-    let left = support.get(&format!("/users/{}/devices", id(&ada.user))).await.good();
+    let now = support
+        .get(&format!("/users/{}", id(&ada.user)))
+        .await
+        .good();
+    assert_eq!(
+        (&now["email"], &now["state"]),
+        (&json!("ada@example.org"), &json!("suspended"))
+    );
+    let left = support
+        .get(&format!("/users/{}/devices", id(&ada.user)))
+        .await
+        .good();
     assert_eq!(left["items"], json!([]));
 }
 
@@ -112,8 +202,20 @@ async fn a_link_that_support_made_is_worth_nothing_once_its_person_has_a_role() 
     let host = TestHost::start().await;
     let support = person(&host, "sam", "support").await;
     let user = host.user("eve").await;
-    let link = support.call(Method::POST, &format!("/users/{}/enrolments", id(&user)), Value::Null).await.good();
-    host.admin_ok(Method::PATCH, &format!("/users/{}", id(&user)), json!({"console_role": "admin"})).await;
+    let link = support
+        .call(
+            Method::POST,
+            &format!("/users/{}/enrolments", id(&user)),
+            Value::Null,
+        )
+        .await
+        .good();
+    host.admin_ok(
+        Method::PATCH,
+        &format!("/users/{}", id(&user)),
+        json!({"console_role": "admin"}),
+    )
+    .await;
     let enrolled = Authenticator::enrol(link["link"].as_str().expect("a link"), "Mine", None).await;
     assert!(enrolled.is_err(), "support is an admin now");
 }
@@ -121,7 +223,11 @@ async fn a_link_that_support_made_is_worth_nothing_once_its_person_has_a_role() 
 #[tokio::test]
 async fn the_last_owner_stays_on_both_databases() {
     for database in Database::BOTH {
-        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let host = TestHost::start_with(Wish {
+            database,
+            ..Wish::default()
+        })
+        .await;
         let first = Administrator::new(&host, "first", "owner").await.user;
         let second = Administrator::new(&host, "second", "owner").await.user;
         let path = |user: &Value| format!("/users/{}", id(user));
@@ -133,16 +239,39 @@ async fn the_last_owner_stays_on_both_databases() {
         ];
         for (method, body) in ends {
             for user in [&first, &second] {
-                host.admin_ok(Method::PATCH, &path(user), json!({"console_role": "owner", "state": "active"})).await;
+                host.admin_ok(
+                    Method::PATCH,
+                    &path(user),
+                    json!({"console_role": "owner", "state": "active"}),
+                )
+                .await;
             }
-            let (paths, end) = ((path(&first), path(&second)), |path| host.admin(method.clone(), path, body.clone()));
+            let (paths, end) = ((path(&first), path(&second)), |path| {
+                host.admin(method.clone(), path, body.clone())
+            });
             let (one, other) = tokio::join!(end(&paths.0), end(&paths.1));
             let mut got = [one.0.as_u16(), other.0.as_u16()];
             got.sort_unstable();
-            assert_eq!(got, [200, 409], "{database:?} {body}: {} {}", one.1, other.1);
+            assert_eq!(
+                got,
+                [200, 409],
+                "{database:?} {body}: {} {}",
+                one.1,
+                other.1
+            );
         }
-        host.admin_ok(Method::PATCH, &path(&second), json!({"console_role": "owner", "state": "active"})).await;
-        host.admin_ok(Method::PATCH, &path(&first), json!({"state": "active", "console_role": null})).await;
+        host.admin_ok(
+            Method::PATCH,
+            &path(&second),
+            json!({"console_role": "owner", "state": "active"}),
+        )
+        .await;
+        host.admin_ok(
+            Method::PATCH,
+            &path(&first),
+            json!({"state": "active", "console_role": null}),
+        )
+        .await;
         for (method, body) in [
             (Method::PATCH, json!({"console_role": "support"})),
             (Method::PATCH, json!({"state": "terminated"})),
@@ -150,7 +279,13 @@ async fn the_last_owner_stays_on_both_databases() {
         ] {
             let (status, problem) = host.admin(method, &path(&second), body).await;
             assert_eq!(status, StatusCode::CONFLICT, "{database:?} {problem}");
-            assert!(problem["detail"].as_str().expect("a detail").contains("the last owner"), "{problem}");
+            assert!(
+                problem["detail"]
+                    .as_str()
+                    .expect("a detail")
+                    .contains("the last owner"),
+                "{problem}"
+            );
         }
     }
 }
@@ -159,7 +294,10 @@ async fn the_last_owner_stays_on_both_databases() {
 async fn what_nobody_may_set_is_refused_and_no_listing_has_a_secret() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
-    let (user, account) = (format!("/users/{}", id(&ada.user)), format!("/accounts/{}", id(&ada.account)));
+    let (user, account) = (
+        format!("/users/{}", id(&ada.user)),
+        format!("/accounts/{}", id(&ada.account)),
+    );
     let application = format!("/applications/{}", ada.application.id);
     for (path, member) in [
         (&user, "id"),
@@ -179,16 +317,32 @@ async fn what_nobody_may_set_is_refused_and_no_listing_has_a_secret() {
         (&application, "version"),
     ] {
         let (status, problem) = host.admin(Method::PATCH, path, json!({member: "x"})).await;
-        assert_eq!(status, StatusCode::BAD_REQUEST, "{path} {member}: {problem}");
+        assert_eq!(
+            status,
+            StatusCode::BAD_REQUEST,
+            "{path} {member}: {problem}"
+        );
         assert!(
-            problem["detail"].as_str().expect("a detail").contains(&format!("unknown field `{member}`")),
+            problem["detail"]
+                .as_str()
+                .expect("a detail")
+                .contains(&format!("unknown field `{member}`")),
             "{problem}"
         );
         assert_eq!(problem["errors"][0]["pointer"], format!("/{member}"));
     }
     let secret = ada.application.secret.clone().expect("a secret");
-    for path in ["/applications", application.as_str(), "/users", user.as_str(), "/audit?limit=200"] {
-        let shown = host.admin_ok(Method::GET, path, Value::Null).await.to_string();
+    for path in [
+        "/applications",
+        application.as_str(),
+        "/users",
+        user.as_str(),
+        "/audit?limit=200",
+    ] {
+        let shown = host
+            .admin_ok(Method::GET, path, Value::Null)
+            .await
+            .to_string();
         for word in [secret.as_str(), "secret_digest", "sealed", "public_key\""] {
             assert!(!shown.contains(word), "{path} has {word}: {shown}");
         }
@@ -198,7 +352,11 @@ async fn what_nobody_may_set_is_refused_and_no_listing_has_a_secret() {
 #[tokio::test]
 async fn users_are_found_on_both_databases() {
     for database in Database::BOTH {
-        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let host = TestHost::start_with(Wish {
+            database,
+            ..Wish::default()
+        })
+        .await;
         let mut users = Vec::new();
         for name in ["anna", "annabel", "berta", "bert.o"] {
             users.push(host.user(name).await);
@@ -207,9 +365,14 @@ async fn users_are_found_on_both_databases() {
         let one = json!({"name": "carla", "email": "zoe@example.org", "state": "suspended", "console_role": "auditor"});
         users.push(host.admin_ok(Method::POST, "/users", one).await);
         let names = async |query: &str| {
-            let found = host.admin_ok(Method::GET, &format!("/users?{query}"), Value::Null).await;
+            let found = host
+                .admin_ok(Method::GET, &format!("/users?{query}"), Value::Null)
+                .await;
             let items = found["items"].as_array().expect("items");
-            let names: Vec<_> = items.iter().map(|user| user["name"].as_str().expect("a name").to_owned()).collect();
+            let names: Vec<_> = items
+                .iter()
+                .map(|user| user["name"].as_str().expect("a name").to_owned())
+                .collect();
             (names.join(" "), found["next"].as_str().map(str::to_owned))
         };
         for (query, expected) in [
@@ -259,13 +422,22 @@ async fn what_a_person_is_signed_in_to_and_agreed_to_is_seen_and_ended() {
         host.advance(1);
     }
     let items = async |list: &str| {
-        let mut found = host.admin_ok(Method::GET, &format!("{path}/{list}"), Value::Null).await;
-        found["items"].as_array_mut().map(std::mem::take).expect("items")
+        let mut found = host
+            .admin_ok(Method::GET, &format!("{path}/{list}"), Value::Null)
+            .await;
+        found["items"]
+            .as_array_mut()
+            .map(std::mem::take)
+            .expect("items")
     };
     let open = items("sessions").await;
     assert_eq!(open.len(), 2);
     assert_eq!(open[0]["applications"], json!(["Books & <Co>"]));
-    let remove = async |list: &str| host.admin(Method::DELETE, &format!("{path}/{list}"), Value::Null).await.0;
+    let remove = async |list: &str| {
+        host.admin(Method::DELETE, &format!("{path}/{list}"), Value::Null)
+            .await
+            .0
+    };
     let second = format!("sessions/{}", id(&open[0]));
     assert_eq!(remove(&second).await, StatusCode::NO_CONTENT);
     assert_eq!(remove(&second).await, StatusCode::NOT_FOUND, "it is over");
@@ -282,14 +454,36 @@ async fn what_a_person_is_signed_in_to_and_agreed_to_is_seen_and_ended() {
 
     assert_eq!(
         items("accounts").await,
-        [host.admin_ok(Method::GET, &format!("/accounts/{}", id(&ada.account)), Value::Null).await]
+        [host
+            .admin_ok(
+                Method::GET,
+                &format!("/accounts/{}", id(&ada.account)),
+                Value::Null
+            )
+            .await]
     );
-    let events: Vec<Value> = items("activity").await.into_iter().map(|entry| entry["event"].clone()).collect();
-    assert!(events.contains(&json!("sign-in.completed")) && events.contains(&json!("consent.withdrawn")), "{events:?}");
+    let events: Vec<Value> = items("activity")
+        .await
+        .into_iter()
+        .map(|entry| entry["event"].clone())
+        .collect();
+    assert!(
+        events.contains(&json!("sign-in.completed"))
+            && events.contains(&json!("consent.withdrawn")),
+        "{events:?}"
+    );
     let devices = items("devices").await;
-    assert!(devices[0]["used_at"].is_string() && devices[0]["has_passkey"] == json!(false), "{devices:?}");
-    let codes = host.admin_ok(Method::GET, &format!("{path}/recovery-codes"), Value::Null).await;
+    assert!(
+        devices[0]["used_at"].is_string() && devices[0]["has_passkey"] == json!(false),
+        "{devices:?}"
+    );
+    let codes = host
+        .admin_ok(Method::GET, &format!("{path}/recovery-codes"), Value::Null)
+        .await;
     assert_eq!(codes, json!({"left": 0}));
     let unknown = Caller::machine(&host).get("/users/nobody/sessions").await;
-    assert_eq!((unknown.status, unknown.problem()), (StatusCode::NOT_FOUND, "not-found"));
+    assert_eq!(
+        (unknown.status, unknown.problem()),
+        (StatusCode::NOT_FOUND, "not-found")
+    );
 }

@@ -1,26 +1,47 @@
 //! Who may do what: each role and scope at each route.
 
 use assent::http::admin_api::{Rule, rules};
-use assent::model::administration::AdminScope;
-use assent::model::user::ConsoleRole;
+use assent_model::administration::AdminScope;
+use assent_model::user::ConsoleRole;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::{Caller, person, service, service_application, service_token};
 use crate::harness::{TestHost, http_client, id};
 
-/// Each route with its permission, its danger, and who may use it.
+/// Each route with its permission, its protected action, and who may use it.
 fn table() -> String {
     let mut lines: Vec<String> = rules()
         .into_iter()
-        .map(|(method, path, Rule { permission, danger })| {
-            let roles = ConsoleRole::ALL.into_iter().filter(|role| role.gives(permission)).map(ConsoleRole::as_str);
-            let scopes = AdminScope::ALL.into_iter().filter(|scope| scope.gives(permission)).map(AdminScope::as_str);
-            let (roles, scopes) = (roles.collect::<Vec<_>>().join(" "), scopes.collect::<Vec<_>>().join(" "));
-            let danger = danger.map_or(json!("-"), |danger| json!(danger));
-            let danger = danger.as_str().expect("a name");
-            format!("{path} {method} | {} | {danger} | {roles} | {scopes}", permission.as_str())
-        })
+        .map(
+            |(
+                method,
+                path,
+                Rule {
+                    permission,
+                    protected_action,
+                },
+            )| {
+                let roles = ConsoleRole::ALL
+                    .into_iter()
+                    .filter(|role| role.gives(permission))
+                    .map(ConsoleRole::as_str);
+                let scopes = AdminScope::ALL
+                    .into_iter()
+                    .filter(|scope| scope.gives(permission))
+                    .map(AdminScope::as_str);
+                let (roles, scopes) = (
+                    roles.collect::<Vec<_>>().join(" "),
+                    scopes.collect::<Vec<_>>().join(" "),
+                );
+                let action = protected_action.map_or(json!("-"), |kind| json!(kind));
+                let action = action.as_str().expect("a name");
+                format!(
+                    "{path} {method} | {} | {action} | {roles} | {scopes}",
+                    permission.as_str()
+                )
+            },
+        )
         .collect();
     lines.sort();
     lines.join("\n") + "\n"
@@ -30,12 +51,21 @@ fn table() -> String {
 fn the_table_of_routes_and_roles_is_the_one_that_was_agreed_on() {
     let agreed = include_str!("roles.txt");
     let table = table();
-    assert!(agreed == table, "the table is another; if that is meant, tests/it/admin_api/roles.txt is to be:\n{table}");
+    assert!(
+        agreed == table,
+        "the table is another; if that is meant, tests/it/admin_api/roles.txt is to be:\n{table}"
+    );
 }
 
 /// The path with ids that name nothing.
 fn nowhere(path: &str) -> String {
-    let parts = path.split('/').map(|part| if part.starts_with('{') { "nothing" } else { part });
+    let parts = path.split('/').map(|part| {
+        if part.starts_with('{') {
+            "nothing"
+        } else {
+            part
+        }
+    });
     parts.collect::<Vec<_>>().join("/")
 }
 
@@ -43,14 +73,25 @@ fn nowhere(path: &str) -> String {
 async fn is_held_to(caller: &Caller, name: &str, may: impl Fn(&Rule) -> bool) {
     for (method, path, rule) in rules() {
         // The body does nothing anywhere.
-        let body = if method == Method::GET { Value::Null } else { json!({"nothing": 1}) };
+        let body = if method == Method::GET {
+            Value::Null
+        } else {
+            json!({"nothing": 1})
+        };
         let answer = caller.call(method.clone(), &nowhere(&path), body).await;
         let what = format!("{name}: {method} {path}: {} {}", answer.status, answer.body);
         if may(&rule) {
-            assert!(![StatusCode::UNAUTHORIZED, StatusCode::FORBIDDEN].contains(&answer.status), "{what}");
+            assert!(
+                ![StatusCode::UNAUTHORIZED, StatusCode::FORBIDDEN].contains(&answer.status),
+                "{what}"
+            );
             assert!(!answer.status.is_server_error(), "{what}");
         } else {
-            assert_eq!((answer.status, answer.problem()), (StatusCode::FORBIDDEN, "forbidden"), "{what}");
+            assert_eq!(
+                (answer.status, answer.problem()),
+                (StatusCode::FORBIDDEN, "forbidden"),
+                "{what}"
+            );
             let detail = answer.body["detail"].as_str().expect("a detail");
             assert!(detail.contains(rule.permission.as_str()), "{what}");
         }
@@ -65,7 +106,10 @@ async fn each_role_is_held_to_its_permissions_at_each_route() {
         let caller = person(&host, role.as_str(), role.as_str()).await;
         is_held_to(&caller, role.as_str(), |rule| role.gives(rule.permission)).await;
         let me = caller.get("/me").await.good();
-        assert_eq!((&me["kind"], &me["role"]), (&json!("person"), &json!(role.as_str())));
+        assert_eq!(
+            (&me["kind"], &me["role"]),
+            (&json!("person"), &json!(role.as_str()))
+        );
     }
 }
 
@@ -76,7 +120,10 @@ async fn each_admin_scope_is_held_to_its_permissions_at_each_route() {
         let caller = service(&host, &[scope.as_str()]).await;
         is_held_to(&caller, scope.as_str(), |rule| scope.gives(rule.permission)).await;
         let me = caller.get("/me").await.good();
-        assert_eq!((&me["kind"], &me["admin_scopes"]), (&json!("service"), &json!([scope.as_str()])));
+        assert_eq!(
+            (&me["kind"], &me["admin_scopes"]),
+            (&json!("service"), &json!([scope.as_str()]))
+        );
     }
 }
 
@@ -85,42 +132,98 @@ async fn admin_scopes_are_for_the_admin_api_alone_and_count_as_long_as_the_appli
     let host = TestHost::start().await;
     let application = service_application(&host, &["admin:read", "admin:users"]).await;
     let path = format!("/applications/{}", application.id);
-    for refused in ["admin:operate", "admin:read openid", "admin:read admin:operate", "admin:everything"] {
+    for refused in [
+        "admin:operate",
+        "admin:read openid",
+        "admin:read admin:operate",
+        "admin:everything",
+    ] {
         let (status, answer) = service_token(&host, &application, refused).await;
-        assert_eq!((status, &answer["error"]), (StatusCode::BAD_REQUEST, &json!("invalid_scope")), "{refused}");
+        assert_eq!(
+            (status, &answer["error"]),
+            (StatusCode::BAD_REQUEST, &json!("invalid_scope")),
+            "{refused}"
+        );
     }
     let caller = async |scopes| {
         let (_, token) = service_token(&host, &application, scopes).await;
         let token = token["access_token"].as_str().expect("a token").to_owned();
-        Caller::Bearer { base: host.base.clone(), token }
+        Caller::Bearer {
+            base: host.base.clone(),
+            token,
+        }
     };
     let ordinary = caller("openid profile").await;
-    assert_eq!(ordinary.get("/me").await.status, StatusCode::UNAUTHORIZED, "an ordinary token is worth nothing");
+    assert_eq!(
+        ordinary.get("/me").await.status,
+        StatusCode::UNAUTHORIZED,
+        "an ordinary token is worth nothing"
+    );
     let reader = caller("admin:read").await;
     assert_eq!(reader.get("/users").await.status, StatusCode::OK);
-    assert_eq!(reader.call(Method::POST, "/users", json!({"name": "eve"})).await.status, StatusCode::FORBIDDEN);
+    assert_eq!(
+        reader
+            .call(Method::POST, "/users", json!({"name": "eve"}))
+            .await
+            .status,
+        StatusCode::FORBIDDEN
+    );
 
     // At UserInfo it is worth nothing, and nobody else takes it for good.
-    let Caller::Bearer { token, .. } = &reader else { unreachable!() };
+    let Caller::Bearer { token, .. } = &reader else {
+        unreachable!()
+    };
     let client = http_client();
-    let userinfo = client.get(format!("{}/oidc/me", host.base)).bearer_auth(token).send().await.expect("an answer");
+    let userinfo = client
+        .get(format!("{}/oidc/me", host.base))
+        .bearer_auth(token)
+        .send()
+        .await
+        .expect("an answer");
     assert_eq!(userinfo.status(), StatusCode::FORBIDDEN);
     let other = host.web_application().await;
     for (asks, active) in [(&application, true), (&other, false)] {
-        let asked = client.post(format!("{}/oidc/token/introspection", host.base)).form(&[("token", token)]);
-        let asked = asked.basic_auth(&asks.id, asks.secret.as_ref()).send().await.expect("an answer");
+        let asked = client
+            .post(format!("{}/oidc/token/introspection", host.base))
+            .form(&[("token", token)]);
+        let asked = asked
+            .basic_auth(&asks.id, asks.secret.as_ref())
+            .send()
+            .await
+            .expect("an answer");
         let told: Value = asked.json().await.expect("JSON");
         assert_eq!(told["active"], active, "{told}");
         assert!(!active || told["scope"] == "admin:read", "{told}");
     }
 
-    host.admin_ok(Method::PATCH, &path, json!({"admin_scopes": ["admin:users"]})).await;
-    assert_eq!(reader.get("/users").await.status, StatusCode::UNAUTHORIZED, "what was taken away is gone at once");
-    let refused = host.admin(Method::PATCH, &path, json!({"grant_types": ["authorization_code"]})).await;
+    host.admin_ok(
+        Method::PATCH,
+        &path,
+        json!({"admin_scopes": ["admin:users"]}),
+    )
+    .await;
+    assert_eq!(
+        reader.get("/users").await.status,
+        StatusCode::UNAUTHORIZED,
+        "what was taken away is gone at once"
+    );
+    let refused = host
+        .admin(
+            Method::PATCH,
+            &path,
+            json!({"grant_types": ["authorization_code"]}),
+        )
+        .await;
     assert_eq!(refused.0, StatusCode::UNPROCESSABLE_ENTITY, "{}", refused.1);
     let native = host.native_application().await;
     let path = format!("/applications/{}", native.id);
-    let refused = host.admin(Method::PATCH, &path, json!({"admin_scopes": ["admin:read"]})).await;
+    let refused = host
+        .admin(
+            Method::PATCH,
+            &path,
+            json!({"admin_scopes": ["admin:read"]}),
+        )
+        .await;
     assert_eq!(refused.0, StatusCode::UNPROCESSABLE_ENTITY, "{}", refused.1);
 }
 
@@ -130,17 +233,32 @@ async fn only_an_owner_gives_roles_and_admin_scopes() {
     let user = host.user("eve").await;
     let application = host.web_application().await;
     let trusted = service_application(&host, &["admin:read"]).await;
-    let everything: Vec<_> = AdminScope::ALL.into_iter().map(AdminScope::as_str).collect();
+    let everything: Vec<_> = AdminScope::ALL
+        .into_iter()
+        .map(AdminScope::as_str)
+        .collect();
     let admin = person(&host, "grace", "admin").await;
     let service = service(&host, &everything).await;
     let users = format!("/users/{}", id(&user));
     let applications = format!("/applications/{}", application.id);
     for (who, caller) in [("admin", &admin), ("service", &service)] {
         for (method, path, body) in [
-            (Method::PATCH, users.as_str(), json!({"console_role": "auditor"})),
+            (
+                Method::PATCH,
+                users.as_str(),
+                json!({"console_role": "auditor"}),
+            ),
             (Method::PATCH, &users, json!({"console_role": null})),
-            (Method::POST, "/users", json!({"name": "mallory", "console_role": "owner"})),
-            (Method::PATCH, &applications, json!({"admin_scopes": ["admin:read"]})),
+            (
+                Method::POST,
+                "/users",
+                json!({"name": "mallory", "console_role": "owner"}),
+            ),
+            (
+                Method::PATCH,
+                &applications,
+                json!({"admin_scopes": ["admin:read"]}),
+            ),
             (
                 Method::POST,
                 "/applications",
@@ -148,18 +266,45 @@ async fn only_an_owner_gives_roles_and_admin_scopes() {
                        "admin_scopes": ["admin:read"]}),
             ),
             // Who can have a secret of a service account made acts as it does.
-            (Method::POST, &format!("/applications/{}/secret", trusted.id), Value::Null),
-            (Method::PATCH, &format!("/applications/{}", trusted.id), json!({"name": "x"})),
-            (Method::DELETE, &format!("/applications/{}", trusted.id), Value::Null),
+            (
+                Method::POST,
+                &format!("/applications/{}/secret/rotate", trusted.id),
+                Value::Null,
+            ),
+            (
+                Method::PATCH,
+                &format!("/applications/{}", trusted.id),
+                json!({"name": "x"}),
+            ),
+            (
+                Method::DELETE,
+                &format!("/applications/{}", trusted.id),
+                Value::Null,
+            ),
         ] {
             let answer = caller.call(method.clone(), path, body.clone()).await;
-            assert_eq!(answer.status, StatusCode::FORBIDDEN, "{who}: {method} {path} {body}: {}", answer.body);
+            assert_eq!(
+                answer.status,
+                StatusCode::FORBIDDEN,
+                "{who}: {method} {path} {body}: {}",
+                answer.body
+            );
             assert_eq!(answer.problem(), "forbidden");
         }
     }
     let owner = person(&host, "ada", "owner").await;
     for role in ["support", "owner"] {
-        owner.call(Method::PATCH, &users, json!({"console_role": role})).await.good();
+        owner
+            .call(Method::PATCH, &users, json!({"console_role": role}))
+            .await
+            .good();
     }
-    owner.call(Method::PATCH, &applications, json!({"admin_scopes": ["admin:audit"]})).await.good();
+    owner
+        .call(
+            Method::PATCH,
+            &applications,
+            json!({"admin_scopes": ["admin:audit"]}),
+        )
+        .await
+        .good();
 }

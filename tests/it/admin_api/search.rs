@@ -7,7 +7,8 @@ use super::Caller;
 use crate::harness::{Application, Browser, Database, TestHost, Wish, id};
 
 async fn made(host: &TestHost, name: &str, full: &str) -> Value {
-    let body = json!({"name": name, "email": format!("{name}@example.org"), "profile": {"name": full}});
+    let body =
+        json!({"name": name, "email": format!("{name}@example.org"), "profile": {"name": full}});
     host.advance(1);
     host.admin_ok(Method::POST, "/users", body).await
 }
@@ -16,25 +17,40 @@ async fn made(host: &TestHost, name: &str, full: &str) -> Value {
 async fn names(host: &TestHost, path: &str) -> String {
     let joined = |list: &Value| {
         let items = list["items"].as_array().expect("items").iter();
-        items.map(|item| item["name"].as_str().expect("a name").to_owned()).collect::<Vec<_>>().join(" ")
+        items
+            .map(|item| item["name"].as_str().expect("a name").to_owned())
+            .collect::<Vec<_>>()
+            .join(" ")
     };
     let all = joined(&host.admin_ok(Method::GET, path, Value::Null).await);
     let (mut pages, mut after) = (Vec::new(), String::new());
     loop {
-        let page = host.admin_ok(Method::GET, &format!("{path}&limit=1{after}"), Value::Null).await;
+        let page = host
+            .admin_ok(Method::GET, &format!("{path}&limit=1{after}"), Value::Null)
+            .await;
         pages.extend(Some(joined(&page)).filter(|names| !names.is_empty()));
-        let Some(next) = page["next"].as_str() else { break };
+        let Some(next) = page["next"].as_str() else {
+            break;
+        };
         let next: String = url::form_urlencoded::byte_serialize(next.as_bytes()).collect();
         after = format!("&after={next}");
     }
-    assert_eq!(pages.join(" "), all, "{path}: pages go on where the one before ended");
+    assert_eq!(
+        pages.join(" "),
+        all,
+        "{path}: pages go on where the one before ended"
+    );
     all
 }
 
 #[tokio::test]
 async fn people_are_found_by_each_word_of_their_name_on_both_databases() {
     for database in Database::BOTH {
-        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let host = TestHost::start_with(Wish {
+            database,
+            ..Wish::default()
+        })
+        .await;
         made(&host, "al", "Ada King Lovelace").await;
         made(&host, "gh", "Grace Hopper").await;
         let asa = made(&host, "ol", "Åsa Öberg").await;
@@ -53,39 +69,69 @@ async fn people_are_found_by_each_word_of_their_name_on_both_databases() {
             ("hopper+grace", "gh"),
             ("a", "al king"),
         ] {
-            assert_eq!(names(&host, &format!("/users?q={q}")).await, expected, "{database:?} {q}");
+            assert_eq!(
+                names(&host, &format!("/users?q={q}")).await,
+                expected,
+                "{database:?} {q}"
+            );
         }
         // What somebody is called no more finds nobody, and a state is that of now.
         let path = format!("/users/{}", id(&asa));
-        host.admin_ok(Method::PATCH, &path, json!({"profile": {"name": "Eva Berg"}, "state": "suspended"})).await;
+        host.admin_ok(
+            Method::PATCH,
+            &path,
+            json!({"profile": {"name": "Eva Berg"}, "state": "suspended"}),
+        )
+        .await;
         assert_eq!(names(&host, "/users?q=%C3%B6").await, "");
         assert_eq!(names(&host, "/users?q=berg&state=invited").await, "");
         assert_eq!(names(&host, "/users?q=berg&state=suspended").await, "ol");
-        host.admin_ok(Method::PATCH, &path, json!({"console_role": "auditor"})).await;
-        assert_eq!(names(&host, "/users?q=e&role=auditor&state=suspended").await, "ol");
+        host.admin_ok(Method::PATCH, &path, json!({"console_role": "auditor"}))
+            .await;
+        assert_eq!(
+            names(&host, "/users?q=e&role=auditor&state=suspended").await,
+            "ol"
+        );
         host.admin_ok(Method::DELETE, &path, Value::Null).await;
         assert_eq!(names(&host, "/users?q=e").await, "");
-        let answer = Caller::machine(&host).get("/users?q=a&after=nonsense").await;
-        assert_eq!((answer.status, answer.problem()), (StatusCode::BAD_REQUEST, "malformed"));
+        let answer = Caller::machine(&host)
+            .get("/users?q=a&after=nonsense")
+            .await;
+        assert_eq!(
+            (answer.status, answer.problem()),
+            (StatusCode::BAD_REQUEST, "malformed")
+        );
     }
 }
 
 #[tokio::test]
 async fn accounts_are_found_by_their_names_and_their_people_on_both_databases() {
     for database in Database::BOTH {
-        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
-        let (application, other) = (host.web_application().await, host.native_application().await);
+        let host = TestHost::start_with(Wish {
+            database,
+            ..Wish::default()
+        })
+        .await;
+        let (application, other) = (
+            host.web_application().await,
+            host.native_application().await,
+        );
         let of = |application: &Application| format!("/applications/{}/accounts", application.id);
         let list = of(&application);
         let mut accounts = Vec::new();
-        for (name, full) in [("al", "Ada Lovelace"), ("gh", "Grace Hopper"), ("ak", "Ada Kern")] {
+        for (name, full) in [
+            ("al", "Ada Lovelace"),
+            ("gh", "Grace Hopper"),
+            ("ak", "Ada Kern"),
+        ] {
             let user = made(&host, name, full).await;
             let body = json!({"user_id": id(&user), "name": format!("x-{name}")});
             accounts.push((user, host.admin_ok(Method::POST, &list, body).await));
         }
         // Whoever has an account elsewhere alone is not found here.
         let stranger = made(&host, "ad", "Ada Stranger").await;
-        host.admin_ok(Method::POST, &of(&other), json!({"user_id": id(&stranger)})).await;
+        host.admin_ok(Method::POST, &of(&other), json!({"user_id": id(&stranger)}))
+            .await;
         let (user, account) = &accounts[0];
         let path = format!("/accounts/{}", id(account));
         for (query, expected) in [
@@ -100,27 +146,66 @@ async fn accounts_are_found_by_their_names_and_their_people_on_both_databases() 
             ("state=suspended", ""),
             ("q=", "x-al x-gh x-ak"),
         ] {
-            assert_eq!(names(&host, &format!("{list}?{query}")).await, expected, "{database:?} {query}");
+            assert_eq!(
+                names(&host, &format!("{list}?{query}")).await,
+                expected,
+                "{database:?} {query}"
+            );
         }
         for whole in [id(user), id(account)] {
-            assert_eq!(names(&host, &format!("{list}?q={whole}")).await, "x-al", "{database:?}");
-            assert_eq!(names(&host, &format!("{}?q={whole}", of(&other))).await, "", "{database:?}");
+            assert_eq!(
+                names(&host, &format!("{list}?q={whole}")).await,
+                "x-al",
+                "{database:?}"
+            );
+            assert_eq!(
+                names(&host, &format!("{}?q={whole}", of(&other))).await,
+                "",
+                "{database:?}"
+            );
         }
         // A change of the account, and of its person, is found at once.
-        host.admin_ok(Method::PATCH, &path, json!({"name": "Countess", "state": "suspended"})).await;
-        assert_eq!(names(&host, &format!("{list}?q=count&state=suspended")).await, "Countess");
+        host.admin_ok(
+            Method::PATCH,
+            &path,
+            json!({"name": "Countess", "state": "suspended"}),
+        )
+        .await;
+        assert_eq!(
+            names(&host, &format!("{list}?q=count&state=suspended")).await,
+            "Countess"
+        );
         assert_eq!(names(&host, &format!("{list}?q=x-al")).await, "");
-        assert_eq!(names(&host, &format!("{list}?state=suspended")).await, "Countess");
+        assert_eq!(
+            names(&host, &format!("{list}?state=suspended")).await,
+            "Countess"
+        );
         let person = format!("/users/{}", id(user));
-        host.admin_ok(Method::PATCH, &person, json!({"email": "byron@example.org"})).await;
+        host.admin_ok(
+            Method::PATCH,
+            &person,
+            json!({"email": "byron@example.org"}),
+        )
+        .await;
         assert_eq!(names(&host, &format!("{list}?q=byron")).await, "Countess");
         assert_eq!(names(&host, &format!("{list}?q=al%40")).await, "");
-        host.admin_ok(Method::PATCH, &person, json!({"state": "terminated"})).await;
-        host.admin_ok(Method::POST, &format!("{person}/erase"), Value::Null).await;
+        host.admin_ok(Method::PATCH, &person, json!({"state": "terminated"}))
+            .await;
+        host.admin_ok(Method::POST, &format!("{person}/erase"), Value::Null)
+            .await;
         for q in ["byron", "lovelace", "count", "erased"] {
-            assert_eq!(names(&host, &format!("{list}?q={q}")).await, "", "{database:?} {q}");
+            assert_eq!(
+                names(&host, &format!("{list}?q={q}")).await,
+                "",
+                "{database:?} {q}"
+            );
         }
-        host.admin_ok(Method::DELETE, &format!("/accounts/{}", id(&accounts[1].1)), Value::Null).await;
+        host.admin_ok(
+            Method::DELETE,
+            &format!("/accounts/{}", id(&accounts[1].1)),
+            Value::Null,
+        )
+        .await;
         assert_eq!(names(&host, &format!("{list}?q=hopper")).await, "");
     }
 }
@@ -128,29 +213,72 @@ async fn accounts_are_found_by_their_names_and_their_people_on_both_databases() 
 #[tokio::test]
 async fn who_becomes_active_is_found_as_such_and_counted_on_both_databases() {
     for database in Database::BOTH {
-        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let host = TestHost::start_with(Wish {
+            database,
+            ..Wish::default()
+        })
+        .await;
         let application = host.web_application().await;
         let user = host.user("ada").await;
         let list = format!("/applications/{}/accounts", application.id);
-        host.admin_ok(Method::POST, &list, json!({"user_id": id(&user), "state": "invited"})).await;
-        let counts = async || host.admin_ok(Method::GET, "/overview", Value::Null).await["users"].clone();
-        assert_eq!(counts().await, json!({"invited": 1, "active": 0, "suspended": 0, "terminated": 0}));
+        host.admin_ok(
+            Method::POST,
+            &list,
+            json!({"user_id": id(&user), "state": "invited"}),
+        )
+        .await;
+        let counts =
+            async || host.admin_ok(Method::GET, "/overview", Value::Null).await["users"].clone();
+        assert_eq!(
+            counts().await,
+            json!({"invited": 1, "active": 0, "suspended": 0, "terminated": 0})
+        );
         let phone = host.authenticator(&user).await;
-        assert_eq!(names(&host, "/users?q=love&state=active").await, "ada", "{database:?}");
-        assert_eq!(names(&host, &format!("{list}?q=love&state=invited")).await, "ada", "{database:?}");
-        let ada = crate::harness::Ada { user: user.clone(), phone, application, account: Value::Null };
+        assert_eq!(
+            names(&host, "/users?q=love&state=active").await,
+            "ada",
+            "{database:?}"
+        );
+        assert_eq!(
+            names(&host, &format!("{list}?q=love&state=invited")).await,
+            "ada",
+            "{database:?}"
+        );
+        let ada = crate::harness::Ada {
+            user: user.clone(),
+            phone,
+            application,
+            account: Value::Null,
+        };
         ada.sign_in(&Browser::new(&host.base)).await;
-        assert_eq!(names(&host, &format!("{list}?q=love&state=active")).await, "ada", "{database:?}");
-        assert_eq!(names(&host, &format!("{list}?q=love&state=invited")).await, "", "{database:?}");
+        assert_eq!(
+            names(&host, &format!("{list}?q=love&state=active")).await,
+            "ada",
+            "{database:?}"
+        );
+        assert_eq!(
+            names(&host, &format!("{list}?q=love&state=invited")).await,
+            "",
+            "{database:?}"
+        );
         let path = format!("/users/{}", id(&user));
-        for (state, expected) in [("suspended", [0, 1, 0]), ("active", [1, 0, 0]), ("terminated", [0, 0, 1])] {
-            host.admin_ok(Method::PATCH, &path, json!({"state": state})).await;
+        for (state, expected) in [
+            ("suspended", [0, 1, 0]),
+            ("active", [1, 0, 0]),
+            ("terminated", [0, 0, 1]),
+        ] {
+            host.admin_ok(Method::PATCH, &path, json!({"state": state}))
+                .await;
             let [active, suspended, terminated] = expected;
             let expected = json!({"invited": 0, "active": active, "suspended": suspended, "terminated": terminated});
             assert_eq!(counts().await, expected, "{database:?} {state}");
         }
         host.admin_ok(Method::DELETE, &path, Value::Null).await;
-        assert_eq!(counts().await, json!({"invited": 0, "active": 0, "suspended": 0, "terminated": 0}), "{database:?}");
+        assert_eq!(
+            counts().await,
+            json!({"invited": 0, "active": 0, "suspended": 0, "terminated": 0}),
+            "{database:?}"
+        );
     }
 }
 
@@ -158,7 +286,11 @@ async fn who_becomes_active_is_found_as_such_and_counted_on_both_databases() {
 #[tokio::test]
 async fn no_text_may_hold_nul_on_both_databases() {
     for database in Database::BOTH {
-        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let host = TestHost::start_with(Wish {
+            database,
+            ..Wish::default()
+        })
+        .await;
         let caller = Caller::machine(&host);
         let application = host.web_application().await;
         for path in [
@@ -183,7 +315,11 @@ async fn no_text_may_hold_nul_on_both_databases() {
         let user = format!("/users/{}", id(&host.user("ada").await));
         for (method, path, body) in [
             (Method::POST, "/users", json!({"name": "a\0"})),
-            (Method::PATCH, &*user, json!({"profile": {"nickname": "\0"}})),
+            (
+                Method::PATCH,
+                &*user,
+                json!({"profile": {"nickname": "\0"}}),
+            ),
             (Method::PATCH, &user, json!({"profile": {"\0": "x"}})),
             (Method::PATCH, &user, json!({"email": "\\\0@example.org"})),
         ] {
@@ -195,8 +331,17 @@ async fn no_text_may_hold_nul_on_both_databases() {
             );
         }
         // A backslash before it makes it another text, which may be there.
-        caller.call(Method::PATCH, &user, json!({"profile": {"nickname": "\\u0000"}})).await.good();
-        let outside = reqwest::get(format!("{}/oidc/auth?client_id=%00", host.base)).await.expect("an answer");
+        caller
+            .call(
+                Method::PATCH,
+                &user,
+                json!({"profile": {"nickname": "\\u0000"}}),
+            )
+            .await
+            .good();
+        let outside = reqwest::get(format!("{}/oidc/auth?client_id=%00", host.base))
+            .await
+            .expect("an answer");
         assert_eq!(outside.status(), StatusCode::BAD_REQUEST);
     }
 }

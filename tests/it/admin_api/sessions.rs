@@ -7,17 +7,34 @@ use super::{Administrator, Answer, Caller, person, sent};
 use crate::harness::{Browser, Database, TestHost, Wish, id};
 
 /// A call of a browser with these headers beside its cookies.
-async fn call(browser: &Browser, method: Method, path: &str, headers: &[(&str, &str)], body: Value) -> Answer {
+async fn call(
+    browser: &Browser,
+    method: Method,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: Value,
+) -> Answer {
     let request = browser.request(method, &format!("/admin/api/v1{path}"));
-    let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
-    sent(if body.is_null() { request } else { request.json(&body) }).await
+    let request = headers.iter().fold(request, |request, (name, value)| {
+        request.header(*name, *value)
+    });
+    sent(if body.is_null() {
+        request
+    } else {
+        request.json(&body)
+    })
+    .await
 }
 
 #[tokio::test]
 async fn what_changes_something_comes_from_the_consoles_own_page() {
     let host = TestHost::start().await;
-    let Caller::Console { browser, csrf, .. } = person(&host, "ada", "owner").await else { unreachable!() };
-    let Caller::Console { csrf: others, .. } = person(&host, "grace", "owner").await else { unreachable!() };
+    let Caller::Console { browser, csrf, .. } = person(&host, "ada", "owner").await else {
+        unreachable!()
+    };
+    let Caller::Console { csrf: others, .. } = person(&host, "grace", "owner").await else {
+        unreachable!()
+    };
     let make = json!({"name": "eve"});
     let same = ("sec-fetch-site", "same-origin");
     let forged: [&[(&str, &str)]; 7] = [
@@ -31,18 +48,49 @@ async fn what_changes_something_comes_from_the_consoles_own_page() {
     ];
     for headers in forged {
         let answer = call(&browser, Method::POST, "/users", headers, make.clone()).await;
-        assert_eq!((answer.status, answer.problem()), (StatusCode::FORBIDDEN, "cross-site"), "{headers:?}");
+        assert_eq!(
+            (answer.status, answer.problem()),
+            (StatusCode::FORBIDDEN, "cross-site"),
+            "{headers:?}"
+        );
     }
     for site in ["cross-site", "same-site"] {
-        let answer = call(&browser, Method::GET, "/users", &[("sec-fetch-site", site)], Value::Null).await;
-        assert_eq!((answer.status, answer.problem()), (StatusCode::FORBIDDEN, "cross-site"), "{site}");
+        let answer = call(
+            &browser,
+            Method::GET,
+            "/users",
+            &[("sec-fetch-site", site)],
+            Value::Null,
+        )
+        .await;
+        assert_eq!(
+            (answer.status, answer.problem()),
+            (StatusCode::FORBIDDEN, "cross-site"),
+            "{site}"
+        );
     }
     host.advance(1);
     // A browser that says nothing of the site is old; the token shows what is needed.
-    let good = call(&browser, Method::POST, "/users", &[("x-assent-csrf", &csrf)], make).await;
+    let good = call(
+        &browser,
+        Method::POST,
+        "/users",
+        &[("x-assent-csrf", &csrf)],
+        make,
+    )
+    .await;
     assert_eq!(good.status, StatusCode::CREATED, "{}", good.body);
-    let audit = host.admin_ok(Method::GET, "/audit?event=user.created&limit=1", Value::Null).await;
-    assert_eq!(audit["items"][0]["actor"]["kind"], "person", "the person did it: {audit}");
+    let audit = host
+        .admin_ok(
+            Method::GET,
+            "/audit?event=user.created&limit=1",
+            Value::Null,
+        )
+        .await;
+    assert_eq!(
+        audit["items"][0]["actor"]["kind"], "person",
+        "the person did it: {audit}"
+    );
 }
 
 #[tokio::test]
@@ -55,10 +103,17 @@ async fn a_session_counts_as_long_as_its_person_has_a_role() {
     let path = format!("/users/{}", id(&ada.user));
     let change = async |body| host.admin_ok(Method::PATCH, &path, body).await;
     change(json!({"console_role": "support"})).await;
-    assert_eq!(caller.get("/applications").await.status, StatusCode::FORBIDDEN, "from the very next request on");
+    assert_eq!(
+        caller.get("/applications").await.status,
+        StatusCode::FORBIDDEN,
+        "from the very next request on"
+    );
     change(json!({"console_role": null})).await;
     let answer = caller.get("/me").await;
-    assert_eq!((answer.status, answer.problem()), (StatusCode::FORBIDDEN, "forbidden"));
+    assert_eq!(
+        (answer.status, answer.problem()),
+        (StatusCode::FORBIDDEN, "forbidden")
+    );
     // Meanwhile more people could act upon them, so they sign in anew.
     change(json!({"console_role": "admin"})).await;
     assert_eq!(caller.get("/me").await.status, StatusCode::UNAUTHORIZED);
@@ -71,13 +126,33 @@ async fn a_session_counts_as_long_as_its_person_has_a_role() {
 #[tokio::test]
 async fn a_token_that_is_not_good_is_not_made_up_for_by_a_session() {
     let host = TestHost::start().await;
-    let Caller::Console { browser, .. } = person(&host, "ada", "owner").await else { unreachable!() };
+    let Caller::Console { browser, .. } = person(&host, "ada", "owner").await else {
+        unreachable!()
+    };
     for header in ["Bearer am_x", "Bearer at_x", "Basic YTpi", "Bearer"] {
-        let answer = call(&browser, Method::GET, "/me", &[("authorization", header)], Value::Null).await;
-        assert_eq!((answer.status, answer.problem()), (StatusCode::UNAUTHORIZED, "unauthenticated"), "{header}");
+        let answer = call(
+            &browser,
+            Method::GET,
+            "/me",
+            &[("authorization", header)],
+            Value::Null,
+        )
+        .await;
+        assert_eq!(
+            (answer.status, answer.problem()),
+            (StatusCode::UNAUTHORIZED, "unauthenticated"),
+            "{header}"
+        );
         assert_eq!(answer.headers["www-authenticate"], "Bearer");
     }
-    let nobody = call(&Browser::new(&host.base), Method::GET, "/me", &[], Value::Null).await;
+    let nobody = call(
+        &Browser::new(&host.base),
+        Method::GET,
+        "/me",
+        &[],
+        Value::Null,
+    )
+    .await;
     assert_eq!(nobody.status, StatusCode::UNAUTHORIZED);
 }
 
@@ -85,15 +160,24 @@ async fn a_token_that_is_not_good_is_not_made_up_for_by_a_session() {
 #[tokio::test]
 async fn nobody_is_signed_in_from_before_they_had_a_role_on_both_databases() {
     for database in Database::BOTH {
-        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let host = TestHost::start_with(Wish {
+            database,
+            ..Wish::default()
+        })
+        .await;
         Administrator::new(&host, "olga", "owner").await;
         let ada = host.ada().await;
         let path = format!("/users/{}", id(&ada.user));
         let sessions = async || {
-            let open = host.admin_ok(Method::GET, &format!("{path}/sessions"), Value::Null).await;
+            let open = host
+                .admin_ok(Method::GET, &format!("{path}/sessions"), Value::Null)
+                .await;
             open["items"].as_array().expect("items").len()
         };
-        let change = async |role: Value| host.admin_ok(Method::PATCH, &path, json!({"console_role": role})).await;
+        let change = async |role: Value| {
+            host.admin_ok(Method::PATCH, &path, json!({"console_role": role}))
+                .await
+        };
         for (before, after, left) in [
             (Value::Null, json!("support"), 0),
             (Value::Null, json!("auditor"), 0),
@@ -109,10 +193,15 @@ async fn nobody_is_signed_in_from_before_they_had_a_role_on_both_databases() {
             ada.approve(&unused).await;
             assert_eq!(sessions().await, 1, "{database:?}");
             change(after.clone()).await;
-            assert_eq!(sessions().await, left, "{database:?}: {before} then {after}");
+            assert_eq!(
+                sessions().await,
+                left,
+                "{database:?}: {before} then {after}"
+            );
             let came_of_it = unused.again().await.headers.get("location").is_some();
             assert_eq!(came_of_it, left == 1, "{database:?}: {before} then {after}");
-            host.admin_ok(Method::DELETE, &format!("{path}/sessions"), Value::Null).await;
+            host.admin_ok(Method::DELETE, &format!("{path}/sessions"), Value::Null)
+                .await;
         }
         // The same role again ends nothing.
         change(json!("owner")).await;

@@ -11,21 +11,59 @@ use crate::harness::{TestHost, http_client, id};
 async fn problems_say_of_which_kind_they_are_and_where() {
     let host = TestHost::start().await;
     let caller = Caller::machine(&host);
-    let application = |uris: Value| json!({"name": "x", "application_type": "web", "redirect_uris": uris});
+    let application =
+        |uris: Value| json!({"name": "x", "application_type": "web", "redirect_uris": uris});
     for (path, body, status, kind, pointer) in [
-        ("/applications", application(json!(["https://a.example", 1])), 400, "malformed", "/redirect_uris/1"),
-        ("/applications", json!({"nam/e~": 1}), 400, "malformed", "/nam~1e~0"),
-        ("/applications", application(json!([])), 422, "invalid", "/redirect_uris"),
-        ("/users", json!({"name": "eve", "profile": {"name": 1}}), 422, "invalid", "/profile"),
-        ("/users", json!({"name": "eve", "state": "gone"}), 400, "malformed", "/state"),
+        (
+            "/applications",
+            application(json!(["https://a.example", 1])),
+            400,
+            "malformed",
+            "/redirect_uris/1",
+        ),
+        (
+            "/applications",
+            json!({"nam/e~": 1}),
+            400,
+            "malformed",
+            "/nam~1e~0",
+        ),
+        (
+            "/applications",
+            application(json!([])),
+            422,
+            "invalid",
+            "/redirect_uris",
+        ),
+        (
+            "/users",
+            json!({"name": "eve", "profile": {"name": 1}}),
+            422,
+            "invalid",
+            "/profile",
+        ),
+        (
+            "/users",
+            json!({"name": "eve", "state": "gone"}),
+            400,
+            "malformed",
+            "/state",
+        ),
         ("/users", json!([]), 400, "malformed", ""),
     ] {
         let answer = caller.call(Method::POST, path, body.clone()).await;
         let what = format!("{path} {body}: {}", answer.body);
-        assert_eq!((answer.status.as_u16(), answer.problem()), (status, kind), "{what}");
+        assert_eq!(
+            (answer.status.as_u16(), answer.problem()),
+            (status, kind),
+            "{what}"
+        );
         assert_eq!(answer.headers["content-type"], "application/problem+json");
         assert_eq!(answer.body["errors"][0]["pointer"], pointer, "{what}");
-        assert!(answer.body["title"].is_string() && answer.body["status"] == status, "{what}");
+        assert!(
+            answer.body["title"].is_string() && answer.body["status"] == status,
+            "{what}"
+        );
     }
     for query in [
         "/users?limit=0",
@@ -45,10 +83,25 @@ async fn problems_say_of_which_kind_they_are_and_where() {
             answer.body
         );
     }
-    let broken =
-        sent(caller.request(Method::POST, "/users").header("content-type", "application/json").body("{")).await;
-    assert_eq!((broken.status, broken.problem()), (StatusCode::BAD_REQUEST, "malformed"));
-    assert!(broken.body["detail"].as_str().expect("a detail").contains("line 1 column 1"), "{}", broken.body);
+    let broken = sent(
+        caller
+            .request(Method::POST, "/users")
+            .header("content-type", "application/json")
+            .body("{"),
+    )
+    .await;
+    assert_eq!(
+        (broken.status, broken.problem()),
+        (StatusCode::BAD_REQUEST, "malformed")
+    );
+    assert!(
+        broken.body["detail"]
+            .as_str()
+            .expect("a detail")
+            .contains("line 1 column 1"),
+        "{}",
+        broken.body
+    );
 }
 
 #[tokio::test]
@@ -59,14 +112,30 @@ async fn what_is_not_read_is_refused_as_a_problem_too() {
     let path = format!("/users/{}", id(&user));
     let body = || r#"{"profile":{"nickname":"x"}}"#;
     for (method, path, kind, status) in [
-        (Method::PATCH, path.as_str(), "application/merge-patch+json", 200),
+        (
+            Method::PATCH,
+            path.as_str(),
+            "application/merge-patch+json",
+            200,
+        ),
         (Method::PATCH, &path, "application/json; charset=utf-8", 200),
         (Method::PATCH, &path, "text/plain", 415),
-        (Method::POST, "/users", "application/x-www-form-urlencoded", 415),
+        (
+            Method::POST,
+            "/users",
+            "application/x-www-form-urlencoded",
+            415,
+        ),
         (Method::POST, "/users", "application/merge-patch+json", 415),
         (Method::POST, "/applications", "text/plain", 415),
     ] {
-        let answer = sent(caller.request(method, path).header("content-type", kind).body(body())).await;
+        let answer = sent(
+            caller
+                .request(method, path)
+                .header("content-type", kind)
+                .body(body()),
+        )
+        .await;
         assert_eq!(answer.status, status, "{path} {kind}: {}", answer.body);
         assert!(status == 200 || answer.problem() == "unsupported-media-type");
     }
@@ -74,7 +143,10 @@ async fn what_is_not_read_is_refused_as_a_problem_too() {
     assert_eq!(missing.status, StatusCode::UNSUPPORTED_MEDIA_TYPE);
     for method in [Method::DELETE, Method::PUT, Method::PATCH] {
         let answer = caller.call(method.clone(), "/users", Value::Null).await;
-        assert_eq!((answer.status, answer.problem()), (StatusCode::METHOD_NOT_ALLOWED, "method-not-allowed"));
+        assert_eq!(
+            (answer.status, answer.problem()),
+            (StatusCode::METHOD_NOT_ALLOWED, "method-not-allowed")
+        );
         let allow = answer.headers["allow"].to_str().expect("text");
         let mut allow: Vec<_> = allow.split(',').map(str::trim).collect();
         allow.sort_unstable();
@@ -86,9 +158,9 @@ async fn what_is_not_read_is_refused_as_a_problem_too() {
         let bytes = large.to_string();
         let request = match chunked {
             false => request.body(bytes),
-            true => {
-                request.body(reqwest::Body::wrap_stream(futures_util::stream::iter([Ok::<_, std::io::Error>(bytes)])))
-            }
+            true => request.body(reqwest::Body::wrap_stream(futures_util::stream::iter([
+                Ok::<_, std::io::Error>(bytes),
+            ]))),
         };
         let answer = sent(request.header("content-type", "application/json")).await;
         assert_eq!(
@@ -98,7 +170,10 @@ async fn what_is_not_read_is_refused_as_a_problem_too() {
         );
     }
     let nowhere = caller.get("/nothing").await;
-    assert_eq!((nowhere.status, nowhere.problem()), (StatusCode::NOT_FOUND, "not-found"));
+    assert_eq!(
+        (nowhere.status, nowhere.problem()),
+        (StatusCode::NOT_FOUND, "not-found")
+    );
 }
 
 #[tokio::test]
@@ -106,11 +181,25 @@ async fn no_other_sites_page_reads_anything() {
     let host = TestHost::start().await;
     let spa = json!({"name": "x", "application_type": "spa", "redirect_uris": ["https://spa.example/cb"]});
     host.admin_ok(Method::POST, "/applications", spa).await;
-    for origin in ["https://evil.example", "https://spa.example", "null", &host.base] {
-        for (method, path) in [(Method::OPTIONS, "/users"), (Method::GET, "/users"), (Method::GET, "/openapi.json")] {
-            let request = Caller::machine(&host).request(method.clone(), path).header("origin", origin);
+    for origin in [
+        "https://evil.example",
+        "https://spa.example",
+        "null",
+        &host.base,
+    ] {
+        for (method, path) in [
+            (Method::OPTIONS, "/users"),
+            (Method::GET, "/users"),
+            (Method::GET, "/openapi.json"),
+        ] {
+            let request = Caller::machine(&host)
+                .request(method.clone(), path)
+                .header("origin", origin);
             let answer = sent(request.header("access-control-request-method", "GET")).await;
-            let shared = answer.headers.keys().find(|name| name.as_str().starts_with("access-control-"));
+            let shared = answer
+                .headers
+                .keys()
+                .find(|name| name.as_str().starts_with("access-control-"));
             assert_eq!(shared, None, "{method} {path} {origin}");
         }
     }
@@ -123,7 +212,12 @@ async fn the_document_is_for_everybody_and_describes_each_route() {
     let served = sent(http_client().get(&url)).await;
     assert_eq!(served.status, StatusCode::OK);
     assert_eq!(served.headers["cache-control"], "public, max-age=300");
-    let again = sent(http_client().get(&url).header("if-none-match", served.etag())).await;
+    let again = sent(
+        http_client()
+            .get(&url)
+            .header("if-none-match", served.etag()),
+    )
+    .await;
     assert_eq!(again.status, StatusCode::NOT_MODIFIED);
 
     let document = served.body;
@@ -133,9 +227,20 @@ async fn the_document_is_for_everybody_and_describes_each_route() {
     for (path, operations) in document["paths"].as_object().expect("paths") {
         for (method, operation) in operations.as_object().expect("operations") {
             let what = format!("{method} {path}");
-            assert!(ids.insert(operation["operationId"].as_str().expect("an id").to_owned()), "{what}");
-            assert!(operation["summary"].as_str().is_some_and(|summary| !summary.is_empty()), "{what} has no summary");
-            assert!(operation["x-permission"].is_string(), "{what} has no permission");
+            assert!(
+                ids.insert(operation["operationId"].as_str().expect("an id").to_owned()),
+                "{what}"
+            );
+            assert!(
+                operation["summary"]
+                    .as_str()
+                    .is_some_and(|summary| !summary.is_empty()),
+                "{what} has no summary"
+            );
+            assert!(
+                operation["x-permission"].is_string(),
+                "{what} has no permission"
+            );
             assert!(operation["responses"].get("401").is_some(), "{what}");
             described += 1;
         }
@@ -143,7 +248,11 @@ async fn the_document_is_for_everybody_and_describes_each_route() {
     assert_eq!(described, rules().len());
     // Every reference leads somewhere.
     let text = document.to_string();
-    for reference in text.split("\"$ref\":\"#").skip(1).filter_map(|rest| rest.split('"').next()) {
+    for reference in text
+        .split("\"$ref\":\"#")
+        .skip(1)
+        .filter_map(|rest| rest.split('"').next())
+    {
         assert!(document.pointer(reference).is_some(), "{reference}");
     }
 }

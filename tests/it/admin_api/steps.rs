@@ -1,13 +1,17 @@
 //! Dangerous steps in the console: each waits for a fresh approval on the phone, of that very step.
 
+mod refusals;
+
+use std::sync::Arc;
+
 use assent::authenticator::{Authenticator, Request};
-use assent::domain::admin::{Refused, Standing};
+use assent::domain::admin::protected_actions::ProtectedAction;
+use assent::domain::admin::{AdminCommand, AdminContext, EnrolDevice, Execution};
 use assent::domain::audit::verify;
-use assent::id::ApprovalId;
-use assent::model::audit::{Actor, By, Origin};
-use assent::model::chain::Break;
-use assent::model::statement::{ApprovalStatement, Decision};
-use assent::model::user::ConsoleRole;
+use assent_model::audit::AuditContext;
+use assent_model::audit::chain::Break;
+use assent_model::id::UserId;
+use assent_model::statement::{ApprovalStatement, Decision};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
@@ -24,8 +28,13 @@ pub(super) async fn owner(host: &TestHost) -> (Caller, Administrator) {
 /// Asks for a step that needs an approval: what the API says of it.
 pub(super) async fn asked(caller: &Caller, method: Method, path: &str, body: &Value) -> Value {
     let answer = caller.call_once(method, path, body, None).await;
-    assert_eq!((answer.status, answer.problem()), (StatusCode::FORBIDDEN, "approval-required"), "{}", answer.body);
-    answer.body["step"].clone()
+    assert_eq!(
+        (answer.status, answer.problem()),
+        (StatusCode::FORBIDDEN, "approval-required"),
+        "{}",
+        answer.body
+    );
+    answer.body["action_approval"].clone()
 }
 
 pub(super) async fn waiting(phone: &Authenticator) -> Request {
@@ -33,7 +42,11 @@ pub(super) async fn waiting(phone: &Authenticator) -> Request {
 }
 
 async fn state(caller: &Caller, step: &Value) -> Value {
-    caller.get(&format!("/steps/{}", id(step))).await.good()["state"].clone()
+    caller
+        .get(&format!("/action-approvals/{}", id(step)))
+        .await
+        .good()["state"]
+        .clone()
 }
 
 pub(super) fn number(step: &Value) -> Option<&str> {
@@ -47,44 +60,93 @@ pub(super) fn refused(answer: &Answer) -> bool {
 #[tokio::test]
 async fn a_step_is_shown_signed_done_once_and_noted_on_both_databases() {
     for database in Database::BOTH {
-        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let host = TestHost::start_with(Wish {
+            database,
+            ..Wish::default()
+        })
+        .await;
         let (console, grace) = owner(&host).await;
         let bob = host.user("bob").await;
         let path = format!("/users/{}", id(&bob));
         let step = asked(&console, Method::DELETE, &path, &Value::Null).await;
-        assert_eq!(step["words"], "Delete the user bob");
+        assert_eq!(step["summary"], "Delete the user bob");
         assert_eq!(state(&console, &step).await, "waiting", "{database:?}");
         let request = waiting(&grace.phone).await;
         assert_eq!(
             (request.step.as_deref(), request.application.name.as_str()),
             (Some("Delete the user bob"), "Assent")
         );
-        let early = console.call_once(Method::DELETE, &path, &Value::Null, step["id"].as_str()).await;
+        let early = console
+            .call_once(Method::DELETE, &path, &Value::Null, step["id"].as_str())
+            .await;
         assert!(refused(&early), "{}", early.body);
 
-        assert_eq!(grace.phone.decide(&request, number(&step)).await.expect("an outcome"), "approved");
+        assert_eq!(
+            grace
+                .phone
+                .decide(&request, number(&step))
+                .await
+                .expect("an outcome"),
+            "approved"
+        );
         assert_eq!(state(&console, &step).await, "approved", "{database:?}");
         let about_grace = format!("event=sign-in.approved&user={}", id(&grace.user));
         let approved = async || {
             let all = entries(&host, &about_grace).await;
-            all.iter().find(|entry| entry["detail"]["step"] == "delete-user").expect("noted")["personal"].clone()
+            all.iter()
+                .find(|entry| entry["detail"]["step"] == "delete-user")
+                .expect("noted")["personal"]
+                .clone()
         };
         assert_eq!(approved().await["step"], "Delete the user bob");
-        let past = async || grace.phone.ask(Method::GET, "/history", None).await.expect("history")["items"][0].clone();
+        let past = async || {
+            grace
+                .phone
+                .ask(Method::GET, "/history", None)
+                .await
+                .expect("history")["items"][0]
+                .clone()
+        };
         assert_eq!(past().await["step"], "Delete the user bob");
-        let done = console.call_once(Method::DELETE, &path, &Value::Null, step["id"].as_str()).await;
-        assert_eq!(done.status, StatusCode::NO_CONTENT, "{database:?}: {}", done.body);
-        let again = console.call_once(Method::DELETE, &path, &Value::Null, step["id"].as_str()).await;
-        assert_eq!(again.status, StatusCode::NOT_FOUND, "there is nobody to delete any more");
+        let done = console
+            .call_once(Method::DELETE, &path, &Value::Null, step["id"].as_str())
+            .await;
+        assert_eq!(
+            done.status,
+            StatusCode::NO_CONTENT,
+            "{database:?}: {}",
+            done.body
+        );
+        let again = console
+            .call_once(Method::DELETE, &path, &Value::Null, step["id"].as_str())
+            .await;
+        assert_eq!(
+            again.status,
+            StatusCode::NOT_FOUND,
+            "there is nobody to delete any more"
+        );
         // Nor a step about them.
-        let step = console.get(&format!("/steps/{}", id(&step))).await;
+        let step = console
+            .get(&format!("/action-approvals/{}", id(&step)))
+            .await;
         assert_eq!(step.status, StatusCode::NOT_FOUND, "{database:?}");
 
         let told = &entries(&host, "event=user.deleted").await[0];
-        assert_eq!(told["approval_id"], request.id.to_string(), "{database:?}: {told}");
-        assert_eq!(told["actor"], json!({"kind": "person", "id": id(&grace.user), "name": "grace"}));
+        assert_eq!(
+            told["approval_id"],
+            request.id.to_string(),
+            "{database:?}: {told}"
+        );
+        assert_eq!(
+            told["actor"],
+            json!({"kind": "person", "id": id(&grace.user), "name": "grace"})
+        );
         // Who bob was is known nowhere any more.
-        assert_eq!((approved().await, &past().await["step"]), (json!({}), &json!("")), "{database:?}");
+        assert_eq!(
+            (approved().await, &past().await["step"]),
+            (json!({}), &json!("")),
+            "{database:?}"
+        );
     }
 }
 
@@ -93,12 +155,23 @@ async fn a_step_is_shown_signed_done_once_and_noted_on_both_databases() {
 #[tokio::test]
 async fn nobody_who_was_erased_is_named_in_the_words_of_steps_on_both_databases() {
     for database in Database::BOTH {
-        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let host = TestHost::start_with(Wish {
+            database,
+            ..Wish::default()
+        })
+        .await;
         let (console, grace) = owner(&host).await;
         let application = host.web_application().await;
         let deny = async |method: Method, path: &str, body: Value| {
             asked(&console, method, path, &body).await;
-            assert_eq!(grace.phone.decide(&waiting(&grace.phone).await, None).await.expect("an outcome"), "denied");
+            assert_eq!(
+                grace
+                    .phone
+                    .decide(&waiting(&grace.phone).await, None)
+                    .await
+                    .expect("an outcome"),
+                "denied"
+            );
             // A phone is not asked about everything at once.
             host.advance(30);
         };
@@ -106,46 +179,96 @@ async fn nobody_who_was_erased_is_named_in_the_words_of_steps_on_both_databases(
         deny(Method::POST, "/users", auditor.clone()).await;
         let user = console.call(Method::POST, "/users", auditor).await.good();
         let path = format!("/users/{}", id(&user));
-        console.call(Method::PATCH, &path, json!({"name": "quillon"})).await.good();
-        deny(Method::PATCH, &path, json!({"email": "quillon@example.org"})).await;
+        console
+            .call(Method::PATCH, &path, json!({"name": "quillon"}))
+            .await
+            .good();
+        deny(
+            Method::PATCH,
+            &path,
+            json!({"email": "quillon@example.org"}),
+        )
+        .await;
         deny(Method::DELETE, &path, Value::Null).await;
         let account = host.account(&user, &application).await;
-        console.call(Method::PATCH, &format!("/accounts/{}", id(&account)), json!({"name": "Quillon Q"})).await.good();
+        console
+            .call(
+                Method::PATCH,
+                &format!("/accounts/{}", id(&account)),
+                json!({"name": "Quillon Q"}),
+            )
+            .await
+            .good();
         host.authenticator(&user).await;
-        let devices = host.admin_ok(Method::GET, &format!("{path}/devices"), Value::Null).await;
-        deny(Method::DELETE, &format!("/devices/{}", id(&devices["items"][0])), Value::Null).await;
+        let devices = host
+            .admin_ok(Method::GET, &format!("{path}/devices"), Value::Null)
+            .await;
+        deny(
+            Method::DELETE,
+            &format!("/devices/{}", id(&devices["items"][0])),
+            Value::Null,
+        )
+        .await;
         // What is about others stays.
         let bob = host.user("bob").await;
         deny(Method::DELETE, &format!("/users/{}", id(&bob)), Value::Null).await;
         // One that is open is over, too.
-        console.call(Method::PATCH, &path, json!({"state": "terminated"})).await.good();
+        console
+            .call(Method::PATCH, &path, json!({"state": "terminated"}))
+            .await
+            .good();
         let open = asked(&console, Method::DELETE, &path, &Value::Null).await;
 
         let before = everything(&host, database).await.to_lowercase();
         assert!(before.matches("quillon").count() > 20, "{before}");
-        host.admin_ok(Method::POST, &format!("{path}/erase"), Value::Null).await;
+        host.admin_ok(Method::POST, &format!("{path}/erase"), Value::Null)
+            .await;
         let left = everything(&host, database).await.to_lowercase();
         assert!(!left.contains("quillon"), "{database:?}: {left}");
         assert!(left.contains("delete the user bob"), "{database:?}");
-        let open = console.get(&format!("/steps/{}", id(&open))).await;
+        let open = console
+            .get(&format!("/action-approvals/{}", id(&open)))
+            .await;
         assert_eq!(open.status, StatusCode::NOT_FOUND, "{database:?}");
         // Who is erased takes with them what the log said that they were mentioned in, and nothing that somebody adds to that.
         let eve = host.user("eve").await;
         let mut connection = host.connection().await;
         let launder = "UPDATE audit_entries SET mentions = $1 WHERE personal IS NOT NULL AND mentions IS NULL";
-        sqlx::query(launder).bind(id(&eve)).execute(&mut connection).await.expect("changed");
-        let addresses = async || everything(&host, database).await.matches("127.0.0.1").count();
+        sqlx::query(launder)
+            .bind(id(&eve))
+            .execute(&mut connection)
+            .await
+            .expect("changed");
+        let addresses = async || {
+            everything(&host, database)
+                .await
+                .matches("127.0.0.1")
+                .count()
+        };
         let before = addresses().await;
-        host.admin_ok(Method::DELETE, &format!("/users/{}", id(&eve)), Value::Null).await;
+        host.admin_ok(Method::DELETE, &format!("/users/{}", id(&eve)), Value::Null)
+            .await;
         // Those about herself go, and the entry about that comes.
         assert!(addresses().await > before - 3, "{database:?}");
         // What was taken away besides is found.
-        let broken = async || verify(&host.host.store, None).await.expect("looked at").broken;
+        let broken = async || {
+            verify(&host.host.store, None)
+                .await
+                .expect("looked at")
+                .broken
+        };
         assert_eq!(broken().await, None, "{database:?}");
         let take = "UPDATE audit_entries SET personal = NULL, personal_salt = NULL, mentions = $1
                     WHERE personal LIKE '%Delete the user bob%'";
-        sqlx::query(take).bind(id(&user)).execute(&mut connection).await.expect("taken");
-        assert!(matches!(broken().await, Some(Break::PersonalTaken { .. })), "{database:?}");
+        sqlx::query(take)
+            .bind(id(&user))
+            .execute(&mut connection)
+            .await
+            .expect("taken");
+        assert!(
+            matches!(broken().await, Some(Break::PersonalTaken { .. })),
+            "{database:?}"
+        );
     }
 }
 
@@ -161,45 +284,100 @@ async fn an_approval_is_good_for_one_request_in_one_console_and_for_two_minutes(
     let approved = async |method: Method, path: &str, body: &Value| {
         let step = asked(&console, method, path, body).await;
         let request = waiting(&grace.phone).await;
-        assert_eq!(grace.phone.decide(&request, number(&step)).await.expect("an outcome"), "approved");
+        assert_eq!(
+            grace
+                .phone
+                .decide(&request, number(&step))
+                .await
+                .expect("an outcome"),
+            "approved"
+        );
         step
     };
     let step = approved(Method::PATCH, &of(&bob), &role("auditor")).await;
     let named = step["id"].as_str();
-    let erase = format!("{}/erase", of(&bob));
+    // The words are the same.
+    let more = json!({"console_role": "auditor", "profile": {"nickname": "Bobby"}});
     let wrong = [
-        console.call_once(Method::PATCH, &of(&eve), &role("auditor"), named).await,
-        console.call_once(Method::PATCH, &of(&bob), &role("owner"), named).await,
-        console.call_once(Method::DELETE, &of(&bob), &Value::Null, named).await,
-        console.call_once(Method::POST, &erase, &Value::Null, named).await,
-        other.call_once(Method::PATCH, &of(&bob), &role("auditor"), named).await,
-        heidi.call_once(Method::PATCH, &of(&bob), &role("auditor"), named).await,
-        console.call_once(Method::PATCH, &of(&bob), &role("auditor"), Some("nonsense")).await,
+        console
+            .call_once(Method::PATCH, &of(&bob), &more, named)
+            .await,
+        console
+            .call_once(Method::PATCH, &of(&eve), &role("auditor"), named)
+            .await,
+        console
+            .call_once(Method::PATCH, &of(&bob), &role("owner"), named)
+            .await,
+        console
+            .call_once(Method::DELETE, &of(&bob), &Value::Null, named)
+            .await,
+        console
+            .call_once(Method::POST, "/keys/rotate", &json!({}), named)
+            .await,
+        other
+            .call_once(Method::PATCH, &of(&bob), &role("auditor"), named)
+            .await,
+        heidi
+            .call_once(Method::PATCH, &of(&bob), &role("auditor"), named)
+            .await,
+        console
+            .call_once(Method::PATCH, &of(&bob), &role("auditor"), Some("nonsense"))
+            .await,
     ];
     for answer in &wrong {
         assert!(refused(answer), "{}", answer.body);
     }
     for stranger in [&other, &heidi, &Caller::machine(&host)] {
-        let answer = stranger.get(&format!("/steps/{}", id(&step))).await;
+        let answer = stranger
+            .get(&format!("/action-approvals/{}", id(&step)))
+            .await;
         assert_eq!(answer.status, StatusCode::NOT_FOUND, "{}", answer.body);
     }
-    console.call_once(Method::PATCH, &of(&bob), &role("auditor"), named).await.good();
+    console
+        .call_once(Method::PATCH, &of(&bob), &role("auditor"), named)
+        .await
+        .good();
 
     let late = approved(Method::PATCH, &of(&bob), &role("admin")).await;
     host.advance(121);
-    let answer = console.call_once(Method::PATCH, &of(&bob), &role("admin"), late["id"].as_str()).await;
+    let answer = console
+        .call_once(
+            Method::PATCH,
+            &of(&bob),
+            &role("admin"),
+            late["id"].as_str(),
+        )
+        .await;
     assert!(refused(&answer), "{}", answer.body);
 
     let gone = approved(Method::PATCH, &of(&bob), &role("admin")).await;
-    host.admin_ok(Method::DELETE, &format!("/devices/{}", grace.phone.device()), Value::Null).await;
-    let answer = console.call_once(Method::PATCH, &of(&bob), &role("admin"), gone["id"].as_str()).await;
-    assert_eq!(answer.status, StatusCode::UNAUTHORIZED, "the session went with the phone: {}", answer.body);
+    host.admin_ok(
+        Method::DELETE,
+        &format!("/devices/{}", grace.phone.device()),
+        Value::Null,
+    )
+    .await;
+    let answer = console
+        .call_once(
+            Method::PATCH,
+            &of(&bob),
+            &role("admin"),
+            gone["id"].as_str(),
+        )
+        .await;
+    assert_eq!(
+        answer.status,
+        StatusCode::UNAUTHORIZED,
+        "the session went with the phone: {}",
+        answer.body
+    );
     let bob = host.admin_ok(Method::GET, &of(&bob), Value::Null).await;
     assert_eq!(bob["console_role"], "auditor");
 }
 
 #[tokio::test]
-async fn what_was_denied_or_said_not_to_be_theirs_is_not_done_and_a_proof_for_a_sign_in_is_none_for_a_step() {
+async fn what_was_denied_or_said_not_to_be_theirs_is_not_done_and_a_proof_for_a_sign_in_is_none_for_a_step()
+ {
     let host = TestHost::start().await;
     let (console, grace) = owner(&host).await;
     let bob = host.user("bob").await;
@@ -207,16 +385,41 @@ async fn what_was_denied_or_said_not_to_be_theirs_is_not_done_and_a_proof_for_a_
     let step = asked(&console, Method::DELETE, &path, &Value::Null).await;
     let request = waiting(&grace.phone).await;
     // What a phone signs that does not show the step.
-    let blind = ApprovalStatement { step: None, ..grace.phone.statement(&request, number(&step)) }.text();
+    let blind = ApprovalStatement {
+        step: None,
+        ..grace.phone.statement(&request, number(&step))
+    }
+    .text();
     let signature = grace.phone.sign(&blind).expect("signed");
     let number_of = number(&step).expect("a number");
-    let reply = grace.phone.send(request.id, Decision::Approve, number_of, &signature).await.expect("an answer");
-    assert_eq!(reply.status, StatusCode::FORBIDDEN, "its signature is not over what was shown");
-    assert_eq!(grace.phone.decide(&request, None).await.expect("an outcome"), "denied");
+    let reply = grace
+        .phone
+        .send(request.id, Decision::Approve, number_of, &signature)
+        .await
+        .expect("an answer");
+    assert_eq!(
+        reply.status,
+        StatusCode::FORBIDDEN,
+        "its signature is not over what was shown"
+    );
+    assert_eq!(
+        grace
+            .phone
+            .decide(&request, None)
+            .await
+            .expect("an outcome"),
+        "denied"
+    );
     assert_eq!(state(&console, &step).await, "denied");
-    let answer = console.call_once(Method::DELETE, &path, &Value::Null, step["id"].as_str()).await;
+    let answer = console
+        .call_once(Method::DELETE, &path, &Value::Null, step["id"].as_str())
+        .await;
     assert!(refused(&answer), "{}", answer.body);
-    assert_eq!(host.admin(Method::GET, &path, Value::Null).await.0, StatusCode::OK, "bob is there");
+    assert_eq!(
+        host.admin(Method::GET, &path, Value::Null).await.0,
+        StatusCode::OK,
+        "bob is there"
+    );
 }
 
 /// Whoever types the administrator's name again and again holds no step up, and gets nobody to approve one.
@@ -233,19 +436,36 @@ async fn no_stranger_holds_a_step_up_or_goes_on_with_it() {
     // Both are pending on the phone, and came at the same moment.
     let pending = grace.phone.waiting(5).await.expect("requests");
     assert_eq!(pending.len(), 2);
-    let request = pending.into_iter().find(|request| request.step.is_some()).expect("the step's request");
+    let request = pending
+        .into_iter()
+        .find(|request| request.step.is_some())
+        .expect("the step's request");
     assert_eq!(request.step.as_deref(), Some("Delete the user bob"));
     // A step has no pages, not even in its own browser.
-    let Caller::Console { browser, .. } = &console else { unreachable!() };
+    let Caller::Console { browser, .. } = &console else {
+        unreachable!()
+    };
     for browser in [browser, &stranger] {
         let page = browser.get(&format!("/login/{}", id(&step))).await;
         assert_eq!(page.status, StatusCode::NOT_FOUND);
     }
-    assert_eq!(grace.phone.decide(&request, number(&step)).await.expect("an outcome"), "approved");
+    assert_eq!(
+        grace
+            .phone
+            .decide(&request, number(&step))
+            .await
+            .expect("an outcome"),
+        "approved"
+    );
     for browser in [browser, &stranger] {
-        assert_eq!(browser.get(&format!("/login/{}", id(&step))).await.status, StatusCode::NOT_FOUND);
+        assert_eq!(
+            browser.get(&format!("/login/{}", id(&step))).await.status,
+            StatusCode::NOT_FOUND
+        );
     }
-    let done = console.call_once(Method::DELETE, &path, &Value::Null, step["id"].as_str()).await;
+    let done = console
+        .call_once(Method::DELETE, &path, &Value::Null, step["id"].as_str())
+        .await;
     assert_eq!(done.status, StatusCode::NO_CONTENT);
 }
 
@@ -255,17 +475,66 @@ async fn what_is_not_dangerous_or_can_not_be_read_asks_nobody() {
     let (console, grace) = owner(&host).await;
     let bob = host.user("bob").await;
     let path = format!("/users/{}", id(&bob));
-    console.call_once(Method::PATCH, &path, &json!({"email": "bob@example.org"}), None).await.good();
-    console.call_once(Method::PATCH, &path, &json!({"email": "BOB@example.org"}), None).await.good();
-    let unread = console.call_once(Method::PATCH, &path, &json!({"email": "no address"}), None).await;
-    assert_eq!(unread.status, StatusCode::UNPROCESSABLE_ENTITY, "{}", unread.body);
+    console
+        .call_once(
+            Method::PATCH,
+            &path,
+            &json!({"email": "bob@example.org"}),
+            None,
+        )
+        .await
+        .good();
+    console
+        .call_once(
+            Method::PATCH,
+            &path,
+            &json!({"email": "BOB@example.org"}),
+            None,
+        )
+        .await
+        .good();
+    let unread = console
+        .call_once(Method::PATCH, &path, &json!({"email": "no address"}), None)
+        .await;
+    assert_eq!(
+        unread.status,
+        StatusCode::UNPROCESSABLE_ENTITY,
+        "{}",
+        unread.body
+    );
     let made = json!({"name": "eve", "email": "eve@example.org"});
-    console.call_once(Method::POST, "/users", &made, None).await.good();
-    let link = console.call_once(Method::POST, &format!("{path}/enrolments"), &Value::Null, None).await.good();
-    let of_bob = Authenticator::enrol(link["link"].as_str().expect("a link"), "Bob's", None).await.expect("enrolled");
-    console.call_once(Method::DELETE, &format!("/devices/{}", of_bob.device()), &Value::Null, None).await;
-    let missing =
-        console.call_once(Method::DELETE, "/users/01a1fedd54ab7d72a67895d39f91c13f", &Value::Null, None).await;
+    console
+        .call_once(Method::POST, "/users", &made, None)
+        .await
+        .good();
+    let link = console
+        .call_once(
+            Method::POST,
+            &format!("{path}/enrolments"),
+            &Value::Null,
+            None,
+        )
+        .await
+        .good();
+    let of_bob = Authenticator::enrol(link["link"].as_str().expect("a link"), "Bob's", None)
+        .await
+        .expect("enrolled");
+    console
+        .call_once(
+            Method::DELETE,
+            &format!("/devices/{}", of_bob.device()),
+            &Value::Null,
+            None,
+        )
+        .await;
+    let missing = console
+        .call_once(
+            Method::DELETE,
+            "/users/01a1fedd54ab7d72a67895d39f91c13f",
+            &Value::Null,
+            None,
+        )
+        .await;
     assert_eq!(missing.status, StatusCode::NOT_FOUND, "{}", missing.body);
     for unread in [
         "[null,null,null,\"owner\",null]",
@@ -275,32 +544,40 @@ async fn what_is_not_dangerous_or_can_not_be_read_asks_nobody() {
         "{\"console_role\": \"owner\"} {}",
         "\u{feff}{\"console_role\": \"owner\"}",
     ] {
-        let request = console.request(Method::PATCH, &path).header("content-type", "application/json").body(unread);
+        let request = console
+            .request(Method::PATCH, &path)
+            .header("content-type", "application/json")
+            .body(unread);
         let answer = sent(request).await;
-        assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{unread}: {}", answer.body);
+        assert_eq!(
+            answer.status,
+            StatusCode::BAD_REQUEST,
+            "{unread}: {}",
+            answer.body
+        );
     }
     assert!(grace.phone.waiting(0).await.expect("requests").is_empty());
     // Nor does whoever has no phone to ask.
     host.admin_ok(Method::DELETE, &path, Value::Null).await;
 }
 
-/// What needed no phone when it was asked for needs one if the person got something to approve with meanwhile.
+/// What needed no approval when it was planned needs one if the person got something to approve with meanwhile.
 #[tokio::test]
 async fn nobody_gets_another_way_in_that_no_phone_was_asked_about() {
     let host = TestHost::start().await;
     let bob = host.user("bob").await;
-    let known = async || host.host.store.user(id(&bob).parse().expect("an id")).await.expect("read").expect("bob");
-    let by = By::new(Actor::Person(known().await.id), Origin::default());
-    let of = |by: By, standing| assent::domain::admin::Caller { by, standing };
-    let console = || of(by.clone(), Standing::Person(ConsoleRole::Owner));
-    assert!(console().must_have_asked_about(&known().await).is_ok());
+    let user: UserId = id(&bob).parse().expect("an id");
+    let operator = AdminContext::of_operator(Arc::clone(&host.host));
+    let planned = async || EnrolDevice(user).plan(&operator).await.expect("planned");
+    let before = planned().await;
+    assert_eq!(before.action(), None);
     host.authenticator(&bob).await;
-    let now = known().await;
-    assert!(matches!(console().must_have_asked_about(&now), Err(Refused::Conflict(_))));
-    let approved = by.clone().with_approval(ApprovalId::from_bytes([7; 16]));
-    assert!(of(approved, Standing::Person(ConsoleRole::Owner)).must_have_asked_about(&now).is_ok());
-    // Who has no phone to ask.
-    assert!(of(by, Standing::Machine).must_have_asked_about(&now).is_ok());
+    let executed = EnrolDevice::execute(&operator, before.into_plan(), &AuditContext::HOST).await;
+    assert!(matches!(executed, Ok(Execution::Overtaken)));
+    assert_eq!(
+        planned().await.action(),
+        Some(&ProtectedAction::EnrolDevice(user))
+    );
 }
 
 #[tokio::test]
@@ -317,12 +594,42 @@ async fn what_would_be_refused_after_the_approval_asks_nobody() {
         body
     };
     for (method, path, body, field) in [
-        (Method::PATCH, &client, json!({"redirect_uris": ["http://plain.example.org/"]}), "redirect_uris"),
-        (Method::PATCH, &client, json!({"redirect_uris": ["https://a.example.org/"], "name": ""}), "name"),
-        (Method::PATCH, &client, json!({"scopes": ["openid"], "application_type": "spa"}), "application_type"),
-        (Method::PATCH, &bob, json!({"console_role": "admin", "name": ""}), "name"),
-        (Method::PATCH, &bob, json!({"console_role": "admin", "profile": {"birthdate": "yesterday"}}), "profile"),
-        (Method::POST, &"/users".to_owned(), json!({"name": " ", "console_role": "admin"}), "name"),
+        (
+            Method::PATCH,
+            &client,
+            json!({"redirect_uris": ["http://plain.example.org/"]}),
+            "redirect_uris",
+        ),
+        (
+            Method::PATCH,
+            &client,
+            json!({"redirect_uris": ["https://a.example.org/"], "name": ""}),
+            "name",
+        ),
+        (
+            Method::PATCH,
+            &client,
+            json!({"scopes": ["openid"], "application_type": "spa"}),
+            "application_type",
+        ),
+        (
+            Method::PATCH,
+            &bob,
+            json!({"console_role": "admin", "name": ""}),
+            "name",
+        ),
+        (
+            Method::PATCH,
+            &bob,
+            json!({"console_role": "admin", "profile": {"birthdate": "yesterday"}}),
+            "profile",
+        ),
+        (
+            Method::POST,
+            &"/users".to_owned(),
+            json!({"name": " ", "console_role": "admin"}),
+            "name",
+        ),
         (
             Method::POST,
             &"/applications".to_owned(),
@@ -337,147 +644,117 @@ async fn what_would_be_refused_after_the_approval_asks_nobody() {
         ),
     ] {
         let answer = console.call_once(method, path, &body, None).await;
-        assert_eq!(answer.status, StatusCode::UNPROCESSABLE_ENTITY, "{body}: {}", answer.body);
-        let pointer = answer.body["errors"][0]["pointer"].as_str().unwrap_or_default();
-        assert!(pointer.starts_with(&format!("/{field}")), "{body}: {}", answer.body);
+        assert_eq!(
+            answer.status,
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "{body}: {}",
+            answer.body
+        );
+        let pointer = answer.body["errors"][0]["pointer"]
+            .as_str()
+            .unwrap_or_default();
+        assert!(
+            pointer.starts_with(&format!("/{field}")),
+            "{body}: {}",
+            answer.body
+        );
     }
     let (eve, third) = (host.user("eve").await, host.user("ivan").await);
     host.account(&eve, &application).await;
     let of_bob = host.admin_ok(Method::GET, &bob, Value::Null).await;
-    let account = format!("/accounts/{}", id(&host.account(&of_bob, &application).await));
+    let account = format!(
+        "/accounts/{}",
+        id(&host.account(&of_bob, &application).await)
+    );
     let accounts = format!("{client}/accounts");
     for (method, path, body) in [
-        (Method::POST, "/users", json!({"name": "Eve", "console_role": "admin"})),
+        (
+            Method::POST,
+            "/users",
+            json!({"name": "Eve", "console_role": "admin"}),
+        ),
         (Method::PATCH, bob.as_str(), json!({"name": "eve"})),
-        (Method::PATCH, bob.as_str(), json!({"email": "eve@example.org"})),
+        (
+            Method::PATCH,
+            bob.as_str(),
+            json!({"email": "eve@example.org"}),
+        ),
         (Method::PATCH, account.as_str(), json!({"name": "eve"})),
-        (Method::POST, accounts.as_str(), json!({"user_id": id(&third), "name": "eve"})),
+        (
+            Method::POST,
+            accounts.as_str(),
+            json!({"user_id": id(&third), "name": "eve"}),
+        ),
     ] {
         let answer = console.call_once(method, path, &body, None).await;
-        assert_eq!((answer.status, answer.problem()), (StatusCode::CONFLICT, "conflict"), "{body}: {}", answer.body);
-        let pointer = answer.body["errors"][0]["pointer"].as_str().expect("a field");
-        assert_eq!(pointer, if body.get("email").is_some() { "/email" } else { "/name" });
+        assert_eq!(
+            (answer.status, answer.problem()),
+            (StatusCode::CONFLICT, "conflict"),
+            "{body}: {}",
+            answer.body
+        );
+        let pointer = answer.body["errors"][0]["pointer"]
+            .as_str()
+            .expect("a field");
+        assert_eq!(
+            pointer,
+            if body.get("email").is_some() {
+                "/email"
+            } else {
+                "/name"
+            }
+        );
     }
     // What was changed meanwhile is not asked about either.
     for path in [&bob, &client] {
         let body = json!({"console_role": "admin"});
-        let body = if path == &client { json!({"scopes": ["openid"]}) } else { body };
-        let request = console.request(Method::PATCH, path).header("if-match", "\"99\"").json(&body);
+        let body = if path == &client {
+            json!({"scopes": ["openid"]})
+        } else {
+            body
+        };
+        let request = console
+            .request(Method::PATCH, path)
+            .header("if-match", "\"99\"")
+            .json(&body);
         let answer = sent(request).await;
-        assert_eq!(answer.status, StatusCode::PRECONDITION_FAILED, "{path}: {}", answer.body);
+        assert_eq!(
+            answer.status,
+            StatusCode::PRECONDITION_FAILED,
+            "{path}: {}",
+            answer.body
+        );
+    }
+    // Nor what would take the last owner away.
+    let own = format!("/users/{}", id(&grace.user));
+    for (method, body) in [
+        (Method::PATCH, json!({"console_role": null})),
+        (Method::PATCH, json!({"state": "terminated"})),
+        (Method::DELETE, Value::Null),
+    ] {
+        let answer = console.call_once(method, &own, &body, None).await;
+        assert_eq!(answer.status, StatusCode::CONFLICT, "{}", answer.body);
     }
     assert!(grace.phone.waiting(0).await.expect("requests").is_empty());
 }
 
 #[tokio::test]
 async fn a_phone_that_is_asked_too_often_is_asked_no_more_for_a_while() {
-    let settings = "[limits]\ndevice = { per_minute = 1, burst = 3 }\n";
-    let host = TestHost::start_with(Wish { settings, ..Wish::default() }).await;
+    let settings = "[rate_limits]\nactions_per_device = { per_minute = 1, burst = 3 }\n";
+    let host = TestHost::start_with(Wish {
+        settings,
+        ..Wish::default()
+    })
+    .await;
     let (console, _) = owner(&host).await;
     let path = format!("/users/{}", id(&host.user("bob").await));
     for _ in 0..3 {
         asked(&console, Method::DELETE, &path, &Value::Null).await;
     }
-    let answer = console.call_once(Method::DELETE, &path, &Value::Null, None).await;
+    let answer = console
+        .call_once(Method::DELETE, &path, &Value::Null, None)
+        .await;
     assert!(refused(&answer), "{}", answer.body);
     host.advance(61);
     asked(&console, Method::DELETE, &path, &Value::Null).await;
-}
-
-/// Nobody types a number for what is refused afterwards.
-#[tokio::test]
-async fn no_phone_is_asked_about_what_its_person_may_not_do() {
-    let host = TestHost::start().await;
-    let olga = Administrator::new(&host, "olga", "owner").await;
-    let owner = format!("/users/{}", id(&olga.user));
-    let bob = host.user("bob").await;
-    host.authenticator(&bob).await;
-    let bob = format!("/users/{}", id(&bob));
-    let application = format!("/applications/{}", host.web_application().await.id);
-    let trusted = format!("/applications/{}", super::service_application(&host, &["admin:read"]).await.id);
-    let support = [
-        (Method::PATCH, bob.clone(), json!({"email": "eve@example.org"})),
-        (Method::PATCH, bob.clone(), json!({"state": "terminated"})),
-        (Method::PATCH, bob.clone(), json!({"console_role": "support"})),
-        (Method::POST, "/users".to_owned(), json!({"name": "eve", "console_role": "owner"})),
-        (Method::POST, format!("{owner}/enrolments"), Value::Null),
-        (Method::PUT, format!("{owner}/approval-addresses/vendor"), json!({"address": "eve"})),
-        (Method::DELETE, format!("/devices/{}", olga.phone.device()), Value::Null),
-    ];
-    let admin = [
-        (Method::PATCH, bob, json!({"console_role": "owner"})),
-        (Method::PATCH, owner.clone(), json!({"email": "eve@example.org"})),
-        (Method::PATCH, owner.clone(), json!({"state": "terminated"})),
-        (Method::DELETE, owner.clone(), Value::Null),
-        (Method::POST, format!("{owner}/erase"), Value::Null),
-        (Method::POST, format!("{owner}/enrolments"), Value::Null),
-        (Method::DELETE, format!("/devices/{}", olga.phone.device()), Value::Null),
-        (Method::PATCH, application, json!({"admin_scopes": ["admin:users"]})),
-        (
-            Method::POST,
-            "/applications".to_owned(),
-            json!({"name": "x", "application_type": "web", "redirect_uris": ["https://a.example"], "admin_scopes": []}),
-        ),
-        (Method::PATCH, trusted.clone(), json!({"redirect_uris": ["https://evil.example/cb"]})),
-        (Method::POST, format!("{trusted}/secret"), Value::Null),
-        (Method::DELETE, trusted, Value::Null),
-    ];
-    for (role, steps) in [("support", support.as_slice()), ("admin", &admin)] {
-        let who = Administrator::new(&host, role, role).await;
-        let console = who.signed_in(&host).await;
-        for (method, path, body) in steps {
-            let answer = console.call_once(method.clone(), path, body, None).await;
-            assert!(refused(&answer), "{role}: {method} {path} {body}: {}", answer.body);
-        }
-        assert!(who.phone.waiting(0).await.expect("requests").is_empty(), "{role}");
-    }
-}
-
-/// A step that is not the person's was taken with their session, so that is over.
-#[tokio::test]
-async fn who_says_that_a_step_was_not_theirs_ends_the_session_of_the_console_on_both_databases() {
-    for database in Database::BOTH {
-        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
-        let (stolen, grace) = owner(&host).await;
-        let own = grace.signed_in(&host).await;
-        let path = format!("/users/{}", id(&host.user("bob").await));
-        asked(&stolen, Method::DELETE, &path, &Value::Null).await;
-        assert_eq!(grace.phone.not_me(&waiting(&grace.phone).await).await.expect("an outcome"), "not_me");
-        assert_eq!(stolen.get("/me").await.status, StatusCode::UNAUTHORIZED, "{database:?}");
-        own.get("/me").await.good();
-        assert_eq!(entries(&host, "event=session.ended").await.len(), 1, "{database:?}");
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn plugins_are_put_back_that_were_shown_or_none() {
-    let host = TestHost::start().await;
-    let (console, grace) = owner(&host).await;
-    let path = "/plugins/rollback";
-    let reload = async || host.admin_ok(Method::POST, "/plugins/reload", Value::Null).await;
-    let told = reload().await;
-    let plugins = told["previous"]["plugins"].as_array().expect("plugins");
-    assert!(!plugins.is_empty(), "{told}");
-    let unnamed = console.call_once(Method::POST, path, &Value::Null, None).await;
-    assert_eq!(unnamed.status, StatusCode::UNPROCESSABLE_ENTITY, "{}", unnamed.body);
-
-    let body = json!({"previous": told["previous"]["digest"]});
-    let step = asked(&console, Method::POST, path, &body).await;
-    let words = step["words"].as_str().expect("words");
-    for plugin in plugins {
-        let text = |name: &str| plugin[name].as_str().expect("a text");
-        let named = format!("{} {} ({})", text("plugin"), text("version"), &text("sha256")[..12]);
-        assert!(words.contains(&named), "{named}: {words}");
-    }
-    let request = waiting(&grace.phone).await;
-    assert_eq!(grace.phone.decide(&request, number(&step)).await.expect("an outcome"), "approved");
-    // The same components again, but another exchange: what was shown is not what would be put back.
-    let told = reload().await;
-    let late = console.call_once(Method::POST, path, &body, step["id"].as_str()).await;
-    assert_eq!((late.status, late.problem()), (StatusCode::CONFLICT, "conflict"), "{}", late.body);
-    assert_eq!(host.admin(Method::POST, path, body).await.0, StatusCode::CONFLICT, "nor for the machine");
-    assert_eq!(console.get("/plugins").await.good()["previous"], told["previous"]);
-
-    let done = console.call(Method::POST, path, json!({"previous": told["previous"]["digest"]})).await;
-    assert_eq!(done.status, StatusCode::OK, "{}", done.body);
 }

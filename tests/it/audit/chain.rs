@@ -3,19 +3,18 @@
 use std::time::Duration;
 
 use assent::domain::audit::verify;
-use assent::entropy::SystemEntropy;
-use assent::id::UserId;
-use assent::model::audit::{By, Entry, Event};
-use assent::model::chain::{Break, End, Mark};
-use assent::store::{AuditFilter, Retention, UserKept};
+use assent_model::audit::chain::{Break, End, Mark};
+use assent_model::audit::{AuditContext, Entry, Event};
+use assent_model::entropy::SystemEntropy;
+use assent_model::id::UserId;
+use assent_store::{AuditFilter, Retention, UserUpdateOutcome};
 use reqwest::Method;
 use serde_json::{Value, json};
-use sqlx::{AnyConnection, Connection};
+use sqlx::AnyConnection;
 
 use super::{broken, tamper, verified};
-use crate::harness::{Browser, Database, TestHost, Wish, http_client, id, open_store};
+use crate::harness::{Browser, Database, TestHost, Wish, http_client, id};
 use crate::life::entries;
-use crate::life::migration::release;
 use crate::store::fixture;
 
 /// Puts the log back as it was saved.
@@ -28,7 +27,11 @@ const RESTORE: [&str; 4] = [
 
 /// A host with a log of ten entries, a connection to its database, and the log saved there.
 async fn host_with_log(database: Database) -> (TestHost, AnyConnection) {
-    let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+    let host = TestHost::start_with(Wish {
+        database,
+        ..Wish::default()
+    })
+    .await;
     for name in ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"] {
         host.user(name).await;
     }
@@ -48,17 +51,32 @@ async fn each_way_of_tampering_is_found_on_both_databases() {
         let store = &host.host.store;
         let good = verified(store).await;
         let last = good.checked.entries;
-        assert_eq!((good.broken, good.last.seq), (None, i64::try_from(last).expect("few")), "{database:?}");
+        assert_eq!(
+            (good.broken, good.last.seq),
+            (None, i64::try_from(last).expect("few")),
+            "{database:?}"
+        );
         assert!(last >= 10, "{database:?}");
 
         // What an entry says, a value at a time.
-        for column in
-            ["id", "event", "actor_kind", "actor", "user_id", "application_id", "approval_id", "detail", "previous"]
-        {
+        for column in [
+            "id",
+            "event",
+            "actor_kind",
+            "actor",
+            "user_id",
+            "application_id",
+            "approval_id",
+            "detail",
+            "previous",
+        ] {
             let change = format!("UPDATE audit_entries SET {column} = 'x' WHERE seq = 3");
             tamper(&mut connection, &[&change]).await;
             let found = broken(store).await;
-            assert!(matches!(found, Some(Break::Changed { seq: 3, .. })), "{database:?} {column}: {found:?}");
+            assert!(
+                matches!(found, Some(Break::Changed { seq: 3, .. })),
+                "{database:?} {column}: {found:?}"
+            );
             tamper(&mut connection, &RESTORE).await;
         }
         let ways: &[(&str, &[&str])] = &[
@@ -107,7 +125,11 @@ async fn each_way_of_tampering_is_found_on_both_databases() {
         for (kind, statements) in ways {
             tamper(&mut connection, statements).await;
             let found = broken(store).await;
-            assert_eq!(found.as_ref().map(Break::kind), Some(*kind), "{database:?} {statements:?}: {found:?}");
+            assert_eq!(
+                found.as_ref().map(Break::kind),
+                Some(*kind),
+                "{database:?} {statements:?}: {found:?}"
+            );
             tamper(&mut connection, &RESTORE).await;
         }
         assert_eq!(broken(store).await, None, "{database:?}: it is as it was");
@@ -126,34 +148,61 @@ async fn a_chain_that_is_written_anew_without_the_key_is_found_and_stays_so_on_b
                 record.event = "user.changed".to_owned();
             }
             last = record.follow(&last);
-            for (column, value) in
-                [("event", &record.event), ("previous", &record.previous), ("digest", &record.digest)]
-            {
-                let change = format!("UPDATE audit_entries SET {column} = '{value}' WHERE seq = {}", record.seq);
+            for (column, value) in [
+                ("event", &record.event),
+                ("previous", &record.previous),
+                ("digest", &record.digest),
+            ] {
+                let change = format!(
+                    "UPDATE audit_entries SET {column} = '{value}' WHERE seq = {}",
+                    record.seq
+                );
                 tamper(&mut connection, &[&change]).await;
             }
         }
         let found = broken(store).await;
-        assert!(matches!(found, Some(Break::HeadForged { .. })), "{database:?}: the head is another's: {found:?}");
-        let head = format!("UPDATE audit_chain SET digest = '{}' WHERE name = 'head'", last.digest.to_text());
+        assert!(
+            matches!(found, Some(Break::HeadForged { .. })),
+            "{database:?}: the head is another's: {found:?}"
+        );
+        let head = format!(
+            "UPDATE audit_chain SET digest = '{}' WHERE name = 'head'",
+            last.digest.to_text()
+        );
         tamper(&mut connection, &[&head]).await;
         let found = broken(store).await;
-        assert!(matches!(found, Some(Break::HeadForged { .. })), "{database:?}: nobody vouches for it: {found:?}");
+        assert!(
+            matches!(found, Some(Break::HeadForged { .. })),
+            "{database:?}: nobody vouches for it: {found:?}"
+        );
 
         // Nobody is locked out, and the host does not vouch for what it goes on from.
         host.user("k").await;
-        assert!(!store.audit_end(End::Head).await.expect("read").authentic, "{database:?}");
-        assert!(matches!(broken(store).await, Some(Break::HeadForged { .. })), "{database:?}");
+        assert!(
+            !store.audit_end(End::Head).await.expect("read").authentic,
+            "{database:?}"
+        );
+        assert!(
+            matches!(broken(store).await, Some(Break::HeadForged { .. })),
+            "{database:?}"
+        );
 
         // One entry alone, with a digest that fits.
         tamper(&mut connection, &RESTORE).await;
         let change = format!(
             "UPDATE audit_entries SET event = 'user.changed', digest = '{}' WHERE seq = 3",
-            records.iter().find(|record| record.seq == 3).expect("one").digest
+            records
+                .iter()
+                .find(|record| record.seq == 3)
+                .expect("one")
+                .digest
         );
         tamper(&mut connection, &[&change]).await;
         let found = broken(store).await;
-        assert!(matches!(found, Some(Break::Replaced { seq: 4, .. })), "{database:?}: {found:?}");
+        assert!(
+            matches!(found, Some(Break::Replaced { seq: 4, .. })),
+            "{database:?}: {found:?}"
+        );
     }
 }
 
@@ -163,14 +212,31 @@ async fn ends_that_are_taken_away_are_not_made_anew_on_both_databases() {
         let (host, mut connection) = host_with_log(database).await;
         tamper(
             &mut connection,
-            &["UPDATE audit_entries SET event = 'user.changed' WHERE seq = 3", "DELETE FROM audit_chain"],
+            &[
+                "UPDATE audit_entries SET event = 'user.changed' WHERE seq = 3",
+                "DELETE FROM audit_chain",
+            ],
         )
         .await;
-        let (second, running, _) = host.second(Wish { database, ..Wish::default() }).await;
+        let (second, running, _) = host
+            .second(Wish {
+                database,
+                ..Wish::default()
+            })
+            .await;
         let found = broken(&second.store).await;
-        assert!(matches!(found, Some(Break::AnchorForged { .. })), "{database:?}: {found:?}");
+        assert!(
+            matches!(found, Some(Break::AnchorForged { .. })),
+            "{database:?}: {found:?}"
+        );
         host.user("k").await;
-        assert!(matches!(broken(&second.store).await, Some(Break::AnchorForged { .. })), "{database:?}");
+        assert!(
+            matches!(
+                broken(&second.store).await,
+                Some(Break::AnchorForged { .. })
+            ),
+            "{database:?}"
+        );
         running.stop().await;
     }
 }
@@ -178,19 +244,28 @@ async fn ends_that_are_taken_away_are_not_made_anew_on_both_databases() {
 #[tokio::test]
 async fn erasure_and_retention_leave_the_chain_whole_on_both_databases() {
     for database in Database::BOTH {
-        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let host = TestHost::start_with(Wish {
+            database,
+            ..Wish::default()
+        })
+        .await;
         let store = &host.host.store;
         let ada = host.ada().await;
         ada.sign_in(&Browser::new(&host.base)).await;
         let path = format!("/users/{}", id(&ada.user));
-        host.admin_ok(Method::PATCH, &path, json!({"state": "terminated"})).await;
-        host.admin_ok(Method::POST, &format!("{path}/erase"), Value::Null).await;
+        host.admin_ok(Method::PATCH, &path, json!({"state": "terminated"}))
+            .await;
+        host.admin_ok(Method::POST, &format!("{path}/erase"), Value::Null)
+            .await;
         let verdict = verified(store).await;
         assert_eq!(verdict.broken, None, "{database:?}");
         assert!(verdict.checked.erased > 5, "{database:?}: {verdict:?}");
         let records = store.audit_records(0, 100).await.expect("read");
         let erased: Vec<_> = records.iter().filter(|record| record.is_erased()).collect();
-        assert!(erased.iter().all(|record| record.salt.is_none()), "{database:?}: else it could be guessed");
+        assert!(
+            erased.iter().all(|record| record.salt.is_none()),
+            "{database:?}: else it could be guessed"
+        );
 
         host.admin_ok(Method::DELETE, &path, Value::Null).await;
         assert_eq!(broken(store).await, None, "{database:?}");
@@ -198,7 +273,12 @@ async fn erasure_and_retention_leave_the_chain_whole_on_both_databases() {
         // Half of them are old.
         host.advance(10 * 24 * 60 * 60);
         let before = records.len();
-        let later = Entry::new(Event::UserCreated, &By::HOST, host.host.now(), &SystemEntropy);
+        let later = Entry::new(
+            Event::UserCreated,
+            &AuditContext::HOST,
+            host.host.now(),
+            &SystemEntropy,
+        );
         store.append_audit(vec![later]).await.expect("kept");
         let day = Duration::from_secs(86_400);
         let retention = Retention {
@@ -213,19 +293,44 @@ async fn erasure_and_retention_leave_the_chain_whole_on_both_databases() {
             streams: &[],
             denials: day * 1000,
         };
-        store.sweep(retention, host.host.now()).await.expect("swept");
+        store
+            .apply_retention(retention, host.host.now())
+            .await
+            .expect("swept");
         let verdict = verified(store).await;
-        assert_eq!((verdict.broken, verdict.checked.entries), (None, 1), "{database:?}: the later one");
+        assert_eq!(
+            (verdict.broken, verdict.checked.entries),
+            (None, 1),
+            "{database:?}: the later one"
+        );
         assert!(verdict.last.seq > i64::try_from(before).expect("few"));
         let anchor = store.audit_end(End::Anchor).await.expect("read");
-        assert_eq!((anchor.authentic, anchor.mark.seq), (true, verdict.last.seq - 1), "{database:?}");
+        assert_eq!(
+            (anchor.authentic, anchor.mark.seq),
+            (true, verdict.last.seq - 1),
+            "{database:?}"
+        );
         host.advance(10 * 24 * 60 * 60);
-        store.sweep(retention, host.host.now()).await.expect("swept");
+        store
+            .apply_retention(retention, host.host.now())
+            .await
+            .expect("swept");
         let verdict = verified(store).await;
-        assert_eq!((verdict.broken, verdict.checked.entries), (None, 0), "{database:?}: an empty one is whole");
+        assert_eq!(
+            (verdict.broken, verdict.checked.entries),
+            (None, 0),
+            "{database:?}: an empty one is whole"
+        );
         let mut connection = host.connection().await;
-        tamper(&mut connection, &["UPDATE audit_chain SET seq = seq + 1 WHERE name = 'anchor'"]).await;
-        assert!(matches!(broken(store).await, Some(Break::AnchorForged { .. })), "{database:?}");
+        tamper(
+            &mut connection,
+            &["UPDATE audit_chain SET seq = seq + 1 WHERE name = 'anchor'"],
+        )
+        .await;
+        assert!(
+            matches!(broken(store).await, Some(Break::AnchorForged { .. })),
+            "{database:?}"
+        );
     }
 }
 
@@ -233,7 +338,11 @@ async fn erasure_and_retention_leave_the_chain_whole_on_both_databases() {
 async fn retention_does_not_vouch_for_what_was_tampered_with_on_both_databases() {
     for database in Database::BOTH {
         let (host, mut connection) = host_with_log(database).await;
-        tamper(&mut connection, &["UPDATE audit_entries SET event = 'user.changed' WHERE seq = 3"]).await;
+        tamper(
+            &mut connection,
+            &["UPDATE audit_entries SET event = 'user.changed' WHERE seq = 3"],
+        )
+        .await;
         let day = Duration::from_secs(86_400);
         let retention = Retention {
             logins: day,
@@ -248,25 +357,53 @@ async fn retention_does_not_vouch_for_what_was_tampered_with_on_both_databases()
             denials: day,
         };
         let store = &host.host.store;
-        store.sweep(retention, host.host.now() + day * 2).await.expect("swept");
-        assert_eq!(store.audit_records(0, 10).await.expect("read").len(), 0, "{database:?}: it goes all the same");
-        assert!(matches!(broken(store).await, Some(Break::AnchorForged { .. })), "{database:?}");
+        store
+            .apply_retention(retention, host.host.now() + day * 2)
+            .await
+            .expect("swept");
+        assert_eq!(
+            store.audit_records(0, 10).await.expect("read").len(),
+            0,
+            "{database:?}: it goes all the same"
+        );
+        assert!(
+            matches!(broken(store).await, Some(Break::AnchorForged { .. })),
+            "{database:?}"
+        );
     }
 }
 
 #[tokio::test]
 async fn hosts_that_write_at_once_make_one_chain_on_both_databases() {
     for database in Database::BOTH {
-        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
-        let (_, running, base) = host.second(Wish { database, ..Wish::default() }).await;
+        let host = TestHost::start_with(Wish {
+            database,
+            ..Wish::default()
+        })
+        .await;
+        let (_, running, base) = host
+            .second(Wish {
+                database,
+                ..Wish::default()
+            })
+            .await;
         let mut writes = tokio::task::JoinSet::new();
         for number in 0..60 {
-            let url = format!("{}/admin/api/v1/users", if number % 2 == 0 { &host.base } else { &base });
+            let url = format!(
+                "{}/admin/api/v1/users",
+                if number % 2 == 0 { &host.base } else { &base }
+            );
             let request = http_client().post(url).bearer_auth(&host.token);
             let request = request.json(&json!({"name": format!("user{number}")}));
             writes.spawn(async move { request.send().await.expect("an answer").status() });
         }
-        assert!(writes.join_all().await.iter().all(reqwest::StatusCode::is_success));
+        assert!(
+            writes
+                .join_all()
+                .await
+                .iter()
+                .all(reqwest::StatusCode::is_success)
+        );
         let verdict = verified(&host.host.store).await;
         assert_eq!(verdict.broken, None, "{database:?}");
         assert!(verdict.checked.entries >= 60, "{database:?}");
@@ -287,55 +424,49 @@ async fn hosts_that_write_at_once_make_one_chain_on_both_databases() {
 }
 
 #[tokio::test]
-async fn entries_of_before_are_chained_once_when_hosts_of_this_release_start_on_both_databases() {
-    for database in Database::BOTH {
-        let folder = tempfile::tempdir().expect("a folder");
-        let url = database.create(folder.path()).await.url().to_owned();
-        let mut connection = release("0014", &url, folder.path()).await;
-        // More than are read at a time.
-        for number in 0..1100 {
-            let personal = if number % 3 == 0 { "NULL" } else { "'{\"name\":\"ada\"}'" };
-            let entry = format!(
-                "INSERT INTO audit_entries (id, happened_at, event, actor_kind, detail, personal, news)
-                 VALUES ('{number:032}', {number}, 'user.created', 'host', '{{}}', {personal}, 0)"
-            );
-            tamper(&mut connection, &[&entry]).await;
-        }
-        connection.close().await.expect("closed");
-        let stores = tokio::join!(open_store(&url), open_store(&url), open_store(&url));
-        let store = stores.0.expect("a store");
-        stores.1.expect("a store").close().await;
-        stores.2.expect("a store").close().await;
-        let verdict = verified(&store).await;
-        assert_eq!((verdict.broken, verdict.checked.entries), (None, 1101), "{database:?}");
-        let last = store.audit_records(1100, 10).await.expect("read");
-        assert_eq!(
-            (last.len(), last[0].event.as_str(), last[0].detail.as_str()),
-            (1, "audit.chain-begun", r#"{"entries":1100}"#)
-        );
-        store.close().await;
-        let again = open_store(&url).await.expect("a store");
-        assert_eq!(verified(&again).await.checked.entries, 1101, "{database:?}: once");
-        again.close().await;
-    }
-}
-
-#[tokio::test]
 async fn a_bounded_check_looks_at_the_last_entries_on_both_databases() {
     for database in Database::BOTH {
         let (host, mut connection) = host_with_log(database).await;
         let store = &host.host.store;
-        tamper(&mut connection, &["UPDATE audit_entries SET event = 'user.changed' WHERE seq = 3"]).await;
+        tamper(
+            &mut connection,
+            &["UPDATE audit_entries SET event = 'user.changed' WHERE seq = 3"],
+        )
+        .await;
         let head = store.audit_end(End::Head).await.expect("read").mark.seq;
         let of = async |most| verify(store, Some(most)).await.expect("looked at");
         let bounded = of(5).await;
-        assert_eq!((bounded.broken, bounded.checked.entries), (None, 5), "{database:?}");
-        assert_eq!(bounded.checked.first.map(|(seq, _)| seq), Some(head - 4), "{database:?}");
-        assert!(matches!(of(head - 2).await.broken, Some(Break::Changed { seq: 3, .. })), "{database:?}");
-        assert!(matches!(of(10_000).await.broken, Some(Break::Changed { seq: 3, .. })), "{database:?}");
+        assert_eq!(
+            (bounded.broken, bounded.checked.entries),
+            (None, 5),
+            "{database:?}"
+        );
+        assert_eq!(
+            bounded.checked.first.map(|(seq, _)| seq),
+            Some(head - 4),
+            "{database:?}"
+        );
+        assert!(
+            matches!(
+                of(head - 2).await.broken,
+                Some(Break::Changed { seq: 3, .. })
+            ),
+            "{database:?}"
+        );
+        assert!(
+            matches!(of(10_000).await.broken, Some(Break::Changed { seq: 3, .. })),
+            "{database:?}"
+        );
         tamper(&mut connection, &RESTORE).await;
-        tamper(&mut connection, &["DELETE FROM audit_entries WHERE seq > 5"]).await;
-        assert!(matches!(of(2).await.broken, Some(Break::CutOff { .. })), "{database:?}");
+        tamper(
+            &mut connection,
+            &["DELETE FROM audit_entries WHERE seq > 5"],
+        )
+        .await;
+        assert!(
+            matches!(of(2).await.broken, Some(Break::CutOff { .. })),
+            "{database:?}"
+        );
     }
 }
 
@@ -344,33 +475,48 @@ async fn a_bounded_check_looks_at_the_last_entries_on_both_databases() {
 async fn another_key_finds_the_ends_forged() {
     let fixture = fixture(Database::Sqlite).await;
     assert_eq!(broken(&fixture.store).await, None);
-    let chaining =
-        assent::store::Chaining::new(assent::model::chain::ChainKey::new([8; 32]), std::sync::Arc::new(SystemEntropy));
-    let database = assent::store::Database::open(&fixture.url).await.expect("open");
-    let other = assent::store::Store::start(database, chaining, crate::store::NOW).await.expect("a store");
-    assert!(matches!(broken(&other).await, Some(Break::AnchorForged { seq: 0 })));
+    let chaining = assent_store::Chaining::new(
+        assent_model::audit::chain::ChainKey::new([8; 32]),
+        std::sync::Arc::new(SystemEntropy),
+    );
+    let database = assent_store::Database::open(&fixture.url)
+        .await
+        .expect("open");
+    let other = assent_store::Store::start(database, chaining)
+        .await
+        .expect("a store");
+    assert!(matches!(
+        broken(&other).await,
+        Some(Break::AnchorForged { seq: 0 })
+    ));
 }
 
 /// What is personal goes out of the entries that are still on their way to the log, too.
 #[tokio::test]
 async fn what_is_told_of_a_person_while_they_are_deleted_says_nothing_of_them_on_both_databases() {
     for database in Database::BOTH {
-        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let host = TestHost::start_with(Wish {
+            database,
+            ..Wish::default()
+        })
+        .await;
         let store = &host.host.store;
-        let entry = |event| Entry::new(event, &By::HOST, host.host.now(), &SystemEntropy);
+        let entry = |event| Entry::new(event, &AuditContext::HOST, host.host.now(), &SystemEntropy);
         for number in 0..20 {
             let user = host.user(&format!("user{number}")).await;
             let user: UserId = id(&user).parse().expect("an id");
-            let told = entry(Event::UserChanged).about(user).personal("name", "augusta");
+            let told = entry(Event::UserChanged)
+                .about(user)
+                .personal("name", "augusta");
             let gone = entry(Event::UserDeleted).about(user);
             // One occupies the writer, so that the next two share a transaction.
             let (first, second, third) = tokio::join!(
-                store.append_audit(vec![entry(Event::PauseBegun)]),
+                store.append_audit(vec![entry(Event::CooldownStarted)]),
                 store.append_audit(vec![told]),
                 store.delete_user(user, 1, vec![gone], host.host.now()),
             );
             assert!(first.is_ok() && second.is_ok());
-            assert_eq!(third.expect("asked"), UserKept::Done);
+            assert_eq!(third.expect("asked"), UserUpdateOutcome::Done);
         }
         let left = store.audit_records(0, 500).await.expect("read");
         let mut gone = std::collections::HashSet::new();
@@ -381,7 +527,11 @@ async fn what_is_told_of_a_person_while_they_are_deleted_says_nothing_of_them_on
                 assert_eq!(record.personal, None, "{database:?}: {record:?}");
             }
         }
-        assert_eq!((gone.len(), broken(store).await), (20, None), "{database:?}");
+        assert_eq!(
+            (gone.len(), broken(store).await),
+            (20, None),
+            "{database:?}"
+        );
     }
 }
 
@@ -394,7 +544,9 @@ async fn a_stretch_of_time_is_listed_whole_on_both_databases() {
         // Several in each millisecond, whose ids have no order.
         for number in 0..10 {
             let at = begun + hour * number;
-            let entries = (0..5).map(|_| Entry::new(Event::UserCreated, &By::HOST, at, &SystemEntropy)).collect();
+            let entries = (0..5)
+                .map(|_| Entry::new(Event::UserCreated, &AuditContext::HOST, at, &SystemEntropy))
+                .collect();
             fixture.store.append_audit(entries).await.expect("kept");
         }
         let listed = async |since: Option<u32>, until: Option<u32>| {
@@ -403,8 +555,15 @@ async fn a_stretch_of_time_is_listed_whole_on_both_databases() {
                 until: until.map(|hours| begun + hour * hours),
                 ..AuditFilter::default()
             };
-            let entries = fixture.store.audit_entries(&filter, None, 100).await.expect("read");
-            assert!(entries.windows(2).all(|pair| pair[0].seq > pair[1].seq), "{database:?}: the latest first");
+            let entries = fixture
+                .store
+                .audit_entries(&filter, None, 100)
+                .await
+                .expect("read");
+            assert!(
+                entries.windows(2).all(|pair| pair[0].seq > pair[1].seq),
+                "{database:?}: the latest first"
+            );
             entries.len()
         };
         assert_eq!(listed(None, None).await, 50, "{database:?}");

@@ -15,13 +15,16 @@ fn command(host: &TestHost, arguments: &[&str]) -> Command {
     let folder = host.folder();
     let settings = folder.join("commands.toml");
     let text = format!(
-        "base_url = \"http://localhost:1\"\n[store]\nurl = \"{}\"\n[keys]\nmaster_key_file = \"{}\"\n",
-        host.host.settings.store.url,
+        "base_url = \"http://localhost:1\"\n[database]\nurl = \"{}\"\n[keys]\nmaster_key_file = \"{}\"\n",
+        host.host.settings.database.url,
         host.host.settings.keys.master_key_file.display()
     );
     std::fs::write(&settings, text).expect("written");
     let mut command = Command::new(binary("assent"));
-    command.args(arguments).current_dir(folder).kill_on_drop(true);
+    command
+        .args(arguments)
+        .current_dir(folder)
+        .kill_on_drop(true);
     if !arguments.contains(&"--file") {
         command.arg("--config").arg(settings);
     }
@@ -30,7 +33,10 @@ fn command(host: &TestHost, arguments: &[&str]) -> Command {
 
 async fn run(host: &TestHost, arguments: &[&str]) -> Output {
     let output = command(host, arguments).output();
-    tokio::time::timeout(PATIENCE, output).await.expect("in time").expect("run")
+    tokio::time::timeout(PATIENCE, output)
+        .await
+        .expect("in time")
+        .expect("run")
 }
 
 fn out(output: &Output) -> String {
@@ -40,48 +46,98 @@ fn out(output: &Output) -> String {
 #[tokio::test]
 async fn the_log_is_verified_and_exported_by_commands_on_both_databases() {
     for database in Database::BOTH {
-        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let host = TestHost::start_with(Wish {
+            database,
+            ..Wish::default()
+        })
+        .await;
         host.user("ada").await;
         host.advance(2);
         host.user("grace").await;
 
         let good = run(&host, &["audit", "verify"]).await;
         assert_eq!(good.status.code(), Some(0), "{good:?}");
-        assert!(out(&good).contains("Good: 3 entries, 1 to 3, of 2"), "{good:?}");
+        assert!(
+            out(&good).contains("Good: 3 entries, 1 to 3, of 2"),
+            "{good:?}"
+        );
         let good = run(&host, &["audit", "verify", "--json"]).await;
         let told: Value = serde_json::from_str(&out(&good)).expect("JSON");
-        assert_eq!((&told["good"], &told["entries"], &told["broken"]), (&json!(true), &json!(3), &Value::Null));
+        assert_eq!(
+            (&told["good"], &told["entries"], &told["broken"]),
+            (&json!(true), &json!(3), &Value::Null)
+        );
 
         let exported = run(&host, &["audit", "export"]).await;
         let file = host.folder().join("export.jsonl");
         std::fs::write(&file, &exported.stdout).expect("written");
         let file = file.to_str().expect("text");
-        assert_eq!(run(&host, &["audit", "verify", "--file", file]).await.status.code(), Some(0));
+        assert_eq!(
+            run(&host, &["audit", "verify", "--file", file])
+                .await
+                .status
+                .code(),
+            Some(0)
+        );
         let mut piped = command(&host, &["audit", "verify", "--file", "-"]);
-        let mut piped = piped.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().expect("started");
+        let mut piped = piped
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .spawn()
+            .expect("started");
         let mut input = piped.stdin.take().expect("its input");
-        input.write_all(&out(&exported).replace("user.created", "user.changed").into_bytes()).await.expect("written");
+        input
+            .write_all(
+                &out(&exported)
+                    .replace("user.created", "user.changed")
+                    .into_bytes(),
+            )
+            .await
+            .expect("written");
         drop(input);
         assert_eq!(piped.wait().await.expect("ended").code(), Some(1));
 
-        let good = host.admin_ok(Method::GET, "/audit/verification", Value::Null).await;
-        assert_eq!((&good["good"], &good["entries"], &good["last"]["seq"]), (&json!(true), &json!(3), &json!(3)));
-        let latest = host.admin_ok(Method::GET, "/audit?limit=1", Value::Null).await;
+        let good = host
+            .admin_ok(Method::GET, "/audit/verification", Value::Null)
+            .await;
+        assert_eq!(
+            (&good["good"], &good["entries"], &good["last"]["seq"]),
+            (&json!(true), &json!(3), &json!(3))
+        );
+        let latest = host
+            .admin_ok(Method::GET, "/audit?limit=1", Value::Null)
+            .await;
         assert_eq!(latest["items"][0]["digest"], good["digest"]);
-        tamper(&mut host.connection().await, &["UPDATE audit_entries SET detail = '{\"x\":1}' WHERE seq = 2"]).await;
+        tamper(
+            &mut host.connection().await,
+            &["UPDATE audit_entries SET detail = '{\"x\":1}' WHERE seq = 2"],
+        )
+        .await;
         let broken = run(&host, &["audit", "verify"]).await;
         assert_eq!(broken.status.code(), Some(1), "{broken:?}");
         assert!(out(&broken).starts_with("BROKEN: entry 2 ("), "{broken:?}");
         let broken = run(&host, &["audit", "verify", "--json"]).await;
         let told: Value = serde_json::from_str(&out(&broken)).expect("JSON");
-        assert_eq!((broken.status.code(), &told["broken"]["kind"]), (Some(1), &json!("changed")));
+        assert_eq!(
+            (broken.status.code(), &told["broken"]["kind"]),
+            (Some(1), &json!("changed"))
+        );
 
-        let broken = host.admin_ok(Method::GET, "/audit/verification", Value::Null).await;
-        assert_eq!((&broken["good"], &broken["broken"]["seq"]), (&json!(false), &json!(2)), "{broken}");
+        let broken = host
+            .admin_ok(Method::GET, "/audit/verification", Value::Null)
+            .await;
+        assert_eq!(
+            (&broken["good"], &broken["broken"]["seq"]),
+            (&json!(false), &json!(2)),
+            "{broken}"
+        );
 
         let nothing = run(&host, &["audit", "verify", "--file", "no-such-file"]).await;
         assert_eq!(nothing.status.code(), Some(3), "{nothing:?}");
-        assert!(String::from_utf8_lossy(&nothing.stderr).contains("could not be looked at"), "{nothing:?}");
+        assert!(
+            String::from_utf8_lossy(&nothing.stderr).contains("could not be looked at"),
+            "{nothing:?}"
+        );
     }
 }
 
@@ -93,12 +149,20 @@ async fn a_pipe_that_closes_early_is_no_failure() {
         host.user(&format!("user{number}")).await;
     }
     let mut process = command(&host, &["audit", "export"]);
-    let mut process = process.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started");
+    let mut process = process
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("started");
     let mut lines = BufReader::new(process.stdout.take().expect("its output")).lines();
     lines.next_line().await.expect("readable").expect("a line");
     drop(lines);
     let output = process.wait_with_output().await.expect("ended");
-    assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), b"".as_slice()), "{output:?}");
+    assert_eq!(
+        (output.status.code(), output.stderr.as_slice()),
+        (Some(0), b"".as_slice()),
+        "{output:?}"
+    );
 }
 
 #[tokio::test]
@@ -106,16 +170,31 @@ async fn config_check_names_a_stream_that_can_not_be() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("assent.toml");
     for (setting, said) in [
-        ("file = \"/no/such/folder/audit.jsonl\"", "audit.stream.file: /no/such/folder/audit.jsonl: the folder"),
+        (
+            "file = \"/no/such/folder/audit.jsonl\"",
+            "audit.stream.file: /no/such/folder/audit.jsonl: the folder",
+        ),
         ("file = \".\"", "audit.stream.file: .: it is no file"),
-        ("syslog = \"tls://logs.example:6514\"", "audit.stream.syslog: expected udp://HOST:PORT"),
-        ("syslog = \"tcp://logs.example\"", "audit.stream.syslog: expected udp://HOST:PORT"),
+        (
+            "syslog = \"tls://logs.example:6514\"",
+            "audit.stream.syslog: expected udp://HOST:PORT",
+        ),
+        (
+            "syslog = \"tcp://logs.example\"",
+            "audit.stream.syslog: expected udp://HOST:PORT",
+        ),
     ] {
         let settings = format!("base_url = \"http://localhost:8080\"\n[audit.stream]\n{setting}\n");
         std::fs::write(&file, settings).expect("written");
         let mut command = Command::new(binary("assent"));
-        command.args(["config", "check", "--config", "assent.toml"]).current_dir(folder.path()).kill_on_drop(true);
-        let output = tokio::time::timeout(PATIENCE, command.output()).await.expect("in time").expect("run");
+        command
+            .args(["config", "check", "--config", "assent.toml"])
+            .current_dir(folder.path())
+            .kill_on_drop(true);
+        let output = tokio::time::timeout(PATIENCE, command.output())
+            .await
+            .expect("in time")
+            .expect("run");
         let error = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(1), "{setting}: {error}");
         assert!(error.contains(said), "{setting}: {error}");

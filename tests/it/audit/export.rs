@@ -1,8 +1,8 @@
 //! An export verifies by itself.
 
 use assent::domain::audit::{Unreadable, verify_export};
-use assent::model::audit_line;
-use assent::model::chain::Break;
+use assent_model::audit::chain::Break;
+use assent_model::audit::jsonl;
 
 use crate::harness::TestHost;
 
@@ -13,11 +13,16 @@ async fn exported() -> Vec<String> {
         host.user(name).await;
     }
     let records = host.host.store.audit_records(0, 100).await.expect("read");
-    records.iter().map(|record| audit_line::write(record).expect("written")).collect()
+    records
+        .iter()
+        .map(|record| jsonl::write(record).expect("written"))
+        .collect()
 }
 
 fn verified(lines: &[String]) -> Result<Option<Break>, Unreadable> {
-    let text = lines.iter().fold(String::new(), |text, line| text + line + "\n");
+    let text = lines
+        .iter()
+        .fold(String::new(), |text, line| text + line + "\n");
     verify_export(text.as_bytes()).map(|verdict| verdict.broken)
 }
 
@@ -26,26 +31,49 @@ async fn an_export_verifies_by_itself_and_shows_what_was_done_to_it() {
     let lines = exported().await;
     assert!(lines.len() >= 5);
     assert_eq!(verified(&lines).expect("readable"), None);
-    assert_eq!(verified(&lines[2..4]).expect("readable"), None, "a stretch of it, too");
+    assert_eq!(
+        verified(&lines[2..4]).expect("readable"),
+        None,
+        "a stretch of it, too"
+    );
     let with = |change: &dyn Fn(&mut Vec<String>)| {
         let mut changed = lines.clone();
         change(&mut changed);
-        verified(&changed).expect("readable").map(|broken| broken.kind())
+        verified(&changed)
+            .expect("readable")
+            .map(|broken| broken.kind())
     };
     assert_eq!(with(&|lines| drop(lines.remove(2))), Some("missing"));
     assert_eq!(with(&|lines| lines.swap(2, 3)), Some("missing"));
-    assert_eq!(with(&|lines| lines[2] = lines[2].replace("user.created", "user.changed")), Some("changed"));
-    assert_eq!(with(&|lines| lines[2] = lines[2].replace("127.0.0.1", "127.0.0.2")), Some("personal_changed"));
+    assert_eq!(
+        with(&|lines| lines[2] = lines[2].replace("user.created", "user.changed")),
+        Some("changed")
+    );
+    assert_eq!(
+        with(&|lines| lines[2] = lines[2].replace("127.0.0.1", "127.0.0.2")),
+        Some("personal_changed")
+    );
 
     // A stream tells each entry at least once.
     let repeated: Vec<String> = lines[..4].iter().chain(&lines[2..]).cloned().collect();
     assert_eq!(verified(&repeated).expect("readable"), None);
     let mut forged = repeated.clone();
     forged[4] = forged[4].replace("127.0.0.1", "127.0.0.2");
-    assert_eq!(verified(&forged).expect("readable").map(|broken| broken.kind()), Some("out_of_order"));
+    assert_eq!(
+        verified(&forged)
+            .expect("readable")
+            .map(|broken| broken.kind()),
+        Some("out_of_order")
+    );
 
     assert!(matches!(verified(&[]), Err(Unreadable::Empty)));
     let unknown = vec![lines[0].replacen('{', "{\"unknown\":1,", 1)];
-    assert!(matches!(verified(&unknown), Err(Unreadable::Line { line: 1, .. })), "a value that no digest covers");
-    assert!(matches!(verified(&["nonsense".to_owned()]), Err(Unreadable::Line { line: 1, .. })));
+    assert!(
+        matches!(verified(&unknown), Err(Unreadable::Line { line: 1, .. })),
+        "a value that no digest covers"
+    );
+    assert!(matches!(
+        verified(&["nonsense".to_owned()]),
+        Err(Unreadable::Line { line: 1, .. })
+    ));
 }

@@ -8,8 +8,8 @@ mod pages;
 mod stream;
 
 use assent::domain::audit::{Verdict, verify};
-use assent::model::chain::Break;
-use assent::store::Store;
+use assent_model::audit::chain::Break;
+use assent_store::Store;
 use sqlx::{AnyConnection, AssertSqlSafe};
 
 /// What a verification of all comes to.
@@ -25,6 +25,9 @@ pub async fn broken(store: &Store) -> Option<Break> {
 /// Does to the database what its interface has no words for.
 pub async fn tamper(connection: &mut AnyConnection, statements: &[&str]) {
     for statement in statements {
-        sqlx::raw_sql(AssertSqlSafe((*statement).to_owned())).execute(&mut *connection).await.expect("done");
+        sqlx::raw_sql(AssertSqlSafe((*statement).to_owned()))
+            .execute(&mut *connection)
+            .await
+            .expect("done");
     }
 }

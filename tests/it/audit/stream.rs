@@ -6,8 +6,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use assent::domain::audit::verify_export;
-use assent::model::audit_line;
-use assent::store::Retention;
+use assent_model::audit::jsonl;
+use assent_store::Retention;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::net::{TcpListener, UdpSocket, UnixDatagram, UnixListener};
 
@@ -23,7 +23,9 @@ async fn until<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     };
-    tokio::time::timeout(PATIENCE, looking).await.unwrap_or_else(|_| panic!("in time: {what}"))
+    tokio::time::timeout(PATIENCE, looking)
+        .await
+        .unwrap_or_else(|_| panic!("in time: {what}"))
 }
 
 /// The position of the last entry.
@@ -54,8 +56,11 @@ async fn until_noted(host: &TestHost, stream: &str) {
 fn seq_of(message: &str) -> i64 {
     assert!(message.starts_with("<110>1 20"), "{message}");
     let (_, line) = message.split_once('\u{feff}').expect("a text");
-    let seq = audit_line::read(line).expect("an entry").seq;
-    assert!(message.contains(&format!("[assent@32473 seq=\"{seq}\" ")), "{message}");
+    let seq = jsonl::read(line).expect("an entry").seq;
+    assert!(
+        message.contains(&format!("[assent@32473 seq=\"{seq}\" ")),
+        "{message}"
+    );
     seq
 }
 
@@ -75,13 +80,25 @@ async fn a_file_has_each_entry_and_may_be_moved_away_on_both_databases() {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("audit.jsonl");
         let settings = format!("[audit.stream]\nfile = \"{}\"", file.display());
-        let mut host = TestHost::start_with(Wish { database, settings: &settings, ..Wish::default() }).await;
+        let mut host = TestHost::start_with(Wish {
+            database,
+            settings: &settings,
+            ..Wish::default()
+        })
+        .await;
         for name in ["a", "b", "c"] {
             host.user(name).await;
         }
         let first = head(&host).await;
         until_lines(&file, first).await;
-        assert_eq!(std::fs::metadata(&file).expect("a file").permissions().mode() & 0o777, 0o600);
+        assert_eq!(
+            std::fs::metadata(&file)
+                .expect("a file")
+                .permissions()
+                .mode()
+                & 0o777,
+            0o600
+        );
         let moved = folder.path().join("audit.jsonl.1");
         std::fs::rename(&file, &moved).expect("moved");
         host.user("d").await;
@@ -94,16 +111,45 @@ async fn a_file_has_each_entry_and_may_be_moved_away_on_both_databases() {
         let (_, running, base) = {
             host.stop().await;
             host.advance(31);
-            host.second(Wish { database, settings: &settings, ..Wish::default() }).await
+            host.second(Wish {
+                database,
+                settings: &settings,
+                ..Wish::default()
+            })
+            .await
         };
-        let user = http_client().post(format!("{base}/admin/api/v1/users")).bearer_auth(&host.token);
-        assert!(user.json(&serde_json::json!({"name": "f"})).send().await.expect("sent").status().is_success());
-        let last = running.host.store.audit_stream("any").await.expect("read").1;
+        let user = http_client()
+            .post(format!("{base}/admin/api/v1/users"))
+            .bearer_auth(&host.token);
+        assert!(
+            user.json(&serde_json::json!({"name": "f"}))
+                .send()
+                .await
+                .expect("sent")
+                .status()
+                .is_success()
+        );
+        let last = running
+            .host
+            .store
+            .audit_stream("any")
+            .await
+            .expect("read")
+            .1;
         until_lines(&file, last - first).await;
-        let all = std::fs::read_to_string(&moved).expect("text") + &std::fs::read_to_string(&file).expect("text");
+        let all = std::fs::read_to_string(&moved).expect("text")
+            + &std::fs::read_to_string(&file).expect("text");
         let verdict = verify_export(all.as_bytes()).expect("readable");
-        assert_eq!((verdict.broken, verdict.last.seq), (None, last), "{database:?}");
-        assert_eq!(all.lines().count(), usize::try_from(last).expect("few"), "{database:?}: each once");
+        assert_eq!(
+            (verdict.broken, verdict.last.seq),
+            (None, last),
+            "{database:?}"
+        );
+        assert_eq!(
+            all.lines().count(),
+            usize::try_from(last).expect("few"),
+            "{database:?}: each once"
+        );
         running.stop().await;
     }
 }
@@ -113,7 +159,11 @@ async fn one_host_at_a_time_tells_and_another_goes_on_for_it() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("audit.jsonl");
     let settings = format!("[audit.stream]\nfile = \"{}\"", file.display());
-    let wish = Wish { database: Database::Postgres, settings: &settings, ..Wish::default() };
+    let wish = Wish {
+        database: Database::Postgres,
+        settings: &settings,
+        ..Wish::default()
+    };
     let mut host = TestHost::start_with(wish).await;
     let (_, running, base) = host.second(wish).await;
     for number in 0..20 {
@@ -121,11 +171,24 @@ async fn one_host_at_a_time_tells_and_another_goes_on_for_it() {
     }
     let first = head(&host).await;
     until_lines(&file, first).await;
-    assert_eq!(lines(&file), usize::try_from(first).expect("few"), "each once");
+    assert_eq!(
+        lines(&file),
+        usize::try_from(first).expect("few"),
+        "each once"
+    );
     host.stop().await;
     host.advance(31);
-    let user = http_client().post(format!("{base}/admin/api/v1/users")).bearer_auth(&host.token);
-    assert!(user.json(&serde_json::json!({"name": "later"})).send().await.expect("sent").status().is_success());
+    let user = http_client()
+        .post(format!("{base}/admin/api/v1/users"))
+        .bearer_auth(&host.token);
+    assert!(
+        user.json(&serde_json::json!({"name": "later"}))
+            .send()
+            .await
+            .expect("sent")
+            .status()
+            .is_success()
+    );
     until_lines(&file, first + 1).await;
     running.stop().await;
 }
@@ -135,14 +198,22 @@ async fn syslog_by_udp_gets_each_entry_also_after_an_outage() {
     let mut receiver = UdpSocket::bind("127.0.0.1:0").await.expect("a port");
     let address = receiver.local_addr().expect("an address");
     let settings = format!("[audit.stream]\nsyslog = \"udp://{address}\"");
-    let host = TestHost::start_with(Wish { settings: &settings, ..Wish::default() }).await;
+    let host = TestHost::start_with(Wish {
+        settings: &settings,
+        ..Wish::default()
+    })
+    .await;
     host.user("a").await;
     let mut seqs = Vec::new();
     let mut buffer = vec![0; 70_000];
     let mut first = async |receiver: &mut UdpSocket, seqs: &mut Vec<i64>, last: i64| {
         while seqs.last() != Some(&last) {
-            let length = tokio::time::timeout(PATIENCE, receiver.recv(&mut buffer)).await.expect("in time");
-            seqs.push(seq_of(std::str::from_utf8(&buffer[..length.expect("a message")]).expect("UTF-8")));
+            let length = tokio::time::timeout(PATIENCE, receiver.recv(&mut buffer))
+                .await
+                .expect("in time");
+            seqs.push(seq_of(
+                std::str::from_utf8(&buffer[..length.expect("a message")]).expect("UTF-8"),
+            ));
         }
     };
     first(&mut receiver, &mut seqs, head(&host).await).await;
@@ -151,7 +222,10 @@ async fn syslog_by_udp_gets_each_entry_also_after_an_outage() {
     host.user("b").await;
     until_noted(&host, "syslog").await;
     host.user("c").await;
-    until("it is noticed", async || (host.host.audit_streams.faring()["syslog"].up == Some(false)).then_some(())).await;
+    until("it is noticed", async || {
+        (host.host.audit_streams.faring()["syslog"].up == Some(false)).then_some(())
+    })
+    .await;
     let mut receiver = UdpSocket::bind(address).await.expect("the port");
     first(&mut receiver, &mut seqs, head(&host).await).await;
     assert_whole(&seqs, head(&host).await);
@@ -165,13 +239,24 @@ async fn counted(stream: impl tokio::io::AsyncRead + Unpin, seqs: &mut Vec<i64>,
     while seqs.last() != Some(&last) {
         let message = async {
             let mut length = Vec::new();
-            reader.read_until(b' ', &mut length).await.expect("a length");
-            let length = std::str::from_utf8(&length).expect("digits").trim_end().parse().expect("a length");
+            reader
+                .read_until(b' ', &mut length)
+                .await
+                .expect("a length");
+            let length = std::str::from_utf8(&length)
+                .expect("digits")
+                .trim_end()
+                .parse()
+                .expect("a length");
             let mut message = vec![0; length];
             reader.read_exact(&mut message).await.expect("a message");
             String::from_utf8(message).expect("UTF-8")
         };
-        seqs.push(seq_of(&tokio::time::timeout(PATIENCE, message).await.expect("in time")));
+        seqs.push(seq_of(
+            &tokio::time::timeout(PATIENCE, message)
+                .await
+                .expect("in time"),
+        ));
     }
 }
 
@@ -181,7 +266,12 @@ async fn syslog_by_tcp_gets_each_entry_also_after_an_outage_and_delays_nobody() 
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address: SocketAddr = listener.local_addr().expect("an address");
         let settings = format!("[audit.stream]\nsyslog = \"tcp://{address}\"");
-        let host = TestHost::start_with(Wish { database, settings: &settings, ..Wish::default() }).await;
+        let host = TestHost::start_with(Wish {
+            database,
+            settings: &settings,
+            ..Wish::default()
+        })
+        .await;
         host.user("a").await;
         let mut seqs = Vec::new();
         let (stream, _) = listener.accept().await.expect("a connection");
@@ -190,10 +280,14 @@ async fn syslog_by_tcp_gets_each_entry_also_after_an_outage_and_delays_nobody() 
 
         // Nobody listens, and nobody waits for it.
         for name in ["b", "c", "d"] {
-            tokio::time::timeout(PATIENCE, host.user(name)).await.expect("it waits for no receiver");
+            tokio::time::timeout(PATIENCE, host.user(name))
+                .await
+                .expect("it waits for no receiver");
         }
-        until("it is noticed", async || (host.host.audit_streams.faring()["syslog"].up == Some(false)).then_some(()))
-            .await;
+        until("it is noticed", async || {
+            (host.host.audit_streams.faring()["syslog"].up == Some(false)).then_some(())
+        })
+        .await;
         // Retention leaves what the stream has not had.
         let year = Duration::from_secs(86_400 * 365);
         let retention = Retention {
@@ -209,19 +303,34 @@ async fn syslog_by_tcp_gets_each_entry_also_after_an_outage_and_delays_nobody() 
             denials: year,
         };
         let later = host.host.now() + Duration::from_secs(3600);
-        host.host.store.sweep(retention, later).await.expect("swept");
+        host.host
+            .store
+            .apply_retention(retention, later)
+            .await
+            .expect("swept");
         let kept = host.host.store.audit_records(0, 100).await.expect("read");
         assert!(kept.len() >= 3, "{database:?}: {}", kept.len());
 
         let listener = TcpListener::bind(address).await.expect("the port");
-        let (stream, _) =
-            tokio::time::timeout(PATIENCE, listener.accept()).await.expect("in time").expect("a connection");
+        let (stream, _) = tokio::time::timeout(PATIENCE, listener.accept())
+            .await
+            .expect("in time")
+            .expect("a connection");
         counted(stream, &mut seqs, head(&host).await).await;
         assert_whole(&seqs, head(&host).await);
         until_noted(&host, "syslog").await;
-        host.host.store.sweep(retention, later).await.expect("swept");
+        host.host
+            .store
+            .apply_retention(retention, later)
+            .await
+            .expect("swept");
         assert_eq!(
-            host.host.store.audit_records(0, 100).await.expect("read").len(),
+            host.host
+                .store
+                .audit_records(0, 100)
+                .await
+                .expect("read")
+                .len(),
             0,
             "{database:?}: now they may go"
         );
@@ -234,20 +343,35 @@ async fn syslog_by_a_socket_of_this_machine_of_either_kind() {
     let path = folder.path().join("log");
     let settings = format!("[audit.stream]\nsyslog = \"unix://{}\"", path.display());
     let receiver = UnixDatagram::bind(&path).expect("a socket");
-    let host = TestHost::start_with(Wish { settings: &settings, ..Wish::default() }).await;
+    let host = TestHost::start_with(Wish {
+        settings: &settings,
+        ..Wish::default()
+    })
+    .await;
     host.user("a").await;
     let mut seqs = Vec::new();
     let mut buffer = vec![0; 70_000];
     while seqs.last() != Some(&head(&host).await) {
-        let length = tokio::time::timeout(PATIENCE, receiver.recv(&mut buffer)).await.expect("in time").expect("one");
-        seqs.push(seq_of(std::str::from_utf8(&buffer[..length]).expect("UTF-8")));
+        let length = tokio::time::timeout(PATIENCE, receiver.recv(&mut buffer))
+            .await
+            .expect("in time")
+            .expect("one");
+        seqs.push(seq_of(
+            std::str::from_utf8(&buffer[..length]).expect("UTF-8"),
+        ));
     }
     drop(receiver);
     std::fs::remove_file(&path).expect("removed");
     host.user("b").await;
-    until("it is noticed", async || (host.host.audit_streams.faring()["syslog"].up == Some(false)).then_some(())).await;
+    until("it is noticed", async || {
+        (host.host.audit_streams.faring()["syslog"].up == Some(false)).then_some(())
+    })
+    .await;
     let listener = UnixListener::bind(&path).expect("a socket");
-    let (stream, _) = tokio::time::timeout(PATIENCE, listener.accept()).await.expect("in time").expect("a connection");
+    let (stream, _) = tokio::time::timeout(PATIENCE, listener.accept())
+        .await
+        .expect("in time")
+        .expect("a connection");
     counted(stream, &mut seqs, head(&host).await).await;
     assert_whole(&seqs, head(&host).await);
 }
@@ -262,11 +386,19 @@ async fn a_receiver_that_is_down_is_seen_in_the_metrics() {
         secret.display(),
         folder.path().join("nobody").display()
     );
-    let host = TestHost::start_with(Wish { settings: &settings, ..Wish::default() }).await;
+    let host = TestHost::start_with(Wish {
+        settings: &settings,
+        ..Wish::default()
+    })
+    .await;
     host.user("ada").await;
     until("it is seen", async || {
         let request = http_client().get(format!("{}/metrics", host.base));
-        let answer = request.bearer_auth("a-secret-of-the-operator").send().await.expect("an answer");
+        let answer = request
+            .bearer_auth("a-secret-of-the-operator")
+            .send()
+            .await
+            .expect("an answer");
         let text = answer.text().await.expect("text");
         let seen = text.contains("assent_audit_stream_up{stream=\"syslog\"} 0\n")
             && text.contains("assent_audit_stream_sent_total{stream=\"syslog\"} 0\n")

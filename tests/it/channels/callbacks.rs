@@ -24,13 +24,25 @@ struct Asked {
 /// Ada waits for a vendor that wants to call back.
 async fn asked(vendor: &Vendor, database: Database) -> Asked {
     let settings = plugins(&vendor.channel("vendor", ""));
-    let host = TestHost::start_with(Wish { plugins: &settings, database, ..Wish::default() }).await;
+    let host = TestHost::start_with(Wish {
+        plugins: &settings,
+        database,
+        ..Wish::default()
+    })
+    .await;
     let ada = host.ada().await;
     known_as(&host, &ada, "vendor", "ada@vendor").await;
     let waiting = ada.ask(&Browser::new(&host.base), &[]).await;
     let question = question(&host, vendor, "ada@vendor").await;
     let callback = path_of(question["callback_url"].as_str().expect("an address"));
-    Asked { host, ada, waiting, question, callback, settings }
+    Asked {
+        host,
+        ada,
+        waiting,
+        question,
+        callback,
+        settings,
+    }
 }
 
 fn news(question: &Value) -> String {
@@ -42,18 +54,40 @@ async fn a_callback_has_the_vendor_asked_at_once_and_decides_nothing() {
     let vendor = Vendor::start(LONG).await;
     let it = asked(&vendor, Database::Sqlite).await;
     // The vendor's callback says that the person approved, and the vendor says otherwise when it is asked.
-    assert_eq!(call_back(&it.host.base, &it.callback, news(&it.question)).await, StatusCode::NO_CONTENT);
+    assert_eq!(
+        call_back(&it.host.base, &it.callback, news(&it.question)).await,
+        StatusCode::NO_CONTENT
+    );
     vendor.polled(&it.question, 1).await;
     assert_eq!(it.waiting.again().await.number(), it.waiting.number());
     vendor.answer(&it.question, "approved");
     super::until("the answer was taken", async || {
-        let next = it.host.host.store.next_delivery().await.expect("read").expect("a delivery");
+        let next = it
+            .host
+            .host
+            .store
+            .next_delivery()
+            .await
+            .expect("read")
+            .expect("a delivery");
         next.remaining(it.host.host.now()) <= Duration::from_secs(30)
     })
     .await;
-    assert_eq!(call_back(&it.host.base, &it.callback, news(&it.question)).await, StatusCode::NO_CONTENT);
-    assert!(moved_on(&it.waiting).await.parameter("code").starts_with("ac_"));
-    assert_eq!(vendor.polls(&it.question), 2, "the clock stood still, so the callbacks alone had it asked");
+    assert_eq!(
+        call_back(&it.host.base, &it.callback, news(&it.question)).await,
+        StatusCode::NO_CONTENT
+    );
+    assert!(
+        moved_on(&it.waiting)
+            .await
+            .parameter("code")
+            .starts_with("ac_")
+    );
+    assert_eq!(
+        vendor.polls(&it.question),
+        2,
+        "the clock stood still, so the callbacks alone had it asked"
+    );
 }
 
 #[tokio::test]
@@ -61,11 +95,23 @@ async fn a_callback_may_come_to_another_host_than_the_one_that_asked() {
     for database in Database::BOTH {
         let vendor = Vendor::start(LONG).await;
         let it = asked(&vendor, database).await;
-        let wish = Wish { plugins: &it.settings, database, ..Wish::default() };
+        let wish = Wish {
+            plugins: &it.settings,
+            database,
+            ..Wish::default()
+        };
         let (_, other, base) = it.host.second(wish).await;
         vendor.answer(&it.question, "approved");
-        assert_eq!(call_back(&base, &it.callback, news(&it.question)).await, StatusCode::NO_CONTENT);
-        assert!(moved_on(&it.waiting).await.parameter("code").starts_with("ac_"));
+        assert_eq!(
+            call_back(&base, &it.callback, news(&it.question)).await,
+            StatusCode::NO_CONTENT
+        );
+        assert!(
+            moved_on(&it.waiting)
+                .await
+                .parameter("code")
+                .starts_with("ac_")
+        );
         other.stop().await;
     }
 }
@@ -75,12 +121,18 @@ async fn a_restart_between_question_and_callback_loses_nothing() {
     let vendor = Vendor::start(LONG).await;
     let mut it = asked(&vendor, Database::Sqlite).await;
     it.host.stop().await;
-    let wish = Wish { plugins: &it.settings, ..Wish::default() };
+    let wish = Wish {
+        plugins: &it.settings,
+        ..Wish::default()
+    };
     let (_, restarted, base) = it.host.second(wish).await;
     vendor.answer(&it.question, "approved");
     let page = it.waiting.browser().at(&base).get(&it.waiting.path()).await;
     assert_eq!(page.number(), it.waiting.number());
-    assert_eq!(call_back(&base, &it.callback, news(&it.question)).await, StatusCode::NO_CONTENT);
+    assert_eq!(
+        call_back(&base, &it.callback, news(&it.question)).await,
+        StatusCode::NO_CONTENT
+    );
     assert!(moved_on(&page).await.parameter("code").starts_with("ac_"));
     restarted.stop().await;
 }
@@ -98,7 +150,10 @@ async fn late_and_repeated_callbacks_change_nothing() {
     let polls = vendor.polls(&it.question);
     vendor.answer(&it.question, "approved");
     for _ in 0..3 {
-        assert_eq!(call_back(&it.host.base, &it.callback, news(&it.question)).await, StatusCode::NO_CONTENT);
+        assert_eq!(
+            call_back(&it.host.base, &it.callback, news(&it.question)).await,
+            StatusCode::NO_CONTENT
+        );
     }
     it.host.advance(10);
     assert_eq!(it.waiting.again().await.outcome(), "denied");
@@ -109,31 +164,57 @@ async fn late_and_repeated_callbacks_change_nothing() {
     let question = question(&it.host, &vendor, "ada@vendor").await;
     it.host.advance(120);
     vendor.answer(&question, "approved");
-    assert_eq!(call_back(&it.host.base, &it.callback, news(&question)).await, StatusCode::NO_CONTENT);
+    assert_eq!(
+        call_back(&it.host.base, &it.callback, news(&question)).await,
+        StatusCode::NO_CONTENT
+    );
     super::until("taken back", async || vendor.cancelled(&question) == 1).await;
-    assert_eq!((waiting.again().await.outcome(), vendor.polls(&question)), ("expired".to_owned(), 0));
+    assert_eq!(
+        (waiting.again().await.outcome(), vendor.polls(&question)),
+        ("expired".to_owned(), 0)
+    );
 }
 
 #[tokio::test]
 async fn a_channel_has_no_news_of_anothers_requests() {
     let (vendor, other) = (Vendor::start(LONG).await, Vendor::start(LONG).await);
     let settings = plugins(&(vendor.channel("vendor", "") + &other.channel("other", "")));
-    let host = TestHost::start_with(Wish { plugins: &settings, ..Wish::default() }).await;
+    let host = TestHost::start_with(Wish {
+        plugins: &settings,
+        ..Wish::default()
+    })
+    .await;
     let application = host.web_application().await;
-    let (ada, eve) = (host.person("ada", application.clone()).await, host.person("eve", application).await);
+    let (ada, eve) = (
+        host.person("ada", application.clone()).await,
+        host.person("eve", application).await,
+    );
     known_as(&host, &ada, "vendor", "ada@vendor").await;
     known_as(&host, &eve, "other", "eve@other").await;
     let waiting = ada.ask(&Browser::new(&host.base), &[]).await;
     eve.ask(&Browser::new(&host.base), &[]).await;
-    let (question, others) = (question(&host, &vendor, "ada@vendor").await, question(&host, &other, "eve@other").await);
-    let address = |question: &Value| path_of(question["callback_url"].as_str().expect("an address"));
+    let (question, others) = (
+        question(&host, &vendor, "ada@vendor").await,
+        question(&host, &other, "eve@other").await,
+    );
+    let address =
+        |question: &Value| path_of(question["callback_url"].as_str().expect("an address"));
     assert_ne!(address(&question), address(&others));
     vendor.answer(&question, "approved");
-    assert_eq!(call_back(&host.base, &address(&others), news(&question)).await, StatusCode::NO_CONTENT);
+    assert_eq!(
+        call_back(&host.base, &address(&others), news(&question)).await,
+        StatusCode::NO_CONTENT
+    );
     // Its own request is asked for, so there was time for the other as well.
-    assert_eq!(call_back(&host.base, &address(&others), news(&others)).await, StatusCode::NO_CONTENT);
+    assert_eq!(
+        call_back(&host.base, &address(&others), news(&others)).await,
+        StatusCode::NO_CONTENT
+    );
     other.polled(&others, 1).await;
-    assert_eq!((vendor.polls(&question), waiting.again().await.number()), (0, waiting.number()));
+    assert_eq!(
+        (vendor.polls(&question), waiting.again().await.number()),
+        (0, waiting.number())
+    );
 }
 
 #[tokio::test]
@@ -142,28 +223,55 @@ async fn nobody_learns_from_a_callback_whether_there_is_a_request() {
     let it = asked(&vendor, Database::Sqlite).await;
     let answer = async |path: &str, body: String| {
         let url = format!("{}{path}", it.host.base);
-        let answer = http_client().post(url).body(body).send().await.expect("an answer");
+        let answer = http_client()
+            .post(url)
+            .body(body)
+            .send()
+            .await
+            .expect("an answer");
         let length = answer.headers().len();
         (answer.status(), length, answer.text().await.expect("text"))
     };
     let good = answer(&it.callback, news(&it.question)).await;
     assert_eq!((good.0, good.2.as_str()), (StatusCode::NO_CONTENT, ""));
-    for body in
-        ["", "{}", "not JSON", "[]", r#"{"request_id": "018f0000000070008000000000000001"}"#, r#"{"request_id": 1}"#]
-    {
+    for body in [
+        "",
+        "{}",
+        "not JSON",
+        "[]",
+        r#"{"request_id": "018f0000000070008000000000000001"}"#,
+        r#"{"request_id": 1}"#,
+    ] {
         assert_eq!(answer(&it.callback, body.to_owned()).await, good, "{body}");
     }
     let many: Vec<Value> = vec![it.question["request_id"].clone(); 1000];
     assert_eq!(answer(&it.callback, json!(many).to_string()).await, good);
-    assert_eq!(answer(&it.callback, "x".repeat(65 * 1024)).await.0, StatusCode::PAYLOAD_TOO_LARGE);
+    assert_eq!(
+        answer(&it.callback, "x".repeat(65 * 1024)).await.0,
+        StatusCode::PAYLOAD_TOO_LARGE
+    );
     let long = http_client().post(format!("{}{}", it.host.base, it.callback));
     let long = (0..70).fold(long, |request, n| request.header(format!("x-{n}"), "x"));
-    assert_eq!(long.send().await.expect("an answer").status(), StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE);
+    assert_eq!(
+        long.send().await.expect("an answer").status(),
+        StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE
+    );
     let id = it.callback.rsplit('/').next().expect("an id");
     assert!(id.len() == 43, "{id}");
-    for unknown in ["x", "vendor", &id[1..], &format!("{id}A"), &id.to_lowercase()] {
+    for unknown in [
+        "x",
+        "vendor",
+        &id[1..],
+        &format!("{id}A"),
+        &id.to_lowercase(),
+    ] {
         assert_eq!(
-            answer(&format!("/approvals/callbacks/{unknown}"), news(&it.question)).await.0,
+            answer(
+                &format!("/approvals/callbacks/{unknown}"),
+                news(&it.question)
+            )
+            .await
+            .0,
             StatusCode::NOT_FOUND
         );
     }

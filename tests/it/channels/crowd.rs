@@ -22,9 +22,16 @@ async fn five_hundred_that_wait_for_a_vendor_hold_no_thread() {
     let name = "channels::crowd::five_hundred_that_wait_for_a_vendor_hold_no_thread";
     let alone = tokio::task::spawn_blocking(move || {
         let tests = std::env::current_exe().expect("these tests");
-        Command::new(tests).args(["--exact", name]).env(VENDOR, port.to_string()).output().expect("a process")
+        Command::new(tests)
+            .args(["--exact", name])
+            .env(VENDOR, port.to_string())
+            .output()
+            .expect("a process")
     });
     let alone = alone.await.expect("an end");
     let told = String::from_utf8_lossy(&alone.stdout);
-    assert!(alone.status.success() && told.contains("1 passed"), "{told}");
+    assert!(
+        alone.status.success() && told.contains("1 passed"),
+        "{told}"
+    );
 }

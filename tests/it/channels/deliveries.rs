@@ -4,14 +4,16 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use assent::entropy::SystemEntropy;
-use assent::id::{ApprovalId, DeliveryId};
-use assent::model::approval::{Approval, ApprovalStage, Approver};
-use assent::model::delivery::{ApprovalAddress, Delivery, Recipient, Ruling};
-use assent::model::session::Amr;
-use assent::model::user::{LifeState, User};
-use assent::secret::Digest;
-use assent::store::{Answer, ApprovalRequest, Asked, Store, UserKept, Verdict};
+use assent_model::approval::{Approval, ApprovalStage, Approver};
+use assent_model::delivery::{Delivery, ExternalAuthenticator, Recipient, Ruling};
+use assent_model::entropy::SystemEntropy;
+use assent_model::id::{ApprovalId, DeliveryId};
+use assent_model::secret::Digest;
+use assent_model::session::Amr;
+use assent_model::user::{LifecycleState, User};
+use assent_store::{
+    AnswerOutcome, ApprovalRequest, DeviceAnswer, RequestOutcome, Store, UserUpdateOutcome,
+};
 
 use crate::harness::{Database, open_store};
 use crate::store::{Fixture, NOW, ada, approval, asked, fixture, login, noted, request};
@@ -20,16 +22,31 @@ const LEASE: Duration = Duration::from_secs(35);
 const SECOND: Duration = Duration::from_secs(1);
 
 fn vendor() -> Recipient {
-    Recipient::Vendor { address: "ada@vendor".to_owned() }
+    Recipient::Vendor {
+        address: "ada@vendor".to_owned(),
+    }
 }
 
 /// An administrator says that the channel's vendor knows the person by this.
 async fn known_as(store: &Store, person: &User, channel: &str, address: &str) {
-    let address = ApprovalAddress { channel: channel.to_owned(), address: address.to_owned() };
-    assert!(store.set_approval_address(person.id, address, Vec::new(), None, NOW).await.expect("set"));
+    let address = ExternalAuthenticator {
+        channel: channel.to_owned(),
+        address: address.to_owned(),
+    };
+    assert!(
+        store
+            .set_external_authenticator(person.id, address, Vec::new(), None, NOW)
+            .await
+            .expect("set")
+    );
 }
 
-async fn delivery(store: &Store, approval: ApprovalId, channel: &str, recipient: Recipient) -> Delivery {
+async fn delivery(
+    store: &Store,
+    approval: ApprovalId,
+    channel: &str,
+    recipient: Recipient,
+) -> Delivery {
     let delivery = Delivery {
         id: DeliveryId::new(NOW, &SystemEntropy),
         approval,
@@ -37,14 +54,25 @@ async fn delivery(store: &Store, approval: ApprovalId, channel: &str, recipient:
         recipient,
         handle: "sealed".to_owned(),
     };
-    assert!(store.add_delivery(delivery.clone(), NOW + SECOND, NOW).await.expect("added"));
+    assert!(
+        store
+            .add_delivery(delivery.clone(), NOW + SECOND, NOW)
+            .await
+            .expect("added")
+    );
     delivery
 }
 
 async fn claimed(store: &Store, channel: &str, after: u64) -> Vec<DeliveryId> {
     let now = NOW + Duration::from_secs(after);
-    let leased = store.claim_deliveries(channel, 10, LEASE, now).await.expect("claimed");
-    leased.into_iter().map(|leased| leased.delivery.id).collect()
+    let leased = store
+        .claim_deliveries(channel, 10, LEASE, now)
+        .await
+        .expect("claimed");
+    leased
+        .into_iter()
+        .map(|leased| leased.delivery.id)
+        .collect()
 }
 
 #[tokio::test]
@@ -54,17 +82,39 @@ async fn one_host_has_a_request_at_a_time_and_another_takes_over() {
         let (person, _) = ada(store).await;
         let asked = asked(store, Some(&person), "ada").await;
         let kept = delivery(store, asked.id, "vendor", vendor()).await;
-        assert_eq!(store.next_delivery().await.expect("read"), Some(NOW + SECOND));
+        assert_eq!(
+            store.next_delivery().await.expect("read"),
+            Some(NOW + SECOND)
+        );
         assert!(store.due_channels(NOW).await.expect("read").is_empty());
         assert_eq!(claimed(store, "vendor", 0).await, [], "not yet");
-        assert_eq!(store.due_channels(NOW + SECOND).await.expect("read"), ["vendor"]);
+        assert_eq!(
+            store.due_channels(NOW + SECOND).await.expect("read"),
+            ["vendor"]
+        );
         assert_eq!(claimed(store, "other", 1).await, [], "another channel's");
-        let leased = store.claim_deliveries("vendor", 10, LEASE, NOW + SECOND).await.expect("claimed");
-        assert_eq!(leased.iter().map(|leased| &leased.delivery).collect::<Vec<_>>(), [&kept]);
+        let leased = store
+            .claim_deliveries("vendor", 10, LEASE, NOW + SECOND)
+            .await
+            .expect("claimed");
+        assert_eq!(
+            leased
+                .iter()
+                .map(|leased| &leased.delivery)
+                .collect::<Vec<_>>(),
+            [&kept]
+        );
         assert_eq!(claimed(store, "vendor", 30).await, [], "it is taken");
-        assert_eq!(claimed(store, "vendor", 36).await, [kept.id], "whoever had it stopped");
+        assert_eq!(
+            claimed(store, "vendor", 36).await,
+            [kept.id],
+            "whoever had it stopped"
+        );
         // Whoever comes back late gives nothing back that is another's now.
-        store.release_delivery(&leased[0], NOW).await.expect("released");
+        store
+            .release_delivery(&leased[0], NOW)
+            .await
+            .expect("released");
         assert_eq!(claimed(store, "vendor", 37).await, []);
         assert!(store.end_delivery(kept.id).await.expect("ended"));
         assert!(!store.end_delivery(kept.id).await.expect("ended"), "once");
@@ -85,9 +135,18 @@ async fn of_many_hosts_that_claim_at_once_each_request_has_one() {
         for _ in 0..4 {
             stores.push(open_store(&fixture.url).await.expect("a store"));
         }
-        let claims = stores.iter().flat_map(|store| (0..5).map(move |_| claimed(store, "vendor", 1)));
-        let claimed: Vec<DeliveryId> = futures_util::future::join_all(claims).await.into_iter().flatten().collect();
-        assert_eq!((claimed.len(), claimed.iter().collect::<BTreeSet<_>>().len()), (30, 30));
+        let claims = stores
+            .iter()
+            .flat_map(|store| (0..5).map(move |_| claimed(store, "vendor", 1)));
+        let claimed: Vec<DeliveryId> = futures_util::future::join_all(claims)
+            .await
+            .into_iter()
+            .flatten()
+            .collect();
+        assert_eq!(
+            (claimed.len(), claimed.iter().collect::<BTreeSet<_>>().len()),
+            (30, 30)
+        );
     }
 }
 
@@ -99,16 +158,29 @@ async fn news_that_comes_while_a_request_is_asked_about_has_it_asked_again() {
         let asked = asked(store, Some(&person), "ada").await;
         let kept = delivery(store, asked.id, "vendor", vendor()).await;
         let to_phone = delivery(store, asked.id, "push", Recipient::Device(phone.id)).await;
-        let leased = store.claim_deliveries("vendor", 1, LEASE, NOW + SECOND).await.expect("claimed");
+        let leased = store
+            .claim_deliveries("vendor", 1, LEASE, NOW + SECOND)
+            .await
+            .expect("claimed");
         let news = async |channel: &str, after: u64| {
             let ids = [asked.id, ApprovalId::new(NOW, &SystemEntropy)];
-            store.hasten_deliveries(channel, &ids, NOW + Duration::from_secs(after)).await.expect("hastened")
+            store
+                .expedite_deliveries(channel, &ids, NOW + Duration::from_secs(after))
+                .await
+                .expect("hastened")
         };
         assert_eq!(news("other", 2).await, 0, "another channel's");
-        assert_eq!(news("push", 0).await, 0, "a device's answer is not asked for by a name");
+        assert_eq!(
+            news("push", 0).await,
+            0,
+            "a device's answer is not asked for by a name"
+        );
         assert_eq!(news("vendor", 2).await, 1);
         assert_eq!(claimed(store, "vendor", 3).await, [], "one host at a time");
-        store.release_delivery(&leased[0], NOW + Duration::from_secs(30)).await.expect("released");
+        store
+            .release_delivery(&leased[0], NOW + Duration::from_secs(30))
+            .await
+            .expect("released");
         assert_eq!(claimed(store, "vendor", 3).await, [kept.id]);
         assert_eq!(claimed(store, "push", 1).await, [to_phone.id]);
     }
@@ -119,7 +191,11 @@ async fn what_is_decided_is_looked_after_at_once_and_begins_no_more() {
     for database in Database::BOTH {
         let Fixture { store, .. } = &fixture(database).await;
         let (person, phone) = ada(store).await;
-        let approve = Verdict::Approve { device: phone.id, amr: vec![Amr::Swk], passkey: None };
+        let approve = DeviceAnswer::Approve {
+            device: phone.id,
+            amr: vec![Amr::Swk],
+            passkey: None,
+        };
         for how in ["answer", "number", "cancel", "replace"] {
             let asked_first = asked(store, Some(&person), "ada").await;
             let kept = delivery(store, asked_first.id, how, vendor()).await;
@@ -130,20 +206,35 @@ async fn what_is_decided_is_looked_after_at_once_and_begins_no_more() {
                         .answer_approval(asked_first.id, approve.clone(), noted(&[]), NOW)
                         .await
                         .expect("answered");
-                    assert_eq!(answer, Answer::Counted);
+                    assert_eq!(answer, AnswerOutcome::Counted);
                 }
                 "number" => {
                     for number in [b"41", b"43", b"44"] {
-                        let wrong = Verdict::WrongNumber { device: phone.id, number: Digest::of(number) };
-                        store.answer_approval(asked_first.id, wrong, noted(&[]), NOW).await.expect("answered");
+                        let wrong = DeviceAnswer::WrongNumber {
+                            device: phone.id,
+                            number: Digest::of(number),
+                        };
+                        store
+                            .answer_approval(asked_first.id, wrong, noted(&[]), NOW)
+                            .await
+                            .expect("answered");
                     }
                 }
-                "cancel" => store.cancel_approval(asked_first.id, NOW).await.expect("cancelled"),
+                "cancel" => store
+                    .cancel_approval(asked_first.id, NOW)
+                    .await
+                    .expect("cancelled"),
                 _ => drop(asked(store, Some(&person), "ada").await),
             }
             assert_eq!(claimed(store, how, 0).await, [kept.id], "{how}");
-            let late = Delivery { id: DeliveryId::new(NOW, &SystemEntropy), ..kept };
-            assert!(!store.add_delivery(late, NOW, NOW).await.expect("asked"), "{how}");
+            let late = Delivery {
+                id: DeliveryId::new(NOW, &SystemEntropy),
+                ..kept
+            };
+            assert!(
+                !store.add_delivery(late, NOW, NOW).await.expect("asked"),
+                "{how}"
+            );
         }
         let expired = asked(store, Some(&person), "ada").await;
         let late = Delivery {
@@ -153,7 +244,12 @@ async fn what_is_decided_is_looked_after_at_once_and_begins_no_more() {
             recipient: vendor(),
             handle: String::new(),
         };
-        assert!(!store.add_delivery(late, NOW, expired.expires_at).await.expect("asked"));
+        assert!(
+            !store
+                .add_delivery(late, NOW, expired.expires_at)
+                .await
+                .expect("asked")
+        );
     }
 }
 
@@ -165,9 +261,19 @@ async fn a_vendors_word_counts_where_a_devices_answer_would_and_for_its_own_requ
         for channel in ["vendor", "other", "push"] {
             known_as(store, &person, channel, "ada@vendor").await;
         }
-        let stage = async |id| store.approval(id).await.expect("read").expect("an approval").stage;
+        let stage = async |id| {
+            store
+                .approval(id)
+                .await
+                .expect("read")
+                .expect("an approval")
+                .stage
+        };
         let rule = async |delivery: DeliveryId, ruling, now| {
-            store.rule_on_approval(delivery, ruling, noted(&[]), now).await.expect("ruled")
+            store
+                .rule_on_approval(delivery, ruling, noted(&[]), now)
+                .await
+                .expect("ruled")
         };
         // On its way to a device: no word decides it.
         let first = asked(store, Some(&person), "ada").await;
@@ -176,17 +282,31 @@ async fn a_vendors_word_counts_where_a_devices_answer_would_and_for_its_own_requ
         // After its time.
         let late = delivery(store, first.id, "vendor", vendor()).await;
         assert!(!rule(late.id, Ruling::Approved, first.expires_at).await);
-        assert!(!rule(late.id, Ruling::Approved, NOW).await, "what was said once is done with");
+        assert!(
+            !rule(late.id, Ruling::Approved, NOW).await,
+            "what was said once is done with"
+        );
         // While the person may not sign in.
         let suspended = delivery(store, first.id, "vendor", vendor()).await;
         let update = async |user: User| {
             let state = user.state;
-            let kept = store.update_user(user, state, Vec::new()).await.expect("updated");
-            assert_eq!(kept, UserKept::Done);
+            let kept = store
+                .update_user(user, state, Vec::new())
+                .await
+                .expect("updated");
+            assert_eq!(kept, UserUpdateOutcome::Done);
         };
-        update(User { state: LifeState::Suspended, ..person.clone() }).await;
+        update(User {
+            state: LifecycleState::Suspended,
+            ..person.clone()
+        })
+        .await;
         assert!(!rule(suspended.id, Ruling::Approved, NOW).await);
-        update(User { version: 2, ..person.clone() }).await;
+        update(User {
+            version: 2,
+            ..person.clone()
+        })
+        .await;
         // A name that is nobody's.
         let nobodys = asked(store, None, "nobody").await;
         let to_nobody = delivery(store, nobodys.id, "vendor", vendor()).await;
@@ -202,21 +322,36 @@ async fn a_vendors_word_counts_where_a_devices_answer_would_and_for_its_own_requ
         let second = delivery(store, newer, "other", vendor()).await;
         assert!(rule(own.id, Ruling::Approved, NOW).await);
         assert!(!rule(second.id, Ruling::Denied, NOW).await);
-        assert_eq!(stage(newer).await, ApprovalStage::Approved { by: Approver::Channel("vendor".to_owned()), at: NOW });
+        assert_eq!(
+            stage(newer).await,
+            ApprovalStage::Approved {
+                by: Approver::Channel("vendor".to_owned()),
+                at: NOW
+            }
+        );
         // By an address that was changed or withdrawn meanwhile.
         let asked = asked_later(store, &person).await;
         let by_old = delivery(store, asked, "vendor", vendor()).await;
         known_as(store, &person, "vendor", "ada.new@vendor").await;
         assert!(!rule(by_old.id, Ruling::Approved, NOW).await);
         let by_none = delivery(store, asked, "vendor", vendor()).await;
-        assert!(store.remove_approval_address(person.id, "vendor", Vec::new()).await.expect("removed"));
+        assert!(
+            store
+                .remove_external_authenticator(person.id, "vendor", Vec::new())
+                .await
+                .expect("removed")
+        );
         assert!(!rule(by_none.id, Ruling::Approved, NOW).await);
         assert_eq!(stage(asked).await, ApprovalStage::Requested);
         // The other way to end it.
         let kept = delivery(store, asked, "other", vendor()).await;
         assert!(rule(kept.id, Ruling::Denied, NOW).await);
         assert_eq!(stage(asked).await, ApprovalStage::Denied);
-        assert_eq!(store.next_delivery().await.expect("read"), None, "each has said its word");
+        assert_eq!(
+            store.next_delivery().await.expect("read"),
+            None,
+            "each has said its word"
+        );
     }
 }
 
@@ -225,9 +360,15 @@ async fn asked_later(store: &Store, person: &User) -> ApprovalId {
     let login = login();
     store.insert_login(login.clone()).await.expect("inserted");
     let id = ApprovalId::new(NOW + Duration::from_millis(1), &SystemEntropy);
-    let approval = Approval { id, ..approval(&login, Some(person), "ada@example.org") };
-    let asked = store.request_approval(request(approval, Some(person))).await.expect("requested");
-    assert_eq!(asked, Asked::Person(person.id));
+    let approval = Approval {
+        id,
+        ..approval(&login, Some(person), "ada@example.org")
+    };
+    let asked = store
+        .request_approval(request(approval, Some(person)))
+        .await
+        .expect("requested");
+    assert_eq!(asked, RequestOutcome::Person(person.id));
     id
 }
 
@@ -246,15 +387,30 @@ async fn of_fifty_answers_at_once_from_devices_and_vendors_one_counts() {
         let mut answers = Vec::new();
         for (n, delivery) in deliveries.into_iter().enumerate() {
             let fixture = Arc::clone(&fixture);
-            let verdict = Verdict::Approve { device: phone.id, amr: vec![Amr::Swk], passkey: None };
+            let verdict = DeviceAnswer::Approve {
+                device: phone.id,
+                amr: vec![Amr::Swk],
+                passkey: None,
+            };
             answers.push(tokio::spawn(async move {
                 if n % 2 == 0 {
-                    let ruling = if n % 4 == 0 { Ruling::Approved } else { Ruling::Denied };
-                    fixture.store.rule_on_approval(delivery.id, ruling, noted(&[]), NOW).await.expect("ruled")
+                    let ruling = if n % 4 == 0 {
+                        Ruling::Approved
+                    } else {
+                        Ruling::Denied
+                    };
+                    fixture
+                        .store
+                        .rule_on_approval(delivery.id, ruling, noted(&[]), NOW)
+                        .await
+                        .expect("ruled")
                 } else {
-                    let answer =
-                        fixture.store.answer_approval(asked.id, verdict, noted(&[]), NOW).await.expect("answered");
-                    answer == Answer::Counted
+                    let answer = fixture
+                        .store
+                        .answer_approval(asked.id, verdict, noted(&[]), NOW)
+                        .await
+                        .expect("answered");
+                    answer == AnswerOutcome::Counted
                 }
             }));
         }
@@ -281,18 +437,31 @@ async fn a_vendors_word_for_a_request_without_letters_is_refused_once_a_second_o
                 letterless,
                 ..request(approval.clone(), Some(&person))
             };
-            (approval.id, store.request_approval(request).await.expect("requested"))
+            (
+                approval.id,
+                store.request_approval(request).await.expect("requested"),
+            )
         };
         let (one, reached) = typed(b"one", true).await;
-        assert_eq!(reached, Asked::Person(person.id), "{database:?}");
+        assert_eq!(reached, RequestOutcome::Person(person.id), "{database:?}");
         let carried = delivery(store, one, "vendor", vendor()).await;
         // The second is for an application that no such channel serves: the user could still take one for the other.
         let (two, reached) = typed(b"two", false).await;
-        assert_eq!(reached, Asked::Nobody, "{database:?}");
-        let ruled = store.rule_on_approval(carried.id, Ruling::Approved, noted(&[]), NOW + SECOND).await;
-        assert!(!ruled.expect("read"), "{database:?}: the vendor's word came too late");
+        assert_eq!(reached, RequestOutcome::Nobody, "{database:?}");
+        let ruled = store
+            .rule_on_approval(carried.id, Ruling::Approved, noted(&[]), NOW + SECOND)
+            .await;
+        assert!(
+            !ruled.expect("read"),
+            "{database:?}: the vendor's word came too late"
+        );
         for id in [one, two] {
-            let stage = store.approval(id).await.expect("read").expect("an approval").stage;
+            let stage = store
+                .approval(id)
+                .await
+                .expect("read")
+                .expect("an approval")
+                .stage;
             assert_eq!(stage, ApprovalStage::Conflicted, "{database:?}");
         }
     }
@@ -318,26 +487,53 @@ async fn a_request_beyond_the_bound_of_its_name_ends_a_carried_one_on_both_datab
                 store.insert_login(login.clone()).await.expect("inserted");
                 let known = Some(&person).filter(|_| name != "eve");
                 let approval = approval(&login, known, name);
-                let request =
-                    ApprovalRequest { browser: Digest::of(browser), letterless, ..request(approval.clone(), known) };
-                (approval.id, store.request_approval(request).await.expect("requested"))
+                let request = ApprovalRequest {
+                    browser: Digest::of(browser),
+                    letterless,
+                    ..request(approval.clone(), known)
+                };
+                (
+                    approval.id,
+                    store.request_approval(request).await.expect("requested"),
+                )
             };
             let mut last = None;
             for _ in 0..before {
                 last = Some(typed(name, b"stranger", true).await.0);
             }
-            store.cancel_approval(last.expect("a request"), NOW).await.expect("cancelled");
+            store
+                .cancel_approval(last.expect("a request"), NOW)
+                .await
+                .expect("cancelled");
             let (own, reached) = typed("ada", b"own", letterless).await;
-            assert_eq!(reached, Asked::Person(person.id), "{database:?} {name}");
+            assert_eq!(
+                reached,
+                RequestOutcome::Person(person.id),
+                "{database:?} {name}"
+            );
             let carried = delivery(store, own, "vendor", vendor()).await;
 
             let (refused, reached) = typed(name, b"stranger", true).await;
-            assert_eq!(reached, Asked::TooMany, "{database:?} {name}");
-            assert!(store.approval(refused).await.expect("read").is_none(), "{database:?} {name}");
-            let stage = store.approval(own).await.expect("read").expect("an approval").stage;
+            assert_eq!(reached, RequestOutcome::TooMany, "{database:?} {name}");
+            assert!(
+                store.approval(refused).await.expect("read").is_none(),
+                "{database:?} {name}"
+            );
+            let stage = store
+                .approval(own)
+                .await
+                .expect("read")
+                .expect("an approval")
+                .stage;
             assert_eq!(stage, expected, "{database:?} {name}");
-            let ruled = store.rule_on_approval(carried.id, Ruling::Approved, noted(&[]), NOW + SECOND).await;
-            assert_eq!(ruled.expect("read"), expected == ApprovalStage::Requested, "{database:?} {name}");
+            let ruled = store
+                .rule_on_approval(carried.id, Ruling::Approved, noted(&[]), NOW + SECOND)
+                .await;
+            assert_eq!(
+                ruled.expect("read"),
+                expected == ApprovalStage::Requested,
+                "{database:?} {name}"
+            );
         }
     }
 }

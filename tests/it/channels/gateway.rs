@@ -1,6 +1,6 @@
 //! A login by a vendor's authenticator, through the gateway that ships.
 
-use assent::domain::limits::Network;
+use assent::domain::operations::rate_limits::Network;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use reqwest::{Method, StatusCode};
@@ -14,7 +14,12 @@ use crate::oidc::token::userinfo;
 /// A host whose logins this vendor may approve, and Ada, whom it knows.
 async fn host_with(vendor: &Vendor, database: Database) -> (TestHost, Ada) {
     let settings = plugins(&vendor.channel("vendor", "shows_letters = true"));
-    let host = TestHost::start_with(Wish { plugins: &settings, database, ..Wish::default() }).await;
+    let host = TestHost::start_with(Wish {
+        plugins: &settings,
+        database,
+        ..Wish::default()
+    })
+    .await;
     let ada = host.ada().await;
     known_as(&host, &ada, "vendor", "ada@vendor").await;
     (host, ada)
@@ -56,17 +61,38 @@ async fn a_vendor_approves_and_the_application_is_told_that_it_was_one() {
         let (status, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
         assert_eq!(status, StatusCode::OK, "{tokens}");
         let claims = payload(tokens["id_token"].as_str().expect("an ID token"));
-        assert_eq!((&claims["acr"], &claims["amr"]), (&json!("urn:assent:acr:delegated"), &json!(["mca"])));
+        assert_eq!(
+            (&claims["acr"], &claims["amr"]),
+            (&json!("urn:assent:acr:delegated"), &json!(["mca"]))
+        );
         let access = tokens["access_token"].as_str().expect("a token");
         assert_eq!(userinfo(&host, access).await.1["sub"], claims["sub"]);
         let told = http_client()
             .post(format!("{}/oidc/token/introspection", host.base))
             .basic_auth(&ada.application.id, ada.application.secret.as_ref())
             .form(&[("token", access)]);
-        let told: Value = told.send().await.expect("an answer").json().await.expect("JSON");
-        assert_eq!((&told["active"], &told["acr"]), (&json!(true), &json!("urn:assent:acr:delegated")));
-        let discovery = http_client().get(format!("{}/oidc/.well-known/openid-configuration", host.base));
-        let discovery: Value = discovery.send().await.expect("an answer").json().await.expect("JSON");
+        let told: Value = told
+            .send()
+            .await
+            .expect("an answer")
+            .json()
+            .await
+            .expect("JSON");
+        assert_eq!(
+            (&told["active"], &told["acr"]),
+            (&json!(true), &json!("urn:assent:acr:delegated"))
+        );
+        let discovery = http_client().get(format!(
+            "{}/oidc/.well-known/openid-configuration",
+            host.base
+        ));
+        let discovery: Value = discovery
+            .send()
+            .await
+            .expect("an answer")
+            .json()
+            .await
+            .expect("JSON");
         let acrs = json!(["urn:assent:acr:device", "urn:assent:acr:delegated"]);
         assert_eq!(discovery["acr_values_supported"], acrs);
         assert_eq!((vendor.forged(), vendor.cancelled(&question)), (0, 0));
@@ -106,7 +132,12 @@ async fn a_vendor_that_gives_up_does_not_tell_the_browser_that_there_is_such_a_p
     // The phone can still approve.
     let waiting = given_up().await;
     ada.approve(&waiting).await;
-    assert!(moved_on(&waiting).await.parameter("code").starts_with("ac_"));
+    assert!(
+        moved_on(&waiting)
+            .await
+            .parameter("code")
+            .starts_with("ac_")
+    );
     // Or the time is over, as for any name.
     let waiting = given_up().await;
     host.advance(120);
@@ -115,8 +146,15 @@ async fn a_vendor_that_gives_up_does_not_tell_the_browser_that_there_is_such_a_p
 
 /// Waits until the vendor is asked no more.
 async fn done_with(host: &TestHost) {
-    super::until("the delivery is done with", async || host.host.store.next_delivery().await.expect("read").is_none())
-        .await;
+    super::until("the delivery is done with", async || {
+        host.host
+            .store
+            .next_delivery()
+            .await
+            .expect("read")
+            .is_none()
+    })
+    .await;
 }
 
 #[tokio::test]
@@ -125,8 +163,11 @@ async fn an_address_that_was_withdrawn_meanwhile_lets_nobody_in() {
     let (host, ada) = host_with(&vendor, Database::Sqlite).await;
     let waiting = ada.ask(&Browser::new(&host.base), &[]).await;
     let question = question(&host, &vendor, "ada@vendor").await;
-    let path = format!("/users/{}/approval-addresses/vendor", id(&ada.user));
-    assert_eq!(host.admin(Method::DELETE, &path, Value::Null).await.0, StatusCode::NO_CONTENT);
+    let path = format!("/users/{}/external-authenticators/vendor", id(&ada.user));
+    assert_eq!(
+        host.admin(Method::DELETE, &path, Value::Null).await.0,
+        StatusCode::NO_CONTENT
+    );
     vendor.answer(&question, "approved");
     host.advance(1);
     done_with(&host).await;
@@ -139,21 +180,37 @@ async fn an_answer_that_is_none_approves_nothing_and_the_next_one_counts() {
     let (host, ada) = host_with(&vendor, Database::Sqlite).await;
     let waiting = ada.ask(&Browser::new(&host.base), &[]).await;
     let question = question(&host, &vendor, "ada@vendor").await;
-    for (n, status) in ["garbage", "wrong id", "no id", "redirect", "busy", "slow", "Approved", ""].iter().enumerate() {
+    for (n, status) in [
+        "garbage", "wrong id", "no id", "redirect", "busy", "slow", "Approved", "",
+    ]
+    .iter()
+    .enumerate()
+    {
         vendor.answer(&question, status);
         host.advance(6);
         vendor.polled(&question, n + 1).await;
         assert_eq!(waiting.again().await.number(), waiting.number(), "{status}");
         // Until the host has taken the answer.
         super::until("the request waits", async || {
-            let next = host.host.store.next_delivery().await.expect("read").expect("a delivery");
+            let next = host
+                .host
+                .store
+                .next_delivery()
+                .await
+                .expect("read")
+                .expect("a delivery");
             next.remaining(host.host.now()).as_secs() < 30
         })
         .await;
     }
     vendor.answer(&question, "approved");
     host.advance(6);
-    assert!(moved_on(&waiting).await.parameter("code").starts_with("ac_"));
+    assert!(
+        moved_on(&waiting)
+            .await
+            .parameter("code")
+            .starts_with("ac_")
+    );
 }
 
 #[tokio::test]
@@ -169,7 +226,12 @@ async fn a_request_that_is_over_is_taken_back_once() {
     let waiting = ada.ask(&browser, &[]).await;
     let given_up = question(&host, &vendor, "ada@vendor").await;
     assert_eq!(
-        waiting.submit(&format!("{}/cancel", waiting.path()), &[]).await.followed().await.outcome(),
+        waiting
+            .submit(&format!("{}/cancel", waiting.path()), &[])
+            .await
+            .followed()
+            .await
+            .outcome(),
         "cancelled"
     );
     taken_back(&given_up).await;
@@ -209,7 +271,8 @@ async fn a_person_who_may_not_sign_in_any_more_is_not_let_in_by_a_vendor() {
     let waiting = ada.ask(&Browser::new(&host.base), &[]).await;
     let question = question(&host, &vendor, "ada@vendor").await;
     let path = format!("/users/{}", id(&ada.user));
-    host.admin_ok(Method::PATCH, &path, json!({"state": "suspended"})).await;
+    host.admin_ok(Method::PATCH, &path, json!({"state": "suspended"}))
+        .await;
     vendor.answer(&question, "approved");
     host.advance(1);
     super::until("taken back", async || vendor.cancelled(&question) == 1).await;
@@ -222,9 +285,15 @@ async fn a_vendor_that_is_no_longer_trusted_approves_nothing() {
     let vendor = Vendor::start(500).await;
     let (host, ada) = host_with(&vendor, Database::Sqlite).await;
     let other_kind = channel("vendor", "hostile-channel", "http_hosts = []");
-    let other_application =
-        vendor.channel("vendor", "applications = [\"did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK\"]");
-    for (settings, ends) in [("[plugins]", false), (other_kind.as_str(), true), (other_application.as_str(), true)] {
+    let other_application = vendor.channel(
+        "vendor",
+        "applications = [\"did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK\"]",
+    );
+    for (settings, ends) in [
+        ("[plugins]", false),
+        (other_kind.as_str(), true),
+        (other_application.as_str(), true),
+    ] {
         reload(&host.host, &vendor.channel("vendor", "")).await;
         let waiting = ada.ask(&Browser::new(&host.base), &[]).await;
         let question = question(&host, &vendor, "ada@vendor").await;
@@ -233,7 +302,12 @@ async fn a_vendor_that_is_no_longer_trusted_approves_nothing() {
         host.advance(1);
         if ends {
             super::until("the delivery is done with", async || {
-                host.host.store.next_delivery().await.expect("read").is_none()
+                host.host
+                    .store
+                    .next_delivery()
+                    .await
+                    .expect("read")
+                    .is_none()
             })
             .await;
         }
@@ -253,7 +327,15 @@ async fn trust_that_ends_between_approval_and_use_lets_nobody_in() {
     let question = question(&host, &vendor, "ada@vendor").await;
     vendor.answer(&question, "approved");
     host.advance(1);
-    super::until("approved", async || host.host.store.next_delivery().await.expect("read").is_none()).await;
+    super::until("approved", async || {
+        host.host
+            .store
+            .next_delivery()
+            .await
+            .expect("read")
+            .is_none()
+    })
+    .await;
     reload(&host.host, "[plugins]").await;
     assert_eq!(waiting.again().await.outcome(), "expired");
 }
@@ -262,16 +344,35 @@ async fn trust_that_ends_between_approval_and_use_lets_nobody_in() {
 async fn callbacks_have_a_limit_for_each_channel_and_address() {
     let vendor = Vendor::start(500).await;
     let settings = plugins(&vendor.channel("vendor", ""));
-    let limits = "[limits]\ncallbacks = { per_minute = 6, burst = 2 }";
-    let host = TestHost::start_with(Wish { plugins: &settings, settings: limits, ..Wish::default() }).await;
+    let limits = "[rate_limits]\ncallbacks_per_ip = { per_minute = 6, burst = 2 }";
+    let host = TestHost::start_with(Wish {
+        plugins: &settings,
+        settings: limits,
+        ..Wish::default()
+    })
+    .await;
     let ada = host.ada().await;
     known_as(&host, &ada, "vendor", "ada@vendor").await;
     ada.ask(&Browser::new(&host.base), &[]).await;
     let question = question(&host, &vendor, "ada@vendor").await;
     let path = super::path_of(question["callback_url"].as_str().expect("an address"));
-    for expected in [StatusCode::NO_CONTENT, StatusCode::NO_CONTENT, StatusCode::TOO_MANY_REQUESTS] {
+    for expected in [
+        StatusCode::NO_CONTENT,
+        StatusCode::NO_CONTENT,
+        StatusCode::TOO_MANY_REQUESTS,
+    ] {
         assert_eq!(super::call_back(&host.base, &path, "{}").await, expected);
     }
-    let other = (String::from("vendor"), Network::from(Some([192, 0, 2, 1].into())));
-    assert!(host.host.limits.callbacks.check(&other, host.host.now()).is_ok(), "another address has its own");
+    let other = (
+        String::from("vendor"),
+        Network::from(Some([192, 0, 2, 1].into())),
+    );
+    assert!(
+        host.host
+            .rate_limits
+            .callbacks_per_ip
+            .check(&other, host.host.now())
+            .is_ok(),
+        "another address has its own"
+    );
 }

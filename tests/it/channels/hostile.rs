@@ -9,12 +9,16 @@ use crate::harness::{Ada, Browser, Page, TestHost, Wish, plugins};
 async fn host_with(behaviour: &str) -> (TestHost, Ada) {
     let entry = |name: &str, behaviour: &str| {
         let more = format!(
-            "trust = \"delegated\"\nconfig = {{ behaviour = \"{behaviour}\" }}\nlimits = {{ deadline_ms = 60000 }}"
+            "trust = \"delegated\"\nconfig = {{ behaviour = \"{behaviour}\" }}\nlimits = {{ deadline = \"60s\" }}"
         );
         channel(name, "hostile-delegated", &more)
     };
     let settings = plugins(&(entry("hostile", behaviour) + &entry("idle", "nothing")));
-    let host = TestHost::start_with(Wish { plugins: &settings, ..Wish::default() }).await;
+    let host = TestHost::start_with(Wish {
+        plugins: &settings,
+        ..Wish::default()
+    })
+    .await;
     let ada = host.ada().await;
     known_as(&host, &ada, "hostile", "ada").await;
     (host, ada)
@@ -22,13 +26,24 @@ async fn host_with(behaviour: &str) -> (TestHost, Ada) {
 
 async fn open(host: &TestHost, ada: &Ada) -> Page {
     let waiting = ada.ask(&Browser::new(&host.base), &[]).await;
-    until("kept", async || host.host.store.next_delivery().await.expect("read").is_some()).await;
+    until("kept", async || {
+        host.host
+            .store
+            .next_delivery()
+            .await
+            .expect("read")
+            .is_some()
+    })
+    .await;
     waiting
 }
 
 fn faults(host: &TestHost, channel: &str) -> u64 {
     let status = host.host.plugins.status();
-    let found = status.iter().find(|plugin| plugin.identity.plugin == channel).expect("the plugin");
+    let found = status
+        .iter()
+        .find(|plugin| plugin.identity.plugin == channel)
+        .expect("the plugin");
     found.measured.faults
 }
 
@@ -37,16 +52,31 @@ async fn a_callback_or_a_handle_that_says_approved_approves_nothing() {
     for behaviour in ["callback", "handle"] {
         let (host, ada) = host_with(behaviour).await;
         let waiting = open(&host, &ada).await;
-        let request = ada.phone.waiting(5).await.expect("requests")[0].id.to_string();
-        for body in [request.clone(), format!("approved {request}"), format!("{request}\n{request}\napproved")] {
+        let request = ada.phone.waiting(5).await.expect("requests")[0]
+            .id
+            .to_string();
+        for body in [
+            request.clone(),
+            format!("approved {request}"),
+            format!("{request}\n{request}\napproved"),
+        ] {
             let status = call_back(&host.base, &callback_path(&host, "hostile"), body).await;
             assert_eq!(status, StatusCode::NO_CONTENT);
         }
         host.advance(30);
-        assert_eq!(waiting.again().await.number(), waiting.number(), "{behaviour}");
+        assert_eq!(
+            waiting.again().await.number(),
+            waiting.number(),
+            "{behaviour}"
+        );
         // It goes its usual way all the same.
         ada.approve(&waiting).await;
-        assert!(moved_on(&waiting).await.parameter("code").starts_with("ac_"));
+        assert!(
+            moved_on(&waiting)
+                .await
+                .parameter("code")
+                .starts_with("ac_")
+        );
     }
 }
 
@@ -57,7 +87,9 @@ async fn what_a_channel_says_counts_for_its_own_request_alone() {
     let bob = host.person("bob", eve.application.clone()).await;
     known_as(&host, &bob, "idle", "bob").await;
     let bobs = open(&host, &bob).await;
-    let request = bob.phone.waiting(5).await.expect("requests")[0].id.to_string();
+    let request = bob.phone.waiting(5).await.expect("requests")[0]
+        .id
+        .to_string();
     call_back(&host.base, &callback_path(&host, "hostile"), request).await;
     let eves = eve.ask(&Browser::new(&host.base), &[]).await;
     until("kept", async || {
@@ -65,7 +97,11 @@ async fn what_a_channel_says_counts_for_its_own_request_alone() {
         eves.again().await.status != StatusCode::OK || eves.again().await.asks_for_consent()
     })
     .await;
-    assert_eq!(bobs.again().await.number(), bobs.number(), "eve's channel approves eve alone");
+    assert_eq!(
+        bobs.again().await.number(),
+        bobs.number(),
+        "eve's channel approves eve alone"
+    );
 }
 
 #[tokio::test]
@@ -77,7 +113,13 @@ async fn a_poll_that_never_ends_or_traps_keeps_nobody_from_signing_in() {
         until("at fault", async || faults(&host, "hostile") >= 1).await;
         assert_eq!(waiting.again().await.number(), waiting.number());
         ada.approve(&waiting).await;
-        assert!(moved_on(&waiting).await.parameter("code").starts_with("ac_"), "{behaviour}");
+        assert!(
+            moved_on(&waiting)
+                .await
+                .parameter("code")
+                .starts_with("ac_"),
+            "{behaviour}"
+        );
     }
 }
 

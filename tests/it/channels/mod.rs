@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use assent::config;
 use assent::domain::Host;
-use assent::domain::plugins::plugin_specs;
+use assent::domain::operations::plugins::plugin_specs;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use reqwest::{Method, StatusCode};
@@ -34,7 +34,9 @@ pub async fn until(what: &str, mut so: impl AsyncFnMut() -> bool) {
             ticks.tick().await;
         }
     };
-    tokio::time::timeout(PATIENCE, looking).await.unwrap_or_else(|_| panic!("not in time: {what}"));
+    tokio::time::timeout(PATIENCE, looking)
+        .await
+        .unwrap_or_else(|_| panic!("not in time: {what}"));
 }
 
 /// The next question that a vendor is put, once the host has kept it as well.
@@ -43,8 +45,12 @@ async fn question(host: &TestHost, vendor: &Vendor, user: &str) -> Value {
     let mut connection = host.connection().await;
     let request = question["request_id"].as_str().expect("an id").to_owned();
     until("the host keeps the request", async || {
-        let kept = sqlx::query("SELECT id FROM approval_deliveries WHERE approval_id = $1").bind(request.clone());
-        kept.fetch_optional(&mut connection).await.expect("read").is_some()
+        let kept = sqlx::query("SELECT id FROM approval_deliveries WHERE approval_id = $1")
+            .bind(request.clone());
+        kept.fetch_optional(&mut connection)
+            .await
+            .expect("read")
+            .is_some()
     })
     .await;
     question
@@ -61,35 +67,56 @@ pub async fn moved_on(waiting: &Page) -> Page {
     })
     .await;
     let page = page.expect("a page");
-    if page.asks_for_consent() { page.decide("allow").await } else { page }
+    if page.asks_for_consent() {
+        page.decide("allow").await
+    } else {
+        page
+    }
 }
 
 /// The letters that a waiting page shows where a vendor may be asked; nothing where none may.
 fn binding(waiting: &Page) -> String {
-    let (_, after) = waiting.body.split_once("id=\"binding\">").unwrap_or_default();
+    let (_, after) = waiting
+        .body
+        .split_once("id=\"binding\">")
+        .unwrap_or_default();
     after.split('<').next().unwrap_or_default().to_owned()
 }
 
 /// Says what a vendor knows a person by.
 pub async fn known_as(host: &TestHost, ada: &Ada, channel: &str, address: &str) {
-    let path = format!("/users/{}/approval-addresses/{channel}", id(&ada.user));
-    host.admin_ok(Method::PUT, &path, json!({"address": address})).await;
+    let path = format!("/users/{}/external-authenticators/{channel}", id(&ada.user));
+    host.admin_ok(Method::PUT, &path, json!({"address": address}))
+        .await;
 }
 
 /// The path at which a host takes a channel's callbacks, from the question that the channel was given.
 fn path_of(callback_url: &str) -> String {
-    url::Url::parse(callback_url).expect("an address").path().to_owned()
+    url::Url::parse(callback_url)
+        .expect("an address")
+        .path()
+        .to_owned()
 }
 
 /// The path at which a host takes a channel's callbacks, for a channel that tells nobody.
 fn callback_path(host: &TestHost, channel: &str) -> String {
-    let code = host.host.master_key.authenticate("approval callback", channel.as_bytes()).expect("a code");
+    let code = host
+        .host
+        .master_key
+        .authenticate("approval callback", channel.as_bytes())
+        .expect("a code");
     format!("/approvals/callbacks/{}", URL_SAFE_NO_PAD.encode(code))
 }
 
 /// Calls back; the status.
 async fn call_back(base: &str, path: &str, body: impl Into<reqwest::Body>) -> StatusCode {
-    http_client().post(format!("{base}{path}")).body(body).send().await.expect("an answer").status()
+    http_client()
+        .post(format!("{base}{path}"))
+        .body(body)
+        .send()
+        .await
+        .expect("an answer")
+        .status()
 }
 
 /// Has a host go on with the plugins of other settings.
@@ -99,7 +126,10 @@ async fn reload(host: &Host, entries: &str) {
         plugins: config::Plugins,
     }
     let settings: Settings = toml::from_str(entries).expect("settings");
-    host.plugins.reload(plugin_specs(&settings.plugins).expect("specs")).await.expect("loaded");
+    host.plugins
+        .reload(plugin_specs(&settings.plugins).expect("specs"))
+        .await
+        .expect("loaded");
 }
 
 /// A channel of this component with further settings.

@@ -5,12 +5,16 @@ use serde_json::json;
 
 use super::vendor::Vendor;
 use super::{binding, known_as, moved_on, question};
-use crate::harness::{Ada, Application, Browser, Page, TestHost, Wish, http_client, id, plugins, without_code};
+use crate::harness::{
+    Ada, Application, Browser, Page, TestHost, Wish, http_client, id, plugins, without_code,
+};
 use crate::oidc::refresh::{OFFLINE, refresh, refresh_token};
 use crate::saml::party::{Party, Response};
 
-const DEVICE: &str = r#"{"id_token": {"acr": {"essential": true, "value": "urn:assent:acr:device"}}}"#;
-const DELEGATED: &str = r#"{"userinfo": {"acr": {"essential": true, "values": ["urn:assent:acr:delegated"]}}}"#;
+const DEVICE: &str =
+    r#"{"id_token": {"acr": {"essential": true, "value": "urn:assent:acr:device"}}}"#;
+const DELEGATED: &str =
+    r#"{"userinfo": {"acr": {"essential": true, "values": ["urn:assent:acr:delegated"]}}}"#;
 
 /// A host at which this vendor serves the first of two applications alone, and Ada, who is in both.
 struct Two {
@@ -30,15 +34,42 @@ impl Two {
         let served = host.ada().await;
         let body = json!({"name": "Other", "application_type": "web", "redirect_uris": ["https://rp.example/cb"]});
         let other = host.admin_ok(Method::POST, "/applications", body).await;
-        let other = Application { id: id(&other).to_owned(), ..served.application.clone() };
+        let other = Application {
+            id: id(&other).to_owned(),
+            ..served.application.clone()
+        };
         host.account(&served.user, &other).await;
-        let only =
-            vendor.channel("vendor", &format!("shows_letters = true\napplications = [\"{}\"]", served.application.id));
+        let only = vendor.channel(
+            "vendor",
+            &format!(
+                "shows_letters = true\napplications = [\"{}\"]",
+                served.application.id
+            ),
+        );
         let settings = plugins(&only);
-        let (_, running, base) = host.second(Wish { plugins: &settings, ..Wish::default() }).await;
-        let two = Self { vendor, host, served, other, base, running };
-        let url = format!("{}/admin/api/v1/users/{}/approval-addresses/vendor", two.base, id(&two.served.user));
-        let put = http_client().put(url).bearer_auth(&two.host.token).json(&json!({"address": "ada@vendor"}));
+        let (_, running, base) = host
+            .second(Wish {
+                plugins: &settings,
+                ..Wish::default()
+            })
+            .await;
+        let two = Self {
+            vendor,
+            host,
+            served,
+            other,
+            base,
+            running,
+        };
+        let url = format!(
+            "{}/admin/api/v1/users/{}/external-authenticators/vendor",
+            two.base,
+            id(&two.served.user)
+        );
+        let put = http_client()
+            .put(url)
+            .bearer_auth(&two.host.token)
+            .json(&json!({"address": "ada@vendor"}));
         assert!(put.send().await.expect("an answer").status().is_success());
         two
     }
@@ -78,15 +109,38 @@ async fn a_session_that_a_vendor_began_is_good_where_the_vendor_serves_and_nowhe
     let login = browser.get(&two.other.request(&[])).await.followed().await;
     assert!(asks_who(&login), "{}", login.body);
     // Nor can she choose to go on with it.
-    let login = browser.get(&two.other.request(&[("prompt", Some("select_account"))])).await.followed().await;
+    let login = browser
+        .get(&two.other.request(&[("prompt", Some("select_account"))]))
+        .await
+        .followed()
+        .await;
     assert!(!login.body.contains("/continue"), "{}", login.body);
     // The phone's proof is good for both.
-    let waiting = login.submit(&login.path(), &[("name", "ada")]).await.followed().await;
-    assert_eq!(two.vendor.begun(), 1, "the vendor is not asked for an application that it does not serve");
+    let waiting = login
+        .submit(&login.path(), &[("name", "ada")])
+        .await
+        .followed()
+        .await;
+    assert_eq!(
+        two.vendor.begun(),
+        1,
+        "the vendor is not asked for an application that it does not serve"
+    );
     two.served.approve(&waiting).await;
-    assert!(moved_on(&waiting).await.parameter("code").starts_with("ac_"));
+    assert!(
+        moved_on(&waiting)
+            .await
+            .parameter("code")
+            .starts_with("ac_")
+    );
     for application in [&two.served.application, &two.other] {
-        assert!(browser.get(&application.request(&silent)).await.parameter("code").starts_with("ac_"));
+        assert!(
+            browser
+                .get(&application.request(&silent))
+                .await
+                .parameter("code")
+                .starts_with("ac_")
+        );
     }
     two.running.stop().await;
 }
@@ -95,12 +149,20 @@ async fn a_session_that_a_vendor_began_is_good_where_the_vendor_serves_and_nowhe
 async fn a_session_that_a_vendor_began_does_not_open_the_console() {
     let two = Two::start().await;
     two.host
-        .admin_ok(Method::PATCH, &format!("/users/{}", id(&two.served.user)), json!({"console_role": "owner"}))
+        .admin_ok(
+            Method::PATCH,
+            &format!("/users/{}", id(&two.served.user)),
+            json!({"console_role": "owner"}),
+        )
         .await;
     let browser = two.browser();
     two.signed_in(&browser).await;
     let console = browser.get("/admin").await;
-    assert!(console.location().path().starts_with("/login/"), "{}", console.location());
+    assert!(
+        console.location().path().starts_with("/login/"),
+        "{}",
+        console.location()
+    );
     two.running.stop().await;
 }
 
@@ -111,14 +173,33 @@ async fn one_vendors_word_does_not_count_where_another_vendor_serves() {
     let serving = |vendor: &Vendor, name: &str, application: &Application| {
         vendor.channel(name, &format!("applications = [\"{}\"]", application.id))
     };
-    let entries = serving(&two.vendor, "vendor", &two.served.application) + &serving(&other, "other", &two.other);
+    let entries = serving(&two.vendor, "vendor", &two.served.application)
+        + &serving(&other, "other", &two.other);
     let settings = plugins(&entries);
-    let (_, running, base) = two.host.second(Wish { plugins: &settings, ..Wish::default() }).await;
+    let (_, running, base) = two
+        .host
+        .second(Wish {
+            plugins: &settings,
+            ..Wish::default()
+        })
+        .await;
     let browser = Browser::new(&base);
     two.signed_in(&browser).await;
     let silent = [("prompt", Some("none"))];
-    assert!(browser.get(&two.served.application.request(&silent)).await.parameter("code").starts_with("ac_"));
-    assert_eq!(browser.get(&two.other.request(&silent)).await.parameter("error"), "login_required");
+    assert!(
+        browser
+            .get(&two.served.application.request(&silent))
+            .await
+            .parameter("code")
+            .starts_with("ac_")
+    );
+    assert_eq!(
+        browser
+            .get(&two.other.request(&silent))
+            .await
+            .parameter("error"),
+        "login_required"
+    );
     running.stop().await;
     two.running.stop().await;
 }
@@ -127,10 +208,19 @@ async fn one_vendors_word_does_not_count_where_another_vendor_serves() {
 async fn the_console_opens_to_a_device_alone_even_where_a_vendor_serves_the_hosts_own_pages() {
     let vendor = Vendor::start(500).await;
     let settings = plugins(&vendor.channel("vendor", ""));
-    let host = TestHost::start_with(Wish { plugins: &settings, ..Wish::default() }).await;
+    let host = TestHost::start_with(Wish {
+        plugins: &settings,
+        ..Wish::default()
+    })
+    .await;
     let ada = host.ada().await;
     known_as(&host, &ada, "vendor", "ada@vendor").await;
-    host.admin_ok(Method::PATCH, &format!("/users/{}", id(&ada.user)), json!({"console_role": "owner"})).await;
+    host.admin_ok(
+        Method::PATCH,
+        &format!("/users/{}", id(&ada.user)),
+        json!({"console_role": "owner"}),
+    )
+    .await;
     // A session that a vendor began is not enough.
     let browser = Browser::new(&host.base);
     let waiting = ada.ask(&browser, &[]).await;
@@ -141,11 +231,22 @@ async fn the_console_opens_to_a_device_alone_even_where_a_vendor_serves_the_host
     let login = browser.get("/admin").await.followed().await;
     assert!(asks_who(&login), "{}", login.body);
     // Nor is a vendor asked for one that would be.
-    let waiting = login.submit(&login.path(), &[("name", "ada")]).await.followed().await;
-    assert!(waiting.body.contains("Approve on your phone"), "{}", waiting.body);
+    let waiting = login
+        .submit(&login.path(), &[("name", "ada")])
+        .await
+        .followed()
+        .await;
+    assert!(
+        waiting.body.contains("Approve on your phone"),
+        "{}",
+        waiting.body
+    );
     ada.approve(&waiting).await;
     assert_eq!(moved_on(&waiting).await.location().path(), "/admin");
-    assert_eq!((vendor.begun(), browser.get("/admin").await.status.as_u16()), (1, 200));
+    assert_eq!(
+        (vendor.begun(), browser.get("/admin").await.status.as_u16()),
+        (1, 200)
+    );
 }
 
 #[tokio::test]
@@ -157,17 +258,37 @@ async fn an_application_that_can_not_do_without_a_device_gets_no_vendors_word() 
     let page = browser.get(&two.served.application.request(&silent)).await;
     assert_eq!(page.parameter("error"), "login_required");
     let waiting = two.served.ask(&browser, &[("claims", Some(DEVICE))]).await;
-    assert!(waiting.body.contains("Approve on your phone"), "{}", waiting.body);
+    assert!(
+        waiting.body.contains("Approve on your phone"),
+        "{}",
+        waiting.body
+    );
     two.served.approve(&waiting).await;
-    assert!(moved_on(&waiting).await.parameter("code").starts_with("ac_"));
+    assert!(
+        moved_on(&waiting)
+            .await
+            .parameter("code")
+            .starts_with("ac_")
+    );
     assert_eq!(two.vendor.begun(), 1, "the vendor is not asked");
     // What an application would merely like makes no difference.
     let liked = r#"{"id_token": {"acr": {"value": "urn:assent:acr:device"}}}"#;
     let browser = two.browser();
-    for changes in [("claims", Some(liked)), ("acr_values", Some("urn:assent:acr:device"))] {
+    for changes in [
+        ("claims", Some(liked)),
+        ("acr_values", Some("urn:assent:acr:device")),
+    ] {
         two.host.advance(1);
-        let waiting = two.served.ask(&browser, &[changes, ("prompt", Some("login"))]).await;
-        assert!(two.approved(&waiting).await.parameter("code").starts_with("ac_"));
+        let waiting = two
+            .served
+            .ask(&browser, &[changes, ("prompt", Some("login"))])
+            .await;
+        assert!(
+            two.approved(&waiting)
+                .await
+                .parameter("code")
+                .starts_with("ac_")
+        );
     }
     two.running.stop().await;
 }
@@ -175,15 +296,35 @@ async fn an_application_that_can_not_do_without_a_device_gets_no_vendors_word() 
 #[tokio::test]
 async fn a_vendors_word_alone_can_be_asked_for_where_it_is_to_be_had() {
     let two = Two::start().await;
-    let refused = two.browser().get(&two.other.request(&[("claims", Some(DELEGATED))])).await;
-    assert_eq!(refused.parameter("error"), "unmet_authentication_requirements");
+    let refused = two
+        .browser()
+        .get(&two.other.request(&[("claims", Some(DELEGATED))]))
+        .await;
+    assert_eq!(
+        refused.parameter("error"),
+        "unmet_authentication_requirements"
+    );
     let browser = two.browser();
-    let waiting = two.served.ask(&browser, &[("claims", Some(DELEGATED))]).await;
+    let waiting = two
+        .served
+        .ask(&browser, &[("claims", Some(DELEGATED))])
+        .await;
     two.vendor.question("ada@vendor").await;
     two.served.approve(&waiting).await;
-    assert_eq!(moved_on(&waiting).await.parameter("error"), "unmet_authentication_requirements");
-    let waiting = two.served.ask(&browser, &[("claims", Some(DELEGATED))]).await;
-    assert!(two.approved(&waiting).await.parameter("code").starts_with("ac_"));
+    assert_eq!(
+        moved_on(&waiting).await.parameter("error"),
+        "unmet_authentication_requirements"
+    );
+    let waiting = two
+        .served
+        .ask(&browser, &[("claims", Some(DELEGATED))])
+        .await;
+    assert!(
+        two.approved(&waiting)
+            .await
+            .parameter("code")
+            .starts_with("ac_")
+    );
     two.running.stop().await;
 }
 
@@ -191,16 +332,31 @@ async fn a_vendors_word_alone_can_be_asked_for_where_it_is_to_be_had() {
 async fn the_page_is_the_same_whoever_is_asked_and_whether_or_not_there_is_such_a_person() {
     let two = Two::start().await;
     let page = async |application: &Application, name: &str| {
-        let login = two.browser().get(&application.request(&[])).await.followed().await;
-        let waiting = login.submit(&login.path(), &[("name", name)]).await.followed().await;
-        let same = without_code(&waiting.body).replace(&waiting.csrf(), "CSRF").replace(&waiting.path(), "LOGIN");
+        let login = two
+            .browser()
+            .get(&application.request(&[]))
+            .await
+            .followed()
+            .await;
+        let waiting = login
+            .submit(&login.path(), &[("name", name)])
+            .await
+            .followed()
+            .await;
+        let same = without_code(&waiting.body)
+            .replace(&waiting.csrf(), "CSRF")
+            .replace(&waiting.path(), "LOGIN");
         let same = same.replace(&format!("id=\"binding\">{}<", binding(&waiting)), "LETTERS");
-        same.replace(&format!("id=\"number\">{}<", waiting.number()), "NN").replace(&format!("<bdi>{name}</bdi>"), "")
+        same.replace(&format!("id=\"number\">{}<", waiting.number()), "NN")
+            .replace(&format!("<bdi>{name}</bdi>"), "")
     };
     let eve = two.host.user("eve").await;
     assert_eq!(eve["name"], "eve");
     let served = page(&two.served.application, "ada").await;
-    assert!(served.contains("Approve in your authenticator app. If it asks for a number:"), "{served}");
+    assert!(
+        served.contains("Approve in your authenticator app. If it asks for a number:"),
+        "{served}"
+    );
     assert!(served.contains("LETTERS"), "{served}");
     for name in ["eve", "nobody"] {
         assert_eq!(page(&two.served.application, name).await, served, "{name}");
@@ -213,15 +369,31 @@ async fn the_page_is_the_same_whoever_is_asked_and_whether_or_not_there_is_such_
 async fn service_providers_are_told_that_nothing_is_promised() {
     let vendor = Vendor::start(500).await;
     let settings = plugins(&vendor.channel("vendor", ""));
-    let host = TestHost::start_with(Wish { plugins: &settings, ..Wish::default() }).await;
+    let host = TestHost::start_with(Wish {
+        plugins: &settings,
+        ..Wish::default()
+    })
+    .await;
     let party = Party::register(&host, json!({})).await;
     let ada = party.ada(&host).await;
     known_as(&host, &ada, "vendor", "ada@vendor").await;
     let browser = Browser::new(&host.base);
     let approved = async |content: &str| {
-        let login =
-            party.begin(&browser, &party.request(&host).with("ForceAuthn", "true").containing(content), None).await;
-        let waiting = login.submit(&login.path(), &[("name", "ada")]).await.followed().await;
+        let login = party
+            .begin(
+                &browser,
+                &party
+                    .request(&host)
+                    .with("ForceAuthn", "true")
+                    .containing(content),
+                None,
+            )
+            .await;
+        let waiting = login
+            .submit(&login.path(), &[("name", "ada")])
+            .await
+            .followed()
+            .await;
         let question = question(&host, &vendor, "ada@vendor").await;
         vendor.answer(&question, "approved");
         host.advance(1);
@@ -232,24 +404,48 @@ async fn service_providers_are_told_that_nothing_is_promised() {
             "<samlp:RequestedAuthnContext Comparison=\"{comparison}\"><saml:AuthnContextClassRef>urn:oasis:names:tc:SAML:2.0:ac:classes:{class}</saml:AuthnContextClassRef></samlp:RequestedAuthnContext>"
         )
     };
-    for content in [String::new(), context("exact", "unspecified"), context("maximum", "PasswordProtectedTransport")] {
+    for content in [
+        String::new(),
+        context("exact", "unspecified"),
+        context("maximum", "PasswordProtectedTransport"),
+    ] {
         let response = approved(&content).await;
         assert!(response.is_success(), "{}", response.xml);
-        assert_eq!(response.text("AuthnContextClassRef"), "urn:oasis:names:tc:SAML:2.0:ac:classes:unspecified");
+        assert_eq!(
+            response.text("AuthnContextClassRef"),
+            "urn:oasis:names:tc:SAML:2.0:ac:classes:unspecified"
+        );
     }
     // The session is no answer to who asks for more, nor is the vendor.
-    for content in
-        [context("exact", "PasswordProtectedTransport"), context("minimum", "Password"), context("better", "Password")]
-    {
-        let passive = party.request(&host).with("IsPassive", "true").containing(&content);
+    for content in [
+        context("exact", "PasswordProtectedTransport"),
+        context("minimum", "Password"),
+        context("better", "Password"),
+    ] {
+        let passive = party
+            .request(&host)
+            .with("IsPassive", "true")
+            .containing(&content);
         let response = Response::of(&party.begin(&browser, &passive, None).await);
-        assert_eq!(response.status()[1], "urn:oasis:names:tc:SAML:2.0:status:NoPassive", "{content}");
+        assert_eq!(
+            response.status()[1],
+            "urn:oasis:names:tc:SAML:2.0:status:NoPassive",
+            "{content}"
+        );
         let begun = vendor.begun();
-        let login = party.begin(&browser, &party.request(&host).containing(&content), None).await;
-        let waiting = login.submit(&login.path(), &[("name", "ada")]).await.followed().await;
+        let login = party
+            .begin(&browser, &party.request(&host).containing(&content), None)
+            .await;
+        let waiting = login
+            .submit(&login.path(), &[("name", "ada")])
+            .await
+            .followed()
+            .await;
         ada.phone.waiting(5).await.expect("requests");
         assert_eq!(vendor.begun(), begun);
-        waiting.submit(&format!("{}/cancel", waiting.path()), &[]).await;
+        waiting
+            .submit(&format!("{}/cancel", waiting.path()), &[])
+            .await;
     }
     let passive = party.request(&host).with("IsPassive", "true");
     assert!(Response::of(&party.begin(&browser, &passive, None).await).is_success());
@@ -265,7 +461,15 @@ async fn tokens_are_not_refreshed_where_the_vendor_is_trusted_no_longer() {
     let token = refresh_token(&tokens);
     // The first host is as the second would be without the channel.
     let (status, refused) = refresh(&two.host.base, application, token, &[]).await;
-    assert_eq!((status, &refused["error"]), (StatusCode::BAD_REQUEST, &json!("invalid_grant")), "{refused}");
+    assert_eq!(
+        (status, &refused["error"]),
+        (StatusCode::BAD_REQUEST, &json!("invalid_grant")),
+        "{refused}"
+    );
     let (status, answer) = refresh(&two.base, application, token, &[]).await;
-    assert_eq!(status, StatusCode::OK, "the token was not used up: {answer}");
+    assert_eq!(
+        status,
+        StatusCode::OK,
+        "the token was not used up: {answer}"
+    );
 }

@@ -51,9 +51,15 @@ struct Seen {
 impl Vendor {
     /// A vendor that asks to be polled after so many milliseconds.
     pub async fn start(poll_after_ms: u32) -> Self {
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
+            .await
+            .expect("a port");
         let port = listener.local_addr().expect("an address").port();
-        let shared = Arc::new(Shared { port, poll_after_ms, seen: Mutex::default() });
+        let shared = Arc::new(Shared {
+            port,
+            poll_after_ms,
+            seen: Mutex::default(),
+        });
         let router = Router::new()
             .route("/v1/approvals", post(begin))
             .route("/v1/approvals/{id}", get(status).delete(cancel))
@@ -62,14 +68,18 @@ impl Vendor {
         tokio::spawn(async move { axum::serve(listener, router).await });
         let folder = tempfile::tempdir().expect("a folder");
         std::fs::write(folder.path().join("key"), KEY).expect("written");
-        Self { port, shared, folder }
+        Self {
+            port,
+            shared,
+            folder,
+        }
     }
 
     /// The channel that asks it, with further settings.
     pub fn channel(&self, name: &str, more: &str) -> String {
         let Self { port, folder, .. } = self;
         let of_vendor = format!(
-            "trust = \"delegated\"\nhttp_hosts = [\"localhost:{port}\"]\nlimits = {{ http_timeout_ms = 1000 }}\n\
+            "trust = \"delegated\"\nhttp_hosts = [\"localhost:{port}\"]\nlimits = {{ http_timeout = \"1s\" }}\n\
              credentials = [{{ kind = \"signature\", key_id = \"assent\", secret_file = \"{}\" }}]\n\
              config = {{ base_url = \"http://localhost:{port}/v1\", cancel_path = \"/approvals/{{id}}\" }}\n{more}",
             folder.path().join("key").display(),
@@ -82,7 +92,10 @@ impl Vendor {
         let mut found = None;
         until("the vendor is asked", async || {
             let mut seen = self.seen();
-            let at = seen.fresh.iter().position(|question| question["user"] == user);
+            let at = seen
+                .fresh
+                .iter()
+                .position(|question| question["user"] == user);
             found = at.map(|at| seen.fresh.remove(at));
             found.is_some()
         })
@@ -92,24 +105,38 @@ impl Vendor {
 
     /// The person answers this question: from now on its status is another.
     pub fn answer(&self, question: &Value, status: &str) {
-        let previous = self.seen().statuses.insert(id_of(question), status.to_owned());
+        let previous = self
+            .seen()
+            .statuses
+            .insert(id_of(question), status.to_owned());
         assert!(previous.is_some(), "there is such a question");
     }
 
     /// How often it was asked how this question stands.
     pub fn polls(&self, question: &Value) -> usize {
-        self.seen().polls.get(&id_of(question)).copied().unwrap_or_default()
+        self.seen()
+            .polls
+            .get(&id_of(question))
+            .copied()
+            .unwrap_or_default()
     }
 
     /// Waits until it was asked so often.
     pub async fn polled(&self, question: &Value, times: usize) {
-        until("the vendor is polled", async || self.polls(question) >= times).await;
+        until("the vendor is polled", async || {
+            self.polls(question) >= times
+        })
+        .await;
     }
 
     /// How often this question was taken back.
     pub fn cancelled(&self, question: &Value) -> usize {
         let id = id_of(question);
-        self.seen().cancelled.iter().filter(|cancelled| **cancelled == id).count()
+        self.seen()
+            .cancelled
+            .iter()
+            .filter(|cancelled| **cancelled == id)
+            .count()
     }
 
     /// How many questions were put, well or not.
@@ -158,7 +185,13 @@ fn id_of(question: &Value) -> String {
 }
 
 /// Checks a signature over method, address and body, from the header fields alone (RFC 9421 sections 2.5 and 3.2).
-fn is_genuine(shared: &Shared, method: &Method, uri: &Uri, headers: &HeaderMap, body: &[u8]) -> bool {
+fn is_genuine(
+    shared: &Shared,
+    method: &Method,
+    uri: &Uri,
+    headers: &HeaderMap,
+    body: &[u8],
+) -> bool {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let genuine = || {
         let digest = format!("sha-256=:{}:", STANDARD.encode(openssl::sha::sha256(body)));
@@ -171,9 +204,17 @@ fn is_genuine(shared: &Shared, method: &Method, uri: &Uri, headers: &HeaderMap, 
             shared.port
         );
         let key = openssl::pkey::PKey::hmac(KEY.as_bytes()).ok()?;
-        let mut signer = openssl::sign::Signer::new(openssl::hash::MessageDigest::sha256(), &key).ok()?;
-        let expected = format!("{label}=:{}:", STANDARD.encode(signer.sign_oneshot_to_vec(signed.as_bytes()).ok()?));
-        Some(known && text("content-digest") == Some(&digest) && text("signature") == Some(&expected))
+        let mut signer =
+            openssl::sign::Signer::new(openssl::hash::MessageDigest::sha256(), &key).ok()?;
+        let expected = format!(
+            "{label}=:{}:",
+            STANDARD.encode(signer.sign_oneshot_to_vec(signed.as_bytes()).ok()?)
+        );
+        Some(
+            known
+                && text("content-digest") == Some(&digest)
+                && text("signature") == Some(&expected),
+        )
     };
     let genuine = genuine().unwrap_or_default();
     if !genuine {
@@ -193,7 +234,10 @@ async fn begin(
         return StatusCode::UNAUTHORIZED.into_response();
     }
     let question: Value = serde_json::from_slice(&body).expect("JSON");
-    assert_eq!(headers["idempotency-key"], question["request_id"].as_str().expect("an id"));
+    assert_eq!(
+        headers["idempotency-key"],
+        question["request_id"].as_str().expect("an id")
+    );
     shared.seen.lock().expect("what was seen").begun += 1;
     match question["user"].as_str().expect("a user") {
         "unknown" => return StatusCode::NOT_FOUND.into_response(),
@@ -211,7 +255,11 @@ async fn begin(
     seen.fresh.push(question.clone());
     seen.questions.insert(id.clone(), question);
     seen.statuses.insert(id.clone(), "pending".to_owned());
-    (StatusCode::CREATED, axum::Json(json!({"id": id, "poll_after_ms": shared.poll_after_ms}))).into_response()
+    (
+        StatusCode::CREATED,
+        axum::Json(json!({"id": id, "poll_after_ms": shared.poll_after_ms})),
+    )
+        .into_response()
 }
 
 async fn status(
@@ -227,15 +275,18 @@ async fn status(
     let (question, status) = {
         let mut seen = shared.seen.lock().expect("what was seen");
         *seen.polls.entry(id.clone()).or_default() += 1;
-        let Some(question) = seen.questions.get(&id) else { return StatusCode::NOT_FOUND.into_response() };
+        let Some(question) = seen.questions.get(&id) else {
+            return StatusCode::NOT_FOUND.into_response();
+        };
         (question.clone(), seen.statuses[&id].clone())
     };
     match status.as_str() {
         "garbage" => "approved".into_response(),
         "redirect" => (StatusCode::FOUND, [("location", "/v1/approvals/other")]).into_response(),
-        "wrong id" => {
-            axum::Json(json!({"request_id": "018f0000000070008000000000000001", "status": "approved"})).into_response()
-        }
+        "wrong id" => axum::Json(
+            json!({"request_id": "018f0000000070008000000000000001", "status": "approved"}),
+        )
+        .into_response(),
         "no id" => axum::Json(json!({"status": "approved"})).into_response(),
         "busy" => (StatusCode::TOO_MANY_REQUESTS, [("retry-after", "2")]).into_response(),
         status => {
@@ -243,8 +294,7 @@ async fn status(
                 tokio::time::sleep(Duration::from_millis(300)).await;
             }
             let told = if status == "slow" { "pending" } else { status };
-            let body =
-                json!({"request_id": question["request_id"], "status": told, "poll_after_ms": shared.poll_after_ms});
+            let body = json!({"request_id": question["request_id"], "status": told, "poll_after_ms": shared.poll_after_ms});
             axum::Json(body).into_response()
         }
     }
@@ -260,7 +310,12 @@ async fn cancel(
     if !is_genuine(&shared, &method, &uri, &headers, b"") {
         return StatusCode::UNAUTHORIZED;
     }
-    shared.seen.lock().expect("what was seen").cancelled.push(id);
+    shared
+        .seen
+        .lock()
+        .expect("what was seen")
+        .cancelled
+        .push(id);
     StatusCode::NO_CONTENT
 }
 

@@ -14,7 +14,7 @@ use crate::harness::{Ada, Application, Browser, PATIENCE, Page, TestHost, http_c
 use crate::programs::{self, write_page};
 
 /// The settings of a host that takes applications which are plain `http` on loopback, and calls them.
-const HOST: &str = "development = true\n[outgoing]\nallow_private_addresses = true";
+const HOST: &str = "allow_insecure_redirect_uris = true\n[egress]\nallow_private_addresses = true";
 
 /// What the private page shows: the person's name, as the module hands it to the server.
 const PRIVATE_PAGE: &str = "Hello <!--#echo var=\"OIDC_CLAIM_name\" -->\n";
@@ -39,7 +39,10 @@ impl Apache {
             format!("{application}\n{directives}")
         });
         let server = server.await;
-        Self { server, registration: registered.expect("an application") }
+        Self {
+            server,
+            registration: registered.expect("an application"),
+        }
     }
 
     fn private(&self) -> String {
@@ -53,7 +56,8 @@ impl Apache {
     /// What the module knows of the session of this browser.
     async fn known(&self, browser: &Browser) -> Value {
         let page = browser.get(&self.callback("info=json")).await;
-        serde_json::from_str(&page.body).unwrap_or_else(|_| panic!("{} {}: {}", page.status, page.body, self.log()))
+        serde_json::from_str(&page.body)
+            .unwrap_or_else(|_| panic!("{} {}: {}", page.status, page.body, self.log()))
     }
 }
 
@@ -83,7 +87,12 @@ fn settings(base: &str, authentication: Authentication) -> Value {
     settings
 }
 
-fn configuration(host: &TestHost, base: &str, registration: &Registration, folder: &Path) -> String {
+fn configuration(
+    host: &TestHost,
+    base: &str,
+    registration: &Registration,
+    folder: &Path,
+) -> String {
     let method = registration.told["method"].as_str().expect("a method");
     let proof = match &registration.secret {
         Some(secret) => format!("OIDCClientSecret {secret}\nOIDCOAuthClientSecret {secret}"),
@@ -94,7 +103,11 @@ fn configuration(host: &TestHost, base: &str, registration: &Registration, folde
                 own
             });
             // Without the public half this module crashes.
-            format!("OIDCPrivateKeyFiles {}\nOIDCPublicKeyFiles {}", key.display(), certificate.display())
+            format!(
+                "OIDCPrivateKeyFiles {}\nOIDCPublicKeyFiles {}",
+                key.display(),
+                certificate.display()
+            )
         }
         None => String::new(),
     };
@@ -137,20 +150,41 @@ async fn served(authentication: Authentication, directives: &str) -> (TestHost, 
 }
 
 /// Ada opens the private page, is sent to sign in, and comes back; the page.
-async fn opens_the_private_page(host: &TestHost, apache: &Apache, ada: &Ada, browser: &Browser) -> Page {
+async fn opens_the_private_page(
+    host: &TestHost,
+    apache: &Apache,
+    ada: &Ada,
+    browser: &Browser,
+) -> Page {
     let page = browser.get(&apache.private()).await;
-    assert!(page.location().as_str().starts_with(&host.issuer()), "{}", apache.log());
+    assert!(
+        page.location().as_str().starts_with(&host.issuer()),
+        "{}",
+        apache.log()
+    );
     let back = through(ada, page.opened().await).await;
     let page = back.opened().await;
-    assert!(page.status.is_redirection(), "{} {}: {}", page.status, page.body, apache.log());
+    assert!(
+        page.status.is_redirection(),
+        "{} {}: {}",
+        page.status,
+        page.body,
+        apache.log()
+    );
     let page = page.opened().await;
-    assert_eq!((page.status, page.body.trim()), (StatusCode::OK, "Hello Ada Lovelace"), "{}", apache.log());
+    assert_eq!(
+        (page.status, page.body.trim()),
+        (StatusCode::OK, "Hello Ada Lovelace"),
+        "{}",
+        apache.log()
+    );
     page
 }
 
 const ONLINE: &str = "OIDCScope \"openid profile email\"";
 /// What an Apache asks for that wants to stay signed in without the person.
-const OFFLINE: &str = "OIDCScope \"openid profile email offline_access\"\nOIDCAuthRequestParams prompt=consent";
+const OFFLINE: &str =
+    "OIDCScope \"openid profile email offline_access\"\nOIDCAuthRequestParams prompt=consent";
 
 async fn signs_in(authentication: Authentication) {
     let (host, apache, ada) = served(authentication, ONLINE).await;
@@ -188,14 +222,22 @@ async fn apache_with_none() {
 
 #[tokio::test]
 async fn apache_takes_its_answer_by_form_post() {
-    let (host, apache, ada) =
-        served(Authentication::SecretBasic, &format!("{ONLINE}\nOIDCResponseMode form_post")).await;
+    let (host, apache, ada) = served(
+        Authentication::SecretBasic,
+        &format!("{ONLINE}\nOIDCResponseMode form_post"),
+    )
+    .await;
     let browser = Browser::new(&host.base);
     let page = browser.get(&apache.private()).await;
     let page = through(&ada, page.opened().await).await;
     let (action, form) = page.form();
-    let fields: Vec<(String, String)> = url::form_urlencoded::parse(form.as_bytes()).into_owned().collect();
-    let fields: Vec<(&str, &str)> = fields.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let fields: Vec<(String, String)> = url::form_urlencoded::parse(form.as_bytes())
+        .into_owned()
+        .collect();
+    let fields: Vec<(&str, &str)> = fields
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.as_str()))
+        .collect();
     let page = browser.post(&action, &fields).await.opened().await;
     assert_eq!(page.body.trim(), "Hello Ada Lovelace", "{}", apache.log());
 }
@@ -214,13 +256,24 @@ async fn apache_refreshes_and_signs_out_at_the_provider_too() {
     assert_eq!(page.location().as_str(), back, "{}", apache.log());
     let after = apache.known(&browser).await;
     for token in ["access_token", "refresh_token"] {
-        assert!(after[token].is_string() && after[token] != before[token], "{token}: {after}");
+        assert!(
+            after[token].is_string() && after[token] != before[token],
+            "{token}: {after}"
+        );
     }
 
     let bye = format!("{}/", apache.base);
-    let page = browser.get(&apache.callback(&encoded(&[("logout", &bye)]))).await;
+    let page = browser
+        .get(&apache.callback(&encoded(&[("logout", &bye)])))
+        .await;
     let page = page.opened().await;
-    assert_eq!(page.location().as_str(), bye, "{} {}", page.status, page.body);
+    assert_eq!(
+        page.location().as_str(),
+        bye,
+        "{} {}",
+        page.status,
+        page.body
+    );
     assert_eq!(page.opened().await.body.trim(), "Signed out");
     asks_who_she_is(&host, &apache, &browser).await;
 }
@@ -234,17 +287,40 @@ async fn apache_is_told_by_the_provider_that_the_session_ended() {
 
     // She signs out in another place of the same browser: the provider itself.
     let page = browser.get("/oidc/session/end").await;
-    let answer = [("request", page.field("request")), ("answer", "yes".to_owned())];
-    let page = page.submit("/session/end", &answer.each_ref().map(|(name, value)| (*name, value.as_str()))).await;
-    assert!(page.status.is_redirection(), "{} {}", page.status, page.body);
+    let answer = [
+        ("request", page.field("request")),
+        ("answer", "yes".to_owned()),
+    ];
+    let page = page
+        .submit(
+            "/session/end",
+            &answer
+                .each_ref()
+                .map(|(name, value)| (*name, value.as_str())),
+        )
+        .await;
+    assert!(
+        page.status.is_redirection(),
+        "{} {}",
+        page.status,
+        page.body
+    );
     let mut ticks = tokio::time::interval(Duration::from_millis(50));
     let ended = async {
         while browser.get(&apache.private()).await.status == StatusCode::OK {
             ticks.tick().await;
         }
     };
-    let there = || panic!("the session {} is still there: {}", known["id_token"]["sid"], apache.log());
-    tokio::time::timeout(PATIENCE, ended).await.unwrap_or_else(|_| there());
+    let there = || {
+        panic!(
+            "the session {} is still there: {}",
+            known["id_token"]["sid"],
+            apache.log()
+        )
+    };
+    tokio::time::timeout(PATIENCE, ended)
+        .await
+        .unwrap_or_else(|_| there());
     asks_who_she_is(&host, &apache, &browser).await;
 }
 
@@ -259,24 +335,48 @@ async fn apache_asks_the_provider_about_tokens_that_others_bring() {
         .post(format!("{}/oidc/token", host.base))
         .basic_auth(&caller.id, caller.secret.as_ref())
         .form(&[("grant_type", "client_credentials")]);
-    let tokens: Value = answer.send().await.expect("an answer").json().await.expect("JSON");
+    let tokens: Value = answer
+        .send()
+        .await
+        .expect("an answer")
+        .json()
+        .await
+        .expect("JSON");
     let token = tokens["access_token"].as_str().expect("an access token");
     let status = async |token: &str| {
-        let request = http_client().get(format!("{}/api/", apache.base)).bearer_auth(token);
+        let request = http_client()
+            .get(format!("{}/api/", apache.base))
+            .bearer_auth(token);
         request.send().await.expect("an answer").status()
     };
     assert_eq!(status(token).await, StatusCode::OK, "{}", apache.log());
-    assert_eq!(status("at_nothing").await, StatusCode::UNAUTHORIZED, "{}", apache.log());
+    assert_eq!(
+        status("at_nothing").await,
+        StatusCode::UNAUTHORIZED,
+        "{}",
+        apache.log()
+    );
 }
 
 /// Neither Apache nor the provider knows her any more.
 async fn asks_who_she_is(host: &TestHost, apache: &Apache, browser: &Browser) {
     let page = browser.get(&apache.private()).await;
-    assert!(page.location().as_str().starts_with(&host.issuer()), "{}", apache.log());
+    assert!(
+        page.location().as_str().starts_with(&host.issuer()),
+        "{}",
+        apache.log()
+    );
     let page = page.opened().await.opened().await;
-    assert!(page.body.contains("name=\"name\""), "{} {}", page.status, page.body);
+    assert!(
+        page.body.contains("name=\"name\""),
+        "{} {}",
+        page.status,
+        page.body
+    );
 }
 
 fn encoded(parameters: &[(&str, &str)]) -> String {
-    url::form_urlencoded::Serializer::new(String::new()).extend_pairs(parameters).finish()
+    url::form_urlencoded::Serializer::new(String::new())
+        .extend_pairs(parameters)
+        .finish()
 }

@@ -38,7 +38,12 @@ async fn authlib_with_none() {
 
 #[tokio::test]
 async fn authlib_takes_id_tokens_with_ps256() {
-    whole_with(Authlib, Authentication::SecretBasic, json!({"id_token_signed_response_alg": "PS256"})).await;
+    whole_with(
+        Authlib,
+        Authentication::SecretBasic,
+        json!({"id_token_signed_response_alg": "PS256"}),
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -51,8 +56,13 @@ async fn authlib_acts_as_itself_with_client_credentials() {
 #[tokio::test]
 async fn authlib_with_the_wrong_secret_is_refused() {
     let mut journey = Journey::new(Authlib, Authentication::SecretBasic, json!({})).await;
-    let back = journey.visit(json!({"scope": "openid profile email"})).await;
+    let back = journey
+        .visit(json!({"scope": "openid profile email"}))
+        .await;
     journey.new_secret().await;
-    let refused = journey.party.attempt("sign_in", json!({"url": back.location().as_str()})).await;
+    let refused = journey
+        .party
+        .attempt("sign_in", json!({"url": back.location().as_str()}))
+        .await;
     assert_eq!(refused["error"], "invalid_client", "{refused}");
 }

@@ -22,7 +22,11 @@ pub(super) struct Journey {
 
 impl Journey {
     /// Gets ready: nobody is signed in yet.
-    pub(super) async fn new(library: Library, authentication: Authentication, settings: Value) -> Self {
+    pub(super) async fn new(
+        library: Library,
+        authentication: Authentication,
+        settings: Value,
+    ) -> Self {
         let listener = (authentication == Authentication::TlsCertificate).then(Listener::new);
         let host = super::host(listener.as_ref().map_or("", |listener| &listener.settings)).await;
         let ada = host.ada().await;
@@ -33,18 +37,34 @@ impl Journey {
         let application = Application {
             id: registration.id.clone(),
             secret: registration.secret.clone(),
-            redirect_uri: registration.told["redirect_uri"].as_str().expect("a redirect URI").to_owned(),
+            redirect_uri: registration.told["redirect_uri"]
+                .as_str()
+                .expect("a redirect URI")
+                .to_owned(),
         };
         host.account(&ada.user, &application).await;
         let party = RelyingParty::start(library, &registration).await;
         let browser = Browser::new(&host.base);
-        Self { host, ada, browser, party, registration, _listener: listener }
+        Self {
+            host,
+            ada,
+            browser,
+            party,
+            registration,
+            _listener: listener,
+        }
     }
 
     /// The browser goes to the provider with these parameters, and she does what its pages ask of her.
     pub(super) async fn visit(&mut self, parameters: Value) -> Page {
-        let begun = self.party.call("authorize", json!({"parameters": parameters})).await;
-        let page = self.browser.get(begun["url"].as_str().expect("an address")).await;
+        let begun = self
+            .party
+            .call("authorize", json!({"parameters": parameters}))
+            .await;
+        let page = self
+            .browser
+            .get(begun["url"].as_str().expect("an address"))
+            .await;
         through(&self.ada, page).await
     }
 
@@ -52,22 +72,34 @@ impl Journey {
     pub(super) async fn sign_in(&mut self, parameters: Value) -> Value {
         let back = self.visit(parameters).await;
         assert_eq!(back.parameter("iss"), self.host.issuer());
-        let known = self.party.call("sign_in", json!({"url": back.location().as_str()})).await;
+        let known = self
+            .party
+            .call("sign_in", json!({"url": back.location().as_str()}))
+            .await;
         self.knows_ada(&known);
-        assert_eq!(known["tokens"]["token_type"].as_str().expect("text").to_lowercase(), "bearer");
+        assert_eq!(
+            known["tokens"]["token_type"]
+                .as_str()
+                .expect("text")
+                .to_lowercase(),
+            "bearer"
+        );
         assert_eq!(known["tokens"]["expires_in"], 3600);
         known
     }
 
     /// The application gets a new secret, and the relying party is not told.
     pub(super) async fn new_secret(&self) {
-        let path = format!("/applications/{}/secret", self.registration.id);
+        let path = format!("/applications/{}/secret/rotate", self.registration.id);
         self.host.admin_ok(Method::POST, &path, Value::Null).await;
     }
 
     fn knows_ada(&self, known: &Value) {
         let id_token = known["tokens"]["id_token"].as_str().expect("an ID token");
-        assert_eq!(header(id_token)["alg"], self.registration.told["id_token_alg"]);
+        assert_eq!(
+            header(id_token)["alg"],
+            self.registration.told["id_token_alg"]
+        );
         let (claims, userinfo) = (&known["claims"], &known["userinfo"]);
         assert_eq!(claims["iss"], self.host.issuer());
         assert_eq!(claims["aud"], self.registration.id);
@@ -75,7 +107,8 @@ impl Journey {
         assert_eq!(claims["amr"], json!(["swk", "user"]));
         assert_eq!(userinfo["name"], "Ada Lovelace");
         assert_eq!(userinfo["email"], "ada@example.org");
-        let account: Value = serde_json::from_str(userinfo["account"].as_str().expect("a string")).expect("JSON");
+        let account: Value =
+            serde_json::from_str(userinfo["account"].as_str().expect("a string")).expect("JSON");
         assert_eq!(account["roles"], json!(["reader", "editor"]));
     }
 
@@ -96,35 +129,65 @@ impl Journey {
     /// What the provider says of the access token, then the revocation, then what it says now.
     pub(super) async fn introspect_and_revoke(&mut self, scope: &str) {
         let told = self.party.call("introspect", json!({})).await;
-        assert_eq!((&told["active"], &told["client_id"]), (&json!(true), &json!(self.registration.id)), "{told}");
-        assert_eq!((&told["sub"], &told["scope"]), (&self.ada.user["sub"], &json!(scope)), "{told}");
+        assert_eq!(
+            (&told["active"], &told["client_id"]),
+            (&json!(true), &json!(self.registration.id)),
+            "{told}"
+        );
+        assert_eq!(
+            (&told["sub"], &told["scope"]),
+            (&self.ada.user["sub"], &json!(scope)),
+            "{told}"
+        );
         // A token that was given to the holder of a certificate is bound to it (RFC 8705 section 3).
         let bound = self.registration.told["method"] == Authentication::TlsCertificate.as_str();
         assert_eq!(told["cnf"]["x5t#S256"].is_string(), bound, "{told}");
         self.party.call("revoke", json!({})).await;
         // The refresh token took the access token along.
-        assert_eq!(self.party.call("introspect", json!({})).await, json!({"active": false}));
+        assert_eq!(
+            self.party.call("introspect", json!({})).await,
+            json!({"active": false})
+        );
     }
 
     /// She signs out at the application, which sends her to the provider and gets her back; nobody is signed in now.
     pub(super) async fn sign_out(&mut self) {
         let signed_out = self.registration.told["signed_out_uri"].clone();
         let parameters = json!({"post_logout_redirect_uri": signed_out, "state": "signed & out"});
-        let begun = self.party.call("end_session", json!({"parameters": parameters})).await;
-        let page = self.browser.get(begun["url"].as_str().expect("an address")).await;
+        let begun = self
+            .party
+            .call("end_session", json!({"parameters": parameters}))
+            .await;
+        let page = self
+            .browser
+            .get(begun["url"].as_str().expect("an address"))
+            .await;
         let back = page.location();
-        assert_eq!(back.as_str().split('?').next(), signed_out.as_str(), "{} {}", page.status, page.body);
+        assert_eq!(
+            back.as_str().split('?').next(),
+            signed_out.as_str(),
+            "{} {}",
+            page.status,
+            page.body
+        );
         assert_eq!(page.parameter("state"), "signed & out");
 
-        let page = self.visit(json!({"scope": "openid", "prompt": "none"})).await;
-        let refused = self.party.attempt("sign_in", json!({"url": page.location().as_str()})).await;
+        let page = self
+            .visit(json!({"scope": "openid", "prompt": "none"}))
+            .await;
+        let refused = self
+            .party
+            .attempt("sign_in", json!({"url": page.location().as_str()}))
+            .await;
         assert_eq!(refused["error"], "login_required", "{refused}");
     }
 }
 
 /// The header of a JWT.
 fn header(token: &str) -> Value {
-    let first = URL_SAFE_NO_PAD.decode(token.split('.').next().expect("a header")).expect("base64url");
+    let first = URL_SAFE_NO_PAD
+        .decode(token.split('.').next().expect("a header"))
+        .expect("base64url");
     serde_json::from_slice(&first).expect("JSON")
 }
 
@@ -137,7 +200,9 @@ pub(super) async fn whole(library: Library, authentication: Authentication) {
 pub(super) async fn whole_with(library: Library, authentication: Authentication, settings: Value) {
     let scope = "openid profile email offline_access";
     let mut journey = Journey::new(library, authentication, settings).await;
-    let known = journey.sign_in(json!({"scope": scope, "prompt": "consent"})).await;
+    let known = journey
+        .sign_in(json!({"scope": scope, "prompt": "consent"}))
+        .await;
     journey.refresh(&known).await;
     journey.introspect_and_revoke(scope).await;
     journey.sign_out().await;
@@ -148,7 +213,15 @@ pub(super) async fn as_itself(library: Library, authentication: Authentication) 
     let mut journey = Journey::new(library, authentication, json!({})).await;
     let answer = journey.party.call("client_credentials", json!({})).await;
     assert_eq!(answer["tokens"]["expires_in"], 600, "{answer}");
-    assert!(answer["tokens"].get("refresh_token").is_none() && answer["tokens"].get("id_token").is_none(), "{answer}");
+    assert!(
+        answer["tokens"].get("refresh_token").is_none()
+            && answer["tokens"].get("id_token").is_none(),
+        "{answer}"
+    );
     let told = journey.party.call("introspect", json!({})).await;
-    assert_eq!((&told["active"], &told["client_id"]), (&json!(true), &json!(journey.registration.id)), "{told}");
+    assert_eq!(
+        (&told["active"], &told["client_id"]),
+        (&json!(true), &json!(journey.registration.id)),
+        "{told}"
+    );
 }

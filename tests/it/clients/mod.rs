@@ -11,13 +11,17 @@ mod relying_party;
 use std::sync::Arc;
 use std::time::Duration;
 
-use assent::clock::{Clock, ManualClock, SystemClock};
+use assent_model::clock::{Clock, ManualClock, SystemClock};
 
 use crate::harness::{Ada, Page, TestHost, Wish};
 
 /// A host whose clock goes on: clients sign their assertions by the machine's clock.
 pub async fn host(settings: &str) -> TestHost {
-    let host = TestHost::start_with(Wish { settings, ..Wish::default() }).await;
+    let host = TestHost::start_with(Wish {
+        settings,
+        ..Wish::default()
+    })
+    .await;
     tokio::spawn(go_on(Arc::clone(&host.clock)));
     host
 }

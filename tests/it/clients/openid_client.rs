@@ -52,17 +52,27 @@ async fn openid_client_acts_as_itself_with_client_credentials() {
 #[tokio::test]
 async fn openid_client_takes_its_answer_by_form_post() {
     let mut journey = Journey::new(OpenidClient, Authentication::SecretBasic, json!({})).await;
-    let page = journey.visit(json!({"scope": "openid profile email", "response_mode": "form_post"})).await;
+    let page = journey
+        .visit(json!({"scope": "openid profile email", "response_mode": "form_post"}))
+        .await;
     let (action, form) = page.form();
-    let known = journey.party.call("sign_in", json!({"url": action, "form": form})).await;
+    let known = journey
+        .party
+        .call("sign_in", json!({"url": action, "form": form}))
+        .await;
     assert_eq!(known["claims"]["sub"], journey.ada.user["sub"], "{known}");
 }
 
 #[tokio::test]
 async fn openid_client_with_the_wrong_secret_is_refused() {
     let mut journey = Journey::new(OpenidClient, Authentication::SecretPost, json!({})).await;
-    let back = journey.visit(json!({"scope": "openid profile email"})).await;
+    let back = journey
+        .visit(json!({"scope": "openid profile email"}))
+        .await;
     journey.new_secret().await;
-    let refused = journey.party.attempt("sign_in", json!({"url": back.location().as_str()})).await;
+    let refused = journey
+        .party
+        .attempt("sign_in", json!({"url": back.location().as_str()}))
+        .await;
     assert_eq!(refused["error"], "invalid_client", "{refused}");
 }

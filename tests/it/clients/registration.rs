@@ -36,7 +36,9 @@ impl Authentication {
             Self::SecretBasic => "client_secret_basic",
             Self::SecretPost => "client_secret_post",
             Self::SecretJwt => "client_secret_jwt",
-            Self::PrivateKeyJwk | Self::PrivateKeyPem | Self::PrivateKeyCertificate => "private_key_jwt",
+            Self::PrivateKeyJwk | Self::PrivateKeyPem | Self::PrivateKeyCertificate => {
+                "private_key_jwt"
+            }
             Self::TlsCertificate => "tls_client_certificate",
             Self::None => "none",
         }
@@ -54,9 +56,17 @@ pub(super) struct Registration {
 }
 
 /// Registers an application that authenticates itself so, with further settings of the admin API.
-pub(super) async fn register(host: &TestHost, authentication: Authentication, settings: Value) -> Registration {
+pub(super) async fn register(
+    host: &TestHost,
+    authentication: Authentication,
+    settings: Value,
+) -> Registration {
     let public = authentication == Authentication::None;
-    let own = if public { "http://127.0.0.1" } else { "https://rp.example" };
+    let own = if public {
+        "http://127.0.0.1"
+    } else {
+        "https://rp.example"
+    };
     let mut body = json!({
         "name": "Books & <Co>",
         "application_type": if public { "native" } else { "web" },
@@ -75,18 +85,30 @@ pub(super) async fn register(host: &TestHost, authentication: Authentication, se
     merge(&mut body, settings);
     told["redirect_uri"] = body["redirect_uris"][0].clone();
     told["signed_out_uri"] = body["post_logout_redirect_uris"][0].clone();
-    told["id_token_alg"] = body.get("id_token_signed_response_alg").cloned().unwrap_or("RS256".into());
+    told["id_token_alg"] = body
+        .get("id_token_signed_response_alg")
+        .cloned()
+        .unwrap_or("RS256".into());
 
     let application = host.admin_ok(Method::POST, "/applications", body).await;
     told["client_id"] = id(&application).into();
-    let secret = if told["method"].as_str().is_some_and(|method| method.starts_with("client_secret")) {
-        let path = format!("/applications/{}/secret", id(&application));
-        told["client_secret"] = host.admin_ok(Method::POST, &path, Value::Null).await["client_secret"].clone();
+    let secret = if told["method"]
+        .as_str()
+        .is_some_and(|method| method.starts_with("client_secret"))
+    {
+        let path = format!("/applications/{}/secret/rotate", id(&application));
+        told["client_secret"] =
+            host.admin_ok(Method::POST, &path, Value::Null).await["client_secret"].clone();
         told["client_secret"].as_str().map(str::to_owned)
     } else {
         None
     };
-    Registration { id: id(&application).to_owned(), secret, told, folder }
+    Registration {
+        id: id(&application).to_owned(),
+        secret,
+        told,
+        folder,
+    }
 }
 
 /// Makes the application's key, where the method has one: the public half for the host, the private one for the
@@ -151,7 +173,9 @@ fn text(bytes: Vec<u8>) -> String {
 
 /// Adds these members, in place of those of the same names.
 pub fn merge(body: &mut Value, settings: Value) {
-    let Value::Object(settings) = settings else { return };
+    let Value::Object(settings) = settings else {
+        return;
+    };
     for (name, value) in settings {
         body[name] = value;
     }

@@ -1,5 +1,7 @@
 //! The commands of the admin API, by the real binary: as people at a terminal use them, and as scripts do.
 
+mod terminal;
+
 use std::collections::BTreeSet;
 use std::process::{Output, Stdio};
 
@@ -12,32 +14,58 @@ use super::{err, out};
 use crate::harness::tls::https_settings;
 use crate::harness::{PATIENCE, TestHost, Wish, binary, id};
 
+/// The verbs of the commands. Another one is added here only where none of these says what the operation does.
+const VERBS: [&str; 24] = [
+    "list", "show", "create", "update", "delete", "set", "activate", "cancel", "compare", "end",
+    "end-all", "enrol", "erase", "export", "import", "preview", "refresh", "reload", "revoke",
+    "rollback", "rotate", "start", "validate", "withdraw",
+];
+
 #[test]
 fn every_operation_has_the_command_that_was_agreed_on() {
     let mut commands = assent::cli::api_commands().expect("the commands");
     commands.sort();
-    let lines: String = commands.iter().map(|(words, operation)| format!("{words} | {operation}\n")).collect();
+    let lines: String = commands
+        .iter()
+        .map(|(name, operation)| format!("{name} | {operation}\n"))
+        .collect();
     let agreed = include_str!("names.txt");
     assert!(
         agreed == lines,
-        "the commands are others; if that is meant, tests/it/commands/names.txt is to be as follows, and a name that does not \
-         read well stands in host/src/cli/api/names.rs:\n{lines}"
+        "the operations have other names; if that is meant, tests/it/commands/names.txt must be as follows:\n{lines}"
     );
-    commands.dedup_by(|one, other| one.0 == other.0);
-    assert_eq!(commands.len(), agreed.lines().count(), "two operations have one command");
-    assert_eq!(commands.len(), assent::http::admin_api::rules().len());
+    let names: BTreeSet<&str> = commands.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(
+        names.len(),
+        agreed.lines().count(),
+        "two operations have one name"
+    );
+    assert_eq!(names.len(), assent::http::admin_api::rules().len());
+    for name in names {
+        let verb = name.rsplit_once('.').map(|(_, verb)| verb);
+        assert!(verb.is_some_and(|verb| VERBS.contains(&verb)), "{name}");
+    }
 }
 
 /// A command with a host and a token in its environment.
 fn command(host: &TestHost, arguments: &[&str]) -> Command {
     let mut command = Command::new(binary("assent"));
-    command.args(arguments).current_dir(host.folder()).kill_on_drop(true).stdin(Stdio::null());
-    command.env("ASSENT_SERVER", &host.base).env("ASSENT_ADMIN_TOKEN", &host.token);
+    command
+        .args(arguments)
+        .current_dir(host.folder())
+        .kill_on_drop(true)
+        .stdin(Stdio::null());
+    command
+        .env("ASSENT_SERVER", &host.base)
+        .env("ASSENT_ADMIN_TOKEN", &host.token);
     command
 }
 
 async fn ended(mut command: Command) -> Output {
-    tokio::time::timeout(PATIENCE, command.output()).await.expect("in time").expect("run")
+    tokio::time::timeout(PATIENCE, command.output())
+        .await
+        .expect("in time")
+        .expect("run")
 }
 
 async fn run(host: &TestHost, arguments: &[&str]) -> Output {
@@ -47,7 +75,12 @@ async fn run(host: &TestHost, arguments: &[&str]) -> Output {
 /// What a command that must succeed prints.
 pub(super) async fn done(host: &TestHost, arguments: &[&str]) -> String {
     let output = run(host, arguments).await;
-    assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", err(&output));
+    assert_eq!(
+        output.status.code(),
+        Some(0),
+        "{arguments:?}: {}",
+        err(&output)
+    );
     out(&output)
 }
 
@@ -68,13 +101,31 @@ async fn a_script_notices_that_rows_of_a_table_are_refused() {
     let host = TestHost::start().await;
     let file = host.folder().join("people.csv");
     let text = file.to_str().expect("a path");
-    for (rows, code) in [("name\nada\n", 0), ("name,email\nbob,no address\ngrace,\n", 1)] {
+    for (rows, code) in [
+        ("name\nada\n", 0),
+        ("name,email\nbob,no address\ngrace,\n", 1),
+    ] {
         std::fs::write(&file, rows).expect("written");
         for dry in [true, false] {
             let arguments = ["users", "import", "--file", text, "--dry-run"];
-            let output = run(&host, arguments.get(..if dry { 5 } else { 4 }).expect("some")).await;
-            assert_eq!(output.status.code(), Some(code), "{rows}: {}{}", out(&output), err(&output));
-            assert_eq!(err(&output).contains("1 of 2 rows are refused"), code == 1, "{}", err(&output));
+            let output = run(
+                &host,
+                arguments.get(..if dry { 5 } else { 4 }).expect("some"),
+            )
+            .await;
+            assert_eq!(
+                output.status.code(),
+                Some(code),
+                "{rows}: {}{}",
+                out(&output),
+                err(&output)
+            );
+            assert_eq!(
+                err(&output).contains("1 of 2 rows are refused"),
+                code == 1,
+                "{}",
+                err(&output)
+            );
         }
     }
 }
@@ -82,43 +133,151 @@ async fn a_script_notices_that_rows_of_a_table_are_refused() {
 #[tokio::test]
 async fn a_user_and_an_application_live_by_commands_alone() {
     let host = TestHost::start().await;
-    let user = ["users", "create", "--name", "ada", "--email", "ada@example.org", "-q"];
-    let profile = ["--profile", "given-name=Ada", "--profile", "email_verified=true"];
+    let user = [
+        "users",
+        "create",
+        "--name",
+        "ada",
+        "--email",
+        "ada@example.org",
+        "-q",
+    ];
+    let profile = [
+        "--profile",
+        "given-name=Ada",
+        "--profile",
+        "email_verified=true",
+    ];
     let ada = done(&host, &[&user[..], &profile[..]].concat()).await;
     let ada = ada.trim();
     let shown = json_of(&host, &["users", "show", "ada@example.org"]).await;
-    assert_eq!((&shown["id"], &shown["profile"]["given_name"]), (&json!(ada), &json!("Ada")));
-    assert_eq!((&shown["profile"]["email_verified"], &shown["state"]), (&json!(true), &json!("invited")));
+    assert_eq!(
+        (&shown["id"], &shown["profile"]["given_name"]),
+        (&json!(ada), &json!("Ada"))
+    );
+    assert_eq!(
+        (&shown["profile"]["email_verified"], &shown["state"]),
+        (&json!(true), &json!("invited"))
+    );
 
-    let uris = ["--redirect-uri", "https://a.example/cb", "--redirect-uri", "https://b.example/cb"];
-    let application = ["applications", "create", "--name", "Expenses", "--application-type", "web", "--json"];
+    let uris = [
+        "--redirect-uri",
+        "https://a.example/cb",
+        "--redirect-uri",
+        "https://b.example/cb",
+    ];
+    let application = [
+        "applications",
+        "create",
+        "--name",
+        "Expenses",
+        "--application-type",
+        "web",
+        "--json",
+    ];
     let application = done(&host, &[&application[..], &uris[..]].concat()).await;
     let application: Value = serde_json::from_str(&application).expect("JSON");
-    assert_eq!(application["redirect_uris"], json!(["https://a.example/cb", "https://b.example/cb"]));
-    let made = run(&host, &["applications", "secret", "Expenses"]).await;
-    assert!(out(&made).starts_with("client_secret  ") && err(&made).contains("shown this once"), "{made:?}");
-    let account = ["accounts", "create", "Expenses", "--user", "ADA", "--role", "approver", "--role", "reader"];
+    assert_eq!(
+        application["redirect_uris"],
+        json!(["https://a.example/cb", "https://b.example/cb"])
+    );
+    let made = run(&host, &["applications", "secret", "rotate", "Expenses"]).await;
+    assert!(
+        out(&made).starts_with("client_secret  ") && err(&made).contains("shown this once"),
+        "{made:?}"
+    );
+    let account = [
+        "accounts", "create", "Expenses", "--user", "ADA", "--role", "approver", "--role", "reader",
+    ];
     let account = json_of(&host, &account).await;
-    assert_eq!((&account["user_id"], &account["roles"]), (&json!(ada), &json!(["approver", "reader"])));
+    assert_eq!(
+        (&account["user_id"], &account["roles"]),
+        (&json!(ada), &json!(["approver", "reader"]))
+    );
     let listed = done(&host, &["accounts", "list", "Expenses"]).await;
-    assert!(listed.contains("approver, reader") && listed.lines().count() == 2, "{listed}");
-    let preview =
-        json_of(&host, &["claims", "preview", "Expenses", "--account", "ada", "--scope", "openid email"]).await;
-    assert_eq!(preview["sinks"][0]["claims"]["email"], "ada@example.org", "{preview}");
-    let link = done(&host, &["users", "enrol", "ada", "-q"]).await;
+    assert!(
+        listed.contains("approver, reader") && listed.lines().count() == 2,
+        "{listed}"
+    );
+    let preview = json_of(
+        &host,
+        &[
+            "claims",
+            "preview",
+            "Expenses",
+            "--account",
+            "ada",
+            "--scope",
+            "openid email",
+        ],
+    )
+    .await;
+    assert_eq!(
+        preview["sinks"][0]["claims"]["email"], "ada@example.org",
+        "{preview}"
+    );
+    let link = done(&host, &["users", "devices", "enrol", "ada", "-q"]).await;
     assert!(link.contains("/authenticator#enrol=en_"), "{link}");
 
-    let changed = ["accounts", "change", id(&account), "--role", "", "--state", "suspended"];
+    let changed = [
+        "accounts",
+        "update",
+        id(&account),
+        "--role",
+        "",
+        "--state",
+        "suspended",
+    ];
     let changed = json_of(&host, &changed).await;
-    assert_eq!((&changed["roles"], &changed["state"]), (&json!([]), &json!("suspended")));
-    let changed = json_of(&host, &["applications", "change", "Expenses", "--slim-id-token", "--name", "Costs"]).await;
-    assert_eq!((&changed["slim_id_token"], &changed["name"]), (&json!(true), &json!("Costs")));
-    let changed = json_of(&host, &["applications", "change", "Costs", "--slim-id-token=false"]).await;
-    assert_eq!(changed["slim_id_token"], false);
-    let changed = json_of(&host, &["users", "change", "ada", "--console-role", "auditor", "--state", "active"]).await;
-    assert_eq!((&changed["console_role"], &changed["state"]), (&json!("auditor"), &json!("active")));
     assert_eq!(
-        json_of(&host, &["users", "change", "ada", "--unset", "console-role"]).await["console_role"],
+        (&changed["roles"], &changed["state"]),
+        (&json!([]), &json!("suspended"))
+    );
+    let changed = json_of(
+        &host,
+        &[
+            "applications",
+            "update",
+            "Expenses",
+            "--slim-id-token",
+            "--name",
+            "Costs",
+        ],
+    )
+    .await;
+    assert_eq!(
+        (&changed["slim_id_token"], &changed["name"]),
+        (&json!(true), &json!("Costs"))
+    );
+    let changed = json_of(
+        &host,
+        &["applications", "update", "Costs", "--slim-id-token=false"],
+    )
+    .await;
+    assert_eq!(changed["slim_id_token"], false);
+    let changed = json_of(
+        &host,
+        &[
+            "users",
+            "update",
+            "ada",
+            "--console-role",
+            "auditor",
+            "--state",
+            "active",
+        ],
+    )
+    .await;
+    assert_eq!(
+        (&changed["console_role"], &changed["state"]),
+        (&json!("auditor"), &json!("active"))
+    );
+    assert_eq!(
+        json_of(
+            &host,
+            &["users", "update", "ada", "--unset", "console-role"]
+        )
+        .await["console_role"],
         Value::Null
     );
 
@@ -127,8 +286,23 @@ async fn a_user_and_an_application_live_by_commands_alone() {
         json!({"email": "x@example.org", "state": "suspended"}).to_string(),
     )
     .expect("written");
-    let changed = json_of(&host, &["users", "change", "ada", "--file", "body.json", "--state", "terminated"]).await;
-    assert_eq!((&changed["email"], &changed["state"]), (&json!("x@example.org"), &json!("terminated")));
+    let changed = json_of(
+        &host,
+        &[
+            "users",
+            "update",
+            "ada",
+            "--file",
+            "body.json",
+            "--state",
+            "terminated",
+        ],
+    )
+    .await;
+    assert_eq!(
+        (&changed["email"], &changed["state"]),
+        (&json!("x@example.org"), &json!("terminated"))
+    );
 
     let refused = failed(&host, &["applications", "delete", "Costs"]).await;
     assert!(refused.0 == 2 && refused.1.contains("--yes"), "{refused:?}");
@@ -138,7 +312,10 @@ async fn a_user_and_an_application_live_by_commands_alone() {
         (Some(0), String::new(), "Deleted.\n".to_owned())
     );
     done(&host, &["users", "delete", "ada", "--yes"]).await;
-    assert_eq!(json_of(&host, &["users", "list"]).await, json!({"items": []}));
+    assert_eq!(
+        json_of(&host, &["users", "list"]).await,
+        json!({"items": []})
+    );
     let told = done(&host, &["audit", "list", "--event", "user.deleted", "-q"]).await;
     assert_eq!(told.lines().count(), 1, "{told}");
 }
@@ -151,14 +328,35 @@ async fn what_is_no_json_goes_by_files() {
         <md:AssertionConsumerService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST" Location="https://wiki.example/acs" index="0"/>
         </md:SPSSODescriptor></md:EntityDescriptor>"#;
     std::fs::write(host.folder().join("sp.xml"), metadata).expect("written");
-    let made = ["applications", "create", "--protocol", "saml", "--name", "Wiki", "--from", "metadata=sp.xml"];
+    let made = [
+        "applications",
+        "create",
+        "--protocol",
+        "saml",
+        "--name",
+        "Wiki",
+        "--from",
+        "metadata=sp.xml",
+    ];
     let made = json_of(&host, &made).await;
     assert_eq!(
         (&made["entity_id"], &made["acs"][0]["url"]),
-        (&json!("https://wiki.example/saml"), &json!("https://wiki.example/acs"))
+        (
+            &json!("https://wiki.example/saml"),
+            &json!("https://wiki.example/acs")
+        )
     );
-    let acs = ["--acs", "url=https://wiki.example/new", "--acs", r#"{"url":"https://wiki.example/other","index":7}"#];
-    let changed = json_of(&host, &[&["applications", "change", "Wiki"][..], &acs[..]].concat()).await;
+    let acs = [
+        "--acs",
+        "url=https://wiki.example/new",
+        "--acs",
+        r#"{"url":"https://wiki.example/other","index":7}"#,
+    ];
+    let changed = json_of(
+        &host,
+        &[&["applications", "update", "Wiki"][..], &acs[..]].concat(),
+    )
+    .await;
     assert_eq!(
         (&changed["acs"][0]["url"], &changed["acs"][1]["index"]),
         (&json!("https://wiki.example/new"), &json!(7))
@@ -167,10 +365,31 @@ async fn what_is_no_json_goes_by_files() {
     let png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
     let png = openssl::base64::decode_block(png).expect("base64");
     std::fs::write(host.folder().join("logo.png"), &png).expect("written");
-    let logo = json_of(&host, &["logos", "set", "Wiki", "--file", "logo.png"]).await;
-    assert_eq!((&logo["media_type"], &logo["bytes"]), (&json!("image/png"), &json!(png.len())));
-    let missing = failed(&host, &["logos", "set", "Wiki", "--file", "no-such-file"]).await;
-    assert!(missing.0 == 2 && missing.1.contains("no-such-file: No such file"), "{missing:?}");
+    let logo = json_of(
+        &host,
+        &["applications", "logo", "set", "Wiki", "--file", "logo.png"],
+    )
+    .await;
+    assert_eq!(
+        (&logo["media_type"], &logo["bytes"]),
+        (&json!("image/png"), &json!(png.len()))
+    );
+    let missing = failed(
+        &host,
+        &[
+            "applications",
+            "logo",
+            "set",
+            "Wiki",
+            "--file",
+            "no-such-file",
+        ],
+    )
+    .await;
+    assert!(
+        missing.0 == 2 && missing.1.contains("no-such-file: No such file"),
+        "{missing:?}"
+    );
 }
 
 #[tokio::test]
@@ -181,40 +400,87 @@ async fn lists_are_told_page_by_page() {
         host.admin_ok(Method::POST, "/users", body).await;
     }
     let page = run(&host, &["users", "list", "--limit", "3"]).await;
-    assert!(out(&page).starts_with("ID  ") && out(&page).lines().count() == 4, "{page:?}");
-    assert_eq!(out(&page).matches("  -      invited  -  ").count(), 3, "{page:?}");
+    assert!(
+        out(&page).starts_with("ID  ") && out(&page).lines().count() == 4,
+        "{page:?}"
+    );
+    assert_eq!(
+        out(&page).matches("  -      invited  -  ").count(),
+        3,
+        "{page:?}"
+    );
     let hint = err(&page);
-    let after = hint.split("--after ").nth(1).expect("a hint").trim_end_matches(" goes on.\n");
-    assert!(hint.starts_with("There is more: --all shows it, --after "), "{hint}");
+    let after = hint
+        .split("--after ")
+        .nth(1)
+        .expect("a hint")
+        .trim_end_matches(" goes on.\n");
+    assert!(
+        hint.starts_with("There is more: --all shows it, --after "),
+        "{hint}"
+    );
     let next = json_of(&host, &["users", "list", "--limit", "1", "--after", after]).await;
-    assert_eq!(next, host.admin_ok(Method::GET, &format!("/users?limit=1&after={after}"), Value::Null).await);
+    assert_eq!(
+        next,
+        host.admin_ok(
+            Method::GET,
+            &format!("/users?limit=1&after={after}"),
+            Value::Null
+        )
+        .await
+    );
 
-    let unchanged = host.admin_ok(Method::GET, "/users?limit=3", Value::Null).await;
-    assert_eq!(json_of(&host, &["users", "list", "--limit", "3"]).await, unchanged);
+    let unchanged = host
+        .admin_ok(Method::GET, "/users?limit=3", Value::Null)
+        .await;
+    assert_eq!(
+        json_of(&host, &["users", "list", "--limit", "3"]).await,
+        unchanged
+    );
     let names = |list: &Value| -> BTreeSet<String> {
         let items = list["items"].as_array().expect("a list").iter();
-        items.map(|user| user["name"].as_str().expect("a name").to_owned()).collect()
+        items
+            .map(|user| user["name"].as_str().expect("a name").to_owned())
+            .collect()
     };
     let all = json_of(&host, &["users", "list", "--all"]).await;
     assert_eq!((names(&all).len(), &all["next"]), (230, &Value::Null));
     let several = json_of(&host, &["users", "list", "--limit", "205"]).await;
     assert!(names(&several).len() == 205 && several["next"].is_string());
-    assert_eq!(done(&host, &["users", "list", "--all", "-q"]).await.lines().count(), 230);
-    assert_eq!(json_of(&host, &["users", "list", "--all", "--search", "nobody"]).await, json!({"items": []}));
+    assert_eq!(
+        done(&host, &["users", "list", "--all", "-q"])
+            .await
+            .lines()
+            .count(),
+        230
+    );
+    assert_eq!(
+        json_of(&host, &["users", "list", "--all", "--search", "nobody"]).await,
+        json!({"items": []})
+    );
     let none = done(&host, &["users", "list", "--search", "nobody"]).await;
     assert_eq!(none.lines().count(), 1, "{none}");
 
     // Whoever reads a little of a long answer, as `head` does, is no reason to complain.
     for form in [&["--json"][..], &["-q"], &[]] {
         let mut command = command(&host, &[&["users", "list", "--all"][..], form].concat());
-        let mut process = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started");
-        let mut lines = BufReader::with_capacity(1, process.stdout.take().expect("its output")).lines();
+        let mut process = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("started");
+        let mut lines =
+            BufReader::with_capacity(1, process.stdout.take().expect("its output")).lines();
         if form.is_empty() {
             lines.next_line().await.expect("readable").expect("a line");
         }
         drop(lines);
         let output = process.wait_with_output().await.expect("ended");
-        assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), b"".as_slice()), "{output:?}");
+        assert_eq!(
+            (output.status.code(), output.stderr.as_slice()),
+            (Some(0), b"".as_slice()),
+            "{output:?}"
+        );
     }
 }
 
@@ -223,28 +489,79 @@ async fn exit_codes_and_messages_say_what_went_wrong() {
     let host = TestHost::start().await;
     host.user("ada").await;
     for (arguments, code, message) in [
-        (&["users", "show", "nobody"][..], 3, "assent: there is no user nobody\n"),
-        (&["users", "show", "019aa6bb00007000800000000000abcd"], 3, "assent: Not found: there is no such user\n"),
-        (&["users", "create", "--name", "ada"], 1, "assent: Conflict\n  --name: another user signs in with it"),
         (
-            &["applications", "create", "--name", "x", "--application-type", "web", "--redirect-uri", ""],
+            &["users", "show", "nobody"][..],
+            3,
+            "assent: there is no user nobody\n",
+        ),
+        (
+            &["users", "show", "019aa6bb00007000800000000000abcd"],
+            3,
+            "assent: Not found: there is no such user\n",
+        ),
+        (
+            &["users", "create", "--name", "ada"],
+            1,
+            "assent: Conflict\n  --name: another user signs in with it",
+        ),
+        (
+            &[
+                "applications",
+                "create",
+                "--name",
+                "x",
+                "--application-type",
+                "web",
+                "--redirect-uri",
+                "",
+            ],
             1,
             "assent: A value does not fit\n  --redirect-uri: ",
         ),
-        (&["users", "create", "--name", "eve", "--profile", "nonsense=1"], 2, "there is no nonsense; expected one of"),
-        (&["users", "create", "--state", "gone"], 2, "invalid value 'gone'"),
-        (&["users", "change", "ada"], 2, "nothing is to be changed"),
+        (
+            &[
+                "users",
+                "create",
+                "--name",
+                "eve",
+                "--profile",
+                "nonsense=1",
+            ],
+            2,
+            "there is no nonsense; expected one of",
+        ),
+        (
+            &["users", "create", "--state", "gone"],
+            2,
+            "invalid value 'gone'",
+        ),
+        (&["users", "update", "ada"], 2, "nothing is to be changed"),
         (&["users", "list", "--limit", "0"], 2, "--limit"),
         (&["users", "list", "--json", "-q"], 2, "cannot be used with"),
         (&["accounts", "create", "x"], 2, "--user"),
-        (&["sessions", "end", "ada", "..", "--yes"], 2, "\"..\" names nothing"),
-        (&["sessions", "end", "ada", ".", "--yes"], 2, "\".\" names nothing"),
+        (
+            &["users", "sessions", "end", "ada", "..", "--yes"],
+            2,
+            "\"..\" names nothing",
+        ),
+        (
+            &["users", "sessions", "end", "ada", ".", "--yes"],
+            2,
+            "\".\" names nothing",
+        ),
         (&["users", "show", ""], 2, "\"\" names nothing"),
-        (&["keys", "revoke", "-nothing", "--yes"], 3, "there is no such key"),
+        (
+            &["keys", "revoke", "-nothing", "--yes"],
+            3,
+            "there is no such key",
+        ),
         (&["nonsense"], 2, "unrecognized subcommand"),
     ] {
         let (found, said) = failed(&host, arguments).await;
-        assert!(found == code && said.contains(message), "{arguments:?}: {found} {said}");
+        assert!(
+            found == code && said.contains(message),
+            "{arguments:?}: {found} {said}"
+        );
     }
 
     let with = async |name: &str, value: &str| {
@@ -254,25 +571,50 @@ async fn exit_codes_and_messages_say_what_went_wrong() {
         (output.status.code().expect("a code"), err(&output))
     };
     let nobody = with("ASSENT_ADMIN_TOKEN", "at_wrong").await;
-    assert!(nobody.0 == 4 && nobody.1.starts_with("assent: Sign in first: "), "{nobody:?}");
+    assert!(
+        nobody.0 == 4 && nobody.1.starts_with("assent: Sign in first: "),
+        "{nobody:?}"
+    );
     let away = with("ASSENT_SERVER", "http://localhost:1").await;
-    assert!(away.0 == 5 && away.1.starts_with("assent: no server answers at http://localhost:1: "), "{away:?}");
-    for wrong in
-        ["http://id.example.org", "ftp://localhost", "https://id.example.org/x", "https://a:b@id.example.org", "x"]
-    {
+    assert!(
+        away.0 == 5
+            && away
+                .1
+                .starts_with("assent: no server answers at http://localhost:1: "),
+        "{away:?}"
+    );
+    for wrong in [
+        "http://id.example.org",
+        "ftp://localhost",
+        "https://id.example.org/x",
+        "https://a:b@id.example.org",
+        "x",
+    ] {
         let refused = with("ASSENT_SERVER", wrong).await;
-        assert!(refused.0 == 2 && refused.1.contains("expected an address such as https://"), "{wrong}: {refused:?}");
+        assert!(
+            refused.0 == 2 && refused.1.contains("expected an address such as https://"),
+            "{wrong}: {refused:?}"
+        );
     }
     let mut nameless = command(&host, &["users", "list"]);
     let nameless = ended_with_code(nameless.env_remove("ASSENT_ADMIN_TOKEN")).await;
-    assert!(nameless.0 == 2 && nameless.1.contains("a token is needed"), "{nameless:?}");
+    assert!(
+        nameless.0 == 2 && nameless.1.contains("a token is needed"),
+        "{nameless:?}"
+    );
     std::fs::write(host.folder().join("token"), format!("{}\n", host.token)).expect("written");
     let mut by_file = command(&host, &["users", "list", "-q", "--token-file", "token"]);
-    assert_eq!(ended_with_code(by_file.env_remove("ASSENT_ADMIN_TOKEN")).await, (0, String::new()));
+    assert_eq!(
+        ended_with_code(by_file.env_remove("ASSENT_ADMIN_TOKEN")).await,
+        (0, String::new())
+    );
 }
 
 async fn ended_with_code(command: &mut Command) -> (i32, String) {
-    let output = tokio::time::timeout(PATIENCE, command.output()).await.expect("in time").expect("run");
+    let output = tokio::time::timeout(PATIENCE, command.output())
+        .await
+        .expect("in time")
+        .expect("run");
     (output.status.code().expect("an exit code"), err(&output))
 }
 
@@ -285,20 +627,39 @@ async fn a_name_that_two_have_is_not_guessed() {
         ids.push(id(&host.admin_ok(Method::POST, "/applications", body).await).to_owned());
     }
     let (code, said) = failed(&host, &["applications", "delete", "Twin", "--yes"]).await;
-    assert!(code == 2 && ids.iter().all(|id| said.contains(id)), "{said}");
+    assert!(
+        code == 2 && ids.iter().all(|id| said.contains(id)),
+        "{said}"
+    );
     // The beginning of a name is none.
     assert_eq!(failed(&host, &["applications", "show", "Twi"]).await.0, 3);
-    assert_eq!(json_of(&host, &["applications", "show", &ids[1]]).await["id"], ids[1]);
+    assert_eq!(
+        json_of(&host, &["applications", "show", &ids[1]]).await["id"],
+        ids[1]
+    );
 }
 
 /// A command at a terminal of 80 columns, with what is typed there; the exit code and all that the terminal got.
 async fn at_terminal(host: &TestHost, words: &str, typed: &str) -> (i32, String) {
     let mut command = Command::new("script");
-    let line = format!("stty cols 80 rows 24 -echo; {} {words}", binary("assent").display());
-    command.args(["-qefc", &line, "/dev/null"]).current_dir(host.folder()).kill_on_drop(true);
-    command.env("ASSENT_SERVER", &host.base).env("ASSENT_ADMIN_TOKEN", &host.token).env("SHELL", "/bin/sh");
-    let mut process =
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started");
+    let line = format!(
+        "stty cols 80 rows 24 -echo; {} {words}",
+        binary("assent").display()
+    );
+    command
+        .args(["-qefc", &line, "/dev/null"])
+        .current_dir(host.folder())
+        .kill_on_drop(true);
+    command
+        .env("ASSENT_SERVER", &host.base)
+        .env("ASSENT_ADMIN_TOKEN", &host.token)
+        .env("SHELL", "/bin/sh");
+    let mut process = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("started");
     let mut input = process.stdin.take().expect("its input");
     input.write_all(typed.as_bytes()).await.expect("written");
     let ended = tokio::time::timeout(PATIENCE, process.wait_with_output()).await;
@@ -312,96 +673,15 @@ async fn whoever_deletes_at_a_terminal_types_the_name() {
     let host = TestHost::start().await;
     host.user("ada").await;
     let (code, said) = at_terminal(&host, "users delete ada@example.org", "yes\n").await;
-    assert!(code == 1 && said.contains("Type ada to go on:") && said.contains("nothing was done"), "{said}");
-    assert_eq!(done(&host, &["users", "list", "-q"]).await.lines().count(), 1);
+    assert!(
+        code == 1 && said.contains("Type ada to go on:") && said.contains("nothing was done"),
+        "{said}"
+    );
+    assert_eq!(
+        done(&host, &["users", "list", "-q"]).await.lines().count(),
+        1
+    );
     let (code, said) = at_terminal(&host, "users delete ada@example.org", "ada\n").await;
     assert!(code == 0 && said.contains("Deleted."), "{said}");
     assert_eq!(done(&host, &["users", "list", "-q"]).await, "");
-}
-
-#[tokio::test]
-async fn no_name_steers_a_terminal() {
-    let host = TestHost::start().await;
-    let name = "\u{1b}]0;owned\u{7}Exp\u{9b}31m\u{202e}es\nroot  owner";
-    let body = json!({"name": "x", "application_type": "spa", "redirect_uris": ["https://spa.example/cb"]});
-    let made = host.admin_ok(Method::POST, "/applications", body).await;
-    // However it came there.
-    let mut database = host.connection().await;
-    let stored =
-        sqlx::query("UPDATE applications SET name = $1").bind(name).execute(&mut database).await.expect("stored");
-    assert_eq!(stored.rows_affected(), 1);
-    let is_harmless = |text: &str| {
-        let steers = |c: char| c == '\u{1b}' || c == '\u{7}' || c == '\u{9b}' || c == '\u{202e}';
-        assert!(!text.contains(steers), "{text:?}");
-    };
-    let show = format!("applications show {}", id(&made));
-    for words in ["applications list", "applications list --json", "applications list --all --json", &show] {
-        let (code, shown) = at_terminal(&host, words, "").await;
-        assert!(code == 0 && shown.contains("]0;"), "{words}: {shown:?}");
-        is_harmless(&shown);
-    }
-    let table = done(&host, &["applications", "list"]).await;
-    is_harmless(&table);
-    assert_eq!(table.lines().count(), 2, "no name makes a row of its own: {table}");
-    let list = json_of(&host, &["applications", "list"]).await;
-    assert_eq!(list["items"][0]["name"], name, "scripts get it as it is");
-    let (_, table) = at_terminal(&host, "applications list", "").await;
-    assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
-}
-
-#[tokio::test]
-async fn a_host_of_ones_own_authority_is_trusted_by_its_certificate_alone() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let (settings, _) = https_settings(folder.path());
-    let host = TestHost::start_with(Wish { settings: &settings, ..Wish::default() }).await;
-    let (code, said) = failed(&host, &["users", "list"]).await;
-    assert!(code == 5 && said.contains("certificate"), "{said}");
-    let ca = folder.path().join("certificate.pem");
-    done(&host, &["users", "list", "--ca", ca.to_str().expect("text")]).await;
-}
-
-#[tokio::test]
-async fn on_the_machine_itself_nothing_is_named_but_the_settings() {
-    let mut host = TestHost::start().await;
-    let port = url::Url::parse(&host.base).expect("an address").port().expect("a port");
-    let settings = format!("assent-{port}.toml");
-    let here = |arguments: &[&str]| {
-        let mut command = command(&host, arguments);
-        command.args(["--config", &settings]).env("ASSENT__HTTP__LISTEN", format!("127.0.0.1:{port}"));
-        command.env_remove("ASSENT_SERVER").env_remove("ASSENT_ADMIN_TOKEN");
-        command
-    };
-    let me = ended(here(&["me", "--json"])).await;
-    let told: Value = serde_json::from_str(&out(&me)).expect("JSON");
-    assert_eq!(told["kind"], "machine", "{}", err(&me));
-    let nowhere = here(&["me"]);
-    let mut elsewhere = command(&host, &["me"]);
-    let elsewhere = ended_with_code(elsewhere.env_remove("ASSENT_SERVER")).await;
-    assert!(elsewhere.0 == 2 && elsewhere.1.contains("there are no settings at config/assent.toml"), "{elsewhere:?}");
-    host.stop().await;
-    let nowhere = ended(nowhere).await;
-    assert_eq!(nowhere.status.code(), Some(5), "{nowhere:?}");
-    assert!(err(&nowhere).contains(&format!("no server answers at http://127.0.0.1:{port}")), "{nowhere:?}");
-}
-
-#[tokio::test]
-async fn shells_and_manuals_know_every_command() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let assent = async |arguments: &[&str]| super::assent(folder.path(), arguments).await;
-    for shell in ["bash", "zsh", "fish"] {
-        let script = assent(&["completions", shell]).await;
-        assert!(out(&script).contains("enrol") && out(&script).contains("redirect-uri"), "{shell}: {}", err(&script));
-        if shell == "bash" {
-            let file = folder.path().join("completions");
-            std::fs::write(&file, &script.stdout).expect("written");
-            let checked = Command::new("bash").arg("-n").arg(&file).output().await.expect("run");
-            assert!(checked.status.success(), "{}", err(&checked));
-        }
-    }
-    let page = out(&assent(&["man"]).await);
-    assert!(page.contains(".TH assent 1") && page.contains("applications"), "{page}");
-    let written = assent(&["man", "--out", "."]).await;
-    assert_eq!(written.status.code(), Some(0), "{}", err(&written));
-    let page = std::fs::read_to_string(folder.path().join("assent-users-create.1")).expect("a page");
-    assert!(page.contains("What the person types at sign\\-in"), "{page}");
 }

@@ -7,9 +7,17 @@ use crate::harness::{Ada, Application, Browser, Page, TestHost};
 
 /// Asks for a sign-in to this application in a browser of its own; the waiting page.
 async fn ask(host: &TestHost, ada: &Ada, application: &Application) -> Page {
-    let login = Browser::new(&host.base).get(&application.request(&[])).await.followed().await;
+    let login = Browser::new(&host.base)
+        .get(&application.request(&[]))
+        .await
+        .followed()
+        .await;
     let name = ada.user["name"].as_str().expect("a name");
-    login.submit(&login.path(), &[("name", name)]).await.followed().await
+    login
+        .submit(&login.path(), &[("name", name)])
+        .await
+        .followed()
+        .await
 }
 
 #[tokio::test]
@@ -25,32 +33,66 @@ async fn approve_answers_exactly_the_request_that_is_named() {
     let mut file = Authenticator::new_file(&host.folder().join("phone.json")).expect("a file");
     ada.phone.save(&mut file).expect("saved");
     let approve = async |arguments: &[&str]| {
-        let command = [&["authenticator", "approve", "--store", "phone.json"][..], arguments].concat();
+        let command = [
+            &["authenticator", "approve", "--store", "phone.json"][..],
+            arguments,
+        ]
+        .concat();
         assent(host.folder(), &command).await
     };
     let pending = ada.phone.waiting(5).await.expect("requests");
     assert_eq!(pending.len(), 3, "{pending:?}");
-    let request = pending.iter().find(|request| request.application.name == "Pocket Books").expect("a request");
+    let request = pending
+        .iter()
+        .find(|request| request.application.name == "Pocket Books")
+        .expect("a request");
     let id = request.id.to_string();
     let number = named.number();
 
     let unnamed = approve(&["--number", &number]).await;
-    assert!(err(&unnamed).contains("3 requests are pending; name one with --request"), "{}", err(&unnamed));
+    assert!(
+        err(&unnamed).contains("3 requests are pending; name one with --request"),
+        "{}",
+        err(&unnamed)
+    );
     // The number of another pending request does not answer this one, nor that other.
     let other = approve(&["--request", &id, "--number", &before.number()]).await;
-    assert!(!other.status.success() && err(&other).contains("wrong_number"), "{}", err(&other));
+    assert!(
+        !other.status.success() && err(&other).contains("wrong_number"),
+        "{}",
+        err(&other)
+    );
     assert_eq!(ada.phone.waiting(0).await.expect("requests").len(), 3);
 
     let approved = approve(&["--request", &id, "--number", &number]).await;
-    assert!(out(&approved).starts_with("approved: ada on Firefox on Linux for Pocket Books"), "{}", err(&approved));
+    assert!(
+        out(&approved).starts_with("approved: ada on Firefox on Linux for Pocket Books"),
+        "{}",
+        err(&approved)
+    );
     let left = ada.phone.waiting(0).await.expect("requests");
     assert_eq!(left.len(), 2, "{left:?}");
-    assert!(left.iter().all(|left| left.id != request.id && left.application.name != "Pocket Books"), "{left:?}");
+    assert!(
+        left.iter()
+            .all(|left| left.id != request.id && left.application.name != "Pocket Books"),
+        "{left:?}"
+    );
     let again = approve(&["--request", &id, "--number", &number]).await;
-    assert!(err(&again).contains("no such request is pending"), "{}", err(&again));
+    assert!(
+        err(&again).contains("no such request is pending"),
+        "{}",
+        err(&again)
+    );
 
     for page in [&before, &after] {
         assert_eq!(page.again().await.number(), page.number(), "it still waits");
     }
-    assert!(named.browser().finish(&named.url).await.parameter("code").starts_with("ac_"));
+    assert!(
+        named
+            .browser()
+            .finish(&named.url)
+            .await
+            .parameter("code")
+            .starts_with("ac_")
+    );
 }

@@ -18,8 +18,14 @@ use crate::harness::{Browser, PATIENCE, binary, component, http_client, in_time}
 
 async fn assent(folder: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(binary("assent"));
-    command.args(arguments).current_dir(folder).kill_on_drop(true);
-    tokio::time::timeout(PATIENCE, command.output()).await.expect("in time").expect("run")
+    command
+        .args(arguments)
+        .current_dir(folder)
+        .kill_on_drop(true);
+    tokio::time::timeout(PATIENCE, command.output())
+        .await
+        .expect("in time")
+        .expect("run")
 }
 
 fn out(output: &Output) -> String {
@@ -32,12 +38,16 @@ fn err(output: &Output) -> String {
 
 /// Settings for a first start on a free port.
 fn settings(folder: &Path) -> String {
-    let port = std::net::TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address").port();
+    let port = std::net::TcpListener::bind("127.0.0.1:0")
+        .expect("a port")
+        .local_addr()
+        .expect("an address")
+        .port();
     let text = format!(
         "base_url = \"http://localhost:{port}\"\n[http]\nlisten = \"127.0.0.1:{port}\"\n\
-         [first_start]\nadministrator = \"admin\"\n\
-         [first_start.demo]\nredirect_uri = \"http://127.0.0.1/callback\"\nclient_file = \"data/demo-client.json\"\n\
-         [[plugins.claims]]\nname = \"account-roles\"\nfile = \"{}\"\nwrites = [\"account\"]\n",
+         [bootstrap]\nadministrator = \"admin\"\n\
+         [bootstrap.demo]\nredirect_uri = \"http://127.0.0.1/callback\"\nclient_file = \"data/demo-client.json\"\n\
+         [[plugins.claim_mappers]]\nname = \"account-roles\"\nfile = \"{}\"\nwrites = [\"account\"]\n",
         component("account-roles").display()
     );
     std::fs::write(folder.join("assent.toml"), text).expect("written");
@@ -47,12 +57,17 @@ fn settings(folder: &Path) -> String {
 /// Starts `assent serve`; the process and what it prints until it is ready.
 async fn serve(folder: &Path) -> (Child, String) {
     let mut command = Command::new(binary("assent"));
-    command.args(["serve", "--config", "assent.toml"]).current_dir(folder).kill_on_drop(true);
+    command
+        .args(["serve", "--config", "assent.toml"])
+        .current_dir(folder)
+        .kill_on_drop(true);
     let mut process = command.stdout(Stdio::piped()).spawn().expect("started");
     let mut lines = BufReader::new(process.stdout.take().expect("its output")).lines();
     let mut printed = String::new();
     while !printed.contains("The console:") {
-        let line = tokio::time::timeout(PATIENCE, lines.next_line()).await.expect("in time");
+        let line = tokio::time::timeout(PATIENCE, lines.next_line())
+            .await
+            .expect("in time");
         printed.push_str(&line.expect("readable").expect("it serves"));
         printed.push('\n');
     }
@@ -61,8 +76,15 @@ async fn serve(folder: &Path) -> (Child, String) {
 
 async fn stop(mut process: Child) {
     let id = process.id().expect("running").to_string();
-    Command::new("kill").args(["-TERM", &id]).status().await.expect("told");
-    let ended = tokio::time::timeout(PATIENCE, process.wait()).await.expect("in time").expect("ended");
+    Command::new("kill")
+        .args(["-TERM", &id])
+        .status()
+        .await
+        .expect("told");
+    let ended = tokio::time::timeout(PATIENCE, process.wait())
+        .await
+        .expect("in time")
+        .expect("ended");
     assert!(ended.success(), "{ended}");
 }
 
@@ -72,18 +94,43 @@ async fn the_first_start_leads_to_a_sign_in_and_the_second_keeps_the_data() {
     let folder = folder.path();
     let base = settings(folder);
     let (process, printed) = serve(folder).await;
-    let link = printed.lines().find(|line| line.contains("#enrol=")).expect("a link").trim();
+    let link = printed
+        .lines()
+        .find(|line| line.contains("#enrol="))
+        .expect("a link")
+        .trim();
     assert!(printed.contains('█'), "the link is a QR code too");
     assert!(printed.contains("Try the sign-in:  http://127.0.0.1/"));
-    let client = std::fs::read_to_string(folder.join("data/demo-client.json")).expect("the demo's settings");
+    let client =
+        std::fs::read_to_string(folder.join("data/demo-client.json")).expect("the demo's settings");
     let client: Value = serde_json::from_str(&client).expect("JSON");
 
-    let enrolled = assent(folder, &["authenticator", "enrol", link, "--store", "phone.json"]).await;
+    let enrolled = assent(
+        folder,
+        &["authenticator", "enrol", link, "--store", "phone.json"],
+    )
+    .await;
     assert!(enrolled.status.success(), "{}", err(&enrolled));
-    let again = assent(folder, &["authenticator", "enrol", link, "--store", "other.json"]).await;
-    assert!(err(&again).contains("no_such_link") && !folder.join("other.json").exists(), "{}", err(&again));
-    let again = assent(folder, &["authenticator", "enrol", link, "--store", "phone.json"]).await;
-    assert!(err(&again).contains("cannot make phone.json; name another file"), "{}", err(&again));
+    let again = assent(
+        folder,
+        &["authenticator", "enrol", link, "--store", "other.json"],
+    )
+    .await;
+    assert!(
+        err(&again).contains("no_such_link") && !folder.join("other.json").exists(),
+        "{}",
+        err(&again)
+    );
+    let again = assent(
+        folder,
+        &["authenticator", "enrol", link, "--store", "phone.json"],
+    )
+    .await;
+    assert!(
+        err(&again).contains("cannot make phone.json; name another file"),
+        "{}",
+        err(&again)
+    );
 
     let browser = Browser::new(&base);
     let request = format!(
@@ -93,30 +140,78 @@ async fn the_first_start_leads_to_a_sign_in_and_the_second_keeps_the_data() {
         crate::harness::CHALLENGE
     );
     let login = browser.get(&request).await.followed().await;
-    let waiting = login.submit(&login.path(), &[("name", "admin")]).await.followed().await;
+    let waiting = login
+        .submit(&login.path(), &[("name", "admin")])
+        .await
+        .followed()
+        .await;
     let number = waiting.number();
-    let approved = assent(folder, &["authenticator", "approve", "--store", "phone.json", "--number", &number]).await;
+    let approved = assent(
+        folder,
+        &[
+            "authenticator",
+            "approve",
+            "--store",
+            "phone.json",
+            "--number",
+            &number,
+        ],
+    )
+    .await;
     assert!(
         out(&approved).starts_with("approved: admin on Firefox on Linux for Demo Application"),
         "{}",
         err(&approved)
     );
-    assert!(browser.finish(&waiting.url).await.parameter("code").starts_with("ac_"));
+    assert!(
+        browser
+            .finish(&waiting.url)
+            .await
+            .parameter("code")
+            .starts_with("ac_")
+    );
     stop(process).await;
     for secret in ["data/assent.db", "data/master.key", "phone.json"] {
-        let mode = std::fs::metadata(folder.join(secret)).expect("a file").permissions().mode() & 0o777;
+        let mode = std::fs::metadata(folder.join(secret))
+            .expect("a file")
+            .permissions()
+            .mode()
+            & 0o777;
         assert_eq!(mode, 0o600, "{secret} is its owner's alone");
     }
 
     let (process, printed) = serve(folder).await;
     assert!(!printed.contains("#enrol="), "{printed}");
-    assert!(browser.get(&request).await.parameter("code").starts_with("ac_"), "the session survives");
+    assert!(
+        browser
+            .get(&request)
+            .await
+            .parameter("code")
+            .starts_with("ac_"),
+        "the session survives"
+    );
     let token = assent(folder, &["admin", "token", "--config", "assent.toml"]).await;
-    let users = http_client().get(format!("{base}/admin/api/v1/users")).bearer_auth(out(&token).trim());
-    let users: Value = users.send().await.expect("an answer").json().await.expect("JSON");
+    let users = http_client()
+        .get(format!("{base}/admin/api/v1/users"))
+        .bearer_auth(out(&token).trim());
+    let users: Value = users
+        .send()
+        .await
+        .expect("an answer")
+        .json()
+        .await
+        .expect("JSON");
     assert_eq!(users["items"][0]["console_role"], "owner");
-    let link = assent(folder, &["admin", "enrolment", "admin", "--config", "assent.toml"]).await;
-    assert!(out(&link).contains("/authenticator#enrol=en_"), "{}", err(&link));
+    let link = assent(
+        folder,
+        &["admin", "enrolment", "admin", "--config", "assent.toml"],
+    )
+    .await;
+    assert!(
+        out(&link).contains("/authenticator#enrol=en_"),
+        "{}",
+        err(&link)
+    );
     stop(process).await;
 }
 
@@ -128,55 +223,123 @@ async fn config_check_says_what_is_wrong_and_where() {
     let check = async |change: (&str, &str)| {
         let good = std::fs::read_to_string(folder.join("assent.toml")).expect("text");
         assert!(good.contains(change.0), "{}", change.0);
-        std::fs::write(folder.join("changed.toml"), good.replace(change.0, change.1)).expect("written");
+        std::fs::write(
+            folder.join("changed.toml"),
+            good.replace(change.0, change.1),
+        )
+        .expect("written");
         assent(folder, &["config", "check", "--config", "changed.toml"]).await
     };
     let good = check(("", "")).await;
     assert_eq!(out(&good), "changed.toml: good\n", "{}", err(&good));
-    assert!(err(&good).contains("warning: no claim mapper writes attributes"), "{}", err(&good));
+    assert!(
+        err(&good).contains("warning: no claim mapper writes attributes"),
+        "{}",
+        err(&good)
+    );
     let mapper = format!(
-        "writes = [\"account\"]\n[[plugins.claims]]\nname = \"map\"\nfile = \"{}\"\nwrites = [\"attribute:*\"]\n\
-         [[plugins.claims.config.rules]]\nattribute = \"roles\"\nfrom = \"roles\"",
+        "writes = [\"account\"]\n[[plugins.claim_mappers]]\nname = \"map\"\nfile = \"{}\"\nwrites = [\"attribute:*\"]\n\
+         [[plugins.claim_mappers.config.rules]]\nattribute = \"roles\"\nfrom = \"roles\"",
         component("claim-map").display()
     );
     let writes = check(("writes = [\"account\"]", &mapper)).await;
-    assert_eq!((out(&writes).as_str(), err(&writes).as_str()), ("changed.toml: good\n", ""));
+    assert_eq!(
+        (out(&writes).as_str(), err(&writes).as_str()),
+        ("changed.toml: good\n", "")
+    );
     for (change, message) in [
-        (("administrator", "administrater"), "changed.toml: first_start.administrater: unknown key"),
-        (("writes = [\"account\"]", "writes = [\"sub\"]"), "account-roles"),
-        (("account-roles.wasm", "nothing.wasm"), "account-roles"),
-        (("writes = [\"account\"]", "writes = [\"account\"]\nconfig = { nonsense = 1 }"), "account-roles"),
-        (("http://127.0.0.1/callback", "http://rp.example/callback"), "first_start.demo.redirect_uri: a redirect URI"),
         (
-            ("redirect_uri = ", "initiate_login_uri = \"http://rp.example/\"\nredirect_uri = "),
-            "first_start.demo.initiate_login_uri: expected an address that starts with https://",
+            ("administrator", "administrater"),
+            "changed.toml: bootstrap.administrater: unknown key",
         ),
-        (("[first_start]", "[store]\nurl = \"nonsense\"\n[first_start]"), "store.url: expected sqlite://"),
-        (("[first_start]", "[log]\nlevel = \"=,,=\"\n[first_start]"), "log.level: expected"),
-        (("[first_start]", "[keys]\nmaster_key = \"abc\"\n[first_start]"), "keys.master_key: expected 32 bytes"),
-        (("base_url = \"http://localhost", "base_url = \"http://id.example"), "base_url: expected https"),
+        (
+            ("writes = [\"account\"]", "writes = [\"sub\"]"),
+            "account-roles",
+        ),
+        (("account-roles.wasm", "nothing.wasm"), "account-roles"),
+        (
+            (
+                "writes = [\"account\"]",
+                "writes = [\"account\"]\nconfig = { nonsense = 1 }",
+            ),
+            "account-roles",
+        ),
+        (
+            ("http://127.0.0.1/callback", "http://rp.example/callback"),
+            "bootstrap.demo.redirect_uri: a redirect URI",
+        ),
+        (
+            (
+                "redirect_uri = ",
+                "initiate_login_uri = \"http://rp.example/\"\nredirect_uri = ",
+            ),
+            "bootstrap.demo.initiate_login_uri: expected an address that starts with https://",
+        ),
+        (
+            ("[bootstrap]", "[database]\nurl = \"nonsense\"\n[bootstrap]"),
+            "database.url: expected sqlite://",
+        ),
+        (
+            ("[bootstrap]", "[log]\nlevel = \"=,,=\"\n[bootstrap]"),
+            "log.level: expected",
+        ),
+        (
+            ("[bootstrap]", "[keys]\nmaster_key = \"abc\"\n[bootstrap]"),
+            "keys.master_key: expected 32 bytes",
+        ),
+        (
+            (
+                "base_url = \"http://localhost",
+                "base_url = \"http://id.example",
+            ),
+            "base_url: expected https",
+        ),
     ] {
         let bad = check(change).await;
         assert_eq!(bad.status.code(), Some(1), "{change:?}");
-        assert!(err(&bad).starts_with("assent: ") && err(&bad).contains(message), "{change:?}: {}", err(&bad));
+        assert!(
+            err(&bad).starts_with("assent: ") && err(&bad).contains(message),
+            "{change:?}: {}",
+            err(&bad)
+        );
     }
     std::fs::write(folder.join("file"), "").expect("written");
     for (name, mode) in [("open", 0o777), ("own", 0o700)] {
         std::fs::create_dir(folder.join(name)).expect("made");
-        std::fs::set_permissions(folder.join(name), std::fs::Permissions::from_mode(mode)).expect("set");
+        std::fs::set_permissions(folder.join(name), std::fs::Permissions::from_mode(mode))
+            .expect("set");
     }
     for (compiled, message) in [
-        ("file", "changed.toml: plugins.compiled_folder: file: it must be a folder"),
-        ("file/below", "changed.toml: plugins.compiled_folder: file/below: Not a directory"),
-        ("open", "changed.toml: plugins.compiled_folder: open: the folder must be writable by nobody but its owner"),
+        (
+            "file",
+            "changed.toml: plugins.compiled_folder: file: it must be a folder",
+        ),
+        (
+            "file/below",
+            "changed.toml: plugins.compiled_folder: file/below: Not a directory",
+        ),
+        (
+            "open",
+            "changed.toml: plugins.compiled_folder: open: the folder must be writable by nobody but its owner",
+        ),
         ("own", ""),
         ("data/compiled", ""),
         ("own/data/compiled", ""),
     ] {
-        let table = format!("[plugins]\ncompiled_folder = \"{compiled}\"\n[[plugins.claims]]");
-        let checked = check(("[[plugins.claims]]", &table)).await;
-        assert_eq!(checked.status.success(), message.is_empty(), "{compiled}: {}", err(&checked));
-        assert!(err(&checked).contains(message), "{compiled}: {}", err(&checked));
+        let table =
+            format!("[plugins]\ncompiled_folder = \"{compiled}\"\n[[plugins.claim_mappers]]");
+        let checked = check(("[[plugins.claim_mappers]]", &table)).await;
+        assert_eq!(
+            checked.status.success(),
+            message.is_empty(),
+            "{compiled}: {}",
+            err(&checked)
+        );
+        assert!(
+            err(&checked).contains(message),
+            "{compiled}: {}",
+            err(&checked)
+        );
     }
     let mut command = Command::new(binary("assent"));
     command
@@ -184,12 +347,17 @@ async fn config_check_says_what_is_wrong_and_where() {
         .current_dir(folder)
         .env("ASSENT__HTTP__LISTEN", "nowhere");
     let bad = command.output().await.expect("run");
-    assert!(err(&bad).contains("ASSENT__HTTP__LISTEN: http.listen"), "{}", err(&bad));
+    assert!(
+        err(&bad).contains("ASSENT__HTTP__LISTEN: http.listen"),
+        "{}",
+        err(&bad)
+    );
     assert!(!folder.join("data").exists(), "a check makes nothing");
 }
 
 #[tokio::test]
-async fn config_check_notes_that_the_header_is_not_believed_at_the_listener_for_client_certificates() {
+async fn config_check_notes_that_the_header_is_not_believed_at_the_listener_for_client_certificates()
+ {
     let folder = tempfile::tempdir().expect("a folder");
     let folder = folder.path();
     settings(folder);
@@ -201,16 +369,29 @@ async fn config_check_notes_that_the_header_is_not_believed_at_the_listener_for_
         "mtls_url = \"https://mtls.id.example\"\n[http.mtls]\nlisten = \"127.0.0.1:0\"\n{}\n",
         files.trim_end()
     );
-    let note = "changed.toml: note: http.client_cert_header: does not apply to the listener of http.mtls";
-    for (lines, is_noted) in
-        [(header.to_owned(), false), (listener.clone(), false), (format!("{header}{listener}"), true)]
-    {
+    let note =
+        "changed.toml: note: http.client_cert_header: does not apply to the listener of http.mtls";
+    for (lines, is_noted) in [
+        (header.to_owned(), false),
+        (listener.clone(), false),
+        (format!("{header}{listener}"), true),
+    ] {
         // These stand at the end of the table `[http]`.
-        let changed = good.replacen("[first_start]", &format!("{lines}[first_start]"), 1);
+        let changed = good.replacen("[bootstrap]", &format!("{lines}[bootstrap]"), 1);
         std::fs::write(folder.join("changed.toml"), changed).expect("written");
         let checked = assent(folder, &["config", "check", "--config", "changed.toml"]).await;
-        assert_eq!(out(&checked), "changed.toml: good\n", "{lines}: {}", err(&checked));
-        assert_eq!(err(&checked).lines().any(|line| line.starts_with(note)), is_noted, "{lines}: {}", err(&checked));
+        assert_eq!(
+            out(&checked),
+            "changed.toml: good\n",
+            "{lines}: {}",
+            err(&checked)
+        );
+        assert_eq!(
+            err(&checked).lines().any(|line| line.starts_with(note)),
+            is_noted,
+            "{lines}: {}",
+            err(&checked)
+        );
     }
 }
 
@@ -223,7 +404,11 @@ async fn a_lost_master_key_is_not_replaced() {
     let key = folder.join("data/master.key");
     std::fs::rename(&key, folder.join("backup")).expect("moved");
     let refused = assent(folder, &["serve", "--config", "assent.toml"]).await;
-    assert!(err(&refused).contains("data/master.key: the master key is missing"), "{}", err(&refused));
+    assert!(
+        err(&refused).contains("data/master.key: the master key is missing"),
+        "{}",
+        err(&refused)
+    );
     assert!(!key.exists());
     std::fs::rename(folder.join("backup"), &key).expect("put back");
     stop(serve(folder).await.0).await;
@@ -238,7 +423,11 @@ async fn a_command_in_another_folder_makes_no_database_of_its_own() {
         &["admin", "enrolment", "admin", "--config", "assent.toml"],
     ] {
         let refused = assent(folder.path(), arguments).await;
-        assert!(err(&refused).contains("there is no database at sqlite://data/assent.db"), "{}", err(&refused));
+        assert!(
+            err(&refused).contains("there is no database at sqlite://data/assent.db"),
+            "{}",
+            err(&refused)
+        );
     }
     assert!(!folder.path().join("data").exists());
 }
@@ -247,24 +436,43 @@ async fn a_command_in_another_folder_makes_no_database_of_its_own() {
 async fn a_port_that_is_taken_is_named() {
     let folder = tempfile::tempdir().expect("a folder");
     let base = settings(folder.path());
-    let address = base.trim_start_matches("http://localhost").trim_start_matches(':');
+    let address = base
+        .trim_start_matches("http://localhost")
+        .trim_start_matches(':');
     let _taken = std::net::TcpListener::bind(format!("127.0.0.1:{address}")).expect("free");
     let refused = assent(folder.path(), &["serve", "--config", "assent.toml"]).await;
-    assert!(err(&refused).contains("cannot listen on 127.0.0.1"), "{}", err(&refused));
+    assert!(
+        err(&refused).contains("cannot listen on 127.0.0.1"),
+        "{}",
+        err(&refused)
+    );
 }
 
 #[tokio::test]
 async fn plugin_check_says_what_a_component_is() {
     let folder = tempfile::tempdir().expect("a folder");
-    let good = assent(folder.path(), &["plugin", "check", component("account-roles").to_str().expect("text")]).await;
+    let good = assent(
+        folder.path(),
+        &[
+            "plugin",
+            "check",
+            component("account-roles").to_str().expect("text"),
+        ],
+    )
+    .await;
     assert!(
-        out(&good).contains("claim mapper (assent:claims 1.0.0)") && out(&good).contains("writes   account"),
+        out(&good).contains("claim mapper (assent:claims 1.0.0)")
+            && out(&good).contains("writes   account"),
         "{}",
         out(&good)
     );
     std::fs::write(folder.path().join("x.wasm"), "nonsense").expect("written");
     let bad = assent(folder.path(), &["plugin", "check", "x.wasm"]).await;
-    assert!(!bad.status.success() && err(&bad).contains("not WebAssembly"), "{}", err(&bad));
+    assert!(
+        !bad.status.success() && err(&bad).contains("not WebAssembly"),
+        "{}",
+        err(&bad)
+    );
 }
 
 #[tokio::test]
@@ -272,46 +480,104 @@ async fn plugins_are_exchanged_by_command_and_by_signal() {
     let folder = tempfile::tempdir().expect("a folder");
     settings(folder.path());
     let (process, _) = serve(folder.path()).await;
-    let listed = assent(folder.path(), &["plugins", "list", "--config", "assent.toml"]).await;
-    assert!(listed.status.success() && out(&listed).contains("account-roles"), "{}", err(&listed));
-    assert!(out(&listed).contains("PLUGIN ") && out(&listed).contains(" P99 US "), "{}", out(&listed));
+    let listed = assent(
+        folder.path(),
+        &["plugins", "list", "--config", "assent.toml"],
+    )
+    .await;
+    assert!(
+        listed.status.success() && out(&listed).contains("account-roles"),
+        "{}",
+        err(&listed)
+    );
+    assert!(
+        out(&listed).contains("PLUGIN ") && out(&listed).contains(" P99 US "),
+        "{}",
+        out(&listed)
+    );
 
     let file = folder.path().join("assent.toml");
     let good = std::fs::read_to_string(&file).expect("the settings");
-    std::fs::write(&file, good.replace("name = \"account-roles\"", "name = \"renamed\"")).expect("written");
-    let reloaded = assent(folder.path(), &["plugin", "reload", "--config", "assent.toml"]).await;
-    assert!(reloaded.status.success() && out(&reloaded).contains("renamed"), "{}", err(&reloaded));
+    std::fs::write(
+        &file,
+        good.replace("name = \"account-roles\"", "name = \"renamed\""),
+    )
+    .expect("written");
+    let reloaded = assent(
+        folder.path(),
+        &["plugin", "reload", "--config", "assent.toml"],
+    )
+    .await;
+    assert!(
+        reloaded.status.success() && out(&reloaded).contains("renamed"),
+        "{}",
+        err(&reloaded)
+    );
 
     std::fs::write(&file, format!("{good}config = {{ inclde = [] }}\n")).expect("written");
-    let refused = assent(folder.path(), &["plugin", "reload", "--config", "assent.toml"]).await;
+    let refused = assent(
+        folder.path(),
+        &["plugin", "reload", "--config", "assent.toml"],
+    )
+    .await;
     assert_eq!(refused.status.code(), Some(1));
     assert!(
-        err(&refused).contains("the plugins that were there go on") && err(&refused).contains("inclde"),
+        err(&refused).contains("the plugins that were there go on")
+            && err(&refused).contains("inclde"),
         "{}",
         err(&refused)
     );
-    let listed = assent(folder.path(), &["plugin", "list", "--config", "assent.toml"]).await;
+    let listed = assent(
+        folder.path(),
+        &["plugin", "list", "--config", "assent.toml"],
+    )
+    .await;
     assert!(out(&listed).contains("renamed"), "{}", out(&listed));
 
     std::fs::write(&file, &good).expect("written");
     let id = process.id().expect("running").to_string();
-    Command::new("kill").args(["-HUP", &id]).status().await.expect("told");
+    Command::new("kill")
+        .args(["-HUP", &id])
+        .status()
+        .await
+        .expect("told");
     let listed = in_time(async {
         loop {
-            let listed = out(&assent(folder.path(), &["plugin", "list", "--config", "assent.toml"]).await);
-            if listed.split("previous.plugins").next().is_some_and(|now| now.contains("\naccount-roles  ")) {
+            let listed = out(&assent(
+                folder.path(),
+                &["plugin", "list", "--config", "assent.toml"],
+            )
+            .await);
+            if listed
+                .split("previous.plugins")
+                .next()
+                .is_some_and(|now| now.contains("\naccount-roles  "))
+            {
                 return listed;
             }
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
     })
     .await;
-    let (now, before) = listed.split_once("previous.plugins").expect("what was there before");
-    assert!(now.contains("\naccount-roles  ") && !now.contains("\nrenamed  "), "{listed}");
+    let (now, before) = listed
+        .split_once("previous.plugins")
+        .expect("what was there before");
+    assert!(
+        now.contains("\naccount-roles  ") && !now.contains("\nrenamed  "),
+        "{listed}"
+    );
     assert!(before.contains("\nrenamed  "), "{listed}");
     stop(process).await;
 
-    let nobody = assent(folder.path(), &["plugin", "reload", "--config", "assent.toml"]).await;
+    let nobody = assent(
+        folder.path(),
+        &["plugin", "reload", "--config", "assent.toml"],
+    )
+    .await;
     assert_eq!(nobody.status.code(), Some(5));
-    assert!(err(&nobody).contains("no server answers at http://127.0.0.1"), "{}", err(&nobody));
+    assert!(
+        err(&nobody).contains("no server answers at http://127.0.0.1"),
+        "{}",
+        err(&nobody)
+    );
 }

@@ -9,38 +9,62 @@ use crate::saml::party::Party;
 
 /// The line of a table that begins with this name, its columns apart.
 fn row<'a>(shown: &'a str, name: &str) -> Vec<&'a str> {
-    let cells =
-        |line: &'a str| -> Vec<&'a str> { line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect() };
+    let cells = |line: &'a str| -> Vec<&'a str> {
+        line.split("  ")
+            .map(str::trim)
+            .filter(|cell| !cell.is_empty())
+            .collect()
+    };
     let mut rows = shown.lines().map(cells);
-    rows.find(|cells| cells.first() == Some(&name)).unwrap_or_else(|| panic!("no {name}: {shown}"))
+    rows.find(|cells| cells.first() == Some(&name))
+        .unwrap_or_else(|| panic!("no {name}: {shown}"))
 }
 
 /// The part of a text below this line, to the next empty one.
 fn part<'a>(shown: &'a str, head: &str) -> &'a str {
-    let below = shown.split(head).nth(1).unwrap_or_else(|| panic!("no {head}: {shown}"));
+    let below = shown
+        .split(head)
+        .nth(1)
+        .unwrap_or_else(|| panic!("no {head}: {shown}"));
     below.split("\n\n").next().unwrap_or(below)
 }
 
 /// `account-roles`, and after it the hostile mapper with this behaviour.
 async fn start(behaviour: &str) -> TestHost {
     let plugins = format!(
-        "[[plugins.claims]]\nname = \"account-roles\"\nfile = \"{}\"\nwrites = [\"account\"]\n\
-         [[plugins.claims]]\nname = \"second\"\nfile = \"{}\"\nwrites = [\"note\", \"team\"]\nconfig = {behaviour}\n",
+        "[[plugins.claim_mappers]]\nname = \"account-roles\"\nfile = \"{}\"\nwrites = [\"account\"]\n\
+         [[plugins.claim_mappers]]\nname = \"second\"\nfile = \"{}\"\nwrites = [\"note\", \"team\"]\nconfig = {behaviour}\n",
         component("account-roles").display(),
         component("hostile-mapper").display(),
     );
-    TestHost::start_with(Wish { plugins: &plugins, ..Wish::default() }).await
+    TestHost::start_with(Wish {
+        plugins: &plugins,
+        ..Wish::default()
+    })
+    .await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_preview_is_a_table_of_names_values_and_where_they_come_from() {
     let host = start(r#"{ behaviour = "set", claim = "note", value = "{\"a\":1}" }"#).await;
     let ada = host.ada().await;
-    let preview = ["claims", "preview", &ada.application.id, "--account", id(&ada.account)];
+    let preview = [
+        "claims",
+        "preview",
+        &ada.application.id,
+        "--account",
+        id(&ada.account),
+    ];
     let shown = done(&host, &preview).await;
     let token = part(&shown, "ID token\n");
-    assert!(token.contains("Scopes: openid ") && row(token, "NAME") == ["NAME", "VALUE", "FROM"], "{shown}");
-    assert_eq!(row(token, "email"), ["email", "ada@example.org", "Assent, for the scope email"]);
+    assert!(
+        token.contains("Scopes: openid ") && row(token, "NAME") == ["NAME", "VALUE", "FROM"],
+        "{shown}"
+    );
+    assert_eq!(
+        row(token, "email"),
+        ["email", "ada@example.org", "Assent, for the scope email"]
+    );
     assert_eq!(row(token, "note"), ["note", "{\"a\":1}", "second"]);
     assert_eq!(row(token, "iss"), ["iss", &host.issuer(), "Assent"]);
     assert_eq!(row(token, "aud"), ["aud", &ada.application.id, "Assent"]);
@@ -50,27 +74,52 @@ async fn a_preview_is_a_table_of_names_values_and_where_they_come_from() {
     assert_eq!(row(part(&shown, "UserInfo\n"), "sub")[2], "Assent");
     assert!(!part(&shown, "UserInfo\n").contains("iss "), "{shown}");
     assert!(shown.contains("Introspection\n"), "{shown}");
-    assert!(!shown.contains("sha256") && !shown.contains("slim_id_token"), "{shown}");
-    assert_eq!(json_of(&host, &preview).await["sinks"][0]["claims"]["note"], json!({"a": 1}));
+    assert!(
+        !shown.contains("sha256") && !shown.contains("slim_id_token"),
+        "{shown}"
+    );
+    assert_eq!(
+        json_of(&host, &preview).await["sinks"][0]["claims"]["note"],
+        json!({"a": 1})
+    );
 
-    host.admin_ok(Method::PATCH, &format!("/applications/{}", ada.application.id), json!({"slim_id_token": true}))
-        .await;
-    assert!(part(&done(&host, &preview).await, "ID token\n").contains("slim_id_token"), "it says why there are few");
+    host.admin_ok(
+        Method::PATCH,
+        &format!("/applications/{}", ada.application.id),
+        json!({"slim_id_token": true}),
+    )
+    .await;
+    assert!(
+        part(&done(&host, &preview).await, "ID token\n").contains("slim_id_token"),
+        "it says why there are few"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_preview_says_first_what_stops_the_sign_in() {
     let host = start(r#"{ behaviour = "deny" }"#).await;
     let ada = host.ada().await;
-    let preview = ["claims", "preview", &ada.application.id, "--account", id(&ada.account)];
+    let preview = [
+        "claims",
+        "preview",
+        &ada.application.id,
+        "--account",
+        id(&ada.account),
+    ];
     let shown = done(&host, &preview).await;
     let token = part(&shown, "ID token\n");
-    assert!(token.contains("Stopped: the plugin second refuses this person: "), "{shown}");
+    assert!(
+        token.contains("Stopped: the plugin second refuses this person: "),
+        "{shown}"
+    );
     let path = format!("/accounts/{}", id(&ada.account));
-    host.admin_ok(Method::PATCH, &path, json!({"state": "suspended"})).await;
+    host.admin_ok(Method::PATCH, &path, json!({"state": "suspended"}))
+        .await;
     let shown = done(&host, &preview).await;
     assert!(
-        shown.contains("Stopped: nobody would be signed in: the account in this application is suspended"),
+        shown.contains(
+            "Stopped: nobody would be signed in: the account in this application is suspended"
+        ),
         "{shown}"
     );
 }
@@ -81,15 +130,48 @@ async fn a_preview_of_a_service_provider_shows_its_name_and_attributes() {
     let attributes = json!([{"name": "groups", "values": ["wiki-{roles}", "all"]}]);
     let party = Party::register(&host, json!({"custom_attributes": attributes})).await;
     let ada = party.ada(&host).await;
-    let shown = done(&host, &["claims", "preview", &party.id, "--account", id(&ada.account)]).await;
+    let shown = done(
+        &host,
+        &[
+            "claims",
+            "preview",
+            &party.id,
+            "--account",
+            id(&ada.account),
+        ],
+    )
+    .await;
     let assertion = part(&shown, "Assertion\n");
     let name = row(assertion, "NameID");
-    assert_eq!((name[1], name[2]), ("ada@example.org", "Assent, as emailAddress"), "{shown}");
-    assert!(row(assertion, "groups")[1].contains("all") && row(assertion, "groups")[2] == "saml-attributes", "{shown}");
+    assert_eq!(
+        (name[1], name[2]),
+        ("ada@example.org", "Assent, as emailAddress"),
+        "{shown}"
+    );
+    assert!(
+        row(assertion, "groups")[1].contains("all")
+            && row(assertion, "groups")[2] == "saml-attributes",
+        "{shown}"
+    );
     let path = format!("/applications/{}", party.id);
-    host.admin_ok(Method::PATCH, &path, json!({"name_id_format": "transient"})).await;
-    let shown = done(&host, &["claims", "preview", &party.id, "--account", id(&ada.account)]).await;
-    assert_eq!(row(&shown, "NameID")[1..], ["made at the sign-in", "Assent, as transient"], "{shown}");
+    host.admin_ok(Method::PATCH, &path, json!({"name_id_format": "transient"}))
+        .await;
+    let shown = done(
+        &host,
+        &[
+            "claims",
+            "preview",
+            &party.id,
+            "--account",
+            id(&ada.account),
+        ],
+    )
+    .await;
+    assert_eq!(
+        row(&shown, "NameID")[1..],
+        ["made at the sign-in", "Assent, as transient"],
+        "{shown}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -100,16 +182,33 @@ async fn a_comparison_is_a_table_of_what_differs() {
         let config = json!({"behaviour": "set", "claim": "note", "value": value});
         let body = json!({"account": id(&ada.account), "sinks": ["id-token"], "candidate": {"plugin": "second", "config": config}});
         std::fs::write(host.folder().join("candidate.json"), body.to_string()).expect("written");
-        let compare = ["claims", "compare", &ada.application.id, "--file", "candidate.json"];
+        let compare = [
+            "claims",
+            "compare",
+            &ada.application.id,
+            "--file",
+            "candidate.json",
+        ];
         (done(&host, &compare).await, json_of(&host, &compare).await)
     };
     let (shown, whole) = compared("43").await;
-    assert_eq!(row(&shown, "WHERE"), ["WHERE", "WHAT", "TODAY", "WITH THE CANDIDATE"], "{shown}");
-    assert_eq!(row(&shown, "ID token"), ["ID token", "/claims/note", "42", "43"], "{shown}");
+    assert_eq!(
+        row(&shown, "WHERE"),
+        ["WHERE", "WHAT", "TODAY", "WITH THE CANDIDATE"],
+        "{shown}"
+    );
+    assert_eq!(
+        row(&shown, "ID token"),
+        ["ID token", "/claims/note", "42", "43"],
+        "{shown}"
+    );
     assert_eq!(whole["differences"][0]["path"], "/claims/note");
     assert_eq!(shown.lines().count(), 2, "nothing else: {shown}");
     let (shown, _) = compared("42").await;
     assert_eq!(shown, "Nothing would be different.\n");
     let (shown, _) = compared("not json").await;
-    assert!(shown.contains("Stopped with the candidate: the plugin second failed: "), "{shown}");
+    assert!(
+        shown.contains("Stopped with the candidate: the plugin second failed: "),
+        "{shown}"
+    );
 }

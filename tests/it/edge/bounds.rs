@@ -9,7 +9,10 @@ use tokio::net::TcpStream;
 use crate::harness::{Browser, PATIENCE, TestHost, Wish, http_client, id, in_time};
 
 async fn connect(host: &TestHost) -> TcpStream {
-    let address = host.base.trim_start_matches("http://").replace("localhost", "127.0.0.1");
+    let address = host
+        .base
+        .trim_start_matches("http://")
+        .replace("localhost", "127.0.0.1");
     TcpStream::connect(address).await.expect("a connection")
 }
 
@@ -20,19 +23,44 @@ async fn first_line(host: &TestHost, bytes: &[u8]) -> String {
     let _ = stream.write_all(bytes).await;
     let mut answer = vec![0; 1024];
     let read = in_time(stream.read(&mut answer)).await.expect("an answer");
-    String::from_utf8_lossy(&answer[..read]).lines().next().unwrap_or_default().to_owned()
+    String::from_utf8_lossy(&answer[..read])
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .to_owned()
 }
 
 #[tokio::test]
 async fn a_head_that_is_too_large_is_refused_before_it_ends() {
     let host = TestHost::start().await;
-    let large = format!("GET / HTTP/1.1\r\nhost: localhost\r\nx-large: {}", "x".repeat(70 * 1024));
-    assert_eq!(first_line(&host, large.as_bytes()).await, "HTTP/1.1 431 Request Header Fields Too Large");
-    let whole = format!("GET / HTTP/1.1\r\nhost: localhost\r\nx-large: {}\r\n\r\n", "x".repeat(40 * 1024));
-    assert_eq!(first_line(&host, whole.as_bytes()).await, "HTTP/1.1 431 Request Header Fields Too Large");
-    let many = format!("GET / HTTP/1.1\r\nhost: localhost\r\n{}\r\n", "x: y\r\n".repeat(200));
-    assert_eq!(first_line(&host, many.as_bytes()).await, "HTTP/1.1 431 Request Header Fields Too Large");
-    let usual = format!("GET / HTTP/1.1\r\nhost: localhost\r\nx-large: {}\r\n\r\n", "x".repeat(24 * 1024));
+    let large = format!(
+        "GET / HTTP/1.1\r\nhost: localhost\r\nx-large: {}",
+        "x".repeat(70 * 1024)
+    );
+    assert_eq!(
+        first_line(&host, large.as_bytes()).await,
+        "HTTP/1.1 431 Request Header Fields Too Large"
+    );
+    let whole = format!(
+        "GET / HTTP/1.1\r\nhost: localhost\r\nx-large: {}\r\n\r\n",
+        "x".repeat(40 * 1024)
+    );
+    assert_eq!(
+        first_line(&host, whole.as_bytes()).await,
+        "HTTP/1.1 431 Request Header Fields Too Large"
+    );
+    let many = format!(
+        "GET / HTTP/1.1\r\nhost: localhost\r\n{}\r\n",
+        "x: y\r\n".repeat(200)
+    );
+    assert_eq!(
+        first_line(&host, many.as_bytes()).await,
+        "HTTP/1.1 431 Request Header Fields Too Large"
+    );
+    let usual = format!(
+        "GET / HTTP/1.1\r\nhost: localhost\r\nx-large: {}\r\n\r\n",
+        "x".repeat(24 * 1024)
+    );
     assert_eq!(first_line(&host, usual.as_bytes()).await, "HTTP/1.1 200 OK");
 }
 
@@ -40,7 +68,10 @@ async fn a_head_that_is_too_large_is_refused_before_it_ends() {
 async fn an_address_that_is_too_long_is_refused() {
     let host = TestHost::start().await;
     let status = async |length: usize| {
-        let response = http_client().get(format!("{}/?{}", host.base, "x".repeat(length))).send().await;
+        let response = http_client()
+            .get(format!("{}/?{}", host.base, "x".repeat(length)))
+            .send()
+            .await;
         response.expect("an answer").status()
     };
     assert_eq!(status(16 * 1024).await, StatusCode::URI_TOO_LONG);
@@ -57,9 +88,14 @@ async fn a_body_that_says_it_is_too_large_is_refused_before_it_comes() {
         ("/admin/api/v1/users", 64 * 1024 + 1),
         ("/authenticator/api/enrolments", 64 * 1024 + 1),
     ] {
-        let head =
-            |length: usize| format!("POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-length: {length}\r\n\r\n");
-        assert_eq!(first_line(&host, head(length).as_bytes()).await, "HTTP/1.1 413 Payload Too Large", "{path}");
+        let head = |length: usize| {
+            format!("POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-length: {length}\r\n\r\n")
+        };
+        assert_eq!(
+            first_line(&host, head(length).as_bytes()).await,
+            "HTTP/1.1 413 Payload Too Large",
+            "{path}"
+        );
     }
     // One that does not say so is refused where it becomes too large.
     let chunk = "x".repeat(64 * 1024);
@@ -68,7 +104,10 @@ async fn a_body_that_says_it_is_too_large_is_refused_before_it_comes() {
          transfer-encoding: chunked\r\n\r\n{:x}\r\n{chunk}\r\n",
         chunk.len()
     );
-    assert_eq!(first_line(&host, unsaid.as_bytes()).await, "HTTP/1.1 413 Payload Too Large");
+    assert_eq!(
+        first_line(&host, unsaid.as_bytes()).await,
+        "HTTP/1.1 413 Payload Too Large"
+    );
 }
 
 /// A rejected request returns a page to a browser, and plain text to a program.
@@ -77,16 +116,39 @@ async fn every_refusal_that_a_user_sees_is_a_page() {
     let host = TestHost::start().await;
     let client = http_client();
     let form = "application/x-www-form-urlencoded";
-    for path in ["/oidc/auth", "/login/x", "/sso/SingleSignOnService/x", "/sso/SingleLogoutService/x", "/session/end"] {
+    for path in [
+        "/oidc/auth",
+        "/login/x",
+        "/sso/SingleSignOnService/x",
+        "/sso/SingleLogoutService/x",
+        "/session/end",
+    ] {
         let url = format!("{}{path}", host.base);
         let post = |body: String| client.post(&url).header("content-type", form).body(body);
         for (what, request, status, words) in [
-            ("a large body", post("x".repeat(65 * 1024)), StatusCode::PAYLOAD_TOO_LARGE, "more data"),
-            ("NUL in the query", client.get(format!("{url}?x=%00")), StatusCode::BAD_REQUEST, "can’t be read"),
-            ("another method", client.put(&url), StatusCode::METHOD_NOT_ALLOWED, "can’t be used"),
+            (
+                "a large body",
+                post("x".repeat(65 * 1024)),
+                StatusCode::PAYLOAD_TOO_LARGE,
+                "more data",
+            ),
+            (
+                "NUL in the query",
+                client.get(format!("{url}?x=%00")),
+                StatusCode::BAD_REQUEST,
+                "can’t be read",
+            ),
+            (
+                "another method",
+                client.put(&url),
+                StatusCode::METHOD_NOT_ALLOWED,
+                "can’t be used",
+            ),
             (
                 "large cookies",
-                client.get(&url).header("cookie", format!("a={}", "x".repeat(34 * 1024))),
+                client
+                    .get(&url)
+                    .header("cookie", format!("a={}", "x".repeat(34 * 1024))),
                 StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
                 "cookies",
             ),
@@ -97,26 +159,52 @@ async fn every_refusal_that_a_user_sees_is_a_page() {
                 "too long",
             ),
         ] {
-            let plain = request.try_clone().expect("again").send().await.expect("an answer");
+            let plain = request
+                .try_clone()
+                .expect("again")
+                .send()
+                .await
+                .expect("an answer");
             assert_eq!(plain.status(), status, "{path}: {what}");
-            let page =
-                request.header("accept", "text/html,application/xhtml+xml,*/*;q=0.8").send().await.expect("an answer");
+            let page = request
+                .header("accept", "text/html,application/xhtml+xml,*/*;q=0.8")
+                .send()
+                .await
+                .expect("an answer");
             assert_eq!(page.status(), status, "{path}: {what}");
-            assert_eq!(page.headers()["content-type"], "text/html; charset=utf-8", "{path}: {what}");
-            assert!(page.headers().contains_key("content-security-policy"), "{path}: {what}");
+            assert_eq!(
+                page.headers()["content-type"],
+                "text/html; charset=utf-8",
+                "{path}: {what}"
+            );
+            assert!(
+                page.headers().contains_key("content-security-policy"),
+                "{path}: {what}"
+            );
             assert_eq!(
                 page.headers().contains_key("allow"),
                 status == StatusCode::METHOD_NOT_ALLOWED,
                 "{path}: {what}"
             );
             let body = page.text().await.expect("a body");
-            assert!(body.contains("Reference <code>") && body.contains(words), "{path}: {what}: {body}");
+            assert!(
+                body.contains("Reference <code>") && body.contains(words),
+                "{path}: {what}: {body}"
+            );
         }
     }
     // A body that is no form; the framework has a text of its own for it.
-    let body = client.post(format!("{}/session/end", host.base)).header("accept", "text/html").body("x");
+    let body = client
+        .post(format!("{}/session/end", host.base))
+        .header("accept", "text/html")
+        .body("x");
     let answer = body.send().await.expect("an answer");
-    assert_eq!(answer.headers()["content-type"], "text/html; charset=utf-8", "{}", answer.status());
+    assert_eq!(
+        answer.headers()["content-type"],
+        "text/html; charset=utf-8",
+        "{}",
+        answer.status()
+    );
 }
 
 /// The host rejects deeply nested JSON before any recursion, and continues to serve.
@@ -127,9 +215,12 @@ async fn json_that_is_nested_too_deeply_is_refused_wherever_json_is_read() {
     // As deep as the bodies of these endpoints may be long.
     let depths = [600, 10_000, 30_000];
     let nested = |depth: usize| {
-        [("[".repeat(depth), "]".repeat(depth)), ("{\"a\":".repeat(depth / 3), "}".repeat(depth / 3))]
-            .map(|(open, close)| [format!("{open}1{close}"), open])
-            .concat()
+        [
+            ("[".repeat(depth), "]".repeat(depth)),
+            ("{\"a\":".repeat(depth / 3), "}".repeat(depth / 3)),
+        ]
+        .map(|(open, close)| [format!("{open}1{close}"), open])
+        .concat()
     };
     for text in depths.into_iter().flat_map(nested) {
         let start = &text[..20];
@@ -138,51 +229,99 @@ async fn json_that_is_nested_too_deeply_is_refused_wherever_json_is_read() {
             (Method::POST, "/applications".to_owned()),
             (Method::PATCH, format!("/users/{}", id(&ada.user))),
         ] {
-            for body in [text.clone(), format!("{{\"name\":\"x\",\"profile\":{text}}}")] {
-                let request = http_client().request(method.clone(), format!("{}/admin/api/v1{path}", host.base));
-                let request = request.bearer_auth(&host.token).header("content-type", "application/json");
+            for body in [
+                text.clone(),
+                format!("{{\"name\":\"x\",\"profile\":{text}}}"),
+            ] {
+                let request = http_client()
+                    .request(method.clone(), format!("{}/admin/api/v1{path}", host.base));
+                let request = request
+                    .bearer_auth(&host.token)
+                    .header("content-type", "application/json");
                 let answer = request.body(body).send().await.expect("an answer");
-                assert_eq!(answer.status(), StatusCode::BAD_REQUEST, "{method} {path} {} {start}", text.len());
-                assert_eq!(answer.headers()["content-type"], "application/problem+json", "{method} {path}");
+                assert_eq!(
+                    answer.status(),
+                    StatusCode::BAD_REQUEST,
+                    "{method} {path} {} {start}",
+                    text.len()
+                );
+                assert_eq!(
+                    answer.headers()["content-type"],
+                    "application/problem+json",
+                    "{method} {path}"
+                );
             }
         }
         // The reader skips unknown members without recursion, so the test uses a member that it reads.
-        for path in ["/enrolments/look", "/enrolments"] {
+        for path in ["/enrolments/preview", "/enrolments"] {
             let request = http_client().post(format!("{}/authenticator/api{path}", host.base));
-            let request = request.header("content-type", "application/json").body(format!("{{\"token\":{text}}}"));
+            let request = request
+                .header("content-type", "application/json")
+                .body(format!("{{\"token\":{text}}}"));
             let status = request.send().await.expect("an answer").status();
             assert!(status.is_client_error(), "{path} {status} {start}");
         }
         // A body that a device has signed.
         for (method, path, member) in [
-            (Method::POST, "/authenticator/api/scans", "token"),
-            (Method::PUT, "/authenticator/api/device/push", "subscription"),
+            (Method::POST, "/authenticator/api/qr-sign-ins", "token"),
+            (
+                Method::PUT,
+                "/authenticator/api/device/push",
+                "subscription",
+            ),
         ] {
             let body = format!("{{\"{member}\":{text}}}").into_bytes();
-            let reply = ada.phone.call(method, path, "", body).await.expect("an answer");
-            assert!(reply.status.is_client_error(), "{path} {} {start}", reply.status);
+            let reply = ada
+                .phone
+                .call(method, path, "", body)
+                .await
+                .expect("an answer");
+            assert!(
+                reply.status.is_client_error(),
+                "{path} {} {start}",
+                reply.status
+            );
         }
     }
     // The parameter `claims` (OpenID Connect Core section 5.5) is JSON in a form of at most 8 KiB.
     for text in [600, 1_100].into_iter().flat_map(nested) {
-        for claims in
-            [text.clone(), format!("{{\"userinfo\":{text}}}"), format!("{{\"id_token\":{{\"name\":{text}}}}}")]
-        {
+        for claims in [
+            text.clone(),
+            format!("{{\"userinfo\":{text}}}"),
+            format!("{{\"id_token\":{{\"name\":{text}}}}}"),
+        ] {
             let request = ada.application.request(&[("claims", Some(&claims))]);
             let form: Vec<(String, String)> =
                 url::form_urlencoded::parse(request.split_once('?').expect("a query").1.as_bytes())
                     .into_owned()
                     .collect();
-            let form: Vec<(&str, &str)> = form.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+            let form: Vec<(&str, &str)> = form
+                .iter()
+                .map(|(name, value)| (name.as_str(), value.as_str()))
+                .collect();
             let browser = Browser::new(&host.base);
-            for page in [browser.post("/oidc/auth", &form).await.followed().await, browser.get(&request).await] {
-                assert_eq!(page.status, StatusCode::SEE_OTHER, "{} {}", text.len(), page.body);
+            for page in [
+                browser.post("/oidc/auth", &form).await.followed().await,
+                browser.get(&request).await,
+            ] {
+                assert_eq!(
+                    page.status,
+                    StatusCode::SEE_OTHER,
+                    "{} {}",
+                    text.len(),
+                    page.body
+                );
                 assert_eq!(page.parameter("error"), "invalid_request", "{}", text.len());
             }
         }
     }
     assert_eq!(
-        http_client().get(format!("{}/healthz", host.base)).send().await.expect("an answer").status(),
+        http_client()
+            .get(format!("{}/healthz", host.base))
+            .send()
+            .await
+            .expect("an answer")
+            .status(),
         StatusCode::OK
     );
 }
@@ -192,24 +331,49 @@ async fn json_that_is_nested_too_deeply_is_refused_wherever_json_is_read() {
 async fn what_the_endpoints_of_applications_refuse_they_refuse_in_json() {
     let host = TestHost::start().await;
     let client = http_client();
-    for path in ["/oidc/token", "/oidc/token/introspection", "/oidc/token/revocation"] {
+    for path in [
+        "/oidc/token",
+        "/oidc/token/introspection",
+        "/oidc/token/revocation",
+    ] {
         let url = format!("{}{path}", host.base);
         let form = |length: usize| client.post(&url).form(&[("token", "x".repeat(length))]);
-        let chunks = futures_util::stream::iter((0..9).map(|_| Ok::<_, std::io::Error>("x".repeat(8 * 1024))));
-        let unsaid = client.post(&url).header("content-type", "application/x-www-form-urlencoded");
+        let chunks = futures_util::stream::iter(
+            (0..9).map(|_| Ok::<_, std::io::Error>("x".repeat(8 * 1024))),
+        );
+        let unsaid = client
+            .post(&url)
+            .header("content-type", "application/x-www-form-urlencoded");
         for (request, status) in [
             (form(32 * 1024), StatusCode::PAYLOAD_TOO_LARGE),
             (form(64 * 1024), StatusCode::PAYLOAD_TOO_LARGE),
-            (unsaid.body(reqwest::Body::wrap_stream(chunks)), StatusCode::PAYLOAD_TOO_LARGE),
+            (
+                unsaid.body(reqwest::Body::wrap_stream(chunks)),
+                StatusCode::PAYLOAD_TOO_LARGE,
+            ),
             (client.get(&url), StatusCode::METHOD_NOT_ALLOWED),
-            (client.post(format!("{url}?{}", "x".repeat(16 * 1024))), StatusCode::URI_TOO_LONG),
+            (
+                client.post(format!("{url}?{}", "x".repeat(16 * 1024))),
+                StatusCode::URI_TOO_LONG,
+            ),
             (client.post(&url).body("no form"), StatusCode::BAD_REQUEST),
         ] {
             let answer = request.send().await.expect("an answer");
             assert_eq!(answer.status(), status, "{path}");
-            assert_eq!(answer.headers()["cache-control"], "no-store", "{path} {status}");
-            assert_eq!(answer.headers()["content-type"], "application/json", "{path} {status}");
-            assert_eq!(answer.headers().contains_key("allow"), status == StatusCode::METHOD_NOT_ALLOWED);
+            assert_eq!(
+                answer.headers()["cache-control"],
+                "no-store",
+                "{path} {status}"
+            );
+            assert_eq!(
+                answer.headers()["content-type"],
+                "application/json",
+                "{path} {status}"
+            );
+            assert_eq!(
+                answer.headers().contains_key("allow"),
+                status == StatusCode::METHOD_NOT_ALLOWED
+            );
             let body: serde_json::Value = answer.json().await.expect("JSON");
             assert_eq!(body["error"], "invalid_request", "{path} {status}");
             assert!(body["error_description"].is_string(), "{path} {status}");
@@ -219,7 +383,11 @@ async fn what_the_endpoints_of_applications_refuse_they_refuse_in_json() {
 
 #[tokio::test]
 async fn a_client_that_never_reads_loses_its_connection() {
-    let host = TestHost::start_with(Wish { settings: "[http]\nwrite_timeout = 1", ..Wish::default() }).await;
+    let host = TestHost::start_with(Wish {
+        settings: "[http]\nwrite_timeout = \"1s\"",
+        ..Wish::default()
+    })
+    .await;
     let mut stream = connect(&host).await;
     let request = "GET /authenticator HTTP/1.1\r\nhost: localhost\r\n\r\n".repeat(100);
     // It asks and asks; once neither side's buffers hold more, only the host can end this.
@@ -229,7 +397,11 @@ async fn a_client_that_never_reads_loses_its_connection() {
 
 #[tokio::test]
 async fn a_client_that_waits_keeps_its_connection() {
-    let host = TestHost::start_with(Wish { settings: "[http]\nwrite_timeout = 1", ..Wish::default() }).await;
+    let host = TestHost::start_with(Wish {
+        settings: "[http]\nwrite_timeout = \"1s\"",
+        ..Wish::default()
+    })
+    .await;
     let mut stream = connect(&host).await;
     let request = "GET /authenticator HTTP/1.1\r\nhost: localhost\r\n\r\n";
     // A waiting client is no stalled one: between two requests more time passes than an answer may lie unread.
@@ -250,7 +422,11 @@ async fn a_client_that_waits_keeps_its_connection() {
 #[tokio::test]
 async fn idle_connections_of_one_address_leave_room_for_others() {
     let settings = "[http]\nconnections_per_network = 20";
-    let host = TestHost::start_with(Wish { settings, ..Wish::default() }).await;
+    let host = TestHost::start_with(Wish {
+        settings,
+        ..Wish::default()
+    })
+    .await;
     let mut idle = Vec::new();
     for _ in 0..20 {
         idle.push(connect(&host).await);
@@ -258,52 +434,94 @@ async fn idle_connections_of_one_address_leave_room_for_others() {
     // Each further one is closed without an answer.
     for _ in 0..100 {
         let mut more = connect(&host).await;
-        let read = tokio::time::timeout(PATIENCE, more.read(&mut [0; 1])).await.expect("closed at once");
+        let _ = more
+            .write_all(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n")
+            .await;
+        let read = tokio::time::timeout(PATIENCE, more.read(&mut [0; 1]))
+            .await
+            .expect("closed at once");
         assert!(read.is_err() || read.is_ok_and(|read| read == 0));
     }
     let port = host.base.rsplit(':').next().expect("a port");
     let other = tokio::net::TcpSocket::new_v4().expect("a socket");
-    other.bind("127.0.0.2:0".parse().expect("an address")).expect("another loopback address");
-    let mut other = other.connect(format!("127.0.0.1:{port}").parse().expect("an address")).await.expect("connected");
-    other.write_all(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n").await.expect("written");
+    other
+        .bind("127.0.0.2:0".parse().expect("an address"))
+        .expect("another loopback address");
+    let mut other = other
+        .connect(format!("127.0.0.1:{port}").parse().expect("an address"))
+        .await
+        .expect("connected");
+    other
+        .write_all(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n")
+        .await
+        .expect("written");
     let mut start = [0; 15];
-    tokio::time::timeout(PATIENCE, other.read_exact(&mut start)).await.expect("an answer").expect("an answer");
+    tokio::time::timeout(PATIENCE, other.read_exact(&mut start))
+        .await
+        .expect("an answer")
+        .expect("an answer");
     assert_eq!(&start, b"HTTP/1.1 200 OK");
     // The end of one frees a place.
     drop(idle);
     let again = async {
-        while http_client().get(format!("{}/healthz", host.base)).send().await.is_err() {
+        while http_client()
+            .get(format!("{}/healthz", host.base))
+            .send()
+            .await
+            .is_err()
+        {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    tokio::time::timeout(PATIENCE, again).await.expect("room again");
+    tokio::time::timeout(PATIENCE, again)
+        .await
+        .expect("room again");
 }
 
 #[tokio::test]
 async fn a_trusted_proxy_has_as_many_connections_as_there_are() {
     let settings = "[http]\nconnections_per_network = 1\ntrusted_proxies = [\"127.0.0.1\"]";
-    let host = TestHost::start_with(Wish { settings, ..Wish::default() }).await;
+    let host = TestHost::start_with(Wish {
+        settings,
+        ..Wish::default()
+    })
+    .await;
     let _idle = futures_util::future::join_all((0..20).map(|_| connect(&host))).await;
-    assert_eq!(first_line(&host, b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n").await, "HTTP/1.1 200 OK");
+    assert_eq!(
+        first_line(&host, b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n").await,
+        "HTTP/1.1 200 OK"
+    );
 }
 
 #[tokio::test]
 async fn a_connection_that_asks_nothing_ends_sooner_than_one_that_asked() {
-    let settings = "[http]\nfirst_request_timeout = 1\nhead_timeout = 600";
-    let host = TestHost::start_with(Wish { settings, ..Wish::default() }).await;
+    let settings = "[http]\nfirst_request_timeout = \"1s\"\nhead_timeout = \"10m\"";
+    let host = TestHost::start_with(Wish {
+        settings,
+        ..Wish::default()
+    })
+    .await;
     let mut used = connect(&host).await;
-    used.write_all(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n").await.expect("written");
+    used.write_all(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n")
+        .await
+        .expect("written");
     let mut start = [0; 15];
     used.read_exact(&mut start).await.expect("an answer");
     let mut silent = connect(&host).await;
     let mut slow = connect(&host).await;
-    slow.write_all(b"GET / HTTP/1.1\r\nhost:").await.expect("written");
+    slow.write_all(b"GET / HTTP/1.1\r\nhost:")
+        .await
+        .expect("written");
     for late in [&mut silent, &mut slow] {
-        let read = tokio::time::timeout(PATIENCE, late.read(&mut [0; 1])).await.expect("it ends");
+        let read = tokio::time::timeout(PATIENCE, late.read(&mut [0; 1]))
+            .await
+            .expect("it ends");
         assert!(read.is_err() || read.is_ok_and(|read| read == 0));
     }
     // By now the used connection was quiet for as long.
-    used.write_all(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n").await.expect("written");
+    used.write_all(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n")
+        .await
+        .expect("written");
     let mut rest = Vec::new();
     let answered = async {
         while !String::from_utf8_lossy(&rest).contains("HTTP/1.1 200 OK") {
@@ -313,5 +531,7 @@ async fn a_connection_that_asks_nothing_ends_sooner_than_one_that_asked() {
             rest.extend_from_slice(&more[..read]);
         }
     };
-    tokio::time::timeout(PATIENCE, answered).await.expect("an answer");
+    tokio::time::timeout(PATIENCE, answered)
+        .await
+        .expect("an answer");
 }

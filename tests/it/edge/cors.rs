@@ -38,7 +38,10 @@ async fn ask(host: &TestHost, method: &str, path: &str, headers: &[(&str, &str)]
 }
 
 fn allowed<'a>(response: &'a Response, header: &str) -> Option<&'a str> {
-    response.headers().get(format!("access-control-{header}")).map(|value| value.to_str().expect("text"))
+    response
+        .headers()
+        .get(format!("access-control-{header}"))
+        .map(|value| value.to_str().expect("text"))
 }
 
 #[tokio::test]
@@ -46,21 +49,37 @@ async fn a_single_page_application_reads_what_it_calls_errors_too() {
     let (host, _) = host_with("spa", &format!("{SPA}/callback")).await;
     for (method, path) in SHARED {
         let response = ask(&host, method, path, &[("origin", SPA)]).await;
-        assert_eq!(allowed(&response, "allow-origin"), Some(SPA), "{method} {path}");
+        assert_eq!(
+            allowed(&response, "allow-origin"),
+            Some(SPA),
+            "{method} {path}"
+        );
         assert_eq!(allowed(&response, "allow-credentials"), None, "{path}");
-        assert_eq!(allowed(&response, "expose-headers"), Some("www-authenticate,retry-after"), "{path}");
+        assert_eq!(
+            allowed(&response, "expose-headers"),
+            Some("www-authenticate,retry-after"),
+            "{path}"
+        );
         let vary: Vec<_> = response.headers().get_all("vary").iter().collect();
         assert_eq!(vary, ["origin"], "{path}");
     }
     let response = ask(&host, "GET", "/oidc/me", &[("origin", SPA)]).await;
     assert_eq!(response.status(), StatusCode::UNAUTHORIZED);
     // Errors that are made before the endpoint is asked.
-    let refused =
-        http_client().post(format!("{}/oidc/token", host.base)).header("origin", SPA).body("x".repeat(100_000));
+    let refused = http_client()
+        .post(format!("{}/oidc/token", host.base))
+        .header("origin", SPA)
+        .body("x".repeat(100_000));
     let refused = refused.send().await.expect("an answer");
-    assert_eq!((refused.status(), allowed(&refused, "allow-origin")), (StatusCode::PAYLOAD_TOO_LARGE, Some(SPA)));
+    assert_eq!(
+        (refused.status(), allowed(&refused, "allow-origin")),
+        (StatusCode::PAYLOAD_TOO_LARGE, Some(SPA))
+    );
     let response = ask(&host, "DELETE", "/oidc/token", &[("origin", SPA)]).await;
-    assert_eq!((response.status(), allowed(&response, "allow-origin")), (StatusCode::METHOD_NOT_ALLOWED, Some(SPA)));
+    assert_eq!(
+        (response.status(), allowed(&response, "allow-origin")),
+        (StatusCode::METHOD_NOT_ALLOWED, Some(SPA))
+    );
 }
 
 #[tokio::test]
@@ -70,13 +89,24 @@ async fn a_preflight_says_what_may_be_sent() {
         let headers = [
             ("origin", SPA),
             ("access-control-request-method", method),
-            ("access-control-request-headers", "authorization,content-type"),
+            (
+                "access-control-request-headers",
+                "authorization,content-type",
+            ),
         ];
         let response = ask(&host, "OPTIONS", path, &headers).await;
         assert!(response.status().is_success(), "{path}");
         assert_eq!(allowed(&response, "allow-origin"), Some(SPA), "{path}");
-        assert_eq!(allowed(&response, "allow-methods"), Some("GET,POST"), "{path}");
-        assert_eq!(allowed(&response, "allow-headers"), Some("authorization,content-type"), "{path}");
+        assert_eq!(
+            allowed(&response, "allow-methods"),
+            Some("GET,POST"),
+            "{path}"
+        );
+        assert_eq!(
+            allowed(&response, "allow-headers"),
+            Some("authorization,content-type"),
+            "{path}"
+        );
         assert_eq!(allowed(&response, "max-age"), Some("600"), "{path}");
         assert_eq!(allowed(&response, "allow-credentials"), None, "{path}");
     }
@@ -100,10 +130,17 @@ async fn no_other_origin_reads_anything() {
         "",
     ] {
         for (method, path) in SHARED {
-            let asked = [("origin", origin), ("access-control-request-method", method)];
+            let asked = [
+                ("origin", origin),
+                ("access-control-request-method", method),
+            ];
             for (method, headers) in [(method, &asked[..1]), ("OPTIONS", &asked[..])] {
                 let response = ask(&host, method, path, headers).await;
-                assert_eq!(allowed(&response, "allow-origin"), None, "{origin:?} {method} {path}");
+                assert_eq!(
+                    allowed(&response, "allow-origin"),
+                    None,
+                    "{origin:?} {method} {path}"
+                );
             }
         }
     }
@@ -132,7 +169,11 @@ async fn what_such_an_application_does_not_call_stays_closed_to_it() {
 
 #[tokio::test]
 async fn origins_come_and_go_with_their_applications_within_seconds() {
-    let host = TestHost::start_with(Wish { settings: "development = true", ..Wish::default() }).await;
+    let host = TestHost::start_with(Wish {
+        settings: "allow_insecure_redirect_uris = true",
+        ..Wish::default()
+    })
+    .await;
     let origin = "http://localhost:3000";
     let may = async || {
         let response = ask(&host, "GET", "/oidc/jwks", &[("origin", origin)]).await;
@@ -142,7 +183,12 @@ async fn origins_come_and_go_with_their_applications_within_seconds() {
     let application = register(&host, "spa", "http://localhost:3000/callback").await;
     host.advance(5);
     assert!(may().await);
-    host.admin_ok(Method::DELETE, &format!("/applications/{}", id(&application)), Value::Null).await;
+    host.admin_ok(
+        Method::DELETE,
+        &format!("/applications/{}", id(&application)),
+        Value::Null,
+    )
+    .await;
     host.advance(5);
     assert!(!may().await);
 }
@@ -154,7 +200,13 @@ async fn made_up_origins_make_no_queries() {
     let flood = async |from: usize| {
         for number in from..from + 20 {
             let origin = format!("https://{number}.evil.example");
-            let response = ask(&host, "GET", "/oidc/.well-known/openid-configuration", &[("origin", &origin)]).await;
+            let response = ask(
+                &host,
+                "GET",
+                "/oidc/.well-known/openid-configuration",
+                &[("origin", &origin)],
+            )
+            .await;
             assert_eq!(allowed(&response, "allow-origin"), None);
         }
     };
@@ -162,11 +214,26 @@ async fn made_up_origins_make_no_queries() {
     // Without a database each query is an error in the log.
     host.host.store.close().await;
     let log = Log::capture();
-    let queries = || log.lines().iter().filter(|line| line.contains("origins of single-page applications")).count();
+    let queries = || {
+        log.lines()
+            .iter()
+            .filter(|line| line.contains("origins of single-page applications"))
+            .count()
+    };
     flood(100).await;
     assert_eq!(queries(), 0);
-    let response = ask(&host, "GET", "/oidc/.well-known/openid-configuration", &[("origin", SPA)]).await;
-    assert_eq!(allowed(&response, "allow-origin"), Some(SPA), "a known origin stays known");
+    let response = ask(
+        &host,
+        "GET",
+        "/oidc/.well-known/openid-configuration",
+        &[("origin", SPA)],
+    )
+    .await;
+    assert_eq!(
+        allowed(&response, "allow-origin"),
+        Some(SPA),
+        "a known origin stays known"
+    );
     host.advance(1);
     flood(200).await;
     assert_eq!(queries(), 1, "{:?}", log.lines());

@@ -9,11 +9,35 @@ use crate::saml::party::Party;
 
 /// The page can't be framed: by the policy of today's browsers, and by the header of older ones.
 fn assert_unframeable(page: &Page, marker: &str) {
-    assert!(page.body.contains(marker), "no {marker} in {} {}: {}", page.url, page.status, page.body);
-    let policy = page.headers["content-security-policy"].to_str().expect("text");
-    let ancestors: Vec<&str> = policy.split(';').filter(|part| part.trim().starts_with("frame-ancestors")).collect();
-    assert_eq!(ancestors, [" frame-ancestors 'none'"], "{}: {policy}", page.url);
-    assert_eq!(page.headers.get_all("content-security-policy").iter().count(), 1, "{}", page.url);
+    assert!(
+        page.body.contains(marker),
+        "no {marker} in {} {}: {}",
+        page.url,
+        page.status,
+        page.body
+    );
+    let policy = page.headers["content-security-policy"]
+        .to_str()
+        .expect("text");
+    let ancestors: Vec<&str> = policy
+        .split(';')
+        .filter(|part| part.trim().starts_with("frame-ancestors"))
+        .collect();
+    assert_eq!(
+        ancestors,
+        [" frame-ancestors 'none'"],
+        "{}: {policy}",
+        page.url
+    );
+    assert_eq!(
+        page.headers
+            .get_all("content-security-policy")
+            .iter()
+            .count(),
+        1,
+        "{}",
+        page.url
+    );
     let options: Vec<_> = page.headers.get_all("x-frame-options").iter().collect();
     assert_eq!(options, ["DENY"], "{}", page.url);
 }
@@ -25,17 +49,33 @@ async fn the_pages_of_a_sign_in_and_of_a_sign_out_can_not_be_framed() {
     let browser = Browser::new(&host.base);
     assert_unframeable(&browser.get("/").await, "href=\"/sign-in\"");
     // The login page, and the page with an error in its form.
-    let login = browser.get(&ada.application.request(&[])).await.followed().await;
+    let login = browser
+        .get(&ada.application.request(&[]))
+        .await
+        .followed()
+        .await;
     assert_unframeable(&login, "name=\"name\"");
-    assert_unframeable(&login.submit(&login.path(), &[("name", "no name")]).await, "name=\"name\"");
+    assert_unframeable(
+        &login.submit(&login.path(), &[("name", "no name")]).await,
+        "name=\"name\"",
+    );
     // Consent, the form that carries an answer, the choice of an account.
     let browser = Browser::new(&host.base);
-    let waiting = ada.ask(&browser, &[("response_mode", Some("form_post"))]).await;
+    let waiting = ada
+        .ask(&browser, &[("response_mode", Some("form_post"))])
+        .await;
     ada.approve(&waiting).await;
     let consent = browser.get(&waiting.url).await;
     assert_unframeable(&consent, "data-page=\"consent\"");
     assert_unframeable(&consent.decide("allow").await, "name=\"code\"");
-    let choice = browser.get(&ada.application.request(&[("prompt", Some("select_account"))])).await.followed().await;
+    let choice = browser
+        .get(
+            &ada.application
+                .request(&[("prompt", Some("select_account"))]),
+        )
+        .await
+        .followed()
+        .await;
     assert_unframeable(&choice, "/continue\"");
     // Signing out.
     let question = browser.get("/session/end").await;
@@ -53,12 +93,26 @@ async fn the_pages_of_a_sign_in_and_of_a_sign_out_can_not_be_framed() {
 async fn the_pages_of_the_portal_the_console_the_authenticator_and_recovery_can_not_be_framed() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
-    host.admin_ok(Method::PATCH, &format!("/users/{}", id(&ada.user)), json!({"console_role": "owner"})).await;
+    host.admin_ok(
+        Method::PATCH,
+        &format!("/users/{}", id(&ada.user)),
+        json!({"console_role": "owner"}),
+    )
+    .await;
     let browser = Browser::new(&host.base);
     ada.sign_in(&browser).await;
     let seen = format!("/profile/{}", ada.application.id);
     let revoke = format!("/devices/{}/revoke", ada.phone.device());
-    for path in ["/", "/devices", "/sessions", "/consents", "/activity", "/profile", &seen, &revoke] {
+    for path in [
+        "/",
+        "/devices",
+        "/sessions",
+        "/consents",
+        "/activity",
+        "/profile",
+        &seen,
+        &revoke,
+    ] {
         let page = browser.get(path).await;
         assert_eq!(page.status, StatusCode::OK, "{path}");
         assert_unframeable(&page, "action=\"/sign-out\"");
@@ -68,13 +122,26 @@ async fn the_pages_of_the_portal_the_console_the_authenticator_and_recovery_can_
     }
     assert_unframeable(&browser.get("/authenticator").await, "<script");
     // The form, the form with an error, and the page of a good code.
-    let codes = ada.phone.ask(Method::POST, "/recovery-codes", None).await.expect("codes");
+    let codes = ada
+        .phone
+        .ask(Method::POST, "/recovery-codes", None)
+        .await
+        .expect("codes");
     let code = codes["codes"][0].as_str().expect("a code");
     let browser = Browser::new(&host.base);
     let form = browser.get("/recover").await;
     assert_unframeable(&form, "name=\"code\"");
-    assert_unframeable(&form.submit("/recover", &[("name", "ada"), ("code", "wrong")]).await, "name=\"code\"");
-    let found = form.submit("/recover", &[("name", "ada"), ("code", code)]).await.followed().await;
+    assert_unframeable(
+        &form
+            .submit("/recover", &[("name", "ada"), ("code", "wrong")])
+            .await,
+        "name=\"code\"",
+    );
+    let found = form
+        .submit("/recover", &[("name", "ada"), ("code", code)])
+        .await
+        .followed()
+        .await;
     assert_unframeable(&found, "/authenticator#enrol=");
 }
 
@@ -96,9 +163,18 @@ async fn the_pages_of_saml_and_of_errors_can_not_be_framed() {
         ("/oidc/auth?client_id=nobody", StatusCode::BAD_REQUEST),
         (foreign.as_str(), StatusCode::BAD_REQUEST),
         ("/login/none", StatusCode::NOT_FOUND),
-        ("/oidc/session/end?id_token_hint=nonsense", StatusCode::BAD_REQUEST),
-        (&format!("/sso/SingleSignOnService/{}", party.id), StatusCode::OK),
-        (&format!("/sso/SingleLogoutService/{}?SAMLRequest={large}", party.id), StatusCode::BAD_REQUEST),
+        (
+            "/oidc/session/end?id_token_hint=nonsense",
+            StatusCode::BAD_REQUEST,
+        ),
+        (
+            &format!("/sso/SingleSignOnService/{}", party.id),
+            StatusCode::OK,
+        ),
+        (
+            &format!("/sso/SingleLogoutService/{}?SAMLRequest={large}", party.id),
+            StatusCode::BAD_REQUEST,
+        ),
     ] {
         let page = browser.get(path).await;
         assert_eq!(page.status, status, "{path}: {}", page.body);
@@ -109,6 +185,10 @@ async fn the_pages_of_saml_and_of_errors_can_not_be_framed() {
     assert_unframeable(&forged, "<h1");
     // Responses that are no pages have the header for older browsers, too.
     for path in ["/healthz", "/oidc/jwks", "/oidc/me", "/admin/api/v1/users"] {
-        assert_eq!(browser.get(path).await.headers["x-frame-options"], "DENY", "{path}");
+        assert_eq!(
+            browser.get(path).await.headers["x-frame-options"],
+            "DENY",
+            "{path}"
+        );
     }
 }

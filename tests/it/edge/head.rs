@@ -15,7 +15,10 @@ async fn nobody_is_signed_in_or_out_by_head() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
-    assert_refused(&browser.head(&ada.application.request(&[])).await, "GET, POST");
+    assert_refused(
+        &browser.head(&ada.application.request(&[])).await,
+        "GET, POST",
+    );
     assert_refused(&browser.head("/admin").await, "GET");
     // The answer of a login is given once: to who asks for it.
     let waiting = ada.ask(&browser, &[]).await;
@@ -25,19 +28,43 @@ async fn nobody_is_signed_in_or_out_by_head() {
 
     let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
     let hint = tokens["id_token"].as_str().expect("an ID token");
-    assert_refused(&browser.head(&format!("/oidc/session/end?id_token_hint={hint}")).await, "GET, POST");
-    let posted = browser.post("/oidc/session/end", &[("id_token_hint", hint)]).await.location();
+    assert_refused(
+        &browser
+            .head(&format!("/oidc/session/end?id_token_hint={hint}"))
+            .await,
+        "GET, POST",
+    );
+    let posted = browser
+        .post("/oidc/session/end", &[("id_token_hint", hint)])
+        .await
+        .location();
     assert_refused(&browser.head(posted.as_str()).await, "GET, POST");
-    assert!(browser.get("/").await.body.contains("Hello,"), "the session goes on");
-    assert_eq!(browser.get(posted.as_str()).await.location().path(), "/session/ended");
+    assert!(
+        browser.get("/").await.body.contains("Hello,"),
+        "the session goes on"
+    );
+    assert_eq!(
+        browser.get(posted.as_str()).await.location().path(),
+        "/session/ended"
+    );
 }
 
 #[tokio::test]
 async fn where_nothing_is_done_head_is_answered() {
     let host = TestHost::start().await;
     let browser = Browser::new(&host.base);
-    for path in ["/", "/oidc/.well-known/openid-configuration", "/oidc/jwks", "/healthz", "/session/ended"] {
+    for path in [
+        "/",
+        "/oidc/.well-known/openid-configuration",
+        "/oidc/jwks",
+        "/healthz",
+        "/session/ended",
+    ] {
         let page = browser.head(path).await;
-        assert_eq!((page.status, page.body.as_str()), (StatusCode::OK, ""), "{path}");
+        assert_eq!(
+            (page.status, page.body.as_str()),
+            (StatusCode::OK, ""),
+            "{path}"
+        );
     }
 }

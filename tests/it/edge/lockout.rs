@@ -13,21 +13,35 @@ const FOREIGN: [(&str, &str); 4] = [
     ("origin", "https://evil.example"),
 ];
 /// The headers of an image there.
-const IMAGE: [(&str, &str); 3] =
-    [("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "no-cors"), ("sec-fetch-dest", "image")];
+const IMAGE: [(&str, &str); 3] = [
+    ("sec-fetch-site", "cross-site"),
+    ("sec-fetch-mode", "no-cors"),
+    ("sec-fetch-dest", "image"),
+];
 /// The headers of a frame there.
-const FRAME: [(&str, &str); 3] =
-    [("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "navigate"), ("sec-fetch-dest", "iframe")];
+const FRAME: [(&str, &str); 3] = [
+    ("sec-fetch-site", "cross-site"),
+    ("sec-fetch-mode", "navigate"),
+    ("sec-fetch-dest", "iframe"),
+];
 /// The headers of a link there.
-const LINK: [(&str, &str); 3] =
-    [("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "navigate"), ("sec-fetch-dest", "document")];
+const LINK: [(&str, &str); 3] = [
+    ("sec-fetch-site", "cross-site"),
+    ("sec-fetch-mode", "navigate"),
+    ("sec-fetch-dest", "document"),
+];
 
 fn with(request: RequestBuilder, headers: &[(&str, &str)]) -> RequestBuilder {
-    headers.iter().fold(request, |request, (name, value)| request.header(*name, *value))
+    headers.iter().fold(request, |request, (name, value)| {
+        request.header(*name, *value)
+    })
 }
 
 fn client() -> Client {
-    http_client_builder().redirect(reqwest::redirect::Policy::none()).build().expect("a client")
+    http_client_builder()
+        .redirect(reqwest::redirect::Policy::none())
+        .build()
+        .expect("a client")
 }
 
 async fn status(request: RequestBuilder) -> StatusCode {
@@ -35,8 +49,12 @@ async fn status(request: RequestBuilder) -> StatusCode {
 }
 
 async fn limited(limits: &str) -> TestHost {
-    let settings = format!("[limits]\n{limits}\n");
-    TestHost::start_with(Wish { settings: &settings, ..Wish::default() }).await
+    let settings = format!("[rate_limits]\n{limits}\n");
+    TestHost::start_with(Wish {
+        settings: &settings,
+        ..Wish::default()
+    })
+    .await
 }
 
 /// ATTACKS: calls without proof from an office's address; approvals, console and recovery still work there.
@@ -44,64 +62,121 @@ async fn limited(limits: &str) -> TestHost {
 async fn calls_without_proof_lock_an_office_out_of_nothing() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
-    host.admin_ok(Method::PATCH, &format!("/users/{}", id(&ada.user)), json!({"console_role": "owner"})).await;
-    let codes = ada.phone.ask(Method::POST, "/recovery-codes", None).await.expect("codes");
+    host.admin_ok(
+        Method::PATCH,
+        &format!("/users/{}", id(&ada.user)),
+        json!({"console_role": "owner"}),
+    )
+    .await;
+    let codes = ada
+        .phone
+        .ask(Method::POST, "/recovery-codes", None)
+        .await
+        .expect("codes");
     let console = Browser::new(&host.base);
     let login = console.get("/admin").await.followed().await;
-    let waiting = login.submit(&login.path(), &[("name", "ada")]).await.followed().await;
+    let waiting = login
+        .submit(&login.path(), &[("name", "ada")])
+        .await
+        .followed()
+        .await;
     ada.approve(&waiting).await;
-    assert_eq!(console.get(&waiting.url).await.followed().await.status, StatusCode::OK);
+    assert_eq!(
+        console.get(&waiting.url).await.followed().await.status,
+        StatusCode::OK
+    );
 
     let client = client();
     for path in ["/authenticator/api/requests", "/admin/api/v1/me"] {
         let url = format!("{}{path}", host.base);
         for _ in 0..100 {
-            assert_eq!(status(with(client.get(&url), &FOREIGN)).await, StatusCode::FORBIDDEN, "{path}");
+            assert_eq!(
+                status(with(client.get(&url), &FOREIGN)).await,
+                StatusCode::FORBIDDEN,
+                "{path}"
+            );
         }
         let mut refused = Vec::new();
         for _ in 0..100 {
             refused.push(status(client.get(&url)).await);
         }
-        assert!(refused[..60].iter().all(|status| *status == StatusCode::UNAUTHORIZED), "{path}: {refused:?}");
-        assert_eq!(refused[99], StatusCode::TOO_MANY_REQUESTS, "{path}: bad calls are slowed down");
+        assert!(
+            refused[..60]
+                .iter()
+                .all(|status| *status == StatusCode::UNAUTHORIZED),
+            "{path}: {refused:?}"
+        );
+        assert_eq!(
+            refused[99],
+            StatusCode::TOO_MANY_REQUESTS,
+            "{path}: bad calls are slowed down"
+        );
     }
 
     // The phone, the console, its machine's token and recovery still work.
     let browser = Browser::new(&host.base);
     ada.sign_in(&browser).await;
-    let me = console.request(Method::GET, "/admin/api/v1/me").header("sec-fetch-site", "same-origin");
+    let me = console
+        .request(Method::GET, "/admin/api/v1/me")
+        .header("sec-fetch-site", "same-origin");
     assert_eq!(status(me).await, StatusCode::OK);
     host.admin_ok(Method::GET, "/users", Value::Null).await;
     let page = Browser::new(&host.base).get("/recover").await;
     let code = codes["codes"][0].as_str().expect("a code");
-    let recovered = page.submit("/recover", &[("name", "ada"), ("code", code)]).await;
+    let recovered = page
+        .submit("/recover", &[("name", "ada"), ("code", code)])
+        .await;
     assert_eq!(recovered.location().path(), "/recover/done");
 }
 
 /// A rejection of a valid device for another reason does not count as a missing proof.
 #[tokio::test]
 async fn wrong_answers_of_a_good_device_are_no_missing_proofs() {
-    let host = limited("failures = { per_minute = 1, burst = 1 }").await;
+    let host = limited("unauthenticated_requests = { per_minute = 1, burst = 1 }").await;
     let ada = host.ada().await;
     for _ in 0..5 {
-        let scanned = ada.phone.ask(Method::POST, "/scans/look", Some(json!({"token": "lo_nonsense"}))).await;
-        assert!(!scanned.expect_err("there is no such code").to_string().contains("failed attempts"));
+        let scanned = ada
+            .phone
+            .ask(
+                Method::POST,
+                "/qr-sign-ins/preview",
+                Some(json!({"token": "lo_nonsense"})),
+            )
+            .await;
+        assert!(
+            !scanned
+                .expect_err("there is no such code")
+                .to_string()
+                .contains("failed attempts")
+        );
     }
     let client = client();
     let url = format!("{}/authenticator/api/requests", host.base);
-    assert_eq!(status(client.get(&url)).await, StatusCode::UNAUTHORIZED, "the first that counts");
-    assert_eq!(status(client.get(&url)).await, StatusCode::TOO_MANY_REQUESTS);
+    assert_eq!(
+        status(client.get(&url)).await,
+        StatusCode::UNAUTHORIZED,
+        "the first that counts"
+    );
+    assert_eq!(
+        status(client.get(&url)).await,
+        StatusCode::TOO_MANY_REQUESTS
+    );
 }
 
 #[tokio::test]
 async fn failures_at_one_interface_do_not_count_at_another() {
-    let host = limited("failures = { per_minute = 1, burst = 1 }").await;
+    let host = limited("unauthenticated_requests = { per_minute = 1, burst = 1 }").await;
     let client = client();
     let authenticator = || client.get(format!("{}/authenticator/api/requests", host.base));
     let admin = || client.get(format!("{}/admin/api/v1/me", host.base));
     let recover = async || {
         let page = Browser::new(&host.base).get("/recover").await;
-        page.submit("/recover", &[("name", "ada"), ("code", "AAAA-AAAA-AAAA-AAAA")]).await.status
+        page.submit(
+            "/recover",
+            &[("name", "ada"), ("code", "AAAA-AAAA-AAAA-AAAA")],
+        )
+        .await
+        .status
     };
     assert_eq!(status(authenticator()).await, StatusCode::UNAUTHORIZED);
     assert_eq!(status(admin()).await, StatusCode::UNAUTHORIZED);
@@ -120,59 +195,122 @@ async fn a_public_client_fails_as_often_as_others_like_and_goes_on() {
     let client = http_client();
     let url = format!("{}/oidc/token", host.base);
     for _ in 0..100 {
-        let form = [("client_id", public.id.as_str()), ("client_secret", "x"), ("grant_type", "refresh_token")];
-        assert_eq!(status(client.post(&url).form(&form)).await, StatusCode::UNAUTHORIZED);
+        let form = [
+            ("client_id", public.id.as_str()),
+            ("client_secret", "x"),
+            ("grant_type", "refresh_token"),
+        ];
+        assert_eq!(
+            status(client.post(&url).form(&form)).await,
+            StatusCode::UNAUTHORIZED
+        );
     }
-    let form = [("client_id", public.id.as_str()), ("grant_type", "refresh_token"), ("refresh_token", "x")];
-    let answer = client.post(&url).form(&form).send().await.expect("an answer");
+    let form = [
+        ("client_id", public.id.as_str()),
+        ("grant_type", "refresh_token"),
+        ("refresh_token", "x"),
+    ];
+    let answer = client
+        .post(&url)
+        .form(&form)
+        .send()
+        .await
+        .expect("an answer");
     let body: Value = answer.json().await.expect("JSON");
-    assert!(["invalid_grant", "unauthorized_client"].iter().any(|error| body["error"] == *error), "{body}");
+    assert!(
+        ["invalid_grant", "unauthorized_client"]
+            .iter()
+            .any(|error| body["error"] == *error),
+        "{body}"
+    );
 }
 
 #[tokio::test]
 async fn a_page_of_another_site_uses_up_no_limit_of_the_token_endpoint() {
-    let host = limited("token = { per_minute = 1, burst = 2 }\nclient_failures = { per_minute = 1, burst = 1 }").await;
+    let host = limited(
+        "token_requests_per_ip = { per_minute = 1, burst = 2 }\nclient_auth_failures = { per_minute = 1, burst = 1 }",
+    )
+    .await;
     let body = json!({
         "name": "Books", "application_type": "spa", "redirect_uris": ["https://books.example/callback"],
     });
     let spa = host.admin_ok(Method::POST, "/applications", body).await;
     let web = host.web_application().await;
     let client = http_client();
-    for path in ["/oidc/token", "/oidc/token/revocation", "/oidc/token/introspection"] {
+    for path in [
+        "/oidc/token",
+        "/oidc/token/revocation",
+        "/oidc/token/introspection",
+    ] {
         for _ in 0..20 {
-            let form = [("client_id", web.id.as_str()), ("client_secret", "x"), ("grant_type", "refresh_token")];
-            let request = with(client.post(format!("{}{path}", host.base)).form(&form), &FOREIGN);
+            let form = [
+                ("client_id", web.id.as_str()),
+                ("client_secret", "x"),
+                ("grant_type", "refresh_token"),
+            ];
+            let request = with(
+                client.post(format!("{}{path}", host.base)).form(&form),
+                &FOREIGN,
+            );
             assert_eq!(status(request).await, StatusCode::FORBIDDEN, "{path}");
         }
     }
-    let form = [("client_id", id(&spa)), ("grant_type", "refresh_token"), ("refresh_token", "x")];
-    for (origin, site) in [("https://books.example", "cross-site"), ("https://books.example", "same-site")] {
+    let form = [
+        ("client_id", id(&spa)),
+        ("grant_type", "refresh_token"),
+        ("refresh_token", "x"),
+    ];
+    for (origin, site) in [
+        ("https://books.example", "cross-site"),
+        ("https://books.example", "same-site"),
+    ] {
         let request = client.post(format!("{}/oidc/token", host.base)).form(&form);
-        let answer = with(request, &[("sec-fetch-site", site), ("origin", origin)]).send().await.expect("an answer");
+        let answer = with(request, &[("sec-fetch-site", site), ("origin", origin)])
+            .send()
+            .await
+            .expect("an answer");
         assert_eq!(answer.headers()["access-control-allow-origin"], origin);
         let body: Value = answer.json().await.expect("JSON");
-        let goes_on = ["invalid_grant", "unauthorized_client"].iter().any(|error| body["error"] == *error);
+        let goes_on = ["invalid_grant", "unauthorized_client"]
+            .iter()
+            .any(|error| body["error"] == *error);
         assert!(goes_on, "{site}: {body}");
     }
 }
 
 #[tokio::test]
 async fn a_page_of_another_site_begins_no_sign_in_and_uses_up_no_limit_of_them() {
-    let host = limited("sign_in = { per_minute = 1, burst = 4 }").await;
+    let host = limited("login_pages_per_ip = { per_minute = 1, burst = 4 }").await;
     let ada = host.ada().await;
     let client = client();
     let auth = format!("{}{}", host.base, ada.application.request(&[]));
-    let silent = format!("{}{}", host.base, ada.application.request(&[("prompt", Some("none"))]));
+    let silent = format!(
+        "{}{}",
+        host.base,
+        ada.application.request(&[("prompt", Some("none"))])
+    );
     for _ in 0..20 {
         for path in ["/sign-in?to=/", "/login/x", "/admin", "/recover"] {
             let request = with(client.get(format!("{}{path}", host.base)), &IMAGE);
             assert_eq!(status(request).await, StatusCode::FORBIDDEN, "{path}");
         }
-        assert_eq!(status(with(client.get(&auth), &IMAGE)).await, StatusCode::FORBIDDEN);
-        assert_eq!(status(with(client.get(&auth), &FOREIGN)).await, StatusCode::FORBIDDEN);
+        assert_eq!(
+            status(with(client.get(&auth), &IMAGE)).await,
+            StatusCode::FORBIDDEN
+        );
+        assert_eq!(
+            status(with(client.get(&auth), &FOREIGN)).await,
+            StatusCode::FORBIDDEN
+        );
         // A frame could not show the sign-in.
-        assert_eq!(status(with(client.get(&auth), &FRAME)).await, StatusCode::FORBIDDEN);
-        assert_eq!(status(with(client.post(format!("{}/recover", host.base)), &LINK)).await, StatusCode::FORBIDDEN);
+        assert_eq!(
+            status(with(client.get(&auth), &FRAME)).await,
+            StatusCode::FORBIDDEN
+        );
+        assert_eq!(
+            status(with(client.post(format!("{}/recover", host.base)), &LINK)).await,
+            StatusCode::FORBIDDEN
+        );
     }
     let logins = async || {
         let row: (i64,) = sqlx::query_as("SELECT COUNT(*) FROM logins")
@@ -184,15 +322,32 @@ async fn a_page_of_another_site_begins_no_sign_in_and_uses_up_no_limit_of_them()
     assert_eq!(logins().await, 0);
     // A token is renewed in a frame; that has a limit of its own.
     for _ in 0..4 {
-        let answer = with(client.get(&silent), &FRAME).send().await.expect("an answer");
-        assert!(answer.headers()["location"].to_str().expect("text").contains("error=login_required"));
+        let answer = with(client.get(&silent), &FRAME)
+            .send()
+            .await
+            .expect("an answer");
+        assert!(
+            answer.headers()["location"]
+                .to_str()
+                .expect("text")
+                .contains("error=login_required")
+        );
     }
-    assert_eq!(status(with(client.get(&silent), &FRAME)).await, StatusCode::TOO_MANY_REQUESTS);
+    assert_eq!(
+        status(with(client.get(&silent), &FRAME)).await,
+        StatusCode::TOO_MANY_REQUESTS
+    );
     assert_eq!(logins().await, 0);
     // An application leads its users here, by a link and by a form.
-    assert_eq!(status(with(client.get(&auth), &LINK)).await, StatusCode::SEE_OTHER);
+    assert_eq!(
+        status(with(client.get(&auth), &LINK)).await,
+        StatusCode::SEE_OTHER
+    );
     let (url, query) = auth.split_once('?').expect("a query");
-    let form = client.post(url).header("content-type", "application/x-www-form-urlencoded").body(query.to_owned());
+    let form = client
+        .post(url)
+        .header("content-type", "application/x-www-form-urlencoded")
+        .body(query.to_owned());
     assert!(status(with(form, &LINK)).await.is_redirection());
     assert_eq!(logins().await, 1);
 }

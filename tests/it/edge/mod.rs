@@ -4,7 +4,7 @@ mod bounds;
 mod cors;
 mod framing;
 mod head;
-mod limits;
 mod lockout;
+mod rate_limits;
 mod stored;
 mod tls;

@@ -2,7 +2,7 @@
 
 use assent::domain::admin;
 use assent::domain::audit::sum_up_repeated;
-use assent::model::audit::By;
+use assent_model::audit::AuditContext;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
@@ -11,10 +11,20 @@ use crate::harness::{Browser, Database, TestHost, Wish, http_client, http_client
 
 /// The answer to an authorization request with these changes: the parameters of the redirect, or `None` for a sign-in that began.
 async fn answer(host: &TestHost, address: &str) -> Option<Vec<(String, String)>> {
-    let client = http_client_builder().redirect(reqwest::redirect::Policy::none()).build().expect("a client");
-    let answer = client.get(format!("{}{address}", host.base)).send().await.expect("an answer");
+    let client = http_client_builder()
+        .redirect(reqwest::redirect::Policy::none())
+        .build()
+        .expect("a client");
+    let answer = client
+        .get(format!("{}{address}", host.base))
+        .send()
+        .await
+        .expect("an answer");
     assert_eq!(answer.status(), StatusCode::SEE_OTHER, "{address}");
-    let location = answer.headers()["location"].to_str().expect("text").to_owned();
+    let location = answer.headers()["location"]
+        .to_str()
+        .expect("text")
+        .to_owned();
     if location.starts_with("/login/") {
         return None;
     }
@@ -23,25 +33,54 @@ async fn answer(host: &TestHost, address: &str) -> Option<Vec<(String, String)>>
 }
 
 fn value<'a>(pairs: &'a [(String, String)], name: &str) -> Option<&'a str> {
-    pairs.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    pairs
+        .iter()
+        .find(|(known, _)| known == name)
+        .map(|(_, value)| value.as_str())
 }
 
 #[tokio::test]
 async fn state_and_nonce_hold_no_control_characters() {
     let host = TestHost::start().await;
     let application = host.web_application().await;
-    for bad in ["\u{1}", "a\nb", "a\rb", "\u{7f}", "\u{85}", "\u{1}\u{1}\u{1}"] {
+    for bad in [
+        "\u{1}",
+        "a\nb",
+        "a\rb",
+        "\u{7f}",
+        "\u{85}",
+        "\u{1}\u{1}\u{1}",
+    ] {
         for name in ["state", "nonce"] {
-            let pairs = answer(&host, &application.request(&[(name, Some(bad))])).await.expect("an error");
-            assert_eq!(value(&pairs, "error"), Some("invalid_request"), "{name} {bad:?}");
-            assert!(value(&pairs, "error_description").expect("a reason").starts_with(name), "{pairs:?}");
+            let pairs = answer(&host, &application.request(&[(name, Some(bad))]))
+                .await
+                .expect("an error");
+            assert_eq!(
+                value(&pairs, "error"),
+                Some("invalid_request"),
+                "{name} {bad:?}"
+            );
+            assert!(
+                value(&pairs, "error_description")
+                    .expect("a reason")
+                    .starts_with(name),
+                "{pairs:?}"
+            );
             let state = if name == "state" { None } else { Some("st&te") };
-            assert_eq!(value(&pairs, "state"), state, "a rejected value is not repeated");
+            assert_eq!(
+                value(&pairs, "state"),
+                state,
+                "a rejected value is not repeated"
+            );
         }
     }
     let longest = "x".repeat(2048);
     for good in ["a b~!\"\\<script>&", "/für/wen?=✓", "%00", longest.as_str()] {
-        assert_eq!(answer(&host, &application.request(&[("state", Some(good))])).await, None, "{good}");
+        assert_eq!(
+            answer(&host, &application.request(&[("state", Some(good))])).await,
+            None,
+            "{good}"
+        );
     }
 }
 
@@ -54,21 +93,47 @@ async fn what_is_stored_of_a_request_is_bounded() {
     let claims = json!({"id_token": {"acr": {"values": ["x".repeat(3600)]}}}).to_string();
     let fits = application.request(&[("state", Some(&state)), ("nonce", Some(&nonce))]);
     assert_eq!(answer(&host, &fits).await, None);
-    let too_much = application.request(&[("state", Some(&state)), ("nonce", Some(&nonce)), ("claims", Some(&claims))]);
+    let too_much = application.request(&[
+        ("state", Some(&state)),
+        ("nonce", Some(&nonce)),
+        ("claims", Some(&claims)),
+    ]);
     let pairs = answer(&host, &too_much).await.expect("an error");
     assert_eq!(value(&pairs, "error"), Some("invalid_request"), "{pairs:?}");
-    assert!(value(&pairs, "error_description").is_some_and(|text| text.contains("8192 bytes")), "{pairs:?}");
-    let pairs = answer(&host, &application.request(&[("state", Some(&"x".repeat(2049)))])).await.expect("an error");
-    assert_eq!((value(&pairs, "error"), value(&pairs, "state")), (Some("invalid_request"), None));
-    let huge =
-        http_client().get(format!("{}{}", host.base, application.request(&[("state", Some(&"x".repeat(65_536)))])));
+    assert!(
+        value(&pairs, "error_description").is_some_and(|text| text.contains("8192 bytes")),
+        "{pairs:?}"
+    );
+    let pairs = answer(
+        &host,
+        &application.request(&[("state", Some(&"x".repeat(2049)))]),
+    )
+    .await
+    .expect("an error");
+    assert_eq!(
+        (value(&pairs, "error"), value(&pairs, "state")),
+        (Some("invalid_request"), None)
+    );
+    let huge = http_client().get(format!(
+        "{}{}",
+        host.base,
+        application.request(&[("state", Some(&"x".repeat(65_536)))])
+    ));
     // The connection may end before all of it is sent.
     if let Ok(refused) = huge.send().await {
         assert!(refused.status().is_client_error());
     }
-    let form = [("client_id", application.id.as_str()), ("state", &"x".repeat(65_536))];
-    let huge = http_client().post(format!("{}/oidc/auth", host.base)).form(&form);
-    assert_eq!(huge.send().await.expect("an answer").status(), StatusCode::PAYLOAD_TOO_LARGE);
+    let form = [
+        ("client_id", application.id.as_str()),
+        ("state", &"x".repeat(65_536)),
+    ];
+    let huge = http_client()
+        .post(format!("{}/oidc/auth", host.base))
+        .form(&form);
+    assert_eq!(
+        huge.send().await.expect("an answer").status(),
+        StatusCode::PAYLOAD_TOO_LARGE
+    );
     let (largest,): (i64,) = sqlx::query_as("SELECT MAX(LENGTH(request)) FROM logins")
         .fetch_one(&mut host.connection().await)
         .await
@@ -79,39 +144,64 @@ async fn what_is_stored_of_a_request_is_bounded() {
 #[tokio::test]
 async fn open_sign_ins_are_bounded_for_each_network_and_in_all_on_both_databases() {
     let settings = "[http]\ntrusted_proxies = [\"127.0.0.1\"]\n\
-                    [limits]\nopen_sign_ins_of_network = 5\nopen_sign_ins = 12\n";
+                    [rate_limits]\nopen_sign_ins_per_ip = 5\nopen_sign_ins_total = 12\n";
     for database in Database::BOTH {
-        let host = TestHost::start_with(Wish { database, settings, ..Wish::default() }).await;
+        let host = TestHost::start_with(Wish {
+            database,
+            settings,
+            ..Wish::default()
+        })
+        .await;
         let ada = host.ada().await;
         let open = async || {
-            let (open,): (i64,) =
-                sqlx::query_as("SELECT COUNT(*) FROM logins WHERE approval_id IS NULL AND answered_at IS NULL")
-                    .fetch_one(&mut host.connection().await)
-                    .await
-                    .expect("a count");
+            let (open,): (i64,) = sqlx::query_as(
+                "SELECT COUNT(*) FROM logins WHERE approval_id IS NULL AND answered_at IS NULL",
+            )
+            .fetch_one(&mut host.connection().await)
+            .await
+            .expect("a count");
             open
         };
         let begin = async |browser: &Browser, from: &str| {
             let request = browser.request(Method::GET, &ada.application.request(&[]));
-            let answer = request.header("x-forwarded-for", from).send().await.expect("an answer");
+            let answer = request
+                .header("x-forwarded-for", from)
+                .send()
+                .await
+                .expect("an answer");
             assert_eq!(answer.status(), StatusCode::SEE_OTHER);
             // Ids of one moment have no order.
             host.advance(1);
-            answer.headers()["location"].to_str().expect("text").to_owned()
+            answer.headers()["location"]
+                .to_str()
+                .expect("text")
+                .to_owned()
         };
         // A sign-in with a typed name is never evicted.
         let asked = Browser::new(&host.base);
         let waiting = ada.ask(&asked, &[]).await;
         let victim = Browser::new(&host.base);
         let oldest = begin(&victim, "192.0.2.1").await;
-        assert_eq!(victim.get(&oldest).await.status, StatusCode::OK, "{database:?}");
+        assert_eq!(
+            victim.get(&oldest).await.status,
+            StatusCode::OK,
+            "{database:?}"
+        );
         for number in 1..=20 {
             let browser = Browser::new(&host.base);
             let login = begin(&browser, "192.0.2.1").await;
-            assert_eq!(browser.get(&login).await.status, StatusCode::OK, "{database:?}: the newest always works");
+            assert_eq!(
+                browser.get(&login).await.status,
+                StatusCode::OK,
+                "{database:?}: the newest always works"
+            );
             assert_eq!(open().await, 5.min(number + 1), "{database:?}");
         }
-        assert_eq!(victim.get(&oldest).await.status, StatusCode::NOT_FOUND, "{database:?}: the oldest is evicted");
+        assert_eq!(
+            victim.get(&oldest).await.status,
+            StatusCode::NOT_FOUND,
+            "{database:?}: the oldest is evicted"
+        );
         // Another network has its own, and an IPv6 network is one.
         for number in 0..5 {
             begin(&Browser::new(&host.base), &format!("2001:db8::{number}")).await;
@@ -124,17 +214,36 @@ async fn open_sign_ins_are_bounded_for_each_network_and_in_all_on_both_databases
             assert!(open().await <= 12, "{database:?}");
         }
         ada.approve(&waiting).await;
-        assert!(!asked.finish(&waiting.url).await.parameter("code").is_empty(), "{database:?}");
+        assert!(
+            !asked
+                .finish(&waiting.url)
+                .await
+                .parameter("code")
+                .is_empty(),
+            "{database:?}"
+        );
     }
 }
 
 /// The requests in the audit log, the oldest first; with a token of its own, since these tests take longer than one lives.
 async fn asked(host: &TestHost) -> Vec<Value> {
-    let (token, _) = admin::issue_admin_token(&host.host, &By::HOST).await.expect("a token");
-    let request = http_client().get(format!("{}/admin/api/v1/audit?limit=200&event=sign-in.asked", host.base));
-    let answer = request.bearer_auth(token.expose()).send().await.expect("an answer");
+    let (token, _) = admin::issue_admin_token(&host.host, &AuditContext::HOST)
+        .await
+        .expect("a token");
+    let request = http_client().get(format!(
+        "{}/admin/api/v1/audit?limit=200&event=sign-in.requested",
+        host.base
+    ));
+    let answer = request
+        .bearer_auth(token.expose())
+        .send()
+        .await
+        .expect("an answer");
     let mut list: Value = answer.json().await.expect("JSON");
-    let mut items = list["items"].as_array_mut().map(std::mem::take).expect("items");
+    let mut items = list["items"]
+        .as_array_mut()
+        .map(std::mem::take)
+        .expect("items");
     items.reverse();
     items
 }
@@ -142,16 +251,29 @@ async fn asked(host: &TestHost) -> Vec<Value> {
 #[tokio::test]
 async fn a_name_that_is_typed_again_and_again_fills_no_audit_log_on_both_databases() {
     let settings = "[http]\ntrusted_proxies = [\"127.0.0.1\"]\n\
-                    [limits]\nlogin_name = { per_minute = 0 }\nperson = { per_minute = 0 }\n";
+                    [rate_limits]\nsign_ins_per_user_name = { per_minute = 0 }\nprompts_per_user = { per_minute = 0 }\n";
     for database in Database::BOTH {
-        let host = TestHost::start_with(Wish { database, settings, ..Wish::default() }).await;
+        let host = TestHost::start_with(Wish {
+            database,
+            settings,
+            ..Wish::default()
+        })
+        .await;
         let ada = host.ada().await;
         let type_name = async |name: &str, from: &str| {
             let browser = Browser::new(&host.base);
-            let login = browser.get(&ada.application.request(&[])).await.followed().await;
+            let login = browser
+                .get(&ada.application.request(&[]))
+                .await
+                .followed()
+                .await;
             let form = [("csrf", login.csrf()), ("name", name.to_owned())];
             let request = browser.request(Method::POST, &login.path()).form(&form);
-            let answer = request.header("x-forwarded-for", from).send().await.expect("an answer");
+            let answer = request
+                .header("x-forwarded-for", from)
+                .send()
+                .await
+                .expect("an answer");
             assert_eq!(answer.status(), StatusCode::SEE_OTHER, "{database:?}");
         };
         let asked = async || asked(&host).await;
@@ -163,10 +285,18 @@ async fn a_name_that_is_typed_again_and_again_fills_no_audit_log_on_both_databas
         }
         assert_eq!(asked().await.len(), 30, "{database:?}");
         type_name("ada", "192.0.2.2").await;
-        assert_eq!(asked().await.len(), 31, "{database:?}: another network is another matter");
+        assert_eq!(
+            asked().await.len(),
+            31,
+            "{database:?}: another network is another matter"
+        );
 
         sum_up_repeated(&host.host).await.expect("done");
-        assert_eq!(asked().await.len(), 31, "{database:?}: not before the hour ends");
+        assert_eq!(
+            asked().await.len(),
+            31,
+            "{database:?}: not before the hour ends"
+        );
         host.advance(3600);
         sum_up_repeated(&host.host).await.expect("done");
         sum_up_repeated(&host.host).await.expect("done");
@@ -174,8 +304,15 @@ async fn a_name_that_is_typed_again_and_again_fills_no_audit_log_on_both_databas
         assert_eq!(all.len(), 32, "{database:?}");
         let summary = all.last().expect("an entry");
         assert_eq!(summary["detail"]["repeats"], 10, "{database:?}: {summary}");
-        assert_eq!(summary["user_id"], ada.user["id"], "{database:?}: {summary}");
-        assert_eq!(verified(&host.host.store).await.broken, None, "{database:?}");
+        assert_eq!(
+            summary["user_id"], ada.user["id"],
+            "{database:?}: {summary}"
+        );
+        assert_eq!(
+            verified(&host.host.store).await.broken,
+            None,
+            "{database:?}"
+        );
         let (left,): (i64,) = sqlx::query_as("SELECT COUNT(*) FROM repeated_requests")
             .fetch_one(&mut host.connection().await)
             .await

@@ -14,16 +14,40 @@ use crate::harness::{Ada, Browser, TestHost, Wish, binary, http_client, id};
 async fn a_host_with_a_certificate_speaks_https_and_nothing_else() {
     let folder = tempfile::tempdir().expect("a folder");
     let (settings, certificate) = https_settings(folder.path());
-    let host = TestHost::start_with(Wish { settings: &settings, ..Wish::default() }).await;
+    let host = TestHost::start_with(Wish {
+        settings: &settings,
+        ..Wish::default()
+    })
+    .await;
     let client = client(&certificate, None);
     let discovery = format!("{}/.well-known/openid-configuration", host.issuer());
-    let document: Value = client.get(&discovery).send().await.expect("an answer").json().await.expect("JSON");
+    let document: Value = client
+        .get(&discovery)
+        .send()
+        .await
+        .expect("an answer")
+        .json()
+        .await
+        .expect("JSON");
     assert_eq!(document["issuer"], host.issuer());
     assert!(host.issuer().starts_with("https://"));
-    let answer = client.get(format!("{}/admin", host.base)).send().await.expect("an answer");
+    let answer = client
+        .get(format!("{}/admin", host.base))
+        .send()
+        .await
+        .expect("an answer");
     let cookie = answer.headers()["set-cookie"].to_str().expect("text");
-    assert!(cookie.starts_with("__Host-") && cookie.ends_with("; Secure"), "{cookie}");
-    assert!(client.get(discovery.replace("https:", "http:")).send().await.is_err());
+    assert!(
+        cookie.starts_with("__Host-") && cookie.ends_with("; Secure"),
+        "{cookie}"
+    );
+    assert!(
+        client
+            .get(discovery.replace("https:", "http:"))
+            .send()
+            .await
+            .is_err()
+    );
 }
 
 /// An address by http that leads to this host by https: the authenticator of the tests trusts no self-signed certificate.
@@ -32,11 +56,21 @@ async fn plain_way_to(host: &TestHost) -> String {
         let (head, body) = request.into_parts();
         let body = axum::body::to_bytes(body, 1 << 20).await.expect("a body");
         let url = format!("{base}{}", head.uri);
-        let answer = client.request(head.method, url).headers(head.headers).body(body).send().await.expect("an answer");
+        let answer = client
+            .request(head.method, url)
+            .headers(head.headers)
+            .body(body)
+            .send()
+            .await
+            .expect("an answer");
         (answer.status(), answer.bytes().await.expect("a body"))
     };
-    let router = axum::Router::new().fallback(forward).with_state((http_client(), host.base.clone()));
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let router = axum::Router::new()
+        .fallback(forward)
+        .with_state((http_client(), host.base.clone()));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
+        .await
+        .expect("a port");
     let address = format!("http://{}", listener.local_addr().expect("an address"));
     tokio::spawn(async move { axum::serve(listener, router).await });
     address
@@ -46,19 +80,41 @@ async fn plain_way_to(host: &TestHost) -> String {
 async fn each_cookie_under_https_is_secure_and_has_the_host_prefix() {
     let folder = tempfile::tempdir().expect("a folder");
     let (settings, _) = https_settings(folder.path());
-    let host = TestHost::start_with(Wish { settings: &settings, ..Wish::default() }).await;
+    let host = TestHost::start_with(Wish {
+        settings: &settings,
+        ..Wish::default()
+    })
+    .await;
     let application = host.web_application().await;
     let user = host.user("ada").await;
     let account = host.account(&user, &application).await;
-    let enrolment = host.admin_ok(Method::POST, &format!("/users/{}/enrolments", id(&user)), Value::Null).await;
-    let link = enrolment["link"].as_str().expect("a link").replace(&host.base, &plain_way_to(&host).await);
-    let phone = Authenticator::enrol(&link, "Test phone", None).await.expect("enrolled");
-    let ada = Ada { user, phone, application, account };
+    let enrolment = host
+        .admin_ok(
+            Method::POST,
+            &format!("/users/{}/enrolments", id(&user)),
+            Value::Null,
+        )
+        .await;
+    let link = enrolment["link"]
+        .as_str()
+        .expect("a link")
+        .replace(&host.base, &plain_way_to(&host).await);
+    let phone = Authenticator::enrol(&link, "Test phone", None)
+        .await
+        .expect("enrolled");
+    let ada = Ada {
+        user,
+        phone,
+        application,
+        account,
+    };
 
     let browser = Browser::new(&host.base);
     let login = browser.get(&ada.application.request(&[])).await;
     let form = login.followed().await;
-    let waiting = form.submit(&form.path(), &[("name", "ada"), ("remember", "yes")]).await;
+    let waiting = form
+        .submit(&form.path(), &[("name", "ada"), ("remember", "yes")])
+        .await;
     let named = waiting.followed().await;
     ada.approve(&named).await;
     let signed_in = browser.finish(&named.url).await;
@@ -76,11 +132,23 @@ async fn each_cookie_under_https_is_secure_and_has_the_host_prefix() {
             for attribute in ["Secure", "HttpOnly", "SameSite=Lax", "Path=/"] {
                 assert!(attributes.contains(&attribute), "{attribute} in {cookie}");
             }
-            assert!(!attributes.iter().any(|attribute| attribute.starts_with("Domain")), "{cookie}");
+            assert!(
+                !attributes
+                    .iter()
+                    .any(|attribute| attribute.starts_with("Domain")),
+                "{cookie}"
+            );
         }
     }
-    for name in ["__Host-assent-browser", "__Host-assent-session", "__Host-assent-name"] {
-        assert!(names.iter().any(|known| known == name), "{name} in {names:?}");
+    for name in [
+        "__Host-assent-browser",
+        "__Host-assent-session",
+        "__Host-assent-name",
+    ] {
+        assert!(
+            names.iter().any(|known| known == name),
+            "{name} in {names:?}"
+        );
     }
 }
 
@@ -88,24 +156,64 @@ async fn each_cookie_under_https_is_secure_and_has_the_host_prefix() {
 async fn the_listener_for_client_certificates_serves_what_applications_call_and_nothing_else() {
     let folder = tempfile::tempdir().expect("a folder");
     let (settings, certificate) = mtls_settings(folder.path(), "");
-    let host = TestHost::start_with(Wish { settings: &settings, ..Wish::default() }).await;
-    let base = host.host.settings.http.mtls_url.clone().expect("an address");
+    let host = TestHost::start_with(Wish {
+        settings: &settings,
+        ..Wish::default()
+    })
+    .await;
+    let base = host
+        .host
+        .settings
+        .http
+        .mtls_url
+        .clone()
+        .expect("an address");
     let application = certificate_of("books");
-    for client in [client(&certificate, None), client(&certificate, Some(&application))] {
+    for client in [
+        client(&certificate, None),
+        client(&certificate, Some(&application)),
+    ] {
         let status = async |path: &str| {
-            client.get(base.join(path).expect("an address")).send().await.expect("an answer").status()
+            client
+                .get(base.join(path).expect("an address"))
+                .send()
+                .await
+                .expect("an answer")
+                .status()
         };
         assert_eq!(status("/oidc/me").await, StatusCode::UNAUTHORIZED);
         assert_eq!(status("/oidc/token").await, StatusCode::METHOD_NOT_ALLOWED);
-        for path in ["/", "/oidc/auth", "/oidc/jwks", "/oidc/.well-known/openid-configuration", "/admin/api/v1/users"] {
+        for path in [
+            "/",
+            "/oidc/auth",
+            "/oidc/jwks",
+            "/oidc/.well-known/openid-configuration",
+            "/admin/api/v1/users",
+        ] {
             assert_eq!(status(path).await, StatusCode::NOT_FOUND, "{path}");
         }
-        let response =
-            client.post(base.join("/oidc/token").expect("an address")).form(&[("client_id", "x")]).send().await;
-        assert_eq!(response.expect("an answer").json::<Value>().await.expect("JSON")["error"], "invalid_client");
+        let response = client
+            .post(base.join("/oidc/token").expect("an address"))
+            .form(&[("client_id", "x")])
+            .send()
+            .await;
+        assert_eq!(
+            response
+                .expect("an answer")
+                .json::<Value>()
+                .await
+                .expect("JSON")["error"],
+            "invalid_client"
+        );
     }
     // The other listener speaks as it did.
-    assert!(reqwest::get(format!("{}/healthz", host.base)).await.expect("an answer").status().is_success());
+    assert!(
+        reqwest::get(format!("{}/healthz", host.base))
+            .await
+            .expect("an answer")
+            .status()
+            .is_success()
+    );
 }
 
 /// A certificate is no secret. A header with it proves nothing where the client itself performs the handshake, behind any
@@ -115,8 +223,12 @@ async fn a_header_takes_no_handshakes_place_at_the_listener_for_client_certifica
     let folder = tempfile::tempdir().expect("a folder");
     let proxy = "trusted_proxies = [\"127.0.0.1\", \"::1\"]\nclient_cert_header = true\n";
     let (mut settings, server) = mtls_settings(folder.path(), proxy);
-    settings.push_str("[limits]\nclient_failures = { per_minute = 1, burst = 3 }\n");
-    let host = TestHost::start_with(Wish { settings: &settings, ..Wish::default() }).await;
+    settings.push_str("[rate_limits]\nclient_auth_failures = { per_minute = 1, burst = 3 }\n");
+    let host = TestHost::start_with(Wish {
+        settings: &settings,
+        ..Wish::default()
+    })
+    .await;
     let (victim, stranger) = (certificate_of("books"), certificate_of("stranger"));
     // The certificate is younger than the host, because the host's clock stands still.
     host.advance(60);
@@ -126,26 +238,66 @@ async fn a_header_takes_no_handshakes_place_at_the_listener_for_client_certifica
         "certificate": String::from_utf8(victim.0.to_pem().expect("PEM")).expect("text"),
     });
     let application = host.admin_ok(Method::POST, "/applications", body).await;
-    let mtls = host.host.settings.http.mtls_url.clone().expect("an address").join("/oidc/token").expect("an address");
+    let mtls = host
+        .host
+        .settings
+        .http
+        .mtls_url
+        .clone()
+        .expect("an address")
+        .join("/oidc/token")
+        .expect("an address");
     let der = victim.0.to_der().expect("DER");
-    let header = format!(":{}:", base64::Engine::encode(&base64::engine::general_purpose::STANDARD, der));
-    let form = [("grant_type", "client_credentials"), ("client_id", id(&application)), ("scope", "openid")];
+    let header = format!(
+        ":{}:",
+        base64::Engine::encode(&base64::engine::general_purpose::STANDARD, der)
+    );
+    let form = [
+        ("grant_type", "client_credentials"),
+        ("client_id", id(&application)),
+        ("scope", "openid"),
+    ];
     let ask = async |client: Client, url: &str, with_header: bool, from: &str| {
         let request = client.post(url).form(&form).header("x-forwarded-for", from);
-        let request = if with_header { request.header("client-cert", &header) } else { request };
+        let request = if with_header {
+            request.header("client-cert", &header)
+        } else {
+            request
+        };
         request.send().await.expect("an answer").status()
     };
     for own in [None, Some(&stranger)] {
-        assert_eq!(ask(client(&server, own), mtls.as_str(), true, "192.0.2.1").await, StatusCode::UNAUTHORIZED);
+        assert_eq!(
+            ask(client(&server, own), mtls.as_str(), true, "192.0.2.1").await,
+            StatusCode::UNAUTHORIZED
+        );
     }
     // Nor does the client choose the address that its failures count for.
-    assert_eq!(ask(client(&server, None), mtls.as_str(), true, "192.0.2.2").await, StatusCode::UNAUTHORIZED);
-    assert_eq!(ask(client(&server, None), mtls.as_str(), true, "192.0.2.3").await, StatusCode::TOO_MANY_REQUESTS);
+    assert_eq!(
+        ask(client(&server, None), mtls.as_str(), true, "192.0.2.2").await,
+        StatusCode::UNAUTHORIZED
+    );
+    assert_eq!(
+        ask(client(&server, None), mtls.as_str(), true, "192.0.2.3").await,
+        StatusCode::TOO_MANY_REQUESTS
+    );
     // A right certificate is no guess, so it passes.
-    assert_eq!(ask(client(&server, Some(&victim)), mtls.as_str(), false, "192.0.2.1").await, StatusCode::OK);
+    assert_eq!(
+        ask(
+            client(&server, Some(&victim)),
+            mtls.as_str(),
+            false,
+            "192.0.2.1"
+        )
+        .await,
+        StatusCode::OK
+    );
     // At the other listener the proxy performs the handshake.
     let main = format!("{}/oidc/token", host.base);
-    assert_eq!(ask(Client::new(), &main, true, "192.0.2.1").await, StatusCode::OK);
+    assert_eq!(
+        ask(Client::new(), &main, true, "192.0.2.1").await,
+        StatusCode::OK
+    );
 }
 
 #[test]
@@ -155,28 +307,61 @@ fn settings_of_tls_that_do_not_fit_are_named() {
     let check = |base_url: &str, settings: &str| {
         let file = folder.path().join("assent.toml");
         std::fs::write(&file, format!("base_url = \"{base_url}\"\n{settings}")).expect("written");
-        let output = Command::new(binary("assent")).args(["config", "check", "--config"]).arg(&file).output();
+        let output = Command::new(binary("assent"))
+            .args(["config", "check", "--config"])
+            .arg(&file)
+            .output();
         let output = output.expect("a command");
         assert!(!output.status.success());
         String::from_utf8(output.stderr).expect("text")
     };
-    let pair = files(folder.path(), &certificate_of_server, &certificate_of("other").1);
+    let pair = files(
+        folder.path(),
+        &certificate_of_server,
+        &certificate_of("other").1,
+    );
     let tls = format!("[http.tls]\n{pair}");
     let message = check("https://id.example", &tls);
     assert!(
-        message.contains("http.tls.key_file: ") && message.contains("is not the key of the certificate"),
+        message.contains("http.tls.key_file: ")
+            && message.contains("is not the key of the certificate"),
         "{message}"
     );
     let message = check("http://localhost:8080", &tls);
-    assert!(message.contains("base_url: expected https, since http.tls"), "{message}");
-    let message = check("https://id.example", &format!("[http.mtls]\nlisten = \"127.0.0.1:1\"\n{pair}"));
+    assert!(
+        message.contains("base_url: expected https, since http.tls"),
+        "{message}"
+    );
+    let message = check(
+        "https://id.example",
+        &format!("[http.mtls]\nlisten = \"127.0.0.1:1\"\n{pair}"),
+    );
     assert!(message.contains("http.mtls_url: missing"), "{message}");
-    for url in ["http://mtls.example", "https://mtls.example/oidc", "https://user@mtls.example"] {
-        let message = check("https://id.example", &format!("[http]\nmtls_url = \"{url}\"\n"));
-        assert!(message.contains("http.mtls_url: expected an https address"), "{url}: {message}");
+    for url in [
+        "http://mtls.example",
+        "https://mtls.example/oidc",
+        "https://user@mtls.example",
+    ] {
+        let message = check(
+            "https://id.example",
+            &format!("[http]\nmtls_url = \"{url}\"\n"),
+        );
+        assert!(
+            message.contains("http.mtls_url: expected an https address"),
+            "{url}: {message}"
+        );
     }
     let message = check("https://id.example", "[http]\nclient_cert_header = true\n");
-    assert!(message.contains("http.client_cert_header: expected http.trusted_proxies"), "{message}");
-    let message = check("https://id.example", "[limits]\ntoken = { per_minute = 1, burst = 0 }\n");
-    assert!(message.contains("limits.token: expected per_minute up to"), "{message}");
+    assert!(
+        message.contains("http.client_cert_header: expected http.trusted_proxies"),
+        "{message}"
+    );
+    let message = check(
+        "https://id.example",
+        "[rate_limits]\ntoken_requests_per_ip = { per_minute = 1, burst = 0 }\n",
+    );
+    assert!(
+        message.contains("rate_limits.token_requests_per_ip: expected per_minute up to"),
+        "{message}"
+    );
 }

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use assent::clock::Timestamp;
-use assent::id::KeyId;
 use assent::keys::{KeyRing, MasterKey, NotOurs, TokenType, generate};
-use assent::model::key::{KeyMaterial, KeyPurpose, KeyTimes, SigningKey};
+use assent_model::clock::Timestamp;
+use assent_model::id::KeyId;
+use assent_model::key::{KeyMaterial, KeyPurpose, KeyTimes, SigningKey};
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use openssl::hash::MessageDigest;
@@ -31,10 +31,20 @@ impl Fixture {
         let mut kept = Vec::new();
         for algorithm in SigningAlgorithm::ALL {
             let purpose = KeyPurpose::IdToken(algorithm);
-            let sealed = generate(purpose, &master, &SystemEntropy).await.expect("a key");
+            let sealed = generate(purpose, &master, &SystemEntropy)
+                .await
+                .expect("a key");
             let id = KeyId::new(NOW, &SystemEntropy);
             let times = KeyTimes::at_once(1, NOW);
-            kept.push((sealed.clone(), SigningKey { id, purpose, material: KeyMaterial::Sealed(sealed), times }));
+            kept.push((
+                sealed.clone(),
+                SigningKey {
+                    id,
+                    purpose,
+                    material: KeyMaterial::Sealed(sealed),
+                    times,
+                },
+            ));
         }
         let ours = master.open("id_token", &kept[0].0).expect("opened");
         let ours = PKey::private_key_from_pkcs8(&ours).expect("a key");
@@ -42,13 +52,21 @@ impl Fixture {
         let ring = Arc::new(KeyRing::open(&kept, &master).expect("a ring"));
         let kid = |algorithm| ring.signer(algorithm, NOW).key_id().to_owned();
         let (kid, ps256_kid) = (kid(SigningAlgorithm::Rs256), kid(SigningAlgorithm::Ps256));
-        Self { ring, ours, kid, ps256_kid }
+        Self {
+            ring,
+            ours,
+            kid,
+            ps256_kid,
+        }
     }
 
     /// A good header, with these members changed.
     fn header(&self, changes: Value) -> Value {
         let mut header = json!({"alg": "RS256", "kid": self.kid, "typ": "JWT"});
-        header.as_object_mut().expect("an object").extend(object(changes));
+        header
+            .as_object_mut()
+            .expect("an object")
+            .extend(object(changes));
         header
     }
 
@@ -63,7 +81,11 @@ impl Fixture {
 }
 
 fn with_signature(header: &str, sign: impl FnOnce(&[u8]) -> Vec<u8>) -> String {
-    let message = format!("{}.{}", URL_SAFE_NO_PAD.encode(header), URL_SAFE_NO_PAD.encode(claims().to_string()));
+    let message = format!(
+        "{}.{}",
+        URL_SAFE_NO_PAD.encode(header),
+        URL_SAFE_NO_PAD.encode(claims().to_string())
+    );
     let signature = sign(message.as_bytes());
     format!("{message}.{}", URL_SAFE_NO_PAD.encode(signature))
 }
@@ -76,7 +98,9 @@ fn rs256(key: &PKeyRef<Private>, message: &[u8]) -> Vec<u8> {
 fn ps256(key: &PKeyRef<Private>, message: &[u8]) -> Vec<u8> {
     let mut signer = Signer::new(MessageDigest::sha256(), key).expect("a signer");
     signer.set_rsa_padding(Padding::PKCS1_PSS).expect("PSS");
-    signer.set_rsa_pss_saltlen(RsaPssSaltlen::DIGEST_LENGTH).expect("a length");
+    signer
+        .set_rsa_pss_saltlen(RsaPssSaltlen::DIGEST_LENGTH)
+        .expect("a length");
     signer.sign_oneshot_to_vec(message).expect("a signature")
 }
 
@@ -89,11 +113,16 @@ async fn our_own_token_is_known_though_it_has_expired() {
     let fixture = Fixture::new().await;
     for algorithm in SigningAlgorithm::ALL {
         let key = fixture.ring.signer(algorithm, NOW);
-        let token = key.sign(object(claims()), TokenType::IdToken).expect("signed");
+        let token = key
+            .sign(object(claims()), TokenType::IdToken)
+            .expect("signed");
         assert_eq!(fixture.verify(&token), Ok(object(claims())));
     }
     // The forgeries below differ from this one in one point each.
-    assert_eq!(fixture.verify(&fixture.signed(&fixture.header(json!({})))), Ok(object(claims())));
+    assert_eq!(
+        fixture.verify(&fixture.signed(&fixture.header(json!({})))),
+        Ok(object(claims()))
+    );
 }
 
 #[tokio::test]
@@ -101,7 +130,11 @@ async fn alg_none_is_refused() {
     let fixture = Fixture::new().await;
     for alg in ["none", "None", "NONE", ""] {
         let header = fixture.header(json!({"alg": alg})).to_string();
-        assert_eq!(fixture.verify(&with_signature(&header, |_| Vec::new())), Err(NotOurs::OtherAlgorithm), "{alg}");
+        assert_eq!(
+            fixture.verify(&with_signature(&header, |_| Vec::new())),
+            Err(NotOurs::OtherAlgorithm),
+            "{alg}"
+        );
     }
     let no_signature = with_signature(&fixture.header(json!({})).to_string(), |_| Vec::new());
     assert_eq!(fixture.verify(&no_signature), Err(NotOurs::BadSignature));
@@ -130,7 +163,11 @@ async fn hs256_keyed_with_our_public_key_is_refused() {
             signer.sign_oneshot_to_vec(message).expect("a code")
         };
         let token = with_signature(&fixture.header(json!({"alg": "HS256"})).to_string(), mac);
-        assert_eq!(fixture.verify(&token), Err(NotOurs::OtherAlgorithm), "{form}");
+        assert_eq!(
+            fixture.verify(&token),
+            Err(NotOurs::OtherAlgorithm),
+            "{form}"
+        );
         let token = with_signature(&fixture.header(json!({})).to_string(), mac);
         assert_eq!(fixture.verify(&token), Err(NotOurs::BadSignature), "{form}");
     }
@@ -142,11 +179,18 @@ async fn a_key_is_used_with_its_own_algorithm_alone() {
     for alg in ["PS256", "RS384", "RS512", "ES256", "rs256"] {
         let header = fixture.header(json!({"alg": alg})).to_string();
         let token = with_signature(&header, |message| ps256(&fixture.ours, message));
-        assert_eq!(fixture.verify(&token), Err(NotOurs::OtherAlgorithm), "{alg}");
+        assert_eq!(
+            fixture.verify(&token),
+            Err(NotOurs::OtherAlgorithm),
+            "{alg}"
+        );
     }
-    let pss_as_rs256 = with_signature(&fixture.header(json!({})).to_string(), |message| ps256(&fixture.ours, message));
+    let pss_as_rs256 = with_signature(&fixture.header(json!({})).to_string(), |message| {
+        ps256(&fixture.ours, message)
+    });
     assert_eq!(fixture.verify(&pss_as_rs256), Err(NotOurs::BadSignature));
-    let anothers_kid = fixture.signed(&fixture.header(json!({"alg": "PS256", "kid": fixture.ps256_kid})));
+    let anothers_kid =
+        fixture.signed(&fixture.header(json!({"alg": "PS256", "kid": fixture.ps256_kid})));
     assert_eq!(fixture.verify(&anothers_kid), Err(NotOurs::BadSignature));
 }
 
@@ -157,27 +201,54 @@ async fn a_key_that_the_header_brings_along_is_ignored() {
     let rsa = theirs.rsa().expect("RSA");
     let [n, e] = [rsa.n(), rsa.e()].map(|number| URL_SAFE_NO_PAD.encode(number.to_vec()));
     for (member, value) in [
-        ("jwk", json!({"kty": "RSA", "kid": "theirs", "alg": "RS256", "n": n, "e": e})),
+        (
+            "jwk",
+            json!({"kty": "RSA", "kid": "theirs", "alg": "RS256", "n": n, "e": e}),
+        ),
         ("jku", json!("https://evil.example/jwks")),
         ("x5u", json!("https://evil.example/chain.pem")),
-        ("x5c", json!([STANDARD.encode(theirs.public_key_to_der().expect("DER"))])),
+        (
+            "x5c",
+            json!([STANDARD.encode(theirs.public_key_to_der().expect("DER"))]),
+        ),
     ] {
-        for (kid, refusal) in [("theirs", NotOurs::UnknownKey), (fixture.kid.as_str(), NotOurs::BadSignature)] {
-            let header = fixture.header(json!({member: value, "kid": kid})).to_string();
+        for (kid, refusal) in [
+            ("theirs", NotOurs::UnknownKey),
+            (fixture.kid.as_str(), NotOurs::BadSignature),
+        ] {
+            let header = fixture
+                .header(json!({member: value, "kid": kid}))
+                .to_string();
             let token = with_signature(&header, |message| rs256(&theirs, message));
             assert_eq!(fixture.verify(&token), Err(refusal), "{member}");
         }
         let ours = fixture.signed(&fixture.header(json!({member: value})));
-        assert_eq!(fixture.verify(&ours), Ok(object(claims())), "{member} changes nothing");
+        assert_eq!(
+            fixture.verify(&ours),
+            Ok(object(claims())),
+            "{member} changes nothing"
+        );
     }
 }
 
 #[tokio::test]
 async fn what_is_critical_and_unknown_is_refused() {
     let fixture = Fixture::new().await;
-    for crit in [json!(["exp"]), json!(["b64"]), json!(["https://example.org/x"]), json!([]), json!(null), json!("x")] {
-        let header = fixture.header(json!({"crit": crit, "b64": false, "exp": 1, "https://example.org/x": 1}));
-        assert_eq!(fixture.verify(&fixture.signed(&header)), Err(NotOurs::Critical), "{crit}");
+    for crit in [
+        json!(["exp"]),
+        json!(["b64"]),
+        json!(["https://example.org/x"]),
+        json!([]),
+        json!(null),
+        json!("x"),
+    ] {
+        let header = fixture
+            .header(json!({"crit": crit, "b64": false, "exp": 1, "https://example.org/x": 1}));
+        assert_eq!(
+            fixture.verify(&fixture.signed(&header)),
+            Err(NotOurs::Critical),
+            "{crit}"
+        );
     }
 }
 
@@ -203,16 +274,26 @@ async fn a_kid_with_a_path_or_sql_in_it_finds_nothing() {
     }
     let mut without = fixture.header(json!({}));
     without.as_object_mut().expect("an object").remove("kid");
-    assert_eq!(fixture.verify(&fixture.signed(&without)), Err(NotOurs::Malformed));
-    assert_eq!(fixture.verify(&fixture.signed(&fixture.header(json!({"kid": [kid]})))), Err(NotOurs::Malformed));
+    assert_eq!(
+        fixture.verify(&fixture.signed(&without)),
+        Err(NotOurs::Malformed)
+    );
+    assert_eq!(
+        fixture.verify(&fixture.signed(&fixture.header(json!({"kid": [kid]})))),
+        Err(NotOurs::Malformed)
+    );
 }
 
 #[tokio::test]
 async fn a_logout_token_is_no_hint() {
     let fixture = Fixture::new().await;
     let key = fixture.ring.signer(SigningAlgorithm::Rs256, NOW);
-    let token = key.sign(object(claims()), TokenType::LogoutToken).expect("signed");
-    let header = URL_SAFE_NO_PAD.decode(token.split('.').next().expect("a header")).expect("base64url");
+    let token = key
+        .sign(object(claims()), TokenType::LogoutToken)
+        .expect("signed");
+    let header = URL_SAFE_NO_PAD
+        .decode(token.split('.').next().expect("a header"))
+        .expect("base64url");
     let header: Value = serde_json::from_slice(&header).expect("JSON");
     assert_eq!(header, fixture.header(json!({"typ": "logout+jwt"})));
     assert_eq!(fixture.verify(&token), Err(NotOurs::OtherType));
@@ -223,11 +304,22 @@ async fn a_changed_or_malformed_token_is_refused() {
     let fixture = Fixture::new().await;
     let good = fixture.signed(&fixture.header(json!({})));
     let parts: Vec<&str> = good.split('.').collect();
-    let [header, payload, signature] = parts[..] else { panic!("three parts") };
+    let [header, payload, signature] = parts[..] else {
+        panic!("three parts")
+    };
     let eve = URL_SAFE_NO_PAD.encode(json!({"sub": "eve", "exp": 1}).to_string());
-    assert_eq!(fixture.verify(&format!("{header}.{eve}.{signature}")), Err(NotOurs::BadSignature));
-    assert_eq!(fixture.verify(&format!("{header}.{payload}.{}", &signature[4..])), Err(NotOurs::BadSignature));
-    let twice = format!(r#"{{"alg":"none","alg":"RS256","kid":"{}","typ":"JWT"}}"#, fixture.kid);
+    assert_eq!(
+        fixture.verify(&format!("{header}.{eve}.{signature}")),
+        Err(NotOurs::BadSignature)
+    );
+    assert_eq!(
+        fixture.verify(&format!("{header}.{payload}.{}", &signature[4..])),
+        Err(NotOurs::BadSignature)
+    );
+    let twice = format!(
+        r#"{{"alg":"none","alg":"RS256","kid":"{}","typ":"JWT"}}"#,
+        fixture.kid
+    );
     let twice = with_signature(&twice, |message| rs256(&fixture.ours, message));
     for malformed in [
         "",
@@ -243,7 +335,10 @@ async fn a_changed_or_malformed_token_is_refused() {
         &twice,
     ] {
         assert!(
-            matches!(fixture.verify(malformed), Err(NotOurs::Malformed | NotOurs::BadSignature)),
+            matches!(
+                fixture.verify(malformed),
+                Err(NotOurs::Malformed | NotOurs::BadSignature)
+            ),
             "{malformed:?}: {:?}",
             fixture.verify(malformed)
         );

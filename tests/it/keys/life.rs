@@ -1,9 +1,9 @@
 //! A key's life, on both databases.
 
-use assent::clock::{Clock, Timestamp};
 use assent::keys::NotOurs;
-use assent::model::key::KeyStage::{Over, Published, Remembered, Retired, Revoked, Signing};
-use assent::model::key::{KeyMaterial, KeyPurpose, SigningAlgorithm};
+use assent_model::clock::{Clock, Timestamp};
+use assent_model::key::KeyStage::{Over, Published, Remembered, Retired, Revoked, Signing};
+use assent_model::key::{KeyMaterial, KeyPurpose, SigningAlgorithm};
 
 use super::*;
 
@@ -22,12 +22,20 @@ async fn a_key_is_published_signs_retires_is_remembered_and_is_deleted() {
         installation.pass(&host, HOURS).await;
         assert_eq!(stages(&host), [Signing, Published]);
         let set = published(&host).await;
-        assert_eq!((set.len(), &set[0], &signing(&host)), (2, &first, &first), "the one that signs comes first");
-        installation.pass(&host, 24 * HOURS - std::time::Duration::from_secs(1)).await;
+        assert_eq!(
+            (set.len(), &set[0], &signing(&host)),
+            (2, &first, &first),
+            "the one that signs comes first"
+        );
+        installation
+            .pass(&host, 24 * HOURS - std::time::Duration::from_secs(1))
+            .await;
         assert_eq!(signing(&host), first);
 
         // The moment decides, without anybody's doing.
-        installation.clock.advance(std::time::Duration::from_secs(1));
+        installation
+            .clock
+            .advance(std::time::Duration::from_secs(1));
         assert_eq!(stages(&host), [Retired, Signing]);
         assert_eq!(signing(&host), set[1]);
         assert_eq!(published(&host).await, [set[1].clone(), first.clone()]);
@@ -37,16 +45,26 @@ async fn a_key_is_published_signs_retires_is_remembered_and_is_deleted() {
         assert_eq!(stages(&host), [Remembered, Signing]);
         assert_eq!(published(&host).await, [set[1].clone()]);
         let kept = host.store.signing_keys().await.expect("read");
-        let kept = kept.into_iter().find(|key| key.purpose == KeyPurpose::IdToken(RS256)).expect("the first");
-        assert!(matches!(kept.material, KeyMaterial::Public(_)), "its private half is gone");
+        let kept = kept
+            .into_iter()
+            .find(|key| key.purpose == KeyPurpose::IdToken(RS256))
+            .expect("the first");
+        assert!(
+            matches!(kept.material, KeyMaterial::Public(_)),
+            "its private half is gone"
+        );
         let fresh_start = installation.host().await;
         for host in [&host, &fresh_start] {
-            assert_eq!(host.key_ring.verify_own(&early), Ok(object(claims())), "as the hint of an expired token");
+            assert_eq!(
+                host.key_ring.verify_own(&early),
+                Ok(object(claims())),
+                "as the hint of an expired token"
+            );
         }
 
         installation.clock.advance(90 * DAYS);
         assert_eq!(stages(&host), [Over, Signing]);
-        keys::maintain(&host).await.expect("looked after");
+        signing_keys::maintain(&host).await.expect("looked after");
         assert_eq!(stages(&host), [Signing, Published]);
         assert_eq!(host.key_ring.verify_own(&early), Err(NotOurs::UnknownKey));
     }
@@ -55,19 +73,33 @@ async fn a_key_is_published_signs_retires_is_remembered_and_is_deleted() {
 #[tokio::test]
 async fn each_algorithm_has_keys_of_its_own() {
     let host = Installation::new(Database::Sqlite).await.host().await;
-    let set = keys::key_set(&host).await;
+    let set = signing_keys::key_set(&host).await;
     let of = |number: usize| (&set["keys"][number]["alg"], &set["keys"][number]["n"]);
     assert_eq!((of(0).0, of(1).0), (&json!("RS256"), &json!("PS256")));
     assert_ne!(of(0).1, of(1).1);
-    let jwk = |number: usize| josekit::jwk::Jwk::from_map(object(set["keys"][number].clone())).expect("a key");
-    let rs256 = josekit::jws::RS256.verifier_from_jwk(&jwk(0)).expect("a key");
-    let ps256 = josekit::jws::PS256.verifier_from_jwk(&jwk(1)).expect("a key");
-    for (algorithm, verifier) in
-        [(SigningAlgorithm::Rs256, &rs256 as &dyn josekit::jws::JwsVerifier), (SigningAlgorithm::Ps256, &ps256)]
-    {
+    let jwk = |number: usize| {
+        josekit::jwk::Jwk::from_map(object(set["keys"][number].clone())).expect("a key")
+    };
+    let rs256 = josekit::jws::RS256
+        .verifier_from_jwk(&jwk(0))
+        .expect("a key");
+    let ps256 = josekit::jws::PS256
+        .verifier_from_jwk(&jwk(1))
+        .expect("a key");
+    for (algorithm, verifier) in [
+        (
+            SigningAlgorithm::Rs256,
+            &rs256 as &dyn josekit::jws::JwsVerifier,
+        ),
+        (SigningAlgorithm::Ps256, &ps256),
+    ] {
         let token = token(&host, algorithm, claims()).await;
-        let (payload, header) = josekit::jwt::decode_with_verifier(&token, verifier).expect("a good signature");
-        assert_eq!((payload.claims_set(), header.token_type()), (&object(claims()), Some("JWT")));
+        let (payload, header) =
+            josekit::jwt::decode_with_verifier(&token, verifier).expect("a good signature");
+        assert_eq!(
+            (payload.claims_set(), header.token_type()),
+            (&object(claims()), Some("JWT"))
+        );
         assert_eq!(host.key_ring.verify_own(&token), Ok(object(claims())));
     }
 }
@@ -78,11 +110,20 @@ async fn after_a_long_sleep_the_old_key_signs_until_applications_know_the_next()
     let host = installation.host().await;
     let first = signing(&host);
     installation.clock.advance(400 * DAYS);
-    assert_eq!((signing(&host), published(&host).await), (first.clone(), vec![first.clone()]));
-    keys::maintain(&host).await.expect("looked after");
-    assert_eq!((signing(&host), stages(&host)), (first.clone(), vec![Signing, Published]));
+    assert_eq!(
+        (signing(&host), published(&host).await),
+        (first.clone(), vec![first.clone()])
+    );
+    signing_keys::maintain(&host).await.expect("looked after");
+    assert_eq!(
+        (signing(&host), stages(&host)),
+        (first.clone(), vec![Signing, Published])
+    );
     installation.pass(&host, DAYS).await;
-    assert_eq!((stages(&host), signing(&host) == first), (vec![Retired, Signing], false));
+    assert_eq!(
+        (stages(&host), signing(&host) == first),
+        (vec![Retired, Signing], false)
+    );
 }
 
 #[tokio::test]
@@ -90,20 +131,30 @@ async fn a_clock_that_was_set_back_leaves_a_key_that_signs() {
     let installation = Installation::new(Database::Sqlite).await;
     let host = installation.host().await;
     let first = signing(&host);
-    keys::rotate(&host, RS256, Takeover::Now, &By::HOST).await.expect("rotated");
+    signing_keys::rotate(&host, RS256, Takeover::Now, &AuditContext::HOST)
+        .await
+        .expect("rotated");
     assert_ne!(signing(&host), first);
     let long_ago = Timestamp::from_millis(installation.clock.now().millis() / 2);
     assert_eq!(host.key_ring.signer(RS256, long_ago).key_id(), first);
 }
 
 #[tokio::test]
-async fn without_rotation_days_only_a_command_rotates() {
+async fn without_a_rotation_interval_only_a_command_rotates() {
     let installation = Installation::new(Database::Sqlite).await;
-    let host = installation.host_with("rotation_days = 0\npublish_ahead_hours = 2").await;
+    let host = installation
+        .host_with("rotation_interval = \"0s\"\npublish_ahead = \"2h\"")
+        .await;
     installation.pass(&host, 4000 * DAYS).await;
     assert_eq!(stages(&host), [Signing]);
-    assert!(matches!(keys::rotate(&host, RS256, Takeover::InTime, &By::HOST).await, Ok(Rotated::Published(_))));
-    assert!(matches!(keys::rotate(&host, RS256, Takeover::InTime, &By::HOST).await, Ok(Rotated::Waiting(_))));
+    assert!(matches!(
+        signing_keys::rotate(&host, RS256, Takeover::InTime, &AuditContext::HOST).await,
+        Ok(Rotated::Published(_))
+    ));
+    assert!(matches!(
+        signing_keys::rotate(&host, RS256, Takeover::InTime, &AuditContext::HOST).await,
+        Ok(Rotated::Waiting(_))
+    ));
     installation.pass(&host, 2 * HOURS).await;
     assert_eq!(stages(&host), [Retired, Signing]);
 }
@@ -113,12 +164,21 @@ async fn a_rotation_now_uses_the_key_that_waits() {
     for database in Database::BOTH {
         let installation = Installation::new(database).await;
         let host = installation.host().await;
-        keys::rotate(&host, RS256, Takeover::InTime, &By::HOST).await.expect("rotated");
+        signing_keys::rotate(&host, RS256, Takeover::InTime, &AuditContext::HOST)
+            .await
+            .expect("rotated");
         let set = published(&host).await;
-        let Rotated::Signing(now) = keys::rotate(&host, RS256, Takeover::Now, &By::HOST).await.expect("rotated") else {
+        let Rotated::Signing(now) =
+            signing_keys::rotate(&host, RS256, Takeover::Now, &AuditContext::HOST)
+                .await
+                .expect("rotated")
+        else {
             panic!("it signs");
         };
-        assert_eq!((now.key_id.clone(), signing(&host)), (set[1].clone(), set[1].clone()));
+        assert_eq!(
+            (now.key_id.clone(), signing(&host)),
+            (set[1].clone(), set[1].clone())
+        );
         assert_eq!(stages(&host), [Retired, Signing]);
     }
 }
@@ -132,38 +192,83 @@ async fn a_revoked_key_is_gone_at_once_and_another_signs() {
         let forged = token(&host, RS256, claims()).await;
 
         // None waits, so one is made.
-        let revoked = keys::revoke(&host, &first, &By::HOST).await.expect("revoked");
-        assert!(matches!(&revoked, keys::Revoked::Done { signing: now, .. } if *now == signing(&host)), "{revoked:?}");
+        let revoked = signing_keys::revoke(&host, &first, &AuditContext::HOST)
+            .await
+            .expect("revoked");
+        assert!(
+            matches!(&revoked, signing_keys::Revoked::Done { signing: now, .. } if *now == signing(&host)),
+            "{revoked:?}"
+        );
         assert_eq!(stages(&host), [Revoked, Signing]);
         assert!(!published(&host).await.contains(&first));
         assert_eq!(host.key_ring.verify_own(&forged), Err(NotOurs::UnknownKey));
-        assert!(matches!(keys::revoke(&host, &first, &By::HOST).await, Ok(keys::Revoked::Already)));
-        assert!(matches!(keys::revoke(&host, "nothing", &By::HOST).await, Ok(keys::Revoked::Unknown)));
+        assert!(matches!(
+            signing_keys::revoke(&host, &first, &AuditContext::HOST).await,
+            Ok(signing_keys::Revoked::Already)
+        ));
+        assert!(matches!(
+            signing_keys::revoke(&host, "nothing", &AuditContext::HOST).await,
+            Ok(signing_keys::Revoked::Unknown)
+        ));
 
         // One waits, and takes its place; revoked before its time, it takes none.
         let second = signing(&host);
-        keys::rotate(&host, RS256, Takeover::InTime, &By::HOST).await.expect("rotated");
+        signing_keys::rotate(&host, RS256, Takeover::InTime, &AuditContext::HOST)
+            .await
+            .expect("rotated");
         let waiting = published(&host).await[1].clone();
-        keys::revoke(&host, &waiting, &By::HOST).await.expect("revoked");
-        assert_eq!((stages(&host), signing(&host)), (vec![Revoked, Signing, Revoked], second.clone()));
-        keys::rotate(&host, RS256, Takeover::InTime, &By::HOST).await.expect("rotated");
+        signing_keys::revoke(&host, &waiting, &AuditContext::HOST)
+            .await
+            .expect("revoked");
+        assert_eq!(
+            (stages(&host), signing(&host)),
+            (vec![Revoked, Signing, Revoked], second.clone())
+        );
+        signing_keys::rotate(&host, RS256, Takeover::InTime, &AuditContext::HOST)
+            .await
+            .expect("rotated");
         let waiting = published(&host).await[1].clone();
-        keys::revoke(&host, &second, &By::HOST).await.expect("revoked");
-        assert_eq!((stages(&host), signing(&host)), (vec![Revoked, Revoked, Revoked, Signing], waiting.clone()));
+        signing_keys::revoke(&host, &second, &AuditContext::HOST)
+            .await
+            .expect("revoked");
+        assert_eq!(
+            (stages(&host), signing(&host)),
+            (vec![Revoked, Revoked, Revoked, Signing], waiting.clone())
+        );
 
         // One that is retired does not come back.
         let third = waiting;
-        keys::rotate(&host, RS256, Takeover::Now, &By::HOST).await.expect("rotated");
-        keys::rotate(&host, RS256, Takeover::InTime, &By::HOST).await.expect("rotated");
-        let [fourth, waiting, retired] = &published(&host).await[..] else { panic!("three keys") };
+        signing_keys::rotate(&host, RS256, Takeover::Now, &AuditContext::HOST)
+            .await
+            .expect("rotated");
+        signing_keys::rotate(&host, RS256, Takeover::InTime, &AuditContext::HOST)
+            .await
+            .expect("rotated");
+        let [fourth, waiting, retired] = &published(&host).await[..] else {
+            panic!("three keys")
+        };
         assert_eq!(*retired, third);
-        keys::revoke(&host, fourth, &By::HOST).await.expect("revoked");
-        assert_eq!((signing(&host), published(&host).await), (waiting.clone(), vec![waiting.clone(), third]));
+        signing_keys::revoke(&host, fourth, &AuditContext::HOST)
+            .await
+            .expect("revoked");
+        assert_eq!(
+            (signing(&host), published(&host).await),
+            (waiting.clone(), vec![waiting.clone(), third])
+        );
 
         let kept = host.store.signing_keys().await.expect("read");
         let revoked = kept.iter().filter(|key| key.times.revoked_at.is_some());
-        assert!(revoked.clone().all(|key| matches!(key.material, KeyMaterial::Public(_))) && revoked.count() == 4);
-        assert_eq!(signing(&*installation.host().await), *waiting, "after a restart too");
+        assert!(
+            revoked
+                .clone()
+                .all(|key| matches!(key.material, KeyMaterial::Public(_)))
+                && revoked.count() == 4
+        );
+        assert_eq!(
+            signing(&*installation.host().await),
+            *waiting,
+            "after a restart too"
+        );
         installation.pass(&host, 90 * DAYS).await;
         assert_eq!(stages(&host), [Remembered, Signing, Published]);
     }

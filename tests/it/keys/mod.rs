@@ -3,21 +3,21 @@
 mod commands;
 mod hints;
 mod life;
-mod migration;
 mod rotation;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use assent::app;
-use assent::clock::{Clock, ManualClock, SystemClock};
 use assent::config;
-use assent::domain::keys::{Rotated, Takeover};
-use assent::domain::{Host, keys};
-use assent::entropy::SystemEntropy;
+use assent::domain::Host;
+use assent::domain::keys::signing_keys;
+use assent::domain::keys::signing_keys::{Rotated, Takeover};
 use assent::keys::TokenType;
-use assent::model::audit::By;
-use assent::model::key::{KeyStage, SigningAlgorithm};
+use assent_model::audit::AuditContext;
+use assent_model::clock::{Clock, ManualClock, SystemClock};
+use assent_model::entropy::SystemEntropy;
+use assent_model::key::{KeyStage, SigningAlgorithm};
 use serde_json::{Map, Value, json};
 
 use crate::harness::Database;
@@ -36,7 +36,11 @@ impl Installation {
     async fn new(database: Database) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let url = database.create(folder.path()).await.url().to_owned();
-        Self { folder, url, clock: Arc::new(ManualClock::new(SystemClock.now())) }
+        Self {
+            folder,
+            url,
+            clock: Arc::new(ManualClock::new(SystemClock.now())),
+        }
     }
 
     async fn host(&self) -> Arc<Host> {
@@ -46,45 +50,63 @@ impl Installation {
     /// A host with these settings in `[keys]`.
     async fn host_with(&self, settings: &str) -> Arc<Host> {
         let text = format!(
-            "base_url = \"http://localhost:8080\"\n[store]\nurl = \"{}\"\n[keys]\nmaster_key_file = \"{}\"\n{settings}\n",
+            "base_url = \"http://localhost:8080\"\n[database]\nurl = \"{}\"\n[keys]\nmaster_key_file = \"{}\"\n{settings}\n",
             self.url,
             self.folder.path().join("master.key").display(),
         );
         let file = self.folder.path().join("assent.toml");
         std::fs::write(&file, text).expect("written");
         let surroundings = crate::harness::surroundings(&self.clock, None);
-        app::compose(config::load(&file).expect("good settings"), surroundings).await.expect("a host")
+        app::compose(config::load(&file).expect("good settings"), surroundings)
+            .await
+            .expect("a host")
     }
 
     /// Lets that time pass, and then lets the host look after its keys.
     async fn pass(&self, host: &Host, time: Duration) {
         self.clock.advance(time);
-        keys::maintain(host).await.expect("looked after");
+        signing_keys::maintain(host).await.expect("looked after");
     }
 }
 
 /// The `kid` of the key that signs with RS256.
 fn signing(host: &Host) -> String {
-    host.key_ring.signer(SigningAlgorithm::Rs256, host.now()).key_id().to_owned()
+    host.key_ring
+        .signer(SigningAlgorithm::Rs256, host.now())
+        .key_id()
+        .to_owned()
 }
 
 /// An ID token with these claims, by the key that signs.
 async fn token(host: &Host, algorithm: SigningAlgorithm, claims: Value) -> String {
-    let Value::Object(claims) = claims else { panic!("claims are an object") };
-    host.key_ring.signer(algorithm, host.now()).sign(claims, TokenType::IdToken).expect("signed")
+    let Value::Object(claims) = claims else {
+        panic!("claims are an object")
+    };
+    host.key_ring
+        .signer(algorithm, host.now())
+        .sign(claims, TokenType::IdToken)
+        .expect("signed")
 }
 
 /// The `kid`s of the RS256 keys in the key set, in their order.
 async fn published(host: &Host) -> Vec<String> {
-    let set = keys::key_set(host).await;
-    let of_algorithm = set["keys"].as_array().expect("a list").iter().filter(|key| key["alg"] == "RS256");
-    of_algorithm.map(|key| key["kid"].as_str().expect("text").to_owned()).collect()
+    let set = signing_keys::key_set(host).await;
+    let of_algorithm = set["keys"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter(|key| key["alg"] == "RS256");
+    of_algorithm
+        .map(|key| key["kid"].as_str().expect("text").to_owned())
+        .collect()
 }
 
 /// The stages of the RS256 keys, the oldest key first.
 fn stages(host: &Host) -> Vec<KeyStage> {
     let known = host.key_ring.known(host.now()).into_iter();
-    let mut known: Vec<_> = known.filter(|key| key.algorithm == SigningAlgorithm::Rs256).collect();
+    let mut known: Vec<_> = known
+        .filter(|key| key.algorithm == SigningAlgorithm::Rs256)
+        .collect();
     known.sort_by_key(|key| key.times.generation);
     known.iter().map(|key| key.life.stage).collect()
 }

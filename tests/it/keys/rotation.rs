@@ -3,10 +3,10 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use assent::clock::Clock;
-use assent::id::KeyId;
 use assent::keys::NotOurs;
-use assent::model::key::{KeyMaterial, KeyPurpose, KeyTimes, SigningAlgorithm, SigningKey};
+use assent_model::clock::Clock;
+use assent_model::id::KeyId;
+use assent_model::key::{KeyMaterial, KeyPurpose, KeyTimes, SigningAlgorithm, SigningKey};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use josekit::jwk::Jwk;
@@ -21,31 +21,57 @@ use crate::harness::{Browser, PATIENCE, TestHost, Wish, open_store};
 async fn hosts_that_rotate_at_once_make_one_key() {
     for database in Database::BOTH {
         let installation = Installation::new(database).await;
-        let hosts = [installation.host().await, installation.host().await, installation.host().await];
+        let hosts = [
+            installation.host().await,
+            installation.host().await,
+            installation.host().await,
+        ];
         assert_eq!(signing(&hosts[0]), signing(&hosts[2]));
         let mut rotations = tokio::task::JoinSet::new();
         for host in &hosts {
             let host = Arc::clone(host);
-            rotations
-                .spawn(async move { keys::rotate(&host, SigningAlgorithm::Ps256, Takeover::InTime, &By::HOST).await });
+            rotations.spawn(async move {
+                signing_keys::rotate(
+                    &host,
+                    SigningAlgorithm::Ps256,
+                    Takeover::InTime,
+                    &AuditContext::HOST,
+                )
+                .await
+            });
         }
         let rotated = rotations.join_all().await;
-        let made = rotated.iter().filter(|rotated| matches!(rotated, Ok(Rotated::Published(_)))).count();
-        let found = rotated.iter().filter(|rotated| matches!(rotated, Ok(Rotated::Waiting(_)))).count();
-        assert_eq!((made, found), (1, 2), "{database:?}: operators who rotate at once");
+        let made = rotated
+            .iter()
+            .filter(|rotated| matches!(rotated, Ok(Rotated::Published(_))))
+            .count();
+        let found = rotated
+            .iter()
+            .filter(|rotated| matches!(rotated, Ok(Rotated::Waiting(_))))
+            .count();
+        assert_eq!(
+            (made, found),
+            (1, 2),
+            "{database:?}: operators who rotate at once"
+        );
 
         installation.clock.advance(89 * DAYS);
         let mut rotations = tokio::task::JoinSet::new();
         for host in &hosts {
             let host = Arc::clone(host);
-            rotations.spawn(async move { keys::maintain(&host).await.expect("looked after") });
+            rotations
+                .spawn(async move { signing_keys::maintain(&host).await.expect("looked after") });
         }
         rotations.join_all().await;
         let set = published(&hosts[0]).await;
-        assert_eq!(set.len(), 2, "{database:?}: hosts that look after the keys at once");
+        assert_eq!(
+            set.len(),
+            2,
+            "{database:?}: hosts that look after the keys at once"
+        );
         installation.clock.advance(DAYS);
         for host in &hosts {
-            keys::reload(host).await.expect("read");
+            signing_keys::reload(host).await.expect("read");
             assert_eq!(signing(host), set[1]);
         }
     }
@@ -71,20 +97,38 @@ async fn hosts_that_revoke_what_signs_and_what_waits_at_once_leave_a_key_that_si
         }
         for _ in 0..100 {
             let generation = signing.times.generation + 1;
-            let later = KeyTimes { signs_from: now + DAYS, ..KeyTimes::at_once(generation, now) };
+            let later = KeyTimes {
+                signs_from: now + DAYS,
+                ..KeyTimes::at_once(generation, now)
+            };
             let waiting = key(later);
-            assert!(two.add_key(waiting.clone(), Vec::new()).await.expect("kept"));
+            assert!(
+                two.add_key(waiting.clone(), Vec::new())
+                    .await
+                    .expect("kept")
+            );
             let fresh = || key(KeyTimes::at_once(0, now));
             let revoked = tokio::join!(
                 one.revoke_key(signing.id, json!({}), fresh(), Vec::new(), now),
                 two.revoke_key(waiting.id, json!({}), fresh(), Vec::new(), now),
             );
-            assert!(matches!(revoked, (Ok(true), Ok(true))), "{database:?}: {revoked:?}");
+            assert!(
+                matches!(revoked, (Ok(true), Ok(true))),
+                "{database:?}: {revoked:?}"
+            );
             let mut kept = one.signing_keys().await.expect("read");
             let last = kept.pop().expect("a key");
-            assert!(last.times.generation > generation && last.may_sign(), "{database:?}: {:?}", last.times);
+            assert!(
+                last.times.generation > generation && last.may_sign(),
+                "{database:?}: {:?}",
+                last.times
+            );
             assert!(last.times.signs_from <= now);
-            assert_eq!(kept.iter().filter(|key| key.may_sign()).count(), 1, "the retired one");
+            assert_eq!(
+                kept.iter().filter(|key| key.may_sign()).count(),
+                1,
+                "the retired one"
+            );
             signing = last;
         }
     }
@@ -96,17 +140,33 @@ async fn a_token_of_another_host_is_known_at_once_and_unknown_ones_cost_little()
     let (one, two) = (installation.host().await, installation.host().await);
     let mut tokens = Vec::new();
     for _ in 0..2 {
-        keys::rotate(&two, SigningAlgorithm::Rs256, Takeover::Now, &By::HOST).await.expect("rotated");
+        signing_keys::rotate(
+            &two,
+            SigningAlgorithm::Rs256,
+            Takeover::Now,
+            &AuditContext::HOST,
+        )
+        .await
+        .expect("rotated");
         tokens.push(token(&two, SigningAlgorithm::Rs256, claims()).await);
         if let [token] = tokens.as_slice() {
             assert_eq!(one.key_ring.verify_own(token), Err(NotOurs::UnknownKey));
-            assert_eq!(keys::verify_own(&one, token).await, Ok(object(claims())));
+            assert_eq!(
+                signing_keys::verify_own(&one, token).await,
+                Ok(object(claims()))
+            );
         }
     }
     // The database was asked a moment ago; a second later it is asked again.
-    assert_eq!(keys::verify_own(&one, &tokens[1]).await, Err(NotOurs::UnknownKey));
+    assert_eq!(
+        signing_keys::verify_own(&one, &tokens[1]).await,
+        Err(NotOurs::UnknownKey)
+    );
     installation.clock.advance(Duration::from_secs(1));
-    assert_eq!(keys::verify_own(&one, &tokens[1]).await, Ok(object(claims())));
+    assert_eq!(
+        signing_keys::verify_own(&one, &tokens[1]).await,
+        Ok(object(claims()))
+    );
 }
 
 #[tokio::test]
@@ -131,7 +191,11 @@ async fn requests_for_the_key_set_share_readings() {
     futures_util::future::join_all((0..100).map(|_| read())).await;
     assert_eq!(readings.load(Ordering::SeqCst), 2);
     read().await;
-    assert_eq!(readings.load(Ordering::SeqCst), 3, "a later request gets a new reading");
+    assert_eq!(
+        readings.load(Ordering::SeqCst),
+        3,
+        "a later request gets a new reading"
+    );
 }
 
 /// An application's key set, as client libraries keep it: fetched again when a `kid` is not in it, and only then.
@@ -144,19 +208,35 @@ struct Client {
 impl Client {
     /// The `kid` of a token, its signature verified.
     async fn verify(&mut self, id_token: &str, base: &str) -> String {
-        let header = URL_SAFE_NO_PAD.decode(id_token.split('.').next().expect("a header")).expect("base64url");
+        let header = URL_SAFE_NO_PAD
+            .decode(id_token.split('.').next().expect("a header"))
+            .expect("base64url");
         let header: Value = serde_json::from_slice(&header).expect("JSON");
         let kid = header["kid"].as_str().expect("a kid").to_owned();
         if !self.keys.contains_key(&kid) {
             self.fetches += 1;
-            let set = reqwest::get(format!("{base}/oidc/jwks")).await.expect("an answer");
+            let set = reqwest::get(format!("{base}/oidc/jwks"))
+                .await
+                .expect("an answer");
             let set: Value = set.json().await.expect("JSON");
-            let keys = set["keys"].as_array().expect("a list").iter().map(|key| object(key.clone()));
+            let keys = set["keys"]
+                .as_array()
+                .expect("a list")
+                .iter()
+                .map(|key| object(key.clone()));
             self.keys = keys
-                .map(|key| (key["kid"].as_str().expect("text").to_owned(), Jwk::from_map(key).expect("a key")))
+                .map(|key| {
+                    (
+                        key["kid"].as_str().expect("text").to_owned(),
+                        Jwk::from_map(key).expect("a key"),
+                    )
+                })
                 .collect();
         }
-        let key = self.keys.get(&kid).unwrap_or_else(|| panic!("{kid} is not in the key set that was just fetched"));
+        let key = self
+            .keys
+            .get(&kid)
+            .unwrap_or_else(|| panic!("{kid} is not in the key set that was just fetched"));
         let verifier = RS256.verifier_from_jwk(key).expect("a verifier");
         josekit::jwt::decode_with_verifier(id_token, &verifier).expect("a good signature");
         kid
@@ -168,7 +248,11 @@ impl Client {
 async fn a_rotation_under_load_fails_no_client_that_fetches_keys_it_does_not_know() {
     const ROTATIONS: usize = 5;
     for database in Database::BOTH {
-        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let host = TestHost::start_with(Wish {
+            database,
+            ..Wish::default()
+        })
+        .await;
         let (other, second, other_base) = host.second(Wish::default()).await;
         let ada = host.ada().await;
         let browser = Browser::new(&host.base);
@@ -176,16 +260,24 @@ async fn a_rotation_under_load_fails_no_client_that_fetches_keys_it_does_not_kno
         let (count, mut counted) = watch::channel((0_usize, false));
         let mut clients = tokio::task::JoinSet::new();
         for _ in 0..4 {
-            let (browser, application, count) = (browser.clone(), ada.application.clone(), count.clone());
+            let (browser, application, count) =
+                (browser.clone(), ada.application.clone(), count.clone());
             let bases = [host.base.clone(), other_base.clone()];
             clients.spawn(async move {
                 let (mut client, mut seen) = (Client::default(), HashSet::new());
                 for number in 0.. {
                     let [tokens_from, keys_from] = [&bases[number % 2], &bases[(number + 1) % 2]];
-                    let code = browser.get(&application.request(&[])).await.parameter("code");
+                    let code = browser
+                        .get(&application.request(&[]))
+                        .await
+                        .parameter("code");
                     let (status, tokens) = application.exchange(tokens_from, &code, &[]).await;
                     assert_eq!(status, StatusCode::OK, "{tokens}");
-                    seen.insert(client.verify(tokens["id_token"].as_str().expect("a token"), keys_from).await);
+                    seen.insert(
+                        client
+                            .verify(tokens["id_token"].as_str().expect("a token"), keys_from)
+                            .await,
+                    );
                     count.send_modify(|(count, _)| *count += 1);
                     if count.borrow().1 {
                         break;
@@ -198,20 +290,40 @@ async fn a_rotation_under_load_fails_no_client_that_fetches_keys_it_does_not_kno
             // Each key is used before the next one comes.
             let wanted = counted.borrow_and_update().0 + 12;
             let used = counted.wait_for(|(count, _)| *count >= wanted);
-            tokio::time::timeout(PATIENCE, used).await.expect("in time").expect("clients");
+            tokio::time::timeout(PATIENCE, used)
+                .await
+                .expect("in time")
+                .expect("clients");
             let by = if number % 2 == 0 { &host.host } else { &other };
-            keys::rotate(by, SigningAlgorithm::Rs256, Takeover::Now, &By::HOST).await.expect("rotated");
+            signing_keys::rotate(
+                by,
+                SigningAlgorithm::Rs256,
+                Takeover::Now,
+                &AuditContext::HOST,
+            )
+            .await
+            .expect("rotated");
         }
         let wanted = counted.borrow_and_update().0 + 12;
         let used = counted.wait_for(|(count, _)| *count >= wanted);
-        tokio::time::timeout(PATIENCE, used).await.expect("in time").expect("clients");
+        tokio::time::timeout(PATIENCE, used)
+            .await
+            .expect("in time")
+            .expect("clients");
         count.send_modify(|(_, done)| *done = true);
         let mut all = HashSet::new();
         for (seen, fetches) in clients.join_all().await {
-            assert!(fetches > 1, "{database:?}: a client met no key that it did not know");
+            assert!(
+                fetches > 1,
+                "{database:?}: a client met no key that it did not know"
+            );
             all.extend(seen);
         }
-        assert!(all.len() > ROTATIONS / 2, "{database:?}: {} keys signed", all.len());
+        assert!(
+            all.len() > ROTATIONS / 2,
+            "{database:?}: {} keys signed",
+            all.len()
+        );
         second.stop().await;
     }
 }

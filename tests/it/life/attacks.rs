@@ -1,7 +1,7 @@
 //! Attacks on approvals that must fail, beside those in `login.rs`, `oidc/attacks.rs` and `channels/proofs.rs`.
 
-use assent::model::session::Amr;
-use assent::store::{Answer, Verdict};
+use assent_model::session::Amr;
+use assent_store::{AnswerOutcome, DeviceAnswer};
 use reqwest::StatusCode;
 use reqwest::header::USER_AGENT;
 use serde_json::{Value, json};
@@ -21,19 +21,49 @@ async fn a_request_a_code_and_tokens_never_work_in_each_others_place() {
     let waiting = ada.ask(&Browser::new(&host.base), &[]).await;
     let request = ada.phone.waiting(5).await.expect("requests").remove(0);
     let id = request.id.to_string();
-    for text in [id.clone(), format!("ac_{id}"), format!("rt_{id}"), format!("at_{id}")] {
-        assert_eq!(ada.application.exchange(&host.base, &text, &[]).await.1["error"], "invalid_grant", "{text}");
-        assert_eq!(refresh(&host.base, &ada.application, &text, &[]).await.1["error"], "invalid_grant", "{text}");
-        assert_eq!(userinfo(&host, &text).await.0, StatusCode::UNAUTHORIZED, "{text}");
+    for text in [
+        id.clone(),
+        format!("ac_{id}"),
+        format!("rt_{id}"),
+        format!("at_{id}"),
+    ] {
+        assert_eq!(
+            ada.application.exchange(&host.base, &text, &[]).await.1["error"],
+            "invalid_grant",
+            "{text}"
+        );
+        assert_eq!(
+            refresh(&host.base, &ada.application, &text, &[]).await.1["error"],
+            "invalid_grant",
+            "{text}"
+        );
+        assert_eq!(
+            userinfo(&host, &text).await.0,
+            StatusCode::UNAUTHORIZED,
+            "{text}"
+        );
     }
-    let signature = ada.phone.sign(&ada.phone.statement(&request, None).text()).expect("signed");
+    let signature = ada
+        .phone
+        .sign(&ada.phone.statement(&request, None).text())
+        .expect("signed");
     let access = tokens["access_token"].as_str().expect("a token");
     let login = waiting.path().rsplit('/').next().expect("an id").to_owned();
     for text in [code.as_str(), access, refresh_token(&tokens), &login] {
         let path = format!("/authenticator/api/requests/{text}");
-        let body = json!({"decision": "deny", "number": "", "signature": signature}).to_string().into_bytes();
-        let reply = ada.phone.call(reqwest::Method::POST, &path, "", body).await.expect("an answer");
-        assert_eq!((reply.status, &reply.body["error"]), (StatusCode::NOT_FOUND, &json!("unknown_request")), "{text}");
+        let body = json!({"decision": "deny", "number": "", "signature": signature})
+            .to_string()
+            .into_bytes();
+        let reply = ada
+            .phone
+            .call(reqwest::Method::POST, &path, "", body)
+            .await
+            .expect("an answer");
+        assert_eq!(
+            (reply.status, &reply.body["error"]),
+            (StatusCode::NOT_FOUND, &json!("unknown_request")),
+            "{text}"
+        );
     }
     ada.approve(&waiting).await;
 }
@@ -43,31 +73,57 @@ async fn a_page_that_relays_a_login_gets_no_approval_for_a_context_that_is_not_i
     let host = TestHost::start().await;
     let ada = host.ada().await;
     // The person is at a page of the attacker's, in Firefox on Linux; the attacker's server talks to the host in their place.
-    let relay = http_client_builder().cookie_store(true).build().expect("a client");
+    let relay = http_client_builder()
+        .cookie_store(true)
+        .build()
+        .expect("a client");
     let send = |request: reqwest::RequestBuilder| {
-        let request =
-            request.header(USER_AGENT, "Mozilla/5.0 (Windows NT 10.0; Win64; x64) Chrome/126.0.0.0 Safari/537.36");
+        let request = request.header(
+            USER_AGENT,
+            "Mozilla/5.0 (Windows NT 10.0; Win64; x64) Chrome/126.0.0.0 Safari/537.36",
+        );
         async move { request.send().await.expect("an answer") }
     };
     let login = send(relay.get(format!("{}{}", host.base, ada.application.request(&[])))).await;
     let url = login.url().clone();
     let body = login.text().await.expect("a page");
-    let csrf = body.split_once("name=\"csrf\" value=\"").and_then(|(_, rest)| rest.split_once('"')).expect("a token").0;
+    let csrf = body
+        .split_once("name=\"csrf\" value=\"")
+        .and_then(|(_, rest)| rest.split_once('"'))
+        .expect("a token")
+        .0;
     // Whatever it says of whom it speaks for is not believed.
     let form = [("csrf", csrf), ("name", "ada")];
-    let forged =
-        [("x-forwarded-for", "203.0.113.7"), ("forwarded", "for=203.0.113.7"), ("x-user-agent", "Firefox on Linux")];
+    let forged = [
+        ("x-forwarded-for", "203.0.113.7"),
+        ("forwarded", "for=203.0.113.7"),
+        ("x-user-agent", "Firefox on Linux"),
+    ];
     let mut asked = relay.post(url.clone()).form(&form);
     for (name, value) in forged {
         asked = asked.header(name, value);
     }
     let waiting = send(asked).await.text().await.expect("a page");
-    let number = waiting.split_once("id=\"number\">").and_then(|(_, rest)| rest.split_once('<')).expect("a number").0;
+    let number = waiting
+        .split_once("id=\"number\">")
+        .and_then(|(_, rest)| rest.split_once('<'))
+        .expect("a number")
+        .0;
     let request = ada.phone.waiting(5).await.expect("requests").remove(0);
-    assert_eq!((request.browser.as_str(), request.place.as_str()), ("Chrome on Windows", "This computer"));
+    assert_eq!(
+        (request.browser.as_str(), request.place.as_str()),
+        ("Chrome on Windows", "This computer")
+    );
     // A phone that shows the person's own browser in its place signs what was not asked.
-    let shown = assent::authenticator::Request { browser: "Firefox on Linux".to_owned(), ..request.clone() };
-    let refused = ada.phone.decide(&shown, Some(number)).await.expect_err("another context");
+    let shown = assent::authenticator::Request {
+        browser: "Firefox on Linux".to_owned(),
+        ..request.clone()
+    };
+    let refused = ada
+        .phone
+        .decide(&shown, Some(number))
+        .await
+        .expect_err("another context");
     assert!(refused.to_string().starts_with("bad_proof"), "{refused}");
     let page = send(relay.get(url)).await.text().await.expect("a page");
     assert!(page.contains("id=\"number\">"), "it waits: {page}");
@@ -82,10 +138,18 @@ async fn an_approval_lets_in_the_login_that_it_is_for_and_no_other() {
     let page = ada.ask(&own, &[]).await;
     ada.approve(&page).await;
     let still = attacker.get(&theirs.url).await;
-    assert_eq!((still.status, still.number()), (StatusCode::OK, theirs.number()));
+    assert_eq!(
+        (still.status, still.number()),
+        (StatusCode::OK, theirs.number())
+    );
     let elsewhere = attacker.get(&page.url).await;
     assert_eq!(elsewhere.status, StatusCode::NOT_FOUND);
-    assert!(own.finish(&page.url).await.parameter("code").starts_with("ac_"));
+    assert!(
+        own.finish(&page.url)
+            .await
+            .parameter("code")
+            .starts_with("ac_")
+    );
     host.advance(120);
     assert_eq!(attacker.get(&theirs.url).await.outcome(), "expired");
 }
@@ -98,31 +162,51 @@ async fn fifty_answers_on_two_hosts_have_one_winner_and_none_after_a_restart_on_
         let asked = asked(&fixture.store, Some(&person), "ada").await.id;
         let second = open_store(&fixture.url).await.expect("a store");
         let verdicts = [
-            Verdict::Approve { device: phone.id, amr: vec![Amr::Swk], passkey: None },
-            Verdict::Deny { device: phone.id },
-            Verdict::NotMe { device: phone.id },
+            DeviceAnswer::Approve {
+                device: phone.id,
+                amr: vec![Amr::Swk],
+                passkey: None,
+            },
+            DeviceAnswer::Deny { device: phone.id },
+            DeviceAnswer::NotMe { device: phone.id },
         ];
         let mut attempts = JoinSet::new();
         for count in 0..50 {
-            let store = if count % 2 == 0 { fixture.store.clone() } else { second.clone() };
+            let store = if count % 2 == 0 {
+                fixture.store.clone()
+            } else {
+                second.clone()
+            };
             let verdict = verdicts[count % 3].clone();
             attempts.spawn(async move {
-                let answer = store.answer_approval(asked, verdict, noted(&[30]), NOW).await.expect("answered");
+                let answer = store
+                    .answer_approval(asked, verdict, noted(&[30]), NOW)
+                    .await
+                    .expect("answered");
                 (count % 3, answer)
             });
         }
         let answers = attempts.join_all().await;
-        let mut won: Vec<usize> =
-            answers.iter().filter(|(_, answer)| *answer == Answer::Counted).map(|(of, _)| *of).collect();
+        let mut won: Vec<usize> = answers
+            .iter()
+            .filter(|(_, answer)| *answer == AnswerOutcome::Counted)
+            .map(|(of, _)| *of)
+            .collect();
         won.sort_unstable();
         // Who denied may also say that it was not theirs, once.
-        assert!([&[0][..], &[1], &[2], &[1, 2]].contains(&&won[..]), "{database:?}: {won:?}");
+        assert!(
+            [&[0][..], &[1], &[2], &[1, 2]].contains(&&won[..]),
+            "{database:?}: {won:?}"
+        );
         fixture.store.close().await;
         second.close().await;
         let third = open_store(&fixture.url).await.expect("a store");
         for verdict in verdicts.into_iter().take(if won == [1] { 2 } else { 3 }) {
-            let late = third.answer_approval(asked, verdict, noted(&[30]), NOW).await.expect("answered");
-            assert_eq!(late, Answer::Late, "{database:?}");
+            let late = third
+                .answer_approval(asked, verdict, noted(&[30]), NOW)
+                .await
+                .expect("answered");
+            assert_eq!(late, AnswerOutcome::Late, "{database:?}");
         }
     }
 }
@@ -134,11 +218,22 @@ async fn what_is_no_decision_is_refused() {
     let page = ada.ask(&Browser::new(&host.base), &[]).await;
     let request = ada.phone.waiting(5).await.expect("requests").remove(0);
     let path = format!("/authenticator/api/requests/{}", request.id);
-    for body in
-        [Value::Null, json!({}), json!({"decision": "approve"}), json!({"decision": "Approve", "signature": ""})]
-    {
-        let reply =
-            ada.phone.call(reqwest::Method::POST, &path, "", body.to_string().into_bytes()).await.expect("an answer");
+    for body in [
+        Value::Null,
+        json!({}),
+        json!({"decision": "approve"}),
+        json!({"decision": "Approve", "signature": ""}),
+    ] {
+        let reply = ada
+            .phone
+            .call(
+                reqwest::Method::POST,
+                &path,
+                "",
+                body.to_string().into_bytes(),
+            )
+            .await
+            .expect("an answer");
         assert_eq!(reply.status, StatusCode::BAD_REQUEST, "{body}");
     }
     ada.approve(&page).await;

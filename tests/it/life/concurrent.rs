@@ -6,20 +6,30 @@ use std::collections::VecDeque;
 use reqwest::{StatusCode, header};
 use serde_json::{Value, json};
 
-use crate::harness::{Ada, Browser, Database, Page, TestHost, Wish, http_client_builder, id, without_code};
-use crate::scan::code;
+use crate::harness::{
+    Ada, Browser, Database, Page, TestHost, Wish, http_client_builder, id, without_code,
+};
+use crate::qr_sign_in::code;
 
 /// No rate limits: the tested bounds must hold without them.
-const UNLIMITED: &str = "[limits]\nlogin_name = { per_minute = 0 }\nperson = { per_minute = 0 }\n\
-                         browser = { per_minute = 0 }\nsign_in = { per_minute = 0 }\naddress = { per_minute = 0 }\n\
-                         device = { per_minute = 0 }\n";
+const UNLIMITED: &str = "[rate_limits]\nsign_ins_per_user_name = { per_minute = 0 }\nprompts_per_user = { per_minute = 0 }\n\
+                         sign_ins_per_browser = { per_minute = 0 }\nlogin_pages_per_ip = { per_minute = 0 }\nsign_ins_per_ip = { per_minute = 0 }\n\
+                         actions_per_device = { per_minute = 0 }\n";
 
 /// Types a name in this browser. Returns the waiting page, or its replacement.
 async fn typed(browser: &Browser, ada: &Ada, name: &str) -> Page {
     // A browser with a session is asked for the name too.
-    let login = browser.get(&ada.application.request(&[("prompt", Some("login"))])).await.followed().await;
+    let login = browser
+        .get(&ada.application.request(&[("prompt", Some("login"))]))
+        .await
+        .followed()
+        .await;
     let answer = login.submit(&login.path(), &[("name", name)]).await;
-    if answer.status == StatusCode::SEE_OTHER { answer.followed().await } else { answer }
+    if answer.status == StatusCode::SEE_OTHER {
+        answer.followed().await
+    } else {
+        answer
+    }
 }
 
 /// The body of a waiting page without the parts that differ at each login.
@@ -28,7 +38,10 @@ fn same_for_all(page: &Page, name: &str) -> String {
     without_code(&page.body)
         .replace(&page.csrf(), "CSRF")
         .replace(&login, "LOGIN")
-        .replace(&format!("id=\"number\">{}<", page.number()), "id=\"number\">NN<")
+        .replace(
+            &format!("id=\"number\">{}<", page.number()),
+            "id=\"number\">NN<",
+        )
         .replace(&format!("<bdi>{name}</bdi>"), "<bdi>NAME</bdi>")
 }
 
@@ -65,11 +78,20 @@ impl Stranger<'_> {
         let now = self.host.host.now().seconds();
         self.count += 1;
         let browser = Browser::new(&self.bases[self.count % 2]);
-        let page = typed(&browser, self.ada, ["ada", "ada@example.org"][self.count / 2 % 2]).await;
+        let page = typed(
+            &browser,
+            self.ada,
+            ["ada", "ada@example.org"][self.count / 2 % 2],
+        )
+        .await;
         let number = page.number();
         self.pages.retain(|(_, _, asked)| asked + 120 > now);
         assert_ne!(number, owner, "attempt {}", self.count);
-        assert!(self.pages.iter().all(|(_, other, _)| *other != number), "attempt {}", self.count);
+        assert!(
+            self.pages.iter().all(|(_, other, _)| *other != number),
+            "attempt {}",
+            self.count
+        );
         self.pages.push_back((page, number, now));
     }
 
@@ -87,25 +109,46 @@ impl Stranger<'_> {
 }
 
 #[tokio::test]
-async fn a_stranger_who_keeps_asking_is_never_signed_in_and_the_owner_can_sign_in_on_both_databases() {
+async fn a_stranger_who_keeps_asking_is_never_signed_in_and_the_owner_can_sign_in_on_both_databases()
+ {
     for database in Database::BOTH {
-        let wish = Wish { database, settings: UNLIMITED, ..Wish::default() };
+        let wish = Wish {
+            database,
+            settings: UNLIMITED,
+            ..Wish::default()
+        };
         let host = TestHost::start_with(wish).await;
         let (_, second, other) = host.second(wish).await;
         let ada = host.ada().await;
         let bases = [host.base.clone(), other];
-        let mut stranger = Stranger { host: &host, ada: &ada, bases, count: 0, pages: VecDeque::new() };
+        let mut stranger = Stranger {
+            host: &host,
+            ada: &ada,
+            bases,
+            count: 0,
+            pages: VecDeque::new(),
+        };
 
         // Within the five, in an unknown browser: the owner's page stays open, and its number is its own.
         let browser = Browser::new(&host.base);
         let page = typed(&browser, &ada, "ada").await;
         for _ in 0..20 {
             stranger.ask(&page.number()).await;
-            assert_eq!(page.again().await.number(), page.number(), "{database:?}: no other browser replaces it");
+            assert_eq!(
+                page.again().await.number(),
+                page.number(),
+                "{database:?}: no other browser replaces it"
+            );
         }
         assert_eq!(pending(&ada).await, 5, "{database:?}");
         assert!(type_everywhere(&ada, &page.number()).await, "{database:?}");
-        assert!(browser.finish(&page.url).await.parameter("code").starts_with("ac_"));
+        assert!(
+            browser
+                .finish(&page.url)
+                .await
+                .parameter("code")
+                .starts_with("ac_")
+        );
         stranger.has_nothing().await;
 
         for _ in 0..5 {
@@ -124,7 +167,13 @@ async fn a_stranger_who_keeps_asking_is_never_signed_in_and_the_owner_can_sign_i
             let by_scan = page.again().await;
             stranger.ask(&by_scan.number()).await;
             ada.approve(&by_scan).await;
-            assert!(unknown.finish(&by_scan.url).await.parameter("code").starts_with("ac_"));
+            assert!(
+                unknown
+                    .finish(&by_scan.url)
+                    .await
+                    .parameter("code")
+                    .starts_with("ac_")
+            );
             // And the browser of before always has a place.
             for _ in 0..8 {
                 stranger.ask("").await;
@@ -134,7 +183,13 @@ async fn a_stranger_who_keeps_asking_is_never_signed_in_and_the_owner_can_sign_i
                 stranger.ask(&page.number()).await;
             }
             ada.approve(&page).await;
-            assert!(browser.finish(&page.url).await.parameter("code").starts_with("ac_"));
+            assert!(
+                browser
+                    .finish(&page.url)
+                    .await
+                    .parameter("code")
+                    .starts_with("ac_")
+            );
             stranger.has_nothing().await;
         }
         assert!(stranger.count > 100);
@@ -143,7 +198,8 @@ async fn a_stranger_who_keeps_asking_is_never_signed_in_and_the_owner_can_sign_i
 }
 
 #[tokio::test]
-async fn only_another_tab_of_the_same_browser_replaces_a_request_whether_the_name_is_known_or_not() {
+async fn only_another_tab_of_the_same_browser_replaces_a_request_whether_the_name_is_known_or_not()
+{
     let host = TestHost::start().await;
     let ada = host.ada().await;
     for name in ["ada", "nobody"] {
@@ -154,9 +210,21 @@ async fn only_another_tab_of_the_same_browser_replaces_a_request_whether_the_nam
         let second = typed(&browser, &ada, name).await;
         let replaced = first.again().await;
         assert_eq!(replaced.outcome(), "replaced", "{name}");
-        assert!(replaced.body.contains("You started again in another tab"), "{}", replaced.body);
-        assert_eq!(replaced.returns(), None, "it does not answer the application by itself");
-        assert_eq!(elsewhere.again().await.number(), elsewhere.number(), "{name}");
+        assert!(
+            replaced.body.contains("You started again in another tab"),
+            "{}",
+            replaced.body
+        );
+        assert_eq!(
+            replaced.returns(),
+            None,
+            "it does not answer the application by itself"
+        );
+        assert_eq!(
+            elsewhere.again().await.number(),
+            elsewhere.number(),
+            "{name}"
+        );
         // Two names in one browser: that they are of one user must not show.
         let address = typed(&browser, &ada, &format!("{name}@example.org")).await;
         for page in [&second, &address] {
@@ -169,7 +237,11 @@ async fn only_another_tab_of_the_same_browser_replaces_a_request_whether_the_nam
 #[tokio::test]
 async fn the_sixth_request_is_not_sent_and_its_page_is_that_of_an_unknown_name_on_both_databases() {
     for database in Database::BOTH {
-        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let host = TestHost::start_with(Wish {
+            database,
+            ..Wish::default()
+        })
+        .await;
         let ada = host.ada().await;
         let known = Browser::new(&host.base);
         ada.sign_in(&known).await;
@@ -177,18 +249,29 @@ async fn the_sixth_request_is_not_sent_and_its_page_is_that_of_an_unknown_name_o
         for count in 1..=6 {
             let page = typed(&Browser::new(&host.base), &ada, "ada").await;
             assert_eq!(pending(&ada).await, count.min(5), "{database:?}");
-            assert_eq!(same_for_all(&page, "ada"), same_for_all(&unknown, "nobody"), "{database:?} {count}");
+            assert_eq!(
+                same_for_all(&page, "ada"),
+                same_for_all(&unknown, "nobody"),
+                "{database:?} {count}"
+            );
         }
         host.advance(1);
         // A browser in which she signed in before gets its place. One, however often she begins there.
         for _ in 0..2 {
             let page = typed(&known, &ada, "ada").await;
-            assert_eq!(same_for_all(&page, "ada"), same_for_all(&unknown, "nobody"), "{database:?}");
+            assert_eq!(
+                same_for_all(&page, "ada"),
+                same_for_all(&unknown, "nobody"),
+                "{database:?}"
+            );
             assert_eq!(pending(&ada).await, 6, "{database:?}");
         }
         // A place that is free again is taken again.
         let request = ada.phone.waiting(0).await.expect("requests").remove(0);
-        assert_eq!(ada.phone.decide(&request, None).await.expect("an outcome"), "denied");
+        assert_eq!(
+            ada.phone.decide(&request, None).await.expect("an outcome"),
+            "denied"
+        );
         typed(&Browser::new(&host.base), &ada, "ada").await;
         assert_eq!(pending(&ada).await, 6, "{database:?}");
     }
@@ -207,33 +290,73 @@ async fn the_number_of_another_request_is_named_and_that_request_can_be_reported
         let own_request = ada.phone.waiting(5).await.expect("requests").remove(1);
         match state {
             "replaced" => drop(typed(&stranger, &ada, "ada").await),
-            "cancelled" => drop(theirs.submit(&format!("{}/cancel", theirs.path()), &[]).await),
+            "cancelled" => drop(
+                theirs
+                    .submit(&format!("{}/cancel", theirs.path()), &[])
+                    .await,
+            ),
             _ => {}
         }
         // The attacker persuades the user to type the number of the attacker's page.
         let number = theirs.number();
-        let signature = ada.phone.sign(&ada.phone.statement(&own_request, Some(&number)).text()).expect("signed");
-        let reply = ada.phone.send_proof(own_request.id, Some(&number), &signature).await.expect("an answer");
-        assert_eq!((reply.status.as_u16(), &reply.body["attempts_left"]), (422, &json!(2)), "{state}");
+        let signature = ada
+            .phone
+            .sign(&ada.phone.statement(&own_request, Some(&number)).text())
+            .expect("signed");
+        let reply = ada
+            .phone
+            .send_proof(own_request.id, Some(&number), &signature)
+            .await
+            .expect("an answer");
+        assert_eq!(
+            (reply.status.as_u16(), &reply.body["attempts_left"]),
+            (422, &json!(2)),
+            "{state}"
+        );
         let other = &reply.body["other_request"];
-        assert_eq!((&other["id"], &other["state"]), (&json!(request.id), &json!(state)));
-        let other = serde_json::from_value(other.clone()).expect("all members under a report's signature");
+        assert_eq!(
+            (&other["id"], &other["state"]),
+            (&json!(request.id), &json!(state))
+        );
+        let other =
+            serde_json::from_value(other.clone()).expect("all members under a report's signature");
         assert_eq!(request, other, "{state}");
         // An answer to an unknown number has no other members.
-        let signature = ada.phone.sign(&ada.phone.statement(&own_request, Some("01")).text()).expect("signed");
-        let reply = ada.phone.send_proof(own_request.id, Some("01"), &signature).await.expect("an answer");
+        let signature = ada
+            .phone
+            .sign(&ada.phone.statement(&own_request, Some("01")).text())
+            .expect("signed");
+        let reply = ada
+            .phone
+            .send_proof(own_request.id, Some("01"), &signature)
+            .await
+            .expect("an answer");
         assert_eq!(reply.body.get("other_request"), None);
-        assert_eq!(ada.phone.not_me(&other).await.expect("an outcome"), "not_me", "{state}");
-        assert!(ada.phone.paused_until().await.expect("an answer").is_some());
+        assert_eq!(
+            ada.phone.not_me(&other).await.expect("an outcome"),
+            "not_me",
+            "{state}"
+        );
+        assert!(
+            ada.phone
+                .cooldown_until()
+                .await
+                .expect("an answer")
+                .is_some()
+        );
         assert_eq!(own.again().await.number(), own.number(), "no page shows it");
-        ada.phone.lift_pause().await.expect("lifted");
+        ada.phone.lift_cooldown().await.expect("lifted");
         host.advance(120);
     }
 }
 
 #[tokio::test]
 async fn a_name_has_so_many_requests_from_unknown_browsers_whether_it_is_known_or_not() {
-    let host = TestHost::start_with(Wish { settings: UNLIMITED, ..Wish::default() }).await;
+    let host = TestHost::start_with(Wish {
+        settings: UNLIMITED,
+        ..Wish::default()
+    })
+    .await;
     let ada = host.ada().await;
     let known = Browser::new(&host.base);
     let page = typed(&known, &ada, "ada").await;
@@ -242,18 +365,30 @@ async fn a_name_has_so_many_requests_from_unknown_browsers_whether_it_is_known_o
     host.advance(120);
     for name in ["ada", "nobody", "ada@example.org"] {
         for _ in 0..30 {
-            assert_eq!(typed(&Browser::new(&host.base), &ada, name).await.status, StatusCode::OK, "{name}");
+            assert_eq!(
+                typed(&Browser::new(&host.base), &ada, name).await.status,
+                StatusCode::OK,
+                "{name}"
+            );
         }
         let refused = typed(&Browser::new(&host.base), &ada, name).await;
         assert_eq!(refused.status, StatusCode::TOO_MANY_REQUESTS, "{name}");
         assert_eq!(refused.headers[header::RETRY_AFTER], "120", "{name}");
-        assert!(refused.body.contains("scan the code"), "{name}: {}", refused.body);
+        assert!(
+            refused.body.contains("scan the code"),
+            "{name}: {}",
+            refused.body
+        );
     }
     // Thirty numbers are left: for her own browser, and for scans.
     let page = typed(&known, &ada, "ada").await;
     assert!(type_everywhere(&ada, &page.number()).await);
     let browser = Browser::new(&host.base);
-    let login = browser.get(&ada.application.request(&[])).await.followed().await;
+    let login = browser
+        .get(&ada.application.request(&[]))
+        .await
+        .followed()
+        .await;
     ada.phone.scan(&code(&login)).await.expect("taken");
     assert!(type_everywhere(&ada, &login.again().await.number()).await);
 }
@@ -262,7 +397,12 @@ async fn a_name_has_so_many_requests_from_unknown_browsers_whether_it_is_known_o
 #[tokio::test]
 async fn a_user_has_so_many_requests_from_known_browsers_on_both_databases() {
     for database in Database::BOTH {
-        let host = TestHost::start_with(Wish { database, settings: UNLIMITED, ..Wish::default() }).await;
+        let host = TestHost::start_with(Wish {
+            database,
+            settings: UNLIMITED,
+            ..Wish::default()
+        })
+        .await;
         let ada = host.ada().await;
         let (shared, own) = (Browser::new(&host.base), Browser::new(&host.base));
         for browser in [&shared, &own] {
@@ -280,52 +420,105 @@ async fn a_user_has_so_many_requests_from_known_browsers_on_both_databases() {
         assert_eq!(pending(&ada).await, 2, "{database:?}: one by each name");
         for browser in [&shared, &own] {
             let refused = typed(browser, &ada, "ada").await;
-            assert_eq!(refused.status, StatusCode::TOO_MANY_REQUESTS, "{database:?}");
+            assert_eq!(
+                refused.status,
+                StatusCode::TOO_MANY_REQUESTS,
+                "{database:?}"
+            );
             assert_eq!(refused.headers[header::RETRY_AFTER], "120", "{database:?}");
-            assert!(refused.body.contains("scan the code"), "{database:?}: {}", refused.body);
+            assert!(
+                refused.body.contains("scan the code"),
+                "{database:?}: {}",
+                refused.body
+            );
             assert_eq!(pending(&ada).await, 2, "{database:?}: it is not sent");
         }
-        assert_eq!(last.again().await.number(), last.number(), "{database:?}: a refused request replaces none");
+        assert_eq!(
+            last.again().await.number(),
+            last.number(),
+            "{database:?}: a refused request replaces none"
+        );
         // Unknown browsers and QR sign-ins have numbers of their own.
-        assert_eq!(typed(&Browser::new(&host.base), &ada, "ada").await.status, StatusCode::OK, "{database:?}");
+        assert_eq!(
+            typed(&Browser::new(&host.base), &ada, "ada").await.status,
+            StatusCode::OK,
+            "{database:?}"
+        );
         assert_eq!(pending(&ada).await, 3, "{database:?}");
-        let login = own.get(&ada.application.request(&[("prompt", Some("login"))])).await.followed().await;
+        let login = own
+            .get(&ada.application.request(&[("prompt", Some("login"))]))
+            .await
+            .followed()
+            .await;
         ada.phone.scan(&code(&login)).await.expect("taken");
-        assert!(type_everywhere(&ada, &login.again().await.number()).await, "{database:?}");
+        assert!(
+            type_everywhere(&ada, &login.again().await.number()).await,
+            "{database:?}"
+        );
         // Once they have expired, there are numbers again.
         host.advance(120);
-        assert_eq!(typed(&own, &ada, "ada").await.status, StatusCode::OK, "{database:?}");
+        assert_eq!(
+            typed(&own, &ada, "ada").await.status,
+            StatusCode::OK,
+            "{database:?}"
+        );
         assert_eq!(pending(&ada).await, 1, "{database:?}");
     }
 }
 
 #[tokio::test]
 async fn others_do_not_use_up_the_prompts_of_a_browser_in_which_the_user_signed_in_before() {
-    let settings = "[limits]\nlogin_name = { per_minute = 1, burst = 3 }\nperson = { per_minute = 1, burst = 3 }\n";
-    let host = TestHost::start_with(Wish { settings, ..Wish::default() }).await;
+    let settings = "[rate_limits]\nsign_ins_per_user_name = { per_minute = 1, burst = 3 }\nprompts_per_user = { per_minute = 1, burst = 3 }\n";
+    let host = TestHost::start_with(Wish {
+        settings,
+        ..Wish::default()
+    })
+    .await;
     let ada = host.ada().await;
     let known = Browser::new(&host.base);
     ada.sign_in(&known).await;
     for _ in 0..2 {
-        assert_eq!(typed(&Browser::new(&host.base), &ada, "ada").await.status, StatusCode::OK);
+        assert_eq!(
+            typed(&Browser::new(&host.base), &ada, "ada").await.status,
+            StatusCode::OK
+        );
     }
-    assert_eq!(typed(&Browser::new(&host.base), &ada, "ada").await.status, StatusCode::TOO_MANY_REQUESTS);
+    assert_eq!(
+        typed(&Browser::new(&host.base), &ada, "ada").await.status,
+        StatusCode::TOO_MANY_REQUESTS
+    );
     let page = typed(&known, &ada, "ada").await;
     ada.approve(&page).await;
-    assert!(known.finish(&page.url).await.parameter("code").starts_with("ac_"));
+    assert!(
+        known
+            .finish(&page.url)
+            .await
+            .parameter("code")
+            .starts_with("ac_")
+    );
     // The number of requests to a user is limited there, too.
     for _ in 0..2 {
         typed(&known, &ada, "ada").await;
     }
-    assert_eq!(pending(&ada).await, 3, "the last of that browser replaced the one before");
+    assert_eq!(
+        pending(&ada).await,
+        3,
+        "the last of that browser replaced the one before"
+    );
     typed(&known, &ada, "ada").await;
     assert_eq!(pending(&ada).await, 2, "and this one is beyond the limit");
 }
 
 #[tokio::test]
-async fn a_report_of_a_request_from_a_known_browser_withdraws_the_trust_in_all_of_them_on_both_databases() {
+async fn a_report_of_a_request_from_a_known_browser_withdraws_the_trust_in_all_of_them_on_both_databases()
+ {
     for database in Database::BOTH {
-        let host = TestHost::start_with(Wish { database, settings: UNLIMITED, ..Wish::default() }).await;
+        let host = TestHost::start_with(Wish {
+            database,
+            settings: UNLIMITED,
+            ..Wish::default()
+        })
+        .await;
         let ada = host.ada().await;
         let known = Browser::new(&host.base);
         ada.sign_in(&known).await;
@@ -340,15 +533,18 @@ async fn a_report_of_a_request_from_a_known_browser_withdraws_the_trust_in_all_o
         ada.phone.not_me(&request).await.expect("an outcome");
         typed(&known, &ada, "ada").await;
         assert_eq!(pending(&ada).await, 0, "{database:?}");
-        ada.phone.lift_pause().await.expect("lifted");
+        ada.phone.lift_cooldown().await.expect("lifted");
         typed(&known, &ada, "ada").await;
         host.advance(1);
         fill().await;
         assert_eq!(pending(&ada).await, 6, "{database:?}");
         // Another person uses her old browser.
         let request = ada.phone.waiting(5).await.expect("requests").remove(0);
-        assert_eq!(ada.phone.not_me(&request).await.expect("an outcome"), "not_me");
-        ada.phone.lift_pause().await.expect("lifted");
+        assert_eq!(
+            ada.phone.not_me(&request).await.expect("an outcome"),
+            "not_me"
+        );
+        ada.phone.lift_cooldown().await.expect("lifted");
         host.advance(121);
         fill().await;
         typed(&known, &ada, "ada").await;
@@ -368,39 +564,74 @@ async fn a_report_of_a_request_from_a_known_browser_withdraws_the_trust_in_all_o
 /// The limit of unknown browsers is used up, so a browser that became an unknown one would be refused.
 #[tokio::test]
 async fn a_report_is_not_to_be_noticed_in_the_browser_that_it_is_about_on_both_databases() {
-    let settings = "[limits]\nlogin_name = { per_minute = 1, burst = 3 }\nperson = { per_minute = 0 }\n";
+    let settings = "[rate_limits]\nsign_ins_per_user_name = { per_minute = 1, burst = 3 }\nprompts_per_user = { per_minute = 0 }\n";
     for database in Database::BOTH {
-        let host = TestHost::start_with(Wish { database, settings, ..Wish::default() }).await;
+        let host = TestHost::start_with(Wish {
+            database,
+            settings,
+            ..Wish::default()
+        })
+        .await;
         let ada = host.ada().await;
         let shared = Browser::new(&host.base);
         // One of the three.
         ada.sign_in(&shared).await;
         for _ in 0..2 {
-            assert_eq!(typed(&Browser::new(&host.base), &ada, "ada").await.status, StatusCode::OK);
+            assert_eq!(
+                typed(&Browser::new(&host.base), &ada, "ada").await.status,
+                StatusCode::OK
+            );
         }
-        assert_eq!(typed(&Browser::new(&host.base), &ada, "ada").await.status, StatusCode::TOO_MANY_REQUESTS);
+        assert_eq!(
+            typed(&Browser::new(&host.base), &ada, "ada").await.status,
+            StatusCode::TOO_MANY_REQUESTS
+        );
         host.advance(1);
         let before = typed(&shared, &ada, "ada").await;
         let requests = ada.phone.waiting(5).await.expect("requests");
         assert_eq!(requests.len(), 3, "{database:?}");
-        assert_eq!(ada.phone.not_me(&requests[2]).await.expect("an outcome"), "not_me");
-        assert_eq!(before.again().await.number(), before.number(), "{database:?}");
+        assert_eq!(
+            ada.phone.not_me(&requests[2]).await.expect("an outcome"),
+            "not_me"
+        );
+        assert_eq!(
+            before.again().await.number(),
+            before.number(),
+            "{database:?}"
+        );
         // The cooldown would hold the request too.
-        ada.phone.lift_pause().await.expect("lifted");
+        ada.phone.lift_cooldown().await.expect("lifted");
         for _ in 0..3 {
             let after = typed(&shared, &ada, "ada").await;
-            assert_eq!(same_for_all(&after, "ada"), same_for_all(&before, "ada"), "{database:?}");
-            assert_eq!(pending(&ada).await, 1, "{database:?}: it has a place of unknown browsers");
+            assert_eq!(
+                same_for_all(&after, "ada"),
+                same_for_all(&before, "ada"),
+                "{database:?}"
+            );
+            assert_eq!(
+                pending(&ada).await,
+                1,
+                "{database:?}: it has a place of unknown browsers"
+            );
         }
         // By her other name the cookie counts as well.
-        assert_eq!(typed(&shared, &ada, "ada@example.org").await.status, StatusCode::OK);
+        assert_eq!(
+            typed(&shared, &ada, "ada@example.org").await.status,
+            StatusCode::OK
+        );
         // Ada signs in there by the code, and is known again.
         host.advance(121);
         let page = typed(&shared, &ada, "ada").await;
         ada.phone.scan(&code(&page)).await.expect("taken");
         let by_scan = page.again().await;
         ada.approve(&by_scan).await;
-        assert!(shared.finish(&by_scan.url).await.parameter("code").starts_with("ac_"));
+        assert!(
+            shared
+                .finish(&by_scan.url)
+                .await
+                .parameter("code")
+                .starts_with("ac_")
+        );
         typed(&shared, &ada, "ada").await;
         assert_eq!(pending(&ada).await, 1, "{database:?}");
     }
@@ -408,17 +639,34 @@ async fn a_report_is_not_to_be_noticed_in_the_browser_that_it_is_about_on_both_d
 
 #[tokio::test]
 async fn the_cookie_of_a_known_browser_is_of_no_use_in_another_or_for_another_user() {
-    let host = TestHost::start_with(Wish { settings: UNLIMITED, ..Wish::default() }).await;
+    let host = TestHost::start_with(Wish {
+        settings: UNLIMITED,
+        ..Wish::default()
+    })
+    .await;
     let ada = host.ada().await;
     let known = Browser::new(&host.base);
     let page = ada.ask(&known, &[]).await;
     ada.approve(&page).await;
     let answer = known.finish(&page.url).await;
-    let cookies: Vec<&str> =
-        answer.headers.get_all(header::SET_COOKIE).iter().map(|cookie| cookie.to_str().expect("text")).collect();
-    let cookie = cookies.iter().find(|cookie| cookie.starts_with("assent-known=")).expect("the cookie");
-    assert!(cookie.contains("HttpOnly; SameSite=Lax; Max-Age=31536000"), "{cookie}");
-    assert!(!cookie.contains(id(&ada.user)) && !cookie.contains("ada"), "{cookie}");
+    let cookies: Vec<&str> = answer
+        .headers
+        .get_all(header::SET_COOKIE)
+        .iter()
+        .map(|cookie| cookie.to_str().expect("text"))
+        .collect();
+    let cookie = cookies
+        .iter()
+        .find(|cookie| cookie.starts_with("assent-known="))
+        .expect("the cookie");
+    assert!(
+        cookie.contains("HttpOnly; SameSite=Lax; Max-Age=31536000"),
+        "{cookie}"
+    );
+    assert!(
+        !cookie.contains(id(&ada.user)) && !cookie.contains("ada"),
+        "{cookie}"
+    );
     let value = cookie.split(';').next().expect("a value");
 
     let bob = host.person("bob", ada.application.clone()).await;
@@ -429,15 +677,35 @@ async fn the_cookie_of_a_known_browser_is_of_no_use_in_another_or_for_another_us
     typed(&known, &bob, "bob").await;
     assert_eq!(pending(&bob).await, 5, "another user");
     // A browser that sends her cookie beside its own.
-    let client = http_client_builder().redirect(reqwest::redirect::Policy::none()).build().expect("a client");
+    let client = http_client_builder()
+        .redirect(reqwest::redirect::Policy::none())
+        .build()
+        .expect("a client");
     let send = async |request: reqwest::RequestBuilder| request.send().await.expect("an answer");
     let login = send(client.get(format!("{}{}", host.base, ada.application.request(&[])))).await;
-    let own =
-        login.headers()[header::SET_COOKIE].to_str().expect("text").split(';').next().expect("a cookie").to_owned();
+    let own = login.headers()[header::SET_COOKIE]
+        .to_str()
+        .expect("text")
+        .split(';')
+        .next()
+        .expect("a cookie")
+        .to_owned();
     let both = format!("{own}; {value}");
-    let url = format!("{}{}", host.base, login.headers()[header::LOCATION].to_str().expect("text"));
-    let body = send(client.get(&url).header(header::COOKIE, &both)).await.text().await.expect("a page");
-    let csrf = body.split_once("name=\"csrf\" value=\"").and_then(|(_, rest)| rest.split_once('"')).expect("a token").0;
+    let url = format!(
+        "{}{}",
+        host.base,
+        login.headers()[header::LOCATION].to_str().expect("text")
+    );
+    let body = send(client.get(&url).header(header::COOKIE, &both))
+        .await
+        .text()
+        .await
+        .expect("a page");
+    let csrf = body
+        .split_once("name=\"csrf\" value=\"")
+        .and_then(|(_, rest)| rest.split_once('"'))
+        .expect("a token")
+        .0;
     let form = [("csrf", csrf), ("name", "ada")];
     let answer = send(client.post(&url).header(header::COOKIE, &both).form(&form)).await;
     assert_eq!(answer.status(), StatusCode::SEE_OTHER);
@@ -451,10 +719,27 @@ async fn the_phone_waits_for_any_change_of_the_pending_requests() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let list = async |query: String| {
-        let reply = ada.phone.call(reqwest::Method::GET, "/authenticator/api/requests", &query, Vec::new()).await;
-        reply.expect("an answer").body["requests"].as_array().expect("requests").clone()
+        let reply = ada
+            .phone
+            .call(
+                reqwest::Method::GET,
+                "/authenticator/api/requests",
+                &query,
+                Vec::new(),
+            )
+            .await;
+        reply.expect("an answer").body["requests"]
+            .as_array()
+            .expect("requests")
+            .clone()
     };
-    let ids = |requests: &[Value]| requests.iter().map(|request| id(request).to_owned()).collect::<Vec<_>>().join(",");
+    let ids = |requests: &[Value]| {
+        requests
+            .iter()
+            .map(|request| id(request).to_owned())
+            .collect::<Vec<_>>()
+            .join(",")
+    };
     let first = typed(&Browser::new(&host.base), &ada, "ada").await;
     let one = list("?wait=30".to_owned()).await;
     assert_eq!(one.len(), 1, "a new request is returned at once");
@@ -463,11 +748,20 @@ async fn the_phone_waits_for_any_change_of_the_pending_requests() {
         typed(&Browser::new(&host.base), &ada, "ada").await
     });
     assert_eq!(two.len(), 2, "a further request");
-    assert_eq!((id(&two[0]), two[0]["application"]["id"].as_str()), (id(&one[0]), Some(ada.application.id.as_str())));
+    assert_eq!(
+        (id(&two[0]), two[0]["application"]["id"].as_str()),
+        (id(&one[0]), Some(ada.application.id.as_str()))
+    );
     let cancel = format!("{}/cancel", first.path());
-    let (left, _) = tokio::join!(list(format!("?wait=30&seen={}", ids(&two))), first.submit(&cancel, &[]));
+    let (left, _) = tokio::join!(
+        list(format!("?wait=30&seen={}", ids(&two))),
+        first.submit(&cancel, &[])
+    );
     assert_eq!(ids(&left), id(&two[1]), "one less");
     // In another order, and with an unknown id: the same set, so the call waits to its end.
-    assert_eq!(list(format!("?wait=0&seen={},x", ids(&left))).await.len(), 1);
+    assert_eq!(
+        list(format!("?wait=0&seen={},x", ids(&left))).await.len(),
+        1
+    );
     drop(second);
 }

@@ -1,9 +1,9 @@
 //! The end of what is known of a person.
 
-use assent::clock::Clock;
-use assent::entropy::SystemEntropy;
-use assent::id::TraceId;
-use assent::store::ClaimTrace;
+use assent_model::clock::Clock;
+use assent_model::entropy::SystemEntropy;
+use assent_model::id::TraceId;
+use assent_store::ClaimTrace;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use sqlx::{AssertSqlSafe, Row};
@@ -19,9 +19,9 @@ pub async fn everything(host: &TestHost, database: Database) -> String {
     for table in [
         "users",
         "login_names",
-        "user_terms",
+        "user_search",
         "accounts",
-        "account_terms",
+        "account_search",
         "devices",
         "enrolments",
         "recovery_codes",
@@ -31,9 +31,10 @@ pub async fn everything(host: &TestHost, database: Database) -> String {
         "approvals",
         "sessions",
         "consents",
-        "approval_addresses",
-        "approval_pauses",
+        "external_authenticators",
+        "approval_cooldowns",
         "approval_subjects",
+        "repeated_requests",
         "claim_traces",
         "audit_entries",
         "session_applications",
@@ -45,17 +46,27 @@ pub async fn everything(host: &TestHost, database: Database) -> String {
         let columns = match database {
             Database::Sqlite => format!("SELECT name FROM pragma_table_info('{table}')"),
             Database::Postgres => {
-                format!("SELECT column_name::text FROM information_schema.columns WHERE table_name = '{table}'")
+                format!(
+                    "SELECT column_name::text FROM information_schema.columns WHERE table_name = '{table}'"
+                )
             }
         };
-        let columns: Vec<(String,)> =
-            sqlx::query_as(AssertSqlSafe(columns)).fetch_all(&mut connection).await.expect("columns");
+        let columns: Vec<(String,)> = sqlx::query_as(AssertSqlSafe(columns))
+            .fetch_all(&mut connection)
+            .await
+            .expect("columns");
         let as_text = |name: &str| match (name, database) {
             ("term", Database::Postgres) => "convert_from(term, 'UTF8')".to_owned(),
             _ => format!("CAST({name} AS TEXT)"),
         };
-        let columns: Vec<String> = columns.into_iter().map(|(name,)| format!("{} AS {name}", as_text(&name))).collect();
-        let rows = sqlx::query(AssertSqlSafe(format!("SELECT {} FROM {table}", columns.join(", "))));
+        let columns: Vec<String> = columns
+            .into_iter()
+            .map(|(name,)| format!("{} AS {name}", as_text(&name)))
+            .collect();
+        let rows = sqlx::query(AssertSqlSafe(format!(
+            "SELECT {} FROM {table}",
+            columns.join(", ")
+        )));
         for row in rows.fetch_all(&mut connection).await.expect("rows") {
             for column in 0..row.len() {
                 text.push_str(&row.get::<Option<String>, _>(column).unwrap_or_default());
@@ -69,7 +80,11 @@ pub async fn everything(host: &TestHost, database: Database) -> String {
 #[tokio::test]
 async fn a_terminated_user_can_be_erased_and_the_identifiers_and_the_log_stay_on_both_databases() {
     for database in Database::BOTH {
-        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let host = TestHost::start_with(Wish {
+            database,
+            ..Wish::default()
+        })
+        .await;
         // A name that no identifier holds by chance.
         let ada = host.person("augusta", host.web_application().await).await;
         let path = format!("/users/{}", id(&ada.user));
@@ -83,22 +98,42 @@ async fn a_terminated_user_can_be_erased_and_the_identifiers_and_the_log_stay_on
         }
         // In the following cooldown the request reaches no device, and holds only the name.
         ada.ask(&Browser::new(&host.base), &[]).await;
-        host.admin_ok(Method::PATCH, &format!("/accounts/{}", id(&ada.account)), json!({"roles": ["augusta's"]})).await;
-        let (status, refused) = host.admin(Method::POST, &format!("{path}/erase"), Value::Null).await;
+        host.admin_ok(
+            Method::PATCH,
+            &format!("/accounts/{}", id(&ada.account)),
+            json!({"roles": ["augusta's"]}),
+        )
+        .await;
+        let (status, refused) = host
+            .admin(Method::POST, &format!("{path}/erase"), Value::Null)
+            .await;
         assert_eq!(status, StatusCode::CONFLICT);
         assert!(
-            refused["detail"].as_str().is_some_and(|detail| detail.contains("only a terminated user")),
+            refused["detail"]
+                .as_str()
+                .is_some_and(|detail| detail.contains("only a terminated user")),
             "{refused}"
         );
-        host.admin_ok(Method::PATCH, &path, json!({"state": "terminated"})).await;
-        let names =
-            ["augusta", "lovelace", "example.org", "+44 20", "ockham park", "test phone", "127.0.0.1", "firefox"];
+        host.admin_ok(Method::PATCH, &path, json!({"state": "terminated"}))
+            .await;
+        let names = [
+            "augusta",
+            "lovelace",
+            "example.org",
+            "+44 20",
+            "ockham park",
+            "test phone",
+            "127.0.0.1",
+            "firefox",
+        ];
         let before = everything(&host, database).await.to_lowercase();
         assert!(names.iter().all(|name| before.contains(name)), "{before}");
         let told = entries(&host, &format!("user={}", id(&ada.user))).await;
 
         host.advance(1);
-        let erased = host.admin_ok(Method::POST, &format!("{path}/erase"), Value::Null).await;
+        let erased = host
+            .admin_ok(Method::POST, &format!("{path}/erase"), Value::Null)
+            .await;
         // Traces are kept a while after what they are of.
         let late = ClaimTrace {
             id: TraceId::new(host.clock.now(), &SystemEntropy),
@@ -109,12 +144,19 @@ async fn a_terminated_user_can_be_erased_and_the_identifiers_and_the_log_stay_on
             made_at: host.clock.now(),
             steps: json!([{"after": "augusta"}]).to_string(),
         };
-        host.host.store.add_traces(vec![late]).await.expect("left out");
+        host.host
+            .store
+            .add_traces(vec![late])
+            .await
+            .expect("left out");
         for kept in ["id", "did", "sub"] {
             assert_eq!(erased[kept], ada.user[kept], "{kept}");
         }
         assert_eq!(erased["name"], format!("erased-{}", id(&ada.user)));
-        assert_eq!((&erased["email"], &erased["state"]), (&Value::Null, &json!("terminated")));
+        assert_eq!(
+            (&erased["email"], &erased["state"]),
+            (&Value::Null, &json!("terminated"))
+        );
         let (mut left, mut host_entry) = (everything(&host, database).await.to_lowercase(), 0);
         // The administrator's own address, in the entries that tell of the application, its secret and the erasure.
         while let Some(at) = left.find("{\"address\":\"127.0.0.1\"}") {
@@ -128,21 +170,39 @@ async fn a_terminated_user_can_be_erased_and_the_identifiers_and_the_log_stay_on
         let still = entries(&host, &format!("user={}", id(&ada.user))).await;
         assert_eq!(still.len(), told.len() + 1);
         for (was, is) in told.iter().zip(&still) {
-            assert_eq!((&was["id"], &was["event"], &was["detail"]), (&is["id"], &is["event"], &is["detail"]));
+            assert_eq!(
+                (&was["id"], &was["event"], &was["detail"]),
+                (&is["id"], &is["event"], &is["detail"])
+            );
             assert_eq!(is["personal"], json!({}));
         }
         assert!(ada.phone.waiting(0).await.is_err(), "the phone is nobody's");
         // Another may have the name now, and is somebody else.
         let another = host.user("augusta").await;
-        assert_ne!((&another["did"], &another["sub"]), (&ada.user["did"], &ada.user["sub"]));
+        assert_ne!(
+            (&another["did"], &another["sub"]),
+            (&ada.user["did"], &ada.user["sub"])
+        );
         host.account(&another, &ada.application).await;
-        let (status, _) = host.admin(Method::PATCH, &path, json!({"name": "augusta.king"})).await;
-        assert_eq!(status, StatusCode::CONFLICT, "what was erased does not come back");
-        // What is done is done.
-        host.admin_ok(Method::POST, &format!("{path}/erase"), Value::Null).await;
-        assert_eq!(host.admin_ok(Method::GET, &path, Value::Null).await["name"], erased["name"]);
+        let (status, _) = host
+            .admin(Method::PATCH, &path, json!({"name": "augusta.king"}))
+            .await;
         assert_eq!(
-            host.admin(Method::PATCH, &path, json!({"state": "active"})).await.0,
+            status,
+            StatusCode::CONFLICT,
+            "what was erased does not come back"
+        );
+        // What is done is done.
+        host.admin_ok(Method::POST, &format!("{path}/erase"), Value::Null)
+            .await;
+        assert_eq!(
+            host.admin_ok(Method::GET, &path, Value::Null).await["name"],
+            erased["name"]
+        );
+        assert_eq!(
+            host.admin(Method::PATCH, &path, json!({"state": "active"}))
+                .await
+                .0,
             StatusCode::UNPROCESSABLE_ENTITY
         );
     }
@@ -160,15 +220,19 @@ async fn pages_of_who_was_erased_are_overwritten_in_the_file_of_sqlite() {
     for member in ["family_name", "gender", "given_name", "middle_name"] {
         profile[member] = json!(long);
     }
-    host.admin_ok(Method::PATCH, &path, json!({ "profile": profile })).await;
+    host.admin_ok(Method::PATCH, &path, json!({ "profile": profile }))
+        .await;
     let holds = |name: &str| {
         let file = std::fs::read(host.folder().join("assent.db")).expect("the file");
-        file.windows(name.len()).any(|window| window == name.as_bytes())
+        file.windows(name.len())
+            .any(|window| window == name.as_bytes())
     };
     written(&host).await;
     assert!(holds("Ockham Park"));
-    host.admin_ok(Method::PATCH, &path, json!({"state": "terminated"})).await;
-    host.admin_ok(Method::POST, &format!("{path}/erase"), Value::Null).await;
+    host.admin_ok(Method::PATCH, &path, json!({"state": "terminated"}))
+        .await;
+    host.admin_ok(Method::POST, &format!("{path}/erase"), Value::Null)
+        .await;
     written(&host).await;
     assert!(!holds("Ockham Park"));
     host.stop().await;
@@ -178,7 +242,9 @@ async fn pages_of_who_was_erased_are_overwritten_in_the_file_of_sqlite() {
 async fn written(host: &TestHost) {
     let mut connection = host.connection().await;
     until("the journal is written", async || {
-        let written = sqlx::query_as("PRAGMA wal_checkpoint(TRUNCATE)").fetch_one(&mut connection).await;
+        let written = sqlx::query_as("PRAGMA wal_checkpoint(TRUNCATE)")
+            .fetch_one(&mut connection)
+            .await;
         let (is_busy, _, _): (i64, i64, i64) = written.expect("an answer");
         is_busy == 0
     })

@@ -5,7 +5,6 @@ mod audit;
 mod concurrent;
 mod devices;
 pub mod erasure;
-pub mod migration;
 mod pauses;
 mod recovery;
 mod same;
@@ -20,12 +19,18 @@ use crate::harness::TestHost;
 pub async fn entries(host: &TestHost, query: &str) -> Vec<Value> {
     let path = format!("/audit?limit=200&{query}");
     let mut answer = host.admin_ok(Method::GET, &path, Value::Null).await;
-    let mut items = answer["items"].as_array_mut().map(std::mem::take).expect("items");
+    let mut items = answer["items"]
+        .as_array_mut()
+        .map(std::mem::take)
+        .expect("items");
     items.reverse();
     items
 }
 
 /// Their events.
 pub fn events(entries: &[Value]) -> Vec<&str> {
-    entries.iter().map(|entry| entry["event"].as_str().expect("an event")).collect()
+    entries
+        .iter()
+        .map(|entry| entry["event"].as_str().expect("an event"))
+        .collect()
 }

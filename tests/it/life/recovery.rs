@@ -8,62 +8,135 @@ use super::{entries, events};
 use crate::harness::{Ada, Browser, Database, Page, TestHost, Wish, id};
 
 async fn codes(phone: &Authenticator) -> Vec<String> {
-    let made = phone.ask(Method::POST, "/recovery-codes", None).await.expect("codes");
+    let made = phone
+        .ask(Method::POST, "/recovery-codes", None)
+        .await
+        .expect("codes");
     serde_json::from_value(made["codes"].clone()).expect("a list")
 }
 
 async fn left(phone: &Authenticator) -> Value {
-    phone.ask(Method::GET, "/devices", None).await.expect("devices")["recovery_codes"].clone()
+    phone
+        .ask(Method::GET, "/devices", None)
+        .await
+        .expect("devices")["recovery_codes"]
+        .clone()
 }
 
 /// Tries a code, in a browser of its own.
 async fn tried(host: &TestHost, name: &str, code: &str) -> Page {
     let page = Browser::new(&host.base).get("/recover").await;
-    let answer = page.submit("/recover", &[("name", name), ("code", code)]).await;
-    if answer.status == StatusCode::SEE_OTHER { answer.followed().await } else { answer }
+    let answer = page
+        .submit("/recover", &[("name", name), ("code", code)])
+        .await;
+    if answer.status == StatusCode::SEE_OTHER {
+        answer.followed().await
+    } else {
+        answer
+    }
 }
 
 /// The link that the page of a good code leads to.
 fn link_of(page: &Page) -> String {
-    let path = page.body.split("href=\"").find(|rest| rest.starts_with("/authenticator#enrol=")).expect("a link");
-    format!("{}{}", page.origin().ascii_serialization(), path.split('"').next().expect("a link"))
+    let path = page
+        .body
+        .split("href=\"")
+        .find(|rest| rest.starts_with("/authenticator#enrol="))
+        .expect("a link");
+    format!(
+        "{}{}",
+        page.origin().ascii_serialization(),
+        path.split('"').next().expect("a link")
+    )
 }
 
 #[tokio::test]
 async fn a_code_enrols_another_device_once_and_the_others_are_told_on_both_databases() {
     for database in Database::BOTH {
-        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let host = TestHost::start_with(Wish {
+            database,
+            ..Wish::default()
+        })
+        .await;
         let ada = host.ada().await;
         assert_eq!(left(&ada.phone).await, 0);
         let codes = codes(&ada.phone).await;
         let distinct: std::collections::BTreeSet<&String> = codes.iter().collect();
-        assert_eq!((codes.len(), distinct.len(), left(&ada.phone).await), (10, 10, json!(10)));
+        assert_eq!(
+            (codes.len(), distinct.len(), left(&ada.phone).await),
+            (10, 10, json!(10))
+        );
 
         host.advance(1);
-        let page = tried(&host, "Ada@Example.org", &codes[3].to_lowercase().replace('-', " ")).await;
+        let page = tried(
+            &host,
+            "Ada@Example.org",
+            &codes[3].to_lowercase().replace('-', " "),
+        )
+        .await;
         assert_eq!(page.status, StatusCode::OK, "{database:?}: {}", page.body);
         assert_eq!(page.headers[header::CACHE_CONTROL], "no-store");
         host.advance(1);
         assert_eq!(page.path(), "/recover/done");
         let again = page.again().await;
-        assert_eq!(link_of(&again), link_of(&page), "{database:?}: whoever loads the page again uses up nothing");
+        assert_eq!(
+            link_of(&again),
+            link_of(&page),
+            "{database:?}: whoever loads the page again uses up nothing"
+        );
         let elsewhere = Browser::new(&host.base).get(&page.url).await;
-        assert_eq!(elsewhere.location().path(), "/recover", "{database:?}: in another browser it is worth nothing");
-        let found = Authenticator::enrol(&link_of(&page), "New phone", None).await.expect("enrolled");
+        assert_eq!(
+            elsewhere.location().path(),
+            "/recover",
+            "{database:?}: in another browser it is worth nothing"
+        );
+        let found = Authenticator::enrol(&link_of(&page), "New phone", None)
+            .await
+            .expect("enrolled");
         let waiting = ada.ask(&Browser::new(&host.base), &[]).await;
         let request = &found.waiting(5).await.expect("requests")[0];
-        assert_eq!(found.decide(request, Some(&waiting.number())).await.expect("an outcome"), "approved");
+        assert_eq!(
+            found
+                .decide(request, Some(&waiting.number()))
+                .await
+                .expect("an outcome"),
+            "approved"
+        );
         assert_eq!(left(&found).await, 9);
-        assert_eq!(tried(&host, "ada", &codes[3]).await.status, StatusCode::UNPROCESSABLE_ENTITY, "used");
+        assert_eq!(
+            tried(&host, "ada", &codes[3]).await.status,
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "used"
+        );
 
-        let answer = ada.phone.ask(Method::GET, "/requests", None).await.expect("an answer");
-        assert_eq!(events(answer["news"].as_array().expect("news")), ["recovery.code-used", "device.enrolled"]);
+        let answer = ada
+            .phone
+            .ask(Method::GET, "/requests", None)
+            .await
+            .expect("an answer");
+        assert_eq!(
+            events(answer["news"].as_array().expect("news")),
+            ["recovery.code-used", "device.enrolled"]
+        );
         let told = entries(&host, &format!("user={}", id(&ada.user))).await;
-        let about: Vec<&str> = events(&told).into_iter().filter(|event| event.starts_with("recovery")).collect();
-        assert_eq!(about, ["recovery.codes-made", "recovery.code-used", "recovery.refused"]);
+        let about: Vec<&str> = events(&told)
+            .into_iter()
+            .filter(|event| event.starts_with("recovery"))
+            .collect();
+        assert_eq!(
+            about,
+            [
+                "recovery.codes-created",
+                "recovery.code-used",
+                "recovery.failed"
+            ]
+        );
         let everything = super::erasure::everything(&host, database).await;
         for code in &codes {
-            assert!(!everything.contains(code.as_str()) && !everything.contains(&code.replace('-', "")), "{code}");
+            assert!(
+                !everything.contains(code.as_str()) && !everything.contains(&code.replace('-', "")),
+                "{code}"
+            );
         }
     }
 }
@@ -71,12 +144,19 @@ async fn a_code_enrols_another_device_once_and_the_others_are_told_on_both_datab
 #[tokio::test]
 async fn fifty_at_once_with_one_code_are_one_on_both_databases() {
     for database in Database::BOTH {
-        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let host = TestHost::start_with(Wish {
+            database,
+            ..Wish::default()
+        })
+        .await;
         let ada = host.ada().await;
         let code = codes(&ada.phone).await.remove(0);
         let tries = (0..50).map(|_| tried(&host, "ada", &code));
         let pages = futures_util::future::join_all(tries).await;
-        let good: Vec<&Page> = pages.iter().filter(|page| page.status == StatusCode::OK).collect();
+        let good: Vec<&Page> = pages
+            .iter()
+            .filter(|page| page.status == StatusCode::OK)
+            .collect();
         assert_eq!(good.len(), 1, "{database:?}");
     }
 }
@@ -93,48 +173,90 @@ async fn what_is_not_this_persons_unused_code_is_refused_with_one_answer_for_all
     let unknown = tried(&host, "nobody", &new[0]).await;
     assert_eq!(unknown.status, StatusCode::UNPROCESSABLE_ENTITY);
     let expected = without_token(&unknown).replace("nobody", "ada");
-    for wrong in [old[0].as_str(), his[0].as_str(), "0000-0000-0000-0000", "", "x", "ÄÖÜ\u{0}"] {
+    for wrong in [
+        old[0].as_str(),
+        his[0].as_str(),
+        "0000-0000-0000-0000",
+        "",
+        "x",
+        "ÄÖÜ\u{0}",
+    ] {
         let page = tried(&host, "ada", wrong).await;
         assert_eq!(
             (page.status, without_token(&page)),
             (StatusCode::UNPROCESSABLE_ENTITY, expected.clone()),
             "{wrong}"
         );
-        assert!(wrong.len() < 2 || !page.body.contains(wrong), "what was typed is not shown again");
+        assert!(
+            wrong.len() < 2 || !page.body.contains(wrong),
+            "what was typed is not shown again"
+        );
     }
     for name in ["", "a\u{0}b", &"a".repeat(5000)] {
-        assert_eq!(tried(&host, name, &new[0]).await.status, StatusCode::UNPROCESSABLE_ENTITY);
+        assert_eq!(
+            tried(&host, name, &new[0]).await.status,
+            StatusCode::UNPROCESSABLE_ENTITY
+        );
     }
     let escaped = tried(&host, "<script>alert(1)</script>", "x").await;
     assert!(!escaped.body.contains("<script>alert"), "{}", escaped.body);
     assert_eq!(left(&ada.phone).await, 10, "nothing was used up");
-    assert_eq!(entries(&host, "event=recovery.refused").await.len(), 6, "none about names that nobody has");
+    assert_eq!(
+        entries(&host, "event=recovery.failed").await.len(),
+        6,
+        "none about names that nobody has"
+    );
 
     let path = format!("/users/{}", id(&ada.user));
-    host.admin_ok(Method::PATCH, &path, json!({"state": "suspended"})).await;
+    host.admin_ok(Method::PATCH, &path, json!({"state": "suspended"}))
+        .await;
     let page = tried(&host, "ada", &new[0]).await;
-    assert_eq!((page.status, without_token(&page)), (StatusCode::UNPROCESSABLE_ENTITY, expected));
-    host.admin_ok(Method::PATCH, &path, json!({"state": "active"})).await;
-    assert_eq!(tried(&host, "ada", &new[1]).await.status, StatusCode::UNPROCESSABLE_ENTITY, "they were taken away");
+    assert_eq!(
+        (page.status, without_token(&page)),
+        (StatusCode::UNPROCESSABLE_ENTITY, expected)
+    );
+    host.admin_ok(Method::PATCH, &path, json!({"state": "active"}))
+        .await;
+    assert_eq!(
+        tried(&host, "ada", &new[1]).await.status,
+        StatusCode::UNPROCESSABLE_ENTITY,
+        "they were taken away"
+    );
 }
 
 #[tokio::test]
 async fn a_form_of_elsewhere_is_refused_and_whoever_guesses_is_held_up() {
-    let settings = "[limits]\nfailures = { per_minute = 1, burst = 5 }\n";
-    let host = TestHost::start_with(Wish { settings, ..Wish::default() }).await;
+    let settings = "[rate_limits]\nunauthenticated_requests = { per_minute = 1, burst = 5 }\n";
+    let host = TestHost::start_with(Wish {
+        settings,
+        ..Wish::default()
+    })
+    .await;
     let ada = host.ada().await;
     let codes = codes(&ada.phone).await;
     let browser = Browser::new(&host.base);
-    let forged = browser.post("/recover", &[("name", "ada"), ("code", &codes[0]), ("csrf", "")]).await;
+    let forged = browser
+        .post(
+            "/recover",
+            &[("name", "ada"), ("code", &codes[0]), ("csrf", "")],
+        )
+        .await;
     assert_eq!(forged.status, StatusCode::FORBIDDEN);
     for _ in 0..5 {
-        assert_eq!(tried(&host, "ada", "0000-0000-0000-0000").await.status, StatusCode::UNPROCESSABLE_ENTITY);
+        assert_eq!(
+            tried(&host, "ada", "0000-0000-0000-0000").await.status,
+            StatusCode::UNPROCESSABLE_ENTITY
+        );
     }
     let held = tried(&host, "ada", &codes[0]).await;
     assert_eq!(held.status, StatusCode::TOO_MANY_REQUESTS);
     assert!(held.headers.contains_key(header::RETRY_AFTER));
     host.advance(61);
-    assert_eq!(tried(&host, "ada", &codes[0]).await.status, StatusCode::OK, "the code was not used up");
+    assert_eq!(
+        tried(&host, "ada", &codes[0]).await.status,
+        StatusCode::OK,
+        "the code was not used up"
+    );
 }
 
 #[tokio::test]
@@ -143,23 +265,45 @@ async fn the_link_of_a_code_is_good_once_and_for_a_quarter_of_an_hour() {
     let ada: Ada = host.ada().await;
     let codes = codes(&ada.phone).await;
     let first = link_of(&tried(&host, "ada", &codes[0]).await);
-    Authenticator::enrol(&first, "New phone", None).await.expect("enrolled");
-    assert!(Authenticator::enrol(&first, "Newer phone", None).await.is_err());
+    Authenticator::enrol(&first, "New phone", None)
+        .await
+        .expect("enrolled");
+    assert!(
+        Authenticator::enrol(&first, "Newer phone", None)
+            .await
+            .is_err()
+    );
     let late = link_of(&tried(&host, "ada", &codes[1]).await);
     host.advance(15 * 60 + 1);
-    assert!(Authenticator::enrol(&late, "New phone", None).await.is_err());
+    assert!(
+        Authenticator::enrol(&late, "New phone", None)
+            .await
+            .is_err()
+    );
 }
 
 #[tokio::test]
-async fn a_suspended_persons_phone_makes_no_codes_that_would_outlive_the_suspension_on_both_databases() {
+async fn a_suspended_persons_phone_makes_no_codes_that_would_outlive_the_suspension_on_both_databases()
+ {
     for database in Database::BOTH {
-        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let host = TestHost::start_with(Wish {
+            database,
+            ..Wish::default()
+        })
+        .await;
         let ada = host.ada().await;
         let path = format!("/users/{}", id(&ada.user));
-        host.admin_ok(Method::PATCH, &path, json!({"state": "suspended"})).await;
-        let error = ada.phone.ask(Method::POST, "/recovery-codes", None).await.expect_err("refused").to_string();
+        host.admin_ok(Method::PATCH, &path, json!({"state": "suspended"}))
+            .await;
+        let error = ada
+            .phone
+            .ask(Method::POST, "/recovery-codes", None)
+            .await
+            .expect_err("refused")
+            .to_string();
         assert!(error.starts_with("closed"), "{database:?}: {error}");
-        host.admin_ok(Method::PATCH, &path, json!({"state": "active"})).await;
+        host.admin_ok(Method::PATCH, &path, json!({"state": "active"}))
+            .await;
         assert_eq!(left(&ada.phone).await, 0);
         codes(&ada.phone).await;
     }
@@ -168,38 +312,79 @@ async fn a_suspended_persons_phone_makes_no_codes_that_would_outlive_the_suspens
 #[tokio::test]
 async fn what_a_stolen_phone_made_ends_with_it_and_what_others_made_does_not_on_both_databases() {
     for database in Database::BOTH {
-        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let host = TestHost::start_with(Wish {
+            database,
+            ..Wish::default()
+        })
+        .await;
         let ada = host.ada().await;
         host.advance(1);
         let stolen = host.authenticator(&ada.user).await;
         let own = codes(&ada.phone).await;
         let link = |made: &Value| made["link"].as_str().expect("a link").to_owned();
-        let of_thief = link(&stolen.ask(Method::POST, "/devices/link", None).await.expect("a link"));
+        let of_thief = link(
+            &stolen
+                .ask(Method::POST, "/devices/enrolment-links", None)
+                .await
+                .expect("a link"),
+        );
         let of_code = link_of(&tried(&host, "ada", &own[0]).await);
         let path = format!("/users/{}/enrolments", id(&ada.user));
         let of_administrator = link(&host.admin_ok(Method::POST, &path, Value::Null).await);
-        ada.phone.ask(Method::DELETE, &format!("/devices/{}", stolen.device()), None).await.expect("removed");
+        ada.phone
+            .ask(
+                Method::DELETE,
+                &format!("/devices/{}", stolen.device()),
+                None,
+            )
+            .await
+            .expect("removed");
         for dead in [&of_thief, &of_code] {
-            let error = Authenticator::enrol(dead, "Thief", None).await.map(|_| ()).expect_err("refused").to_string();
+            let error = Authenticator::enrol(dead, "Thief", None)
+                .await
+                .map(|_| ())
+                .expect_err("refused")
+                .to_string();
             assert!(error.starts_with("no_such_link"), "{database:?}: {error}");
         }
         assert_eq!(left(&ada.phone).await, 9, "her own are as they were");
-        let third = Authenticator::enrol(&of_administrator, "Third", None).await.expect("enrolled");
+        let third = Authenticator::enrol(&of_administrator, "Third", None)
+            .await
+            .expect("enrolled");
 
         // Those that the thief made in place of hers end as well; so does a link, where she makes new ones.
         codes(&third).await;
-        ada.phone.ask(Method::DELETE, &format!("/devices/{}", third.device()), None).await.expect("removed");
+        ada.phone
+            .ask(
+                Method::DELETE,
+                &format!("/devices/{}", third.device()),
+                None,
+            )
+            .await
+            .expect("removed");
         assert_eq!(left(&ada.phone).await, 0);
-        let open = link(&ada.phone.ask(Method::POST, "/devices/link", None).await.expect("a link"));
+        let open = link(
+            &ada.phone
+                .ask(Method::POST, "/devices/enrolment-links", None)
+                .await
+                .expect("a link"),
+        );
         codes(&ada.phone).await;
-        assert!(Authenticator::enrol(&open, "Late", None).await.is_err(), "{database:?}");
+        assert!(
+            Authenticator::enrol(&open, "Late", None).await.is_err(),
+            "{database:?}"
+        );
     }
 }
 
 #[tokio::test]
 async fn of_new_codes_made_at_once_ten_are_good_on_both_databases() {
     for database in Database::BOTH {
-        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let host = TestHost::start_with(Wish {
+            database,
+            ..Wish::default()
+        })
+        .await;
         let ada = host.ada().await;
         futures_util::future::join_all((0..8).map(|_| codes(&ada.phone))).await;
         assert_eq!(left(&ada.phone).await, 10, "{database:?}");

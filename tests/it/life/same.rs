@@ -7,7 +7,9 @@ use serde_json::json;
 use tracing::field::{Field, Visit};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 
-use crate::harness::{Ada, Browser, Database, Page, TestHost, Wish, id, without_code};
+use crate::harness::{
+    Ada, Browser, Database, Page, TestHost, Wish, id, let_one_thread_listen, without_code,
+};
 
 /// What the host asks the database, in its order.
 #[derive(Clone, Default)]
@@ -41,13 +43,23 @@ impl Statements {
     /// deliveries, and the channels, which nobody's answer waits for.
     fn take(&self) -> Vec<String> {
         let beside = |statement: &str| {
-            ["approval_deliveries", "signing_keys", "logout_deliveries", "FROM devices", "claim_traces", "milestones"]
-                .iter()
-                .any(|table| statement.contains(table))
+            [
+                "approval_deliveries",
+                "signing_keys",
+                "logout_deliveries",
+                "FROM devices",
+                "claim_traces",
+                "run_once",
+            ]
+            .iter()
+            .any(|table| statement.contains(table))
                 || statement.starts_with("SELECT * FROM approvals WHERE id")
         };
         let mut all = self.0.lock().expect("no panic");
-        std::mem::take(&mut *all).into_iter().filter(|statement| !beside(statement)).collect()
+        std::mem::take(&mut *all)
+            .into_iter()
+            .filter(|statement| !beside(statement))
+            .collect()
     }
 }
 
@@ -62,9 +74,16 @@ async fn answered(page: &Page, name: &str) -> (u16, Vec<(String, String)>, Strin
             text = text.replace(&page.csrf(), "CSRF");
         }
         if page.body.contains("id=\"number\">") {
-            text = text.replace(&format!("id=\"number\">{}<", page.number()), "id=\"number\">NN<");
+            text = text.replace(
+                &format!("id=\"number\">{}<", page.number()),
+                "id=\"number\">NN<",
+            );
         }
-        if let Some((_, token)) = page.returns().as_deref().and_then(|address| address.split_once("token=")) {
+        if let Some((_, token)) = page
+            .returns()
+            .as_deref()
+            .and_then(|address| address.split_once("token="))
+        {
             text = text.replace(token, "TOKEN");
         }
         without_code(&text)
@@ -82,37 +101,73 @@ async fn answered(page: &Page, name: &str) -> (u16, Vec<(String, String)>, Strin
 }
 
 #[tokio::test]
-async fn the_same_is_done_and_answered_for_an_unknown_a_suspended_an_invited_a_paused_and_a_known_name() {
+async fn the_same_is_done_and_answered_for_an_unknown_a_suspended_an_invited_a_paused_and_a_known_name()
+ {
     let statements = Statements::default();
-    // While there is one listener alone, whether anybody listens is decided by the thread that first comes by.
-    let _another = tracing::Dispatch::new(tracing_subscriber::registry());
+    let_one_thread_listen();
     // For this thread, on which all of this test's host runs. What SQLite is asked is told by a thread of its own.
-    let _guard = tracing::subscriber::set_default(tracing_subscriber::registry().with(statements.clone()));
-    let host = TestHost::start_with(Wish { database: Database::Postgres, ..Wish::default() }).await;
+    let _guard =
+        tracing::subscriber::set_default(tracing_subscriber::registry().with(statements.clone()));
+    let host = TestHost::start_with(Wish {
+        database: Database::Postgres,
+        ..Wish::default()
+    })
+    .await;
     let application = host.web_application().await;
     let person = async |name: &str| host.person(name, application.clone()).await;
-    let [known, suspended, closed, paused] =
-        [person("known").await, person("suspended").await, person("closed").await, person("paused").await];
+    let [known, suspended, closed, paused] = [
+        person("known").await,
+        person("suspended").await,
+        person("closed").await,
+        person("paused").await,
+    ];
     let invited = host.user("invited").await;
     host.account(&invited, &application).await;
-    host.admin_ok(Method::PATCH, &format!("/users/{}", id(&suspended.user)), json!({"state": "suspended"})).await;
-    host.admin_ok(Method::PATCH, &format!("/accounts/{}", id(&closed.account)), json!({"state": "terminated"})).await;
+    host.admin_ok(
+        Method::PATCH,
+        &format!("/users/{}", id(&suspended.user)),
+        json!({"state": "suspended"}),
+    )
+    .await;
+    host.admin_ok(
+        Method::PATCH,
+        &format!("/accounts/{}", id(&closed.account)),
+        json!({"state": "terminated"}),
+    )
+    .await;
     let request = async |ada: &Ada| {
         ada.ask(&Browser::new(&host.base), &[]).await;
         ada.phone.waiting(5).await.expect("requests").remove(0)
     };
-    paused.phone.not_me(&request(&paused).await).await.expect("said");
+    paused
+        .phone
+        .not_me(&request(&paused).await)
+        .await
+        .expect("said");
 
     let mut seen = Vec::new();
-    for name in ["unknown", "known", "suspended", "closed", "invited", "paused"] {
+    for name in [
+        "unknown",
+        "known",
+        "suspended",
+        "closed",
+        "invited",
+        "paused",
+    ] {
         let browser = Browser::new(&host.base);
-        let login = browser.get(&application.request(&[])).await.followed().await;
+        let login = browser
+            .get(&application.request(&[]))
+            .await
+            .followed()
+            .await;
         statements.take();
         let posted = login.submit(&login.path(), &[("name", name)]).await;
         let done = statements.take();
         let posted = {
             let (status, mut headers, body) = answered(&posted, name).await;
-            headers.iter_mut().for_each(|(_, value)| *value = value.replace(login.path().as_str(), "LOGIN"));
+            headers
+                .iter_mut()
+                .for_each(|(_, value)| *value = value.replace(login.path().as_str(), "LOGIN"));
             (status, headers, body)
         };
         let waiting = browser.get(&login.url).await;
@@ -120,7 +175,11 @@ async fn the_same_is_done_and_answered_for_an_unknown_a_suspended_an_invited_a_p
         statements.take();
         // The same once more, while the first one is open; and when its time is over.
         let browser = Browser::new(&host.base);
-        let login = browser.get(&application.request(&[])).await.followed().await;
+        let login = browser
+            .get(&application.request(&[]))
+            .await
+            .followed()
+            .await;
         statements.take();
         login.submit(&login.path(), &[("name", name)]).await;
         let again = statements.take();
@@ -129,16 +188,32 @@ async fn the_same_is_done_and_answered_for_an_unknown_a_suspended_an_invited_a_p
         seen.push((name, done, posted, shown, again, ended));
     }
     let (_, done, ..) = &seen[0];
-    assert!(done.len() >= 5 && done.iter().any(|statement| statement.contains("audit_entries")), "{done:#?}");
+    assert!(
+        done.len() >= 5
+            && done
+                .iter()
+                .any(|statement| statement.contains("audit_entries")),
+        "{done:#?}"
+    );
     for (name, done, posted, shown, again, ended) in &seen[1..] {
         let (_, nobodys, nobody_posted, nobody_shown, nobody_again, nobody_ended) = &seen[0];
         assert_eq!(done, nobodys, "{name}: what the database is asked");
-        assert_eq!(again, nobody_again, "{name}: what the database is asked again");
+        assert_eq!(
+            again, nobody_again,
+            "{name}: what the database is asked again"
+        );
         assert_eq!(posted, nobody_posted, "{name}");
         assert_eq!(shown, nobody_shown, "{name}");
         assert_eq!(ended, nobody_ended, "{name}");
     }
     // Who is known was asked, and so all of this was not for nothing.
-    let asked = super::entries(&host, &format!("user={}&event=sign-in.asked", id(&known.user))).await;
-    assert!(asked.iter().all(|entry| entry["detail"]["reached"] == true) && asked.len() == 2, "{asked:?}");
+    let asked = super::entries(
+        &host,
+        &format!("user={}&event=sign-in.requested", id(&known.user)),
+    )
+    .await;
+    assert!(
+        asked.iter().all(|entry| entry["detail"]["reached"] == true) && asked.len() == 2,
+        "{asked:?}"
+    );
 }

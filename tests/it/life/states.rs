@@ -13,13 +13,18 @@ async fn state(host: &TestHost, path: &str) -> Value {
 }
 
 async fn set(host: &TestHost, path: &str, state: &str) {
-    host.admin_ok(Method::PATCH, path, json!({"state": state})).await;
+    host.admin_ok(Method::PATCH, path, json!({"state": state}))
+        .await;
 }
 
 #[tokio::test]
 async fn a_user_is_invited_until_the_first_device_is_enrolled_on_both_databases() {
     for database in Database::BOTH {
-        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let host = TestHost::start_with(Wish {
+            database,
+            ..Wish::default()
+        })
+        .await;
         let application = host.web_application().await;
         let user = host.user("ada").await;
         let path = format!("/users/{}", id(&user));
@@ -27,28 +32,63 @@ async fn a_user_is_invited_until_the_first_device_is_enrolled_on_both_databases(
         let account = host.account(&user, &application).await;
         let phone = host.authenticator(&user).await;
         assert_eq!(state(&host, &path).await, "active", "{database:?}");
-        let told = entries(&host, &format!("user={}&event=user.state-changed", id(&user))).await;
-        assert_eq!((&told[0]["detail"]["before"], &told[0]["detail"]["after"]), (&json!("invited"), &json!("active")));
-        assert_eq!(told[0]["actor"], json!({"kind": "device", "id": phone.device().to_string()}));
+        let told = entries(
+            &host,
+            &format!("user={}&event=user.lifecycle-changed", id(&user)),
+        )
+        .await;
+        assert_eq!(
+            (&told[0]["detail"]["before"], &told[0]["detail"]["after"]),
+            (&json!("invited"), &json!("active"))
+        );
+        assert_eq!(
+            told[0]["actor"],
+            json!({"kind": "device", "id": phone.device().to_string()})
+        );
         // A second one changes nothing.
         host.authenticator(&user).await;
-        assert_eq!(entries(&host, &format!("user={}&event=user.state-changed", id(&user))).await.len(), 1);
-        let ada = Ada { user, phone, application, account };
-        assert!(ada.sign_in(&Browser::new(&host.base)).await.starts_with("ac_"));
+        assert_eq!(
+            entries(
+                &host,
+                &format!("user={}&event=user.lifecycle-changed", id(&user))
+            )
+            .await
+            .len(),
+            1
+        );
+        let ada = Ada {
+            user,
+            phone,
+            application,
+            account,
+        };
+        assert!(
+            ada.sign_in(&Browser::new(&host.base))
+                .await
+                .starts_with("ac_")
+        );
     }
 }
 
 #[tokio::test]
 async fn a_link_is_of_no_use_to_who_is_suspended_or_terminated_meanwhile() {
     for database in Database::BOTH {
-        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let host = TestHost::start_with(Wish {
+            database,
+            ..Wish::default()
+        })
+        .await;
         for (name, closed) in [("ada", "suspended"), ("eve", "terminated")] {
             let user = host.user(name).await;
             let path = format!("/users/{}", id(&user));
-            let link = host.admin_ok(Method::POST, &format!("{path}/enrolments"), Value::Null).await;
+            let link = host
+                .admin_ok(Method::POST, &format!("{path}/enrolments"), Value::Null)
+                .await;
             let link = link["link"].as_str().expect("a link");
             set(&host, &path, closed).await;
-            let refused = assent::authenticator::Authenticator::enrol(link, "Phone", None).await.expect_err("closed");
+            let refused = assent::authenticator::Authenticator::enrol(link, "Phone", None)
+                .await
+                .expect_err("closed");
             assert!(refused.to_string().starts_with("no_such_link"), "{refused}");
             assert_eq!(state(&host, &path).await, closed);
         }
@@ -58,27 +98,56 @@ async fn a_link_is_of_no_use_to_who_is_suspended_or_terminated_meanwhile() {
 #[tokio::test]
 async fn an_invited_account_is_active_with_its_first_sign_in_on_both_databases() {
     for database in Database::BOTH {
-        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let host = TestHost::start_with(Wish {
+            database,
+            ..Wish::default()
+        })
+        .await;
         let application = host.web_application().await;
         let user = host.user("ada").await;
         let phone = host.authenticator(&user).await;
         let path = format!("/applications/{}/accounts", application.id);
-        let account = host.admin_ok(Method::POST, &path, json!({"user_id": id(&user), "state": "invited"})).await;
-        let ada = Ada { user, phone, application, account };
+        let account = host
+            .admin_ok(
+                Method::POST,
+                &path,
+                json!({"user_id": id(&user), "state": "invited"}),
+            )
+            .await;
+        let ada = Ada {
+            user,
+            phone,
+            application,
+            account,
+        };
         let path = format!("/accounts/{}", id(&ada.account));
         assert_eq!(state(&host, &path).await, "invited");
         let browser = Browser::new(&host.base);
         let page = ada.ask(&browser, &[]).await;
         ada.approve(&page).await;
-        assert_eq!(state(&host, &path).await, "invited", "she was not let in yet");
+        assert_eq!(
+            state(&host, &path).await,
+            "invited",
+            "she was not let in yet"
+        );
         let code = browser.finish(&page.url).await.parameter("code");
         assert_eq!(state(&host, &path).await, "active", "{database:?}");
         let (status, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
         assert_eq!(status, StatusCode::OK, "{tokens}");
-        let told = entries(&host, &format!("application={}&event=account.state-changed", ada.application.id)).await;
+        let told = entries(
+            &host,
+            &format!(
+                "application={}&event=account.lifecycle-changed",
+                ada.application.id
+            ),
+        )
+        .await;
         assert_eq!(told.len(), 1, "{database:?}");
         ada.sign_in(&Browser::new(&host.base)).await;
-        assert_eq!(events(&entries(&host, "event=account.state-changed").await).len(), 1);
+        assert_eq!(
+            events(&entries(&host, "event=account.lifecycle-changed").await).len(),
+            1
+        );
     }
 }
 
@@ -86,35 +155,58 @@ async fn an_invited_account_is_active_with_its_first_sign_in_on_both_databases()
 async fn what_does_not_follow_is_refused_and_says_so() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
-    let (user, account) = (format!("/users/{}", id(&ada.user)), format!("/accounts/{}", id(&ada.account)));
+    let (user, account) = (
+        format!("/users/{}", id(&ada.user)),
+        format!("/accounts/{}", id(&ada.account)),
+    );
     for path in [&user, &account] {
         for (states, status, word) in [
             (&["active"][..], 200, ""),
-            (&["invited"], 422, "state: invited does not follow on active"),
+            (
+                &["invited"],
+                422,
+                "state: invited does not follow on active",
+            ),
             (&["suspended", "suspended"], 200, ""),
-            (&["invited"], 422, "state: invited does not follow on suspended"),
+            (
+                &["invited"],
+                422,
+                "state: invited does not follow on suspended",
+            ),
             (&["terminated", "terminated"], 200, ""),
             (&["suspended"], 422, "cannot be brought back"),
             (&["active"], 422, "cannot be brought back"),
         ] {
             for state in states {
-                let (got, answer) = host.admin(Method::PATCH, path, json!({"state": state})).await;
+                let (got, answer) = host
+                    .admin(Method::PATCH, path, json!({"state": state}))
+                    .await;
                 assert_eq!(got.as_u16(), status, "{path} {state}: {answer}");
                 assert!(
-                    word.is_empty() || answer["detail"].as_str().is_some_and(|detail| detail.contains(word)),
+                    word.is_empty()
+                        || answer["detail"]
+                            .as_str()
+                            .is_some_and(|detail| detail.contains(word)),
                     "{answer}"
                 );
             }
         }
     }
     for (path, body) in [
-        ("/users".to_owned(), json!({"name": "eve", "state": "terminated"})),
+        (
+            "/users".to_owned(),
+            json!({"name": "eve", "state": "terminated"}),
+        ),
         (
             format!("/applications/{}/accounts", ada.application.id),
             json!({"user_id": id(&host.user("bob").await), "state": "suspended"}),
         ),
     ] {
-        assert_eq!(host.admin(Method::POST, &path, body).await.0, StatusCode::UNPROCESSABLE_ENTITY, "{path}");
+        assert_eq!(
+            host.admin(Method::POST, &path, body).await.0,
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "{path}"
+        );
     }
 }
 
@@ -149,37 +241,78 @@ impl Begun {
 
     /// Nothing of it is of use.
     async fn is_over(&self, host: &TestHost, ada: &Ada, when: &str) {
-        let (_, answer) = ada.application.exchange(&host.base, &self.unexchanged, &[]).await;
+        let (_, answer) = ada
+            .application
+            .exchange(&host.base, &self.unexchanged, &[])
+            .await;
         assert_eq!(answer["error"], "invalid_grant", "{when}: the code");
-        assert_eq!(userinfo(host, &self.access).await.0, StatusCode::UNAUTHORIZED, "{when}: the access token");
+        assert_eq!(
+            userinfo(host, &self.access).await.0,
+            StatusCode::UNAUTHORIZED,
+            "{when}: the access token"
+        );
         let introspected = introspect(host, &ada.application, &self.access).await;
-        assert_eq!(introspected, json!({"active": false}), "{when}: at introspection");
+        assert_eq!(
+            introspected,
+            json!({"active": false}),
+            "{when}: at introspection"
+        );
         let (_, answer) = refresh(&host.base, &ada.application, &self.refresh, &[]).await;
-        assert_eq!(answer["error"], "invalid_grant", "{when}: the refresh token");
-        assert!(ada.phone.waiting(0).await.expect("requests").is_empty(), "{when}: the phone is asked");
-        assert_eq!(self.open.again().await.number(), self.open.number(), "{when}: the browser is not told");
+        assert_eq!(
+            answer["error"], "invalid_grant",
+            "{when}: the refresh token"
+        );
+        assert!(
+            ada.phone.waiting(0).await.expect("requests").is_empty(),
+            "{when}: the phone is asked"
+        );
+        assert_eq!(
+            self.open.again().await.number(),
+            self.open.number(),
+            "{when}: the browser is not told"
+        );
         let unused = self.unused.again().await;
-        assert!(unused.headers.get("location").is_none() && unused.headers.get("set-cookie").is_none(), "{when}");
+        assert!(
+            unused.headers.get("location").is_none() && unused.headers.get("set-cookie").is_none(),
+            "{when}"
+        );
     }
 }
 
 async fn introspect(host: &TestHost, application: &Application, token: &str) -> Value {
     let url = format!("{}/oidc/token/introspection", host.base);
-    let request = http_client().post(url).basic_auth(&application.id, application.secret.as_ref());
-    request.form(&[("token", token)]).send().await.expect("an answer").json().await.expect("JSON")
+    let request = http_client()
+        .post(url)
+        .basic_auth(&application.id, application.secret.as_ref());
+    request
+        .form(&[("token", token)])
+        .send()
+        .await
+        .expect("an answer")
+        .json()
+        .await
+        .expect("JSON")
 }
 
 #[tokio::test]
-async fn a_suspended_or_terminated_person_has_nothing_left_at_once_and_nothing_comes_back_on_both_databases() {
+async fn a_suspended_or_terminated_person_has_nothing_left_at_once_and_nothing_comes_back_on_both_databases()
+ {
     for database in Database::BOTH {
         for closed in ["suspended", "terminated"] {
-            let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+            let host = TestHost::start_with(Wish {
+                database,
+                ..Wish::default()
+            })
+            .await;
             let ada = host.ada().await;
             let path = format!("/users/{}", id(&ada.user));
             let begun = Begun::new(&host, &ada).await;
             set(&host, &path, closed).await;
             begun.is_over(&host, &ada, closed).await;
-            assert!(!begun.session.get("/").await.body.contains("Hello,"), "{closed}");
+            assert!(
+                !begun.session.get("/").await.body.contains("Hello,"),
+                "{closed}"
+            );
             if closed == "suspended" {
                 set(&host, &path, "active").await;
                 begun.is_over(&host, &ada, "active again").await;
@@ -187,16 +320,25 @@ async fn a_suspended_or_terminated_person_has_nothing_left_at_once_and_nothing_c
                 // A grant of the very moment of the suspension counts as one before it.
                 host.advance(1);
                 let code = ada.sign_in(&Browser::new(&host.base)).await;
-                assert_eq!(ada.application.exchange(&host.base, &code, &[]).await.0, StatusCode::OK, "{database:?}");
+                assert_eq!(
+                    ada.application.exchange(&host.base, &code, &[]).await.0,
+                    StatusCode::OK,
+                    "{database:?}"
+                );
             }
         }
     }
 }
 
 #[tokio::test]
-async fn a_closed_account_ends_what_was_begun_with_it_and_the_session_goes_on_elsewhere_on_both_databases() {
+async fn a_closed_account_ends_what_was_begun_with_it_and_the_session_goes_on_elsewhere_on_both_databases()
+ {
     for database in Database::BOTH {
-        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let host = TestHost::start_with(Wish {
+            database,
+            ..Wish::default()
+        })
+        .await;
         let ada = host.ada().await;
         let other = host.web_application().await;
         host.account(&ada.user, &other).await;
@@ -208,10 +350,24 @@ async fn a_closed_account_ends_what_was_begun_with_it_and_the_session_goes_on_el
         let (_, tokens) = other.exchange(&host.base, &code, &[]).await;
         set(&host, &path, "suspended").await;
         begun.is_over(&host, &ada, "suspended").await;
-        assert_eq!(userinfo(&host, tokens["access_token"].as_str().expect("a token")).await.0, StatusCode::OK);
-        let silent = begun.session.get(&at_other(&[("prompt", Some("none"))])).await;
-        assert!(silent.parameter("code").starts_with("ac_"), "{database:?}: the session goes on");
-        let refused = begun.session.get(&ada.application.request(&[("prompt", Some("none"))])).await;
+        assert_eq!(
+            userinfo(&host, tokens["access_token"].as_str().expect("a token"))
+                .await
+                .0,
+            StatusCode::OK
+        );
+        let silent = begun
+            .session
+            .get(&at_other(&[("prompt", Some("none"))]))
+            .await;
+        assert!(
+            silent.parameter("code").starts_with("ac_"),
+            "{database:?}: the session goes on"
+        );
+        let refused = begun
+            .session
+            .get(&ada.application.request(&[("prompt", Some("none"))]))
+            .await;
         assert_eq!(refused.parameter("error"), "access_denied");
         set(&host, &path, "active").await;
         begun.is_over(&host, &ada, "active again").await;
@@ -232,20 +388,38 @@ async fn a_request_for_another_application_is_not_ended_by_an_account_that_close
     let login = stranger.get(&other.request(&[])).await.followed().await;
     login.submit(&login.path(), &[("name", "ada")]).await;
     ada.approve(&page).await;
-    assert!(browser.finish(&page.url).await.parameter("code").starts_with("ac_"));
+    assert!(
+        browser
+            .finish(&page.url)
+            .await
+            .parameter("code")
+            .starts_with("ac_")
+    );
 }
 
 #[tokio::test]
 async fn what_a_revoked_device_approved_is_of_no_use_on_both_databases() {
     for database in Database::BOTH {
-        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let host = TestHost::start_with(Wish {
+            database,
+            ..Wish::default()
+        })
+        .await;
         let ada = host.ada().await;
         let browser = Browser::new(&host.base);
         let page = ada.ask(&browser, &[]).await;
         ada.approve(&page).await;
-        host.admin_ok(Method::DELETE, &format!("/devices/{}", ada.phone.device()), Value::Null).await;
+        host.admin_ok(
+            Method::DELETE,
+            &format!("/devices/{}", ada.phone.device()),
+            Value::Null,
+        )
+        .await;
         let left = browser.get(&page.url).await;
-        assert!(left.headers.get("location").is_none() && left.headers.get("set-cookie").is_none(), "{database:?}");
+        assert!(
+            left.headers.get("location").is_none() && left.headers.get("set-cookie").is_none(),
+            "{database:?}"
+        );
         host.advance(120);
         assert_eq!(browser.get(&page.url).await.outcome(), "expired");
     }

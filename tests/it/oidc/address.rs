@@ -20,9 +20,19 @@ fn home() -> Value {
 async fn resident(host: &TestHost) -> Ada {
     let ada = host.ada().await;
     let path = format!("/users/{}", id(&ada.user));
-    host.admin_ok(Method::PATCH, &path, json!({"profile": {"address": home()}})).await;
+    host.admin_ok(
+        Method::PATCH,
+        &path,
+        json!({"profile": {"address": home()}}),
+    )
+    .await;
     let path = format!("/applications/{}", ada.application.id);
-    host.admin_ok(Method::PATCH, &path, json!({"scopes": ["openid", "profile", "address"]})).await;
+    host.admin_ok(
+        Method::PATCH,
+        &path,
+        json!({"scopes": ["openid", "profile", "address"]}),
+    )
+    .await;
     ada
 }
 
@@ -44,14 +54,24 @@ async fn the_scope_tells_the_address_in_the_id_token_and_at_userinfo() {
     let ada = resident(&host).await;
     let (claims, info) = told(&host, &ada, ("scope", Some("openid address"))).await;
     assert_eq!((&claims["address"], &info["address"]), (&home(), &home()));
-    assert!(claims.get("name").is_none() && claims.get("locality").is_none(), "{claims}");
+    assert!(
+        claims.get("name").is_none() && claims.get("locality").is_none(),
+        "{claims}"
+    );
     let (claims, info) = told(&host, &ada, ("scope", Some("openid profile"))).await;
-    assert!(claims.get("address").is_none() && info.get("address").is_none(), "{claims} {info}");
+    assert!(
+        claims.get("address").is_none() && info.get("address").is_none(),
+        "{claims} {info}"
+    );
     // A user without an address has no such claim.
     let path = format!("/users/{}", id(&ada.user));
-    host.admin_ok(Method::PATCH, &path, json!({"profile": {"address": null}})).await;
+    host.admin_ok(Method::PATCH, &path, json!({"profile": {"address": null}}))
+        .await;
     let (claims, info) = told(&host, &ada, ("scope", Some("openid address"))).await;
-    assert!(claims.get("address").is_none() && info.get("address").is_none(), "{claims} {info}");
+    assert!(
+        claims.get("address").is_none() && info.get("address").is_none(),
+        "{claims} {info}"
+    );
 }
 
 #[tokio::test]
@@ -60,10 +80,19 @@ async fn the_claims_parameter_asks_for_the_address_alone() {
     let ada = resident(&host).await;
     let asked = r#"{"userinfo": {"address": null}}"#;
     let browser = Browser::new(&host.base);
-    let page = ada.ask(&browser, &[("scope", Some("openid")), ("claims", Some(asked))]).await;
+    let page = ada
+        .ask(
+            &browser,
+            &[("scope", Some("openid")), ("claims", Some(asked))],
+        )
+        .await;
     ada.approve(&page).await;
     let consent = browser.get(&page.url).await;
-    assert!(consent.asks_for_consent() && consent.body.contains("See your postal address"), "{}", consent.body);
+    assert!(
+        consent.asks_for_consent() && consent.body.contains("See your postal address"),
+        "{}",
+        consent.body
+    );
     let code = consent.decide("allow").await.parameter("code");
     let (claims, access) = claims(&host, &ada, &code).await;
     assert!(claims.get("address").is_none(), "{claims:?}");
@@ -75,13 +104,29 @@ async fn no_application_has_the_scope_unless_an_administrator_says_so() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let path = format!("/users/{}", id(&ada.user));
-    host.admin_ok(Method::PATCH, &path, json!({"profile": {"address": home()}})).await;
+    host.admin_ok(
+        Method::PATCH,
+        &path,
+        json!({"profile": {"address": home()}}),
+    )
+    .await;
     let path = format!("/applications/{}", ada.application.id);
     let scopes = host.admin_ok(Method::GET, &path, Value::Null).await["scopes"].clone();
-    assert_eq!(scopes, json!(["openid", "profile", "email", "phone", "offline_access"]));
+    assert_eq!(
+        scopes,
+        json!(["openid", "profile", "email", "phone", "offline_access"])
+    );
     let asked = r#"{"id_token": {"address": {"essential": true}}, "userinfo": {"address": null}}"#;
     let browser = Browser::new(&host.base);
-    let page = ada.ask(&browser, &[("scope", Some("openid profile address")), ("claims", Some(asked))]).await;
+    let page = ada
+        .ask(
+            &browser,
+            &[
+                ("scope", Some("openid profile address")),
+                ("claims", Some(asked)),
+            ],
+        )
+        .await;
     ada.approve(&page).await;
     let code = browser.finish(&page.url).await.parameter("code");
     let (claims, access) = claims(&host, &ada, &code).await;
@@ -93,18 +138,46 @@ async fn no_application_has_the_scope_unless_an_administrator_says_so() {
 async fn people_are_asked_in_their_language_and_discovery_names_it() {
     let host = TestHost::start().await;
     let ada = resident(&host).await;
-    for (locale, words) in [("en", "See your postal address"), ("de", "Ihre Postanschrift sehen")] {
+    for (locale, words) in [
+        ("en", "See your postal address"),
+        ("de", "Ihre Postanschrift sehen"),
+    ] {
         let browser = Browser::new(&host.base);
-        let page = ada.ask(&browser, &[("scope", Some("openid address")), ("ui_locales", Some(locale))]).await;
+        let page = ada
+            .ask(
+                &browser,
+                &[
+                    ("scope", Some("openid address")),
+                    ("ui_locales", Some(locale)),
+                ],
+            )
+            .await;
         ada.approve(&page).await;
         let page = browser.get(&page.url).await;
-        assert!(page.asks_for_consent() && page.body.contains(words), "{}", page.body);
+        assert!(
+            page.asks_for_consent() && page.body.contains(words),
+            "{}",
+            page.body
+        );
         host.advance(60);
     }
     let url = format!("{}/.well-known/openid-configuration", host.issuer());
-    let document: Value = reqwest::get(url).await.expect("an answer").json().await.expect("JSON");
-    let has = |list: &str| document[list].as_array().expect("a list").contains(&json!("address"));
-    assert!(has("scopes_supported") && has("claims_supported"), "{document}");
+    let document: Value = reqwest::get(url)
+        .await
+        .expect("an answer")
+        .json()
+        .await
+        .expect("JSON");
+    let has = |list: &str| {
+        document[list]
+            .as_array()
+            .expect("a list")
+            .contains(&json!("address"))
+    };
+    assert!(
+        has("scopes_supported") && has("claims_supported"),
+        "{document}"
+    );
 }
 
 #[tokio::test]
@@ -112,14 +185,28 @@ async fn an_address_is_changed_member_by_member_and_checked() {
     let host = TestHost::start().await;
     let ada = host.user("ada").await;
     let path = format!("/users/{}", id(&ada));
-    let change =
-        async |address: Value| host.admin(Method::PATCH, &path, json!({"profile": {"address": address}})).await;
+    let change = async |address: Value| {
+        host.admin(
+            Method::PATCH,
+            &path,
+            json!({"profile": {"address": address}}),
+        )
+        .await
+    };
     assert_eq!(change(home()).await.1["profile"]["address"], home());
-    let moved = change(json!({"locality": "Marylebone", "country": null})).await.1;
+    let moved = change(json!({"locality": "Marylebone", "country": null}))
+        .await
+        .1;
     assert_eq!(moved["profile"]["address"]["locality"], "Marylebone");
     assert_eq!(moved["profile"]["address"]["postal_code"], "SW1Y 4JH");
-    assert!(moved["profile"]["address"].get("country").is_none(), "{moved}");
-    assert_eq!(moved["profile"]["name"], "Ada Lovelace", "the rest of the profile stays");
+    assert!(
+        moved["profile"]["address"].get("country").is_none(),
+        "{moved}"
+    );
+    assert_eq!(
+        moved["profile"]["name"], "Ada Lovelace",
+        "the rest of the profile stays"
+    );
     for wrong in [
         json!({"locality": "a\nb"}),
         json!({"locality": 1}),
@@ -129,31 +216,57 @@ async fn an_address_is_changed_member_by_member_and_checked() {
         json!({"locality": {"name": "London"}}),
     ] {
         let (status, problem) = change(wrong.clone()).await;
-        assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{wrong}: {problem}");
-        assert!(problem.to_string().contains("address"), "{wrong}: {problem}");
+        assert_eq!(
+            status,
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "{wrong}: {problem}"
+        );
+        assert!(
+            problem.to_string().contains("address"),
+            "{wrong}: {problem}"
+        );
     }
-    let gone = host.admin_ok(Method::PATCH, &path, json!({"profile": {"address": null}})).await;
+    let gone = host
+        .admin_ok(Method::PATCH, &path, json!({"profile": {"address": null}}))
+        .await;
     assert!(gone["profile"].get("address").is_none(), "{gone}");
-    let again = host.admin_ok(Method::PATCH, &path, json!({"profile": {"address": {"locality": null}}})).await;
+    let again = host
+        .admin_ok(
+            Method::PATCH,
+            &path,
+            json!({"profile": {"address": {"locality": null}}}),
+        )
+        .await;
     assert!(again["profile"].get("address").is_none(), "{again}");
 }
 
 #[tokio::test]
 async fn claim_map_and_the_preview_know_the_address() {
     let rules = format!(
-        "[[plugins.claims]]\nname = \"town\"\nfile = \"{}\"\nwrites = [\"town\", \"street\"]\n\
-         [[plugins.claims.config.rules]]\nclaim = \"town\"\nfrom = \"user.profile.address.locality\"\n\
-         [[plugins.claims.config.rules]]\nclaim = \"street\"\nfrom = \"address.street_address\"\n",
+        "[[plugins.claim_mappers]]\nname = \"town\"\nfile = \"{}\"\nwrites = [\"town\", \"street\"]\n\
+         [[plugins.claim_mappers.config.rules]]\nclaim = \"town\"\nfrom = \"user.profile.address.locality\"\n\
+         [[plugins.claim_mappers.config.rules]]\nclaim = \"street\"\nfrom = \"address.street_address\"\n",
         component("claim-map").display()
     );
-    let host = TestHost::start_with(Wish { plugins: &rules, ..Wish::default() }).await;
+    let host = TestHost::start_with(Wish {
+        plugins: &rules,
+        ..Wish::default()
+    })
+    .await;
     let ada = resident(&host).await;
     // The user's record is always known, the claim with its scope only.
     let (claims, _) = told(&host, &ada, ("scope", Some("openid"))).await;
-    assert_eq!((&claims["town"], claims.get("street")), (&json!("London"), None));
+    assert_eq!(
+        (&claims["town"], claims.get("street")),
+        (&json!("London"), None)
+    );
     let (claims, _) = told(&host, &ada, ("scope", Some("openid address"))).await;
     assert_eq!(claims["street"], "12 St James's Square\n2nd floor");
-    let preview = format!("/applications/{}/claims-preview?account={}", ada.application.id, id(&ada.account));
+    let preview = format!(
+        "/applications/{}/claims-preview?account={}",
+        ada.application.id,
+        id(&ada.account)
+    );
     let shown = host.admin_ok(Method::GET, &preview, Value::Null).await;
     assert_eq!(shown["sinks"][0]["claims"]["address"], home(), "{shown}");
 }

@@ -15,7 +15,10 @@ async fn a_code_of_one_application_is_refused_for_another_and_stays_good_for_its
     let code = ada.sign_in(&Browser::new(&host.base)).await;
     let (_, answer) = other.exchange(&host.base, &code, &[]).await;
     assert_eq!(answer["error"], "invalid_grant");
-    assert_eq!(ada.application.exchange(&host.base, &code, &[]).await.0, StatusCode::OK);
+    assert_eq!(
+        ada.application.exchange(&host.base, &code, &[]).await.0,
+        StatusCode::OK
+    );
 }
 
 #[tokio::test]
@@ -36,7 +39,12 @@ async fn tokens_never_work_in_each_others_place() {
     }
     // An access token is no administrator's token, and no session.
     let url = format!("{}/admin/api/v1/users", host.base);
-    let answer = http_client().get(url).bearer_auth(access).send().await.expect("an answer");
+    let answer = http_client()
+        .get(url)
+        .bearer_auth(access)
+        .send()
+        .await
+        .expect("an answer");
     assert_eq!(answer.status(), StatusCode::UNAUTHORIZED);
 }
 
@@ -48,7 +56,10 @@ async fn an_unknown_application_or_redirect_uri_gets_a_page_and_no_redirect() {
     let markup = "https://rp.example/cb\"><script>alert(1)</script>";
     for request in [
         web.request(&[("client_id", None)]),
-        web.request(&[("client_id", Some("did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK"))]),
+        web.request(&[(
+            "client_id",
+            Some("did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK"),
+        )]),
         web.request(&[("client_id", Some("<script>"))]),
         web.request(&[("redirect_uri", None)]),
         web.request(&[("redirect_uri", Some("https://rp.example/cb/"))]),
@@ -56,7 +67,10 @@ async fn an_unknown_application_or_redirect_uri_gets_a_page_and_no_redirect() {
         web.request(&[("redirect_uri", Some("https://rp.example/cb/../x"))]),
         web.request(&[("redirect_uri", Some("javascript:alert(1)"))]),
         web.request(&[("redirect_uri", Some(markup))]),
-        format!("{}&redirect_uri=https%3A%2F%2Fevil.example", web.request(&[])),
+        format!(
+            "{}&redirect_uri=https%3A%2F%2Fevil.example",
+            web.request(&[])
+        ),
         format!("{}&client_id=x", web.request(&[])),
     ] {
         let page = browser.get(&request).await;
@@ -72,16 +86,37 @@ async fn a_repeated_parameter_is_invalid_request() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
-    let page = browser.get(&format!("{}&nonce=again", ada.application.request(&[]))).await;
+    let page = browser
+        .get(&format!("{}&nonce=again", ada.application.request(&[])))
+        .await;
     assert_eq!(page.parameter("error"), "invalid_request");
-    let page = browser.get(&format!("{}&state=again", ada.application.request(&[]))).await;
+    let page = browser
+        .get(&format!("{}&state=again", ada.application.request(&[])))
+        .await;
     assert_eq!(page.parameter("error"), "invalid_request");
-    assert!(page.location().query_pairs().all(|(name, _)| name != "state"), "which state is meant is unknown");
+    assert!(
+        page.location()
+            .query_pairs()
+            .all(|(name, _)| name != "state"),
+        "which state is meant is unknown"
+    );
 
-    let body = format!("grant_type=authorization_code&code=a&code=b&client_id={}", ada.application.id);
+    let body = format!(
+        "grant_type=authorization_code&code=a&code=b&client_id={}",
+        ada.application.id
+    );
     let url = format!("{}/oidc/token", host.base);
-    let request = http_client().post(url).header("content-type", "application/x-www-form-urlencoded").body(body);
-    let answer: Value = request.send().await.expect("an answer").json().await.expect("JSON");
+    let request = http_client()
+        .post(url)
+        .header("content-type", "application/x-www-form-urlencoded")
+        .body(body);
+    let answer: Value = request
+        .send()
+        .await
+        .expect("an answer")
+        .json()
+        .await
+        .expect("JSON");
     assert_eq!(answer["error"], "invalid_request");
 }
 
@@ -90,12 +125,26 @@ async fn pkce_can_be_neither_dropped_nor_added_between_request_and_exchange() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
-    let page = ada.ask(&browser, &[("code_challenge", None), ("code_challenge_method", None)]).await;
+    let page = ada
+        .ask(
+            &browser,
+            &[("code_challenge", None), ("code_challenge_method", None)],
+        )
+        .await;
     ada.approve(&page).await;
     let code = browser.finish(&page.url).await.parameter("code");
-    let (_, answer) = ada.application.exchange(&host.base, &code, &[("code_verifier", Some(VERIFIER))]).await;
-    assert_eq!(answer["error"], "invalid_grant", "a verifier without a challenge");
-    let (status, _) = ada.application.exchange(&host.base, &code, &[("code_verifier", None)]).await;
+    let (_, answer) = ada
+        .application
+        .exchange(&host.base, &code, &[("code_verifier", Some(VERIFIER))])
+        .await;
+    assert_eq!(
+        answer["error"], "invalid_grant",
+        "a verifier without a challenge"
+    );
+    let (status, _) = ada
+        .application
+        .exchange(&host.base, &code, &[("code_verifier", None)])
+        .await;
     assert_eq!(status, StatusCode::OK);
 }
 
@@ -103,8 +152,13 @@ async fn pkce_can_be_neither_dropped_nor_added_between_request_and_exchange() {
 async fn a_client_that_authenticates_in_two_ways_at_once_is_refused() {
     let host = TestHost::start().await;
     let web = host.web_application().await;
-    let (status, answer) = web.exchange(&host.base, "x", &[("client_secret", web.secret.as_deref())]).await;
-    assert_eq!((status, &answer["error"]), (StatusCode::BAD_REQUEST, &json!("invalid_request")));
+    let (status, answer) = web
+        .exchange(&host.base, "x", &[("client_secret", web.secret.as_deref())])
+        .await;
+    assert_eq!(
+        (status, &answer["error"]),
+        (StatusCode::BAD_REQUEST, &json!("invalid_request"))
+    );
 }
 
 #[tokio::test]
@@ -118,11 +172,32 @@ async fn a_login_page_opened_in_another_browser_can_not_be_continued_there() {
     assert_eq!(attacker.get(&page.url).await.status, StatusCode::NOT_FOUND);
     let csrf = page.csrf();
     for action in ["", "/cancel", "/again", "/leave"] {
-        let answer = attacker.post(&format!("{}{action}", page.path()), &[("csrf", &csrf), ("name", "ada")]).await;
-        assert!([StatusCode::NOT_FOUND, StatusCode::FORBIDDEN].contains(&answer.status), "{action}: {}", answer.status);
+        let answer = attacker
+            .post(
+                &format!("{}{action}", page.path()),
+                &[("csrf", &csrf), ("name", "ada")],
+            )
+            .await;
+        assert!(
+            [StatusCode::NOT_FOUND, StatusCode::FORBIDDEN].contains(&answer.status),
+            "{action}: {}",
+            answer.status
+        );
     }
-    assert_eq!(attacker.get(&format!("{}/events", page.path())).await.status, StatusCode::NOT_FOUND);
-    assert!(victim.finish(&page.url).await.parameter("code").starts_with("ac_"));
+    assert_eq!(
+        attacker
+            .get(&format!("{}/events", page.path()))
+            .await
+            .status,
+        StatusCode::NOT_FOUND
+    );
+    assert!(
+        victim
+            .finish(&page.url)
+            .await
+            .parameter("code")
+            .starts_with("ac_")
+    );
 }
 
 #[tokio::test]
@@ -130,20 +205,41 @@ async fn an_empty_or_forged_post_never_advances_a_login() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
-    let login = browser.get(&ada.application.request(&[])).await.followed().await;
-    let other = browser.get(&ada.application.request(&[])).await.followed().await;
+    let login = browser
+        .get(&ada.application.request(&[]))
+        .await
+        .followed()
+        .await;
+    let other = browser
+        .get(&ada.application.request(&[]))
+        .await
+        .followed()
+        .await;
     let foreign = other.csrf();
-    for form in
-        [vec![], vec![("name", "ada")], vec![("name", "ada"), ("csrf", "x")], vec![("name", "ada"), ("csrf", &foreign)]]
-    {
+    for form in [
+        vec![],
+        vec![("name", "ada")],
+        vec![("name", "ada"), ("csrf", "x")],
+        vec![("name", "ada"), ("csrf", &foreign)],
+    ] {
         let answer = browser.post(&login.path(), &form).await;
         assert_eq!(answer.status, StatusCode::FORBIDDEN, "{form:?}");
     }
     assert!(ada.phone.waiting(0).await.expect("requests").is_empty());
-    let waiting = login.submit(&login.path(), &[("name", "ada")]).await.followed().await;
+    let waiting = login
+        .submit(&login.path(), &[("name", "ada")])
+        .await
+        .followed()
+        .await;
     for action in ["", "/again", "/leave", "/cancel"] {
-        browser.post(&format!("{}{action}", waiting.path()), &[]).await;
-        assert_eq!(browser.get(&waiting.url).await.number(), waiting.number(), "{action}");
+        browser
+            .post(&format!("{}{action}", waiting.path()), &[])
+            .await;
+        assert_eq!(
+            browser.get(&waiting.url).await.number(),
+            waiting.number(),
+            "{action}"
+        );
     }
 }
 
@@ -161,7 +257,14 @@ async fn a_login_is_answered_once() {
         attempts.spawn(async move { consent.decide("allow").await.status });
     }
     let answers = attempts.join_all().await;
-    assert_eq!(answers.iter().filter(|status| **status == StatusCode::SEE_OTHER).count(), 1, "{answers:?}");
+    assert_eq!(
+        answers
+            .iter()
+            .filter(|status| **status == StatusCode::SEE_OTHER)
+            .count(),
+        1,
+        "{answers:?}"
+    );
     assert_eq!(browser.get(&page.url).await.status, StatusCode::CONFLICT);
 }
 
@@ -170,12 +273,26 @@ async fn every_value_that_a_page_shows_is_escaped_and_inline_script_is_forbidden
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
-    let login = browser.get(&ada.application.request(&[("login_hint", Some("\"><script>"))])).await.followed().await;
+    let login = browser
+        .get(
+            &ada.application
+                .request(&[("login_hint", Some("\"><script>"))]),
+        )
+        .await
+        .followed()
+        .await;
     assert!(login.body.contains("Books &#38; &#60;Co&#62;") && !login.body.contains("<Co>"));
-    let again = login.submit(&login.path(), &[("name", "\"><script>alert(1)</script>")]).await;
+    let again = login
+        .submit(&login.path(), &[("name", "\"><script>alert(1)</script>")])
+        .await;
     assert!(!again.body.contains("<script>alert"), "{}", again.body);
-    let policy = login.headers["content-security-policy"].to_str().expect("text");
-    assert!(policy.starts_with("default-src 'none'; script-src 'self';") && policy.contains("frame-ancestors 'none'"));
+    let policy = login.headers["content-security-policy"]
+        .to_str()
+        .expect("text");
+    assert!(
+        policy.starts_with("default-src 'none'; script-src 'self';")
+            && policy.contains("frame-ancestors 'none'")
+    );
     assert!(!policy.contains("unsafe") && policy.contains("form-action 'self' https:;"));
     assert_eq!(login.headers["x-frame-options"], "DENY");
     assert_eq!(login.headers["cache-control"], "no-store");
@@ -188,7 +305,7 @@ async fn nobody_holds_the_window_of_the_console_and_a_sign_in_in_a_popup_keeps_i
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
     let policy = |page: &Page| page.headers.get("cross-origin-opener-policy").cloned();
-    for path in ["/admin", "/admin/users", "/admin/trials/none"] {
+    for path in ["/admin", "/admin/users", "/admin/test-sign-ins/none"] {
         let answer = browser.get(path).await;
         assert_eq!(policy(&answer).expect("a policy"), "same-origin", "{path}");
     }
@@ -212,7 +329,10 @@ async fn a_session_gets_a_fresh_id_at_each_login_and_the_old_one_ends() {
         let page = ada.ask(&browser, changes).await;
         ada.approve(&page).await;
         let answer = browser.finish(&page.url).await;
-        let cookie = answer.headers["set-cookie"].to_str().expect("text").to_owned();
+        let cookie = answer.headers["set-cookie"]
+            .to_str()
+            .expect("text")
+            .to_owned();
         assert!(cookie.contains("; HttpOnly; SameSite=Lax"), "{cookie}");
         cookie.split(';').next().expect("a pair").to_owned()
     };
@@ -221,7 +341,13 @@ async fn a_session_gets_a_fresh_id_at_each_login_and_the_old_one_ends() {
     assert_ne!(first, second);
     for (cookie, signed_in) in [(first, false), (second, true)] {
         let request = http_client().get(&host.base).header("cookie", cookie);
-        let home = request.send().await.expect("an answer").text().await.expect("text");
+        let home = request
+            .send()
+            .await
+            .expect("an answer")
+            .text()
+            .await
+            .expect("text");
         assert_eq!(home.contains("Ada Lovelace"), signed_in);
     }
 }
@@ -232,12 +358,19 @@ async fn bodies_and_parameters_have_limits() {
     let web = host.web_application().await;
     let url = format!("{}/oidc/token", host.base);
     let post = async |body: String| {
-        let request = http_client().post(&url).header("content-type", "application/x-www-form-urlencoded");
+        let request = http_client()
+            .post(&url)
+            .header("content-type", "application/x-www-form-urlencoded");
         request.body(body).send().await.expect("an answer").status()
     };
-    assert_eq!(post("a=1&".repeat(40_000)).await, StatusCode::PAYLOAD_TOO_LARGE);
+    assert_eq!(
+        post("a=1&".repeat(40_000)).await,
+        StatusCode::PAYLOAD_TOO_LARGE
+    );
     assert_eq!(post("a=1&".repeat(1000)).await, StatusCode::BAD_REQUEST);
-    let page = Browser::new(&host.base).get(&web.request(&[("state", Some(&"x".repeat(9000)))])).await;
+    let page = Browser::new(&host.base)
+        .get(&web.request(&[("state", Some(&"x".repeat(9000)))]))
+        .await;
     assert_eq!(page.status, StatusCode::BAD_REQUEST);
 }
 
@@ -247,19 +380,32 @@ async fn what_is_kept_of_a_request_has_limits() {
     let web = host.web_application().await;
     let browser = Browser::new(&host.base);
     for (name, most) in [("state", 2048), ("nonce", 512)] {
-        let page = browser.get(&web.request(&[(name, Some(&"x".repeat(most)))])).await;
+        let page = browser
+            .get(&web.request(&[(name, Some(&"x".repeat(most)))]))
+            .await;
         assert!(page.location().path().starts_with("/login/"), "{name}");
-        let page = browser.get(&web.request(&[(name, Some(&"x".repeat(most + 1)))])).await;
+        let page = browser
+            .get(&web.request(&[(name, Some(&"x".repeat(most + 1)))]))
+            .await;
         assert_eq!(page.parameter("error"), "invalid_request", "{name}");
     }
 }
 
 #[tokio::test]
 async fn a_connection_that_does_not_finish_its_request_head_is_closed() {
-    let host = TestHost::start_with(Wish { settings: "[http]\nhead_timeout = 1", ..Wish::default() }).await;
+    let host = TestHost::start_with(Wish {
+        settings: "[http]\nhead_timeout = \"1s\"",
+        ..Wish::default()
+    })
+    .await;
     let address = host.base.replace("http://localhost", "127.0.0.1");
-    let mut connection = tokio::net::TcpStream::connect(address).await.expect("connected");
-    connection.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\nX-Slow: ").await.expect("sent");
+    let mut connection = tokio::net::TcpStream::connect(address)
+        .await
+        .expect("connected");
+    connection
+        .write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\nX-Slow: ")
+        .await
+        .expect("sent");
     let mut answer = Vec::new();
     let ended = tokio::time::timeout(PATIENCE, connection.read_to_end(&mut answer)).await;
     assert!(ended.is_ok(), "still open");
@@ -271,8 +417,20 @@ async fn no_secret_is_in_an_admin_listing() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let secret = ada.application.secret.clone().expect("a secret");
-    for path in ["/applications".to_owned(), "/users".to_owned(), format!("/users/{}/devices", id(&ada.user))] {
-        let listing = host.admin_ok(Method::GET, &path, Value::Null).await.to_string();
-        assert!(!listing.contains(&secret) && !listing.contains("digest") && !listing.contains("private"), "{listing}");
+    for path in [
+        "/applications".to_owned(),
+        "/users".to_owned(),
+        format!("/users/{}/devices", id(&ada.user)),
+    ] {
+        let listing = host
+            .admin_ok(Method::GET, &path, Value::Null)
+            .await
+            .to_string();
+        assert!(
+            !listing.contains(&secret)
+                && !listing.contains("digest")
+                && !listing.contains("private"),
+            "{listing}"
+        );
     }
 }

@@ -7,7 +7,12 @@ use crate::harness::{Browser, TestHost};
 /// An error goes back to the application with `state` and `iss`.
 async fn expect_error(host: &TestHost, request: &str, error: &str) {
     let page = Browser::new(&host.base).get(request).await;
-    assert_eq!(page.status, StatusCode::SEE_OTHER, "{request}: {}", page.body);
+    assert_eq!(
+        page.status,
+        StatusCode::SEE_OTHER,
+        "{request}: {}",
+        page.body
+    );
     assert_eq!(page.parameter("error"), error, "{request}");
     assert_eq!(page.parameter("iss"), host.issuer());
     assert!(!page.parameter("error_description").is_empty());
@@ -20,8 +25,14 @@ async fn errors_go_back_to_the_application_once_it_is_known() {
     let web = host.web_application().await;
     for (change, error) in [
         (("response_type", None), "invalid_request"),
-        (("response_type", Some("token")), "unsupported_response_type"),
-        (("response_type", Some("code id_token")), "unsupported_response_type"),
+        (
+            ("response_type", Some("token")),
+            "unsupported_response_type",
+        ),
+        (
+            ("response_type", Some("code id_token")),
+            "unsupported_response_type",
+        ),
         (("response_mode", Some("fragment")), "invalid_request"),
         (("scope", None), "invalid_scope"),
         (("scope", Some("profile")), "invalid_scope"),
@@ -30,7 +41,10 @@ async fn errors_go_back_to_the_application_once_it_is_known() {
         (("code_challenge", Some("short")), "invalid_request"),
         (("code_challenge", None), "invalid_request"),
         (("request", Some("eyJ")), "request_not_supported"),
-        (("request_uri", Some("https://rp.example/r")), "request_uri_not_supported"),
+        (
+            ("request_uri", Some("https://rp.example/r")),
+            "request_uri_not_supported",
+        ),
         (("prompt", Some("none login")), "invalid_request"),
         (("prompt", Some("dance")), "invalid_request"),
         (("prompt", Some("none")), "login_required"),
@@ -38,7 +52,9 @@ async fn errors_go_back_to_the_application_once_it_is_known() {
     ] {
         expect_error(&host, &web.request(&[change]), error).await;
     }
-    let page = Browser::new(&host.base).get(&web.request(&[("scope", None)])).await;
+    let page = Browser::new(&host.base)
+        .get(&web.request(&[("scope", None)]))
+        .await;
     assert_eq!(page.parameter("state"), "st&te");
 }
 
@@ -46,8 +62,15 @@ async fn errors_go_back_to_the_application_once_it_is_known() {
 async fn pkce_is_required_of_public_applications_and_optional_for_web_applications() {
     let host = TestHost::start().await;
     let without = [("code_challenge", None), ("code_challenge_method", None)];
-    expect_error(&host, &host.native_application().await.request(&without), "invalid_request").await;
-    let page = Browser::new(&host.base).get(&host.web_application().await.request(&without)).await;
+    expect_error(
+        &host,
+        &host.native_application().await.request(&without),
+        "invalid_request",
+    )
+    .await;
+    let page = Browser::new(&host.base)
+        .get(&host.web_application().await.request(&without))
+        .await;
     assert!(page.location().path().starts_with("/login/"));
 }
 
@@ -55,8 +78,19 @@ async fn pkce_is_required_of_public_applications_and_optional_for_web_applicatio
 async fn unknown_parameters_and_scopes_are_ignored() {
     let host = TestHost::start().await;
     let web = host.web_application().await;
-    let request = web.request(&[("scope", Some("openid admin")), ("foo", Some("bar")), ("display", Some("page"))]);
-    assert!(Browser::new(&host.base).get(&request).await.location().path().starts_with("/login/"));
+    let request = web.request(&[
+        ("scope", Some("openid admin")),
+        ("foo", Some("bar")),
+        ("display", Some("page")),
+    ]);
+    assert!(
+        Browser::new(&host.base)
+            .get(&request)
+            .await
+            .location()
+            .path()
+            .starts_with("/login/")
+    );
 }
 
 #[tokio::test]
@@ -66,8 +100,13 @@ async fn the_request_may_come_by_post() {
     let browser = Browser::new(&host.base);
     let request = web.request(&[]);
     let query = request.split_once('?').expect("a query").1;
-    let form: Vec<(String, String)> = url::form_urlencoded::parse(query.as_bytes()).into_owned().collect();
-    let form: Vec<(&str, &str)> = form.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let form: Vec<(String, String)> = url::form_urlencoded::parse(query.as_bytes())
+        .into_owned()
+        .collect();
+    let form: Vec<(&str, &str)> = form
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.as_str()))
+        .collect();
     let page = browser.post("/oidc/auth", &form).await.followed().await;
     assert!(page.location().path().starts_with("/login/"));
 }
@@ -96,8 +135,12 @@ async fn a_session_answers_at_once_until_it_is_not_enough() {
 #[tokio::test]
 async fn discovery_names_what_is_served() {
     let host = TestHost::start().await;
-    let document =
-        reqwest::get(format!("{}/.well-known/openid-configuration", host.issuer())).await.expect("an answer");
+    let document = reqwest::get(format!(
+        "{}/.well-known/openid-configuration",
+        host.issuer()
+    ))
+    .await
+    .expect("an answer");
     let document: serde_json::Value = document.json().await.expect("JSON");
     assert_eq!(document["issuer"], host.issuer());
     for (member, path) in [
@@ -108,10 +151,15 @@ async fn discovery_names_what_is_served() {
     ] {
         assert_eq!(document[member], format!("{}/{path}", host.issuer()));
     }
-    let keys = reqwest::get(document["jwks_uri"].as_str().expect("text")).await.expect("an answer");
+    let keys = reqwest::get(document["jwks_uri"].as_str().expect("text"))
+        .await
+        .expect("an answer");
     let keys: serde_json::Value = keys.json().await.expect("JSON");
     assert_eq!(keys["keys"][0]["alg"], "RS256");
     for private in ["d", "p", "q", "dp", "dq", "qi"] {
-        assert!(keys["keys"][0].get(private).is_none(), "{private} is private");
+        assert!(
+            keys["keys"][0].get(private).is_none(),
+            "{private} is private"
+        );
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use assent::domain::signals::Signal;
+use assent::domain::operations::wakeups::Wakeup;
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::{Path, State};
@@ -19,7 +19,8 @@ use tokio::sync::mpsc;
 use super::token::userinfo;
 use crate::harness::{Ada, Application, Browser, Database, TestHost, Wish, id, in_time};
 
-const PRIVATE: &str = "development = true\n[outgoing]\nallow_private_addresses = true";
+const PRIVATE: &str =
+    "allow_insecure_redirect_uris = true\n[egress]\nallow_private_addresses = true";
 
 /// How long nothing may come: longer than the worker's look at the database.
 const QUIET: Duration = Duration::from_secs(4);
@@ -40,10 +41,20 @@ struct Receiving {
 impl Receiver {
     async fn start() -> Self {
         let (sender, arrived) = mpsc::unbounded_channel();
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        let origin = format!("http://localhost:{}", listener.local_addr().expect("an address").port());
-        let state = Receiving { arrived: sender, count: Default::default() };
-        let router = Router::new().route("/{statuses}", post(receive)).with_state(state);
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
+            .await
+            .expect("a port");
+        let origin = format!(
+            "http://localhost:{}",
+            listener.local_addr().expect("an address").port()
+        );
+        let state = Receiving {
+            arrived: sender,
+            count: Default::default(),
+        };
+        let router = Router::new()
+            .route("/{statuses}", post(receive))
+            .with_state(state);
         tokio::spawn(async move { axum::serve(listener, router).await });
         Self { origin, arrived }
     }
@@ -68,12 +79,20 @@ async fn receive(
     assert_eq!(headers["content-type"], "application/x-www-form-urlencoded");
     let form: Vec<(String, String)> = url::form_urlencoded::parse(&body).into_owned().collect();
     assert_eq!((form.len(), form[0].0.as_str()), (1, "logout_token"));
-    state.arrived.send(form[0].1.clone()).expect("the test listens");
+    state
+        .arrived
+        .send(form[0].1.clone())
+        .expect("the test listens");
     if statuses == "hang" {
         std::future::pending::<()>().await;
     }
-    let statuses: Vec<u16> = statuses.split('-').map(|status| status.parse().expect("a status")).collect();
-    let count = state.count.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+    let statuses: Vec<u16> = statuses
+        .split('-')
+        .map(|status| status.parse().expect("a status"))
+        .collect();
+    let count = state
+        .count
+        .fetch_add(1, std::sync::atomic::Ordering::SeqCst);
     Status::from_u16(statuses[count.min(statuses.len() - 1)]).expect("a status")
 }
 
@@ -81,7 +100,8 @@ async fn receive(
 async fn register(host: &TestHost, application: &Application, receiver: &Receiver, statuses: &str) {
     let uri = format!("{}/{statuses}", receiver.origin);
     let path = format!("/applications/{}", application.id);
-    host.admin_ok(Method::PATCH, &path, json!({"backchannel_logout_uri": uri})).await;
+    host.admin_ok(Method::PATCH, &path, json!({"backchannel_logout_uri": uri}))
+        .await;
 }
 
 struct Fixture {
@@ -96,27 +116,49 @@ impl Fixture {
     }
 
     async fn on(database: Database, statuses: &str) -> Self {
-        let host = TestHost::start_with(Wish { database, settings: PRIVATE, ..Wish::default() }).await;
+        let host = TestHost::start_with(Wish {
+            database,
+            settings: PRIVATE,
+            ..Wish::default()
+        })
+        .await;
         let ada = host.ada().await;
         let receiver = Receiver::start().await;
         register(&host, &ada.application, &receiver, statuses).await;
-        Self { host, ada, receiver }
+        Self {
+            host,
+            ada,
+            receiver,
+        }
     }
 
     /// Ada signs in in a fresh browser; her ID token's claims and her access token.
     async fn sign_in(&self) -> (Browser, Map<String, Value>, String) {
         let browser = Browser::new(&self.host.base);
         let code = self.ada.sign_in(&browser).await;
-        let (status, tokens) = self.ada.application.exchange(&self.host.base, &code, &[]).await;
+        let (status, tokens) = self
+            .ada
+            .application
+            .exchange(&self.host.base, &code, &[])
+            .await;
         assert_eq!(status, StatusCode::OK, "{tokens}");
-        let claims = verified(&self.host, tokens["id_token"].as_str().expect("an ID token"), "JWT").await;
-        (browser, claims, tokens["access_token"].as_str().expect("a token").to_owned())
+        let claims = verified(
+            &self.host,
+            tokens["id_token"].as_str().expect("an ID token"),
+            "JWT",
+        )
+        .await;
+        (
+            browser,
+            claims,
+            tokens["access_token"].as_str().expect("a token").to_owned(),
+        )
     }
 
     /// Lets that time pass and has the worker look.
     fn pass(&self, seconds: u64) {
         self.host.advance(seconds);
-        self.host.host.signals.send(Signal::LoggedOut);
+        self.host.host.wakeups.send(Wakeup::LoggedOut);
     }
 }
 
@@ -126,10 +168,18 @@ async fn sign_out(browser: &Browser) {
 
 /// The claims of a token, its signature verified with the published key that it names.
 async fn verified(host: &TestHost, token: &str, token_type: &str) -> Map<String, Value> {
-    let keys = reqwest::get(format!("{}/jwks", host.issuer())).await.expect("an answer");
+    let keys = reqwest::get(format!("{}/jwks", host.issuer()))
+        .await
+        .expect("an answer");
     let keys = JwkSet::from_bytes(keys.bytes().await.expect("bytes")).expect("keys");
     let header = jwt::decode_header(token).expect("a header");
-    let text = |name: &str| header.claim(name).and_then(Value::as_str).expect("text").to_owned();
+    let text = |name: &str| {
+        header
+            .claim(name)
+            .and_then(Value::as_str)
+            .expect("text")
+            .to_owned()
+    };
     let key = keys.get(&text("kid"))[0].clone();
     let (payload, header) = match text("alg").as_str() {
         "RS256" => jwt::decode_with_verifier(token, &RS256.verifier_from_jwk(&key).expect("a key")),
@@ -146,7 +196,13 @@ async fn the_logout_token_has_what_the_specification_lists() {
     for algorithm in ["RS256", "PS256"] {
         let mut it = Fixture::new("200").await;
         let path = format!("/applications/{}", it.ada.application.id);
-        it.host.admin_ok(Method::PATCH, &path, json!({"id_token_signed_response_alg": algorithm})).await;
+        it.host
+            .admin_ok(
+                Method::PATCH,
+                &path,
+                json!({"id_token_signed_response_alg": algorithm}),
+            )
+            .await;
         let (browser, signed_in, access) = it.sign_in().await;
         sign_out(&browser).await;
         let token = it.receiver.next().await;
@@ -156,14 +212,25 @@ async fn the_logout_token_has_what_the_specification_lists() {
         for same in ["iss", "sub", "aud", "sid"] {
             assert_eq!(claims[same], signed_in[same], "{same}");
         }
-        assert_eq!(claims["events"], json!({"http://schemas.openid.net/event/backchannel-logout": {}}));
-        let (issued, expires) = (claims["iat"].as_i64().expect("iat"), claims["exp"].as_i64().expect("exp"));
+        assert_eq!(
+            claims["events"],
+            json!({"http://schemas.openid.net/event/backchannel-logout": {}})
+        );
+        let (issued, expires) = (
+            claims["iat"].as_i64().expect("iat"),
+            claims["exp"].as_i64().expect("exp"),
+        );
         assert_eq!(expires - issued, 120);
         assert!(claims["jti"].is_string() && claims.get("nonce").is_none());
         assert_eq!(claims.len(), 8, "{claims:?}");
-        assert_eq!(userinfo(&it.host, &access).await.0, StatusCode::UNAUTHORIZED);
+        assert_eq!(
+            userinfo(&it.host, &access).await.0,
+            StatusCode::UNAUTHORIZED
+        );
         // A logout token is no hint.
-        let page = browser.get(&format!("/oidc/session/end?id_token_hint={token}")).await;
+        let page = browser
+            .get(&format!("/oidc/session/end?id_token_hint={token}"))
+            .await;
         assert_eq!(page.status, StatusCode::BAD_REQUEST);
         it.receiver.assert_quiet().await;
     }
@@ -183,7 +250,10 @@ async fn who_can_not_be_told_is_told_later_with_a_fresh_token() {
         it.pass(30);
         let third = it.receiver.next().await;
         let claims = verified(&it.host, &third, "logout+jwt").await;
-        assert_eq!(claims["iat"], json!(assent::clock::Clock::now(&*it.host.clock).seconds()));
+        assert_eq!(
+            claims["iat"],
+            json!(assent_model::clock::Clock::now(&*it.host.clock).seconds())
+        );
         assert!(first != second && second != third);
         // What came of it is kept before the time goes on.
         it.receiver.assert_quiet().await;
@@ -200,7 +270,13 @@ async fn what_was_not_delivered_outlives_the_host() {
     it.receiver.next().await;
     it.host.stop().await;
     it.host.advance(60);
-    let (_, running, _) = it.host.second(Wish { settings: PRIVATE, ..Wish::default() }).await;
+    let (_, running, _) = it
+        .host
+        .second(Wish {
+            settings: PRIVATE,
+            ..Wish::default()
+        })
+        .await;
     it.receiver.next().await;
     it.receiver.assert_quiet().await;
     running.stop().await;
@@ -210,7 +286,11 @@ async fn what_was_not_delivered_outlives_the_host() {
 async fn two_hosts_deliver_once() {
     for database in Database::BOTH {
         let mut it = Fixture::on(database, "200").await;
-        let wish = Wish { database, settings: PRIVATE, ..Wish::default() };
+        let wish = Wish {
+            database,
+            settings: PRIVATE,
+            ..Wish::default()
+        };
         let (second, running, _) = it.host.second(wish).await;
         let mut browsers = Vec::new();
         for _ in 0..8 {
@@ -218,15 +298,22 @@ async fn two_hosts_deliver_once() {
         }
         for browser in &browsers {
             sign_out(browser).await;
-            second.signals.send(Signal::LoggedOut);
+            second.wakeups.send(Wakeup::LoggedOut);
         }
         let mut sids = std::collections::BTreeSet::new();
         for _ in 0..8 {
             let token = it.receiver.next().await;
-            let (payload, _) = token.split_once('.').and_then(|(_, rest)| rest.split_once('.')).expect("a JWT");
-            let payload = base64::Engine::decode(&base64::engine::general_purpose::URL_SAFE_NO_PAD, payload);
+            let (payload, _) = token
+                .split_once('.')
+                .and_then(|(_, rest)| rest.split_once('.'))
+                .expect("a JWT");
+            let payload =
+                base64::Engine::decode(&base64::engine::general_purpose::URL_SAFE_NO_PAD, payload);
             let claims: Value = serde_json::from_slice(&payload.expect("base64")).expect("JSON");
-            assert!(sids.insert(claims["sid"].as_str().expect("sid").to_owned()), "told twice");
+            assert!(
+                sids.insert(claims["sid"].as_str().expect("sid").to_owned()),
+                "told twice"
+            );
         }
         it.receiver.assert_quiet().await;
         running.stop().await;
@@ -263,7 +350,11 @@ async fn a_slow_application_holds_up_neither_the_person_nor_another_application(
     register(&it.host, &other, &quick, "200").await;
     let browser = Browser::new(&it.host.base);
     let login = browser.get(&other.request(&[])).await.followed().await;
-    let waiting = login.submit(&login.path(), &[("name", "ada")]).await.followed().await;
+    let waiting = login
+        .submit(&login.path(), &[("name", "ada")])
+        .await
+        .followed()
+        .await;
     it.ada.approve(&waiting).await;
     browser.finish(&waiting.url).await.parameter("code");
     sign_out(&browser).await;
@@ -276,16 +367,24 @@ async fn a_slow_application_holds_up_neither_the_person_nor_another_application(
 #[tokio::test]
 async fn applications_with_many_logouts_keep_another_waiting_for_no_more_than_a_round() {
     const SLOW: usize = 70;
-    let host = TestHost::start_with(Wish { settings: PRIVATE, ..Wish::default() }).await;
+    let host = TestHost::start_with(Wish {
+        settings: PRIVATE,
+        ..Wish::default()
+    })
+    .await;
     let mut receiver = Receiver::start().await;
     let mut deliveries = Vec::new();
-    let now = assent::clock::Clock::now(&*host.clock).millis();
+    let now = assent_model::clock::Clock::now(&*host.clock).millis();
     for number in 0..=SLOW {
         let uri = format!("{}/503", receiver.origin);
         let body = json!({"name": "Books", "application_type": "web", "redirect_uris": ["https://rp.example/cb"],
                           "backchannel_logout_uri": uri});
         let application = id(&host.admin_ok(Method::POST, "/applications", body).await).to_owned();
-        let (count, since) = if number < SLOW { (3, now - 10_000) } else { (1, now - 1) };
+        let (count, since) = if number < SLOW {
+            (3, now - 10_000)
+        } else {
+            (1, now - 1)
+        };
         deliveries.extend((0..count).map(|n| (format!("sid{n}"), application.clone(), since)));
     }
     let mut connection = host.connection().await;
@@ -304,7 +403,7 @@ async fn applications_with_many_logouts_keep_another_waiting_for_no_more_than_a_
         .expect("inserted");
     }
     transaction.commit().await.expect("committed");
-    host.host.signals.send(Signal::LoggedOut);
+    host.host.wakeups.send(Wakeup::LoggedOut);
     let late = &deliveries.last().expect("a delivery").1;
     let mut before = 0;
     while verified(&host, &receiver.next().await, "logout+jwt").await["aud"] != json!(late) {
@@ -316,7 +415,11 @@ async fn applications_with_many_logouts_keep_another_waiting_for_no_more_than_a_
 
 #[tokio::test]
 async fn an_address_inside_is_not_called_unless_the_operator_says_so() {
-    let host = TestHost::start_with(Wish { settings: "development = true", ..Wish::default() }).await;
+    let host = TestHost::start_with(Wish {
+        settings: "allow_insecure_redirect_uris = true",
+        ..Wish::default()
+    })
+    .await;
     let ada = host.ada().await;
     let mut receiver = Receiver::start().await;
     // By its name, which is judged when it is called. Nobody speaks TLS there, so a try would fail and be made again.
@@ -360,11 +463,18 @@ async fn who_is_suspended_or_deleted_or_loses_the_account_is_signed_out_of_appli
     let account = format!("/accounts/{}", id(&it.ada.account));
     for path in [&account, &user] {
         let (_, signed_in, _) = it.sign_in().await;
-        it.host.admin_ok(Method::PATCH, path, json!({"state": "suspended"})).await;
+        it.host
+            .admin_ok(Method::PATCH, path, json!({"state": "suspended"}))
+            .await;
         let claims = verified(&it.host, &it.receiver.next().await, "logout+jwt").await;
-        assert_eq!((&claims["sub"], &claims["sid"]), (&signed_in["sub"], &signed_in["sid"]));
+        assert_eq!(
+            (&claims["sub"], &claims["sid"]),
+            (&signed_in["sub"], &signed_in["sid"])
+        );
         it.host.advance(1);
-        it.host.admin_ok(Method::PATCH, path, json!({"state": "active"})).await;
+        it.host
+            .admin_ok(Method::PATCH, path, json!({"state": "active"}))
+            .await;
     }
     let (_, signed_in, _) = it.sign_in().await;
     it.host.admin_ok(Method::DELETE, &user, Value::Null).await;
@@ -380,14 +490,33 @@ async fn another_person_in_the_same_browser_ends_the_first_ones_session() {
     let eve = it.host.user("eve").await;
     let phone = it.host.authenticator(&eve).await;
     let account = it.host.account(&eve, &it.ada.application).await;
-    let eve = Ada { user: eve, phone, application: it.ada.application.clone(), account };
-    let login = browser.get(&eve.application.request(&[("prompt", Some("login"))])).await.followed().await;
-    let waiting = login.submit(&login.path(), &[("name", "eve")]).await.followed().await;
+    let eve = Ada {
+        user: eve,
+        phone,
+        application: it.ada.application.clone(),
+        account,
+    };
+    let login = browser
+        .get(&eve.application.request(&[("prompt", Some("login"))]))
+        .await
+        .followed()
+        .await;
+    let waiting = login
+        .submit(&login.path(), &[("name", "eve")])
+        .await
+        .followed()
+        .await;
     eve.approve(&waiting).await;
     browser.finish(&waiting.url).await.parameter("code");
     let claims = verified(&it.host, &it.receiver.next().await, "logout+jwt").await;
-    assert_eq!((&claims["sub"], &claims["sid"]), (&signed_in["sub"], &signed_in["sid"]));
-    assert_eq!(userinfo(&it.host, &access).await.0, StatusCode::UNAUTHORIZED);
+    assert_eq!(
+        (&claims["sub"], &claims["sid"]),
+        (&signed_in["sub"], &signed_in["sid"])
+    );
+    assert_eq!(
+        userinfo(&it.host, &access).await.0,
+        StatusCode::UNAUTHORIZED
+    );
     it.receiver.assert_quiet().await;
 }
 
@@ -397,7 +526,10 @@ async fn tokens_of_offline_access_outlive_the_logout() {
     let (browser, _, access) = it.sign_in().await;
     // As a consent to `offline_access` would have it.
     let mut connection = it.host.connection().await;
-    sqlx::query("UPDATE codes SET offline = 1").execute(&mut connection).await.expect("updated");
+    sqlx::query("UPDATE codes SET offline = 1")
+        .execute(&mut connection)
+        .await
+        .expect("updated");
     connection.close().await.expect("closed");
     sign_out(&browser).await;
     assert_eq!(userinfo(&it.host, &access).await.0, StatusCode::OK);

@@ -11,9 +11,9 @@ use crate::harness::{Browser, TestHost, Wish, component, id};
 fn plugins(writes: &str, rules: &str) -> String {
     let file = component("claim-map");
     format!(
-        "[[plugins.claims]]\nname = \"claim-map\"\nfile = \"{}\"\nwrites = {writes}\n{}",
+        "[[plugins.claim_mappers]]\nname = \"claim-map\"\nfile = \"{}\"\nwrites = {writes}\n{}",
         file.display(),
-        rules.replace("[[rules]]", "[[plugins.claims.config.rules]]")
+        rules.replace("[[rules]]", "[[plugins.claim_mappers.config.rules]]")
     )
 }
 
@@ -50,11 +50,17 @@ async fn an_id_token_and_userinfo_carry_what_the_rules_make() {
             scopes = "phone"
         "#,
     );
-    let host = TestHost::start_with(Wish { plugins: &plugins, ..Wish::default() }).await;
+    let host = TestHost::start_with(Wish {
+        plugins: &plugins,
+        ..Wish::default()
+    })
+    .await;
     let ada = host.ada().await;
     // One of the two claims of the scope that is not granted is asked for by its name, in one place.
     let asked = json!({ "id_token": { "nickname": null } }).to_string();
-    let code = ada.sign_in_with(&Browser::new(&host.base), &[("claims", Some(&asked))]).await;
+    let code = ada
+        .sign_in_with(&Browser::new(&host.base), &[("claims", Some(&asked))])
+        .await;
     let (claims, token) = claims(&host, &ada, &code).await;
     assert_eq!(claims["groups"], json!(["wiki-read", "wiki-write"]));
     assert_eq!(claims["login"], "ada");
@@ -62,30 +68,61 @@ async fn an_id_token_and_userinfo_carry_what_the_rules_make() {
     assert_eq!(claims["nickname"], "nick");
 
     let (_, info) = userinfo(&host, &token).await;
-    assert_eq!((&info["groups"], &info["login"]), (&claims["groups"], &claims["login"]));
-    let contact = json!({ "name": "Ada", "mail": "<ada@example.org>", "account": ada.account["short_code"] });
+    assert_eq!(
+        (&info["groups"], &info["login"]),
+        (&claims["groups"], &claims["login"])
+    );
+    let contact =
+        json!({ "name": "Ada", "mail": "<ada@example.org>", "account": ada.account["short_code"] });
     assert_eq!(info["contact"], contact);
     for told in [&claims, info.as_object().expect("an object")] {
-        assert!(!told.contains_key("phone_home"), "its scope was not granted");
-        assert_eq!(told["name"], "Ada Lovelace", "what no rule names stays as it is");
+        assert!(
+            !told.contains_key("phone_home"),
+            "its scope was not granted"
+        );
+        assert_eq!(
+            told["name"], "Ada Lovelace",
+            "what no rule names stays as it is"
+        );
     }
-    assert!(info.get("nickname").is_none(), "it was asked for in the ID token alone");
+    assert!(
+        info.get("nickname").is_none(),
+        "it was asked for in the ID token alone"
+    );
 }
 
 #[tokio::test]
 async fn nobody_gets_in_without_the_role_that_a_rule_asks_for() {
-    let rules = "[[rules]]\ndeny = \"Ask the librarian for access.\"\nunless = { role = \"editor\" }";
+    let rules =
+        "[[rules]]\ndeny = \"Ask the librarian for access.\"\nunless = { role = \"editor\" }";
     let plugins = plugins("[]", rules);
-    let host = TestHost::start_with(Wish { plugins: &plugins, ..Wish::default() }).await;
+    let host = TestHost::start_with(Wish {
+        plugins: &plugins,
+        ..Wish::default()
+    })
+    .await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
     let code = ada.sign_in(&browser).await;
     let (_, token) = claims(&host, &ada, &code).await;
 
     let account = format!("/accounts/{}", id(&ada.account));
-    host.admin_ok(Method::PATCH, &account, json!({ "roles": ["reader"] })).await;
+    host.admin_ok(Method::PATCH, &account, json!({ "roles": ["reader"] }))
+        .await;
     assert_eq!(userinfo(&host, &token).await.0, StatusCode::UNAUTHORIZED);
-    let answer = browser.get(&ada.application.request(&[])).await.followed().await;
-    assert!(answer.body.contains("Ask the librarian for access."), "{}", answer.body);
-    assert!(!answer.url.starts_with("https://rp.example/"), "no code leaves: {}", answer.url);
+    let answer = browser
+        .get(&ada.application.request(&[]))
+        .await
+        .followed()
+        .await;
+    assert!(
+        answer.body.contains("Ask the librarian for access."),
+        "{}",
+        answer.body
+    );
+    assert!(
+        !answer.url.starts_with("https://rp.example/"),
+        "no code leaves: {}",
+        answer.url
+    );
 }

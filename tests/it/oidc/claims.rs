@@ -16,13 +16,19 @@ use crate::harness::{Ada, Browser, TestHost, Wish, component, http_client, id};
 pub(super) async fn claims(host: &TestHost, ada: &Ada, code: &str) -> (Map<String, Value>, String) {
     let (status, tokens) = ada.application.exchange(&host.base, code, &[]).await;
     assert_eq!(status, StatusCode::OK, "{tokens}");
-    let keys = reqwest::get(format!("{}/jwks", host.issuer())).await.expect("an answer");
+    let keys = reqwest::get(format!("{}/jwks", host.issuer()))
+        .await
+        .expect("an answer");
     let keys = JwkSet::from_bytes(keys.bytes().await.expect("bytes")).expect("keys");
     let verifier = RS256.verifier_from_jwk(keys.keys()[0]).expect("a key");
     let id_token = tokens["id_token"].as_str().expect("an ID token");
-    let (payload, header) = jwt::decode_with_verifier(id_token, &verifier).expect("a good signature");
+    let (payload, header) =
+        jwt::decode_with_verifier(id_token, &verifier).expect("a good signature");
     assert_eq!(header.claim("kid"), keys.keys()[0].parameter("kid"));
-    (payload.claims_set().clone(), tokens["access_token"].as_str().expect("a token").to_owned())
+    (
+        payload.claims_set().clone(),
+        tokens["access_token"].as_str().expect("a token").to_owned(),
+    )
 }
 
 #[tokio::test]
@@ -37,20 +43,38 @@ async fn the_id_token_has_what_the_specification_lists() {
     assert_eq!(claims["amr"], json!(["swk", "user"]));
     assert_eq!(claims["acr"], "urn:assent:acr:device");
     assert_eq!(claims["sub"], ada.user["sub"]);
-    let (issued, expires) = (claims["iat"].as_i64().expect("iat"), claims["exp"].as_i64().expect("exp"));
+    let (issued, expires) = (
+        claims["iat"].as_i64().expect("iat"),
+        claims["exp"].as_i64().expect("exp"),
+    );
     assert_eq!(expires - issued, 3600);
     assert!(claims["auth_time"].as_i64().expect("auth_time") <= issued);
     assert!(claims["sid"].is_string() && claims["at_hash"].is_string());
     assert_eq!(claims["name"], "Ada Lovelace");
-    assert_eq!((&claims["email"], &claims["email_verified"]), (&json!("ada@example.org"), &json!(true)));
+    assert_eq!(
+        (&claims["email"], &claims["email_verified"]),
+        (&json!("ada@example.org"), &json!(true))
+    );
     assert_eq!(claims["preferred_username"], "ada");
     assert_eq!(claims["upn"], "ada");
     assert_eq!(claims["user_did"], ada.user["did"]);
     assert_eq!(claims["user_short_code"], ada.account["short_code"]);
-    assert!(claims.get("phone_number").is_none(), "the scope phone was not asked for");
+    assert!(
+        claims.get("phone_number").is_none(),
+        "the scope phone was not asked for"
+    );
 
     let (_, info) = userinfo(&host, &token).await;
-    for name in ["sub", "name", "email", "email_verified", "upn", "user_did", "user_short_code", "account"] {
+    for name in [
+        "sub",
+        "name",
+        "email",
+        "email_verified",
+        "upn",
+        "user_did",
+        "user_short_code",
+        "account",
+    ] {
         assert_eq!(info[name], claims[name], "{name}");
     }
     assert!(info.get("nonce").is_none() && info.get("sid").is_none());
@@ -58,7 +82,8 @@ async fn the_id_token_has_what_the_specification_lists() {
 
 /// Each claim of the scopes that comes from the directory, by its name, with its value in the directory.
 #[tokio::test]
-async fn each_claim_of_the_scopes_profile_email_and_phone_is_in_the_id_token_and_at_userinfo_by_its_name() {
+async fn each_claim_of_the_scopes_profile_email_and_phone_is_in_the_id_token_and_at_userinfo_by_its_name()
+ {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let profile = json!({
@@ -80,9 +105,16 @@ async fn each_claim_of_the_scopes_profile_email_and_phone_is_in_the_id_token_and
     });
     let path = format!("/users/{}", id(&ada.user));
     host.advance(5);
-    let user = host.admin_ok(Method::PATCH, &path, json!({"profile": profile})).await;
+    let user = host
+        .admin_ok(Method::PATCH, &path, json!({"profile": profile}))
+        .await;
     let changed_at = host.host.now().seconds();
-    let code = ada.sign_in_with(&Browser::new(&host.base), &[("scope", Some("openid profile email phone"))]).await;
+    let code = ada
+        .sign_in_with(
+            &Browser::new(&host.base),
+            &[("scope", Some("openid profile email phone"))],
+        )
+        .await;
     let (claims, token) = claims(&host, &ada, &code).await;
     let (status, info) = userinfo(&host, &token).await;
     assert_eq!(status, StatusCode::OK);
@@ -93,16 +125,23 @@ async fn each_claim_of_the_scopes_profile_email_and_phone_is_in_the_id_token_and
     expected.insert("preferred_username".to_owned(), json!("ada"));
     expected.insert("upn".to_owned(), json!("ada"));
     expected.insert("user_did".to_owned(), user["did"].clone());
-    expected.insert("user_short_code".to_owned(), ada.account["short_code"].clone());
+    expected.insert(
+        "user_short_code".to_owned(),
+        ada.account["short_code"].clone(),
+    );
     for (name, value) in &expected {
         assert_eq!(claims.get(name), Some(value), "{name} in the ID token");
         assert_eq!(info.get(name), Some(value), "{name} at UserInfo");
     }
     // A verdict is the directory's, in both directions.
     let verdicts = json!({"phone_number_verified": false, "email_verified": false});
-    host.admin_ok(Method::PATCH, &path, json!({"profile": verdicts})).await;
+    host.admin_ok(Method::PATCH, &path, json!({"profile": verdicts}))
+        .await;
     let (_, info) = userinfo(&host, &token).await;
-    assert_eq!((&info["phone_number_verified"], &info["email_verified"]), (&json!(false), &json!(false)));
+    assert_eq!(
+        (&info["phone_number_verified"], &info["email_verified"]),
+        (&json!(false), &json!(false))
+    );
 }
 
 #[tokio::test]
@@ -111,11 +150,16 @@ async fn the_account_claim_is_a_json_string_with_the_roles_and_comes_from_the_pl
     let ada = host.ada().await;
     let code = ada.sign_in(&Browser::new(&host.base)).await;
     let (claims, _) = claims(&host, &ada, &code).await;
-    let account: Value = serde_json::from_str(claims["account"].as_str().expect("a string")).expect("JSON");
+    let account: Value =
+        serde_json::from_str(claims["account"].as_str().expect("a string")).expect("JSON");
     assert_eq!(account["roles"], json!(["reader", "editor"]));
 
     // Without the plugin there is no such claim: the host does not make it.
-    let host = TestHost::start_with(Wish { plugins: "[plugins]", ..Wish::default() }).await;
+    let host = TestHost::start_with(Wish {
+        plugins: "[plugins]",
+        ..Wish::default()
+    })
+    .await;
     let ada = host.ada().await;
     let code = ada.sign_in(&Browser::new(&host.base)).await;
     let (status, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
@@ -144,7 +188,8 @@ async fn an_application_is_told_only_what_its_own_scopes_allow() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let path = format!("/applications/{}", ada.application.id);
-    host.admin_ok(Method::PATCH, &path, json!({"scopes": ["openid", "email"]})).await;
+    host.admin_ok(Method::PATCH, &path, json!({"scopes": ["openid", "email"]}))
+        .await;
     let code = ada.sign_in(&Browser::new(&host.base)).await;
     let (claims, _) = claims(&host, &ada, &code).await;
     assert!(claims.get("name").is_none());
@@ -159,26 +204,53 @@ async fn what_an_application_lost_since_the_grant_is_told_neither_at_userinfo_no
     let access = first["access_token"].as_str().expect("a token");
     assert_eq!(userinfo(&host, access).await.1["email"], "ada@example.org");
     let path = format!("/applications/{}", ada.application.id);
-    host.admin_ok(Method::PATCH, &path, json!({"scopes": ["openid", "profile", "offline_access"]})).await;
+    host.admin_ok(
+        Method::PATCH,
+        &path,
+        json!({"scopes": ["openid", "profile", "offline_access"]}),
+    )
+    .await;
 
     let (status, told) = userinfo(&host, access).await;
-    assert_eq!((status, &told["name"]), (StatusCode::OK, &json!("Ada Lovelace")));
-    assert!(told.get("email").is_none() && told.get("email_verified").is_none(), "{told}");
-    let (_, refused) = refresh(&host.base, &ada.application, refresh_token(&first), &[("scope", "openid email")]).await;
+    assert_eq!(
+        (status, &told["name"]),
+        (StatusCode::OK, &json!("Ada Lovelace"))
+    );
+    assert!(
+        told.get("email").is_none() && told.get("email_verified").is_none(),
+        "{told}"
+    );
+    let (_, refused) = refresh(
+        &host.base,
+        &ada.application,
+        refresh_token(&first),
+        &[("scope", "openid email")],
+    )
+    .await;
     assert_eq!(refused["error"], "invalid_scope");
     let (status, second) = refresh(&host.base, &ada.application, refresh_token(&first), &[]).await;
-    assert_eq!((status, &second["scope"]), (StatusCode::OK, &json!("openid profile offline_access")));
-    let payload = second["id_token"].as_str().and_then(|token| token.split('.').nth(1)).expect("an ID token");
-    let claims: Value = serde_json::from_slice(&URL_SAFE_NO_PAD.decode(payload).expect("base64")).expect("JSON");
+    assert_eq!(
+        (status, &second["scope"]),
+        (StatusCode::OK, &json!("openid profile offline_access"))
+    );
+    let payload = second["id_token"]
+        .as_str()
+        .and_then(|token| token.split('.').nth(1))
+        .expect("an ID token");
+    let claims: Value =
+        serde_json::from_slice(&URL_SAFE_NO_PAD.decode(payload).expect("base64")).expect("JSON");
     assert_eq!(claims["name"], "Ada Lovelace");
-    assert!(claims.get("email").is_none() && claims.get("email_verified").is_none(), "{claims}");
+    assert!(
+        claims.get("email").is_none() && claims.get("email_verified").is_none(),
+        "{claims}"
+    );
     let (_, told) = userinfo(&host, second["access_token"].as_str().expect("a token")).await;
     assert!(told.get("email").is_none(), "{told}");
 }
 
 fn hostile(config: &str) -> String {
     format!(
-        "[[plugins.claims]]\nname = \"hostile\"\nfile = \"{}\"\nwrites = [\"team\", \"note\"]\nconfig = {{ {config} }}\n",
+        "[[plugins.claim_mappers]]\nname = \"hostile\"\nfile = \"{}\"\nwrites = [\"team\", \"note\"]\nconfig = {{ {config} }}\n",
         component("hostile-mapper").display()
     )
 }
@@ -186,16 +258,34 @@ fn hostile(config: &str) -> String {
 /// A hostile plugin fails the login that it takes part in, closed, and nothing else.
 async fn fails_closed(config: &str) {
     let plugins = hostile(config);
-    let host = TestHost::start_with(Wish { plugins: &plugins, ..Wish::default() }).await;
+    let host = TestHost::start_with(Wish {
+        plugins: &plugins,
+        ..Wish::default()
+    })
+    .await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
     let page = ada.ask(&browser, &[]).await;
     ada.approve(&page).await;
     let answer = browser.finish(&page.url).await;
     assert_eq!(answer.parameter("error"), "server_error", "{config}");
-    assert!(answer.location().query_pairs().all(|(name, _)| name != "code"));
-    assert!(answer.headers.get("set-cookie").is_none(), "no session begins");
-    assert_eq!(reqwest::get(format!("{}/readyz", host.base)).await.expect("an answer").status(), StatusCode::OK);
+    assert!(
+        answer
+            .location()
+            .query_pairs()
+            .all(|(name, _)| name != "code")
+    );
+    assert!(
+        answer.headers.get("set-cookie").is_none(),
+        "no session begins"
+    );
+    assert_eq!(
+        reqwest::get(format!("{}/readyz", host.base))
+            .await
+            .expect("an answer")
+            .status(),
+        StatusCode::OK
+    );
     assert_eq!(browser.get("/").await.status, StatusCode::OK);
 }
 
@@ -217,7 +307,11 @@ async fn a_claim_plugin_that_sets_a_protected_claim_fails_the_login_closed() {
 #[tokio::test]
 async fn a_claim_plugin_may_deny_with_a_reason() {
     let plugins = hostile("behaviour = \"deny\", value = \"Only on workdays.\"");
-    let host = TestHost::start_with(Wish { plugins: &plugins, ..Wish::default() }).await;
+    let host = TestHost::start_with(Wish {
+        plugins: &plugins,
+        ..Wish::default()
+    })
+    .await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
     let page = ada.ask(&browser, &[]).await;
@@ -231,13 +325,24 @@ async fn a_claim_plugin_may_deny_with_a_reason() {
 async fn a_person_without_an_account_is_told_so_once_they_have_shown_who_they_are() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
-    host.admin_ok(Method::DELETE, &format!("/accounts/{}", id(&ada.account)), Value::Null).await;
+    host.admin_ok(
+        Method::DELETE,
+        &format!("/accounts/{}", id(&ada.account)),
+        Value::Null,
+    )
+    .await;
     let browser = Browser::new(&host.base);
     let page = ada.ask(&browser, &[]).await;
     ada.approve(&page).await;
     let ended = browser.get(&page.url).await;
     assert_eq!(ended.outcome(), "refused");
-    assert!(ended.body.contains("You have no account with <bdi>Books &#38; &#60;Co&#62;</bdi>."), "{}", ended.body);
+    assert!(
+        ended
+            .body
+            .contains("You have no account with <bdi>Books &#38; &#60;Co&#62;</bdi>."),
+        "{}",
+        ended.body
+    );
     let back = ended.submit(&format!("{}/leave", ended.path()), &[]).await;
     assert_eq!(back.parameter("error"), "access_denied");
 }
@@ -246,10 +351,14 @@ async fn a_person_without_an_account_is_told_so_once_they_have_shown_who_they_ar
 #[tokio::test]
 async fn userinfo_at_full_rate_starves_no_sign_in() {
     let plugins = format!(
-        "{}limits = {{ fuel = 1000000000000, deadline_ms = 60000, concurrency = 4, waiting = 4 }}\n",
+        "{}limits = {{ fuel = 1000000000000, deadline = \"60s\", concurrency = 4, waiting = 4 }}\n",
         hostile("behaviour = \"busy\", value = \"20000000\"")
     );
-    let host = TestHost::start_with(Wish { plugins: &plugins, ..Wish::default() }).await;
+    let host = TestHost::start_with(Wish {
+        plugins: &plugins,
+        ..Wish::default()
+    })
+    .await;
     let ada = host.ada().await;
     let bob = host.person("bob", ada.application.clone()).await;
     let code = ada.sign_in(&Browser::new(&host.base)).await;
@@ -259,10 +368,20 @@ async fn userinfo_at_full_rate_starves_no_sign_in() {
     let mut callers = tokio::task::JoinSet::new();
     let busy = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
     for _ in 0..300 {
-        let (client, url, access, busy) = (client.clone(), url.clone(), access.clone(), std::sync::Arc::clone(&busy));
+        let (client, url, access, busy) = (
+            client.clone(),
+            url.clone(),
+            access.clone(),
+            std::sync::Arc::clone(&busy),
+        );
         callers.spawn(async move {
             loop {
-                let answer = client.get(&url).bearer_auth(&access).send().await.expect("an answer");
+                let answer = client
+                    .get(&url)
+                    .bearer_auth(&access)
+                    .send()
+                    .await
+                    .expect("an answer");
                 if answer.status() == StatusCode::SERVICE_UNAVAILABLE {
                     assert_eq!(answer.headers()["retry-after"], "1");
                     let body: Value = answer.json().await.expect("JSON");
@@ -279,7 +398,9 @@ async fn userinfo_at_full_rate_starves_no_sign_in() {
             tokio::time::sleep(std::time::Duration::from_millis(20)).await;
         }
     };
-    tokio::time::timeout(std::time::Duration::from_secs(300), busy_callers).await.expect("UserInfo is busy");
+    tokio::time::timeout(std::time::Duration::from_secs(300), busy_callers)
+        .await
+        .expect("UserInfo is busy");
     for _ in 0..3 {
         let code = bob.sign_in(&Browser::new(&host.base)).await;
         let (status, tokens) = bob.application.exchange(&host.base, &code, &[]).await;
@@ -288,6 +409,9 @@ async fn userinfo_at_full_rate_starves_no_sign_in() {
     }
     callers.abort_all();
     while let Some(ended) = callers.join_next().await {
-        assert!(ended.is_err_and(|error| error.is_cancelled()), "a caller got another answer");
+        assert!(
+            ended.is_err_and(|error| error.is_cancelled()),
+            "a caller got another answer"
+        );
     }
 }

@@ -1,9 +1,11 @@
 //! How applications authenticate themselves: each method, and what must not pass for it.
 
+mod registration;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use assent::clock::Clock;
+use assent_model::clock::Clock;
 use axum::routing::get;
 use josekit::jwk::Jwk;
 use josekit::jws::{ES256, HS256, JwsHeader, JwsSigner, PS256, RS256};
@@ -26,18 +28,32 @@ async fn application(host: &TestHost, settings: Value) -> Value {
 }
 
 async fn secret_of(host: &TestHost, application: &Value) -> String {
-    let path = format!("/applications/{}/secret", id(application));
+    let path = format!("/applications/{}/secret/rotate", id(application));
     let answer = host.admin_ok(Method::POST, &path, Value::Null).await;
-    answer["client_secret"].as_str().expect("a secret").to_owned()
+    answer["client_secret"]
+        .as_str()
+        .expect("a secret")
+        .to_owned()
 }
 
 /// Asks for a token by client credentials with these members; the status and the error, or an empty text.
 async fn ask(host: &TestHost, form: &[(&str, &str)]) -> (u16, String) {
-    let form: Vec<_> = [("grant_type", "client_credentials")].iter().chain(form).collect();
-    let response = http_client().post(format!("{}/oidc/token", host.base)).form(&form).send().await.expect("an answer");
+    let form: Vec<_> = [("grant_type", "client_credentials")]
+        .iter()
+        .chain(form)
+        .collect();
+    let response = http_client()
+        .post(format!("{}/oidc/token", host.base))
+        .form(&form)
+        .send()
+        .await
+        .expect("an answer");
     let status = response.status().as_u16();
     let body: Value = response.json().await.expect("JSON");
-    (status, body["error"].as_str().unwrap_or_default().to_owned())
+    (
+        status,
+        body["error"].as_str().unwrap_or_default().to_owned(),
+    )
 }
 
 fn good() -> (u16, String) {
@@ -63,44 +79,101 @@ fn claims(host: &TestHost, client: &str, n: usize) -> Value {
 }
 
 fn sign(claims: &Value, header: Value, signer: &dyn JwsSigner) -> String {
-    let mut head = JwsHeader::from_map(header.as_object().expect("an object").clone()).expect("a header");
+    let mut head =
+        JwsHeader::from_map(header.as_object().expect("an object").clone()).expect("a header");
     head.set_token_type("JWT");
-    let payload = JwtPayload::from_map(claims.as_object().expect("an object").clone()).expect("a payload");
+    let payload =
+        JwtPayload::from_map(claims.as_object().expect("an object").clone()).expect("a payload");
     jwt::encode_with_signer(&payload, &head, signer).expect("signed")
 }
 
 fn by_rsa(claims: &Value, key: &PKey<Private>) -> String {
     let der = key.private_key_to_pkcs8().expect("DER");
-    sign(claims, json!({}), &RS256.signer_from_der(der).expect("a signer"))
+    sign(
+        claims,
+        json!({}),
+        &RS256.signer_from_der(der).expect("a signer"),
+    )
 }
 
 async fn ask_with(host: &TestHost, assertion: &str) -> (u16, String) {
-    ask(host, &[("client_assertion_type", ASSERTION), ("client_assertion", assertion)]).await
+    ask(
+        host,
+        &[
+            ("client_assertion_type", ASSERTION),
+            ("client_assertion", assertion),
+        ],
+    )
+    .await
 }
 
 #[tokio::test]
 async fn client_secret_post_and_no_other_method() {
     let host = TestHost::start().await;
-    let post = application(&host, json!({"token_endpoint_auth_method": "client_secret_post"})).await;
+    let post = application(
+        &host,
+        json!({"token_endpoint_auth_method": "client_secret_post"}),
+    )
+    .await;
     let secret = secret_of(&host, &post).await;
-    assert_eq!(ask(&host, &[("client_id", id(&post)), ("client_secret", &secret)]).await, good());
-    assert_eq!(ask(&host, &[("client_id", id(&post)), ("client_secret", "wrong")]).await, refused());
+    assert_eq!(
+        ask(
+            &host,
+            &[("client_id", id(&post)), ("client_secret", &secret)]
+        )
+        .await,
+        good()
+    );
+    assert_eq!(
+        ask(
+            &host,
+            &[("client_id", id(&post)), ("client_secret", "wrong")]
+        )
+        .await,
+        refused()
+    );
     assert_eq!(ask(&host, &[("client_id", id(&post))]).await, refused());
-    let request = http_client().post(format!("{}/oidc/token", host.base)).form(&[("grant_type", "client_credentials")]);
-    let by_header = request.basic_auth(id(&post), Some(&secret)).send().await.expect("an answer");
+    let request = http_client()
+        .post(format!("{}/oidc/token", host.base))
+        .form(&[("grant_type", "client_credentials")]);
+    let by_header = request
+        .basic_auth(id(&post), Some(&secret))
+        .send()
+        .await
+        .expect("an answer");
     assert_eq!(by_header.status(), StatusCode::UNAUTHORIZED);
     // And the other way round.
     let basic = application(&host, json!({})).await;
     let secret = secret_of(&host, &basic).await;
-    assert_eq!(ask(&host, &[("client_id", id(&basic)), ("client_secret", &secret)]).await, refused());
+    assert_eq!(
+        ask(
+            &host,
+            &[("client_id", id(&basic)), ("client_secret", &secret)]
+        )
+        .await,
+        refused()
+    );
 }
 
 /// Asks an endpoint about a token by HTTP Basic as Spring Security does: both parts form-urlencoded. The status and the body.
-async fn by_basic(host: &TestHost, path: &str, client: &str, secret: &str, form: &[(&str, &str)]) -> (u16, Value) {
-    let encoded = |text: &str| url::form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
+async fn by_basic(
+    host: &TestHost,
+    path: &str,
+    client: &str,
+    secret: &str,
+    form: &[(&str, &str)],
+) -> (u16, Value) {
+    let encoded =
+        |text: &str| url::form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
     let form: Vec<_> = [("token", "unknown")].iter().chain(form).collect();
-    let request = http_client().post(format!("{}/oidc{path}", host.base)).form(&form);
-    let response = request.basic_auth(encoded(client), Some(encoded(secret))).send().await.expect("an answer");
+    let request = http_client()
+        .post(format!("{}/oidc{path}", host.base))
+        .form(&form);
+    let response = request
+        .basic_auth(encoded(client), Some(encoded(secret)))
+        .send()
+        .await
+        .expect("an answer");
     let status = response.status().as_u16();
     (status, response.json().await.unwrap_or_default())
 }
@@ -108,31 +181,66 @@ async fn by_basic(host: &TestHost, path: &str, client: &str, secret: &str, form:
 #[tokio::test]
 async fn introspection_and_revocation_accept_basic_from_each_application_with_a_secret() {
     let host = TestHost::start().await;
-    for method in ["client_secret_basic", "client_secret_post", "client_secret_jwt"] {
+    for method in [
+        "client_secret_basic",
+        "client_secret_post",
+        "client_secret_jwt",
+    ] {
         let web = application(&host, json!({"token_endpoint_auth_method": method})).await;
         let (client, secret) = (id(&web), secret_of(&host, &web).await);
         let inactive = json!({"active": false});
-        assert_eq!(by_basic(&host, "/token/introspection", client, &secret, &[]).await, (200, inactive), "{method}");
-        assert_eq!(by_basic(&host, "/token/revocation", client, &secret, &[]).await.0, 200, "{method}");
+        assert_eq!(
+            by_basic(&host, "/token/introspection", client, &secret, &[]).await,
+            (200, inactive),
+            "{method}"
+        );
+        assert_eq!(
+            by_basic(&host, "/token/revocation", client, &secret, &[])
+                .await
+                .0,
+            200,
+            "{method}"
+        );
         for path in ["/token/introspection", "/token/revocation"] {
             for wrong in ["", "wrong"] {
                 let (status, answer) = by_basic(&host, path, client, wrong, &[]).await;
-                assert_eq!((status, &answer["error"]), (401, &json!("invalid_client")), "{method} {path}");
+                assert_eq!(
+                    (status, &answer["error"]),
+                    (401, &json!("invalid_client")),
+                    "{method} {path}"
+                );
             }
             // Two ways at once.
             let both = [("client_id", client), ("client_secret", secret.as_str())];
             let (status, answer) = by_basic(&host, path, client, &secret, &both).await;
-            assert_eq!((status, &answer["error"]), (400, &json!("invalid_request")), "{method} {path}");
+            assert_eq!(
+                (status, &answer["error"]),
+                (400, &json!("invalid_request")),
+                "{method} {path}"
+            );
         }
         // The token endpoint has the application's own method only.
         let form = [("grant_type", "client_credentials")];
-        let expected = if method == "client_secret_basic" { 200 } else { 401 };
-        assert_eq!(by_basic(&host, "/token", client, &secret, &form).await.0, expected, "{method}");
+        let expected = if method == "client_secret_basic" {
+            200
+        } else {
+            401
+        };
+        assert_eq!(
+            by_basic(&host, "/token", client, &secret, &form).await.0,
+            expected,
+            "{method}"
+        );
     }
     // An application without a secret has no password that would fit.
     let key = json!({"token_endpoint_auth_method": "private_key_jwt", "public_key": pem(&rsa())});
     let web = application(&host, key).await;
-    assert_eq!(by_basic(&host, "/token/introspection", id(&web), "", &[]).await.0, 401);
+    assert_eq!(
+        by_basic(&host, "/token/introspection", id(&web), "", &[])
+            .await
+            .0,
+        401
+    );
 }
 
 #[tokio::test]
@@ -141,25 +249,68 @@ async fn client_secret_jwt_with_a_secret_that_the_change_of_the_method_made() {
     let web = application(&host, json!({})).await;
     let old = secret_of(&host, &web).await;
     let path = format!("/applications/{}", id(&web));
-    let changed = host.admin_ok(Method::PATCH, &path, json!({"token_endpoint_auth_method": "client_secret_jwt"})).await;
-    let secret = changed["client_secret"].as_str().expect("a new secret").to_owned();
-    assert!(host.admin_ok(Method::GET, &path, Value::Null).await["client_secret"].is_null(), "it is shown once");
-    let by =
-        |claims: &Value, secret: &str| sign(claims, json!({}), &HS256.signer_from_bytes(secret).expect("a signer"));
-    assert_eq!(ask_with(&host, &by(&claims(&host, id(&web), 1), &secret)).await, good());
-    assert_eq!(ask_with(&host, &by(&claims(&host, id(&web), 2), &old)).await, refused());
-    assert_eq!(ask(&host, &[("client_id", id(&web)), ("client_secret", &secret)]).await, refused());
+    let changed = host
+        .admin_ok(
+            Method::PATCH,
+            &path,
+            json!({"token_endpoint_auth_method": "client_secret_jwt"}),
+        )
+        .await;
+    let secret = changed["client_secret"]
+        .as_str()
+        .expect("a new secret")
+        .to_owned();
+    assert!(
+        host.admin_ok(Method::GET, &path, Value::Null).await["client_secret"].is_null(),
+        "it is shown once"
+    );
+    let by = |claims: &Value, secret: &str| {
+        sign(
+            claims,
+            json!({}),
+            &HS256.signer_from_bytes(secret).expect("a signer"),
+        )
+    };
+    assert_eq!(
+        ask_with(&host, &by(&claims(&host, id(&web), 1), &secret)).await,
+        good()
+    );
+    assert_eq!(
+        ask_with(&host, &by(&claims(&host, id(&web), 2), &old)).await,
+        refused()
+    );
+    assert_eq!(
+        ask(
+            &host,
+            &[("client_id", id(&web)), ("client_secret", &secret)]
+        )
+        .await,
+        refused()
+    );
     // A new secret ends the one before.
     let newer = secret_of(&host, &web).await;
-    assert_eq!(ask_with(&host, &by(&claims(&host, id(&web), 3), &secret)).await, refused());
-    assert_eq!(ask_with(&host, &by(&claims(&host, id(&web), 4), &newer)).await, good());
+    assert_eq!(
+        ask_with(&host, &by(&claims(&host, id(&web), 3), &secret)).await,
+        refused()
+    );
+    assert_eq!(
+        ask_with(&host, &by(&claims(&host, id(&web), 4), &newer)).await,
+        good()
+    );
     // A change of anything else leaves it.
-    host.admin_ok(Method::PATCH, &path, json!({"name": "Other"})).await;
-    assert_eq!(ask_with(&host, &by(&claims(&host, id(&web), 5), &newer)).await, good());
+    host.admin_ok(Method::PATCH, &path, json!({"name": "Other"}))
+        .await;
+    assert_eq!(
+        ask_with(&host, &by(&claims(&host, id(&web), 5), &newer)).await,
+        good()
+    );
     // Nor is it in the database as it is.
     let database = std::fs::read(host.folder().join("assent.db")).expect("read");
     let wal = std::fs::read(host.folder().join("assent.db-wal")).unwrap_or_default();
-    assert!(![database, wal].iter().any(|file| file.windows(newer.len()).any(|part| part == newer.as_bytes())));
+    assert!(![database, wal].iter().any(|file| {
+        file.windows(newer.len())
+            .any(|part| part == newer.as_bytes())
+    }));
 }
 
 #[tokio::test]
@@ -168,7 +319,8 @@ async fn private_key_jwt_with_each_form_of_a_key() {
     let key = rsa();
     let jwk = |key: &PKey<Private>| {
         let pair = josekit::jwk::KeyPair::to_jwk_public_key(
-            &josekit::jwk::alg::rsa::RsaKeyPair::from_der(key.private_key_to_pkcs8().expect("DER")).expect("a pair"),
+            &josekit::jwk::alg::rsa::RsaKeyPair::from_der(key.private_key_to_pkcs8().expect("DER"))
+                .expect("a pair"),
         );
         serde_json::to_value(pair.as_ref()).expect("JSON")
     };
@@ -185,27 +337,54 @@ async fn private_key_jwt_with_each_form_of_a_key() {
         let mut settings = form.clone();
         settings["token_endpoint_auth_method"] = json!("private_key_jwt");
         let web = application(&host, settings).await;
-        assert_eq!(ask_with(&host, &by_rsa(&claims(&host, id(&web), n), key)).await, good(), "{form}");
+        assert_eq!(
+            ask_with(&host, &by_rsa(&claims(&host, id(&web), n), key)).await,
+            good(),
+            "{form}"
+        );
         let der = key.private_key_to_pkcs8().expect("DER");
-        let pss = sign(&claims(&host, id(&web), n + 10), json!({}), &PS256.signer_from_der(der).expect("a signer"));
+        let pss = sign(
+            &claims(&host, id(&web), n + 10),
+            json!({}),
+            &PS256.signer_from_der(der).expect("a signer"),
+        );
         assert_eq!(ask_with(&host, &pss).await, good(), "{form}");
-        assert_eq!(ask_with(&host, &by_rsa(&claims(&host, id(&web), n + 20), &rsa())).await, refused(), "{form}");
+        assert_eq!(
+            ask_with(&host, &by_rsa(&claims(&host, id(&web), n + 20), &rsa())).await,
+            refused(),
+            "{form}"
+        );
     }
-    let pair = josekit::jwk::alg::ec::EcKeyPair::generate(josekit::jwk::alg::ec::EcCurve::P256).expect("a key");
+    let pair = josekit::jwk::alg::ec::EcKeyPair::generate(josekit::jwk::alg::ec::EcCurve::P256)
+        .expect("a key");
     let public = String::from_utf8(pair.to_pem_public_key()).expect("text");
     let settings = json!({"token_endpoint_auth_method": "private_key_jwt", "public_key": public});
     let web = application(&host, settings).await;
-    let signer = ES256.signer_from_jwk(&josekit::jwk::KeyPair::to_jwk_private_key(&pair)).expect("a signer");
-    assert_eq!(ask_with(&host, &sign(&claims(&host, id(&web), 30), json!({}), &signer)).await, good());
+    let signer = ES256
+        .signer_from_jwk(&josekit::jwk::KeyPair::to_jwk_private_key(&pair))
+        .expect("a signer");
+    assert_eq!(
+        ask_with(
+            &host,
+            &sign(&claims(&host, id(&web), 30), json!({}), &signer)
+        )
+        .await,
+        good()
+    );
 }
 
 #[tokio::test]
 async fn private_key_jwt_with_keys_that_are_fetched_and_may_change() {
-    let settings = "development = true\n[outgoing]\nallow_private_addresses = true";
-    let host = TestHost::start_with(Wish { settings, ..Wish::default() }).await;
+    let settings = "allow_insecure_redirect_uris = true\n[egress]\nallow_private_addresses = true";
+    let host = TestHost::start_with(Wish {
+        settings,
+        ..Wish::default()
+    })
+    .await;
     let set = |key: &PKey<Private>| {
         let pair =
-            josekit::jwk::alg::rsa::RsaKeyPair::from_der(key.private_key_to_pkcs8().expect("DER")).expect("a pair");
+            josekit::jwk::alg::rsa::RsaKeyPair::from_der(key.private_key_to_pkcs8().expect("DER"))
+                .expect("a pair");
         let jwk: Jwk = josekit::jwk::KeyPair::to_jwk_public_key(&pair);
         json!({"keys": [jwk.as_ref()]}).to_string()
     };
@@ -222,20 +401,45 @@ async fn private_key_jwt_with_keys_that_are_fetched_and_may_change() {
             }
         }),
     );
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let uri = format!("http://localhost:{}/jwks", listener.local_addr().expect("an address").port());
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
+        .await
+        .expect("a port");
+    let uri = format!(
+        "http://localhost:{}/jwks",
+        listener.local_addr().expect("an address").port()
+    );
     tokio::spawn(async move { axum::serve(listener, router).await });
-    let web = application(&host, json!({"token_endpoint_auth_method": "private_key_jwt", "jwks_uri": uri})).await;
+    let web = application(
+        &host,
+        json!({"token_endpoint_auth_method": "private_key_jwt", "jwks_uri": uri}),
+    )
+    .await;
     for n in 0..3 {
-        assert_eq!(ask_with(&host, &by_rsa(&claims(&host, id(&web), n), &old)).await, good());
+        assert_eq!(
+            ask_with(&host, &by_rsa(&claims(&host, id(&web), n), &old)).await,
+            good()
+        );
     }
     assert_eq!(fetches.load(Ordering::SeqCst), 1, "it is kept for a while");
     *served.lock().expect("a set") = set(&new);
-    assert_eq!(ask_with(&host, &by_rsa(&claims(&host, id(&web), 3), &new)).await, refused());
-    assert_eq!(fetches.load(Ordering::SeqCst), 1, "a signature that does not fit makes no call at once");
+    assert_eq!(
+        ask_with(&host, &by_rsa(&claims(&host, id(&web), 3), &new)).await,
+        refused()
+    );
+    assert_eq!(
+        fetches.load(Ordering::SeqCst),
+        1,
+        "a signature that does not fit makes no call at once"
+    );
     host.advance(11);
-    assert_eq!(ask_with(&host, &by_rsa(&claims(&host, id(&web), 4), &new)).await, good());
-    assert_eq!(ask_with(&host, &by_rsa(&claims(&host, id(&web), 5), &old)).await, refused());
+    assert_eq!(
+        ask_with(&host, &by_rsa(&claims(&host, id(&web), 4), &new)).await,
+        good()
+    );
+    assert_eq!(
+        ask_with(&host, &by_rsa(&claims(&host, id(&web), 5), &old)).await,
+        refused()
+    );
     assert_eq!(fetches.load(Ordering::SeqCst), 2);
     // Strangers' signatures make one call, however many come at once, and one that fails takes nothing away.
     *served.lock().expect("a set") = "no keys today".to_owned();
@@ -245,25 +449,62 @@ async fn private_key_jwt_with_keys_that_are_fetched_and_may_change() {
         let form = [
             ("grant_type", "client_credentials".to_owned()),
             ("client_assertion_type", ASSERTION.to_owned()),
-            ("client_assertion", by_rsa(&claims(&host, id(&web), 100 + n), &old)),
+            (
+                "client_assertion",
+                by_rsa(&claims(&host, id(&web), 100 + n), &old),
+            ),
         ];
         let url = format!("{}/oidc/token", host.base);
-        strangers.spawn(async move { http_client().post(url).form(&form).send().await.expect("an answer").status() });
+        strangers.spawn(async move {
+            http_client()
+                .post(url)
+                .form(&form)
+                .send()
+                .await
+                .expect("an answer")
+                .status()
+        });
     }
-    assert!(strangers.join_all().await.iter().all(|status| *status == StatusCode::UNAUTHORIZED));
+    assert!(
+        strangers
+            .join_all()
+            .await
+            .iter()
+            .all(|status| *status == StatusCode::UNAUTHORIZED)
+    );
     assert_eq!(fetches.load(Ordering::SeqCst), 3);
-    assert_eq!(ask_with(&host, &by_rsa(&claims(&host, id(&web), 6), &new)).await, good());
+    assert_eq!(
+        ask_with(&host, &by_rsa(&claims(&host, id(&web), 6), &new)).await,
+        good()
+    );
 }
 
 #[tokio::test]
 async fn a_jwks_uri_inside_is_not_called() {
-    let host = TestHost::start_with(Wish { settings: "development = true", ..Wish::default() }).await;
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let host = TestHost::start_with(Wish {
+        settings: "allow_insecure_redirect_uris = true",
+        ..Wish::default()
+    })
+    .await;
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
+        .await
+        .expect("a port");
     // A name is judged when it is called, since it may lead elsewhere by then.
-    let uri = format!("https://localhost:{}/jwks", listener.local_addr().expect("an address").port());
-    let web = application(&host, json!({"token_endpoint_auth_method": "private_key_jwt", "jwks_uri": uri})).await;
-    assert_eq!(ask_with(&host, &by_rsa(&claims(&host, id(&web), 1), &rsa())).await, refused());
-    let nobody = tokio::time::timeout(std::time::Duration::from_millis(50), listener.accept()).await;
+    let uri = format!(
+        "https://localhost:{}/jwks",
+        listener.local_addr().expect("an address").port()
+    );
+    let web = application(
+        &host,
+        json!({"token_endpoint_auth_method": "private_key_jwt", "jwks_uri": uri}),
+    )
+    .await;
+    assert_eq!(
+        ask_with(&host, &by_rsa(&claims(&host, id(&web), 1), &rsa())).await,
+        refused()
+    );
+    let nobody =
+        tokio::time::timeout(std::time::Duration::from_millis(50), listener.accept()).await;
     assert!(nobody.is_err(), "a connection was made");
 }
 
@@ -271,8 +512,12 @@ async fn a_jwks_uri_inside_is_not_called() {
 async fn client_assertions_that_must_fail() {
     let host = TestHost::start().await;
     let key = rsa();
-    let settings = json!({"token_endpoint_auth_method": "private_key_jwt", "public_key": pem(&key)});
-    let (web, other) = (application(&host, settings.clone()).await, application(&host, settings).await);
+    let settings =
+        json!({"token_endpoint_auth_method": "private_key_jwt", "public_key": pem(&key)});
+    let (web, other) = (
+        application(&host, settings.clone()).await,
+        application(&host, settings).await,
+    );
     let now = host.clock.now().seconds();
     for (n, (claim, value)) in [
         ("aud", json!("https://other.example")),
@@ -299,7 +544,11 @@ async fn client_assertions_that_must_fail() {
             Value::Null => _ = claims.as_object_mut().expect("an object").remove(claim),
             value => claims[claim] = value,
         }
-        assert_eq!(ask_with(&host, &by_rsa(&claims, &key)).await, refused(), "{claims}");
+        assert_eq!(
+            ask_with(&host, &by_rsa(&claims, &key)).await,
+            refused(),
+            "{claims}"
+        );
     }
 }
 
@@ -307,22 +556,37 @@ async fn client_assertions_that_must_fail() {
 async fn a_client_assertion_is_good_once_on_all_hosts() {
     let host = TestHost::start().await;
     let key = rsa();
-    let settings = json!({"token_endpoint_auth_method": "private_key_jwt", "public_key": pem(&key)});
-    let (web, other) = (application(&host, settings.clone()).await, application(&host, settings).await);
+    let settings =
+        json!({"token_endpoint_auth_method": "private_key_jwt", "public_key": pem(&key)});
+    let (web, other) = (
+        application(&host, settings.clone()).await,
+        application(&host, settings).await,
+    );
     let assertion = by_rsa(&claims(&host, id(&web), 1), &key);
     assert_eq!(ask_with(&host, &assertion).await, good());
     assert_eq!(ask_with(&host, &assertion).await, refused());
     let (_second, running, base) = host.second(Wish::default()).await;
-    let form =
-        [("grant_type", "client_credentials"), ("client_assertion_type", ASSERTION), ("client_assertion", &assertion)];
-    let answer = http_client().post(format!("{base}/oidc/token")).form(&form).send().await.expect("an answer");
+    let form = [
+        ("grant_type", "client_credentials"),
+        ("client_assertion_type", ASSERTION),
+        ("client_assertion", &assertion),
+    ];
+    let answer = http_client()
+        .post(format!("{base}/oidc/token"))
+        .form(&form)
+        .send()
+        .await
+        .expect("an answer");
     assert_eq!(answer.status(), StatusCode::UNAUTHORIZED);
     running.stop().await;
     // The same jti in another assertion is no new one; another client's is its own affair.
     let mut again = claims(&host, id(&web), 1);
     again["exp"] = json!(host.clock.now().seconds() + 200);
     assert_eq!(ask_with(&host, &by_rsa(&again, &key)).await, refused());
-    assert_eq!(ask_with(&host, &by_rsa(&claims(&host, id(&other), 1), &key)).await, good());
+    assert_eq!(
+        ask_with(&host, &by_rsa(&claims(&host, id(&other), 1), &key)).await,
+        good()
+    );
 }
 
 #[tokio::test]
@@ -331,22 +595,45 @@ async fn a_client_assertion_signed_with_the_key_of_another_registered_client_is_
     let mut clients = Vec::new();
     for _ in 0..2 {
         let key = rsa();
-        let settings = json!({"token_endpoint_auth_method": "private_key_jwt", "public_key": pem(&key)});
+        let settings =
+            json!({"token_endpoint_auth_method": "private_key_jwt", "public_key": pem(&key)});
         clients.push((id(&application(&host, settings).await).to_owned(), key));
     }
-    let [(first, first_key), (second, second_key)] = &clients[..] else { unreachable!("two clients") };
-    for (n, (client, other_key, own_key)) in
-        [(first, second_key, first_key), (second, first_key, second_key)].into_iter().enumerate()
+    let [(first, first_key), (second, second_key)] = &clients[..] else {
+        unreachable!("two clients")
+    };
+    for (n, (client, other_key, own_key)) in [
+        (first, second_key, first_key),
+        (second, first_key, second_key),
+    ]
+    .into_iter()
+    .enumerate()
     {
-        assert_eq!(ask_with(&host, &by_rsa(&claims(&host, client, n), other_key)).await, refused());
+        assert_eq!(
+            ask_with(&host, &by_rsa(&claims(&host, client, n), other_key)).await,
+            refused()
+        );
         // The rejected assertion did not use up its `jti`.
-        assert_eq!(ask_with(&host, &by_rsa(&claims(&host, client, n), own_key)).await, good());
+        assert_eq!(
+            ask_with(&host, &by_rsa(&claims(&host, client, n), own_key)).await,
+            good()
+        );
     }
     // The other client's name beside an assertion that is valid for the signer.
     let assertion = by_rsa(&claims(&host, first, 10), first_key);
-    let form = [("client_id", second.as_str()), ("client_assertion_type", ASSERTION), ("client_assertion", &assertion)];
+    let form = [
+        ("client_id", second.as_str()),
+        ("client_assertion_type", ASSERTION),
+        ("client_assertion", &assertion),
+    ];
     let (status, error) = ask(&host, &form).await;
-    assert!(matches!((status, error.as_str()), (401, "invalid_client") | (400, "invalid_request")), "{status} {error}");
+    assert!(
+        matches!(
+            (status, error.as_str()),
+            (401, "invalid_client") | (400, "invalid_request")
+        ),
+        "{status} {error}"
+    );
 }
 
 #[tokio::test]
@@ -361,17 +648,33 @@ async fn forged_headers_of_client_assertions() {
     let part = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
     // alg: none
     for alg in ["none", "None", ""] {
-        let unsigned = format!("{}.{}.", part(&json!({"alg": alg})), part(&claims(&host, id(&web), 1)));
+        let unsigned = format!(
+            "{}.{}.",
+            part(&json!({"alg": alg})),
+            part(&claims(&host, id(&web), 1))
+        );
         assert_eq!(ask_with(&host, &unsigned).await, refused(), "{alg}");
     }
     // HS256 keyed with the public key, in each form that somebody may have taken for the secret.
     let der = key.public_key_to_der().expect("DER");
-    for (n, secret) in [public.as_bytes(), public.trim().as_bytes(), &der].into_iter().enumerate() {
+    for (n, secret) in [public.as_bytes(), public.trim().as_bytes(), &der]
+        .into_iter()
+        .enumerate()
+    {
         let signer = HS256.signer_from_bytes(secret).expect("a signer");
-        assert_eq!(ask_with(&host, &sign(&claims(&host, id(&web), 10 + n), json!({}), &signer)).await, refused());
+        assert_eq!(
+            ask_with(
+                &host,
+                &sign(&claims(&host, id(&web), 10 + n), json!({}), &signer)
+            )
+            .await,
+            refused()
+        );
     }
     // A key that the header brings along, or says where to fetch.
-    let (forger, der) = (rsa(), |key: &PKey<Private>| key.private_key_to_pkcs8().expect("DER"));
+    let (forger, der) = (rsa(), |key: &PKey<Private>| {
+        key.private_key_to_pkcs8().expect("DER")
+    });
     let pair = josekit::jwk::alg::rsa::RsaKeyPair::from_der(der(&forger)).expect("a pair");
     let jwk: Jwk = josekit::jwk::KeyPair::to_jwk_public_key(&pair);
     for (n, header) in [
@@ -391,153 +694,25 @@ async fn forged_headers_of_client_assertions() {
     // An extension that is not understood makes even a good signature worthless.
     let head = part(&json!({"alg": "RS256", "crit": ["b64x"], "b64x": true}));
     let body = part(&claims(&host, id(&web), 40));
-    let mut signer = openssl::sign::Signer::new(openssl::hash::MessageDigest::sha256(), &key).expect("a signer");
-    let signature = signer.sign_oneshot_to_vec(format!("{head}.{body}").as_bytes()).expect("signed");
+    let mut signer =
+        openssl::sign::Signer::new(openssl::hash::MessageDigest::sha256(), &key).expect("a signer");
+    let signature = signer
+        .sign_oneshot_to_vec(format!("{head}.{body}").as_bytes())
+        .expect("signed");
     let critical = format!("{head}.{body}.{}", URL_SAFE_NO_PAD.encode(signature));
     assert_eq!(ask_with(&host, &critical).await, refused());
-    for nonsense in ["", ".", "..", "a.b.c", "\u{0}.\u{0}.\u{0}", &"x".repeat(7000)] {
+    for nonsense in [
+        "",
+        ".",
+        "..",
+        "a.b.c",
+        "\u{0}.\u{0}.\u{0}",
+        &"x".repeat(7000),
+    ] {
         let (status, error) = ask_with(&host, nonsense).await;
-        assert!(status == 400 || status == 401, "{nonsense}: {status} {error}");
-    }
-}
-
-#[tokio::test]
-async fn the_audience_is_the_issuer_unless_an_application_may_name_the_token_endpoint() {
-    let host = TestHost::start().await;
-    let key = rsa();
-    let made = json!({"token_endpoint_auth_method": "private_key_jwt", "public_key": pem(&key)});
-    let web = application(&host, made).await;
-    let path = format!("/applications/{}", id(&web));
-    assert_eq!(web["lenient_assertion_audience"], false);
-    let to_token_endpoint = async |n| {
-        let mut claims = claims(&host, id(&web), n);
-        claims["aud"] = json!(format!("{}/token", host.issuer()));
-        ask_with(&host, &by_rsa(&claims, &key)).await
-    };
-    assert_eq!(to_token_endpoint(1).await, refused());
-    let changed = host.admin_ok(Method::PATCH, &path, json!({"lenient_assertion_audience": true})).await;
-    assert_eq!(changed["lenient_assertion_audience"], true);
-    assert_eq!(to_token_endpoint(2).await, good());
-    assert_eq!(ask_with(&host, &by_rsa(&claims(&host, id(&web), 3), &key)).await, good());
-    // Of another server's, or of several servers, none is accepted.
-    for audience in [json!("https://other.example/token"), json!([host.issuer(), format!("{}/token", host.issuer())])] {
-        let mut claims = claims(&host, id(&web), 4);
-        claims["aud"] = audience;
-        assert_eq!(ask_with(&host, &by_rsa(&claims, &key)).await, refused());
-    }
-    host.admin_ok(Method::PATCH, &path, json!({"lenient_assertion_audience": false})).await;
-    assert_eq!(to_token_endpoint(5).await, refused());
-}
-
-#[tokio::test]
-async fn no_application_with_admin_scopes_may_name_the_token_endpoint() {
-    let host = TestHost::start().await;
-    let key = rsa();
-    let made = json!({"token_endpoint_auth_method": "private_key_jwt", "public_key": pem(&key)});
-    let web = application(&host, made).await;
-    let path = format!("/applications/{}", id(&web));
-    let (scopes, lenient) = (json!(["admin:read"]), json!(true));
-    for (first, second) in [
-        (json!({"admin_scopes": scopes}), json!({"lenient_assertion_audience": lenient})),
-        (json!({"lenient_assertion_audience": lenient}), json!({"admin_scopes": scopes})),
-    ] {
-        host.admin_ok(Method::PATCH, &path, first).await;
-        let (status, problem) = host.admin(Method::PATCH, &path, second).await;
-        assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{problem}");
-        assert!(problem.to_string().contains("lenient_assertion_audience"), "{problem}");
-        host.admin_ok(Method::PATCH, &path, json!({"admin_scopes": [], "lenient_assertion_audience": false})).await;
-    }
-}
-
-#[tokio::test]
-async fn tls_client_certificate_binds_tokens_to_the_certificate() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let (settings, server) = mtls_settings(folder.path(), "");
-    let host = TestHost::start_with(Wish { settings: &settings, ..Wish::default() }).await;
-    let own = certificate_of("books");
-    // The certificate is younger than the host, whose clock stands still.
-    host.advance(60);
-    let registered = String::from_utf8(own.0.to_pem().expect("PEM")).expect("text");
-    let made = json!({"token_endpoint_auth_method": "tls_client_certificate", "certificate": registered});
-    let web = application(&host, made).await;
-    let discovery = format!("{}/.well-known/openid-configuration", host.issuer());
-    let document: Value = reqwest::get(discovery).await.expect("an answer").json().await.expect("JSON");
-    let aliases = &document["mtls_endpoint_aliases"];
-    let at = |name: &str| aliases[name].as_str().expect("an alias").to_owned();
-    let form = [("grant_type", "client_credentials"), ("client_id", id(&web)), ("scope", "openid")];
-    let (mine, stranger, nobody) =
-        (client(&server, Some(&own)), client(&server, Some(&certificate_of("books"))), client(&server, None));
-    for wrong in [&stranger, &nobody] {
-        let answer = wrong.post(at("token_endpoint")).form(&form).send().await.expect("an answer");
-        assert_eq!(answer.status(), StatusCode::UNAUTHORIZED);
-    }
-    // On the other listener there is no certificate, and a header says nothing.
-    assert_eq!(ask(&host, &[("client_id", id(&web))]).await, refused());
-    let answer = mine.post(at("token_endpoint")).form(&form).send().await.expect("an answer");
-    assert_eq!(answer.status(), StatusCode::OK);
-    let tokens: Value = answer.json().await.expect("JSON");
-    let token = tokens["access_token"].as_str().expect("a token");
-    let form = [("token", token), ("client_id", id(&web))];
-    let answer = mine.post(at("introspection_endpoint")).form(&form).send().await.expect("an answer");
-    let active: Value = answer.json().await.expect("JSON");
-    let digest = openssl::sha::sha256(&own.0.to_der().expect("DER"));
-    let thumbprint = base64::Engine::encode(&base64::engine::general_purpose::URL_SAFE_NO_PAD, digest);
-    assert_eq!(active["cnf"]["x5t#S256"], thumbprint);
-    // The token is worth nothing without the certificate's key.
-    for (client, expected) in [(&mine, 403), (&stranger, 401), (&nobody, 401)] {
-        let answer = client.get(at("userinfo_endpoint")).bearer_auth(token).send().await.expect("an answer");
-        assert_eq!(answer.status().as_u16(), expected, "403: it is good, but tells of no person");
-    }
-}
-
-#[tokio::test]
-async fn what_is_registered_is_checked() {
-    let host = TestHost::start_with(Wish { settings: "development = true", ..Wish::default() }).await;
-    let key = rsa();
-    let private = String::from_utf8(key.private_key_to_pem_pkcs8().expect("PEM")).expect("text");
-    let short = PKey::from_rsa(openssl::rsa::Rsa::generate(1024).expect("a key")).expect("a key");
-    for (settings, word) in [
-        (json!({"token_endpoint_auth_method": "none"}), "web application"),
-        (json!({"token_endpoint_auth_method": "private_key_jwt"}), "jwks"),
-        (json!({"token_endpoint_auth_method": "private_key_jwt", "public_key": private}), "private key"),
-        (json!({"token_endpoint_auth_method": "private_key_jwt", "public_key": pem(&short)}), "2048"),
-        (json!({"token_endpoint_auth_method": "private_key_jwt", "public_key": "nonsense"}), "PEM"),
-        (json!({"token_endpoint_auth_method": "private_key_jwt", "jwks": {"keys": []}}), "Key Set"),
-        (
-            json!({"token_endpoint_auth_method": "private_key_jwt", "jwks": {"keys": [{"kty": "oct", "k": "AAAA"}]}}),
-            "private",
-        ),
-        (json!({"token_endpoint_auth_method": "private_key_jwt", "jwks_uri": "http://a.example/jwks"}), "https://"),
-        (
-            json!({"token_endpoint_auth_method": "private_key_jwt", "jwks_uri": "https://[::ffff:127.0.0.1]/jwks"}),
-            "allow_private_addresses = true",
-        ),
-        (
-            json!({"token_endpoint_auth_method": "private_key_jwt", "public_key": pem(&key), "jwks_uri": "https://a.example"}),
-            "one of",
-        ),
-        (json!({"token_endpoint_auth_method": "tls_client_certificate"}), "certificate"),
-        (json!({"token_endpoint_auth_method": "tls_client_certificate", "certificate": pem(&key)}), "PEM"),
-        (json!({"token_endpoint_auth_method": "client_secret_basic", "public_key": pem(&key)}), "no keys"),
-        (json!({"backchannel_logout_uri": "ftp://a.example/logout"}), "https://"),
-        (json!({"backchannel_logout_uri": "http://a.example/logout"}), "allow_private_addresses = true"),
-        (json!({"backchannel_logout_uri": "https://10.0.0.1/logout"}), "allow_private_addresses = true"),
-        (json!({"grant_types": []}), "one at least"),
-        (
-            json!({"subject_type": "pairwise", "redirect_uris": ["https://a.example/cb", "https://b.example/cb"]}),
-            "sector",
-        ),
-    ] {
-        let mut body = json!({"name": "Books", "application_type": "web", "redirect_uris": ["https://rp.example/cb"]});
-        body.as_object_mut().expect("an object").extend(settings.as_object().expect("members").clone());
-        let (status, answer) = host.admin(Method::POST, "/applications", body).await;
-        assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{settings}: {answer}");
-        assert!(answer["detail"].as_str().is_some_and(|detail| detail.contains(word)), "{settings}: {answer}");
-    }
-    for kind in ["spa", "native"] {
-        let uri = if kind == "spa" { "https://spa.example/cb" } else { "com.example.app://cb" };
-        let body = json!({"name": "Books", "application_type": kind, "redirect_uris": [uri],
-                          "token_endpoint_auth_method": "client_secret_basic"});
-        assert_eq!(host.admin(Method::POST, "/applications", body).await.0, StatusCode::UNPROCESSABLE_ENTITY, "{kind}");
+        assert!(
+            status == 400 || status == 401,
+            "{nonsense}: {status} {error}"
+        );
     }
 }

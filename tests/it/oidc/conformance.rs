@@ -18,7 +18,9 @@ type Claims = Map<String, Value>;
 
 /// Signs in with these scopes; the ID token's and UserInfo's claims.
 async fn told_for(host: &TestHost, ada: &Ada, scope: &str) -> (Claims, Claims) {
-    let code = ada.sign_in_with(&Browser::new(&host.base), &[("scope", Some(scope))]).await;
+    let code = ada
+        .sign_in_with(&Browser::new(&host.base), &[("scope", Some(scope))])
+        .await;
     let (status, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
     assert_eq!(status, StatusCode::OK, "{tokens}");
     let (_, claims) = verified(host, tokens["id_token"].as_str().expect("an ID token")).await;
@@ -29,11 +31,24 @@ async fn told_for(host: &TestHost, ada: &Ada, scope: &str) -> (Claims, Claims) {
 /// The algorithm and claims of an ID token whose signature fits the published key that it names.
 async fn verified(host: &TestHost, id_token: &str) -> (String, Claims) {
     let header = jwt::decode_header(id_token).expect("a header");
-    let text = |name: &str| header.claim(name).and_then(Value::as_str).expect("text").to_owned();
-    let set: Value =
-        reqwest::get(format!("{}/jwks", host.issuer())).await.expect("an answer").json().await.expect("JSON");
+    let text = |name: &str| {
+        header
+            .claim(name)
+            .and_then(Value::as_str)
+            .expect("text")
+            .to_owned()
+    };
+    let set: Value = reqwest::get(format!("{}/jwks", host.issuer()))
+        .await
+        .expect("an answer")
+        .json()
+        .await
+        .expect("JSON");
     let keys = set["keys"].as_array().expect("keys");
-    let key = keys.iter().find(|key| key["kid"] == text("kid")).expect("the key");
+    let key = keys
+        .iter()
+        .find(|key| key["kid"] == text("kid"))
+        .expect("the key");
     let key = Jwk::from_map(key.as_object().expect("an object").clone()).expect("a key");
     let verifier: Box<dyn JwsVerifier> = match text("alg").as_str() {
         "RS256" => Box::new(RS256.verifier_from_jwk(&key).expect("a verifier")),
@@ -50,12 +65,21 @@ async fn idtoken_signature_with_the_algorithm_of_the_application() {
     let ada = host.ada().await;
     let path = format!("/applications/{}", ada.application.id);
     for algorithm in ["RS256", "PS256", "RS256"] {
-        host.admin_ok(Method::PATCH, &path, json!({"id_token_signed_response_alg": algorithm})).await;
+        host.admin_ok(
+            Method::PATCH,
+            &path,
+            json!({"id_token_signed_response_alg": algorithm}),
+        )
+        .await;
         let code = ada.sign_in(&Browser::new(&host.base)).await;
         let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
-        let (used, claims) = verified(&host, tokens["id_token"].as_str().expect("an ID token")).await;
+        let (used, claims) =
+            verified(&host, tokens["id_token"].as_str().expect("an ID token")).await;
         assert_eq!(used, algorithm);
-        assert_eq!((&claims["iss"], &claims["aud"]), (&json!(host.issuer()), &json!(ada.application.id)));
+        assert_eq!(
+            (&claims["iss"], &claims["aud"]),
+            (&json!(host.issuer()), &json!(ada.application.id))
+        );
     }
 }
 
@@ -64,10 +88,21 @@ async fn scope_profile_scope_email_scope_phone_scope_address_and_scope_all() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let address = json!({"profile": {"address": {"locality": "London"}}});
-    host.admin_ok(Method::PATCH, &format!("/users/{}", id(&ada.user)), address).await;
+    host.admin_ok(Method::PATCH, &format!("/users/{}", id(&ada.user)), address)
+        .await;
     let scopes = json!({"scopes": ["openid", "profile", "email", "phone", "address"]});
-    host.admin_ok(Method::PATCH, &format!("/applications/{}", ada.application.id), scopes).await;
-    let of = [("name", "profile"), ("email", "email"), ("phone_number", "phone"), ("address", "address")];
+    host.admin_ok(
+        Method::PATCH,
+        &format!("/applications/{}", ada.application.id),
+        scopes,
+    )
+    .await;
+    let of = [
+        ("name", "profile"),
+        ("email", "email"),
+        ("phone_number", "phone"),
+        ("address", "address"),
+    ];
     for scope in [
         "openid",
         "openid profile",
@@ -99,8 +134,16 @@ async fn codereuse_and_codereuse_30seconds() {
         let token = tokens["access_token"].as_str().expect("a token");
         assert_eq!(userinfo(&host, token).await.0, StatusCode::OK);
         host.advance(pause);
-        assert_eq!(ada.application.exchange(&host.base, &code, &[]).await.1["error"], "invalid_grant", "{pause}");
-        assert_eq!(userinfo(&host, token).await.0, StatusCode::UNAUTHORIZED, "{pause}");
+        assert_eq!(
+            ada.application.exchange(&host.base, &code, &[]).await.1["error"],
+            "invalid_grant",
+            "{pause}"
+        );
+        assert_eq!(
+            userinfo(&host, token).await.0,
+            StatusCode::UNAUTHORIZED,
+            "{pause}"
+        );
     }
 }
 
@@ -110,10 +153,16 @@ async fn valid_pkce_and_server_without_pkce_for_a_web_application() {
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
     let code = ada.sign_in(&browser).await;
-    assert_eq!(ada.application.exchange(&host.base, &code, &[]).await.0, StatusCode::OK);
+    assert_eq!(
+        ada.application.exchange(&host.base, &code, &[]).await.0,
+        StatusCode::OK
+    );
     let without = [("code_challenge", None), ("code_challenge_method", None)];
     let code = ada.sign_in_with(&Browser::new(&host.base), &without).await;
-    let (status, _) = ada.application.exchange(&host.base, &code, &[("code_verifier", None)]).await;
+    let (status, _) = ada
+        .application
+        .exchange(&host.base, &code, &[("code_verifier", None)])
+        .await;
     assert_eq!(status, StatusCode::OK);
 }
 
@@ -121,14 +170,22 @@ async fn valid_pkce_and_server_without_pkce_for_a_web_application() {
 async fn discovery_is_the_same_in_both_places_and_true() {
     let host = TestHost::start().await;
     let at = async |path: &str| -> Value {
-        let answer = reqwest::get(format!("{}{path}", host.base)).await.expect("an answer");
+        let answer = reqwest::get(format!("{}{path}", host.base))
+            .await
+            .expect("an answer");
         assert_eq!(answer.status(), StatusCode::OK, "{path}");
         answer.json().await.expect("JSON")
     };
     let document = at("/oidc/.well-known/openid-configuration").await;
-    assert_eq!(document, at("/.well-known/oauth-authorization-server/oidc").await);
+    assert_eq!(
+        document,
+        at("/.well-known/oauth-authorization-server/oidc").await
+    );
     for (name, value) in document.as_object().expect("an object") {
-        let Some(url) = value.as_str().filter(|_| name.ends_with("_endpoint") || name.ends_with("_uri")) else {
+        let Some(url) = value
+            .as_str()
+            .filter(|_| name.ends_with("_endpoint") || name.ends_with("_uri"))
+        else {
             continue;
         };
         // Nothing that is named is missing, whatever it says to a call like this.
@@ -136,8 +193,14 @@ async fn discovery_is_the_same_in_both_places_and_true() {
         assert_ne!(status, StatusCode::NOT_FOUND, "{name}");
     }
     assert_eq!(document["issuer"], host.issuer());
-    assert_eq!(document["id_token_signing_alg_values_supported"], json!(["RS256", "PS256"]));
-    assert_eq!(document["grant_types_supported"], json!(["authorization_code", "refresh_token", "client_credentials"]));
+    assert_eq!(
+        document["id_token_signing_alg_values_supported"],
+        json!(["RS256", "PS256"])
+    );
+    assert_eq!(
+        document["grant_types_supported"],
+        json!(["authorization_code", "refresh_token", "client_credentials"])
+    );
     for method in [
         "client_secret_basic",
         "client_secret_post",
@@ -147,7 +210,9 @@ async fn discovery_is_the_same_in_both_places_and_true() {
         "none",
     ] {
         for endpoint in ["token", "introspection", "revocation"] {
-            let methods = document[format!("{endpoint}_endpoint_auth_methods_supported")].as_array().expect("methods");
+            let methods = document[format!("{endpoint}_endpoint_auth_methods_supported")]
+                .as_array()
+                .expect("methods");
             assert!(methods.contains(&json!(method)), "{endpoint}: {method}");
         }
     }

@@ -17,7 +17,11 @@ async fn approved(ada: &Ada, browser: &Browser, changes: &[(&str, Option<&str>)]
 async fn asks(ada: &Ada, browser: &Browser, changes: &[(&str, Option<&str>)]) -> Option<Page> {
     let page = browser.get(&ada.application.request(changes)).await;
     let ours = page.location().path().starts_with("/login/");
-    if ours { Some(page.followed().await) } else { None }
+    if ours {
+        Some(page.followed().await)
+    } else {
+        None
+    }
 }
 
 #[tokio::test]
@@ -27,19 +31,41 @@ async fn a_person_is_asked_in_plain_words_and_nothing_is_told_before() {
     let browser = Browser::new(&host.base);
     let page = approved(&ada, &browser, &[]).await;
     assert!(page.asks_for_consent(), "{}", page.body);
-    assert!(page.headers.get("set-cookie").is_none(), "no session begins before the answer");
-    for text in ["Books &#38; &#60;Co&#62;", "Ada Lovelace", "Know that it is you", "See your email address"] {
+    assert!(
+        page.headers.get("set-cookie").is_none(),
+        "no session begins before the answer"
+    );
+    for text in [
+        "Books &#38; &#60;Co&#62;",
+        "Ada Lovelace",
+        "Know that it is you",
+        "See your email address",
+    ] {
         assert!(page.body.contains(text), "{text}");
     }
-    assert!(!page.body.contains("phone number"), "what was not asked for is not listed");
+    assert!(
+        !page.body.contains("phone number"),
+        "what was not asked for is not listed"
+    );
     assert_eq!(page.headers["cache-control"], "no-store");
-    assert!(browser.get(&page.url).await.asks_for_consent(), "it can be loaded again");
+    assert!(
+        browser.get(&page.url).await.asks_for_consent(),
+        "it can be loaded again"
+    );
 
     let back = page.decide("allow").await;
     assert!(back.parameter("code").starts_with("ac_"));
     assert!(back.headers.get("set-cookie").is_some());
-    assert!(asks(&ada, &browser, &[]).await.is_none(), "the answer is remembered");
-    assert!(asks(&ada, &browser, &[("scope", Some("openid"))]).await.is_none(), "and so is any part of it");
+    assert!(
+        asks(&ada, &browser, &[]).await.is_none(),
+        "the answer is remembered"
+    );
+    assert!(
+        asks(&ada, &browser, &[("scope", Some("openid"))])
+            .await
+            .is_none(),
+        "and so is any part of it"
+    );
 }
 
 #[tokio::test]
@@ -49,11 +75,27 @@ async fn a_person_who_denies_is_not_signed_in_and_the_application_is_told() {
     let browser = Browser::new(&host.base);
     let page = approved(&ada, &browser, &[]).await;
     let back = page.decide("deny").await;
-    assert_eq!((back.parameter("error").as_str(), back.parameter("state").as_str()), ("access_denied", "st&te"));
+    assert_eq!(
+        (
+            back.parameter("error").as_str(),
+            back.parameter("state").as_str()
+        ),
+        ("access_denied", "st&te")
+    );
     assert!(back.headers.get("set-cookie").is_none());
-    assert!(!browser.get("/").await.body.contains("Ada Lovelace"), "no session began");
-    assert_eq!(browser.get(&page.url).await.status, StatusCode::CONFLICT, "the login is over");
-    assert!(approved(&ada, &browser, &[]).await.asks_for_consent(), "nothing is remembered");
+    assert!(
+        !browser.get("/").await.body.contains("Ada Lovelace"),
+        "no session began"
+    );
+    assert_eq!(
+        browser.get(&page.url).await.status,
+        StatusCode::CONFLICT,
+        "the login is over"
+    );
+    assert!(
+        approved(&ada, &browser, &[]).await.asks_for_consent(),
+        "nothing is remembered"
+    );
 }
 
 #[tokio::test]
@@ -65,26 +107,51 @@ async fn a_person_with_a_session_is_asked_for_more_and_keeps_the_session_when_th
     let more = [("scope", Some("openid profile email phone"))];
     let page = asks(&ada, &browser, &more).await.expect("a page");
     assert!(page.asks_for_consent() && page.body.contains("See your phone number"));
-    assert_eq!(page.decide("deny").await.parameter("error"), "access_denied");
-    assert!(browser.get("/").await.body.contains("Ada Lovelace"), "the session goes on");
+    assert_eq!(
+        page.decide("deny").await.parameter("error"),
+        "access_denied"
+    );
+    assert!(
+        browser.get("/").await.body.contains("Ada Lovelace"),
+        "the session goes on"
+    );
     let page = asks(&ada, &browser, &more).await.expect("a page");
-    assert!(page.decide("allow").await.parameter("code").starts_with("ac_"));
+    assert!(
+        page.decide("allow")
+            .await
+            .parameter("code")
+            .starts_with("ac_")
+    );
     assert!(asks(&ada, &browser, &more).await.is_none());
-    assert!(asks(&ada, &browser, &[]).await.is_none(), "what held before still does");
+    assert!(
+        asks(&ada, &browser, &[]).await.is_none(),
+        "what held before still does"
+    );
 }
 
 #[tokio::test]
 async fn a_consent_is_remembered_for_fourteen_days_on_both_databases() {
     for database in Database::BOTH {
-        let settings = "[lifetimes]\nsession = 2000000";
-        let host = TestHost::start_with(Wish { database, settings, ..Wish::default() }).await;
+        let settings = "[session]\nabsolute_timeout = \"2000000s\"";
+        let host = TestHost::start_with(Wish {
+            database,
+            settings,
+            ..Wish::default()
+        })
+        .await;
         let ada = host.ada().await;
         let browser = Browser::new(&host.base);
         ada.sign_in(&browser).await;
         host.advance(14 * 86_400 - 1);
         assert!(asks(&ada, &browser, &[]).await.is_none(), "{database:?}");
         host.advance(1);
-        assert!(asks(&ada, &browser, &[]).await.expect("a page").asks_for_consent(), "{database:?}");
+        assert!(
+            asks(&ada, &browser, &[])
+                .await
+                .expect("a page")
+                .asks_for_consent(),
+            "{database:?}"
+        );
     }
 }
 
@@ -97,12 +164,25 @@ async fn to_sign_in_again_does_not_prolong_a_consent() {
     for _ in 0..2 {
         host.advance(6 * 86_400);
         let browser = Browser::new(&host.base);
-        assert!(approved(&ada, &browser, &[]).await.parameter("code").starts_with("ac_"));
+        assert!(
+            approved(&ada, &browser, &[])
+                .await
+                .parameter("code")
+                .starts_with("ac_")
+        );
         assert!(asks(&ada, &browser, &[]).await.is_none());
-        assert!(asks(&ada, &browser, &[("prompt", Some("none"))]).await.is_none());
+        assert!(
+            asks(&ada, &browser, &[("prompt", Some("none"))])
+                .await
+                .is_none()
+        );
     }
     host.advance(2 * 86_400);
-    assert!(approved(&ada, &Browser::new(&host.base), &[]).await.asks_for_consent());
+    assert!(
+        approved(&ada, &Browser::new(&host.base), &[])
+            .await
+            .asks_for_consent()
+    );
 }
 
 #[tokio::test]
@@ -110,16 +190,32 @@ async fn prompt_consent_asks_whatever_is_remembered_and_whatever_the_policy() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let path = format!("/applications/{}", ada.application.id);
-    host.admin_ok(Method::PATCH, &path, json!({"consent": "implied"})).await;
+    host.admin_ok(Method::PATCH, &path, json!({"consent": "implied"}))
+        .await;
     let browser = Browser::new(&host.base);
     let back = approved(&ada, &browser, &[]).await;
-    assert!(back.parameter("code").starts_with("ac_"), "an operator's own application asks nobody");
-    let forced = [("prompt", Some("consent")), ("scope", Some("openid offline_access"))];
+    assert!(
+        back.parameter("code").starts_with("ac_"),
+        "an operator's own application asks nobody"
+    );
+    let forced = [
+        ("prompt", Some("consent")),
+        ("scope", Some("openid offline_access")),
+    ];
     for _ in 0..2 {
         let page = asks(&ada, &browser, &forced).await.expect("a page");
         assert!(page.asks_for_consent() && page.body.contains("Keep access while you are away"));
-        assert!(page.body.contains("has to ask each time") && !page.body.contains("Remembered"), "{}", page.body);
-        assert!(page.decide("allow").await.parameter("code").starts_with("ac_"));
+        assert!(
+            page.body.contains("has to ask each time") && !page.body.contains("Remembered"),
+            "{}",
+            page.body
+        );
+        assert!(
+            page.decide("allow")
+                .await
+                .parameter("code")
+                .starts_with("ac_")
+        );
     }
 }
 
@@ -151,30 +247,68 @@ async fn a_consent_form_that_is_forged_or_another_browsers_does_nothing() {
     let ada = host.ada().await;
     let (browser, attacker) = (Browser::new(&host.base), Browser::new(&host.base));
     let page = approved(&ada, &browser, &[]).await;
-    let other = browser.get(&ada.application.request(&[])).await.followed().await;
+    let other = browser
+        .get(&ada.application.request(&[]))
+        .await
+        .followed()
+        .await;
     let (csrf, person, foreign) = (page.csrf(), page.person(), other.csrf());
     let action = format!("{}/consent", page.path());
     for form in [
         vec![("decision", "allow")],
         vec![("decision", "allow"), ("person", &person)],
         vec![("decision", "allow"), ("person", &person), ("csrf", "x")],
-        vec![("decision", "allow"), ("person", &person), ("csrf", &foreign)],
+        vec![
+            ("decision", "allow"),
+            ("person", &person),
+            ("csrf", &foreign),
+        ],
     ] {
-        assert_eq!(browser.post(&action, &form).await.status, StatusCode::FORBIDDEN, "{form:?}");
+        assert_eq!(
+            browser.post(&action, &form).await.status,
+            StatusCode::FORBIDDEN,
+            "{form:?}"
+        );
     }
     // A good token of the login's forms alone does not say that the person saw what they agree to.
     for form in [
         vec![("decision", "allow"), ("csrf", csrf.as_str())],
         vec![("decision", "allow"), ("csrf", &csrf), ("person", &csrf)],
-        vec![("decision", "perhaps"), ("csrf", &csrf), ("person", &person)],
+        vec![
+            ("decision", "perhaps"),
+            ("csrf", &csrf),
+            ("person", &person),
+        ],
     ] {
-        assert!(browser.post(&action, &form).await.followed().await.asks_for_consent(), "{form:?}");
+        assert!(
+            browser
+                .post(&action, &form)
+                .await
+                .followed()
+                .await
+                .asks_for_consent(),
+            "{form:?}"
+        );
     }
-    let stolen = [("decision", "allow"), ("csrf", csrf.as_str()), ("person", &person)];
+    let stolen = [
+        ("decision", "allow"),
+        ("csrf", csrf.as_str()),
+        ("person", &person),
+    ];
     let answer = attacker.post(&action, &stolen).await;
-    assert!([StatusCode::NOT_FOUND, StatusCode::FORBIDDEN].contains(&answer.status), "{}", answer.status);
+    assert!(
+        [StatusCode::NOT_FOUND, StatusCode::FORBIDDEN].contains(&answer.status),
+        "{}",
+        answer.status
+    );
     assert_eq!(attacker.get(&page.url).await.status, StatusCode::NOT_FOUND);
-    assert!(page.decide("allow").await.parameter("code").starts_with("ac_"), "the person still can");
+    assert!(
+        page.decide("allow")
+            .await
+            .parameter("code")
+            .starts_with("ac_"),
+        "the person still can"
+    );
 }
 
 #[tokio::test]
@@ -183,20 +317,37 @@ async fn somebody_else_who_signed_in_meanwhile_does_not_agree_in_the_first_perso
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
     ada.sign_in(&browser).await;
-    let page = asks(&ada, &browser, &[("prompt", Some("consent"))]).await.expect("a page");
+    let page = asks(&ada, &browser, &[("prompt", Some("consent"))])
+        .await
+        .expect("a page");
 
     let eve = host.user("eve").await;
     let phone = host.authenticator(&eve).await;
     host.account(&eve, &ada.application).await;
-    let login = browser.get(&ada.application.request(&[("prompt", Some("login"))])).await.followed().await;
-    let waiting = login.submit(&login.path(), &[("name", "eve")]).await.followed().await;
+    let login = browser
+        .get(&ada.application.request(&[("prompt", Some("login"))]))
+        .await
+        .followed()
+        .await;
+    let waiting = login
+        .submit(&login.path(), &[("name", "eve")])
+        .await
+        .followed()
+        .await;
     let requests = phone.waiting(5).await.expect("requests");
-    phone.decide(&requests[0], Some(&waiting.number())).await.expect("an outcome");
+    phone
+        .decide(&requests[0], Some(&waiting.number()))
+        .await
+        .expect("an outcome");
     browser.finish(&waiting.url).await.parameter("code");
 
     // Ada's session ended, so her page leads back to the question who it is.
     let identify = page.decide("allow").await.followed().await;
-    assert!(identify.body.contains("name=\"name\"") && !identify.asks_for_consent(), "{}", identify.body);
+    assert!(
+        identify.body.contains("name=\"name\"") && !identify.asks_for_consent(),
+        "{}",
+        identify.body
+    );
 }
 
 #[tokio::test]
@@ -205,12 +356,28 @@ async fn a_person_may_say_that_they_are_somebody_else() {
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
     ada.sign_in(&browser).await;
-    let page = asks(&ada, &browser, &[("prompt", Some("consent"))]).await.expect("a page");
-    let again = page.submit(&format!("{}/again", page.path()), &[]).await.followed().await;
+    let page = asks(&ada, &browser, &[("prompt", Some("consent"))])
+        .await
+        .expect("a page");
+    let again = page
+        .submit(&format!("{}/again", page.path()), &[])
+        .await
+        .followed()
+        .await;
     assert!(again.body.contains("name=\"name\""), "{}", again.body);
-    let waiting = again.submit(&again.path(), &[("name", "ada")]).await.followed().await;
+    let waiting = again
+        .submit(&again.path(), &[("name", "ada")])
+        .await
+        .followed()
+        .await;
     ada.approve(&waiting).await;
-    assert!(browser.finish(&waiting.url).await.parameter("code").starts_with("ac_"));
+    assert!(
+        browser
+            .finish(&waiting.url)
+            .await
+            .parameter("code")
+            .starts_with("ac_")
+    );
 }
 
 #[tokio::test]
@@ -219,45 +386,89 @@ async fn a_session_that_ended_meanwhile_agrees_to_nothing() {
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
     ada.sign_in(&browser).await;
-    let page = asks(&ada, &browser, &[("prompt", Some("consent"))]).await.expect("a page");
+    let page = asks(&ada, &browser, &[("prompt", Some("consent"))])
+        .await
+        .expect("a page");
     browser.get("/").await.submit("/sign-out", &[]).await;
     let identify = page.decide("allow").await.followed().await;
-    assert!(identify.body.contains("name=\"name\"") && !identify.body.contains("Ada Lovelace"), "{}", identify.body);
+    assert!(
+        identify.body.contains("name=\"name\"") && !identify.body.contains("Ada Lovelace"),
+        "{}",
+        identify.body
+    );
 }
 
 #[tokio::test]
 async fn a_person_sees_what_they_allowed_and_takes_it_back() {
     for database in Database::BOTH {
-        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let host = TestHost::start_with(Wish {
+            database,
+            ..Wish::default()
+        })
+        .await;
         let ada = host.ada().await;
         let browser = Browser::new(&host.base);
         let code = ada.sign_in(&browser).await;
         let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
         let token = tokens["access_token"].as_str().expect("a token");
         let home = browser.get("/consents").await;
-        for text in ["Books &#38; &#60;Co&#62;</bdi> may", "See your email address", "You are not asked again until"] {
-            assert!(home.body.contains(text), "{database:?}: {text}: {}", home.body);
+        for text in [
+            "Books &#38; &#60;Co&#62;</bdi> may",
+            "See your email address",
+            "You are not asked again until",
+        ] {
+            assert!(
+                home.body.contains(text),
+                "{database:?}: {text}: {}",
+                home.body
+            );
         }
         assert_eq!(userinfo(&host, token).await.0, StatusCode::OK);
 
         let application = [("application", ada.application.id.as_str())];
-        assert_eq!(browser.post("/consents/withdraw", &application).await.status, StatusCode::FORBIDDEN);
-        assert!(browser.get("/consents").await.body.contains("may</h2>"), "a forged form does nothing");
+        assert_eq!(
+            browser
+                .post("/consents/withdraw", &application)
+                .await
+                .status,
+            StatusCode::FORBIDDEN
+        );
+        assert!(
+            browser.get("/consents").await.body.contains("may</h2>"),
+            "a forged form does nothing"
+        );
         // Each kind of form on the page has a token of its own.
-        let csrf = home.body.split("action=\"/consents/withdraw\"").nth(1).expect("a form");
-        let csrf =
-            csrf.split("name=\"csrf\" value=\"").nth(1).and_then(|rest| rest.split('"').next()).expect("a token");
+        let csrf = home
+            .body
+            .split("action=\"/consents/withdraw\"")
+            .nth(1)
+            .expect("a form");
+        let csrf = csrf
+            .split("name=\"csrf\" value=\"")
+            .nth(1)
+            .and_then(|rest| rest.split('"').next())
+            .expect("a token");
         let form = [("application", ada.application.id.as_str()), ("csrf", csrf)];
-        let home = browser.post("/consents/withdraw", &form).await.followed().await;
+        let home = browser
+            .post("/consents/withdraw", &form)
+            .await
+            .followed()
+            .await;
         assert!(!home.body.contains("may</h2>") && home.body.contains("Ada Lovelace"));
-        let told =
-            "role=\"status\"><p><bdi>Books &#38; &#60;Co&#62;</bdi> is no longer allowed; it has to ask you again.";
+        let told = "role=\"status\"><p><bdi>Books &#38; &#60;Co&#62;</bdi> is no longer allowed; it has to ask you again.";
         assert!(home.body.contains(told), "{database:?}: {}", home.body);
-        assert_eq!(userinfo(&host, token).await.0, StatusCode::UNAUTHORIZED, "its tokens end");
+        assert_eq!(
+            userinfo(&host, token).await.0,
+            StatusCode::UNAUTHORIZED,
+            "its tokens end"
+        );
         let asked = asks(&ada, &browser, &[]).await.expect("a page");
         assert!(asked.asks_for_consent(), "and it has to ask again");
         asked.decide("allow").await.parameter("code");
-        assert!(!home.again().await.body.contains("no longer allowed"), "{database:?}: it is again");
+        assert!(
+            !home.again().await.body.contains("no longer allowed"),
+            "{database:?}: it is again"
+        );
     }
 }
 
@@ -279,6 +490,9 @@ async fn an_address_of_somebody_elses_making_says_nothing_on_the_portals_page() 
     ] {
         let home = browser.get(&format!("/consents?{query}")).await;
         assert_eq!(home.status, StatusCode::OK, "{query}");
-        assert!(home.body.contains("Ada Lovelace") && !home.body.contains("role=\"status\""), "{query}");
+        assert!(
+            home.body.contains("Ada Lovelace") && !home.body.contains("role=\"status\""),
+            "{query}"
+        );
     }
 }

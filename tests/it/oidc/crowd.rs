@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use assent::entropy::SystemEntropy;
+use assent_model::entropy::SystemEntropy;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use futures_util::future::join_all;
@@ -16,15 +16,25 @@ use crate::harness::{Ada, Application, Browser, Database, TestHost, Wish, http_c
 async fn codes(ada: &Ada, browser: &Browser, count: usize) -> Vec<(String, String)> {
     join_all((0..count).map(async |number| {
         let nonce = format!("nonce-{number}");
-        let request = ada.application.request(&[("prompt", Some("none")), ("nonce", Some(&nonce))]);
+        let request = ada
+            .application
+            .request(&[("prompt", Some("none")), ("nonce", Some(&nonce))]);
         (browser.get(&request).await.parameter("code"), nonce)
     }))
     .await
 }
 
-async fn call(base: &str, path: &str, application: &Application, form: &[(&str, &str)]) -> (StatusCode, Value) {
+async fn call(
+    base: &str,
+    path: &str,
+    application: &Application,
+    form: &[(&str, &str)],
+) -> (StatusCode, Value) {
     let secret = application.secret.as_deref();
-    let request = http_client().post(format!("{base}{path}")).basic_auth(&application.id, secret).form(form);
+    let request = http_client()
+        .post(format!("{base}{path}"))
+        .basic_auth(&application.id, secret)
+        .form(form);
     let response = request.send().await.expect("an answer");
     (response.status(), response.json().await.expect("JSON"))
 }
@@ -36,8 +46,13 @@ fn payload(token: &str) -> Value {
 }
 
 async fn limitless(database: Database) -> TestHost {
-    let settings = "[limits]\ntoken = { per_minute = 0, burst = 1 }";
-    TestHost::start_with(Wish { database, settings, ..Wish::default() }).await
+    let settings = "[rate_limits]\ntoken_requests_per_ip = { per_minute = 0, burst = 1 }";
+    TestHost::start_with(Wish {
+        database,
+        settings,
+        ..Wish::default()
+    })
+    .await
 }
 
 #[tokio::test]
@@ -59,12 +74,31 @@ async fn each_of_many_codes_gives_its_own_tokens_and_one_of_two_exchanges_succee
         for (nonce, status, answer) in &answers {
             if status.is_success() {
                 let id_token = payload(answer["id_token"].as_str().expect("an ID token"));
-                assert_eq!(id_token["nonce"], **nonce, "{database:?}: another request's answer");
-                assert!(good.insert(nonce), "{database:?}: a code was exchanged twice");
-                let alone = nonce.trim_start_matches("nonce-").parse::<usize>().expect("a number") % 2 == 1;
-                let expected = if alone { StatusCode::OK } else { StatusCode::UNAUTHORIZED };
+                assert_eq!(
+                    id_token["nonce"], **nonce,
+                    "{database:?}: another request's answer"
+                );
+                assert!(
+                    good.insert(nonce),
+                    "{database:?}: a code was exchanged twice"
+                );
+                let alone = nonce
+                    .trim_start_matches("nonce-")
+                    .parse::<usize>()
+                    .expect("a number")
+                    % 2
+                    == 1;
+                let expected = if alone {
+                    StatusCode::OK
+                } else {
+                    StatusCode::UNAUTHORIZED
+                };
                 let token = answer["access_token"].as_str().expect("a token");
-                assert_eq!(userinfo(&host, token).await.0, expected, "{database:?} {nonce}");
+                assert_eq!(
+                    userinfo(&host, token).await.0,
+                    expected,
+                    "{database:?} {nonce}"
+                );
             } else {
                 assert_eq!(answer["error"], "invalid_grant", "{database:?}");
             }
@@ -83,23 +117,53 @@ async fn many_applications_and_tokens_at_once_are_not_mixed_up() {
             let form = [("grant_type", "client_credentials")];
             let (status, answer) = call(&host.base, "/oidc/token", application, &form).await;
             assert_eq!(status, StatusCode::OK, "{database:?}: {answer}");
-            (application, answer["access_token"].as_str().expect("a token").to_owned())
+            (
+                application,
+                answer["access_token"].as_str().expect("a token").to_owned(),
+            )
         }))
         .await;
-        assert_eq!(tokens.iter().map(|(_, token)| token).collect::<HashSet<_>>().len(), 90, "{database:?}");
+        assert_eq!(
+            tokens
+                .iter()
+                .map(|(_, token)| token)
+                .collect::<HashSet<_>>()
+                .len(),
+            90,
+            "{database:?}"
+        );
         // One is revoked, and one never was: neither changes what is said of the others that are asked about with it.
         let (owner, revoked) = &tokens[7];
         let revocation = http_client().post(format!("{}/oidc/token/revocation", host.base));
-        let revocation = revocation.basic_auth(&owner.id, owner.secret.as_deref()).form(&[("token", revoked)]);
-        assert_eq!(revocation.send().await.expect("an answer").status(), StatusCode::OK);
-        let never = assent::secret::Token::new(
+        let revocation = revocation
+            .basic_auth(&owner.id, owner.secret.as_deref())
+            .form(&[("token", revoked)]);
+        assert_eq!(
+            revocation.send().await.expect("an answer").status(),
+            StatusCode::OK
+        );
+        let never = assent_model::secret::Token::new(
             "at",
-            assent::id::TokenId::new(assent::clock::Timestamp::from_seconds(1), &SystemEntropy).as_bytes(),
+            assent_model::id::TokenId::new(
+                assent_model::clock::Timestamp::from_seconds(1),
+                &SystemEntropy,
+            )
+            .as_bytes(),
             &SystemEntropy,
         );
-        let asked = tokens.iter().cloned().chain([(&applications[0], never.expose().to_owned())]);
+        let asked = tokens
+            .iter()
+            .cloned()
+            .chain([(&applications[0], never.expose().to_owned())]);
         let answers = join_all(asked.map(async |(application, token)| {
-            let answer = call(&host.base, "/oidc/token/introspection", application, &[("token", &token)]).await.1;
+            let answer = call(
+                &host.base,
+                "/oidc/token/introspection",
+                application,
+                &[("token", &token)],
+            )
+            .await
+            .1;
             (application, token, answer)
         }))
         .await;
@@ -122,9 +186,19 @@ async fn a_person_is_shut_out_at_once_whatever_was_read_a_moment_before() {
         let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
         let token = tokens["access_token"].as_str().expect("a token");
         let all = async || join_all((0..40).map(async |_| userinfo(&host, token).await.0)).await;
-        assert!(all().await.iter().all(|status| *status == StatusCode::OK), "{database:?}");
+        assert!(
+            all().await.iter().all(|status| *status == StatusCode::OK),
+            "{database:?}"
+        );
         let path = format!("/users/{}", id(&ada.user));
-        host.admin_ok(Method::PATCH, &path, json!({"state": "suspended"})).await;
-        assert!(all().await.iter().all(|status| *status == StatusCode::UNAUTHORIZED), "{database:?}");
+        host.admin_ok(Method::PATCH, &path, json!({"state": "suspended"}))
+            .await;
+        assert!(
+            all()
+                .await
+                .iter()
+                .all(|status| *status == StatusCode::UNAUTHORIZED),
+            "{database:?}"
+        );
     }
 }

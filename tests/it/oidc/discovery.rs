@@ -5,10 +5,28 @@ use serde_json::{Value, json};
 use crate::harness::tls::mtls_settings;
 use crate::harness::{TestHost, Wish};
 
-const SCOPES: [&str; 6] = ["openid", "profile", "email", "phone", "address", "offline_access"];
+const SCOPES: [&str; 6] = [
+    "openid",
+    "profile",
+    "email",
+    "phone",
+    "address",
+    "offline_access",
+];
 /// The claims of an ID token besides those of the scopes.
-const OF_THE_TOKEN: [&str; 11] =
-    ["iss", "sub", "aud", "exp", "iat", "auth_time", "sid", "nonce", "amr", "acr", "at_hash"];
+const OF_THE_TOKEN: [&str; 11] = [
+    "iss",
+    "sub",
+    "aud",
+    "exp",
+    "iat",
+    "auth_time",
+    "sid",
+    "nonce",
+    "amr",
+    "acr",
+    "at_hash",
+];
 const OF_THE_SCOPES: [&str; 23] = [
     // email
     "email",
@@ -48,7 +66,9 @@ const AUTH_METHODS: [&str; 8] = [
     "tls_client_auth",
     "none",
 ];
-const ASSERTION_ALGORITHMS: [&str; 7] = ["RS256", "PS256", "ES256", "ES384", "ES512", "EdDSA", "HS256"];
+const ASSERTION_ALGORITHMS: [&str; 7] = [
+    "RS256", "PS256", "ES256", "ES384", "ES512", "EdDSA", "HS256",
+];
 
 /// The metadata of a host at this issuer.
 fn expected(issuer: &str) -> Value {
@@ -93,11 +113,17 @@ fn expected(issuer: &str) -> Value {
 
 async fn document(host: &TestHost) -> Value {
     let url = format!("{}/.well-known/openid-configuration", host.issuer());
-    reqwest::get(url).await.expect("an answer").json().await.expect("JSON")
+    reqwest::get(url)
+        .await
+        .expect("an answer")
+        .json()
+        .await
+        .expect("JSON")
 }
 
 fn assert_same(found: &Value, expected: &Value) {
-    let [found, expected] = [found, expected].map(|document| document.as_object().expect("an object"));
+    let [found, expected] =
+        [found, expected].map(|document| document.as_object().expect("an object"));
     for (name, value) in found {
         assert_eq!(Some(value), expected.get(name), "{name}");
     }
@@ -116,8 +142,18 @@ async fn discovery_lists_exactly_what_is_supported() {
 async fn discovery_adds_the_endpoints_of_the_listener_for_client_certificates_and_nothing_else() {
     let folder = tempfile::tempdir().expect("a folder");
     let (settings, _) = mtls_settings(folder.path(), "");
-    let host = TestHost::start_with(Wish { settings: &settings, ..Wish::default() }).await;
-    let base = host.host.settings.http.mtls_url.clone().expect("an address");
+    let host = TestHost::start_with(Wish {
+        settings: &settings,
+        ..Wish::default()
+    })
+    .await;
+    let base = host
+        .host
+        .settings
+        .http
+        .mtls_url
+        .clone()
+        .expect("an address");
     let mut expected = expected(&host.issuer());
     expected["mtls_endpoint_aliases"] = json!({
         "token_endpoint": format!("{base}oidc/token"),

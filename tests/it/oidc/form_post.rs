@@ -9,11 +9,31 @@ const FORM_POST: (&str, Option<&str>) = ("response_mode", Some("form_post"));
 /// That the page posts to the application, and nowhere else.
 fn expect_form(page: &Page, action: &str) {
     assert_eq!(page.status, StatusCode::OK, "{}", page.body);
-    assert!(page.body.contains(&format!("<form method=\"post\" action=\"{action}\" id=\"answer\">")), "{}", page.body);
-    assert!(page.body.contains("<h1>Back to <bdi>Books &#38; &#60;Co&#62;</bdi></h1>"), "{}", page.body);
-    assert!(page.body.contains("Continue</button>") && page.body.contains("/assets/form_post"), "{}", page.body);
-    let policy = page.headers["content-security-policy"].to_str().expect("text");
-    assert!(policy.contains("form-action https:;") && policy.contains("script-src 'self'"), "{policy}");
+    assert!(
+        page.body.contains(&format!(
+            "<form method=\"post\" action=\"{action}\" id=\"answer\">"
+        )),
+        "{}",
+        page.body
+    );
+    assert!(
+        page.body
+            .contains("<h1>Back to <bdi>Books &#38; &#60;Co&#62;</bdi></h1>"),
+        "{}",
+        page.body
+    );
+    assert!(
+        page.body.contains("Continue</button>") && page.body.contains("/assets/form_post"),
+        "{}",
+        page.body
+    );
+    let policy = page.headers["content-security-policy"]
+        .to_str()
+        .expect("text");
+    assert!(
+        policy.contains("form-action https:;") && policy.contains("script-src 'self'"),
+        "{policy}"
+    );
     assert!(!policy.contains("unsafe"), "{policy}");
     assert_eq!(page.headers["cache-control"], "no-store");
 }
@@ -26,13 +46,27 @@ async fn happy_flow_with_a_fresh_login_and_with_a_session() {
     let waiting = ada.ask(&browser, &[FORM_POST]).await;
     ada.approve(&waiting).await;
     let fresh = browser.finish(&waiting.url).await;
-    assert!(fresh.headers.get("set-cookie").is_some(), "the session begins");
+    assert!(
+        fresh.headers.get("set-cookie").is_some(),
+        "the session begins"
+    );
     let at_once = browser.get(&ada.application.request(&[FORM_POST])).await;
-    let silent = browser.get(&ada.application.request(&[FORM_POST, ("prompt", Some("none"))])).await;
+    let silent = browser
+        .get(
+            &ada.application
+                .request(&[FORM_POST, ("prompt", Some("none"))]),
+        )
+        .await;
     for page in [fresh, at_once, silent] {
         expect_form(&page, "https://rp.example/cb");
-        assert_eq!((page.field("state").as_str(), page.field("iss")), ("st&te", host.issuer()));
-        let (status, tokens) = ada.application.exchange(&host.base, &page.field("code"), &[]).await;
+        assert_eq!(
+            (page.field("state").as_str(), page.field("iss")),
+            ("st&te", host.issuer())
+        );
+        let (status, tokens) = ada
+            .application
+            .exchange(&host.base, &page.field("code"), &[])
+            .await;
         assert_eq!(status, StatusCode::OK, "{tokens}");
     }
 }
@@ -48,9 +82,14 @@ async fn errors_are_posted_as_well() {
         (("scope", Some("profile")), "invalid_scope"),
         (("request", Some("eyJ")), "request_not_supported"),
     ] {
-        let page = browser.get(&ada.application.request(&[FORM_POST, change])).await;
+        let page = browser
+            .get(&ada.application.request(&[FORM_POST, change]))
+            .await;
         expect_form(&page, "https://rp.example/cb");
-        assert_eq!((page.field("error").as_str(), page.field("state").as_str()), (error, "st&te"));
+        assert_eq!(
+            (page.field("error").as_str(), page.field("state").as_str()),
+            (error, "st&te")
+        );
         assert_eq!(page.field("iss"), host.issuer());
     }
     let waiting = ada.ask(&browser, &[FORM_POST]).await;
@@ -58,7 +97,11 @@ async fn errors_are_posted_as_well() {
     let denied = browser.get(&waiting.url).await.decide("deny").await;
     expect_form(&denied, "https://rp.example/cb");
     assert_eq!(denied.field("error"), "access_denied");
-    let login = browser.get(&ada.application.request(&[FORM_POST])).await.followed().await;
+    let login = browser
+        .get(&ada.application.request(&[FORM_POST]))
+        .await
+        .followed()
+        .await;
     let left = login.submit(&format!("{}/leave", login.path()), &[]).await;
     expect_form(&left, "https://rp.example/cb");
     assert_eq!(left.field("error"), "access_denied");
@@ -72,7 +115,11 @@ async fn what_an_application_puts_into_state_can_not_become_markup() {
     let request = web.request(&[FORM_POST, ("prompt", Some("none")), ("state", Some(state))]);
     let page = Browser::new(&host.base).get(&request).await;
     expect_form(&page, "https://rp.example/cb");
-    assert!(!page.body.contains("<script>alert") && !page.body.contains("<input name='code'"), "{}", page.body);
+    assert!(
+        !page.body.contains("<script>alert") && !page.body.contains("<input name='code'"),
+        "{}",
+        page.body
+    );
     assert_eq!(page.field("state"), state);
 }
 
@@ -81,8 +128,16 @@ async fn a_scheme_of_a_native_application_takes_no_form() {
     let host = TestHost::start().await;
     let mut native = host.native_application().await;
     native.redirect_uri = "com.example.books://callback".to_owned();
-    let page = Browser::new(&host.base).get(&native.request(&[FORM_POST])).await;
-    assert!(page.location().as_str().starts_with("com.example.books://callback?"), "{}", page.location());
+    let page = Browser::new(&host.base)
+        .get(&native.request(&[FORM_POST]))
+        .await;
+    assert!(
+        page.location()
+            .as_str()
+            .starts_with("com.example.books://callback?"),
+        "{}",
+        page.location()
+    );
     assert_eq!(page.parameter("error"), "invalid_request");
 }
 
@@ -91,5 +146,11 @@ async fn a_repeated_response_mode_is_refused_by_redirect() {
     let host = TestHost::start().await;
     let web = host.web_application().await;
     let request = format!("{}&response_mode=query", web.request(&[FORM_POST]));
-    assert_eq!(Browser::new(&host.base).get(&request).await.parameter("error"), "invalid_request");
+    assert_eq!(
+        Browser::new(&host.base)
+            .get(&request)
+            .await
+            .parameter("error"),
+        "invalid_request"
+    );
 }

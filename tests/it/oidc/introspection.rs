@@ -8,7 +8,12 @@ use super::token::userinfo;
 use crate::harness::{Application, TestHost, http_client, id};
 
 /// A call of an application that authenticates itself by `client_secret_basic`, or says who it is.
-async fn call(host: &TestHost, application: &Application, path: &str, form: &[(&str, &str)]) -> (StatusCode, Value) {
+async fn call(
+    host: &TestHost,
+    application: &Application,
+    path: &str,
+    form: &[(&str, &str)],
+) -> (StatusCode, Value) {
     let mut request = http_client().post(format!("{}/oidc{path}", host.base));
     let mut form = form.to_vec();
     match &application.secret {
@@ -19,17 +24,32 @@ async fn call(host: &TestHost, application: &Application, path: &str, form: &[(&
     assert_eq!(response.headers()["cache-control"], "no-store");
     let status = response.status();
     let body = response.text().await.expect("a body");
-    (status, serde_json::from_str(&body).unwrap_or(Value::String(body)))
+    (
+        status,
+        serde_json::from_str(&body).unwrap_or(Value::String(body)),
+    )
 }
 
 async fn introspect(host: &TestHost, application: &Application, token: &str) -> Value {
-    let (status, answer) = call(host, application, "/token/introspection", &[("token", token)]).await;
+    let (status, answer) = call(
+        host,
+        application,
+        "/token/introspection",
+        &[("token", token)],
+    )
+    .await;
     assert_eq!(status, StatusCode::OK, "{answer}");
     answer
 }
 
 async fn own_token(host: &TestHost, application: &Application) -> Value {
-    let (status, tokens) = call(host, application, "/token", &[("grant_type", "client_credentials")]).await;
+    let (status, tokens) = call(
+        host,
+        application,
+        "/token",
+        &[("grant_type", "client_credentials")],
+    )
+    .await;
     assert_eq!(status, StatusCode::OK, "{tokens}");
     tokens
 }
@@ -48,7 +68,11 @@ async fn client_credentials_give_a_token_for_ten_minutes_and_nothing_else() {
     let web = host.web_application().await;
     let tokens = own_token(&host, &web).await;
     assert_eq!(
-        (&tokens["token_type"], &tokens["expires_in"], &tokens["scope"]),
+        (
+            &tokens["token_type"],
+            &tokens["expires_in"],
+            &tokens["scope"]
+        ),
         (&json!("Bearer"), &json!(600), &json!(""))
     );
     assert!(tokens["id_token"].is_null() && tokens["refresh_token"].is_null());
@@ -59,7 +83,10 @@ async fn client_credentials_give_a_token_for_ten_minutes_and_nothing_else() {
     );
     // There is no person to tell about.
     let (status, answer) = userinfo(&host, access(&tokens)).await;
-    assert_eq!((status, &answer["error"]), (StatusCode::FORBIDDEN, &json!("insufficient_scope")));
+    assert_eq!(
+        (status, &answer["error"]),
+        (StatusCode::FORBIDDEN, &json!("insufficient_scope"))
+    );
     host.advance(600);
     assert_eq!(introspect(&host, &web, access(&tokens)).await, inactive());
 }
@@ -67,20 +94,43 @@ async fn client_credentials_give_a_token_for_ten_minutes_and_nothing_else() {
 #[tokio::test]
 async fn client_credentials_are_for_applications_that_show_who_they_are_and_may() {
     let host = TestHost::start().await;
-    let (web, native) = (host.web_application().await, host.native_application().await);
+    let (web, native) = (
+        host.web_application().await,
+        host.native_application().await,
+    );
     let form = [("grant_type", "client_credentials")];
     let (status, answer) = call(&host, &native, "/token", &form).await;
-    assert_eq!((status, &answer["error"]), (StatusCode::BAD_REQUEST, &json!("unauthorized_client")));
+    assert_eq!(
+        (status, &answer["error"]),
+        (StatusCode::BAD_REQUEST, &json!("unauthorized_client"))
+    );
     for scope in ["nonsense", "offline_access", "profile admin"] {
         let form = [("grant_type", "client_credentials"), ("scope", scope)];
-        assert_eq!(call(&host, &web, "/token", &form).await.1["error"], "invalid_scope", "{scope}");
+        assert_eq!(
+            call(&host, &web, "/token", &form).await.1["error"],
+            "invalid_scope",
+            "{scope}"
+        );
     }
-    let form_with_scope = [("grant_type", "client_credentials"), ("scope", "profile email")];
-    assert_eq!(call(&host, &web, "/token", &form_with_scope).await.1["scope"], "profile email");
-    host.admin_ok(Method::PATCH, &format!("/applications/{}", web.id), json!({"grant_types": ["authorization_code"]}))
-        .await;
+    let form_with_scope = [
+        ("grant_type", "client_credentials"),
+        ("scope", "profile email"),
+    ];
+    assert_eq!(
+        call(&host, &web, "/token", &form_with_scope).await.1["scope"],
+        "profile email"
+    );
+    host.admin_ok(
+        Method::PATCH,
+        &format!("/applications/{}", web.id),
+        json!({"grant_types": ["authorization_code"]}),
+    )
+    .await;
     let (status, answer) = call(&host, &web, "/token", &form).await;
-    assert_eq!((status, &answer["error"]), (StatusCode::BAD_REQUEST, &json!("unauthorized_client")));
+    assert_eq!(
+        (status, &answer["error"]),
+        (StatusCode::BAD_REQUEST, &json!("unauthorized_client"))
+    );
 }
 
 #[tokio::test]
@@ -88,7 +138,7 @@ async fn introspection_tells_what_the_specification_lists() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let tokens = offline_tokens(&host, &ada).await;
-    let now = assent::clock::Clock::now(&*host.clock).seconds();
+    let now = assent_model::clock::Clock::now(&*host.clock).seconds();
     let active = introspect(&host, &ada.application, access(&tokens)).await;
     let (_, me) = userinfo(&host, access(&tokens)).await;
     let expected = json!({
@@ -99,8 +149,14 @@ async fn introspection_tells_what_the_specification_lists() {
     // A resource server that is another confidential application sees it too, but not the refresh token.
     let other = host.web_application().await;
     assert_eq!(introspect(&host, &other, access(&tokens)).await, expected);
-    assert_eq!(introspect(&host, &ada.application, refresh_token(&tokens)).await["active"], true);
-    assert_eq!(introspect(&host, &other, refresh_token(&tokens)).await, inactive());
+    assert_eq!(
+        introspect(&host, &ada.application, refresh_token(&tokens)).await["active"],
+        true
+    );
+    assert_eq!(
+        introspect(&host, &other, refresh_token(&tokens)).await,
+        inactive()
+    );
 }
 
 #[tokio::test]
@@ -111,9 +167,18 @@ async fn a_public_client_sees_its_own_tokens_alone() {
     ada.application = host.native_application().await;
     host.account(&ada.user, &ada.application).await;
     let own = offline_tokens(&host, &ada).await;
-    assert_eq!(introspect(&host, &ada.application, access(&own)).await["active"], true);
-    assert_eq!(introspect(&host, &ada.application, access(&web)).await, inactive());
-    assert_eq!(introspect(&host, &ada.application, refresh_token(&web)).await, inactive());
+    assert_eq!(
+        introspect(&host, &ada.application, access(&own)).await["active"],
+        true
+    );
+    assert_eq!(
+        introspect(&host, &ada.application, access(&web)).await,
+        inactive()
+    );
+    assert_eq!(
+        introspect(&host, &ada.application, refresh_token(&web)).await,
+        inactive()
+    );
 }
 
 #[tokio::test]
@@ -122,22 +187,57 @@ async fn of_what_is_no_good_token_nothing_is_told() {
     let ada = host.ada().await;
     let tokens = offline_tokens(&host, &ada).await;
     let forged = format!("{}A", &access(&tokens)[..access(&tokens).len() - 1]);
-    for token in ["x", "at_", "rt_nonsense", &forged, &access(&tokens).replacen("at_", "rt_", 1)] {
-        assert_eq!(introspect(&host, &ada.application, token).await, inactive(), "{token}");
+    for token in [
+        "x",
+        "at_",
+        "rt_nonsense",
+        &forged,
+        &access(&tokens).replacen("at_", "rt_", 1),
+    ] {
+        assert_eq!(
+            introspect(&host, &ada.application, token).await,
+            inactive(),
+            "{token}"
+        );
     }
-    for path in [format!("/users/{}", id(&ada.user)), format!("/accounts/{}", id(&ada.account))] {
-        host.admin_ok(Method::PATCH, &path, json!({"state": "suspended"})).await;
-        assert_eq!(introspect(&host, &ada.application, access(&tokens)).await, inactive(), "{path}");
-        assert_eq!(introspect(&host, &ada.application, refresh_token(&tokens)).await, inactive(), "{path}");
-        host.admin_ok(Method::PATCH, &path, json!({"state": "active"})).await;
+    for path in [
+        format!("/users/{}", id(&ada.user)),
+        format!("/accounts/{}", id(&ada.account)),
+    ] {
+        host.admin_ok(Method::PATCH, &path, json!({"state": "suspended"}))
+            .await;
+        assert_eq!(
+            introspect(&host, &ada.application, access(&tokens)).await,
+            inactive(),
+            "{path}"
+        );
+        assert_eq!(
+            introspect(&host, &ada.application, refresh_token(&tokens)).await,
+            inactive(),
+            "{path}"
+        );
+        host.admin_ok(Method::PATCH, &path, json!({"state": "active"}))
+            .await;
     }
     host.advance(3600);
-    assert_eq!(introspect(&host, &ada.application, access(&tokens)).await, inactive());
+    assert_eq!(
+        introspect(&host, &ada.application, access(&tokens)).await,
+        inactive()
+    );
     let (status, answer) = call(&host, &ada.application, "/token/introspection", &[]).await;
-    assert_eq!((status, &answer["error"]), (StatusCode::BAD_REQUEST, &json!("invalid_request")));
-    let stranger = Application { secret: Some("wrong".to_owned()), ..ada.application.clone() };
+    assert_eq!(
+        (status, &answer["error"]),
+        (StatusCode::BAD_REQUEST, &json!("invalid_request"))
+    );
+    let stranger = Application {
+        secret: Some("wrong".to_owned()),
+        ..ada.application.clone()
+    };
     let (status, answer) = call(&host, &stranger, "/token/introspection", &[("token", "x")]).await;
-    assert_eq!((status, &answer["error"]), (StatusCode::UNAUTHORIZED, &json!("invalid_client")));
+    assert_eq!(
+        (status, &answer["error"]),
+        (StatusCode::UNAUTHORIZED, &json!("invalid_client"))
+    );
 }
 
 #[tokio::test]
@@ -145,15 +245,40 @@ async fn a_revoked_access_token_goes_alone_and_a_refresh_token_takes_its_family_
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let first = offline_tokens(&host, &ada).await;
-    let revoke = async |token: &str| call(&host, &ada.application, "/token/revocation", &[("token", token)]).await;
-    assert_eq!(revoke(access(&first)).await, (StatusCode::OK, Value::String(String::new())));
-    assert_eq!(userinfo(&host, access(&first)).await.0, StatusCode::UNAUTHORIZED);
-    assert_eq!(introspect(&host, &ada.application, access(&first)).await, inactive());
+    let revoke = async |token: &str| {
+        call(
+            &host,
+            &ada.application,
+            "/token/revocation",
+            &[("token", token)],
+        )
+        .await
+    };
+    assert_eq!(
+        revoke(access(&first)).await,
+        (StatusCode::OK, Value::String(String::new()))
+    );
+    assert_eq!(
+        userinfo(&host, access(&first)).await.0,
+        StatusCode::UNAUTHORIZED
+    );
+    assert_eq!(
+        introspect(&host, &ada.application, access(&first)).await,
+        inactive()
+    );
     let (status, second) = refresh(&host.base, &ada.application, refresh_token(&first), &[]).await;
     assert_eq!(status, StatusCode::OK);
     assert_eq!(revoke(refresh_token(&second)).await.0, StatusCode::OK);
-    assert_eq!(userinfo(&host, access(&second)).await.0, StatusCode::UNAUTHORIZED);
-    assert_eq!(refresh(&host.base, &ada.application, refresh_token(&second), &[]).await.1["error"], "invalid_grant");
+    assert_eq!(
+        userinfo(&host, access(&second)).await.0,
+        StatusCode::UNAUTHORIZED
+    );
+    assert_eq!(
+        refresh(&host.base, &ada.application, refresh_token(&second), &[])
+            .await
+            .1["error"],
+        "invalid_grant"
+    );
     // Again, and of what never was: as good as revoked.
     for token in [access(&first), refresh_token(&second), "nonsense"] {
         assert_eq!(revoke(token).await.0, StatusCode::OK, "{token}");
@@ -168,23 +293,42 @@ async fn a_token_of_another_application_is_not_revoked() {
     let other = host.web_application().await;
     for token in [access(&tokens), refresh_token(&tokens)] {
         let (status, answer) = call(&host, &other, "/token/revocation", &[("token", token)]).await;
-        assert_eq!((status, &answer["error"]), (StatusCode::BAD_REQUEST, &json!("invalid_grant")));
+        assert_eq!(
+            (status, &answer["error"]),
+            (StatusCode::BAD_REQUEST, &json!("invalid_grant"))
+        );
     }
     assert_eq!(userinfo(&host, access(&tokens)).await.0, StatusCode::OK);
-    assert_eq!(refresh(&host.base, &ada.application, refresh_token(&tokens), &[]).await.0, StatusCode::OK);
+    assert_eq!(
+        refresh(&host.base, &ada.application, refresh_token(&tokens), &[])
+            .await
+            .0,
+        StatusCode::OK
+    );
 }
 
 #[tokio::test]
 async fn an_application_that_is_deleted_leaves_no_good_token() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
-    let (tokens, own) = (offline_tokens(&host, &ada).await, own_token(&host, &ada.application).await);
+    let (tokens, own) = (
+        offline_tokens(&host, &ada).await,
+        own_token(&host, &ada.application).await,
+    );
     let other = host.web_application().await;
-    host.admin_ok(Method::DELETE, &format!("/applications/{}", ada.application.id), Value::Null).await;
+    host.admin_ok(
+        Method::DELETE,
+        &format!("/applications/{}", ada.application.id),
+        Value::Null,
+    )
+    .await;
     for token in [access(&tokens), access(&own), refresh_token(&tokens)] {
         assert_eq!(introspect(&host, &other, token).await, inactive());
     }
-    assert_eq!(userinfo(&host, access(&tokens)).await.0, StatusCode::UNAUTHORIZED);
+    assert_eq!(
+        userinfo(&host, access(&tokens)).await.0,
+        StatusCode::UNAUTHORIZED
+    );
 }
 
 #[tokio::test]
@@ -193,12 +337,31 @@ async fn userinfo_post_header_and_userinfo_post_body() {
     let ada = host.ada().await;
     let tokens = offline_tokens(&host, &ada).await;
     let url = format!("{}/oidc/me", host.base);
-    let by_header = http_client().post(&url).bearer_auth(access(&tokens)).send().await.expect("an answer");
-    let by_body = http_client().post(&url).form(&[("access_token", access(&tokens))]).send().await.expect("an answer");
-    let (header, body): (Value, Value) = (by_header.json().await.expect("JSON"), by_body.json().await.expect("JSON"));
+    let by_header = http_client()
+        .post(&url)
+        .bearer_auth(access(&tokens))
+        .send()
+        .await
+        .expect("an answer");
+    let by_body = http_client()
+        .post(&url)
+        .form(&[("access_token", access(&tokens))])
+        .send()
+        .await
+        .expect("an answer");
+    let (header, body): (Value, Value) = (
+        by_header.json().await.expect("JSON"),
+        by_body.json().await.expect("JSON"),
+    );
     assert_eq!(header, body);
     assert_eq!(header["email"], "ada@example.org");
     let form = [("access_token", access(&tokens))];
-    let twice = http_client().post(&url).bearer_auth(access(&tokens)).form(&form).send().await.expect("an answer");
+    let twice = http_client()
+        .post(&url)
+        .bearer_auth(access(&tokens))
+        .form(&form)
+        .send()
+        .await
+        .expect("an answer");
     assert_eq!(twice.status(), StatusCode::BAD_REQUEST);
 }

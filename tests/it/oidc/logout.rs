@@ -1,7 +1,9 @@
 //! Signing out (OpenID Connect RP-Initiated Logout 1.0). The tests of the conformance plan have its modules' names.
 
+mod sessions;
+
 use assent::keys::TokenType;
-use assent::model::key::SigningAlgorithm;
+use assent_model::key::SigningAlgorithm;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use openssl::hash::MessageDigest;
@@ -35,7 +37,13 @@ impl Fixture {
         host.admin_ok(Method::PATCH, &path, uris).await;
         let browser = Browser::new(&host.base);
         let (id_token, access_token) = sign_in(&host, &ada, &browser).await;
-        Self { host, ada, browser, id_token, access_token }
+        Self {
+            host,
+            ada,
+            browser,
+            id_token,
+            access_token,
+        }
     }
 
     /// Opens the end session endpoint with these parameters.
@@ -45,8 +53,11 @@ impl Fixture {
 
     /// The good request, with `changes` made: a value replaces, `None` leaves out.
     async fn end_changed(&self, changes: &[(&str, Option<&str>)]) -> Page {
-        let mut parameters =
-            vec![("id_token_hint", self.id_token.as_str()), ("post_logout_redirect_uri", AFTER), ("state", "st&te")];
+        let mut parameters = vec![
+            ("id_token_hint", self.id_token.as_str()),
+            ("post_logout_redirect_uri", AFTER),
+            ("state", "st&te"),
+        ];
         for (name, value) in changes {
             parameters.retain(|(known, _)| known != name);
             parameters.extend(value.map(|value| (*name, value)));
@@ -60,23 +71,43 @@ impl Fixture {
 
     async fn assert_refused(&self, page: &Page) {
         assert_eq!(page.status, StatusCode::BAD_REQUEST, "{}", page.body);
-        assert!(page.body.contains("Reference <code>") && page.body.contains("href=\"/session/end\""), "{}", page.body);
-        assert!(self.is_signed_in().await, "a request that is refused ends no session");
-        assert_eq!(userinfo(&self.host, &self.access_token).await.0, StatusCode::OK);
+        assert!(
+            page.body.contains("Reference <code>") && page.body.contains("href=\"/session/end\""),
+            "{}",
+            page.body
+        );
+        assert!(
+            self.is_signed_in().await,
+            "a request that is refused ends no session"
+        );
+        assert_eq!(
+            userinfo(&self.host, &self.access_token).await.0,
+            StatusCode::OK
+        );
     }
 
     /// The page asks; after a yes nobody is signed in, and nobody is sent away from here.
     async fn assert_asked_and_not_sent_on(&self, page: &Page) {
         assert_eq!(page.status, StatusCode::OK, "{}", page.body);
-        assert!(self.is_signed_in().await, "the question alone ends no session");
-        let answered = page.submit("/session/end", &[("request", &hidden(page)), ("answer", "yes")]).await;
+        assert!(
+            self.is_signed_in().await,
+            "the question alone ends no session"
+        );
+        let answered = page
+            .submit(
+                "/session/end",
+                &[("request", &hidden(page)), ("answer", "yes")],
+            )
+            .await;
         assert_signed_out_here(&answered).await;
         assert!(!self.is_signed_in().await);
     }
 }
 
 fn request(parameters: &[(&str, &str)]) -> String {
-    let query = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(parameters).finish();
+    let query = url::form_urlencoded::Serializer::new(String::new())
+        .extend_pairs(parameters)
+        .finish();
     format!("/oidc/session/end?{query}")
 }
 
@@ -90,14 +121,29 @@ async fn sign_in(host: &TestHost, ada: &Ada, browser: &Browser) -> (String, Stri
 
 /// The request that the question's form carries.
 fn hidden(page: &Page) -> String {
-    let (_, rest) = page.body.split_once("name=\"request\" value=\"").expect("a request");
-    rest.split('"').next().expect("its end").replace("&#38;", "&")
+    let (_, rest) = page
+        .body
+        .split_once("name=\"request\" value=\"")
+        .expect("a request");
+    rest.split('"')
+        .next()
+        .expect("its end")
+        .replace("&#38;", "&")
 }
 
 async fn assert_signed_out_here(page: &Page) {
-    assert!(page.headers["set-cookie"].to_str().expect("text").contains("assent-session=;"), "the cookie is removed");
+    assert!(
+        page.headers["set-cookie"]
+            .to_str()
+            .expect("text")
+            .contains("assent-session=;"),
+        "the cookie is removed"
+    );
     let ended = page.followed().await;
-    assert_eq!((ended.path().as_str(), ended.status), ("/session/ended", StatusCode::OK));
+    assert_eq!(
+        (ended.path().as_str(), ended.status),
+        ("/session/ended", StatusCode::OK)
+    );
     assert!(ended.body.contains("You are signed out"), "{}", ended.body);
 }
 
@@ -105,27 +151,57 @@ async fn assert_signed_out_here(page: &Page) {
 async fn rp_initiated_logout() {
     let it = Fixture::new().await;
     let page = it.end_changed(&[]).await;
-    assert_eq!(page.location().as_str(), "https://rp.example/signed-out?state=st%26te");
-    assert!(page.headers["set-cookie"].to_str().expect("text").contains("Max-Age=0"));
+    assert_eq!(
+        page.location().as_str(),
+        "https://rp.example/signed-out?state=st%26te"
+    );
+    assert!(
+        page.headers["set-cookie"]
+            .to_str()
+            .expect("text")
+            .contains("Max-Age=0")
+    );
     assert!(!it.is_signed_in().await);
     // What the session gave is over, and the same request again leads to the same place.
-    assert_eq!(userinfo(&it.host, &it.access_token).await.0, StatusCode::UNAUTHORIZED);
-    assert_eq!(it.end_changed(&[]).await.location().as_str(), "https://rp.example/signed-out?state=st%26te");
+    assert_eq!(
+        userinfo(&it.host, &it.access_token).await.0,
+        StatusCode::UNAUTHORIZED
+    );
+    assert_eq!(
+        it.end_changed(&[]).await.location().as_str(),
+        "https://rp.example/signed-out?state=st%26te"
+    );
 }
 
 #[tokio::test]
 async fn rp_initiated_logout_by_post() {
     let it = Fixture::new().await;
-    let form = [("id_token_hint", it.id_token.as_str()), ("post_logout_redirect_uri", AFTER), ("state", "x")];
+    let form = [
+        ("id_token_hint", it.id_token.as_str()),
+        ("post_logout_redirect_uri", AFTER),
+        ("state", "x"),
+    ];
     let page = it.browser.post("/oidc/session/end", &form).await;
     assert_eq!(page.status, StatusCode::SEE_OTHER);
     assert!(it.is_signed_in().await, "the post alone ends nothing");
     let signature = it.id_token.rsplit('.').next().expect("a signature");
-    assert!(!page.location().as_str().contains(signature), "an ID token is in no address");
-    assert_eq!(page.followed().await.location().as_str(), "https://rp.example/signed-out?state=x");
+    assert!(
+        !page.location().as_str().contains(signature),
+        "an ID token is in no address"
+    );
+    assert_eq!(
+        page.followed().await.location().as_str(),
+        "https://rp.example/signed-out?state=x"
+    );
     assert!(!it.is_signed_in().await);
     let long = "x".repeat(17 * 1024);
-    assert_eq!(it.browser.post("/oidc/session/end", &[("state", &long)]).await.status, StatusCode::BAD_REQUEST);
+    assert_eq!(
+        it.browser
+            .post("/oidc/session/end", &[("state", &long)])
+            .await
+            .status,
+        StatusCode::BAD_REQUEST
+    );
 }
 
 #[tokio::test]
@@ -135,41 +211,84 @@ async fn a_bad_request_is_refused_when_it_is_posted_and_one_without_a_hint_asks(
     for form in [
         vec![("id_token_hint", "nonsense")],
         vec![hint, ("post_logout_redirect_uri", "https://evil.example/")],
-        vec![hint, ("client_id", "did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK")],
+        vec![
+            hint,
+            (
+                "client_id",
+                "did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK",
+            ),
+        ],
         vec![hint, hint],
     ] {
-        it.assert_refused(&it.browser.post("/oidc/session/end", &form).await).await;
+        it.assert_refused(&it.browser.post("/oidc/session/end", &form).await)
+            .await;
     }
-    let page = it.browser.post("/oidc/session/end", &[("post_logout_redirect_uri", AFTER)]).await;
-    it.assert_asked_and_not_sent_on(&page.followed().await).await;
+    let page = it
+        .browser
+        .post("/oidc/session/end", &[("post_logout_redirect_uri", AFTER)])
+        .await;
+    it.assert_asked_and_not_sent_on(&page.followed().await)
+        .await;
 }
 
 #[tokio::test]
 async fn a_posted_request_is_carried_on_for_half_an_hour_and_by_nobody_else() {
     let it = Fixture::new().await;
-    let form = [("id_token_hint", it.id_token.as_str()), ("post_logout_redirect_uri", AFTER)];
+    let form = [
+        ("id_token_hint", it.id_token.as_str()),
+        ("post_logout_redirect_uri", AFTER),
+    ];
     let posted = it.browser.post("/oidc/session/end", &form).await.location();
-    let sealed = posted.query_pairs().next().expect("a request").1.into_owned();
+    let sealed = posted
+        .query_pairs()
+        .next()
+        .expect("a request")
+        .1
+        .into_owned();
     let carried = |text: &str| {
-        let query = url::form_urlencoded::Serializer::new(String::new()).append_pair("request", text).finish();
+        let query = url::form_urlencoded::Serializer::new(String::new())
+            .append_pair("request", text)
+            .finish();
         format!("/session/end?{query}")
     };
     let middle = sealed.len() / 2;
-    let other = if sealed.as_bytes()[middle] == b'A' { "B" } else { "A" };
+    let other = if sealed.as_bytes()[middle] == b'A' {
+        "B"
+    } else {
+        "A"
+    };
     let changed = format!("{}{other}{}", &sealed[..middle], &sealed[middle + 1..]);
     for bad in ["nonsense", &changed, &it.id_token] {
-        it.assert_refused(&it.browser.get(&carried(bad)).await).await;
+        it.assert_refused(&it.browser.get(&carried(bad)).await)
+            .await;
     }
     // What is registered counts when it is used.
     let path = format!("/applications/{}", it.ada.application.id);
-    it.host.admin_ok(Method::PATCH, &path, json!({"post_logout_redirect_uris": [AFTER_WITH_QUERY]})).await;
-    it.assert_refused(&it.browser.get(posted.as_str()).await).await;
-    it.host.admin_ok(Method::PATCH, &path, json!({"post_logout_redirect_uris": [AFTER]})).await;
+    it.host
+        .admin_ok(
+            Method::PATCH,
+            &path,
+            json!({"post_logout_redirect_uris": [AFTER_WITH_QUERY]}),
+        )
+        .await;
+    it.assert_refused(&it.browser.get(posted.as_str()).await)
+        .await;
+    it.host
+        .admin_ok(
+            Method::PATCH,
+            &path,
+            json!({"post_logout_redirect_uris": [AFTER]}),
+        )
+        .await;
     it.host.advance(30 * 60 + 1);
-    it.assert_refused(&it.browser.get(posted.as_str()).await).await;
+    it.assert_refused(&it.browser.get(posted.as_str()).await)
+        .await;
     let posted = it.browser.post("/oidc/session/end", &form).await.location();
     it.host.advance(29 * 60);
-    assert_eq!(it.browser.get(posted.as_str()).await.location().as_str(), AFTER);
+    assert_eq!(
+        it.browser.get(posted.as_str()).await.location().as_str(),
+        AFTER
+    );
     assert!(!it.is_signed_in().await);
 }
 
@@ -177,7 +296,11 @@ async fn a_posted_request_is_carried_on_for_half_an_hour_and_by_nobody_else() {
 async fn a_state_that_no_address_has_room_for_is_refused_when_it_is_posted() {
     let it = Fixture::new().await;
     let post = async |state: &str| {
-        let form = [("id_token_hint", it.id_token.as_str()), ("post_logout_redirect_uri", AFTER), ("state", state)];
+        let form = [
+            ("id_token_hint", it.id_token.as_str()),
+            ("post_logout_redirect_uri", AFTER),
+            ("state", state),
+        ];
         it.browser.post("/oidc/session/end", &form).await
     };
     it.assert_refused(&post(&"\"".repeat(8 * 1024)).await).await;
@@ -187,14 +310,30 @@ async fn a_state_that_no_address_has_room_for_is_refused_when_it_is_posted() {
 
 /// An ID token of Ada's that is as long as one may be.
 async fn long_hint(it: &Fixture) -> String {
-    let payload = URL_SAFE_NO_PAD.decode(it.id_token.split('.').nth(1).expect("a payload")).expect("base64");
+    let payload = URL_SAFE_NO_PAD
+        .decode(it.id_token.split('.').nth(1).expect("a payload"))
+        .expect("base64");
     let mut claims: Map<String, Value> = serde_json::from_slice(&payload).expect("JSON");
     claims.insert("account".to_owned(), json!(""));
-    let key = it.host.host.key_ring.signer(SigningAlgorithm::Rs256, it.host.host.now());
-    let shortest = key.sign(claims.clone(), TokenType::IdToken).expect("signed").len();
-    claims.insert("account".to_owned(), json!("x".repeat((15 * 1024 - shortest) / 4 * 3)));
+    let key = it
+        .host
+        .host
+        .key_ring
+        .signer(SigningAlgorithm::Rs256, it.host.host.now());
+    let shortest = key
+        .sign(claims.clone(), TokenType::IdToken)
+        .expect("signed")
+        .len();
+    claims.insert(
+        "account".to_owned(),
+        json!("x".repeat((15 * 1024 - shortest) / 4 * 3)),
+    );
     let long = key.sign(claims, TokenType::IdToken).expect("signed");
-    assert!((15 * 1024 - 8..=15 * 1024).contains(&long.len()), "{}", long.len());
+    assert!(
+        (15 * 1024 - 8..=15 * 1024).contains(&long.len()),
+        "{}",
+        long.len()
+    );
     long
 }
 
@@ -202,28 +341,53 @@ async fn long_hint(it: &Fixture) -> String {
 async fn an_id_token_of_fifteen_kibibytes_is_a_hint_by_get_and_by_post() {
     let it = Fixture::new().await;
     let long = long_hint(&it).await;
-    let form = [("id_token_hint", long.as_str()), ("post_logout_redirect_uri", AFTER), ("state", "x")];
+    let form = [
+        ("id_token_hint", long.as_str()),
+        ("post_logout_redirect_uri", AFTER),
+        ("state", "x"),
+    ];
     let posted = it.browser.post("/oidc/session/end", &form).await;
-    assert_eq!(posted.followed().await.location().as_str(), "https://rp.example/signed-out?state=x");
+    assert_eq!(
+        posted.followed().await.location().as_str(),
+        "https://rp.example/signed-out?state=x"
+    );
     assert!(!it.is_signed_in().await);
     sign_in(&it.host, &it.ada, &it.browser).await;
     let got = it.end(&form).await;
-    assert_eq!(got.location().as_str(), "https://rp.example/signed-out?state=x");
+    assert_eq!(
+        got.location().as_str(),
+        "https://rp.example/signed-out?state=x"
+    );
     assert!(!it.is_signed_in().await);
 }
 
 #[tokio::test]
 async fn rp_initiated_logout_bad_post_logout_redirect_uri() {
     let it = Fixture::new().await;
-    for uri in ["https://rp.example/signed-out/", "https://evil.example/", "https://rp.example/cb", "/"] {
-        let page = it.end_changed(&[("post_logout_redirect_uri", Some(uri))]).await;
+    for uri in [
+        "https://rp.example/signed-out/",
+        "https://evil.example/",
+        "https://rp.example/cb",
+        "/",
+    ] {
+        let page = it
+            .end_changed(&[("post_logout_redirect_uri", Some(uri))])
+            .await;
         it.assert_refused(&page).await;
     }
     // One that another application registered is not this one's.
     let other = it.host.web_application().await;
     let theirs = json!({"post_logout_redirect_uris": ["https://other.example/"]});
-    it.host.admin_ok(Method::PATCH, &format!("/applications/{}", other.id), theirs).await;
-    let page = it.end_changed(&[("post_logout_redirect_uri", Some("https://other.example/"))]).await;
+    it.host
+        .admin_ok(
+            Method::PATCH,
+            &format!("/applications/{}", other.id),
+            theirs,
+        )
+        .await;
+    let page = it
+        .end_changed(&[("post_logout_redirect_uri", Some("https://other.example/"))])
+        .await;
     it.assert_refused(&page).await;
 }
 
@@ -231,18 +395,21 @@ async fn rp_initiated_logout_bad_post_logout_redirect_uri() {
 async fn rp_initiated_logout_modified_id_token_hint() {
     let it = Fixture::new().await;
     let parts: Vec<&str> = it.id_token.split('.').collect();
-    let mut claims: Value = serde_json::from_slice(&URL_SAFE_NO_PAD.decode(parts[1]).expect("base64")).expect("JSON");
+    let mut claims: Value =
+        serde_json::from_slice(&URL_SAFE_NO_PAD.decode(parts[1]).expect("base64")).expect("JSON");
     claims["sub"] = json!("somebody");
     let payload = URL_SAFE_NO_PAD.encode(claims.to_string());
     let modified = format!("{}.{payload}.{}", parts[0], parts[2]);
-    it.assert_refused(&it.end_changed(&[("id_token_hint", Some(&modified))]).await).await;
+    it.assert_refused(&it.end_changed(&[("id_token_hint", Some(&modified))]).await)
+        .await;
 }
 
 #[tokio::test]
 async fn rp_initiated_logout_bad_id_token_hint() {
     let it = Fixture::new().await;
     for bad in ["nonsense", "a.b.c", &it.access_token] {
-        it.assert_refused(&it.end_changed(&[("id_token_hint", Some(bad))]).await).await;
+        it.assert_refused(&it.end_changed(&[("id_token_hint", Some(bad))]).await)
+            .await;
     }
 }
 
@@ -254,25 +421,35 @@ async fn a_hint_without_a_signature_or_with_a_strangers_ends_no_session() {
         let header = URL_SAFE_NO_PAD.encode(json!({"alg": alg, "typ": "JWT"}).to_string());
         for signature in ["", parts[2]] {
             let forged = format!("{header}.{}.{signature}", parts[1]);
-            it.assert_refused(&it.end_changed(&[("id_token_hint", Some(&forged))]).await).await;
+            it.assert_refused(&it.end_changed(&[("id_token_hint", Some(&forged))]).await)
+                .await;
         }
     }
     // All of it is right, but for whose key it is.
     let key = PKey::from_rsa(Rsa::generate(2048).expect("a key")).expect("a key");
     let message = format!("{}.{}", parts[0], parts[1]);
     let mut signer = Signer::new(MessageDigest::sha256(), &key).expect("a signer");
-    let signature = signer.sign_oneshot_to_vec(message.as_bytes()).expect("a signature");
+    let signature = signer
+        .sign_oneshot_to_vec(message.as_bytes())
+        .expect("a signature");
     let forged = format!("{message}.{}", URL_SAFE_NO_PAD.encode(signature));
-    it.assert_refused(&it.end_changed(&[("id_token_hint", Some(&forged))]).await).await;
+    it.assert_refused(&it.end_changed(&[("id_token_hint", Some(&forged))]).await)
+        .await;
 }
 
 #[tokio::test]
 async fn a_hint_of_another_application_than_client_id_is_refused() {
     let it = Fixture::new().await;
     let other = it.host.web_application().await;
-    it.assert_refused(&it.end_changed(&[("client_id", Some(&other.id))]).await).await;
-    let page = it.end_changed(&[("client_id", Some(&it.ada.application.id))]).await;
-    assert_eq!(page.location().as_str(), "https://rp.example/signed-out?state=st%26te");
+    it.assert_refused(&it.end_changed(&[("client_id", Some(&other.id))]).await)
+        .await;
+    let page = it
+        .end_changed(&[("client_id", Some(&it.ada.application.id))])
+        .await;
+    assert_eq!(
+        page.location().as_str(),
+        "https://rp.example/signed-out?state=st%26te"
+    );
 }
 
 #[tokio::test]
@@ -287,27 +464,69 @@ async fn rp_initiated_logout_no_id_token_hint() {
 async fn client_id_without_a_hint_asks_and_then_leads_to_its_registered_address() {
     let it = Fixture::new().await;
     let client = it.ada.application.id.clone();
-    let named = [("id_token_hint", None), ("client_id", Some(client.as_str()))];
-    let posted = [("client_id", client.as_str()), ("post_logout_redirect_uri", AFTER), ("state", "st&te")];
+    let named = [
+        ("id_token_hint", None),
+        ("client_id", Some(client.as_str())),
+    ];
+    let posted = [
+        ("client_id", client.as_str()),
+        ("post_logout_redirect_uri", AFTER),
+        ("state", "st&te"),
+    ];
     for by_post in [false, true] {
         let page = match by_post {
             false => it.end_changed(&named).await,
-            true => it.browser.post("/oidc/session/end", &posted).await.followed().await,
+            true => {
+                it.browser
+                    .post("/oidc/session/end", &posted)
+                    .await
+                    .followed()
+                    .await
+            }
         };
-        assert!(page.status == StatusCode::OK && page.body.contains("Do you want to sign out?"), "{}", page.body);
-        assert!(page.body.contains("Afterwards you return to <bdi>Books &#38; &#60;Co&#62;</bdi>."), "{}", page.body);
-        assert!(!page.body.contains("asks to sign you out"), "nothing shows that: {}", page.body);
+        assert!(
+            page.status == StatusCode::OK && page.body.contains("Do you want to sign out?"),
+            "{}",
+            page.body
+        );
+        assert!(
+            page.body
+                .contains("Afterwards you return to <bdi>Books &#38; &#60;Co&#62;</bdi>."),
+            "{}",
+            page.body
+        );
+        assert!(
+            !page.body.contains("asks to sign you out"),
+            "nothing shows that: {}",
+            page.body
+        );
         assert!(it.is_signed_in().await);
-        let no = page.submit("/session/end", &[("request", &hidden(&page)), ("answer", "no")]).await;
+        let no = page
+            .submit(
+                "/session/end",
+                &[("request", &hidden(&page)), ("answer", "no")],
+            )
+            .await;
         assert_eq!(no.location().path(), "/");
         assert!(it.is_signed_in().await);
     }
     let page = it.end_changed(&named).await;
-    let yes = page.submit("/session/end", &[("request", &hidden(&page)), ("answer", "yes")]).await;
-    assert_eq!(yes.location().as_str(), "https://rp.example/signed-out?state=st%26te");
+    let yes = page
+        .submit(
+            "/session/end",
+            &[("request", &hidden(&page)), ("answer", "yes")],
+        )
+        .await;
+    assert_eq!(
+        yes.location().as_str(),
+        "https://rp.example/signed-out?state=st%26te"
+    );
     assert!(!it.is_signed_in().await);
     // No user is left to ask.
-    assert_eq!(it.end_changed(&named).await.location().as_str(), "https://rp.example/signed-out?state=st%26te");
+    assert_eq!(
+        it.end_changed(&named).await.location().as_str(),
+        "https://rp.example/signed-out?state=st%26te"
+    );
 }
 
 #[tokio::test]
@@ -324,17 +543,37 @@ async fn client_id_without_a_hint_leads_to_no_address_of_another() {
         (unknown, AFTER),
         ("nonsense", AFTER),
     ] {
-        it.assert_refused(&it.end(&[("client_id", client), ("post_logout_redirect_uri", address)]).await).await;
+        it.assert_refused(
+            &it.end(&[("client_id", client), ("post_logout_redirect_uri", address)])
+                .await,
+        )
+        .await;
         // Nor without a session.
         let parameters = [("client_id", client), ("post_logout_redirect_uri", address)];
         let page = Browser::new(&it.host.base).get(&request(&parameters)).await;
         assert_eq!(page.status, StatusCode::BAD_REQUEST, "{client} {address}");
     }
     // An address that is no longer registered when the user answers is none.
-    let page = it.end(&[("client_id", &client), ("post_logout_redirect_uri", AFTER)]).await;
+    let page = it
+        .end(&[("client_id", &client), ("post_logout_redirect_uri", AFTER)])
+        .await;
     let path = format!("/applications/{client}");
-    it.host.admin_ok(Method::PATCH, &path, json!({"post_logout_redirect_uris": []})).await;
-    it.assert_refused(&page.submit("/session/end", &[("request", &hidden(&page)), ("answer", "yes")]).await).await;
+    it.host
+        .admin_ok(
+            Method::PATCH,
+            &path,
+            json!({"post_logout_redirect_uris": []}),
+        )
+        .await;
+    it.assert_refused(
+        &page
+            .submit(
+                "/session/end",
+                &[("request", &hidden(&page)), ("answer", "yes")],
+            )
+            .await,
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -346,14 +585,19 @@ async fn rp_initiated_logout_no_params() {
 #[tokio::test]
 async fn rp_initiated_logout_only_state() {
     let it = Fixture::new().await;
-    it.assert_asked_and_not_sent_on(&it.end(&[("state", "x")]).await).await;
+    it.assert_asked_and_not_sent_on(&it.end(&[("state", "x")]).await)
+        .await;
 }
 
 #[tokio::test]
 async fn only_client_id_is_asked_about() {
     let it = Fixture::new().await;
     let client = it.ada.application.id.clone();
-    it.assert_asked_and_not_sent_on(&it.end(&[("client_id", &client), ("logout_hint", "ada")]).await).await;
+    it.assert_asked_and_not_sent_on(
+        &it.end(&[("client_id", &client), ("logout_hint", "ada")])
+            .await,
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -367,24 +611,44 @@ async fn rp_initiated_logout_no_post_logout_redirect_uri() {
 #[tokio::test]
 async fn rp_initiated_logout_no_state() {
     let it = Fixture::new().await;
-    assert_eq!(it.end_changed(&[("state", None)]).await.location().as_str(), AFTER);
+    assert_eq!(
+        it.end_changed(&[("state", None)]).await.location().as_str(),
+        AFTER
+    );
 }
 
 #[tokio::test]
 async fn rp_initiated_logout_query_added_to_post_logout_redirect_uri() {
     let it = Fixture::new().await;
     let added = format!("{AFTER}?foo=bar");
-    it.assert_refused(&it.end_changed(&[("post_logout_redirect_uri", Some(&added))]).await).await;
+    it.assert_refused(
+        &it.end_changed(&[("post_logout_redirect_uri", Some(&added))])
+            .await,
+    )
+    .await;
     // A query that is registered is kept.
-    let page = it.end_changed(&[("post_logout_redirect_uri", Some(AFTER_WITH_QUERY))]).await;
-    assert_eq!(page.location().as_str(), "https://rp.example/signed-out?from=assent&state=st%26te");
+    let page = it
+        .end_changed(&[("post_logout_redirect_uri", Some(AFTER_WITH_QUERY))])
+        .await;
+    assert_eq!(
+        page.location().as_str(),
+        "https://rp.example/signed-out?from=assent&state=st%26te"
+    );
 }
 
 #[tokio::test]
 async fn a_repeated_parameter_is_refused() {
     let it = Fixture::new().await;
-    for name in ["id_token_hint", "client_id", "post_logout_redirect_uri", "state", "logout_hint", "ui_locales"] {
-        it.assert_refused(&it.end(&[(name, "a"), (name, "b")]).await).await;
+    for name in [
+        "id_token_hint",
+        "client_id",
+        "post_logout_redirect_uri",
+        "state",
+        "logout_hint",
+        "ui_locales",
+    ] {
+        it.assert_refused(&it.end(&[(name, "a"), (name, "b")]).await)
+            .await;
     }
 }
 
@@ -392,15 +656,26 @@ async fn a_repeated_parameter_is_refused() {
 async fn rp_initiated_logout_discovery() {
     let host = TestHost::start().await;
     let url = format!("{}/.well-known/openid-configuration", host.issuer());
-    let document: Value = reqwest::get(url).await.expect("an answer").json().await.expect("JSON");
-    assert_eq!(document["end_session_endpoint"], format!("{}/session/end", host.issuer()));
+    let document: Value = reqwest::get(url)
+        .await
+        .expect("an answer")
+        .json()
+        .await
+        .expect("JSON");
+    assert_eq!(
+        document["end_session_endpoint"],
+        format!("{}/session/end", host.issuer())
+    );
     assert_eq!(document["backchannel_logout_supported"], true);
     assert_eq!(document["backchannel_logout_session_supported"], true);
 }
 
 #[tokio::test]
 async fn an_expired_hint_is_still_a_hint() {
-    let wish = Wish { settings: "[session]\nsliding = true\nlongest = 86400", ..Wish::default() };
+    let wish = Wish {
+        settings: "[session]\nidle_timeout = \"1h\"\nabsolute_timeout = \"1d\"",
+        ..Wish::default()
+    };
     let host = TestHost::start_with(wish).await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
@@ -412,95 +687,4 @@ async fn an_expired_hint_is_still_a_hint() {
     let page = browser.get(&request(&[("id_token_hint", &id_token)])).await;
     assert_signed_out_here(&page).await;
     assert!(!browser.get("/").await.body.contains("Hello,"));
-}
-
-#[tokio::test]
-async fn another_persons_hint_asks_first_and_then_leads_back() {
-    let it = Fixture::new().await;
-    let eve = it.host.user("eve").await;
-    let phone = it.host.authenticator(&eve).await;
-    let account = it.host.account(&eve, &it.ada.application).await;
-    let eve = Ada { user: eve, phone, application: it.ada.application.clone(), account };
-    let browser = Browser::new(&it.host.base);
-    let login = browser.get(&eve.application.request(&[])).await.followed().await;
-    let waiting = login.submit(&login.path(), &[("name", "eve")]).await.followed().await;
-    eve.approve(&waiting).await;
-    assert!(!browser.finish(&waiting.url).await.parameter("code").is_empty());
-    // Ada's ID token in Eve's browser.
-    let parameters = [("id_token_hint", it.id_token.as_str()), ("post_logout_redirect_uri", AFTER), ("state", "x")];
-    let page = browser.get(&request(&parameters)).await;
-    assert!(page.status == StatusCode::OK && page.body.contains("Do you want to sign out?"), "{}", page.body);
-    assert!(page.body.contains("<bdi>Books &#38; &#60;Co&#62;</bdi> asks to sign you out."), "{}", page.body);
-    let policy = page.headers["content-security-policy"].to_str().expect("text");
-    assert!(policy.contains("form-action 'self' https:;"), "{policy}");
-    let no = page.submit("/session/end", &[("request", &hidden(&page)), ("answer", "no")]).await;
-    assert_eq!(no.location().path(), "/");
-    assert!(browser.get("/").await.body.contains("Hello,"));
-    let yes = page.submit("/session/end", &[("request", &hidden(&page)), ("answer", "yes")]).await;
-    assert_eq!(yes.location().as_str(), "https://rp.example/signed-out?state=x");
-    assert!(!browser.get("/").await.body.contains("Hello,"));
-    assert!(it.is_signed_in().await, "Ada's own session goes on");
-}
-
-#[tokio::test]
-async fn the_answer_needs_the_pages_token_and_its_request_is_checked_again() {
-    let it = Fixture::new().await;
-    let forged = it.browser.post("/session/end", &[("answer", "yes")]).await;
-    assert_eq!(forged.status, StatusCode::FORBIDDEN);
-    let theirs = Browser::new(&it.host.base).get("/oidc/session/end").await;
-    assert_eq!(theirs.status, StatusCode::SEE_OTHER, "nobody to ask");
-    let forged = it.browser.post("/session/end", &[("answer", "yes"), ("csrf", "nonsense")]).await;
-    assert_eq!(forged.status, StatusCode::FORBIDDEN);
-    assert!(it.is_signed_in().await);
-    let page = it.end(&[]).await;
-    let evil = format!("id_token_hint={}&post_logout_redirect_uri=https://evil.example/", it.id_token);
-    it.assert_refused(&page.submit("/session/end", &[("request", &evil), ("answer", "yes")]).await).await;
-}
-
-#[tokio::test]
-async fn the_start_page_signs_out_the_same_way() {
-    let it = Fixture::new().await;
-    let home = it.browser.get("/").await;
-    assert_eq!(home.submit("/sign-out", &[]).await.location().path(), "/");
-    assert!(!it.is_signed_in().await);
-    assert_eq!(userinfo(&it.host, &it.access_token).await.0, StatusCode::UNAUTHORIZED);
-}
-
-#[tokio::test]
-async fn a_suspended_person_has_no_session_left_when_they_come_back() {
-    let it = Fixture::new().await;
-    let path = format!("/users/{}", id(&it.ada.user));
-    it.host.admin_ok(Method::PATCH, &path, json!({"state": "suspended"})).await;
-    it.host.admin_ok(Method::PATCH, &path, json!({"state": "active"})).await;
-    assert!(!it.is_signed_in().await);
-    assert_eq!(userinfo(&it.host, &it.access_token).await.0, StatusCode::UNAUTHORIZED);
-}
-
-#[tokio::test]
-async fn a_suspended_account_ends_what_was_granted_with_it_and_no_session() {
-    let it = Fixture::new().await;
-    let path = format!("/accounts/{}", id(&it.ada.account));
-    it.host.admin_ok(Method::PATCH, &path, json!({"state": "suspended"})).await;
-    it.host.admin_ok(Method::PATCH, &path, json!({"state": "active"})).await;
-    assert_eq!(userinfo(&it.host, &it.access_token).await.0, StatusCode::UNAUTHORIZED);
-    assert!(it.is_signed_in().await);
-}
-
-#[tokio::test]
-async fn a_session_lasts_an_hour_unless_it_slides_and_a_sliding_one_has_an_end_too() {
-    for (settings, uses_until) in [("", 3600), ("[session]\nsliding = true\nlongest = 7200", 7200)] {
-        let host = TestHost::start_with(Wish { settings, ..Wish::default() }).await;
-        let ada = host.ada().await;
-        let browser = Browser::new(&host.base);
-        let page = ada.ask(&browser, &[]).await;
-        ada.approve(&page).await;
-        let answered = browser.finish(&page.url).await;
-        let cookie = answered.headers["set-cookie"].to_str().expect("text");
-        assert!(cookie.contains(&format!("Max-Age={uses_until}")), "{cookie}");
-        for used in (0..uses_until).step_by(1200) {
-            assert!(browser.get("/").await.body.contains("Hello,"), "{settings}: {used} s");
-            host.advance(1200);
-        }
-        assert!(!browser.get("/").await.body.contains("Hello,"), "{settings}");
-    }
 }

@@ -2,7 +2,7 @@
 //! same, the test has its name.
 
 use assent::keys::TokenType;
-use assent::model::key::SigningAlgorithm;
+use assent_model::key::SigningAlgorithm;
 use reqwest::{Method, StatusCode};
 use serde_json::{Map, Value, json};
 
@@ -15,7 +15,11 @@ type Changes<'a> = &'a [(&'a str, Option<&'a str>)];
 /// Whether a request is answered without a page; else the page.
 async fn at_once(ada: &Ada, browser: &Browser, changes: Changes<'_>) -> Result<Page, Page> {
     let page = browser.get(&ada.application.request(changes)).await;
-    if page.location().host_str() == Some("rp.example") { Ok(page) } else { Err(page.followed().await) }
+    if page.location().host_str() == Some("rp.example") {
+        Ok(page)
+    } else {
+        Err(page.followed().await)
+    }
 }
 
 async fn error(ada: &Ada, browser: &Browser, changes: Changes<'_>) -> String {
@@ -33,10 +37,19 @@ async fn signs_in(ada: &Ada, browser: &Browser, changes: Changes<'_>) -> Page {
 
 /// A token with these claims, signed by the host's own key.
 async fn hint(host: &TestHost, changes: Value, ada: &Ada) -> String {
-    let mut claims = json!({"iss": host.issuer(), "aud": ada.application.id, "sub": ada.user["sub"], "exp": 1});
-    claims.as_object_mut().expect("an object").extend(changes.as_object().expect("an object").clone());
-    let Value::Object(claims) = claims else { unreachable!() };
-    let key = host.host.key_ring.signer(SigningAlgorithm::Rs256, host.host.now());
+    let mut claims =
+        json!({"iss": host.issuer(), "aud": ada.application.id, "sub": ada.user["sub"], "exp": 1});
+    claims
+        .as_object_mut()
+        .expect("an object")
+        .extend(changes.as_object().expect("an object").clone());
+    let Value::Object(claims) = claims else {
+        unreachable!()
+    };
+    let key = host
+        .host
+        .key_ring
+        .signer(SigningAlgorithm::Rs256, host.host.now());
     key.sign(claims, TokenType::IdToken).expect("signed")
 }
 
@@ -54,7 +67,9 @@ async fn display_page_display_popup_ui_locales_claims_locales_and_acr_values_are
         ("acr_values", "1 2"),
     ] {
         let page = at_once(&ada, &browser, &[(name, Some(value))]).await;
-        let code = page.unwrap_or_else(|page| panic!("{name}: {}", page.body)).parameter("code");
+        let code = page
+            .unwrap_or_else(|page| panic!("{name}: {}", page.body))
+            .parameter("code");
         let (claims, _) = claims(&host, &ada, &code).await;
         assert_eq!(claims["acr"], "urn:assent:acr:device");
     }
@@ -65,8 +80,15 @@ async fn login_hint_fills_the_name_in() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
-    let page = at_once(&ada, &browser, &[("login_hint", Some("Ada@Example.org"))]).await.err().expect("a page");
-    assert!(page.body.contains("value=\"ada@example.org\""), "{}", page.body);
+    let page = at_once(&ada, &browser, &[("login_hint", Some("Ada@Example.org"))])
+        .await
+        .err()
+        .expect("a page");
+    assert!(
+        page.body.contains("value=\"ada@example.org\""),
+        "{}",
+        page.body
+    );
 }
 
 #[tokio::test]
@@ -80,7 +102,10 @@ async fn prompt_login() {
     let second = claims(&host, &ada, &second.parameter("code")).await.0;
     assert_eq!(first["sub"], second["sub"]);
     assert_ne!(first["auth_time"], second["auth_time"]);
-    assert_eq!(first["sid"], second["sid"], "the same person in the same browser");
+    assert_eq!(
+        first["sid"], second["sid"],
+        "the same person in the same browser"
+    );
 }
 
 #[tokio::test]
@@ -92,10 +117,24 @@ async fn another_person_in_the_same_browser_gets_another_sid() {
     let eve = host.user("eve").await;
     ada.phone = host.authenticator(&eve).await;
     host.account(&eve, &ada.application).await;
-    let login = browser.get(&ada.application.request(&[("prompt", Some("login"))])).await.followed().await;
-    let waiting = login.submit(&login.path(), &[("name", "eve")]).await.followed().await;
+    let login = browser
+        .get(&ada.application.request(&[("prompt", Some("login"))]))
+        .await
+        .followed()
+        .await;
+    let waiting = login
+        .submit(&login.path(), &[("name", "eve")])
+        .await
+        .followed()
+        .await;
     ada.approve(&waiting).await;
-    let second = claims(&host, &ada, &browser.finish(&waiting.url).await.parameter("code")).await.0;
+    let second = claims(
+        &host,
+        &ada,
+        &browser.finish(&waiting.url).await.parameter("code"),
+    )
+    .await
+    .0;
     assert_eq!(second["sub"], eve["sub"]);
     assert_ne!(first["sid"], second["sid"]);
 }
@@ -105,10 +144,16 @@ async fn prompt_none_not_logged_in_and_prompt_none_logged_in() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
-    assert_eq!(error(&ada, &browser, &[("prompt", Some("none"))]).await, "login_required");
+    assert_eq!(
+        error(&ada, &browser, &[("prompt", Some("none"))]).await,
+        "login_required"
+    );
     let first = claims(&host, &ada, &ada.sign_in(&browser).await).await.0;
     host.advance(5);
-    let page = at_once(&ada, &browser, &[("prompt", Some("none"))]).await.ok().expect("no page");
+    let page = at_once(&ada, &browser, &[("prompt", Some("none"))])
+        .await
+        .ok()
+        .expect("no page");
     let second = claims(&host, &ada, &page.parameter("code")).await.0;
     for name in ["sub", "auth_time", "sid"] {
         assert_eq!(first[name], second[name], "{name}");
@@ -121,8 +166,17 @@ async fn max_age_1_and_max_age_10000_and_0() {
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
     let first = claims(&host, &ada, &ada.sign_in(&browser).await).await.0;
-    assert!(at_once(&ada, &browser, &[("max_age", Some("0"))]).await.is_err(), "0 is the same as prompt=login");
-    assert!(at_once(&ada, &browser, &[("max_age", Some("10000"))]).await.is_ok());
+    assert!(
+        at_once(&ada, &browser, &[("max_age", Some("0"))])
+            .await
+            .is_err(),
+        "0 is the same as prompt=login"
+    );
+    assert!(
+        at_once(&ada, &browser, &[("max_age", Some("10000"))])
+            .await
+            .is_ok()
+    );
     host.advance(2);
     let none = [("max_age", Some("1")), ("prompt", Some("none"))];
     assert_eq!(error(&ada, &browser, &none).await, "login_required");
@@ -137,27 +191,74 @@ async fn select_account_offers_to_go_on() {
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
     let select = ("prompt", Some("select_account"));
-    let page = at_once(&ada, &browser, &[select]).await.err().expect("a page");
+    let page = at_once(&ada, &browser, &[select])
+        .await
+        .err()
+        .expect("a page");
     assert!(!page.body.contains("Continue as"), "nobody is signed in");
     ada.sign_in(&browser).await;
 
-    let page = at_once(&ada, &browser, &[select]).await.err().expect("a page");
-    assert!(page.body.contains("Continue as <bdi>Ada Lovelace</bdi>"), "{}", page.body);
+    let page = at_once(&ada, &browser, &[select])
+        .await
+        .err()
+        .expect("a page");
+    assert!(
+        page.body.contains("Continue as <bdi>Ada Lovelace</bdi>"),
+        "{}",
+        page.body
+    );
     let action = format!("{}/continue", page.path());
     let without = page.submit(&action, &[]).await.followed().await;
-    assert!(without.body.contains("Continue as"), "the form says who was offered");
-    let back = page.submit(&action, &[("person", &page.person())]).await.followed().await;
+    assert!(
+        without.body.contains("Continue as"),
+        "the form says who was offered"
+    );
+    let back = page
+        .submit(&action, &[("person", &page.person())])
+        .await
+        .followed()
+        .await;
     assert!(back.parameter("code").starts_with("ac_"));
 
-    let page = at_once(&ada, &browser, &[("prompt", Some("consent select_account"))]).await.err().expect("a page");
-    let page = page.submit(&format!("{}/continue", page.path()), &[("person", &page.person())]).await.followed().await;
-    assert!(page.asks_for_consent(), "and consent is asked for after that");
+    let page = at_once(
+        &ada,
+        &browser,
+        &[("prompt", Some("consent select_account"))],
+    )
+    .await
+    .err()
+    .expect("a page");
+    let page = page
+        .submit(
+            &format!("{}/continue", page.path()),
+            &[("person", &page.person())],
+        )
+        .await
+        .followed()
+        .await;
+    assert!(
+        page.asks_for_consent(),
+        "and consent is asked for after that"
+    );
 
-    for change in [("prompt", Some("login select_account")), ("max_age", Some("1"))] {
+    for change in [
+        ("prompt", Some("login select_account")),
+        ("max_age", Some("1")),
+    ] {
         host.advance(2);
-        let changes = if change.0 == "prompt" { vec![change] } else { vec![select, change] };
-        let page = at_once(&ada, &browser, &changes).await.err().expect("a page");
-        assert!(!page.body.contains("Continue as"), "{change:?}: the session is not enough");
+        let changes = if change.0 == "prompt" {
+            vec![change]
+        } else {
+            vec![select, change]
+        };
+        let page = at_once(&ada, &browser, &changes)
+            .await
+            .err()
+            .expect("a page");
+        assert!(
+            !page.body.contains("Continue as"),
+            "{change:?}: the session is not enough"
+        );
     }
 }
 
@@ -168,21 +269,52 @@ async fn id_token_hint() {
     let browser = Browser::new(&host.base);
     let good = hint(&host, json!({}), &ada).await;
     let none = ("prompt", Some("none"));
-    assert_eq!(error(&ada, &browser, &[none, ("id_token_hint", Some(&good))]).await, "login_required");
+    assert_eq!(
+        error(&ada, &browser, &[none, ("id_token_hint", Some(&good))]).await,
+        "login_required"
+    );
     ada.sign_in(&browser).await;
-    let again = [("prompt", Some("login")), ("id_token_hint", Some(good.as_str()))];
+    let again = [
+        ("prompt", Some("login")),
+        ("id_token_hint", Some(good.as_str())),
+    ];
     let page = at_once(&ada, &browser, &again).await.err().expect("a page");
-    assert!(page.body.contains("value=\"ada\""), "the session's own user is filled in: {}", page.body);
-    assert!(at_once(&ada, &browser, &[none, ("id_token_hint", Some(&good))]).await.is_ok(), "it may have expired");
+    assert!(
+        page.body.contains("value=\"ada\""),
+        "the session's own user is filled in: {}",
+        page.body
+    );
+    assert!(
+        at_once(&ada, &browser, &[none, ("id_token_hint", Some(&good))])
+            .await
+            .is_ok(),
+        "it may have expired"
+    );
     let several = hint(&host, json!({"aud": ["other", ada.application.id]}), &ada).await;
-    assert!(at_once(&ada, &browser, &[none, ("id_token_hint", Some(&several))]).await.is_ok());
+    assert!(
+        at_once(&ada, &browser, &[none, ("id_token_hint", Some(&several))])
+            .await
+            .is_ok()
+    );
 
-    for change in [json!({"iss": "https://other.example"}), json!({"aud": "did:web:other"}), json!({"sub": null})] {
+    for change in [
+        json!({"iss": "https://other.example"}),
+        json!({"aud": "did:web:other"}),
+        json!({"sub": null}),
+    ] {
         let bad = hint(&host, change.clone(), &ada).await;
-        assert_eq!(error(&ada, &browser, &[("id_token_hint", Some(&bad))]).await, "invalid_request", "{change}");
+        assert_eq!(
+            error(&ada, &browser, &[("id_token_hint", Some(&bad))]).await,
+            "invalid_request",
+            "{change}"
+        );
     }
     for bad in ["x", "a.b.c", &format!("{good}x"), &good.replace('.', "..")] {
-        assert_eq!(error(&ada, &browser, &[("id_token_hint", Some(bad))]).await, "invalid_request", "{bad}");
+        assert_eq!(
+            error(&ada, &browser, &[("id_token_hint", Some(bad))]).await,
+            "invalid_request",
+            "{bad}"
+        );
     }
 }
 
@@ -193,8 +325,15 @@ async fn an_id_token_hint_does_not_reveal_the_login_name() {
     let hint = hint(&host, json!({}), &ada).await;
     for prompt in [None, Some("login"), Some("select_account")] {
         let parameters = [("prompt", prompt), ("id_token_hint", Some(hint.as_str()))];
-        let page = at_once(&ada, &Browser::new(&host.base), &parameters).await.err().expect("a page");
-        assert!(page.status == 200 && page.body.contains("id=\"name\""), "{}", page.body);
+        let page = at_once(&ada, &Browser::new(&host.base), &parameters)
+            .await
+            .err()
+            .expect("a page");
+        assert!(
+            page.status == 200 && page.body.contains("id=\"name\""),
+            "{}",
+            page.body
+        );
         assert!(!page.body.contains("augusta"), "{prompt:?}: {}", page.body);
     }
 }
@@ -208,17 +347,43 @@ async fn nobody_but_the_hinted_person_will_do() {
     ada.sign_in(&browser).await;
     let eves = hint(&host, json!({"sub": eve["sub"]}), &ada).await;
     let hinted = ("id_token_hint", Some(eves.as_str()));
-    assert_eq!(error(&ada, &browser, &[("prompt", Some("none")), hinted]).await, "login_required");
-    let login = at_once(&ada, &browser, &[hinted]).await.err().expect("a page");
-    assert!(!login.body.contains("value=\"eve\""), "another user's name is not revealed: {}", login.body);
-    let waiting = login.submit(&login.path(), &[("name", "ada")]).await.followed().await;
+    assert_eq!(
+        error(&ada, &browser, &[("prompt", Some("none")), hinted]).await,
+        "login_required"
+    );
+    let login = at_once(&ada, &browser, &[hinted])
+        .await
+        .err()
+        .expect("a page");
+    assert!(
+        !login.body.contains("value=\"eve\""),
+        "another user's name is not revealed: {}",
+        login.body
+    );
+    let waiting = login
+        .submit(&login.path(), &[("name", "ada")])
+        .await
+        .followed()
+        .await;
     ada.approve(&waiting).await;
-    assert_eq!(browser.get(&waiting.url).await.parameter("error"), "login_required");
+    assert_eq!(
+        browser.get(&waiting.url).await.parameter("error"),
+        "login_required"
+    );
     let by_claims = format!(r#"{{"id_token": {{"sub": {{"value": {}}}}}}}"#, eve["sub"]);
-    let silent = [("prompt", Some("none")), ("claims", Some(by_claims.as_str()))];
+    let silent = [
+        ("prompt", Some("none")),
+        ("claims", Some(by_claims.as_str())),
+    ];
     assert_eq!(error(&ada, &browser, &silent).await, "login_required");
-    let by_claims = by_claims.replace(eve["sub"].as_str().expect("text"), ada.user["sub"].as_str().expect("text"));
-    let silent = [("prompt", Some("none")), ("claims", Some(by_claims.as_str()))];
+    let by_claims = by_claims.replace(
+        eve["sub"].as_str().expect("text"),
+        ada.user["sub"].as_str().expect("text"),
+    );
+    let silent = [
+        ("prompt", Some("none")),
+        ("claims", Some(by_claims.as_str())),
+    ];
     assert!(at_once(&ada, &browser, &silent).await.is_ok());
 }
 
@@ -232,15 +397,26 @@ async fn claims_essential_in_the_place_that_was_named() {
         "id_token": {"email": null, "account": null, "auth_time": {"essential": true}, "iss": null, "made_up": null},
     })
     .to_string();
-    let page = signs_in(&ada, &browser, &[("scope", Some("openid")), ("claims", Some(&asked))]).await;
+    let page = signs_in(
+        &ada,
+        &browser,
+        &[("scope", Some("openid")), ("claims", Some(&asked))],
+    )
+    .await;
     let (told, token) = claims(&host, &ada, &page.parameter("code")).await;
     assert_eq!(told["email"], "ada@example.org");
-    assert!(told["account"].is_string() && told["auth_time"].is_i64(), "{told:?}");
+    assert!(
+        told["account"].is_string() && told["auth_time"].is_i64(),
+        "{told:?}"
+    );
     for name in ["name", "phone_number", "email_verified", "made_up"] {
         assert!(!told.contains_key(name), "{name}");
     }
     let (_, info) = userinfo(&host, &token).await;
-    assert_eq!((&info["name"], &info["phone_number"]), (&json!("Ada Lovelace"), &json!("+44 20 7946 0000")));
+    assert_eq!(
+        (&info["name"], &info["phone_number"]),
+        (&json!("Ada Lovelace"), &json!("+44 20 7946 0000"))
+    );
     assert_eq!(info["auth_time"], told["auth_time"]);
     for name in ["email", "account", "amr", "given_name"] {
         assert!(info.get(name).is_none(), "{name}");
@@ -252,8 +428,10 @@ async fn claims_that_the_application_may_not_have_are_left_out() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let path = format!("/applications/{}", ada.application.id);
-    host.admin_ok(Method::PATCH, &path, json!({"scopes": ["openid", "email"]})).await;
-    let asked = r#"{"userinfo": {"phone_number": {"essential": true}}, "id_token": {"name": null}}"#;
+    host.admin_ok(Method::PATCH, &path, json!({"scopes": ["openid", "email"]}))
+        .await;
+    let asked =
+        r#"{"userinfo": {"phone_number": {"essential": true}}, "id_token": {"name": null}}"#;
     let browser = Browser::new(&host.base);
     let page = signs_in(&ada, &browser, &[("claims", Some(asked))]).await;
     let (told, token) = claims(&host, &ada, &page.parameter("code")).await;
@@ -266,17 +444,32 @@ async fn malformed_claims_and_an_acr_that_is_never_ours_are_refused() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
-    for bad in ["x", "[]", r#"{"userinfo": {"name": 7}}"#, &format!("{{\"a\": \"{}\"}}", "x".repeat(4096))] {
-        assert_eq!(error(&ada, &browser, &[("claims", Some(bad))]).await, "invalid_request", "{bad}");
+    for bad in [
+        "x",
+        "[]",
+        r#"{"userinfo": {"name": 7}}"#,
+        &format!("{{\"a\": \"{}\"}}", "x".repeat(4096)),
+    ] {
+        assert_eq!(
+            error(&ada, &browser, &[("claims", Some(bad))]).await,
+            "invalid_request",
+            "{bad}"
+        );
     }
     let acr = |how: &str| format!(r#"{{"id_token": {{"acr": {how}}}}}"#);
     let impossible = acr(r#"{"essential": true, "values": ["urn:other"]}"#);
     let unmet = error(&ada, &browser, &[("claims", Some(&impossible))]).await;
     assert_eq!(unmet, "unmet_authentication_requirements");
-    for possible in
-        [r#"{"essential": true, "values": ["urn:other", "urn:assent:acr:device"]}"#, r#"{"values": ["urn:other"]}"#]
-    {
-        assert!(at_once(&ada, &browser, &[("claims", Some(&acr(possible)))]).await.is_err(), "{possible}");
+    for possible in [
+        r#"{"essential": true, "values": ["urn:other", "urn:assent:acr:device"]}"#,
+        r#"{"values": ["urn:other"]}"#,
+    ] {
+        assert!(
+            at_once(&ada, &browser, &[("claims", Some(&acr(possible)))])
+                .await
+                .is_err(),
+            "{possible}"
+        );
     }
 }
 
@@ -285,13 +478,33 @@ async fn a_slim_id_token_leaves_the_claims_of_the_scopes_to_userinfo() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let path = format!("/applications/{}", ada.application.id);
-    host.admin_ok(Method::PATCH, &path, json!({"slim_id_token": true})).await;
+    host.admin_ok(Method::PATCH, &path, json!({"slim_id_token": true}))
+        .await;
     let browser = Browser::new(&host.base);
-    let page = signs_in(&ada, &browser, &[("claims", Some(r#"{"id_token": {"upn": null}}"#))]).await;
+    let page = signs_in(
+        &ada,
+        &browser,
+        &[("claims", Some(r#"{"id_token": {"upn": null}}"#))],
+    )
+    .await;
     let (told, token) = claims(&host, &ada, &page.parameter("code")).await;
     let mut names: Vec<&str> = told.keys().map(String::as_str).collect();
     names.sort_unstable();
-    let slim = ["acr", "amr", "at_hash", "aud", "auth_time", "exp", "iat", "iss", "jti", "nonce", "sid", "sub", "upn"];
+    let slim = [
+        "acr",
+        "amr",
+        "at_hash",
+        "aud",
+        "auth_time",
+        "exp",
+        "iat",
+        "iss",
+        "jti",
+        "nonce",
+        "sid",
+        "sub",
+        "upn",
+    ];
     assert_eq!(names, slim);
     let (_, info) = userinfo(&host, &token).await;
     for name in ["name", "email", "account", "upn"] {
@@ -301,10 +514,20 @@ async fn a_slim_id_token_leaves_the_claims_of_the_scopes_to_userinfo() {
 
 /// The `sub` and the claims that an application is told of Ada, in the ID token and at UserInfo.
 async fn told(host: &TestHost, ada: &Ada) -> (String, Map<String, Value>) {
-    let (told, token) = claims(host, ada, &signs_in(ada, &Browser::new(&host.base), &[]).await.parameter("code")).await;
+    let (told, token) = claims(
+        host,
+        ada,
+        &signs_in(ada, &Browser::new(&host.base), &[])
+            .await
+            .parameter("code"),
+    )
+    .await;
     let (_, info) = userinfo(host, &token).await;
     assert_eq!(told["sub"], info["sub"]);
-    assert_eq!(told.contains_key("user_did"), info.get("user_did").is_some());
+    assert_eq!(
+        told.contains_key("user_did"),
+        info.get("user_did").is_some()
+    );
     (told["sub"].as_str().expect("text").to_owned(), told)
 }
 
@@ -315,22 +538,30 @@ async fn a_pairwise_subject_is_another_in_each_sector_and_leads_nowhere() {
     let (public, _) = told(&host, &ada).await;
     let pairwise = async |ada: &Ada| {
         let path = format!("/applications/{}", ada.application.id);
-        host.admin_ok(Method::PATCH, &path, json!({"subject_type": "pairwise"})).await;
+        host.admin_ok(Method::PATCH, &path, json!({"subject_type": "pairwise"}))
+            .await;
         told(&host, ada).await
     };
     let (first, claims_told) = pairwise(&ada).await;
     assert!(first.len() == 43 && first != public);
-    assert!(!claims_told.contains_key("user_did"), "it would be the same everywhere");
+    assert!(
+        !claims_told.contains_key("user_did"),
+        "it would be the same everywhere"
+    );
     assert_eq!(told(&host, &ada).await.0, first, "it stays");
     // The hint is the pairwise subject.
     let browser = Browser::new(&host.base);
     signs_in(&ada, &browser, &[]).await;
     let silent = async |sub: &str| {
         let hint = hint(&host, json!({"sub": sub}), &ada).await;
-        at_once(&ada, &browser, &[("prompt", Some("none")), ("id_token_hint", Some(&hint))])
-            .await
-            .ok()
-            .expect("no page")
+        at_once(
+            &ada,
+            &browser,
+            &[("prompt", Some("none")), ("id_token_hint", Some(&hint))],
+        )
+        .await
+        .ok()
+        .expect("no page")
     };
     assert!(silent(&first).await.parameter("code").starts_with("ac_"));
     assert_eq!(silent(&public).await.parameter("error"), "login_required");
@@ -358,16 +589,36 @@ async fn a_pairwise_sid_is_another_than_a_public_one_of_the_same_session_and_sig
             id_token.split('.').nth(1).expect("a payload")
         ))
         .expect("claims");
-        (payload.claim("sid").and_then(Value::as_str).expect("a sid").to_owned(), id_token)
+        (
+            payload
+                .claim("sid")
+                .and_then(Value::as_str)
+                .expect("a sid")
+                .to_owned(),
+            id_token,
+        )
     };
     let (public, _) = sid_of(&signs_in(&ada, &browser, &[]).await.parameter("code")).await;
     let path = format!("/applications/{}", ada.application.id);
-    host.admin_ok(Method::PATCH, &path, json!({"subject_type": "pairwise"})).await;
+    host.admin_ok(Method::PATCH, &path, json!({"subject_type": "pairwise"}))
+        .await;
     // The same session, which answers at once.
-    let (pairwise, id_token) = sid_of(&browser.get(&ada.application.request(&[])).await.parameter("code")).await;
+    let (pairwise, id_token) = sid_of(
+        &browser
+            .get(&ada.application.request(&[]))
+            .await
+            .parameter("code"),
+    )
+    .await;
     assert_ne!(pairwise, public);
-    let ended = browser.get(&format!("/oidc/session/end?id_token_hint={id_token}")).await;
-    assert_eq!(ended.location().path(), "/session/ended", "it is known whose session the token names");
+    let ended = browser
+        .get(&format!("/oidc/session/end?id_token_hint={id_token}"))
+        .await;
+    assert_eq!(
+        ended.location().path(),
+        "/session/ended",
+        "it is known whose session the token names"
+    );
 }
 
 #[tokio::test]
@@ -376,11 +627,22 @@ async fn request_uri_unsigned_unsigned_request_object_and_registration_have_thei
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
     for (name, value, expected) in [
-        ("request", "eyJhbGciOiJub25lIn0.e30.", "request_not_supported"),
-        ("request_uri", "https://rp.example/request", "request_uri_not_supported"),
+        (
+            "request",
+            "eyJhbGciOiJub25lIn0.e30.",
+            "request_not_supported",
+        ),
+        (
+            "request_uri",
+            "https://rp.example/request",
+            "request_uri_not_supported",
+        ),
         ("registration", "{}", "registration_not_supported"),
     ] {
-        assert_eq!(error(&ada, &browser, &[(name, Some(value))]).await, expected);
+        assert_eq!(
+            error(&ada, &browser, &[(name, Some(value))]).await,
+            expected
+        );
     }
 }
 
@@ -388,19 +650,31 @@ async fn request_uri_unsigned_unsigned_request_object_and_registration_have_thei
 async fn response_type_missing() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
-    assert_eq!(error(&ada, &Browser::new(&host.base), &[("response_type", None)]).await, "invalid_request");
+    assert_eq!(
+        error(&ada, &Browser::new(&host.base), &[("response_type", None)]).await,
+        "invalid_request"
+    );
 }
 
 #[tokio::test]
 async fn ensure_registered_redirect_uri() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
-    let request = ada.application.request(&[("redirect_uri", Some("https://rp.example/elsewhere"))]);
+    let request = ada
+        .application
+        .request(&[("redirect_uri", Some("https://rp.example/elsewhere"))]);
     let page = Browser::new(&host.base).get(&request).await;
     assert_eq!(page.status, StatusCode::BAD_REQUEST);
-    assert!(page.headers.get("location").is_none(), "nobody is sent there");
+    assert!(
+        page.headers.get("location").is_none(),
+        "nobody is sent there"
+    );
     let way_on = page.body.contains("try again") && page.body.contains("href=\"/\">Start page</a>");
-    assert!(way_on && page.body.contains("Reference <code>"), "{}", page.body);
+    assert!(
+        way_on && page.body.contains("Reference <code>"),
+        "{}",
+        page.body
+    );
 }
 
 #[tokio::test]
@@ -411,8 +685,13 @@ async fn ensure_post_request_succeeds() {
     ada.sign_in(&browser).await;
     let request = ada.application.request(&[]);
     let query = request.split_once('?').expect("a query").1;
-    let form: Vec<(String, String)> = url::form_urlencoded::parse(query.as_bytes()).into_owned().collect();
-    let form: Vec<(&str, &str)> = form.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let form: Vec<(String, String)> = url::form_urlencoded::parse(query.as_bytes())
+        .into_owned()
+        .collect();
+    let form: Vec<(&str, &str)> = form
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.as_str()))
+        .collect();
     let page = browser.post("/oidc/auth", &form).await.followed().await;
     let (told, _) = claims(&host, &ada, &page.parameter("code")).await;
     assert_eq!(told["sub"], ada.user["sub"]);
@@ -423,12 +702,29 @@ async fn every_combination_of_prompts_but_with_none_is_accepted() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
-    for prompt in ["login consent", "consent login select_account", "select_account", "login  consent"] {
-        let page = at_once(&ada, &browser, &[("prompt", Some(prompt))]).await.err().expect("a page");
+    for prompt in [
+        "login consent",
+        "consent login select_account",
+        "select_account",
+        "login  consent",
+    ] {
+        let page = at_once(&ada, &browser, &[("prompt", Some(prompt))])
+            .await
+            .err()
+            .expect("a page");
         assert!(page.body.contains("name=\"name\""), "{prompt}");
     }
-    for prompt in ["none login", "none consent", "none select_account", "create"] {
-        assert_eq!(error(&ada, &browser, &[("prompt", Some(prompt))]).await, "invalid_request", "{prompt}");
+    for prompt in [
+        "none login",
+        "none consent",
+        "none select_account",
+        "create",
+    ] {
+        assert_eq!(
+            error(&ada, &browser, &[("prompt", Some(prompt))]).await,
+            "invalid_request",
+            "{prompt}"
+        );
     }
 }
 
@@ -436,9 +732,20 @@ async fn every_combination_of_prompts_but_with_none_is_accepted() {
 async fn discovery_names_what_the_authorization_endpoint_understands() {
     let host = TestHost::start().await;
     let url = format!("{}/.well-known/openid-configuration", host.issuer());
-    let document: Value = reqwest::get(url).await.expect("an answer").json().await.expect("JSON");
-    assert_eq!(document["response_modes_supported"], json!(["query", "form_post"]));
-    assert_eq!(document["prompt_values_supported"], json!(["none", "login", "consent", "select_account"]));
+    let document: Value = reqwest::get(url)
+        .await
+        .expect("an answer")
+        .json()
+        .await
+        .expect("JSON");
+    assert_eq!(
+        document["response_modes_supported"],
+        json!(["query", "form_post"])
+    );
+    assert_eq!(
+        document["prompt_values_supported"],
+        json!(["none", "login", "consent", "select_account"])
+    );
     assert_eq!(document["claims_parameter_supported"], true);
     assert_eq!(document["ui_locales_supported"], json!(["en", "de"]));
 }

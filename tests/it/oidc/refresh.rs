@@ -2,25 +2,29 @@
 
 use std::time::Duration;
 
-use assent::entropy::SystemEntropy;
-use assent::id::TokenId;
-use assent::model::administration::AdminScopes;
-use assent::model::audit::{By, Entry, Event};
-use assent::model::scope::Scopes;
-use assent::model::token::{AccessGrant, IssuedPair};
-use assent::secret::Digest;
-use assent::store::Rotation;
+use assent_model::administration::AdminScopes;
+use assent_model::audit::{AuditContext, Entry, Event};
+use assent_model::entropy::SystemEntropy;
+use assent_model::id::TokenId;
+use assent_model::scope::Scopes;
+use assent_model::secret::Digest;
+use assent_model::token::{AccessGrant, IssuedPair};
+use assent_store::Rotation;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use sqlx::{AnyConnection, Connection};
 use tokio::task::JoinSet;
 
 use super::token::userinfo;
-use crate::harness::{Ada, Application, Browser, Database, PATIENCE, TestHost, Wish, http_client, id};
+use crate::harness::{
+    Ada, Application, Browser, Database, PATIENCE, TestHost, Wish, http_client, id,
+};
 
 /// What asks for a refresh token.
-pub const OFFLINE: [(&str, Option<&str>); 2] =
-    [("prompt", Some("consent")), ("scope", Some("openid profile email offline_access"))];
+pub const OFFLINE: [(&str, Option<&str>); 2] = [
+    ("prompt", Some("consent")),
+    ("scope", Some("openid profile email offline_access")),
+];
 
 /// Tokens with a refresh token among them.
 pub async fn offline_tokens(host: &TestHost, ada: &Ada) -> Value {
@@ -32,12 +36,23 @@ pub async fn offline_tokens(host: &TestHost, ada: &Ada) -> Value {
 
 /// The refresh token among these.
 pub fn refresh_token(tokens: &Value) -> &str {
-    tokens["refresh_token"].as_str().unwrap_or_else(|| panic!("no refresh token: {tokens}"))
+    tokens["refresh_token"]
+        .as_str()
+        .unwrap_or_else(|| panic!("no refresh token: {tokens}"))
 }
 
 /// Uses a refresh token.
-pub async fn refresh(base: &str, application: &Application, token: &str, more: &[(&str, &str)]) -> (StatusCode, Value) {
-    let mut form = vec![("grant_type", "refresh_token"), ("refresh_token", token), ("client_id", &application.id)];
+pub async fn refresh(
+    base: &str,
+    application: &Application,
+    token: &str,
+    more: &[(&str, &str)],
+) -> (StatusCode, Value) {
+    let mut form = vec![
+        ("grant_type", "refresh_token"),
+        ("refresh_token", token),
+        ("client_id", &application.id),
+    ];
     form.extend(more);
     let mut request = http_client().post(format!("{base}/oidc/token")).form(&form);
     if let Some(secret) = &application.secret {
@@ -50,8 +65,15 @@ pub async fn refresh(base: &str, application: &Application, token: &str, more: &
 
 fn claims(tokens: &Value) -> Value {
     use base64::Engine;
-    let payload = tokens["id_token"].as_str().expect("an ID token").split('.').nth(1).expect("a payload");
-    let bytes = base64::engine::general_purpose::URL_SAFE_NO_PAD.decode(payload).expect("base64url");
+    let payload = tokens["id_token"]
+        .as_str()
+        .expect("an ID token")
+        .split('.')
+        .nth(1)
+        .expect("a payload");
+    let bytes = base64::engine::general_purpose::URL_SAFE_NO_PAD
+        .decode(payload)
+        .expect("base64url");
     serde_json::from_slice(&bytes).expect("JSON")
 }
 
@@ -64,24 +86,51 @@ async fn refresh_token_gives_new_tokens_and_the_id_token_tells_of_the_same_sign_
     host.advance(1000);
     let (status, second) = refresh(&host.base, &ada.application, refresh_token(&first), &[]).await;
     assert_eq!(status, StatusCode::OK, "{second}");
-    assert_eq!((&second["expires_in"], &second["token_type"]), (&json!(3600), &json!("Bearer")));
+    assert_eq!(
+        (&second["expires_in"], &second["token_type"]),
+        (&json!(3600), &json!("Bearer"))
+    );
     assert_ne!(second["refresh_token"], first["refresh_token"]);
     assert_ne!(second["access_token"], first["access_token"]);
     let (before, after) = (claims(&first), claims(&second));
-    for claim in ["iss", "sub", "aud", "auth_time", "amr", "acr", "sid", "email", "account", "upn"] {
+    for claim in [
+        "iss",
+        "sub",
+        "aud",
+        "auth_time",
+        "amr",
+        "acr",
+        "sid",
+        "email",
+        "account",
+        "upn",
+    ] {
         assert_eq!(before[claim], after[claim], "{claim}");
         assert!(!after[claim].is_null(), "{claim}");
     }
-    assert_eq!(after["iat"].as_i64(), before["iat"].as_i64().map(|iat| iat + 1000));
+    assert_eq!(
+        after["iat"].as_i64(),
+        before["iat"].as_i64().map(|iat| iat + 1000)
+    );
     assert!(after["nonce"].is_null());
-    assert_eq!(userinfo(&host, second["access_token"].as_str().expect("a token")).await.0, StatusCode::OK);
+    assert_eq!(
+        userinfo(&host, second["access_token"].as_str().expect("a token"))
+            .await
+            .0,
+        StatusCode::OK
+    );
 }
 
 #[tokio::test]
 async fn without_prompt_consent_there_is_no_offline_access() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
-    let code = ada.sign_in_with(&Browser::new(&host.base), &[("scope", Some("openid offline_access"))]).await;
+    let code = ada
+        .sign_in_with(
+            &Browser::new(&host.base),
+            &[("scope", Some("openid offline_access"))],
+        )
+        .await;
     let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
     assert_eq!(tokens["scope"], "openid");
     assert!(tokens["refresh_token"].is_null());
@@ -93,9 +142,17 @@ async fn without_the_grant_type_there_is_no_refresh() {
     let ada = host.ada().await;
     let tokens = offline_tokens(&host, &ada).await;
     let path = format!("/applications/{}", ada.application.id);
-    host.admin_ok(Method::PATCH, &path, json!({"grant_types": ["authorization_code"]})).await;
+    host.admin_ok(
+        Method::PATCH,
+        &path,
+        json!({"grant_types": ["authorization_code"]}),
+    )
+    .await;
     let (status, answer) = refresh(&host.base, &ada.application, refresh_token(&tokens), &[]).await;
-    assert_eq!((status, &answer["error"]), (StatusCode::BAD_REQUEST, &json!("unauthorized_client")));
+    assert_eq!(
+        (status, &answer["error"]),
+        (StatusCode::BAD_REQUEST, &json!("unauthorized_client"))
+    );
     let code = ada.sign_in_with(&Browser::new(&host.base), &OFFLINE).await;
     let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
     assert!(tokens["refresh_token"].is_null());
@@ -107,39 +164,85 @@ async fn a_refresh_may_ask_for_less_and_never_for_more() {
     let ada = host.ada().await;
     let first = offline_tokens(&host, &ada).await;
     for scope in ["openid phone", "openid nonsense", "everything"] {
-        let (status, answer) = refresh(&host.base, &ada.application, refresh_token(&first), &[("scope", scope)]).await;
-        assert_eq!((status, &answer["error"]), (StatusCode::BAD_REQUEST, &json!("invalid_scope")), "{scope}");
+        let (status, answer) = refresh(
+            &host.base,
+            &ada.application,
+            refresh_token(&first),
+            &[("scope", scope)],
+        )
+        .await;
+        assert_eq!(
+            (status, &answer["error"]),
+            (StatusCode::BAD_REQUEST, &json!("invalid_scope")),
+            "{scope}"
+        );
     }
-    let (_, less) = refresh(&host.base, &ada.application, refresh_token(&first), &[("scope", "openid email")]).await;
+    let (_, less) = refresh(
+        &host.base,
+        &ada.application,
+        refresh_token(&first),
+        &[("scope", "openid email")],
+    )
+    .await;
     assert_eq!(less["scope"], "openid email");
     assert!(claims(&less)["name"].is_null());
     // The next one may have all of it again.
     let (_, all) = refresh(&host.base, &ada.application, refresh_token(&less), &[]).await;
     assert_eq!(all["scope"], "openid profile email offline_access");
     // Without openid there is no ID token.
-    let (_, plain) = refresh(&host.base, &ada.application, refresh_token(&all), &[("scope", "email")]).await;
-    assert!(plain["id_token"].is_null() && plain["access_token"].is_string(), "{plain}");
+    let (_, plain) = refresh(
+        &host.base,
+        &ada.application,
+        refresh_token(&all),
+        &[("scope", "email")],
+    )
+    .await;
+    assert!(
+        plain["id_token"].is_null() && plain["access_token"].is_string(),
+        "{plain}"
+    );
 }
 
 #[tokio::test]
 async fn the_reuse_of_a_refresh_token_revokes_its_family_also_after_a_restart() {
     for database in Database::BOTH {
-        let mut host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let mut host = TestHost::start_with(Wish {
+            database,
+            ..Wish::default()
+        })
+        .await;
         let ada = host.ada().await;
         let first = offline_tokens(&host, &ada).await;
         let (_, second) = refresh(&host.base, &ada.application, refresh_token(&first), &[]).await;
         let access = second["access_token"].as_str().expect("a token");
         assert_eq!(userinfo(&host, access).await.0, StatusCode::OK);
-        let (_again, running, base) = host.second(Wish { database, ..Wish::default() }).await;
+        let (_again, running, base) = host
+            .second(Wish {
+                database,
+                ..Wish::default()
+            })
+            .await;
         host.stop().await;
         let (status, answer) = refresh(&base, &ada.application, refresh_token(&first), &[]).await;
-        assert_eq!((status, &answer["error"]), (StatusCode::BAD_REQUEST, &json!("invalid_grant")), "{database:?}");
+        assert_eq!(
+            (status, &answer["error"]),
+            (StatusCode::BAD_REQUEST, &json!("invalid_grant")),
+            "{database:?}"
+        );
         // What came of it is worth nothing now, and can't be refreshed.
         let (_, answer) = refresh(&base, &ada.application, refresh_token(&second), &[]).await;
         assert_eq!(answer["error"], "invalid_grant");
         for token in [access, first["access_token"].as_str().expect("a token")] {
-            let response = http_client().get(format!("{base}/oidc/me")).bearer_auth(token).send().await;
-            assert_eq!(response.expect("an answer").status(), StatusCode::UNAUTHORIZED, "{database:?}");
+            let response = http_client()
+                .get(format!("{base}/oidc/me"))
+                .bearer_auth(token)
+                .send()
+                .await;
+            assert_eq!(
+                response.expect("an answer").status(),
+                StatusCode::UNAUTHORIZED,
+                "{database:?}"
+            );
         }
         running.stop().await;
     }
@@ -148,20 +251,40 @@ async fn the_reuse_of_a_refresh_token_revokes_its_family_also_after_a_restart() 
 #[tokio::test]
 async fn fifty_at_once_with_one_refresh_token_give_one_success_also_on_two_hosts() {
     for database in Database::BOTH {
-        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let host = TestHost::start_with(Wish {
+            database,
+            ..Wish::default()
+        })
+        .await;
         let ada = host.ada().await;
         let tokens = offline_tokens(&host, &ada).await;
-        let (_second, running, other) = host.second(Wish { database, ..Wish::default() }).await;
+        let (_second, running, other) = host
+            .second(Wish {
+                database,
+                ..Wish::default()
+            })
+            .await;
         let mut requests = JoinSet::new();
         for n in 0..50 {
-            let (base, application) = (if n % 2 == 0 { &host.base } else { &other }.clone(), ada.application.clone());
+            let (base, application) = (
+                if n % 2 == 0 { &host.base } else { &other }.clone(),
+                ada.application.clone(),
+            );
             let token = refresh_token(&tokens).to_owned();
             requests.spawn(async move { refresh(&base, &application, &token, &[]).await.0 });
         }
         let statuses = requests.join_all().await;
-        let good = statuses.iter().filter(|status| **status == StatusCode::OK).count();
+        let good = statuses
+            .iter()
+            .filter(|status| **status == StatusCode::OK)
+            .count();
         assert_eq!(good, 1, "{database:?}: {statuses:?}");
-        assert!(statuses.iter().all(|status| [200, 400].contains(&status.as_u16())), "{database:?}: {statuses:?}");
+        assert!(
+            statuses
+                .iter()
+                .all(|status| [200, 400].contains(&status.as_u16())),
+            "{database:?}: {statuses:?}"
+        );
         running.stop().await;
     }
 }
@@ -170,8 +293,13 @@ async fn fifty_at_once_with_one_refresh_token_give_one_success_also_on_two_hosts
 async fn fifty_uses_of_one_refresh_token_give_one_success_across_a_restart_on_both_databases() {
     for database in Database::BOTH {
         // Without a window for lost answers each further use is a reuse.
-        let settings = "[lifetimes]\nrefresh_repeat = 0";
-        let mut host = TestHost::start_with(Wish { database, settings, ..Wish::default() }).await;
+        let settings = "[lifetimes]\nrefresh_token_grace = \"0s\"";
+        let mut host = TestHost::start_with(Wish {
+            database,
+            settings,
+            ..Wish::default()
+        })
+        .await;
         let ada = host.ada().await;
         let tokens = offline_tokens(&host, &ada).await;
         let at_once = |base: &str| {
@@ -185,13 +313,28 @@ async fn fifty_uses_of_one_refresh_token_give_one_success_across_a_restart_on_bo
         };
         let mut answers = at_once(&host.base).await;
         host.stop().await;
-        let (_second, running, base) = host.second(Wish { database, settings, ..Wish::default() }).await;
+        let (_second, running, base) = host
+            .second(Wish {
+                database,
+                settings,
+                ..Wish::default()
+            })
+            .await;
         answers.extend(at_once(&base).await);
-        let (good, bad): (Vec<_>, Vec<_>) = answers.into_iter().partition(|(status, _)| status.is_success());
+        let (good, bad): (Vec<_>, Vec<_>) = answers
+            .into_iter()
+            .partition(|(status, _)| status.is_success());
         assert_eq!((good.len(), bad.len()), (1, 49), "{database:?}");
-        assert!(bad.iter().all(|(_, answer)| answer["error"] == "invalid_grant"), "{database:?}: {bad:?}");
+        assert!(
+            bad.iter()
+                .all(|(_, answer)| answer["error"] == "invalid_grant"),
+            "{database:?}: {bad:?}"
+        );
         let (_, answer) = refresh(&base, &ada.application, refresh_token(&good[0].1), &[]).await;
-        assert_eq!(answer["error"], "invalid_grant", "{database:?}: the reuse revoked the family");
+        assert_eq!(
+            answer["error"], "invalid_grant",
+            "{database:?}: the reuse revoked the family"
+        );
         running.stop().await;
     }
 }
@@ -199,17 +342,33 @@ async fn fifty_uses_of_one_refresh_token_give_one_success_across_a_restart_on_bo
 #[tokio::test]
 async fn a_lost_answer_is_given_anew_once() {
     for database in Database::BOTH {
-        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let host = TestHost::start_with(Wish {
+            database,
+            ..Wish::default()
+        })
+        .await;
         let ada = host.ada().await;
         let first = offline_tokens(&host, &ada).await;
         let (_, lost) = refresh(&host.base, &ada.application, refresh_token(&first), &[]).await;
         host.advance(10);
-        let (status, again) = refresh(&host.base, &ada.application, refresh_token(&first), &[]).await;
+        let (status, again) =
+            refresh(&host.base, &ada.application, refresh_token(&first), &[]).await;
         assert_eq!(status, StatusCode::OK, "{database:?}: {again}");
         // The lost answer is worth nothing.
-        assert_eq!(userinfo(&host, lost["access_token"].as_str().expect("a token")).await.0, StatusCode::UNAUTHORIZED);
-        assert_eq!(userinfo(&host, again["access_token"].as_str().expect("a token")).await.0, StatusCode::OK);
-        let (status, third) = refresh(&host.base, &ada.application, refresh_token(&again), &[]).await;
+        assert_eq!(
+            userinfo(&host, lost["access_token"].as_str().expect("a token"))
+                .await
+                .0,
+            StatusCode::UNAUTHORIZED
+        );
+        assert_eq!(
+            userinfo(&host, again["access_token"].as_str().expect("a token"))
+                .await
+                .0,
+            StatusCode::OK
+        );
+        let (status, third) =
+            refresh(&host.base, &ada.application, refresh_token(&again), &[]).await;
         assert_eq!(status, StatusCode::OK, "{third}");
         // A second repeat is a reuse.
         let (_, answer) = refresh(&host.base, &ada.application, refresh_token(&first), &[]).await;
@@ -223,7 +382,10 @@ async fn a_lost_answer_is_given_anew_once() {
 async fn until(connection: &mut AnyConnection, query: &'static str, expected: i64) {
     let deadline = tokio::time::Instant::now() + PATIENCE;
     loop {
-        let (found,): (i64,) = sqlx::query_as(query).fetch_one(&mut *connection).await.expect("read");
+        let (found,): (i64,) = sqlx::query_as(query)
+            .fetch_one(&mut *connection)
+            .await
+            .expect("read");
         if found == expected {
             return;
         }
@@ -236,7 +398,11 @@ async fn until(connection: &mut AnyConnection, query: &'static str, expected: i6
 async fn a_client_that_hangs_up_while_its_repeat_waits_may_come_again() {
     const WAITING: &str = "SELECT COUNT(*) FROM refresh_tokens WHERE repeated = 1";
     for database in Database::BOTH {
-        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let host = TestHost::start_with(Wish {
+            database,
+            ..Wish::default()
+        })
+        .await;
         let ada = host.ada().await;
         let mut connection = host.connection().await;
         let (mut first, mut answered, mut hung_up) = (Value::Null, 0, 0);
@@ -247,7 +413,8 @@ async fn a_client_that_hangs_up_while_its_repeat_waits_may_come_again() {
             }
             let (base, application) = (host.base.clone(), ada.application.clone());
             let token = refresh_token(&first).to_owned();
-            let request = tokio::spawn(async move { refresh(&base, &application, &token, &[]).await });
+            let request =
+                tokio::spawn(async move { refresh(&base, &application, &token, &[]).await });
             until(&mut connection, WAITING, answered + 1).await;
             // Its connection closes.
             request.abort();
@@ -259,23 +426,34 @@ async fn a_client_that_hangs_up_while_its_repeat_waits_may_come_again() {
             until(&mut connection, WAITING, answered).await;
             hung_up += 1;
         }
-        let (status, again) = refresh(&host.base, &ada.application, refresh_token(&first), &[]).await;
+        let (status, again) =
+            refresh(&host.base, &ada.application, refresh_token(&first), &[]).await;
         assert_eq!(status, StatusCode::OK, "{database:?}: {again}");
-        assert_eq!(refresh(&host.base, &ada.application, refresh_token(&again), &[]).await.0, StatusCode::OK);
+        assert_eq!(
+            refresh(&host.base, &ada.application, refresh_token(&again), &[])
+                .await
+                .0,
+            StatusCode::OK
+        );
     }
 }
 
 #[tokio::test]
 async fn a_second_repeat_ends_the_family_though_the_first_hangs_up_then() {
     for database in Database::BOTH {
-        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let host = TestHost::start_with(Wish {
+            database,
+            ..Wish::default()
+        })
+        .await;
         let ada = host.ada().await;
         let first = offline_tokens(&host, &ada).await;
         let (_, lost) = refresh(&host.base, &ada.application, refresh_token(&first), &[]).await;
-        let (id,): (String,) = sqlx::query_as("SELECT id FROM refresh_tokens WHERE used_at IS NOT NULL")
-            .fetch_one(&mut host.connection().await)
-            .await
-            .expect("a used one");
+        let (id,): (String,) =
+            sqlx::query_as("SELECT id FROM refresh_tokens WHERE used_at IS NOT NULL")
+                .fetch_one(&mut host.connection().await)
+                .await
+                .expect("a used one");
         let id: TokenId = id.parse().expect("an id");
         let now = host.host.now();
         let access = AccessGrant {
@@ -288,21 +466,44 @@ async fn a_second_repeat_ends_the_family_though_the_first_hangs_up_then() {
             certificate: None,
             issued_at: now,
             expires_at: now,
-            watched_until: None,
+            track_use_until: None,
         };
-        let pair = IssuedPair { access, refresh: None };
+        let pair = IssuedPair {
+            access,
+            refresh: None,
+        };
         let store = &host.host.store;
-        let reuse = || Entry::new(Event::RefreshReused, &By::HOST, now, &SystemEntropy);
+        let reuse = || {
+            Entry::new(
+                Event::RefreshTokenReused,
+                &AuditContext::HOST,
+                now,
+                &SystemEntropy,
+            )
+        };
         let repeat = async || {
-            store.rotate(id, pair.clone(), Some(now - Duration::from_secs(30)), reuse(), now).await.expect("asked")
+            store
+                .rotate(
+                    id,
+                    pair.clone(),
+                    Some(now - Duration::from_secs(30)),
+                    reuse(),
+                    now,
+                )
+                .await
+                .expect("asked")
         };
         assert_eq!(repeat().await, Rotation::Repeated, "{database:?}");
         assert_eq!(repeat().await, Rotation::Refused, "{database:?}");
         store.withdraw_repeat(id).await.expect("withdrawn");
-        let late = store.repeat_rotation(id, pair.clone(), reuse(), now).await.expect("asked");
+        let late = store
+            .repeat_rotation(id, pair.clone(), reuse(), now)
+            .await
+            .expect("asked");
         assert_eq!(late, Rotation::Refused, "{database:?}");
         for token in [&first, &lost] {
-            let (_, answer) = refresh(&host.base, &ada.application, refresh_token(token), &[]).await;
+            let (_, answer) =
+                refresh(&host.base, &ada.application, refresh_token(token), &[]).await;
             assert_eq!(answer["error"], "invalid_grant", "{database:?}");
         }
     }
@@ -311,19 +512,29 @@ async fn a_second_repeat_ends_the_family_though_the_first_hangs_up_then() {
 /// On PostgreSQL the first answer may be used by a transaction that ends between the look at it and its revocation.
 #[tokio::test]
 async fn an_answer_that_is_used_while_its_repeat_is_answered_ends_the_family() {
-    const BLOCKED: &str =
-        "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    const BLOCKED: &str = "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
     for use_it in [
-        "UPDATE access_tokens SET used_at = 1 WHERE id IN (SELECT answer_access FROM refresh_tokens)",
-        "UPDATE refresh_tokens SET used_at = 1 WHERE id IN (SELECT answer_refresh FROM refresh_tokens)",
+        "UPDATE access_tokens SET used_at = 1 WHERE id IN (SELECT rotated_to_access FROM refresh_tokens)",
+        "UPDATE refresh_tokens SET used_at = 1 WHERE id IN (SELECT rotated_to_refresh FROM refresh_tokens)",
     ] {
-        let host = TestHost::start_with(Wish { database: Database::Postgres, ..Wish::default() }).await;
+        let host = TestHost::start_with(Wish {
+            database: Database::Postgres,
+            ..Wish::default()
+        })
+        .await;
         let ada = host.ada().await;
         let first = offline_tokens(&host, &ada).await;
         let (_, lost) = refresh(&host.base, &ada.application, refresh_token(&first), &[]).await;
         let (mut user, mut observer) = (host.connection().await, host.connection().await);
         let mut using = user.begin().await.expect("begun");
-        assert_eq!(sqlx::query(use_it).execute(&mut *using).await.expect("used").rows_affected(), 1);
+        assert_eq!(
+            sqlx::query(use_it)
+                .execute(&mut *using)
+                .await
+                .expect("used")
+                .rows_affected(),
+            1
+        );
         let (base, application) = (host.base.clone(), ada.application.clone());
         let token = refresh_token(&first).to_owned();
         let repeat = tokio::spawn(async move { refresh(&base, &application, &token, &[]).await });
@@ -331,9 +542,17 @@ async fn an_answer_that_is_used_while_its_repeat_is_answered_ends_the_family() {
         until(&mut observer, BLOCKED, 1).await;
         using.commit().await.expect("committed");
         let (status, answer) = repeat.await.expect("an answer");
-        assert_eq!((status, &answer["error"]), (StatusCode::BAD_REQUEST, &json!("invalid_grant")), "{use_it}");
+        assert_eq!(
+            (status, &answer["error"]),
+            (StatusCode::BAD_REQUEST, &json!("invalid_grant")),
+            "{use_it}"
+        );
         let access = lost["access_token"].as_str().expect("a token");
-        assert_eq!(userinfo(&host, access).await.0, StatusCode::UNAUTHORIZED, "the family is revoked");
+        assert_eq!(
+            userinfo(&host, access).await.0,
+            StatusCode::UNAUTHORIZED,
+            "the family is revoked"
+        );
     }
 }
 
@@ -343,13 +562,28 @@ async fn an_answer_of_which_something_was_used_is_not_given_anew() {
     let ada = host.ada().await;
     let first = offline_tokens(&host, &ada).await;
     let (_, second) = refresh(&host.base, &ada.application, refresh_token(&first), &[]).await;
-    assert_eq!(userinfo(&host, second["access_token"].as_str().expect("a token")).await.0, StatusCode::OK);
-    assert_eq!(refresh(&host.base, &ada.application, refresh_token(&first), &[]).await.1["error"], "invalid_grant");
+    assert_eq!(
+        userinfo(&host, second["access_token"].as_str().expect("a token"))
+            .await
+            .0,
+        StatusCode::OK
+    );
+    assert_eq!(
+        refresh(&host.base, &ada.application, refresh_token(&first), &[])
+            .await
+            .1["error"],
+        "invalid_grant"
+    );
 
     let first = offline_tokens(&host, &ada).await;
     let (_, second) = refresh(&host.base, &ada.application, refresh_token(&first), &[]).await;
     refresh(&host.base, &ada.application, refresh_token(&second), &[]).await;
-    assert_eq!(refresh(&host.base, &ada.application, refresh_token(&first), &[]).await.1["error"], "invalid_grant");
+    assert_eq!(
+        refresh(&host.base, &ada.application, refresh_token(&first), &[])
+            .await
+            .1["error"],
+        "invalid_grant"
+    );
 }
 
 #[tokio::test]
@@ -359,13 +593,27 @@ async fn a_late_repeat_is_a_reuse_and_the_window_can_be_closed() {
     let first = offline_tokens(&host, &ada).await;
     refresh(&host.base, &ada.application, refresh_token(&first), &[]).await;
     host.advance(31);
-    assert_eq!(refresh(&host.base, &ada.application, refresh_token(&first), &[]).await.1["error"], "invalid_grant");
+    assert_eq!(
+        refresh(&host.base, &ada.application, refresh_token(&first), &[])
+            .await
+            .1["error"],
+        "invalid_grant"
+    );
 
-    let host = TestHost::start_with(Wish { settings: "[lifetimes]\nrefresh_repeat = 0", ..Wish::default() }).await;
+    let host = TestHost::start_with(Wish {
+        settings: "[lifetimes]\nrefresh_token_grace = \"0s\"",
+        ..Wish::default()
+    })
+    .await;
     let ada = host.ada().await;
     let first = offline_tokens(&host, &ada).await;
     refresh(&host.base, &ada.application, refresh_token(&first), &[]).await;
-    assert_eq!(refresh(&host.base, &ada.application, refresh_token(&first), &[]).await.1["error"], "invalid_grant");
+    assert_eq!(
+        refresh(&host.base, &ada.application, refresh_token(&first), &[])
+            .await
+            .1["error"],
+        "invalid_grant"
+    );
 }
 
 #[tokio::test]
@@ -375,28 +623,44 @@ async fn a_refresh_token_is_good_for_a_week_and_a_family_for_two() {
     let week = Duration::from_secs(7 * 24 * 60 * 60).as_secs();
     let tokens = offline_tokens(&host, &ada).await;
     host.advance(week + 1);
-    assert_eq!(refresh(&host.base, &ada.application, refresh_token(&tokens), &[]).await.1["error"], "invalid_grant");
+    assert_eq!(
+        refresh(&host.base, &ada.application, refresh_token(&tokens), &[])
+            .await
+            .1["error"],
+        "invalid_grant"
+    );
 
     let mut tokens = offline_tokens(&host, &ada).await;
     for _ in 0..2 {
         host.advance(week - 10);
-        let (status, next) = refresh(&host.base, &ada.application, refresh_token(&tokens), &[]).await;
+        let (status, next) =
+            refresh(&host.base, &ada.application, refresh_token(&tokens), &[]).await;
         assert_eq!(status, StatusCode::OK, "{next}");
         tokens = next;
     }
     host.advance(30);
-    assert_eq!(refresh(&host.base, &ada.application, refresh_token(&tokens), &[]).await.1["error"], "invalid_grant");
+    assert_eq!(
+        refresh(&host.base, &ada.application, refresh_token(&tokens), &[])
+            .await
+            .1["error"],
+        "invalid_grant"
+    );
 }
 
 #[tokio::test]
 async fn who_was_suspended_can_not_refresh_even_after_they_are_back() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
-    for path in [format!("/users/{}", id(&ada.user)), format!("/accounts/{}", id(&ada.account))] {
+    for path in [
+        format!("/users/{}", id(&ada.user)),
+        format!("/accounts/{}", id(&ada.account)),
+    ] {
         let tokens = offline_tokens(&host, &ada).await;
         for state in ["suspended", "active"] {
-            host.admin_ok(Method::PATCH, &path, json!({"state": state})).await;
-            let (_, answer) = refresh(&host.base, &ada.application, refresh_token(&tokens), &[]).await;
+            host.admin_ok(Method::PATCH, &path, json!({"state": state}))
+                .await;
+            let (_, answer) =
+                refresh(&host.base, &ada.application, refresh_token(&tokens), &[]).await;
             assert_eq!(answer["error"], "invalid_grant", "{path} {state}");
         }
         // A grant of the very moment of the suspension counts as one before it.
@@ -411,15 +675,28 @@ async fn a_refresh_token_is_of_no_use_to_another_application_or_in_another_place
     let other = host.web_application().await;
     let tokens = offline_tokens(&host, &ada).await;
     let token = refresh_token(&tokens);
-    assert_eq!(refresh(&host.base, &other, token, &[]).await.1["error"], "invalid_grant");
+    assert_eq!(
+        refresh(&host.base, &other, token, &[]).await.1["error"],
+        "invalid_grant"
+    );
     assert_eq!(userinfo(&host, token).await.0, StatusCode::UNAUTHORIZED);
-    assert_eq!(ada.application.exchange(&host.base, token, &[]).await.1["error"], "invalid_grant");
+    assert_eq!(
+        ada.application.exchange(&host.base, token, &[]).await.1["error"],
+        "invalid_grant"
+    );
     let access = tokens["access_token"].as_str().expect("a token");
     for wrong in [access, &access.replacen("at_", "rt_", 1), "rt_", "nonsense"] {
-        assert_eq!(refresh(&host.base, &ada.application, wrong, &[]).await.1["error"], "invalid_grant", "{wrong}");
+        assert_eq!(
+            refresh(&host.base, &ada.application, wrong, &[]).await.1["error"],
+            "invalid_grant",
+            "{wrong}"
+        );
     }
     // None of it did harm.
-    assert_eq!(refresh(&host.base, &ada.application, token, &[]).await.0, StatusCode::OK);
+    assert_eq!(
+        refresh(&host.base, &ada.application, token, &[]).await.0,
+        StatusCode::OK
+    );
 }
 
 #[tokio::test]
@@ -430,7 +707,20 @@ async fn the_reuse_of_a_code_revokes_its_refresh_token_too() {
     let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
     // The conformance suite's `codereuse-30seconds`.
     host.advance(30);
-    assert_eq!(ada.application.exchange(&host.base, &code, &[]).await.1["error"], "invalid_grant");
-    assert_eq!(userinfo(&host, tokens["access_token"].as_str().expect("a token")).await.0, StatusCode::UNAUTHORIZED);
-    assert_eq!(refresh(&host.base, &ada.application, refresh_token(&tokens), &[]).await.1["error"], "invalid_grant");
+    assert_eq!(
+        ada.application.exchange(&host.base, &code, &[]).await.1["error"],
+        "invalid_grant"
+    );
+    assert_eq!(
+        userinfo(&host, tokens["access_token"].as_str().expect("a token"))
+            .await
+            .0,
+        StatusCode::UNAUTHORIZED
+    );
+    assert_eq!(
+        refresh(&host.base, &ada.application, refresh_token(&tokens), &[])
+            .await
+            .1["error"],
+        "invalid_grant"
+    );
 }

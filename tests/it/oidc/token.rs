@@ -12,7 +12,10 @@ async fn a_code_gives_tokens_for_a_web_application() {
     let code = ada.sign_in(&Browser::new(&host.base)).await;
     let (status, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
     assert_eq!(status, StatusCode::OK, "{tokens}");
-    assert_eq!((&tokens["token_type"], &tokens["expires_in"]), (&json!("Bearer"), &json!(3600)));
+    assert_eq!(
+        (&tokens["token_type"], &tokens["expires_in"]),
+        (&json!("Bearer"), &json!(3600))
+    );
     assert_eq!(tokens["scope"], "openid profile email");
     assert!(tokens["refresh_token"].is_null());
 }
@@ -25,7 +28,10 @@ async fn a_code_gives_tokens_for_a_public_application_with_pkce_on_any_loopback_
     host.account(&ada.user, &ada.application).await;
     ada.application.redirect_uri = "http://127.0.0.1:51004/callback".to_owned();
     let code = ada.sign_in(&Browser::new(&host.base)).await;
-    let (status, tokens) = ada.application.exchange(&host.base, &code, &[("client_secret", None)]).await;
+    let (status, tokens) = ada
+        .application
+        .exchange(&host.base, &code, &[("client_secret", None)])
+        .await;
     assert_eq!(status, StatusCode::OK, "{tokens}");
 }
 
@@ -35,7 +41,8 @@ async fn both_encodings_of_basic_credentials_are_understood() {
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
     let secret = ada.application.secret.clone().expect("a secret");
-    let encoded: String = url::form_urlencoded::byte_serialize(ada.application.id.as_bytes()).collect();
+    let encoded: String =
+        url::form_urlencoded::byte_serialize(ada.application.id.as_bytes()).collect();
     assert!(encoded.contains("%3A"));
     for name in [&ada.application.id, &encoded] {
         let page = browser.get(&ada.application.request(&[])).await;
@@ -50,9 +57,15 @@ async fn both_encodings_of_basic_credentials_are_understood() {
             ("redirect_uri", ada.application.redirect_uri.as_str()),
             ("code_verifier", VERIFIER),
         ];
-        let request =
-            http_client().post(format!("{}/oidc/token", host.base)).basic_auth(name, Some(&secret)).form(&form);
-        assert_eq!(request.send().await.expect("an answer").status(), StatusCode::OK, "{name}");
+        let request = http_client()
+            .post(format!("{}/oidc/token", host.base))
+            .basic_auth(name, Some(&secret))
+            .form(&form);
+        assert_eq!(
+            request.send().await.expect("an answer").status(),
+            StatusCode::OK,
+            "{name}"
+        );
     }
 }
 
@@ -64,18 +77,37 @@ async fn errors_of_the_token_endpoint() {
     let code = ada.sign_in(&browser).await;
     for (change, status, error) in [
         (("grant_type", None), 400, "invalid_request"),
-        (("grant_type", Some("password")), 400, "unsupported_grant_type"),
+        (
+            ("grant_type", Some("password")),
+            400,
+            "unsupported_grant_type",
+        ),
         (("code", None), 400, "invalid_request"),
         (("code", Some("nonsense")), 400, "invalid_grant"),
         (("redirect_uri", None), 400, "invalid_request"),
-        (("redirect_uri", Some("https://rp.example/other")), 400, "invalid_grant"),
+        (
+            ("redirect_uri", Some("https://rp.example/other")),
+            400,
+            "invalid_grant",
+        ),
         (("code_verifier", None), 400, "invalid_request"),
-        (("code_verifier", Some("a-verifier-of-the-right-length-but-not-the-one")), 400, "invalid_grant"),
+        (
+            (
+                "code_verifier",
+                Some("a-verifier-of-the-right-length-but-not-the-one"),
+            ),
+            400,
+            "invalid_grant",
+        ),
         (("client_id", Some("did:key:other")), 400, "invalid_request"),
         (("client_secret", Some("again")), 400, "invalid_request"),
     ] {
         let (got, answer) = ada.application.exchange(&host.base, &code, &[change]).await;
-        assert_eq!((got.as_u16(), &answer["error"]), (status, &json!(error)), "{change:?}: {answer}");
+        assert_eq!(
+            (got.as_u16(), &answer["error"]),
+            (status, &json!(error)),
+            "{change:?}: {answer}"
+        );
         assert!(answer["error_description"].is_string());
     }
     // None of these spent the code.
@@ -88,21 +120,52 @@ async fn a_wrong_secret_is_invalid_client_and_says_how_to_authenticate() {
     let host = TestHost::start().await;
     let web = host.web_application().await;
     let url = format!("{}/oidc/token", host.base);
-    let form = [("grant_type", "authorization_code"), ("code", "x"), ("redirect_uri", "x")];
+    let form = [
+        ("grant_type", "authorization_code"),
+        ("code", "x"),
+        ("redirect_uri", "x"),
+    ];
     for secret in ["", "wrong"] {
-        let response =
-            http_client().post(&url).basic_auth(&web.id, Some(secret)).form(&form).send().await.expect("an answer");
+        let response = http_client()
+            .post(&url)
+            .basic_auth(&web.id, Some(secret))
+            .form(&form)
+            .send()
+            .await
+            .expect("an answer");
         assert_eq!(response.status(), StatusCode::UNAUTHORIZED);
-        assert_eq!(response.headers()["www-authenticate"], "Basic realm=\"token endpoint\"");
-        assert_eq!(response.json::<Value>().await.expect("JSON")["error"], "invalid_client");
+        assert_eq!(
+            response.headers()["www-authenticate"],
+            "Basic realm=\"token endpoint\""
+        );
+        assert_eq!(
+            response.json::<Value>().await.expect("JSON")["error"],
+            "invalid_client"
+        );
     }
     // A web application does not get by without its secret, nor a public one with a secret.
-    let response = http_client().post(&url).form(&[("client_id", web.id.as_str())]).send().await.expect("an answer");
-    assert_eq!(response.json::<Value>().await.expect("JSON")["error"], "invalid_client");
+    let response = http_client()
+        .post(&url)
+        .form(&[("client_id", web.id.as_str())])
+        .send()
+        .await
+        .expect("an answer");
+    assert_eq!(
+        response.json::<Value>().await.expect("JSON")["error"],
+        "invalid_client"
+    );
     let native = host.native_application().await;
-    let response =
-        http_client().post(&url).basic_auth(&native.id, Some("x")).form(&form).send().await.expect("an answer");
-    assert_eq!(response.json::<Value>().await.expect("JSON")["error"], "invalid_client");
+    let response = http_client()
+        .post(&url)
+        .basic_auth(&native.id, Some("x"))
+        .form(&form)
+        .send()
+        .await
+        .expect("an answer");
+    assert_eq!(
+        response.json::<Value>().await.expect("JSON")["error"],
+        "invalid_client"
+    );
 }
 
 #[tokio::test]
@@ -110,7 +173,7 @@ async fn a_new_secret_ends_the_old_one() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let code = ada.sign_in(&Browser::new(&host.base)).await;
-    let path = format!("/applications/{}/secret", ada.application.id);
+    let path = format!("/applications/{}/secret/rotate", ada.application.id);
     host.admin_ok(Method::POST, &path, Value::Null).await;
     let (_, answer) = ada.application.exchange(&host.base, &code, &[]).await;
     assert_eq!(answer["error"], "invalid_client");
@@ -134,21 +197,44 @@ async fn without_the_grant_type_authorization_code_there_is_neither_a_code_nor_a
     let code = ada.sign_in(&browser).await;
     let path = format!("/applications/{}", ada.application.id);
     let grant_types = |enabled: &[&str]| json!({"grant_types": enabled});
-    host.admin_ok(Method::PATCH, &path, grant_types(&["refresh_token", "client_credentials"])).await;
+    host.admin_ok(
+        Method::PATCH,
+        &path,
+        grant_types(&["refresh_token", "client_credentials"]),
+    )
+    .await;
     // A code that was issued before the grant type was removed.
     let (status, answer) = ada.application.exchange(&host.base, &code, &[]).await;
-    assert_eq!((status, &answer["error"]), (StatusCode::BAD_REQUEST, &json!("unauthorized_client")), "{answer}");
+    assert_eq!(
+        (status, &answer["error"]),
+        (StatusCode::BAD_REQUEST, &json!("unauthorized_client")),
+        "{answer}"
+    );
     assert!(answer.get("access_token").is_none(), "{answer}");
     // A new request, in a browser with a session and in one without.
     for browser in [&browser, &Browser::new(&host.base)] {
         let page = browser.get(&ada.application.request(&[])).await;
         assert_eq!(page.parameter("error"), "unauthorized_client");
-        assert_eq!((page.parameter("state"), page.parameter("iss")), ("st&te".to_owned(), host.issuer()));
-        assert!(page.location().query_pairs().all(|(name, _)| name != "code"), "{}", page.location());
+        assert_eq!(
+            (page.parameter("state"), page.parameter("iss")),
+            ("st&te".to_owned(), host.issuer())
+        );
+        assert!(
+            page.location()
+                .query_pairs()
+                .all(|(name, _)| name != "code"),
+            "{}",
+            page.location()
+        );
     }
-    host.admin_ok(Method::PATCH, &path, grant_types(&["authorization_code"])).await;
+    host.admin_ok(Method::PATCH, &path, grant_types(&["authorization_code"]))
+        .await;
     let (status, answer) = ada.application.exchange(&host.base, &code, &[]).await;
-    assert_eq!(status, StatusCode::OK, "the refusal did not use the code: {answer}");
+    assert_eq!(
+        status,
+        StatusCode::OK,
+        "the refusal did not use the code: {answer}"
+    );
 }
 
 #[tokio::test]
@@ -161,26 +247,43 @@ async fn an_access_token_ends_after_an_hour() {
     assert_eq!(userinfo(&host, token).await.0, StatusCode::OK);
     host.advance(3600);
     let (status, answer) = userinfo(&host, token).await;
-    assert_eq!((status, &answer["error"]), (StatusCode::UNAUTHORIZED, &json!("invalid_token")));
+    assert_eq!(
+        (status, &answer["error"]),
+        (StatusCode::UNAUTHORIZED, &json!("invalid_token"))
+    );
 }
 
 #[tokio::test]
 async fn fifty_exchanges_of_one_code_give_one_success_on_both_databases() {
     for database in Database::BOTH {
-        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let host = TestHost::start_with(Wish {
+            database,
+            ..Wish::default()
+        })
+        .await;
         let ada = host.ada().await;
         let code = ada.sign_in(&Browser::new(&host.base)).await;
         let (_, second, other_base) = host.second(Wish::default()).await;
         let mut attempts = tokio::task::JoinSet::new();
         for number in 0..50 {
-            let base = if number % 2 == 0 { host.base.clone() } else { other_base.clone() };
+            let base = if number % 2 == 0 {
+                host.base.clone()
+            } else {
+                other_base.clone()
+            };
             let (application, code) = (ada.application.clone(), code.clone());
             attempts.spawn(async move { application.exchange(&base, &code, &[]).await });
         }
         let answers = attempts.join_all().await;
-        let (good, bad): (Vec<_>, Vec<_>) = answers.into_iter().partition(|(status, _)| status.is_success());
+        let (good, bad): (Vec<_>, Vec<_>) = answers
+            .into_iter()
+            .partition(|(status, _)| status.is_success());
         assert_eq!(good.len(), 1, "{database:?}");
-        assert!(bad.iter().all(|(_, answer)| answer["error"] == "invalid_grant"), "{database:?}: {bad:?}");
+        assert!(
+            bad.iter()
+                .all(|(_, answer)| answer["error"] == "invalid_grant"),
+            "{database:?}: {bad:?}"
+        );
         // The reuse revoked what the one success gave.
         let token = good[0].1["access_token"].as_str().expect("a token");
         assert_eq!(userinfo(&host, token).await.0, StatusCode::UNAUTHORIZED);
@@ -197,7 +300,11 @@ async fn the_reuse_of_a_code_revokes_its_token_after_a_restart_too() {
     let token = tokens["access_token"].as_str().expect("a token");
     host.stop().await;
     let (_, again, base) = host.second(Wish::default()).await;
-    assert_eq!(userinfo_at(&base, token).await.0, StatusCode::OK, "tokens survive a restart");
+    assert_eq!(
+        userinfo_at(&base, token).await.0,
+        StatusCode::OK,
+        "tokens survive a restart"
+    );
     let (_, answer) = ada.application.exchange(&base, &code, &[]).await;
     assert_eq!(answer["error"], "invalid_grant");
     assert_eq!(userinfo_at(&base, token).await.0, StatusCode::UNAUTHORIZED);
@@ -207,27 +314,50 @@ async fn the_reuse_of_a_code_revokes_its_token_after_a_restart_too() {
 #[tokio::test]
 async fn fifty_exchanges_of_one_code_give_one_success_across_a_restart_on_both_databases() {
     for database in Database::BOTH {
-        let mut host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let mut host = TestHost::start_with(Wish {
+            database,
+            ..Wish::default()
+        })
+        .await;
         let ada = host.ada().await;
         let code = ada.sign_in(&Browser::new(&host.base)).await;
         let redeem = |base: &str, number: usize| {
             let mut attempts = tokio::task::JoinSet::new();
             for _ in 0..number {
-                let (application, base, code) = (ada.application.clone(), base.to_owned(), code.clone());
+                let (application, base, code) =
+                    (ada.application.clone(), base.to_owned(), code.clone());
                 attempts.spawn(async move { application.exchange(&base, &code, &[]).await });
             }
             attempts.join_all()
         };
         let mut answers = redeem(&host.base, 25).await;
-        let token =
-            answers.iter().find_map(|(_, answer)| answer["access_token"].as_str()).expect("one success").to_owned();
+        let token = answers
+            .iter()
+            .find_map(|(_, answer)| answer["access_token"].as_str())
+            .expect("one success")
+            .to_owned();
         host.stop().await;
-        let (_, again, base) = host.second(Wish { database, ..Wish::default() }).await;
+        let (_, again, base) = host
+            .second(Wish {
+                database,
+                ..Wish::default()
+            })
+            .await;
         answers.extend(redeem(&base, 25).await);
-        let (good, bad): (Vec<_>, Vec<_>) = answers.into_iter().partition(|(status, _)| status.is_success());
+        let (good, bad): (Vec<_>, Vec<_>) = answers
+            .into_iter()
+            .partition(|(status, _)| status.is_success());
         assert_eq!((good.len(), bad.len()), (1, 49), "{database:?}");
-        assert!(bad.iter().all(|(_, answer)| answer["error"] == "invalid_grant"), "{database:?}: {bad:?}");
-        assert_eq!(userinfo_at(&base, &token).await.0, StatusCode::UNAUTHORIZED, "{database:?}: the reuse revoked it");
+        assert!(
+            bad.iter()
+                .all(|(_, answer)| answer["error"] == "invalid_grant"),
+            "{database:?}: {bad:?}"
+        );
+        assert_eq!(
+            userinfo_at(&base, &token).await.0,
+            StatusCode::UNAUTHORIZED,
+            "{database:?}: the reuse revoked it"
+        );
         again.stop().await;
     }
 }
@@ -235,9 +365,14 @@ async fn fifty_exchanges_of_one_code_give_one_success_across_a_restart_on_both_d
 /// The instance stops while the code is redeemed. There is one success at most, for any answers before the stop, and
 /// none after the restart if there was one before.
 #[tokio::test]
-async fn a_code_that_is_redeemed_while_the_instance_stops_gives_one_success_at_most_on_both_databases() {
+async fn a_code_that_is_redeemed_while_the_instance_stops_gives_one_success_at_most_on_both_databases()
+ {
     for database in Database::BOTH {
-        let mut host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let mut host = TestHost::start_with(Wish {
+            database,
+            ..Wish::default()
+        })
+        .await;
         let ada = host.ada().await;
         let code = ada.sign_in(&Browser::new(&host.base)).await;
         let secret = ada.application.secret.clone();
@@ -252,7 +387,10 @@ async fn a_code_that_is_redeemed_while_the_instance_stops_gives_one_success_at_m
                     ("redirect_uri", redirect_uri.as_str()),
                     ("code_verifier", VERIFIER),
                 ];
-                let request = http_client().post(format!("{base}/oidc/token")).basic_auth(id, secret).form(&form);
+                let request = http_client()
+                    .post(format!("{base}/oidc/token"))
+                    .basic_auth(id, secret)
+                    .form(&form);
                 request.send().await.ok().map(|answer| answer.status())
             }
         };
@@ -262,17 +400,32 @@ async fn a_code_that_is_redeemed_while_the_instance_stops_gives_one_success_at_m
         }
         tokio::task::yield_now().await;
         host.stop().await;
-        let (_, again, base) = host.second(Wish { database, ..Wish::default() }).await;
+        let (_, again, base) = host
+            .second(Wish {
+                database,
+                ..Wish::default()
+            })
+            .await;
         for _ in 0..25 {
             attempts.spawn(attempt(base.clone()));
         }
         let statuses = attempts.join_all().await;
-        let successes = statuses.iter().flatten().filter(|status| status.is_success()).count();
+        let successes = statuses
+            .iter()
+            .flatten()
+            .filter(|status| status.is_success())
+            .count();
         // An answer may be lost together with its connection: then no client has the tokens.
         let lost = statuses.iter().any(Option::is_none);
-        assert!(successes == 1 || (successes == 0 && lost), "{database:?}: {statuses:?}");
         assert!(
-            statuses.iter().flatten().all(|status| status.is_success() || *status == StatusCode::BAD_REQUEST),
+            successes == 1 || (successes == 0 && lost),
+            "{database:?}: {statuses:?}"
+        );
+        assert!(
+            statuses
+                .iter()
+                .flatten()
+                .all(|status| status.is_success() || *status == StatusCode::BAD_REQUEST),
             "{statuses:?}"
         );
         again.stop().await;
@@ -291,14 +444,23 @@ async fn nobody_suspended_gets_or_uses_a_token() {
         let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
         let token = tokens["access_token"].as_str().expect("a token");
         assert_eq!(userinfo(&host, token).await.0, StatusCode::OK);
-        let code = browser.get(&ada.application.request(&[])).await.parameter("code");
-        host.admin_ok(Method::PATCH, path, json!({"state": "suspended"})).await;
+        let code = browser
+            .get(&ada.application.request(&[]))
+            .await
+            .parameter("code");
+        host.admin_ok(Method::PATCH, path, json!({"state": "suspended"}))
+            .await;
         let (_, answer) = ada.application.exchange(&host.base, &code, &[]).await;
         assert_eq!(answer["error"], "invalid_grant");
         assert_eq!(userinfo(&host, token).await.0, StatusCode::UNAUTHORIZED);
         host.advance(1);
-        host.admin_ok(Method::PATCH, path, json!({"state": "active"})).await;
-        assert_eq!(userinfo(&host, token).await.0, StatusCode::UNAUTHORIZED, "what was over does not come back");
+        host.admin_ok(Method::PATCH, path, json!({"state": "active"}))
+            .await;
+        assert_eq!(
+            userinfo(&host, token).await.0,
+            StatusCode::UNAUTHORIZED,
+            "what was over does not come back"
+        );
     }
 }
 
@@ -310,18 +472,37 @@ async fn userinfo_says_what_is_wrong_with_a_token() {
     assert_eq!(missing.status(), StatusCode::UNAUTHORIZED);
     assert_eq!(missing.headers()["www-authenticate"], "Bearer");
     let body: Value = missing.json().await.expect("JSON");
-    assert_eq!(body["error"], "invalid_token", "the specification names a missing token");
+    assert_eq!(
+        body["error"], "invalid_token",
+        "the specification names a missing token"
+    );
     assert!(body["error_description"].is_string(), "{body}");
     // Another way to authenticate is none (RFC 6750 section 3.1).
-    let basic = http_client().get(&url).basic_auth("ada", Some("x")).send().await.expect("an answer");
+    let basic = http_client()
+        .get(&url)
+        .basic_auth("ada", Some("x"))
+        .send()
+        .await
+        .expect("an answer");
     assert_eq!(
-        (basic.status(), basic.headers()["www-authenticate"].as_bytes()),
+        (
+            basic.status(),
+            basic.headers()["www-authenticate"].as_bytes()
+        ),
         (StatusCode::UNAUTHORIZED, &b"Bearer"[..])
     );
-    let wrong = http_client().post(&url).bearer_auth("at_nonsense").send().await.expect("an answer");
+    let wrong = http_client()
+        .post(&url)
+        .bearer_auth("at_nonsense")
+        .send()
+        .await
+        .expect("an answer");
     assert_eq!(wrong.status(), StatusCode::UNAUTHORIZED);
     let challenge = wrong.headers()["www-authenticate"].to_str().expect("text");
-    assert!(challenge.starts_with("Bearer error=\"invalid_token\""), "{challenge}");
+    assert!(
+        challenge.starts_with("Bearer error=\"invalid_token\""),
+        "{challenge}"
+    );
 }
 
 /// UserInfo with this token.
@@ -330,6 +511,11 @@ pub async fn userinfo(host: &TestHost, token: &str) -> (StatusCode, Value) {
 }
 
 async fn userinfo_at(base: &str, token: &str) -> (StatusCode, Value) {
-    let response = http_client().get(format!("{base}/oidc/me")).bearer_auth(token).send().await.expect("an answer");
+    let response = http_client()
+        .get(format!("{base}/oidc/me"))
+        .bearer_auth(token)
+        .send()
+        .await
+        .expect("an answer");
     (response.status(), response.json().await.expect("JSON"))
 }

@@ -19,16 +19,24 @@ struct Use {
 
 /// The messages of a file, each with the values that it takes.
 fn messages(file: &str, source: &str) -> Messages {
-    let resource = fluent_syntax::parser::parse(source).unwrap_or_else(|(_, errors)| panic!("{file}: {errors:?}"));
+    let resource = fluent_syntax::parser::parse(source)
+        .unwrap_or_else(|(_, errors)| panic!("{file}: {errors:?}"));
     let mut messages = Messages::new();
     for entry in &resource.body {
         match entry {
             Entry::Message(message) => {
-                let pattern = message.value.as_ref().unwrap_or_else(|| panic!("{file}: {} is empty", message.id.name));
+                let pattern = message
+                    .value
+                    .as_ref()
+                    .unwrap_or_else(|| panic!("{file}: {} is empty", message.id.name));
                 let mut values = Values::new();
                 collect(pattern, &mut values);
                 let before = messages.insert(message.id.name.to_owned(), values);
-                assert!(before.is_none(), "{file}: {} is there twice", message.id.name);
+                assert!(
+                    before.is_none(),
+                    "{file}: {} is there twice",
+                    message.id.name
+                );
             }
             Entry::Comment(_) | Entry::GroupComment(_) | Entry::ResourceComment(_) => {}
             other => panic!("{file}: {other:?} is neither a message nor a comment"),
@@ -39,11 +47,15 @@ fn messages(file: &str, source: &str) -> Messages {
 
 fn collect(pattern: &Pattern<&str>, values: &mut Values) {
     for element in &pattern.elements {
-        let PatternElement::Placeable { expression } = element else { continue };
+        let PatternElement::Placeable { expression } = element else {
+            continue;
+        };
         let inline = match expression {
             Expression::Inline(inline) => inline,
             Expression::Select { selector, variants } => {
-                variants.iter().for_each(|variant| collect(&variant.value, values));
+                variants
+                    .iter()
+                    .for_each(|variant| collect(&variant.value, values));
                 selector
             }
         };
@@ -65,8 +77,12 @@ fn chained(mut rest: &str) -> Values {
     loop {
         rest = rest.trim_start();
         let calls = [".text(", ".number(", ".message("];
-        let Some(arguments) = calls.into_iter().find_map(|call| rest.strip_prefix(call)) else { return values };
-        let Some(name) = arguments.trim_start().strip_prefix('"') else { return values };
+        let Some(arguments) = calls.into_iter().find_map(|call| rest.strip_prefix(call)) else {
+            return values;
+        };
+        let Some(name) = arguments.trim_start().strip_prefix('"') else {
+            return values;
+        };
         values.insert(until(name, '"').to_owned());
         let mut depth = 1;
         let end = arguments.find(|c: char| {
@@ -79,8 +95,12 @@ fn chained(mut rest: &str) -> Values {
 
 /// The names in an object literal that a call has behind its first argument: `, { name: value, other }`.
 fn object(rest: &str) -> Values {
-    let Some(rest) = rest.trim_start().strip_prefix(',') else { return Values::new() };
-    let Some(inside) = rest.trim_start().strip_prefix('{') else { return Values::new() };
+    let Some(rest) = rest.trim_start().strip_prefix(',') else {
+        return Values::new();
+    };
+    let Some(inside) = rest.trim_start().strip_prefix('{') else {
+        return Values::new();
+    };
     let (mut depth, mut at_name, mut name, mut names) = (1, true, String::new(), Values::new());
     for c in inside.chars() {
         match c {
@@ -106,17 +126,32 @@ fn object(rest: &str) -> Values {
 
 /// What a Rust source or a template names, by calls that begin like this.
 fn named(file: &str, text: &str, call: &str) -> Vec<Use> {
-    let found = text.match_indices(call).map(|(at, _)| &text[at + call.len()..]);
+    let found = text
+        .match_indices(call)
+        .map(|(at, _)| &text[at + call.len()..]);
     let uses = found.filter_map(|rest| {
         let rest = rest.trim_start();
-        let Some(id) = rest.strip_prefix('"').map(|rest| until(rest, '"').to_owned()) else {
+        let Some(id) = rest
+            .strip_prefix('"')
+            .map(|rest| until(rest, '"').to_owned())
+        else {
             // The catalogue's own functions hand the id on; nobody else makes one up.
-            assert!(rest.starts_with("id)"), "{file}: {call} takes an id as it stands in the catalogue");
+            assert!(
+                rest.starts_with("id)"),
+                "{file}: {call} takes an id as it stands in the catalogue"
+            );
             return None;
         };
-        let behind = rest[id.len() + 2..].trim_start().trim_start_matches(',').trim_start();
+        let behind = rest[id.len() + 2..]
+            .trim_start()
+            .trim_start_matches(',')
+            .trim_start();
         let values = chained(behind.strip_prefix(')').expect("one argument"));
-        Some(Use { file: file.to_owned(), id, values })
+        Some(Use {
+            file: file.to_owned(),
+            id,
+            values,
+        })
     });
     uses.collect()
 }
@@ -126,17 +161,28 @@ fn named_by_script(file: &str, text: &str) -> Vec<Use> {
     let mut uses = Vec::new();
     // Scripts are given those messages alone.
     for call in ["text('", "phrase('"] {
-        for (at, _) in text.match_indices(call).filter(|(at, _)| !text[..*at].ends_with(char::is_alphanumeric)) {
+        for (at, _) in text
+            .match_indices(call)
+            .filter(|(at, _)| !text[..*at].ends_with(char::is_alphanumeric))
+        {
             let id = &text[at + call.len()..];
             let given = id.starts_with("app-") || id.starts_with("waiting-");
-            assert!(given, "{file}: {} is no message for scripts", until(id, '\''));
+            assert!(
+                given,
+                "{file}: {} is no message for scripts",
+                until(id, '\'')
+            );
         }
     }
     for prefix in ["'app-", "'waiting-"] {
         for (at, _) in text.match_indices(prefix) {
             let id = until(&text[at + 1..], '\'').to_owned();
             let values = object(text[at + id.len() + 2..].trim_start_matches(']'));
-            uses.push(Use { file: file.to_owned(), id, values });
+            uses.push(Use {
+                file: file.to_owned(),
+                id,
+                values,
+            });
         }
     }
     uses
@@ -150,12 +196,16 @@ fn problems(catalogues: &[(&str, Messages)], uses: &[Use]) -> Vec<String> {
             match messages.get(id) {
                 None => problems.push(format!("{file} names {id}, which {language} has not")),
                 Some(known) if known != values => {
-                    problems.push(format!("{file} gives {id} {values:?}; in {language} it takes {known:?}"));
+                    problems.push(format!(
+                        "{file} gives {id} {values:?}; in {language} it takes {known:?}"
+                    ));
                 }
                 Some(_) => {}
             }
         }
-        let unused = messages.keys().filter(|id| !uses.iter().any(|other| other.id == **id));
+        let unused = messages
+            .keys()
+            .filter(|id| !uses.iter().any(|other| other.id == **id));
         problems.extend(unused.map(|id| format!("{language} has {id}, which nothing names")));
     }
     problems
@@ -164,7 +214,12 @@ fn problems(catalogues: &[(&str, Messages)], uses: &[Use]) -> Vec<String> {
 fn read(folder: &Path, below: &str, ending: &str, files: &mut Vec<(String, String)>) {
     for entry in fs::read_dir(folder.join(below)).expect("a folder") {
         let path = entry.expect("an entry").path();
-        let name = format!("{below}/{}", path.file_name().and_then(|name| name.to_str()).expect("a name"));
+        let name = format!(
+            "{below}/{}",
+            path.file_name()
+                .and_then(|name| name.to_str())
+                .expect("a name")
+        );
         if path.is_dir() {
             read(folder, &name, ending, files);
         } else if name.ends_with(ending) && !name.ends_with("/tests.rs") {
@@ -174,7 +229,7 @@ fn read(folder: &Path, below: &str, ending: &str, files: &mut Vec<(String, Strin
 }
 
 fn sources(below: &str, ending: &str) -> Vec<(String, String)> {
-    let host = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("host");
+    let host = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("host/server");
     let mut files = Vec::new();
     read(&host, below, ending, &mut files);
     assert!(!files.is_empty(), "no {ending} in {below}");
@@ -192,7 +247,10 @@ fn all_uses() -> Vec<Use> {
         uses.extend(named(&file, &text, "layout.say("));
     }
     // The console speaks English alone, in place.
-    for (file, text) in sources("assets", ".js").into_iter().filter(|(file, _)| !file.starts_with("assets/console/")) {
+    for (file, text) in sources("assets", ".js")
+        .into_iter()
+        .filter(|(file, _)| !file.starts_with("assets/console/"))
+    {
         uses.extend(named_by_script(&file, &text));
     }
     uses
@@ -202,8 +260,10 @@ fn all_uses() -> Vec<Use> {
 fn each_message_is_there_and_used_with_its_values_in_every_language() {
     let files = sources("messages", ".ftl");
     assert!(files.len() >= 2, "{files:?}");
-    let catalogues: Vec<(&str, Messages)> =
-        files.iter().map(|(file, source)| (file.as_str(), messages(file, source))).collect();
+    let catalogues: Vec<(&str, Messages)> = files
+        .iter()
+        .map(|(file, source)| (file.as_str(), messages(file, source)))
+        .collect();
     let uses = all_uses();
     assert!(uses.len() > 200, "the sources are read: {}", uses.len());
     let problems = problems(&catalogues, &uses);
@@ -220,20 +280,50 @@ fn what_is_missing_unused_or_given_other_values_is_found() {
         uses
     };
     let catalogue = |source| [("en", messages("en", source))];
-    let source = "a = { $n } of { $m }\nb = Text\napp-c = { $x ->\n    [one] one\n   *[other] { $y }\n }\n";
+    let source =
+        "a = { $n } of { $m }\nb = Text\napp-c = { $x ->\n    [one] one\n   *[other] { $y }\n }\n";
     let rust = "Message::of(\n    \"a\",\n)\n.text(\"n\", f(1, (2)))\n.number(\"m\", 3)";
-    let (template, script) = ("{{ layout.say(\"b\").html() }}", "phrase('app-c', { x: f({ z: 1 }), y }), rest");
-    assert_eq!(problems(&catalogue(source), &uses(rust, template, script)), [""; 0]);
+    let (template, script) = (
+        "{{ layout.say(\"b\").html() }}",
+        "phrase('app-c', { x: f({ z: 1 }), y }), rest",
+    );
+    assert_eq!(
+        problems(&catalogue(source), &uses(rust, template, script)),
+        [""; 0]
+    );
     for (rust, template, script, found) in [
-        ("Message::of(\"a\").number(\"m\", 3)", template, script, "x.rs gives a {\"m\"}"),
-        (rust, "{{ layout.say(\"d\").html() }}", script, "x.html names d, which en has not"),
-        (rust, "{{ layout.say(\"b\").text(\"n\", n).plain() }}", script, "x.html gives b {\"n\"}"),
-        (rust, template, "text('app-c', { x: 1 })", "x.js gives app-c {\"x\"}"),
+        (
+            "Message::of(\"a\").number(\"m\", 3)",
+            template,
+            script,
+            "x.rs gives a {\"m\"}",
+        ),
+        (
+            rust,
+            "{{ layout.say(\"d\").html() }}",
+            script,
+            "x.html names d, which en has not",
+        ),
+        (
+            rust,
+            "{{ layout.say(\"b\").text(\"n\", n).plain() }}",
+            script,
+            "x.html gives b {\"n\"}",
+        ),
+        (
+            rust,
+            template,
+            "text('app-c', { x: 1 })",
+            "x.js gives app-c {\"x\"}",
+        ),
         (rust, template, "['app-c', 1]", "x.js gives app-c {}"),
         (rust, template, "", "en has app-c, which nothing names"),
     ] {
         let problems = problems(&catalogue(source), &uses(rust, template, script));
-        assert!(problems.iter().any(|problem| problem.starts_with(found)), "{found}: {problems:?}");
+        assert!(
+            problems.iter().any(|problem| problem.starts_with(found)),
+            "{found}: {problems:?}"
+        );
     }
 }
 
@@ -241,7 +331,10 @@ fn what_is_missing_unused_or_given_other_values_is_found() {
 #[test]
 fn the_app_has_words_for_each_error_of_its_interface() {
     let interface = sources("src/http", "/authenticator.rs").remove(0).1;
-    let scripts: String = sources("assets/authenticator", ".js").into_iter().map(|(_, text)| text).collect();
+    let scripts: String = sources("assets/authenticator", ".js")
+        .into_iter()
+        .map(|(_, text)| text)
+        .collect();
     let codes: Vec<&str> = interface
         .match_indices("StatusCode::")
         .filter_map(|(at, _)| {
@@ -249,10 +342,17 @@ fn the_app_has_words_for_each_error_of_its_interface() {
             Some(until(behind.trim_start().strip_prefix('"')?, '"'))
         })
         .collect();
-    assert!(codes.len() > 10 && codes.contains(&"key_taken"), "{codes:?}");
+    assert!(
+        codes.len() > 10 && codes.contains(&"key_taken"),
+        "{codes:?}"
+    );
     // The app has general words for a failure of the server, and its own calls are never those of another site.
-    for code in codes.into_iter().filter(|code| !["server_error", "cross_site"].contains(code)) {
-        let known = scripts.contains(&format!("  {code}: 'app-failure")) || scripts.contains(&format!("'{code}'"));
+    for code in codes
+        .into_iter()
+        .filter(|code| !["server_error", "cross_site"].contains(code))
+    {
+        let known = scripts.contains(&format!("  {code}: 'app-failure"))
+            || scripts.contains(&format!("'{code}'"));
         assert!(known, "the app does not know {code}");
     }
 }

@@ -1,6 +1,6 @@
 //! Error pages: each says what happened and what to do, where help is, and a reference that finds the line in the log.
 
-use assent::model::language::Language;
+use assent_model::language::Language;
 use reqwest::StatusCode;
 
 use super::{speaks, text};
@@ -10,22 +10,48 @@ const SUPPORT: &str = "<a href=\"mailto:help@example.org\"><bdi>help@example.org
 
 /// Holds that a page is an error page in German, whose reference is in the log with the title in English and the cause.
 fn refers(page: &Page, log: &Log, status: u16, title: &str, cause: &str) {
-    assert_eq!(page.status, StatusCode::from_u16(status).expect("a status"), "{}: {}", page.url, page.body);
+    assert_eq!(
+        page.status,
+        StatusCode::from_u16(status).expect("a status"),
+        "{}: {}",
+        page.url,
+        page.body
+    );
     speaks(page, Language::German, &[title, "error-reference"]);
     assert!(page.body.contains(SUPPORT), "{}: {}", page.url, page.body);
-    assert!(page.body.matches("<p").count() >= 4, "what happened, what to do, help, reference: {}", page.body);
-    let reference = page.body.split("<code>").nth(1).and_then(|rest| rest.split('<').next()).expect("a reference");
-    assert!(reference.len() == 8 && reference.bytes().all(|b| b.is_ascii_hexdigit()), "{reference}");
+    assert!(
+        page.body.matches("<p").count() >= 4,
+        "what happened, what to do, help, reference: {}",
+        page.body
+    );
+    let reference = page
+        .body
+        .split("<code>")
+        .nth(1)
+        .and_then(|rest| rest.split('<').next())
+        .expect("a reference");
+    assert!(
+        reference.len() == 8 && reference.bytes().all(|b| b.is_ascii_hexdigit()),
+        "{reference}"
+    );
     let english = text(Language::English, title);
     let found = log.has(&[&format!("reference=\"{reference}\""), &english, cause]);
-    assert!(found, "{reference} {english} {cause}: {}", log.lines().join("\n"));
+    assert!(
+        found,
+        "{reference} {english} {cause}: {}",
+        log.lines().join("\n")
+    );
     // The cause is for the operator alone.
     assert!(!page.body.contains(cause), "{cause}: {}", page.body);
 }
 
 async fn host(settings: &str) -> TestHost {
-    let settings = format!("{settings}\n[pages]\nsupport = \"help@example.org\"\n");
-    TestHost::start_with(Wish { settings: &settings, ..Wish::default() }).await
+    let settings = format!("{settings}\n[branding]\nsupport = \"help@example.org\"\n");
+    TestHost::start_with(Wish {
+        settings: &settings,
+        ..Wish::default()
+    })
+    .await
 }
 
 #[tokio::test]
@@ -34,69 +60,204 @@ async fn a_request_that_cannot_be_answered_has_a_reference() {
     let host = host("").await;
     let ada = host.ada().await;
     let browser = Browser::reading(&host.base, "de");
-    refers(&browser.get("/nowhere?x=1").await, &log, 404, "error-not-found", "cause=/nowhere");
-    refers(&browser.get("/assets/nothing.css").await, &log, 404, "error-not-found", "/assets/nothing.css");
+    refers(
+        &browser.get("/nowhere?x=1").await,
+        &log,
+        404,
+        "error-not-found",
+        "cause=/nowhere",
+    );
+    refers(
+        &browser.get("/assets/nothing.css").await,
+        &log,
+        404,
+        "error-not-found",
+        "/assets/nothing.css",
+    );
     for (changes, cause) in [
         ([("client_id", None), ("x", None)], "client_id is missing"),
-        ([("client_id", Some("nobody")), ("x", None)], "no application has the client_id"),
-        ([("redirect_uri", None), ("x", None)], "redirect_uri is missing"),
-        ([("redirect_uri", Some("https://evil.example")), ("x", None)], "which is not registered for"),
+        (
+            [("client_id", Some("nobody")), ("x", None)],
+            "no application has the client_id",
+        ),
+        (
+            [("redirect_uri", None), ("x", None)],
+            "redirect_uri is missing",
+        ),
+        (
+            [("redirect_uri", Some("https://evil.example")), ("x", None)],
+            "which is not registered for",
+        ),
     ] {
-        refers(&browser.get(&ada.application.request(&changes)).await, &log, 400, "error-request", cause);
+        refers(
+            &browser.get(&ada.application.request(&changes)).await,
+            &log,
+            400,
+            "error-request",
+            cause,
+        );
     }
     let endless = "x".repeat(9 * 1024);
     let posted = browser.post("/oidc/auth", &[("state", &endless)]).await;
-    refers(&posted, &log, 400, "error-request", "the request can't be read");
-    for path in ["SingleSignOnService/x?SAMLRequest=x", "SingleSignOnService/x"] {
+    refers(
+        &posted,
+        &log,
+        400,
+        "error-request",
+        "the request can't be read",
+    );
+    for path in [
+        "SingleSignOnService/x?SAMLRequest=x",
+        "SingleSignOnService/x",
+    ] {
         let page = browser.get(&format!("/sso/{path}")).await;
         assert!(page.status.is_client_error());
-        refers(&page, &log, page.status.as_u16(), "error-request", "the application in the address is");
+        refers(
+            &page,
+            &log,
+            page.status.as_u16(),
+            "error-request",
+            "the application in the address is",
+        );
     }
-    let logout = browser.get("/sso/SingleLogoutService/x?SAMLRequest=x").await;
-    refers(&logout, &log, logout.status.as_u16(), "error-sign-out-request", "the application in the address is");
-    refers(&browser.get("/sso/sign-on/x").await, &log, 400, "error-login-used", "the kept SAML request is unknown");
-    refers(&browser.get("/sso/metadata/x").await, &log, 404, "error-metadata", "for an unknown application");
-    let nonsense = browser.get("/oidc/session/end?id_token_hint=nonsense").await;
-    refers(&nonsense, &log, 400, "error-sign-out-request", "the id_token_hint is not an ID token");
+    let logout = browser
+        .get("/sso/SingleLogoutService/x?SAMLRequest=x")
+        .await;
+    refers(
+        &logout,
+        &log,
+        logout.status.as_u16(),
+        "error-sign-out-request",
+        "the application in the address is",
+    );
+    refers(
+        &browser.get("/sso/sign-on/x").await,
+        &log,
+        400,
+        "error-login-used",
+        "the kept SAML request is unknown",
+    );
+    refers(
+        &browser.get("/sso/metadata/x").await,
+        &log,
+        404,
+        "error-metadata",
+        "for an unknown application",
+    );
+    let nonsense = browser
+        .get("/oidc/session/end?id_token_hint=nonsense")
+        .await;
+    refers(
+        &nonsense,
+        &log,
+        400,
+        "error-sign-out-request",
+        "the id_token_hint is not an ID token",
+    );
     let sealed = browser.get("/session/end?request=nonsense").await;
-    refers(&sealed, &log, 400, "error-sign-out-request", "the sealed request was not made here");
+    refers(
+        &sealed,
+        &log,
+        400,
+        "error-sign-out-request",
+        "the sealed request was not made here",
+    );
 }
 
 #[tokio::test]
 async fn a_login_that_cannot_go_on_has_a_reference() {
     let log = Log::capture();
-    let host = host("[limits]\nlogin_name = { per_minute = 1, burst = 3 }\n").await;
+    let host =
+        host("[rate_limits]\nsign_ins_per_user_name = { per_minute = 1, burst = 3 }\n").await;
     let ada = host.ada().await;
     let browser = Browser::reading(&host.base, "de");
-    refers(&browser.get("/login/x").await, &log, 404, "error-login-unknown", "no such login in this browser");
+    refers(
+        &browser.get("/login/x").await,
+        &log,
+        404,
+        "error-login-unknown",
+        "no such login in this browser",
+    );
     let waiting = ada.ask(&browser, &[]).await;
-    let forged = browser.post(&waiting.path(), &[("name", "ada"), ("csrf", "x")]).await;
-    refers(&forged, &log, 403, "error-form", "the CSRF token is missing or wrong");
+    let forged = browser
+        .post(&waiting.path(), &[("name", "ada"), ("csrf", "x")])
+        .await;
+    refers(
+        &forged,
+        &log,
+        403,
+        "error-form",
+        "the CSRF token is missing or wrong",
+    );
     ada.approve(&waiting).await;
     browser.finish(&waiting.url).await;
-    refers(&waiting.again().await, &log, 409, "error-login-answered", "the login was answered before");
-    refers(&browser.get("/admin").await, &log, 403, "error-not-administrator", "the user has no console role");
-    let login = browser.get(&ada.application.request(&[("prompt", Some("login"))])).await.followed().await;
+    refers(
+        &waiting.again().await,
+        &log,
+        409,
+        "error-login-answered",
+        "the login was answered before",
+    );
+    refers(
+        &browser.get("/admin").await,
+        &log,
+        403,
+        "error-not-administrator",
+        "the user has no console role",
+    );
+    let login = browser
+        .get(&ada.application.request(&[("prompt", Some("login"))]))
+        .await
+        .followed()
+        .await;
     // Her own name has a limit of its own here, since she signed in in this browser before.
     for _ in 0..3 {
         login.submit(&login.path(), &[("name", "nobody")]).await;
-        login.again().await.submit(&format!("{}/cancel", login.path()), &[]).await;
-        login.again().await.submit(&format!("{}/again", login.path()), &[]).await;
+        login
+            .again()
+            .await
+            .submit(&format!("{}/cancel", login.path()), &[])
+            .await;
+        login
+            .again()
+            .await
+            .submit(&format!("{}/again", login.path()), &[])
+            .await;
     }
-    let page = login.again().await.submit(&login.path(), &[("name", "nobody")]).await;
-    refers(&page, &log, 429, "error-too-many", "a rate limit is reached");
-    speaks(&page, Language::German, &["error-too-many-name", "error-again"]);
+    let page = login
+        .again()
+        .await
+        .submit(&login.path(), &[("name", "nobody")])
+        .await;
+    refers(
+        &page,
+        &log,
+        429,
+        "error-too-many",
+        "a rate limit is reached",
+    );
+    speaks(
+        &page,
+        Language::German,
+        &["error-too-many-name", "error-again"],
+    );
     assert!(page.body.contains("Warten Sie "), "{}", page.body);
 }
 
 #[tokio::test]
 async fn too_many_requests_of_a_network_have_a_reference() {
     let log = Log::capture();
-    let host = host("[limits]\nsign_in = { per_minute = 1, burst = 1 }\n").await;
+    let host = host("[rate_limits]\nlogin_pages_per_ip = { per_minute = 1, burst = 1 }\n").await;
     let browser = Browser::reading(&host.base, "de");
     browser.get("/login/x").await;
     let page = browser.get("/login/x").await;
-    refers(&page, &log, 429, "error-too-many", "a rate limit is reached");
+    refers(
+        &page,
+        &log,
+        429,
+        "error-too-many",
+        "a rate limit is reached",
+    );
     speaks(&page, Language::German, &["error-too-many-network"]);
 }
 
@@ -109,13 +270,23 @@ async fn a_host_that_is_broken_says_so_with_a_reference() {
     ada.sign_in(&browser).await;
     host.host.store.close().await;
     let page = browser.get("/").await;
-    refers(&page, &log, 500, "error-broken", "ERROR");
-    speaks(&page, Language::German, &["error-broken-happened", "error-broken-advice"]);
+    refers(&page, &log, 500, "error-internal", "ERROR");
+    speaks(
+        &page,
+        Language::German,
+        &["error-internal-happened", "error-internal-advice"],
+    );
 }
 
 #[tokio::test]
 async fn without_a_setting_no_help_is_promised() {
     let host = TestHost::start().await;
     let page = Browser::new(&host.base).get("/nowhere").await;
-    assert!(!page.body.contains(&text(Language::English, "error-support")), "{}", page.body);
+    assert!(
+        !page
+            .body
+            .contains(&text(Language::English, "error-support")),
+        "{}",
+        page.body
+    );
 }

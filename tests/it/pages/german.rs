@@ -8,13 +8,33 @@ use crate::javascript::run_with;
 
 #[tokio::test]
 async fn a_person_who_reads_german_enrols_and_signs_in_in_chromium() {
-    let settings = "[pages]\nsupport = \"hilfe@example.org\"\n";
-    let host = TestHost::start_with(Wish { settings, ..Wish::default() }).await;
+    let settings = "[branding]\nsupport = \"hilfe@example.org\"\n";
+    let host = TestHost::start_with(Wish {
+        settings,
+        ..Wish::default()
+    })
+    .await;
     let ada = host.ada().await;
-    host.admin_ok(Method::PATCH, &format!("/users/{}", id(&ada.user)), json!({"console_role": "owner"})).await;
-    let enrolment = host.admin_ok(Method::POST, &format!("/users/{}/enrolments", id(&ada.user)), Value::Null).await;
+    host.admin_ok(
+        Method::PATCH,
+        &format!("/users/{}", id(&ada.user)),
+        json!({"console_role": "owner"}),
+    )
+    .await;
+    let enrolment = host
+        .admin_ok(
+            Method::POST,
+            &format!("/users/{}/enrolments", id(&ada.user)),
+            Value::Null,
+        )
+        .await;
     let link = enrolment["link"].as_str().expect("a link");
     let request = format!("{}{}", host.base, ada.application.request(&[]));
-    let variables = [("ENROL_URL", link), ("BASE_URL", &host.base), ("LOGIN_NAME", "ada"), ("AUTHORIZE_URL", &request)];
+    let variables = [
+        ("ENROL_URL", link),
+        ("BASE_URL", &host.base),
+        ("LOGIN_NAME", "ada"),
+        ("AUTHORIZE_URL", &request),
+    ];
     run_with(&host, "german.mjs", &variables).await;
 }

@@ -1,37 +1,63 @@
 //! What pages say and how they look.
 
+mod branding;
 mod catalogue;
 mod errors;
 mod german;
 mod languages;
-mod looks;
 mod stylesheet;
 mod weight;
 
 use assent::http::texts;
-use assent::model::language::Language;
+use assent_model::language::Language;
 
 use crate::harness::Page;
 
 /// A message's text as it stands in the catalogue of a language: the first line of it, without values.
 fn text(language: Language, id: &str) -> String {
-    let line = texts::source(language).lines().find_map(|line| line.strip_prefix(&format!("{id} = ")));
-    let text = line.unwrap_or_else(|| panic!("{id} is not in the catalogue")).split('{').next().unwrap_or_default();
+    let line = texts::source(language)
+        .lines()
+        .find_map(|line| line.strip_prefix(&format!("{id} = ")));
+    let text = line
+        .unwrap_or_else(|| panic!("{id} is not in the catalogue"))
+        .split('{')
+        .next()
+        .unwrap_or_default();
     text.trim().replace('&', "&#38;").replace('\'', "&#39;")
 }
 
 /// Holds that a page is in a language, from its head to these messages.
 fn speaks(page: &Page, language: Language, ids: &[&str]) {
     let tag = language.tag();
-    assert_eq!(page.headers["content-language"], tag, "{}: {}", page.url, page.body);
+    assert_eq!(
+        page.headers["content-language"], tag,
+        "{}: {}",
+        page.url, page.body
+    );
     assert_eq!(page.headers["vary"], "accept-language", "{}", page.url);
-    assert!(page.body.contains(&format!("<html lang=\"{tag}\" dir=\"ltr\">")), "{}: {}", page.url, page.body);
+    assert!(
+        page.body
+            .contains(&format!("<html lang=\"{tag}\" dir=\"ltr\">")),
+        "{}: {}",
+        page.url,
+        page.body
+    );
     for id in ids {
         let text = text(language, id);
-        assert!(!text.is_empty() && page.body.contains(&text), "{}: {id}: {text:?} in {}", page.url, page.body);
+        assert!(
+            !text.is_empty() && page.body.contains(&text),
+            "{}: {id}: {text:?} in {}",
+            page.url,
+            page.body
+        );
         for other in Language::ALL.into_iter().filter(|other| *other != language) {
             let foreign = self::text(other, id);
-            assert!(foreign == text || !page.body.contains(&foreign), "{}: {foreign:?} in {}", page.url, page.body);
+            assert!(
+                foreign == text || !page.body.contains(&foreign),
+                "{}: {foreign:?} in {}",
+                page.url,
+                page.body
+            );
         }
     }
 }

@@ -21,11 +21,22 @@ const SIDES: [&str; 12] = [
 
 #[test]
 fn no_rule_names_a_side() {
-    let host = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("host");
+    let host = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("host/server");
     let read = |name| fs::read_to_string(host.join("assets").join(name)).expect("a stylesheet");
-    for line in (read("assent.css") + &read("portal.css") + &read("authenticator.css") + &read("console.css")).lines() {
+    for line in (read("assent.css")
+        + &read("portal.css")
+        + &read("authenticator.css")
+        + &read("console.css"))
+        .lines()
+    {
         let rule = line.trim();
-        assert!(!SIDES.iter().any(|side| rule.contains(side)), "{rule}: name the start or the end instead");
-        assert!(!rule.starts_with("left:") && !rule.starts_with("right:"), "{rule}: use inset-inline");
+        assert!(
+            !SIDES.iter().any(|side| rule.contains(side)),
+            "{rule}: name the start or the end instead"
+        );
+        assert!(
+            !rule.starts_with("left:") && !rule.starts_with("right:"),
+            "{rule}: use inset-inline"
+        );
     }
 }

@@ -5,10 +5,10 @@ mod software;
 
 use assent::authenticator::{Authenticator, Reply, Request};
 use assent::config;
-use assent::domain::passkey::RelyingParty;
-use assent::model::passkey::PasskeyUse;
-use assent::model::session::Amr;
-use assent::store::{Answer, Verdict};
+use assent::domain::devices::passkey::RelyingParty;
+use assent_model::passkey::PasskeyUse;
+use assent_model::session::Amr;
+use assent_store::{AnswerOutcome, DeviceAnswer};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use reqwest::{Method, StatusCode};
@@ -24,38 +24,68 @@ use software::Software;
 const DEVICE: &str = "/authenticator/api/device/passkey";
 const REMOVAL: &str = "/authenticator/api/device/passkey/removal";
 /// Many of these tests come with proofs that are no good.
-const SETTINGS: &str = "[limits]\nfailures = { per_minute = 0 }\nlogin_name = { per_minute = 0 }\n";
+const SETTINGS: &str = "[rate_limits]\nunauthenticated_requests = { per_minute = 0 }\nsign_ins_per_user_name = { per_minute = 0 }\n";
 
 async fn call(phone: &Authenticator, method: Method, path: &str, body: &Value) -> Reply {
-    phone.call(method, path, "", serde_json::to_vec(body).expect("JSON")).await.expect("an answer")
+    phone
+        .call(method, path, "", serde_json::to_vec(body).expect("JSON"))
+        .await
+        .expect("an answer")
 }
 
 fn said(reply: &Reply) -> (StatusCode, &str) {
-    (reply.status, reply.body["error"].as_str().unwrap_or_default())
+    (
+        reply.status,
+        reply.body["error"].as_str().unwrap_or_default(),
+    )
 }
 
 /// Adds a passkey to a phone.
 async fn add(phone: &Authenticator, passkey: &Software) {
     let offer = call(phone, Method::POST, DEVICE, &json!({})).await;
     assert_eq!(offer.status, StatusCode::OK, "{}", offer.body);
-    let added = call(phone, Method::PUT, DEVICE, &passkey.make(&offer.body["options"])).await;
+    let added = call(
+        phone,
+        Method::PUT,
+        DEVICE,
+        &passkey.make(&offer.body["options"]),
+    )
+    .await;
     assert_eq!(added.status, StatusCode::NO_CONTENT, "{}", added.body);
 }
 
 /// What a phone sends to approve, with this passkey's assertion.
-fn proof(phone: &Authenticator, request: &Request, number: &str, assertion: Option<Value>) -> Value {
-    let signature = phone.sign(&phone.statement(request, Some(number)).text()).expect("signed");
+fn proof(
+    phone: &Authenticator,
+    request: &Request,
+    number: &str,
+    assertion: Option<Value>,
+) -> Value {
+    let signature = phone
+        .sign(&phone.statement(request, Some(number)).text())
+        .expect("signed");
     json!({"decision": "approve", "number": number, "signature": signature, "passkey": assertion})
 }
 
 async fn send(phone: &Authenticator, request: &Request, body: &Value) -> Reply {
-    call(phone, Method::POST, &format!("/authenticator/api/requests/{}", request.id), body).await
+    call(
+        phone,
+        Method::POST,
+        &format!("/authenticator/api/requests/{}", request.id),
+        body,
+    )
+    .await
 }
 
 /// The question that is put to the phone's passkey when it approves.
 async fn question(phone: &Authenticator, request: &Request, number: &str) -> Value {
     let reply = send(phone, request, &proof(phone, request, number, None)).await;
-    assert_eq!(said(&reply), (StatusCode::CONFLICT, "passkey_required"), "{}", reply.body);
+    assert_eq!(
+        said(&reply),
+        (StatusCode::CONFLICT, "passkey_required"),
+        "{}",
+        reply.body
+    );
     reply.body["options"].clone()
 }
 
@@ -71,14 +101,29 @@ struct It {
 
 impl It {
     async fn on(database: Database) -> Self {
-        let host = TestHost::start_with(Wish { database, settings: SETTINGS, ..Wish::default() }).await;
+        let host = TestHost::start_with(Wish {
+            database,
+            settings: SETTINGS,
+            ..Wish::default()
+        })
+        .await;
         let ada = host.ada().await;
         let passkey = Software::new(&host.base);
         add(&ada.phone, &passkey).await;
         let waiting = ada.ask(&Browser::new(&host.base), &[]).await;
         let request = ada.phone.waiting(5).await.expect("requests").remove(0);
         let number = waiting.number();
-        Self { host, ada, passkey: Software { counter: 2, ..passkey }, waiting, request, number }
+        Self {
+            host,
+            ada,
+            passkey: Software {
+                counter: 2,
+                ..passkey
+            },
+            waiting,
+            request,
+            number,
+        }
     }
 
     async fn question(&self) -> Value {
@@ -87,12 +132,23 @@ impl It {
 
     /// Approves with this assertion.
     async fn approve(&self, assertion: Value) -> Reply {
-        let proof = proof(&self.ada.phone, &self.request, &self.number, Some(assertion));
+        let proof = proof(
+            &self.ada.phone,
+            &self.request,
+            &self.number,
+            Some(assertion),
+        );
         send(&self.ada.phone, &self.request, &proof).await
     }
 
     async fn standing(&self) -> Value {
-        let reply = call(&self.ada.phone, Method::GET, "/authenticator/api/requests", &Value::Null).await;
+        let reply = call(
+            &self.ada.phone,
+            Method::GET,
+            "/authenticator/api/requests",
+            &Value::Null,
+        )
+        .await;
         reply.body["passkey"].clone()
     }
 
@@ -107,7 +163,13 @@ impl It {
         let mut counts = Vec::new();
         for table in ["passkeys", "passkey_ceremonies"] {
             let query = sqlx::query(AssertSqlSafe(format!("SELECT COUNT(*) FROM {table}")));
-            counts.push(query.fetch_one(&mut connection).await.expect("a count").get(0));
+            counts.push(
+                query
+                    .fetch_one(&mut connection)
+                    .await
+                    .expect("a count")
+                    .get(0),
+            );
         }
         (counts[0], counts[1])
     }
@@ -128,31 +190,59 @@ async fn a_device_with_a_passkey_approves_with_it_and_the_tokens_say_so_on_both_
         let code = browser.finish(&it.waiting.url).await.parameter("code");
         let (status, tokens) = it.ada.application.exchange(&it.host.base, &code, &[]).await;
         assert_eq!(status, StatusCode::OK, "{tokens}");
-        let payload = tokens["id_token"].as_str().expect("a token").split('.').nth(1).expect("a payload");
-        let claims: Value = serde_json::from_slice(&URL_SAFE_NO_PAD.decode(payload).expect("base64url")).expect("JSON");
+        let payload = tokens["id_token"]
+            .as_str()
+            .expect("a token")
+            .split('.')
+            .nth(1)
+            .expect("a payload");
+        let claims: Value =
+            serde_json::from_slice(&URL_SAFE_NO_PAD.decode(payload).expect("base64url"))
+                .expect("JSON");
         assert_eq!(claims["amr"], json!(["swk", "user", "mfa"]));
         assert_eq!(claims["acr"], "urn:assent:acr:device");
         let events = it.events().await;
-        assert!(events.iter().any(|event| event == "passkey.added"), "{events:?}");
+        assert!(
+            events.iter().any(|event| event == "passkey.added"),
+            "{events:?}"
+        );
     }
 }
 
 #[tokio::test]
 async fn denying_and_not_me_need_no_passkey() {
     let it = It::on(Database::Sqlite).await;
-    assert_eq!(it.ada.phone.decide(&it.request, None).await.expect("an outcome"), "denied");
-    it.ada.phone.lift_pause().await.expect("lifted");
+    assert_eq!(
+        it.ada
+            .phone
+            .decide(&it.request, None)
+            .await
+            .expect("an outcome"),
+        "denied"
+    );
+    it.ada.phone.lift_cooldown().await.expect("lifted");
     it.ada.ask(&Browser::new(&it.host.base), &[]).await;
     let request = it.ada.phone.waiting(5).await.expect("requests").remove(0);
-    assert_eq!(it.ada.phone.not_me(&request).await.expect("an outcome"), "not_me");
+    assert_eq!(
+        it.ada.phone.not_me(&request).await.expect("an outcome"),
+        "not_me"
+    );
 }
 
 #[tokio::test]
 async fn a_wrong_number_is_told_before_the_passkey_is_asked_for() {
     let it = It::on(Database::Sqlite).await;
     let wrong = if it.number == "42" { "43" } else { "42" };
-    let reply = send(&it.ada.phone, &it.request, &proof(&it.ada.phone, &it.request, wrong, None)).await;
-    assert_eq!(said(&reply), (StatusCode::UNPROCESSABLE_ENTITY, "wrong_number"));
+    let reply = send(
+        &it.ada.phone,
+        &it.request,
+        &proof(&it.ada.phone, &it.request, wrong, None),
+    )
+    .await;
+    assert_eq!(
+        said(&reply),
+        (StatusCode::UNPROCESSABLE_ENTITY, "wrong_number")
+    );
     assert_eq!(it.kept().await, (1, 0));
 }
 
@@ -161,20 +251,42 @@ async fn a_passkey_is_removed_by_itself_and_then_none_is_needed_on_both_database
     for database in Database::BOTH {
         let it = It::on(database).await;
         let phone = &it.ada.phone;
-        let removal = async |assertion: Value| call(phone, Method::POST, REMOVAL, &json!({"passkey": assertion})).await;
+        let removal = async |assertion: Value| {
+            call(phone, Method::POST, REMOVAL, &json!({"passkey": assertion})).await
+        };
         let asked = removal(Value::Null).await;
         assert_eq!(said(&asked), (StatusCode::CONFLICT, "passkey_required"));
-        let other = Software { counter: 9, ..Software::new(&it.host.base) };
+        let other = Software {
+            counter: 9,
+            ..Software::new(&it.host.base)
+        };
         assert_eq!(
             said(&removal(other.show(&asked.body["options"])).await),
             (StatusCode::FORBIDDEN, "passkey_refused")
         );
         assert_eq!(it.standing().await, "set");
         let options = removal(Value::Null).await.body["options"].clone();
-        assert_eq!(removal(it.passkey.show(&options)).await.status, StatusCode::NO_CONTENT);
-        assert_eq!((it.standing().await, it.kept().await), (json!("none"), (0, 0)));
-        assert!(it.events().await.iter().any(|event| event == "passkey.removed"));
-        assert_eq!(phone.decide(&it.request, Some(&it.number)).await.expect("an outcome"), "approved");
+        assert_eq!(
+            removal(it.passkey.show(&options)).await.status,
+            StatusCode::NO_CONTENT
+        );
+        assert_eq!(
+            (it.standing().await, it.kept().await),
+            (json!("none"), (0, 0))
+        );
+        assert!(
+            it.events()
+                .await
+                .iter()
+                .any(|event| event == "passkey.removed")
+        );
+        assert_eq!(
+            phone
+                .decide(&it.request, Some(&it.number))
+                .await
+                .expect("an outcome"),
+            "approved"
+        );
         // Another one may be added then.
         add(phone, &Software::new(&it.host.base)).await;
     }
@@ -184,37 +296,75 @@ async fn a_passkey_is_removed_by_itself_and_then_none_is_needed_on_both_database
 async fn what_lets_another_device_in_later_needs_the_passkey_too_and_the_other_devices_are_told() {
     let it = It::on(Database::Sqlite).await;
     let phone = &it.ada.phone;
-    let (link, codes) = ("/authenticator/api/devices/link", "/authenticator/api/recovery-codes");
-    let confirm =
-        async |path: &str, assertion: Value| call(phone, Method::POST, path, &json!({"passkey": assertion})).await;
+    let (link, codes) = (
+        "/authenticator/api/devices/enrolment-links",
+        "/authenticator/api/recovery-codes",
+    );
+    let confirm = async |path: &str, assertion: Value| {
+        call(phone, Method::POST, path, &json!({"passkey": assertion})).await
+    };
     it.host.advance(1);
     let third = it.host.authenticator(&it.ada.user).await;
     for (path, other, counter) in [(link, codes, 2), (codes, link, 3)] {
-        let bare = phone.call(Method::POST, path, "", Vec::new()).await.expect("an answer");
+        let bare = phone
+            .call(Method::POST, path, "", Vec::new())
+            .await
+            .expect("an answer");
         assert_eq!(said(&bare), (StatusCode::CONFLICT, "passkey_required"));
         // What was asked about the other is no answer here.
         let elsewhere = confirm(other, Value::Null).await.body["options"].clone();
-        let passkey = Software { counter, ..it.passkey.clone() };
-        assert_eq!(said(&confirm(path, passkey.show(&elsewhere)).await), (StatusCode::FORBIDDEN, "passkey_refused"));
+        let passkey = Software {
+            counter,
+            ..it.passkey.clone()
+        };
+        assert_eq!(
+            said(&confirm(path, passkey.show(&elsewhere)).await),
+            (StatusCode::FORBIDDEN, "passkey_refused")
+        );
         let options = confirm(path, Value::Null).await.body["options"].clone();
         let shown = passkey.show(&options);
-        assert_eq!(confirm(path, shown.clone()).await.status, StatusCode::CREATED);
-        assert_eq!(said(&confirm(path, shown).await), (StatusCode::FORBIDDEN, "passkey_refused"), "replayed");
+        assert_eq!(
+            confirm(path, shown.clone()).await.status,
+            StatusCode::CREATED
+        );
+        assert_eq!(
+            said(&confirm(path, shown).await),
+            (StatusCode::FORBIDDEN, "passkey_refused"),
+            "replayed"
+        );
     }
     // To take away those that would tell of it needs it as well, but not to part with the device itself.
     let removal = format!("/authenticator/api/devices/{}", third.device());
-    let bare = phone.call(Method::DELETE, &removal, "", Vec::new()).await.expect("an answer");
+    let bare = phone
+        .call(Method::DELETE, &removal, "", Vec::new())
+        .await
+        .expect("an answer");
     assert_eq!(said(&bare), (StatusCode::CONFLICT, "passkey_required"));
-    let passkey = Software { counter: 4, ..it.passkey.clone() };
+    let passkey = Software {
+        counter: 4,
+        ..it.passkey.clone()
+    };
     let shown = json!({"passkey": passkey.show(&bare.body["options"])});
-    assert_eq!(call(phone, Method::DELETE, &removal, &shown).await.status, StatusCode::NO_CONTENT);
+    assert_eq!(
+        call(phone, Method::DELETE, &removal, &shown).await.status,
+        StatusCode::NO_CONTENT
+    );
     it.host.advance(1);
     let second = it.host.authenticator(&it.ada.user).await;
     it.host.advance(1);
     add(&second, &Software::new(&it.host.base)).await;
-    let reply = call(phone, Method::GET, "/authenticator/api/requests", &Value::Null).await;
+    let reply = call(
+        phone,
+        Method::GET,
+        "/authenticator/api/requests",
+        &Value::Null,
+    )
+    .await;
     let news = reply.body["news"].as_array().expect("news").clone();
-    assert!(news.iter().any(|one| one["event"] == "passkey.added"), "{news:?}");
+    assert!(
+        news.iter().any(|one| one["event"] == "passkey.added"),
+        "{news:?}"
+    );
 }
 
 #[tokio::test]
@@ -224,7 +374,14 @@ async fn a_passkey_goes_with_its_device_and_with_its_person() {
         it.question().await;
         assert_eq!(it.kept().await, (1, 1));
         assert_eq!(
-            call(&it.ada.phone, Method::DELETE, "/authenticator/api/device", &Value::Null).await.status,
+            call(
+                &it.ada.phone,
+                Method::DELETE,
+                "/authenticator/api/device",
+                &Value::Null
+            )
+            .await
+            .status,
             StatusCode::NO_CONTENT
         );
         assert_eq!(it.kept().await, (0, 0), "revoked");
@@ -232,8 +389,12 @@ async fn a_passkey_goes_with_its_device_and_with_its_person() {
         let it = It::on(database).await;
         it.question().await;
         let path = format!("/users/{}", id(&it.ada.user));
-        it.host.admin_ok(Method::PATCH, &path, json!({"state": "terminated"})).await;
-        it.host.admin_ok(Method::POST, &format!("{path}/erase"), Value::Null).await;
+        it.host
+            .admin_ok(Method::PATCH, &path, json!({"state": "terminated"}))
+            .await;
+        it.host
+            .admin_ok(Method::POST, &format!("{path}/erase"), Value::Null)
+            .await;
         assert_eq!(it.kept().await, (0, 0), "erased");
     }
 }
@@ -244,7 +405,10 @@ async fn a_question_that_nobody_answers_is_swept() {
     it.question().await;
     it.host.advance(121);
     let host = &it.host.host;
-    host.store.sweep(RETENTION, host.now()).await.expect("swept");
+    host.store
+        .apply_retention(RETENTION, host.now())
+        .await
+        .expect("swept");
     assert_eq!(it.kept().await, (1, 0));
 }
 
@@ -254,22 +418,71 @@ async fn the_store_itself_takes_no_approval_without_a_passkey_that_goes_on_on_bo
     for database in Database::BOTH {
         let it = It::on(database).await;
         let (store, device) = (&it.host.host.store, it.ada.phone.device());
-        let credential = store.passkey(device).await.expect("read").expect("a passkey").credential;
+        let credential = store
+            .passkey(device)
+            .await
+            .expect("read")
+            .expect("a passkey")
+            .credential;
         let approve = async |counter: Option<u32>| {
-            let passkey = counter.map(|counter| Box::new(PasskeyUse { credential: credential.clone(), counter }));
-            let verdict = Verdict::Approve { device, amr: vec![Amr::Swk], passkey };
-            store.answer_approval(it.request.id, verdict, noted(&[]), it.host.host.now()).await.expect("answered")
+            let passkey = counter.map(|counter| {
+                Box::new(PasskeyUse {
+                    credential: credential.clone(),
+                    counter,
+                })
+            });
+            let verdict = DeviceAnswer::Approve {
+                device,
+                amr: vec![Amr::Swk],
+                passkey,
+            };
+            store
+                .answer_approval(it.request.id, verdict, noted(&[]), it.host.host.now())
+                .await
+                .expect("answered")
         };
-        assert_eq!(approve(None).await, Answer::NoPasskey);
+        assert_eq!(approve(None).await, AnswerOutcome::NoPasskey);
         // One that is used at the same moment wins.
-        let used = PasskeyUse { credential: credential.clone(), counter: 5 };
-        let other = PasskeyUse { counter: 4, ..used.clone() };
-        let approvals =
-            [approve(Some(5)).await, approve(Some(5)).await, approve(Some(4)).await, approve(Some(0)).await];
-        assert_eq!(approvals, [Answer::Counted, Answer::NoPasskey, Answer::NoPasskey, Answer::NoPasskey]);
-        assert!(!store.remove_passkey(device, other, Vec::new()).await.expect("refused"));
-        assert!(store.remove_passkey(device, PasskeyUse { counter: 6, ..used }, Vec::new()).await.expect("removed"));
-        assert_eq!(approve(Some(7)).await, Answer::NoPasskey, "it is gone");
+        let used = PasskeyUse {
+            credential: credential.clone(),
+            counter: 5,
+        };
+        let other = PasskeyUse {
+            counter: 4,
+            ..used.clone()
+        };
+        let approvals = [
+            approve(Some(5)).await,
+            approve(Some(5)).await,
+            approve(Some(4)).await,
+            approve(Some(0)).await,
+        ];
+        assert_eq!(
+            approvals,
+            [
+                AnswerOutcome::Counted,
+                AnswerOutcome::NoPasskey,
+                AnswerOutcome::NoPasskey,
+                AnswerOutcome::NoPasskey
+            ]
+        );
+        assert!(
+            !store
+                .remove_passkey(device, other, Vec::new())
+                .await
+                .expect("refused")
+        );
+        assert!(
+            store
+                .remove_passkey(device, PasskeyUse { counter: 6, ..used }, Vec::new())
+                .await
+                .expect("removed")
+        );
+        assert_eq!(
+            approve(Some(7)).await,
+            AnswerOutcome::NoPasskey,
+            "it is gone"
+        );
     }
 }
 
@@ -279,11 +492,18 @@ async fn a_host_that_is_reached_by_an_address_offers_no_passkeys() {
     let file = folder.path().join("assent.toml");
     let key = folder.path().join("master.key");
     let relying_party = |base: &str| {
-        let text = format!("base_url = \"{base}\"\n[keys]\nmaster_key_file = \"{}\"\n", key.display());
+        let text = format!(
+            "base_url = \"{base}\"\n[keys]\nmaster_key_file = \"{}\"\n",
+            key.display()
+        );
         std::fs::write(&file, text).expect("written");
         RelyingParty::new(&config::load(&file).expect("good settings"))
     };
-    for address in ["https://192.0.2.7", "https://[2001:db8::1]:8443", "http://127.0.0.1:8080"] {
+    for address in [
+        "https://192.0.2.7",
+        "https://[2001:db8::1]:8443",
+        "http://127.0.0.1:8080",
+    ] {
         assert!(relying_party(address).is_none(), "{address}");
     }
     for name in ["https://id.example.org", "http://localhost:8080"] {

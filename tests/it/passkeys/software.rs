@@ -31,8 +31,19 @@ impl Software {
         let group = EcGroup::from_curve_name(Nid::X9_62_PRIME256V1).expect("P-256");
         let key = EcKey::generate(&group).expect("a key");
         let id = sha256(&key.private_key().to_vec()).to_vec();
-        let rp_id = url::Url::parse(base).expect("an address").domain().expect("a domain").to_owned();
-        Self { key, id, rp_id, origin: base.to_owned(), verified: true, counter: 1 }
+        let rp_id = url::Url::parse(base)
+            .expect("an address")
+            .domain()
+            .expect("a domain")
+            .to_owned();
+        Self {
+            key,
+            id,
+            rp_id,
+            origin: base.to_owned(),
+            verified: true,
+            counter: 1,
+        }
     }
 
     /// What `navigator.credentials.create` gives for these options, without attestation.
@@ -47,7 +58,9 @@ impl Software {
         let mut object = b"\xa3\x63fmt\x64none\x67attStmt\xa0\x68authData\x59".to_vec();
         object.extend((data.len() as u16).to_be_bytes());
         object.extend(data);
-        self.credential(json!({"clientDataJSON": encoded(&client_data), "attestationObject": encoded(&object)}))
+        self.credential(
+            json!({"clientDataJSON": encoded(&client_data), "attestationObject": encoded(&object)}),
+        )
     }
 
     /// What `navigator.credentials.get` gives for these options.
@@ -55,7 +68,10 @@ impl Software {
         let client_data = self.client_data("webauthn.get", options);
         let data = self.data(0);
         let signed = [data.as_slice(), &sha256(&client_data)].concat();
-        let signature = EcdsaSig::sign(&sha256(&signed), &self.key).expect("signed").to_der().expect("DER");
+        let signature = EcdsaSig::sign(&sha256(&signed), &self.key)
+            .expect("signed")
+            .to_der()
+            .expect("DER");
         self.credential(json!({
             "clientDataJSON": encoded(&client_data),
             "authenticatorData": encoded(&data),
@@ -79,14 +95,22 @@ impl Software {
     /// The beginning of the authenticator data: relying party, flags, counter.
     fn data(&self, flags: u8) -> Vec<u8> {
         let flags = flags | USER_PRESENT | if self.verified { USER_VERIFIED } else { 0 };
-        [&sha256(self.rp_id.as_bytes())[..], &[flags], &self.counter.to_be_bytes()].concat()
+        [
+            &sha256(self.rp_id.as_bytes())[..],
+            &[flags],
+            &self.counter.to_be_bytes(),
+        ]
+        .concat()
     }
 
     /// The public key as COSE has it (RFC 9053 section 7.1.1): {1: 2, 3: -7, -1: 1, -2: x, -3: y}.
     fn cose(&self) -> Vec<u8> {
         let (mut x, mut y) = (BigNum::new().expect("x"), BigNum::new().expect("y"));
         let mut context = BigNumContext::new().expect("a context");
-        self.key.public_key().affine_coordinates(self.key.group(), &mut x, &mut y, &mut context).expect("a point");
+        self.key
+            .public_key()
+            .affine_coordinates(self.key.group(), &mut x, &mut y, &mut context)
+            .expect("a point");
         let mut cose = b"\xa5\x01\x02\x03\x26\x20\x01\x21\x58\x20".to_vec();
         cose.extend(x.to_vec_padded(32).expect("32 bytes"));
         cose.extend(b"\x22\x58\x20");

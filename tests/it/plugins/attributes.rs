@@ -1,12 +1,15 @@
 //! The attributes of SAML assertions: the plugin that makes them, and what hostile ones get.
 
-use assent::id::Did;
-use assent::plugins::{
-    ClaimInput, Fault, Mapped, OnFailure, PluginSpec, Protocol, Role, SamlAttribute, Sink, ValueType,
+use assent_model::id::Did;
+use assent_plugin_host::{
+    ClaimInput, Fault, Mapped, OnFailure, PluginSpec, Protocol, Role, SamlAttribute, Sink,
+    ValueType,
 };
 use serde_json::{Value, json};
 
-use super::components::{Log, account_roles, application, hostile_mapper, input, load, load_error, saml_attributes};
+use super::components::{
+    Log, account_roles, application, hostile_mapper, input, load, load_error, saml_attributes,
+};
 use super::mappers::fault;
 
 /// What the host knows when it makes an assertion for this application.
@@ -20,7 +23,10 @@ fn assertion(application: &Did, custom_attributes: &Value) -> ClaimInput {
 
 /// The attributes that these plugins make for the first application, which has none of its own.
 async fn made(specs: Vec<PluginSpec>) -> Vec<SamlAttribute> {
-    let mapped = load(specs).await.map_claims(assertion(&application(1), &json!([]))).await;
+    let mapped = load(specs)
+        .await
+        .map_claims(assertion(&application(1), &json!([])))
+        .await;
     mapped.expect("attributes").attributes
 }
 
@@ -39,20 +45,39 @@ async fn attack(config: &Value) -> Fault {
     let hostile = hostile_mapper("hostile", &ours, config.clone());
     let plugins = load(vec![hostile, hostile_mapper("harmless", &victim, harmless)]).await;
     let log = Log::capture();
-    let failure = plugins.map_claims(assertion(&ours, &json!([]))).await.expect_err("the call fails closed");
+    let failure = plugins
+        .map_claims(assertion(&ours, &json!([])))
+        .await
+        .expect_err("the call fails closed");
     assert_eq!(failure.plugin, "hostile", "the answer says which plugin");
     let lines = log.lines();
-    assert!(log.has(&["WARN", "plugin=\"hostile\"", "the login fails"]), "{lines:?}");
-    assert!(lines.iter().all(|line| line.len() < 1_000), "the log stays small");
-    let mapped = plugins.map_claims(assertion(&victim, &json!([]))).await.expect("others go on unharmed");
-    assert_eq!(texts(&mapped), [("team", vec!["red"]), ("department", vec!["unharmed"])]);
+    assert!(
+        log.has(&["WARN", "plugin=\"hostile\"", "the login fails"]),
+        "{lines:?}"
+    );
+    assert!(
+        lines.iter().all(|line| line.len() < 1_000),
+        "the log stays small"
+    );
+    let mapped = plugins
+        .map_claims(assertion(&victim, &json!([])))
+        .await
+        .expect("others go on unharmed");
+    assert_eq!(
+        texts(&mapped),
+        [("team", vec!["red"]), ("department", vec!["unharmed"])]
+    );
     fault(failure)
 }
 
 /// The attributes' names and values.
 fn texts<'a>(mapped: &'a Mapped) -> Vec<(&'a str, Vec<&'a str>)> {
-    let text =
-        |attribute: &'a SamlAttribute| (attribute.name.as_str(), attribute.values.iter().map(String::as_str).collect());
+    let text = |attribute: &'a SamlAttribute| {
+        (
+            attribute.name.as_str(),
+            attribute.values.iter().map(String::as_str).collect(),
+        )
+    };
     mapped.attributes.iter().map(text).collect()
 }
 
@@ -60,8 +85,15 @@ fn texts<'a>(mapped: &'a Mapped) -> Vec<(&'a str, Vec<&'a str>)> {
 async fn attribute_values_from_a_plugin_with_markup_nul_u_fffe_or_ten_megabytes() {
     let markup = "</AttributeValue><b a='\"'> & ]]> &lt; <!-- <![CDATA[ é \u{1f600}\t\r\n";
     let passed = department(json!({ "behaviour": "attribute", "value": markup })).await;
-    assert_eq!(passed.values, [markup], "markup is text, and the writer's to escape");
-    let expected = Fault::Attribute { name: "department".to_owned(), why: "with a character that XML can't carry" };
+    assert_eq!(
+        passed.values,
+        [markup],
+        "markup is text, and the writer's to escape"
+    );
+    let expected = Fault::Attribute {
+        name: "department".to_owned(),
+        why: "with a character that XML can't carry",
+    };
     for (place, bad) in [
         ("value", "nul \0"),
         ("value", "\u{fffe}"),
@@ -76,8 +108,12 @@ async fn attribute_values_from_a_plugin_with_markup_nul_u_fffe_or_ten_megabytes(
     let named = attack(&json!({ "behaviour": "attribute", "claim": "nul \0" })).await;
     assert!(matches!(named, Fault::Attribute { .. }), "{named}");
     // Ten megabytes at once, and in a hundred thousand values.
-    for (behaviour, value) in [("huge-attribute", "x".to_owned()), ("many-values", "x".repeat(100))] {
-        let fault = attack(&json!({ "behaviour": behaviour, "claim": "department", "value": value })).await;
+    for (behaviour, value) in [
+        ("huge-attribute", "x".to_owned()),
+        ("many-values", "x".repeat(100)),
+    ] {
+        let fault =
+            attack(&json!({ "behaviour": behaviour, "claim": "department", "value": value })).await;
         assert_eq!(fault, Fault::TooLarge(256 << 10), "{behaviour}");
     }
 }
@@ -91,9 +127,14 @@ async fn an_attribute_value_that_is_not_of_its_type_is_a_fault() {
         ("any_uri", "https://example.org/ada", "not a uri"),
         ("base64_binary", "YQ==", "<b>"),
     ] {
-        let typed = department(json!({ "behaviour": "attribute", "type": value_type, "value": right })).await;
+        let typed =
+            department(json!({ "behaviour": "attribute", "type": value_type, "value": right }))
+                .await;
         assert_eq!(typed.values, [right]);
-        let expected = Fault::Attribute { name: "department".to_owned(), why: "with a value that is not of its type" };
+        let expected = Fault::Attribute {
+            name: "department".to_owned(),
+            why: "with a value that is not of its type",
+        };
         let config = json!({ "behaviour": "attribute", "claim": "department", "type": value_type, "value": wrong });
         assert_eq!(attack(&config).await, expected, "{value_type}");
     }
@@ -104,7 +145,10 @@ async fn an_attribute_that_was_not_granted_is_a_fault() {
     // The second one is granted as a claim alone.
     for name in ["role", "note", "Department", ""] {
         let config = json!({ "behaviour": "attribute", "claim": name, "value": "admin" });
-        assert_eq!(attack(&config).await, Fault::NotGranted(format!("attribute:{name}")));
+        assert_eq!(
+            attack(&config).await,
+            Fault::NotGranted(format!("attribute:{name}"))
+        );
     }
 }
 
@@ -112,19 +156,31 @@ async fn an_attribute_that_was_not_granted_is_a_fault() {
 #[tokio::test]
 async fn a_friendly_name_is_granted_like_a_name_and_a_name_format_with_it() {
     for friendly in ["role", "note", "Department"] {
-        let config =
-            json!({ "behaviour": "attribute", "claim": "department", "friendly_name": friendly, "value": "x" });
-        assert_eq!(attack(&config).await, Fault::NotGranted(format!("attribute:{friendly}")));
+        let config = json!({ "behaviour": "attribute", "claim": "department", "friendly_name": friendly, "value": "x" });
+        assert_eq!(
+            attack(&config).await,
+            Fault::NotGranted(format!("attribute:{friendly}"))
+        );
     }
     for granted in ["department", "team"] {
-        let config =
-            json!({ "behaviour": "attribute", "friendly_name": granted, "name_format": "urn:x", "value": "x" });
-        assert_eq!(department(config).await.friendly_name.as_deref(), Some(granted));
+        let config = json!({ "behaviour": "attribute", "friendly_name": granted, "name_format": "urn:x", "value": "x" });
+        assert_eq!(
+            department(config).await.friendly_name.as_deref(),
+            Some(granted)
+        );
     }
     let all = vec!["attribute:*".to_owned()];
-    let role = Role::ClaimMapper { applications: None, writes: all, on_failure: OnFailure::Fail };
+    let role = Role::ClaimMapper {
+        applications: None,
+        writes: all,
+        on_failure: OnFailure::Fail,
+    };
     let config = json!({ "behaviour": "attribute", "claim": "department", "friendly_name": "role", "value": "x" });
-    let made = made(vec![PluginSpec { role, ..hostile_mapper("hostile", &application(1), config) }]).await;
+    let made = made(vec![PluginSpec {
+        role,
+        ..hostile_mapper("hostile", &application(1), config)
+    }])
+    .await;
     assert_eq!(made[1].friendly_name.as_deref(), Some("role"));
 }
 
@@ -139,10 +195,24 @@ async fn an_attribute_has_names_that_can_be_shown() {
             writes: vec!["attribute:*".to_owned()],
             on_failure: OnFailure::Fail,
         };
-        let spec = PluginSpec { role, ..hostile_mapper("hostile", &ours, config) };
-        load(vec![spec]).await.map_claims(assertion(&ours, &json!([]))).await
+        let spec = PluginSpec {
+            role,
+            ..hostile_mapper("hostile", &ours, config)
+        };
+        load(vec![spec])
+            .await
+            .map_claims(assertion(&ours, &json!([])))
+            .await
     };
-    for name in ["", "a\nb", "a\tb", " a", "a\u{202e}b", "a\u{200b}", long.as_str()] {
+    for name in [
+        "",
+        "a\nb",
+        "a\tb",
+        " a",
+        "a\u{202e}b",
+        "a\u{200b}",
+        long.as_str(),
+    ] {
         let failure = made(json!({ "behaviour": "attribute", "claim": name, "value": "x" })).await;
         let said = failure.expect_err("not a name").to_string();
         assert!(
@@ -154,9 +224,14 @@ async fn an_attribute_has_names_that_can_be_shown() {
         let mut config = json!({ "behaviour": "attribute", "claim": "department", "value": "x" });
         config[member] = json!("a\u{202e}b\n");
         let said = made(config).await.expect_err("not a name").to_string();
-        assert!(said.contains("characters that can be shown"), "{member}: {said}");
+        assert!(
+            said.contains("characters that can be shown"),
+            "{member}: {said}"
+        );
     }
-    let good = made(json!({ "behaviour": "attribute", "claim": "First name", "value": "x" })).await.expect("a name");
+    let good = made(json!({ "behaviour": "attribute", "claim": "First name", "value": "x" }))
+        .await
+        .expect("a name");
     assert_eq!(texts(&good)[1].0, "First name");
 }
 
@@ -166,9 +241,15 @@ async fn an_attribute_is_for_assertions_alone() {
     let config = json!({ "behaviour": "attribute", "claim": "department", "value": "x" });
     let plugins = load(vec![hostile_mapper("hostile", &ours, config)]).await;
     for sink in [Sink::IdToken, Sink::Userinfo, Sink::Introspection] {
-        let input = ClaimInput { sink, ..assertion(&ours, &json!([])) };
+        let input = ClaimInput {
+            sink,
+            ..assertion(&ours, &json!([]))
+        };
         let failure = plugins.map_claims(input).await.expect_err("no assertion");
-        assert!(matches!(fault(failure), Fault::Attribute { .. }), "{sink:?}");
+        assert!(
+            matches!(fault(failure), Fault::Attribute { .. }),
+            "{sink:?}"
+        );
     }
 }
 
@@ -178,10 +259,17 @@ async fn attributes_of_the_same_name_become_one() {
     let hostile = |plugin: &str, value: &str, format: &str, value_type: &str| {
         // A claim may have one owner alone, an attribute may not.
         let writes = vec!["attribute:*".to_owned()];
-        let role = Role::ClaimMapper { applications: None, writes, on_failure: OnFailure::Fail };
+        let role = Role::ClaimMapper {
+            applications: None,
+            writes,
+            on_failure: OnFailure::Fail,
+        };
         let config = json!({ "behaviour": "attribute", "claim": "department", "value": value,
                              "name_format": format, "type": value_type });
-        PluginSpec { role, ..hostile_mapper(plugin, &ours, config) }
+        PluginSpec {
+            role,
+            ..hostile_mapper(plugin, &ours, config)
+        }
     };
     let basic = "urn:oasis:names:tc:SAML:2.0:attrname-format:basic";
     let made = made(vec![
@@ -194,14 +282,26 @@ async fn attributes_of_the_same_name_become_one() {
     .await;
     let seen: Vec<_> = made
         .iter()
-        .map(|one| (one.name.as_str(), one.name_format.as_deref(), one.value_type, one.values.concat()))
+        .map(|one| {
+            (
+                one.name.as_str(),
+                one.name_format.as_deref(),
+                one.value_type,
+                one.values.concat(),
+            )
+        })
         .collect();
     assert_eq!(
         seen,
         [
             ("team", None, ValueType::String, "red".repeat(5)),
             ("department", None, ValueType::String, "125".to_owned()),
-            ("department", Some("urn:example:format"), ValueType::String, "3".to_owned()),
+            (
+                "department",
+                Some("urn:example:format"),
+                ValueType::String,
+                "3".to_owned()
+            ),
             ("department", None, ValueType::Integer, "4".to_owned()),
         ]
     );
@@ -217,13 +317,25 @@ async fn saml_attributes_makes_those_of_the_application_and_of_the_settings() {
         { "name": "uid", "type": "integer", "values": ["{note}"] },
         { "name": "nobody", "values": ["{no_such_claim}"] },
     ] });
-    let earlier = hostile_mapper("hostile", &ours, json!({ "behaviour": "set", "claim": "note", "value": "42" }));
-    let plugins = load(vec![account_roles(&ours), earlier, saml_attributes(&ours, config)]).await;
+    let earlier = hostile_mapper(
+        "hostile",
+        &ours,
+        json!({ "behaviour": "set", "claim": "note", "value": "42" }),
+    );
+    let plugins = load(vec![
+        account_roles(&ours),
+        earlier,
+        saml_attributes(&ours, config),
+    ])
+    .await;
     let custom = json!([
         { "name": "groups", "values": ["role-{roles}"] },
         { "name": "markup", "values": ["<{name}> {{x}}"] },
     ]);
-    let mapped = plugins.map_claims(assertion(&ours, &custom)).await.expect("attributes");
+    let mapped = plugins
+        .map_claims(assertion(&ours, &custom))
+        .await
+        .expect("attributes");
     assert_eq!(
         texts(&mapped),
         [
@@ -235,7 +347,10 @@ async fn saml_attributes_makes_those_of_the_application_and_of_the_settings() {
     );
     let display = &mapped.attributes[2];
     assert_eq!(display.friendly_name.as_deref(), Some("displayName"));
-    assert_eq!(display.name_format.as_deref(), Some("urn:oasis:names:tc:SAML:2.0:attrname-format:uri"));
+    assert_eq!(
+        display.name_format.as_deref(),
+        Some("urn:oasis:names:tc:SAML:2.0:attrname-format:uri")
+    );
     assert_eq!(mapped.attributes[3].value_type, ValueType::Integer);
 }
 
@@ -243,8 +358,15 @@ async fn saml_attributes_makes_those_of_the_application_and_of_the_settings() {
 async fn saml_attributes_adds_nothing_to_tokens() {
     let ours = application(1);
     let config = json!({ "attributes": [{ "name": "groups", "values": ["all"] }] });
-    let mapped = load(vec![saml_attributes(&ours, config)]).await.map_claims(input(&ours)).await.expect("claims");
-    assert_eq!((mapped.claims, mapped.attributes), (input(&ours).claims, Vec::new()));
+    let mapped = load(vec![saml_attributes(&ours, config)])
+        .await
+        .map_claims(input(&ours))
+        .await
+        .expect("claims");
+    assert_eq!(
+        (mapped.claims, mapped.attributes),
+        (input(&ours).claims, Vec::new())
+    );
 }
 
 #[tokio::test]
@@ -252,8 +374,16 @@ async fn a_custom_attribute_with_a_lone_brace_is_a_fault_that_names_it() {
     let ours = application(1);
     let plugins = load(vec![saml_attributes(&ours, json!({}))]).await;
     let custom = json!([{ "name": "mail", "values": ["{email"] }]);
-    let failure = plugins.map_claims(assertion(&ours, &custom)).await.expect_err("a fault");
-    assert!(failure.to_string().contains("the attribute `mail`: the value `{email` has a `{`"), "{failure}");
+    let failure = plugins
+        .map_claims(assertion(&ours, &custom))
+        .await
+        .expect_err("a fault");
+    assert!(
+        failure
+            .to_string()
+            .contains("the attribute `mail`: the value `{email` has a `{`"),
+        "{failure}"
+    );
 }
 
 #[tokio::test]
@@ -261,16 +391,31 @@ async fn a_thousand_values_fit_the_limits() {
     let ours = application(1);
     let plugins = load(vec![saml_attributes(&ours, json!({}))]).await;
     let values: Vec<String> = (0..10).map(|number| format!("{{name}} {number}")).collect();
-    let custom: Vec<Value> = (0..100).map(|number| json!({ "name": format!("a{number}"), "values": values })).collect();
-    let mapped = plugins.map_claims(assertion(&ours, &json!(custom))).await.expect("attributes");
-    assert_eq!(mapped.attributes.iter().map(|attribute| attribute.values.len()).sum::<usize>(), 1_000);
+    let custom: Vec<Value> = (0..100)
+        .map(|number| json!({ "name": format!("a{number}"), "values": values }))
+        .collect();
+    let mapped = plugins
+        .map_claims(assertion(&ours, &json!(custom)))
+        .await
+        .expect("attributes");
+    assert_eq!(
+        mapped
+            .attributes
+            .iter()
+            .map(|attribute| attribute.values.len())
+            .sum::<usize>(),
+        1_000
+    );
 }
 
 #[tokio::test]
 async fn an_error_in_the_settings_is_told_at_the_start() {
     let config = json!({ "attributes": [{ "name": "mail", "values": ["{email"] }] });
     let said = load_error(vec![saml_attributes(&application(1), config)]).await;
-    assert!(said.starts_with("plugin `saml-attributes`: ") && said.contains("the attribute `mail`"), "{said}");
+    assert!(
+        said.starts_with("plugin `saml-attributes`: ") && said.contains("the attribute `mail`"),
+        "{said}"
+    );
     let config = json!({ "attributes": [{ "name": "mail", "vales": [] }] });
     let said = load_error(vec![saml_attributes(&application(1), config)]).await;
     assert!(said.contains("unknown field `vales`"), "{said}");

@@ -3,12 +3,12 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use assent::clock::Timestamp;
-use assent::plugins::{
-    Callback, ChannelFailureKind, ChannelState, Credential, CredentialGrant, Credentials, Fault, HttpGrant, Limits,
-    News, Notice, Opening, PluginSpec,
+use assent_model::clock::Timestamp;
+use assent_model::secret::Secret;
+use assent_plugin_host::{
+    Callback, ChannelFailureKind, ChannelState, Credential, CredentialGrant, Credentials, Fault,
+    HttpGrant, Limits, News, Notice, Opening, PluginSpec,
 };
-use assent::secret::Secret;
 use axum::Router;
 use axum::body::Bytes;
 use axum::http::{HeaderMap, StatusCode, Uri};
@@ -29,21 +29,29 @@ impl Service {
         let port = listener.local_addr().expect("an address").port();
         let seen = Arc::new(Mutex::new(Vec::new()));
         let record = Arc::clone(&seen);
-        let app = Router::new().fallback(move |uri: Uri, headers: HeaderMap, body: Bytes| async move {
-            let repeated = headers.get("authorization").map(|value| value.as_bytes().to_vec());
-            record.lock().expect("the record").push((headers, body));
-            match repeated.filter(|_| uri.path() == "/echo") {
-                Some(secret) => (StatusCode::OK, [("x-service", "test")], secret),
-                None => answer(uri.path()).await,
-            }
-        });
+        let app = Router::new().fallback(
+            move |uri: Uri, headers: HeaderMap, body: Bytes| async move {
+                let repeated = headers
+                    .get("authorization")
+                    .map(|value| value.as_bytes().to_vec());
+                record.lock().expect("the record").push((headers, body));
+                match repeated.filter(|_| uri.path() == "/echo") {
+                    Some(secret) => (StatusCode::OK, [("x-service", "test")], secret),
+                    None => answer(uri.path()).await,
+                }
+            },
+        );
         tokio::spawn(async move { axum::serve(listener, app).await });
         Self { port, seen }
     }
 
     /// The grant that reaches it, for development.
     fn grant(&self) -> HttpGrant {
-        HttpGrant { hosts: vec![format!("localhost:{}", self.port)], allow_private: true, ..HttpGrant::default() }
+        HttpGrant {
+            hosts: vec![format!("localhost:{}", self.port)],
+            allow_private: true,
+            ..HttpGrant::default()
+        }
     }
 
     fn url(&self, path: &str) -> String {
@@ -64,11 +72,31 @@ async fn answer(path: &str) -> (StatusCode, [(&'static str, &'static str); 1], V
             (StatusCode::CREATED, plain, b"late".to_vec())
         }
         "/gone" => (StatusCode::GONE, plain, Vec::new()),
-        "/busy" => (StatusCode::TOO_MANY_REQUESTS, [("retry-after", "17")], Vec::new()),
-        "/redirect" => (StatusCode::TEMPORARY_REDIRECT, [("location", "/elsewhere")], Vec::new()),
-        "/see-other" => (StatusCode::SEE_OTHER, [("location", "/elsewhere")], Vec::new()),
-        "/inside" => (StatusCode::FOUND, [("location", "http://127.0.0.1/")], Vec::new()),
-        "/stranger" => (StatusCode::FOUND, [("location", "http://stranger.example/")], Vec::new()),
+        "/busy" => (
+            StatusCode::TOO_MANY_REQUESTS,
+            [("retry-after", "17")],
+            Vec::new(),
+        ),
+        "/redirect" => (
+            StatusCode::TEMPORARY_REDIRECT,
+            [("location", "/elsewhere")],
+            Vec::new(),
+        ),
+        "/see-other" => (
+            StatusCode::SEE_OTHER,
+            [("location", "/elsewhere")],
+            Vec::new(),
+        ),
+        "/inside" => (
+            StatusCode::FOUND,
+            [("location", "http://127.0.0.1/")],
+            Vec::new(),
+        ),
+        "/stranger" => (
+            StatusCode::FOUND,
+            [("location", "http://stranger.example/")],
+            Vec::new(),
+        ),
         "/round" => (StatusCode::FOUND, [("location", "/round")], Vec::new()),
         "/large" => (StatusCode::OK, plain, vec![b'x'; 1 << 20]),
         _ => (StatusCode::CREATED, plain, b"thanks".to_vec()),
@@ -87,7 +115,10 @@ fn notice(address: String) -> Opening {
 }
 
 fn vapid() -> CredentialGrant {
-    CredentialGrant { hosts: Vec::new(), credential: Credential::Vapid }
+    CredentialGrant {
+        hosts: Vec::new(),
+        credential: Credential::Vapid,
+    }
 }
 
 struct Vapid;
@@ -101,8 +132,14 @@ impl Credentials for Vapid {
 /// What the hostile channel gets for a call of this address with this grant: the text of the refusal.
 async fn rejected(config: Value, grant: HttpGrant, address: String) -> String {
     let plugins = load(vec![channel("hostile-channel", config, grant)]).await;
-    let failure = plugins.begin("hostile-channel", notice(address)).await.expect_err("no answer");
-    assert_eq!(failure.channel, "hostile-channel", "the answer says which plugin");
+    let failure = plugins
+        .begin("hostile-channel", notice(address))
+        .await
+        .expect_err("no answer");
+    assert_eq!(
+        failure.channel, "hostile-channel",
+        "the answer says which plugin"
+    );
     match failure.kind {
         ChannelFailureKind::Rejected(why) => why,
         other => panic!("expected a rejection, got {other}"),
@@ -112,26 +149,50 @@ async fn rejected(config: Value, grant: HttpGrant, address: String) -> String {
 #[tokio::test]
 async fn web_push_posts_the_sealed_notice_with_the_hosts_credential() {
     let service = Service::start().await;
-    let grant = HttpGrant { credentials: vec![vapid()], ..service.grant() };
+    let grant = HttpGrant {
+        credentials: vec![vapid()],
+        ..service.grant()
+    };
     let plugins = load_with(vec![channel("web-push", json!({}), grant)], Arc::new(Vapid)).await;
-    let begun = plugins.begin("web-push", notice(service.url("/push"))).await.expect("begun");
+    let begun = plugins
+        .begin("web-push", notice(service.url("/push")))
+        .await
+        .expect("begun");
     assert_eq!(begun.poll_after, None);
 
     let requests = service.requests();
-    let [(headers, body)] = requests.as_slice() else { panic!("one request, got {}", requests.len()) };
+    let [(headers, body)] = requests.as_slice() else {
+        panic!("one request, got {}", requests.len())
+    };
     assert_eq!(body.as_ref(), [0, 159, 146, 150]);
     for (name, value) in [
         ("ttl", "120"),
         ("urgency", "high"),
         ("content-encoding", "aes128gcm"),
         ("topic", "018f0000000070008000000000000002"),
-        ("authorization", &format!("vapid t=token-for-http://localhost:{}, k=key", service.port)),
+        (
+            "authorization",
+            &format!("vapid t=token-for-http://localhost:{}, k=key", service.port),
+        ),
     ] {
-        assert_eq!(headers.get(name).and_then(|found| found.to_str().ok()), Some(value), "{name}");
+        assert_eq!(
+            headers.get(name).and_then(|found| found.to_str().ok()),
+            Some(value),
+            "{name}"
+        );
     }
-    assert!(matches!(plugins.poll("web-push", begun.handle.clone()).await, Ok(ChannelState::Pending(_))));
-    let callback = Callback { headers: Vec::new(), body: b"{}".to_vec() };
-    assert_eq!(plugins.on_callback("web-push", callback).await, Ok(News::Evidence(Vec::new())));
+    assert!(matches!(
+        plugins.poll("web-push", begun.handle.clone()).await,
+        Ok(ChannelState::Pending(_))
+    ));
+    let callback = Callback {
+        headers: Vec::new(),
+        body: b"{}".to_vec(),
+    };
+    assert_eq!(
+        plugins.on_callback("web-push", callback).await,
+        Ok(News::Evidence(Vec::new()))
+    );
     assert_eq!(plugins.cancel("web-push", begun.handle).await, Ok(()));
 }
 
@@ -139,20 +200,40 @@ async fn web_push_posts_the_sealed_notice_with_the_hosts_credential() {
 async fn web_push_tells_what_the_push_service_said() {
     let service = Service::start().await;
     let plugins = load(vec![channel("web-push", json!({}), service.grant())]).await;
-    let begin =
-        async |path: &str| plugins.begin("web-push", notice(service.url(path))).await.map_err(|failure| failure.kind);
+    let begin = async |path: &str| {
+        plugins
+            .begin("web-push", notice(service.url(path)))
+            .await
+            .map_err(|failure| failure.kind)
+    };
     assert_eq!(begin("/gone").await, Err(ChannelFailureKind::Gone));
-    assert_eq!(begin("/busy").await, Err(ChannelFailureKind::RetryAfter(Duration::from_secs(17))));
-    assert!(matches!(begin("/redirect").await, Err(ChannelFailureKind::Rejected(_))));
+    assert_eq!(
+        begin("/busy").await,
+        Err(ChannelFailureKind::RetryAfter(Duration::from_secs(17)))
+    );
+    assert!(matches!(
+        begin("/redirect").await,
+        Err(ChannelFailureKind::Rejected(_))
+    ));
     assert_eq!(service.requests().len(), 3, "the redirect was not followed");
 }
 
 #[tokio::test]
 async fn the_hosts_credential_takes_the_place_of_the_plugins() {
     let service = Service::start().await;
-    let grant = HttpGrant { credentials: vec![vapid()], ..service.grant() };
-    let plugins = load_with(vec![channel("hostile-channel", json!({}), grant)], Arc::new(Vapid)).await;
-    plugins.begin("hostile-channel", notice(service.url("/"))).await.expect("begun");
+    let grant = HttpGrant {
+        credentials: vec![vapid()],
+        ..service.grant()
+    };
+    let plugins = load_with(
+        vec![channel("hostile-channel", json!({}), grant)],
+        Arc::new(Vapid),
+    )
+    .await;
+    plugins
+        .begin("hostile-channel", notice(service.url("/")))
+        .await
+        .expect("begun");
     let requests = service.requests();
     let sent: Vec<_> = requests[0].0.get_all("authorization").iter().collect();
     assert_eq!(sent.len(), 1);
@@ -162,7 +243,10 @@ async fn the_hosts_credential_takes_the_place_of_the_plugins() {
 #[tokio::test]
 async fn without_its_credential_nothing_is_sent() {
     let service = Service::start().await;
-    let grant = HttpGrant { credentials: vec![vapid()], ..service.grant() };
+    let grant = HttpGrant {
+        credentials: vec![vapid()],
+        ..service.grant()
+    };
     let why = rejected(json!({}), grant, service.url("/")).await;
     assert!(why.contains("no VAPID key"), "{why}");
     assert!(service.requests().is_empty());
@@ -171,19 +255,40 @@ async fn without_its_credential_nothing_is_sent() {
 #[tokio::test]
 async fn a_host_that_was_not_granted_is_refused() {
     let service = Service::start().await;
-    let grant = HttpGrant { hosts: vec!["push.example.com".to_owned()], ..service.grant() };
+    let grant = HttpGrant {
+        hosts: vec!["push.example.com".to_owned()],
+        ..service.grant()
+    };
     let log = Log::capture();
     let why = rejected(json!({}), grant, service.url("/")).await;
-    assert!(why.contains("refused") && why.contains("localhost") && why.contains("not granted"), "{why}");
-    assert!(log.has(&["WARN", "plugin=\"hostile-channel\"", "not granted"]), "{:?}", log.lines());
+    assert!(
+        why.contains("refused") && why.contains("localhost") && why.contains("not granted"),
+        "{why}"
+    );
+    assert!(
+        log.has(&["WARN", "plugin=\"hostile-channel\"", "not granted"]),
+        "{:?}",
+        log.lines()
+    );
     assert!(service.requests().is_empty());
 }
 
 #[tokio::test]
 async fn an_ip_literal_is_refused() {
     let service = Service::start().await;
-    for host in ["127.0.0.1", "[::1]", "2130706433", "0x7f.1", "[::ffff:127.0.0.1]"] {
-        let why = rejected(json!({}), service.grant(), format!("http://{host}:{}/", service.port)).await;
+    for host in [
+        "127.0.0.1",
+        "[::1]",
+        "2130706433",
+        "0x7f.1",
+        "[::ffff:127.0.0.1]",
+    ] {
+        let why = rejected(
+            json!({}),
+            service.grant(),
+            format!("http://{host}:{}/", service.port),
+        )
+        .await;
         assert!(why.contains("IP address"), "{host}: {why}");
     }
     assert!(service.requests().is_empty());
@@ -192,16 +297,30 @@ async fn an_ip_literal_is_refused() {
 #[tokio::test]
 async fn a_name_that_resolves_to_loopback_is_refused() {
     let service = Service::start().await;
-    let grant = HttpGrant { allow_private: false, ..service.grant() };
-    let why = rejected(json!({}), grant, format!("https://localhost:{}/", service.port)).await;
-    assert!(why.contains("refused") && why.contains("no address on the public internet"), "{why}");
+    let grant = HttpGrant {
+        allow_private: false,
+        ..service.grant()
+    };
+    let why = rejected(
+        json!({}),
+        grant,
+        format!("https://localhost:{}/", service.port),
+    )
+    .await;
+    assert!(
+        why.contains("refused") && why.contains("no address on the public internet"),
+        "{why}"
+    );
     assert!(service.requests().is_empty());
 }
 
 #[tokio::test]
 async fn plain_http_is_refused_outside_of_development() {
     let service = Service::start().await;
-    let grant = HttpGrant { allow_private: false, ..service.grant() };
+    let grant = HttpGrant {
+        allow_private: false,
+        ..service.grant()
+    };
     let why = rejected(json!({}), grant, service.url("/")).await;
     assert!(why.contains("only `https`"), "{why}");
 }
@@ -209,13 +328,21 @@ async fn plain_http_is_refused_outside_of_development() {
 #[tokio::test]
 async fn a_large_answer_is_cut_off() {
     let service = Service::start().await;
-    assert_eq!(rejected(json!({}), service.grant(), service.url("/large")).await, "too large");
+    assert_eq!(
+        rejected(json!({}), service.grant(), service.url("/large")).await,
+        "too large"
+    );
 }
 
 #[tokio::test]
 async fn one_call_sends_a_few_requests_only() {
     let service = Service::start().await;
-    let why = rejected(json!({ "behaviour": "flood" }), service.grant(), service.url("/")).await;
+    let why = rejected(
+        json!({ "behaviour": "flood" }),
+        service.grant(),
+        service.url("/"),
+    )
+    .await;
     assert!(why.contains("4 requests"), "{why}");
     assert_eq!(service.requests().len(), 4);
 }
@@ -223,8 +350,14 @@ async fn one_call_sends_a_few_requests_only() {
 #[tokio::test]
 async fn a_host_call_that_never_ends_is_given_up() {
     let service = Service::start().await;
-    let limits = Limits { http_timeout: Duration::from_millis(200), ..Limits::default() };
-    let spec = PluginSpec { limits, ..channel("hostile-channel", json!({}), service.grant()) };
+    let limits = Limits {
+        http_timeout: Duration::from_millis(200),
+        ..Limits::default()
+    };
+    let spec = PluginSpec {
+        limits,
+        ..channel("hostile-channel", json!({}), service.grant())
+    };
     let plugins = load(vec![spec]).await;
     // As a task of its own, which is how the host calls channels.
     let call = tokio::spawn({
@@ -232,17 +365,32 @@ async fn a_host_call_that_never_ends_is_given_up() {
         async move { plugins.begin("hostile-channel", notice).await }
     });
     let failure = call.await.expect("the task ends").expect_err("given up");
-    assert_eq!(failure.kind, ChannelFailureKind::Rejected("timed out".to_owned()));
+    assert_eq!(
+        failure.kind,
+        ChannelFailureKind::Rejected("timed out".to_owned())
+    );
 }
 
 #[tokio::test]
 async fn a_wait_for_the_host_does_not_count_as_running() {
     let service = Service::start().await;
-    let limits = Limits { deadline: Duration::from_millis(500), ..Limits::default() };
-    let spec = PluginSpec { limits, ..channel("hostile-channel", json!({}), service.grant()) };
+    let limits = Limits {
+        deadline: Duration::from_millis(500),
+        ..Limits::default()
+    };
+    let spec = PluginSpec {
+        limits,
+        ..channel("hostile-channel", json!({}), service.grant())
+    };
     let plugins = load(vec![spec]).await;
-    let begun = plugins.begin("hostile-channel", notice(service.url("/slow"))).await.expect("begun");
-    assert_eq!((begun.handle.as_slice(), begun.poll_after), (b"late".as_slice(), Some(Duration::from_millis(7))));
+    let begun = plugins
+        .begin("hostile-channel", notice(service.url("/slow")))
+        .await
+        .expect("begun");
+    assert_eq!(
+        (begun.handle.as_slice(), begun.poll_after),
+        (b"late".as_slice(), Some(Duration::from_millis(7)))
+    );
 }
 
 #[tokio::test]
@@ -253,53 +401,117 @@ async fn a_channel_that_loops_or_hoards_is_at_fault() {
         // On a busy machine the time would be over before the fuel is.
         spec.limits.deadline = Duration::from_secs(60);
         let plugins = load(vec![spec]).await;
-        let failure = plugins.begin("hostile-channel", notice(String::new())).await.expect_err("a fault");
-        assert!(matches!(failure.kind, ChannelFailureKind::Fault(Fault::Fuel(_) | Fault::Answer(_))), "{failure}");
+        let failure = plugins
+            .begin("hostile-channel", notice(String::new()))
+            .await
+            .expect_err("a fault");
+        assert!(
+            matches!(
+                failure.kind,
+                ChannelFailureKind::Fault(Fault::Fuel(_) | Fault::Answer(_))
+            ),
+            "{failure}"
+        );
         assert!(failure.to_string().contains(expected), "{failure}");
     }
 }
 
 #[tokio::test]
 async fn evidence_comes_through_as_it_is() {
-    let plugins = load(vec![channel("hostile-channel", json!({}), HttpGrant::default())]).await;
+    let plugins = load(vec![channel(
+        "hostile-channel",
+        json!({}),
+        HttpGrant::default(),
+    )])
+    .await;
     match plugins.poll("hostile-channel", b"proof".to_vec()).await {
         Ok(ChannelState::Evidence(evidence)) => assert_eq!(evidence.proof, b"proof"),
         other => panic!("expected evidence, got {other:?}"),
     }
-    let callback = Callback { headers: Vec::new(), body: b"posted".to_vec() };
-    let news = plugins.on_callback("hostile-channel", callback).await.expect("evidence");
-    let News::Evidence(evidence) = news else { panic!("expected evidence, got {news:?}") };
+    let callback = Callback {
+        headers: Vec::new(),
+        body: b"posted".to_vec(),
+    };
+    let news = plugins
+        .on_callback("hostile-channel", callback)
+        .await
+        .expect("evidence");
+    let News::Evidence(evidence) = news else {
+        panic!("expected evidence, got {news:?}")
+    };
     assert_eq!(evidence[0].proof, b"posted");
-    let failure = plugins.cancel("hostile-channel", Vec::new()).await.expect_err("rejected");
-    assert_eq!(failure.kind, ChannelFailureKind::Rejected("one line".to_owned()));
+    let failure = plugins
+        .cancel("hostile-channel", Vec::new())
+        .await
+        .expect_err("rejected");
+    assert_eq!(
+        failure.kind,
+        ChannelFailureKind::Rejected("one line".to_owned())
+    );
 }
 
 #[tokio::test]
 async fn a_channel_that_is_not_configured_is_named() {
-    let failure = load(Vec::new()).await.begin("carrier-pigeon", notice(String::new())).await.expect_err("unknown");
-    assert_eq!(failure.to_string(), "channel `carrier-pigeon` is not configured");
+    let failure = load(Vec::new())
+        .await
+        .begin("carrier-pigeon", notice(String::new()))
+        .await
+        .expect_err("unknown");
+    assert_eq!(
+        failure.to_string(),
+        "channel `carrier-pigeon` is not configured"
+    );
 }
 
 #[tokio::test]
 async fn redirects_are_followed_where_both_say_so_and_only_to_granted_hosts() {
     let service = Service::start().await;
-    let grant = || HttpGrant { follow_redirects: true, ..service.grant() };
+    let grant = || HttpGrant {
+        follow_redirects: true,
+        ..service.grant()
+    };
     let plugins = load(vec![channel("hostile-channel", json!({}), grant())]).await;
-    let begun = plugins.begin("hostile-channel", notice(service.url("/redirect"))).await.expect("followed");
+    let begun = plugins
+        .begin("hostile-channel", notice(service.url("/redirect")))
+        .await
+        .expect("followed");
     assert_eq!(begun.handle, b"thanks");
-    assert_eq!(service.requests()[1].1.as_ref(), b"hello", "307 keeps method and body");
-    plugins.begin("hostile-channel", notice(service.url("/see-other"))).await.expect("followed");
-    assert!(service.requests()[3].1.is_empty(), "303 is followed by a GET");
+    assert_eq!(
+        service.requests()[1].1.as_ref(),
+        b"hello",
+        "307 keeps method and body"
+    );
+    plugins
+        .begin("hostile-channel", notice(service.url("/see-other")))
+        .await
+        .expect("followed");
+    assert!(
+        service.requests()[3].1.is_empty(),
+        "303 is followed by a GET"
+    );
     let sent = service.requests().len();
-    for (path, words) in [("/inside", "IP address"), ("/stranger", "not granted"), ("/round", "more than 5 times")] {
+    for (path, words) in [
+        ("/inside", "IP address"),
+        ("/stranger", "not granted"),
+        ("/round", "more than 5 times"),
+    ] {
         let why = rejected(json!({}), grant(), service.url(path)).await;
-        assert!(why.contains("refused") && why.contains(words), "{path}: {why}");
+        assert!(
+            why.contains("refused") && why.contains(words),
+            "{path}: {why}"
+        );
     }
     assert_eq!(service.requests().len(), sent + 1 + 1 + 6);
 
-    let spec = PluginSpec { name: "web-push".to_owned(), ..channel("web-push", json!({}), grant()) };
+    let spec = PluginSpec {
+        name: "web-push".to_owned(),
+        ..channel("web-push", json!({}), grant())
+    };
     let said = super::components::load_error(vec![spec]).await;
-    assert!(said.contains("`follow_redirects` is granted, which the component does not ask for"), "{said}");
+    assert!(
+        said.contains("`follow_redirects` is granted, which the component does not ask for"),
+        "{said}"
+    );
 }
 
 #[tokio::test]
@@ -313,14 +525,30 @@ async fn a_secret_is_added_at_the_door_and_never_comes_back() {
             secret: Secret::new("s3cret-of-the-operator"),
         },
     };
-    let grant = || HttpGrant { credentials: vec![secret()], ..service.grant() };
+    let grant = || HttpGrant {
+        credentials: vec![secret()],
+        ..service.grant()
+    };
     let plugins = load(vec![channel("hostile-channel", json!({}), grant())]).await;
-    plugins.begin("hostile-channel", notice(service.url("/"))).await.expect("begun");
-    assert_eq!(service.requests()[0].0["authorization"], "Bearer s3cret-of-the-operator");
+    plugins
+        .begin("hostile-channel", notice(service.url("/")))
+        .await
+        .expect("begun");
+    assert_eq!(
+        service.requests()[0].0["authorization"],
+        "Bearer s3cret-of-the-operator"
+    );
     let log = Log::capture();
     let why = rejected(json!({}), grant(), service.url("/echo")).await;
-    assert!(why.contains("repeats a credential") && !why.contains("s3cret"), "{why}");
-    assert!(log.lines().iter().all(|line| !line.contains("s3cret")), "{:?}", log.lines());
+    assert!(
+        why.contains("repeats a credential") && !why.contains("s3cret"),
+        "{why}"
+    );
+    assert!(
+        log.lines().iter().all(|line| !line.contains("s3cret")),
+        "{:?}",
+        log.lines()
+    );
 }
 
 #[tokio::test]
@@ -331,9 +559,21 @@ async fn a_secret_goes_to_its_own_hosts_alone() {
         prefix: "Bearer ".to_owned(),
         secret: Secret::new("s3cret-of-the-operator"),
     };
-    let elsewhere = CredentialGrant { hosts: vec!["vendor.example".to_owned()], credential };
-    let grant = HttpGrant { credentials: vec![elsewhere], ..service.grant() };
+    let elsewhere = CredentialGrant {
+        hosts: vec!["vendor.example".to_owned()],
+        credential,
+    };
+    let grant = HttpGrant {
+        credentials: vec![elsewhere],
+        ..service.grant()
+    };
     let plugins = load(vec![channel("hostile-channel", json!({}), grant)]).await;
-    plugins.begin("hostile-channel", notice(service.url("/"))).await.expect("begun");
-    assert_eq!(service.requests()[0].0["authorization"], "Bearer of-its-own");
+    plugins
+        .begin("hostile-channel", notice(service.url("/")))
+        .await
+        .expect("begun");
+    assert_eq!(
+        service.requests()[0].0["authorization"],
+        "Bearer of-its-own"
+    );
 }

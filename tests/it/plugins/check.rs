@@ -1,6 +1,8 @@
 //! What the host says about files that are no plugins, and settings that do not fit.
 
-use assent::plugins::{Compiler, HttpGrant, Limits, OnFailure, PluginSpec, Role, World, inspect};
+use assent_plugin_host::{
+    Compiler, HttpGrant, Limits, OnFailure, PluginSpec, Role, World, inspect,
+};
 use serde_json::json;
 
 use super::components::{account_roles, application, channel, hostile_mapper, load_error};
@@ -11,10 +13,20 @@ async fn wrong_file(bytes: &[u8]) -> String {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("account-roles.wasm");
     std::fs::write(&file, bytes).expect("written");
-    let said = load_error(vec![PluginSpec { file: file.clone(), ..account_roles(&application(1)) }]).await;
-    let inspected = inspect(&file, &Compiler::InProcess).await.expect_err("not a plugin").to_string();
+    let said = load_error(vec![PluginSpec {
+        file: file.clone(),
+        ..account_roles(&application(1))
+    }])
+    .await;
+    let inspected = inspect(&file, &Compiler::InProcess)
+        .await
+        .expect_err("not a plugin")
+        .to_string();
     assert_eq!(inspected, said);
-    assert!(said.starts_with("plugin `account-roles`: ") && !said.contains('\n'), "{said}");
+    assert!(
+        said.starts_with("plugin `account-roles`: ") && !said.contains('\n'),
+        "{said}"
+    );
     said
 }
 
@@ -37,14 +49,28 @@ fn patched(from: &str, to: &str) -> Vec<u8> {
 
 #[tokio::test]
 async fn a_component_of_another_version_is_told_apart() {
-    let said = wrong_file(&patched("assent:claims/mapper@1.0.0", "assent:claims/mapper@2.0.0")).await;
-    assert!(said.contains("version 2.0.0 of `assent:claims`; this Assent serves version 1.0.0"), "{said}");
+    let said = wrong_file(&patched(
+        "assent:claims/mapper@1.0.0",
+        "assent:claims/mapper@2.0.0",
+    ))
+    .await;
+    assert!(
+        said.contains("version 2.0.0 of `assent:claims`; this Assent serves version 1.0.0"),
+        "{said}"
+    );
 }
 
 #[tokio::test]
 async fn a_component_of_another_world_is_told_apart() {
-    let said = wrong_file(&patched("assent:claims/mapper@1.0.0", "someone:other/worlds@1.0.0")).await;
-    assert!(said.contains("no plugin of Assent") && said.contains("someone:other/worlds@1.0.0"), "{said}");
+    let said = wrong_file(&patched(
+        "assent:claims/mapper@1.0.0",
+        "someone:other/worlds@1.0.0",
+    ))
+    .await;
+    assert!(
+        said.contains("no plugin of Assent") && said.contains("someone:other/worlds@1.0.0"),
+        "{said}"
+    );
 }
 
 #[tokio::test]
@@ -77,14 +103,20 @@ async fn what_is_not_wasm_is_told_apart() {
 
 #[tokio::test]
 async fn a_missing_file_is_named() {
-    let spec = PluginSpec { file: "no/such/file.wasm".into(), ..account_roles(&application(1)) };
+    let spec = PluginSpec {
+        file: "no/such/file.wasm".into(),
+        ..account_roles(&application(1))
+    };
     let said = load_error(vec![spec]).await;
     assert!(said.contains("`no/such/file.wasm` can't be read"), "{said}");
 }
 
 #[tokio::test]
 async fn the_role_in_the_settings_has_to_be_the_components() {
-    let spec = PluginSpec { file: component("account-roles"), ..channel("web-push", json!({}), HttpGrant::default()) };
+    let spec = PluginSpec {
+        file: component("account-roles"),
+        ..channel("web-push", json!({}), HttpGrant::default())
+    };
     let said = load_error(vec![spec]).await;
     assert_eq!(
         said,
@@ -94,30 +126,64 @@ async fn the_role_in_the_settings_has_to_be_the_components() {
 
 #[tokio::test]
 async fn settings_that_the_plugin_refuses_are_named() {
-    let spec = PluginSpec { config: json!({ "inclde": [] }), ..account_roles(&application(1)) };
+    let spec = PluginSpec {
+        config: json!({ "inclde": [] }),
+        ..account_roles(&application(1))
+    };
     let said = load_error(vec![spec]).await;
     assert!(said.contains("unknown field `inclde`"), "{said}");
-    let said = load_error(vec![hostile_mapper("hostile", &application(1), json!({ "behaviour": "invalid" }))]).await;
-    assert_eq!(said, "plugin `hostile`: `behaviour` is invalid; and so is this");
-    let said = load_error(vec![PluginSpec { config: json!([]), ..account_roles(&application(1)) }]).await;
+    let said = load_error(vec![hostile_mapper(
+        "hostile",
+        &application(1),
+        json!({ "behaviour": "invalid" }),
+    )])
+    .await;
+    assert_eq!(
+        said,
+        "plugin `hostile`: `behaviour` is invalid; and so is this"
+    );
+    let said = load_error(vec![PluginSpec {
+        config: json!([]),
+        ..account_roles(&application(1))
+    }])
+    .await;
     assert!(said.contains("not a table"), "{said}");
-    let limits = Limits { concurrency: 0, ..Limits::default() };
-    let said = load_error(vec![PluginSpec { limits, ..account_roles(&application(1)) }]).await;
+    let limits = Limits {
+        concurrency: 0,
+        ..Limits::default()
+    };
+    let said = load_error(vec![PluginSpec {
+        limits,
+        ..account_roles(&application(1))
+    }])
+    .await;
     assert!(said.contains("give at least 1"), "{said}");
 }
 
 #[tokio::test]
 async fn grants_that_can_not_hold_are_named() {
     let granting = |claim: &str| {
-        let role =
-            Role::ClaimMapper { applications: None, writes: vec![claim.to_owned()], on_failure: OnFailure::Fail };
-        PluginSpec { role, ..account_roles(&application(1)) }
+        let role = Role::ClaimMapper {
+            applications: None,
+            writes: vec![claim.to_owned()],
+            on_failure: OnFailure::Fail,
+        };
+        PluginSpec {
+            role,
+            ..account_roles(&application(1))
+        }
     };
     let said = load_error(vec![granting("sub")]).await;
     assert!(said.contains("`sub` is protected"), "{said}");
     let said = load_error(vec![granting("team")]).await;
-    assert!(said.contains("`team`, which the component does not write (it writes: account)"), "{said}");
-    let bad_host = HttpGrant { hosts: vec!["https://push.example.com/".to_owned()], ..HttpGrant::default() };
+    assert!(
+        said.contains("`team`, which the component does not write (it writes: account)"),
+        "{said}"
+    );
+    let bad_host = HttpGrant {
+        hosts: vec!["https://push.example.com/".to_owned()],
+        ..HttpGrant::default()
+    };
     let said = load_error(vec![channel("web-push", json!({}), bad_host)]).await;
     assert!(said.contains("give a host name"), "{said}");
 }
@@ -125,38 +191,73 @@ async fn grants_that_can_not_hold_are_named() {
 #[tokio::test]
 async fn two_plugins_can_not_own_one_claim_or_name() {
     let (one, two) = (application(1), application(2));
-    let said = load_error(vec![hostile_mapper("a", &one, json!({})), hostile_mapper("b", &one, json!({}))]).await;
-    assert!(said.starts_with("plugin `b`: ") && said.contains("`team`, which plugin `a` writes too"), "{said}");
+    let said = load_error(vec![
+        hostile_mapper("a", &one, json!({})),
+        hostile_mapper("b", &one, json!({})),
+    ])
+    .await;
+    assert!(
+        said.starts_with("plugin `b`: ") && said.contains("`team`, which plugin `a` writes too"),
+        "{said}"
+    );
     let said = load_error(vec![account_roles(&one), account_roles(&two)]).await;
     assert!(said.contains("two plugins have this name"), "{said}");
-    let apart = vec![hostile_mapper("a", &one, json!({})), hostile_mapper("b", &two, json!({}))];
-    assert_eq!(super::components::load(apart).await.status().len(), 2, "different applications do not meet");
+    let apart = vec![
+        hostile_mapper("a", &one, json!({})),
+        hostile_mapper("b", &two, json!({})),
+    ];
+    assert_eq!(
+        super::components::load(apart).await.status().len(),
+        2,
+        "different applications do not meet"
+    );
 }
 
 #[tokio::test]
 async fn a_plugin_that_can_not_describe_itself_is_named() {
-    let limits = Limits { fuel: 10, ..Limits::default() };
-    let said = load_error(vec![PluginSpec { limits, ..account_roles(&application(1)) }]).await;
-    assert_eq!(said, "plugin `account-roles`: it can't describe itself: it used up its fuel of 10 units");
+    let limits = Limits {
+        fuel: 10,
+        ..Limits::default()
+    };
+    let said = load_error(vec![PluginSpec {
+        limits,
+        ..account_roles(&application(1))
+    }])
+    .await;
+    assert_eq!(
+        said,
+        "plugin `account-roles`: it can't describe itself: it used up its fuel of 10 units"
+    );
 }
 
 #[tokio::test]
 async fn inspection_shows_what_a_component_is() {
-    let inspection = inspect(&component("account-roles"), &Compiler::InProcess).await.expect("a plugin");
+    let inspection = inspect(&component("account-roles"), &Compiler::InProcess)
+        .await
+        .expect("a plugin");
     assert_eq!(inspection.world, World::ClaimMapper);
     assert_eq!(inspection.description.name, "account-roles");
     assert_eq!(inspection.description.writes, ["account"]);
     assert_eq!(inspection.imports, ["assent:host/log@1.0.0"]);
     assert!(inspection.size > 10_000 && inspection.description.config_schema.is_some());
-    let inspection = inspect(&component("web-push"), &Compiler::InProcess).await.expect("a plugin");
+    let inspection = inspect(&component("web-push"), &Compiler::InProcess)
+        .await
+        .expect("a plugin");
     assert_eq!(inspection.world, World::ApprovalChannel);
-    assert!(inspection.imports.iter().any(|import| import == "assent:host/http@1.0.0"));
+    assert!(
+        inspection
+            .imports
+            .iter()
+            .any(|import| import == "assent:host/http@1.0.0")
+    );
 }
 
 #[tokio::test]
 async fn components_are_compiled_in_a_process_of_their_own() {
     let program = Compiler::Program(crate::harness::binary("assent"));
-    let inspection = inspect(&component("account-roles"), &program).await.expect("compiled");
+    let inspection = inspect(&component("account-roles"), &program)
+        .await
+        .expect("compiled");
     assert_eq!(inspection.description.name, "account-roles");
 
     // What parses as a component from outside and breaks in the compiler.
@@ -166,15 +267,35 @@ async fn components_are_compiled_in_a_process_of_their_own() {
     let code = bytes.len() / 2;
     bytes[code..code + 64].fill(0xff);
     std::fs::write(&file, bytes).expect("written");
-    let error = inspect(&file, &program).await.expect_err("it can't be compiled").to_string();
-    assert!(error.starts_with("plugin `broken`: ") && !error.contains('\n'), "{error}");
+    let error = inspect(&file, &program)
+        .await
+        .expect_err("it can't be compiled")
+        .to_string();
+    assert!(
+        error.starts_with("plugin `broken`: ") && !error.contains('\n'),
+        "{error}"
+    );
 
-    let error = inspect(&component("account-roles"), &Compiler::Program("/no/such/program".into())).await;
+    let error = inspect(
+        &component("account-roles"),
+        &Compiler::Program("/no/such/program".into()),
+    )
+    .await;
     let error = error.expect_err("nothing compiles").to_string();
-    assert!(error.contains("/no/such/program can't be started"), "{error}");
-    let error = inspect(&component("account-roles"), &Compiler::Program("/bin/false".into())).await;
+    assert!(
+        error.contains("/no/such/program can't be started"),
+        "{error}"
+    );
+    let error = inspect(
+        &component("account-roles"),
+        &Compiler::Program("/bin/false".into()),
+    )
+    .await;
     let error = error.expect_err("nothing compiles").to_string();
-    assert!(error.contains("can't be compiled") && error.contains("exit status: 1"), "{error}");
+    assert!(
+        error.contains("can't be compiled") && error.contains("exit status: 1"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -192,12 +313,13 @@ fn compiles_within_limits(program: &str) {
     let files_of = |process: u32| -> Vec<std::path::PathBuf> {
         let open = std::fs::read_dir(format!("/proc/{process}/fd")).expect("its files");
         // One that is closed meanwhile has no target any more.
-        open.filter_map(|file| std::fs::read_link(file.ok()?.path()).ok()).collect()
+        open.filter_map(|file| std::fs::read_link(file.ok()?.path()).ok())
+            .collect()
     };
     let inherited = files_of(std::process::id());
     // Its limits, as the system tells them while it waits for a component.
     let mut compiler = Command::new(crate::harness::binary(program))
-        .arg(assent::plugins::COMPILE)
+        .arg(assent_plugin_host::COMPILE)
         .env_clear()
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -207,7 +329,8 @@ fn compiles_within_limits(program: &str) {
     let mut stdin = compiler.stdin.take().expect("its input");
     // More than a pipe holds, so that this returns only once it reads, after it has limited itself.
     stdin.write_all(&vec![0; 1 << 20]).expect("it reads");
-    let limits = std::fs::read_to_string(format!("/proc/{}/limits", compiler.id())).expect("its limits");
+    let limits =
+        std::fs::read_to_string(format!("/proc/{}/limits", compiler.id())).expect("its limits");
     let open = files_of(compiler.id());
     drop(stdin);
     let output = compiler.wait_with_output().expect("ended");
@@ -218,30 +341,56 @@ fn compiles_within_limits(program: &str) {
         ("Max processes", "0"),
         ("Max address space", "3221225472"),
     ] {
-        let line = limits.lines().find(|line| line.starts_with(name)).expect("the limit");
-        assert_eq!(line[name.len()..].split_whitespace().nth(1), Some(most), "{line}");
+        let line = limits
+            .lines()
+            .find(|line| line.starts_with(name))
+            .expect("the limit");
+        assert_eq!(
+            line[name.len()..].split_whitespace().nth(1),
+            Some(most),
+            "{line}"
+        );
     }
     // The compiler may inherit any descriptor that this program was started with. It opens none of its own.
     let harmless = |file: &std::path::PathBuf| {
-        file.ends_with("dev/null") || file.to_string_lossy().starts_with("pipe:") || inherited.contains(file)
+        file.ends_with("dev/null")
+            || file.to_string_lossy().starts_with("pipe:")
+            || inherited.contains(file)
     };
-    assert!(open.iter().all(harmless), "{open:?} are open; of these {inherited:?} were inherited");
+    assert!(
+        open.iter().all(harmless),
+        "{open:?} are open; of these {inherited:?} were inherited"
+    );
     assert!(!output.status.success() && output.stdout.is_empty());
 }
 
 #[tokio::test]
 async fn a_plugin_that_may_deny_can_not_have_its_faults_left_out() {
-    let role = Role::ClaimMapper { applications: None, writes: vec!["groups".to_owned()], on_failure: OnFailure::Omit };
+    let role = Role::ClaimMapper {
+        applications: None,
+        writes: vec!["groups".to_owned()],
+        on_failure: OnFailure::Omit,
+    };
     let config = json!({ "rules": [{ "claim": "groups", "from": "roles" }] });
     let file = component("claim-map");
-    let said = load_error(vec![PluginSpec { role, config, file, ..account_roles(&application(1)) }]).await;
+    let said = load_error(vec![PluginSpec {
+        role,
+        config,
+        file,
+        ..account_roles(&application(1))
+    }])
+    .await;
     assert!(said.contains("may turn people away"), "{said}");
 }
 
 #[tokio::test]
 async fn a_try_out_is_not_counted() {
-    let plugins =
-        super::components::load(vec![hostile_mapper("a", &application(1), json!({ "behaviour": "deny" }))]).await;
+    let plugins = super::components::load(vec![hostile_mapper(
+        "a",
+        &application(1),
+        json!({ "behaviour": "deny" }),
+    )])
+    .await;
     let before = plugins.status()[0].measured;
     plugins.try_out().await.expect("a denial is its right");
     let after = plugins.status()[0].measured;
@@ -271,12 +420,21 @@ async fn names_inside_a_component_can_not_steer_a_terminal_or_forge_a_line() {
         ("account-roles1.0.0Makes", "account-\u{202e}xx1.0.0Makes"),
         ("account-roles1.0.0Makes", "account-roles1\u{202e}0Makes"),
         ("account-roles1.0.0Makes", "account-roles1\x1b[2JMakes"),
-        ("profileaccountaccount-roles", "profileac\u{202e}ttaccount-roles"),
-        ("profileaccountaccount-roles", "profilea\x1b[2mttaccount-roles"),
-        ("profileaccountaccount-roles", "profilea\r\nttttaccount-roles"),
+        (
+            "profileaccountaccount-roles",
+            "profileac\u{202e}ttaccount-roles",
+        ),
+        (
+            "profileaccountaccount-roles",
+            "profilea\x1b[2mttaccount-roles",
+        ),
+        (
+            "profileaccountaccount-roles",
+            "profilea\r\nttttaccount-roles",
+        ),
     ] {
         let said = wrong_file(&patched(from, to)).await;
-        let is_shown = |character: char| assent::model::printable::is_printable(character);
+        let is_shown = |character: char| assent_model::printable::is_printable(character);
         assert!(said.chars().all(is_shown), "{to:?}: {said:?}");
     }
 }
@@ -284,10 +442,31 @@ async fn names_inside_a_component_can_not_steer_a_terminal_or_forge_a_line() {
 /// The settings name claims too.
 #[tokio::test]
 async fn a_claim_that_is_granted_has_a_name_that_can_be_shown() {
-    for bad in ["a\nb", "a\x1b[31m", "a\u{202e}b", "", "attribute:", &"n".repeat(257)] {
-        let role = Role::ClaimMapper { applications: None, writes: vec![bad.to_owned()], on_failure: OnFailure::Fail };
-        let said = load_error(vec![PluginSpec { role, ..hostile_mapper("hostile", &application(1), json!({})) }]).await;
-        assert!(said.contains("can't be granted: its name"), "{bad:?}: {said}");
-        assert!(said.chars().all(assent::model::printable::is_printable), "{bad:?}: {said:?}");
+    for bad in [
+        "a\nb",
+        "a\x1b[31m",
+        "a\u{202e}b",
+        "",
+        "attribute:",
+        &"n".repeat(257),
+    ] {
+        let role = Role::ClaimMapper {
+            applications: None,
+            writes: vec![bad.to_owned()],
+            on_failure: OnFailure::Fail,
+        };
+        let said = load_error(vec![PluginSpec {
+            role,
+            ..hostile_mapper("hostile", &application(1), json!({}))
+        }])
+        .await;
+        assert!(
+            said.contains("can't be granted: its name"),
+            "{bad:?}: {said}"
+        );
+        assert!(
+            said.chars().all(assent_model::printable::is_printable),
+            "{bad:?}: {said:?}"
+        );
     }
 }

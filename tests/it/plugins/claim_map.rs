@@ -1,13 +1,15 @@
 //! `claim-map` as the host runs it: claims and attributes by settings alone.
 
-use assent::id::Did;
-use assent::plugins::{
-    ClaimInput, Fault, MapFailureKind, Mapped, OnFailure, PluginSpec, Plugins, Protocol, Role, Sink, ValueType,
-    is_protected,
+use assent_model::id::Did;
+use assent_plugin_host::{
+    ClaimInput, Fault, MapFailureKind, Mapped, OnFailure, PluginSpec, Plugins, Protocol, Role,
+    Sink, ValueType, is_protected,
 };
 use serde_json::{Value, json};
 
-use super::components::{account_roles, application, hostile_mapper, input, load, load_error, saml_attributes};
+use super::components::{
+    account_roles, application, hostile_mapper, input, load, load_error, saml_attributes,
+};
 use super::mappers::fault;
 use crate::harness::component;
 
@@ -34,12 +36,20 @@ async fn mapped(writes: &[&str], rules: &str, sink: Sink) -> Result<Mapped, MapF
 
 async fn map(plugins: &Plugins, sink: Sink) -> Result<Mapped, MapFailureKind> {
     let saml = sink == Sink::SamlAssertion;
-    let mut input = ClaimInput { sink, ..input(&application(1)) };
-    input.roles = ["wiki-editor", "wiki-reader", "staff"].map(str::to_owned).to_vec();
+    let mut input = ClaimInput {
+        sink,
+        ..input(&application(1))
+    };
+    input.roles = ["wiki-editor", "wiki-reader", "staff"]
+        .map(str::to_owned)
+        .to_vec();
     if saml {
         (input.protocol, input.scopes) = (Protocol::Saml, Vec::new());
     }
-    plugins.map_claims(input).await.map_err(|failure| failure.kind)
+    plugins
+        .map_claims(input)
+        .await
+        .map_err(|failure| failure.kind)
 }
 
 const GROUPS: &str = r#"
@@ -78,35 +88,64 @@ const WRITES: [&str; 4] = ["groups", "nested", "level", "attribute:*"];
 async fn rules_make_claims_in_every_place() {
     for sink in [Sink::IdToken, Sink::Userinfo, Sink::Introspection] {
         let mapped = mapped(&WRITES, GROUPS, sink).await.expect("claims");
-        assert_eq!(mapped.claims["groups"], json!(["editor", "reader"]), "{sink:?}");
+        assert_eq!(
+            mapped.claims["groups"],
+            json!(["editor", "reader"]),
+            "{sink:?}"
+        );
         let nested = json!({ "login": "ada", "access": { "groups": ["editor", "reader", "all"] } });
         assert_eq!(mapped.claims["nested"], nested);
-        assert!(!mapped.claims.contains_key("level"), "the scope was not granted");
-        assert_eq!((mapped.claims["sub"].as_str(), mapped.attributes), (Some("s1"), Vec::new()));
+        assert!(
+            !mapped.claims.contains_key("level"),
+            "the scope was not granted"
+        );
+        assert_eq!(
+            (mapped.claims["sub"].as_str(), mapped.attributes),
+            (Some("s1"), Vec::new())
+        );
         assert_eq!(mapped.owners["groups"], "claim-map");
     }
 }
 
 #[tokio::test]
 async fn rules_make_attributes_of_assertions() {
-    let mapped = mapped(&WRITES, GROUPS, Sink::SamlAssertion).await.expect("attributes");
-    let [entitlement, levels] = mapped.attributes.as_slice() else { panic!("two: {:?}", mapped.attributes) };
+    let mapped = mapped(&WRITES, GROUPS, Sink::SamlAssertion)
+        .await
+        .expect("attributes");
+    let [entitlement, levels] = mapped.attributes.as_slice() else {
+        panic!("two: {:?}", mapped.attributes)
+    };
     assert_eq!(entitlement.name, "urn:oid:1.3.6.1.4.1.5923.1.1.1.7");
-    assert_eq!(entitlement.friendly_name.as_deref(), Some("eduPersonEntitlement"));
-    assert_eq!(entitlement.name_format.as_deref(), Some("urn:oasis:names:tc:SAML:2.0:attrname-format:uri"));
+    assert_eq!(
+        entitlement.friendly_name.as_deref(),
+        Some("eduPersonEntitlement")
+    );
+    assert_eq!(
+        entitlement.name_format.as_deref(),
+        Some("urn:oasis:names:tc:SAML:2.0:attrname-format:uri")
+    );
     assert_eq!(entitlement.value_type, ValueType::AnyUri);
-    assert_eq!(entitlement.values, ["urn:example:editor", "urn:example:reader"]);
-    assert_eq!((levels.value_type, levels.values.as_slice()), (ValueType::Integer, &["2".into(), "1".into()][..]));
+    assert_eq!(
+        entitlement.values,
+        ["urn:example:editor", "urn:example:reader"]
+    );
+    assert_eq!(
+        (levels.value_type, levels.values.as_slice()),
+        (ValueType::Integer, &["2".into(), "1".into()][..])
+    );
 }
 
 #[tokio::test]
 async fn rules_see_what_earlier_plugins_made_and_later_plugins_what_rules_made() {
     let ours = application(1);
-    let earlier = hostile_mapper("hostile", &ours, json!({ "behaviour": "set", "claim": "note", "value": "42" }));
+    let earlier = hostile_mapper(
+        "hostile",
+        &ours,
+        json!({ "behaviour": "set", "claim": "note", "value": "42" }),
+    );
     let rules = "[[rules]]\nclaim = \"number\"\nvalue = \"no. {note}\"\n\
                  [[rules]]\nclaim = \"name\"\nfrom = \"name\"\nonly = \"Grace\"";
-    let later =
-        json!({ "attributes": [{ "name": "number", "values": ["{number}"] }, { "name": "x", "values": ["{name}"] }] });
+    let later = json!({ "attributes": [{ "name": "number", "values": ["{number}"] }, { "name": "x", "values": ["{name}"] }] });
     let plugins = load(vec![
         account_roles(&ours),
         earlier,
@@ -116,9 +155,18 @@ async fn rules_see_what_earlier_plugins_made_and_later_plugins_what_rules_made()
     .await;
     let mapped = map(&plugins, Sink::IdToken).await.expect("claims");
     assert_eq!(mapped.claims["number"], "no. 42");
-    assert!(!mapped.claims.contains_key("name"), "what does not pass the filter is taken away");
-    let mapped = map(&plugins, Sink::SamlAssertion).await.expect("attributes");
-    let made: Vec<_> = mapped.attributes.iter().map(|one| (one.name.as_str(), one.values.concat())).collect();
+    assert!(
+        !mapped.claims.contains_key("name"),
+        "what does not pass the filter is taken away"
+    );
+    let mapped = map(&plugins, Sink::SamlAssertion)
+        .await
+        .expect("attributes");
+    let made: Vec<_> = mapped
+        .attributes
+        .iter()
+        .map(|one| (one.name.as_str(), one.values.concat()))
+        .collect();
     assert_eq!(made, [("number", "no. 42".to_owned())]);
 }
 
@@ -133,18 +181,29 @@ async fn it_may_be_there_more_than_once_each_with_rules_of_its_own() {
     ])
     .await;
     let mapped = map(&plugins, Sink::IdToken).await.expect("claims");
-    assert_eq!((mapped.owners["one"].as_str(), mapped.owners["two"].as_str()), ("claim-map", "wiki-claims"));
+    assert_eq!(
+        (mapped.owners["one"].as_str(), mapped.owners["two"].as_str()),
+        ("claim-map", "wiki-claims")
+    );
     assert!(!mapped.claims.contains_key("three"));
 }
 
 #[tokio::test]
 async fn a_rule_denies_with_its_sentence() {
-    let rules =
-        |role: &str| format!("[[rules]]\ndeny = \"Ask for the role {role}.\"\nunless = {{ role = \"{role}\" }}");
+    let rules = |role: &str| {
+        format!("[[rules]]\ndeny = \"Ask for the role {role}.\"\nunless = {{ role = \"{role}\" }}")
+    };
     for sink in [Sink::IdToken, Sink::Userinfo, Sink::SamlAssertion] {
-        let denied = mapped(&[], &rules("admin"), sink).await.expect_err("denied");
-        assert_eq!(denied, MapFailureKind::Deny("Ask for the role admin.".to_owned()));
-        mapped(&[], &rules("staff"), sink).await.expect("she has that role");
+        let denied = mapped(&[], &rules("admin"), sink)
+            .await
+            .expect_err("denied");
+        assert_eq!(
+            denied,
+            MapFailureKind::Deny("Ask for the role admin.".to_owned())
+        );
+        mapped(&[], &rules("staff"), sink)
+            .await
+            .expect("she has that role");
     }
 }
 
@@ -153,10 +212,26 @@ async fn rules_make_no_more_than_the_operator_grants() {
     let rules = "[[rules]]\nclaim = \"groups\"\nfrom = \"roles\"\n[[rules]]\nattribute = \"groups\"\nfrom = \"roles\"";
     for (writes, sink, missing) in [
         (["note", "attribute:groups"], Sink::IdToken, "groups"),
-        (["groups", "attribute:team"], Sink::SamlAssertion, "attribute:groups"),
+        (
+            ["groups", "attribute:team"],
+            Sink::SamlAssertion,
+            "attribute:groups",
+        ),
     ] {
-        let plugins = load(vec![claim_map("claim-map", &application(1), &writes, rules)]).await;
-        let failure = plugins.map_claims(ClaimInput { sink, ..input(&application(1)) }).await.expect_err("a fault");
+        let plugins = load(vec![claim_map(
+            "claim-map",
+            &application(1),
+            &writes,
+            rules,
+        )])
+        .await;
+        let failure = plugins
+            .map_claims(ClaimInput {
+                sink,
+                ..input(&application(1))
+            })
+            .await
+            .expect_err("a fault");
         assert_eq!(fault(failure), Fault::NotGranted(missing.to_owned()));
     }
 }
@@ -168,12 +243,27 @@ async fn an_error_in_the_settings_is_told_at_the_start_with_the_rule() {
             "[[rules]]\nclaim = \"a\"\nvalue = 1\n[[rules]]\nclaim = \"b\"\nform = \"roles\"",
             "rule 2: unknown field `form`",
         ),
-        ("[[rules]]\nwhen = { scop = 1 }", "expected: rule 1: unknown field `scop`, expected one of `role`"),
-        ("[[rules]]\nclaim = \"b\"", "rule 1 (claim `b`): it has no value; give it `from` or `value`"),
+        (
+            "[[rules]]\nwhen = { scop = 1 }",
+            "expected: rule 1: unknown field `scop`, expected one of `role`",
+        ),
+        (
+            "[[rules]]\nclaim = \"b\"",
+            "rule 1 (claim `b`): it has no value; give it `from` or `value`",
+        ),
         ("", "there are no rules"),
     ] {
-        let said = load_error(vec![claim_map("claim-map", &application(1), &["a", "b"], rules)]).await;
-        assert!(said.starts_with("plugin `claim-map`: ") && said.contains(expected), "{said}");
+        let said = load_error(vec![claim_map(
+            "claim-map",
+            &application(1),
+            &["a", "b"],
+            rules,
+        )])
+        .await;
+        assert!(
+            said.starts_with("plugin `claim-map`: ") && said.contains(expected),
+            "{said}"
+        );
         assert!(!said.contains(" column "), "{said}");
     }
 }
@@ -182,34 +272,62 @@ async fn an_error_in_the_settings_is_told_at_the_start_with_the_rule() {
 #[tokio::test]
 async fn the_example_for_production_works() {
     let example = include_str!("../../../config/production.example.toml");
-    let block = example.split("\n\n").find(|block| block.contains("# name = \"claim-map\"")).expect("the example");
-    let lines = block.lines().skip_while(|line| *line != "# [[plugins.claims]]");
-    let toml: String = lines.flat_map(|line| [line.strip_prefix("# ").expect("a comment"), "\n"]).collect();
+    let block = example
+        .split("\n\n")
+        .find(|block| block.contains("# name = \"claim-map\""))
+        .expect("the example");
+    let lines = block
+        .lines()
+        .skip_while(|line| *line != "# [[plugins.claim_mappers]]");
+    let toml: String = lines
+        .flat_map(|line| [line.strip_prefix("# ").expect("a comment"), "\n"])
+        .collect();
     let settings: Value = toml::from_str(&toml).expect("TOML");
-    let plugin = &settings["plugins"]["claims"][0];
-    let writes: Vec<&str> = plugin["writes"].as_array().expect("a list").iter().filter_map(Value::as_str).collect();
+    let plugin = &settings["plugins"]["claim_mappers"][0];
+    let writes: Vec<&str> = plugin["writes"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(Value::as_str)
+        .collect();
     let mut spec = claim_map("claim-map", &application(1), &writes, "");
     spec.config = plugin["config"].clone();
     let plugins = load(vec![spec]).await;
     let made = map(&plugins, Sink::IdToken).await.expect("claims");
     assert_eq!(made.claims["groups"], json!(["editor", "reader"]));
-    let made = map(&plugins, Sink::SamlAssertion).await.expect("attributes");
+    let made = map(&plugins, Sink::SamlAssertion)
+        .await
+        .expect("attributes");
     assert_eq!(made.attributes[0].values, ["editor", "reader", "everybody"]);
-    let stranger = ClaimInput { roles: vec!["other".to_owned()], ..input(&application(1)) };
+    let stranger = ClaimInput {
+        roles: vec!["other".to_owned()],
+        ..input(&application(1))
+    };
     let denied = plugins.map_claims(stranger).await.expect_err("denied");
-    assert_eq!(denied.kind, MapFailureKind::Deny("Ask the help desk for access.".to_owned()));
+    assert_eq!(
+        denied.kind,
+        MapFailureKind::Deny("Ask the help desk for access.".to_owned())
+    );
 }
 
 /// The plugin refuses the same names as the host, so that it is said at the start and not at the first sign-in.
 #[tokio::test]
 async fn a_protected_claim_is_refused_at_the_start() {
-    assert_eq!(assent_plugin_sdk::claims::PROTECTED, assent::plugins::PROTECTED);
+    assert_eq!(
+        assent_plugin_sdk::claims::PROTECTED,
+        assent_plugin_host::PROTECTED
+    );
     for claim in ["sub", "amr", "email_verified", "cnf", "email", "groups"] {
         let rules = format!("[[rules]]\nclaim = \"{claim}\"\nvalue = 1");
         let spec = claim_map("claim-map", &application(1), &[], &rules);
         if is_protected(claim) {
             let said = load_error(vec![spec]).await;
-            assert!(said.contains(&format!("rule 1 (claim `{claim}`): the claim `{claim}` is protected")), "{said}");
+            assert!(
+                said.contains(&format!(
+                    "rule 1 (claim `{claim}`): the claim `{claim}` is protected"
+                )),
+                "{said}"
+            );
         } else {
             load(vec![spec]).await;
         }
@@ -233,7 +351,9 @@ async fn a_long_list_of_rules_costs_little() {
     spec.limits.fuel = 10_000_000;
     let plugins = load(vec![spec]).await;
     let mut input = input(&ours);
-    input.roles = (0..42).map(|number| format!("department-{number}-editor")).collect();
+    input.roles = (0..42)
+        .map(|number| format!("department-{number}-editor"))
+        .collect();
     let mapped = plugins.map_claims(input).await.expect("claims");
     assert_eq!(mapped.claims["groups29"].as_array().map(Vec::len), Some(42));
     assert_eq!(mapped.claims["groups29"][41], Value::from("d-41-editor"));

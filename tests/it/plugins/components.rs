@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use assent::clock::{ManualClock, Timestamp};
-use assent::id::Did;
-use assent::plugins::{
-    ClaimInput, Compiler, Credentials, HttpGrant, Limits, Loader, NoCredentials, OnFailure, PluginSpec, Plugins,
-    Protocol, Role, Sink, Trust,
+use assent_model::clock::{ManualClock, Timestamp};
+use assent_model::id::Did;
+use assent_plugin_host::{
+    ClaimInput, Compiler, Credentials, HttpGrant, Limits, Loader, NoCredentials, OnFailure,
+    PluginSpec, Plugins, Protocol, Role, Sink, Trust,
 };
 use serde_json::{Value, json};
 
@@ -78,9 +78,24 @@ pub(super) fn hostile_mapper(name: &str, served: &Did, config: Value) -> PluginS
 
 /// A channel with these settings.
 pub(super) fn channel(name: &str, config: Value, http: HttpGrant) -> PluginSpec {
-    let limits = Limits { http_timeout: Duration::from_secs(60), ..Limits::default() };
-    let role = Role::ApprovalChannel { applications: None, trust: Trust::Verified, shows_letters: false, http };
-    PluginSpec { name: name.to_owned(), file: component(name), sha256: None, config, role, limits }
+    let limits = Limits {
+        http_timeout: Duration::from_secs(60),
+        ..Limits::default()
+    };
+    let role = Role::ApprovalChannel {
+        applications: None,
+        trust: Trust::Verified,
+        shows_letters: false,
+        http,
+    };
+    PluginSpec {
+        name: name.to_owned(),
+        file: component(name),
+        sha256: None,
+        config,
+        role,
+        limits,
+    }
 }
 
 /// Loads plugins that have no credentials.
@@ -89,15 +104,28 @@ pub(super) async fn load(specs: Vec<PluginSpec>) -> Plugins {
 }
 
 /// Loads plugins.
-pub(super) async fn load_with(specs: Vec<PluginSpec>, credentials: Arc<dyn Credentials>) -> Plugins {
+pub(super) async fn load_with(
+    specs: Vec<PluginSpec>,
+    credentials: Arc<dyn Credentials>,
+) -> Plugins {
     let clock = Arc::new(ManualClock::new(Timestamp::from_seconds(NOW)));
-    Plugins::load(specs, Loader::new(clock, credentials, Compiler::InProcess, None)).await.expect("the plugins load")
+    Plugins::load(
+        specs,
+        Loader::new(clock, credentials, Compiler::InProcess, None),
+    )
+    .await
+    .expect("the plugins load")
 }
 
 /// Why plugins do not load.
 pub(super) async fn load_error(specs: Vec<PluginSpec>) -> String {
     let clock = Arc::new(ManualClock::new(Timestamp::from_seconds(NOW)));
-    match Plugins::load(specs, Loader::new(clock, Arc::new(NoCredentials), Compiler::InProcess, None)).await {
+    match Plugins::load(
+        specs,
+        Loader::new(clock, Arc::new(NoCredentials), Compiler::InProcess, None),
+    )
+    .await
+    {
         Ok(_) => panic!("the plugins load"),
         Err(error) => error.to_string(),
     }
@@ -105,7 +133,9 @@ pub(super) async fn load_error(specs: Vec<PluginSpec>) -> String {
 
 /// What the host knows when it makes an ID token for this application.
 pub(super) fn input(application_id: &Did) -> ClaimInput {
-    let Value::Object(claims) = json!({ "iss": "https://id.example/oidc", "sub": "s1", "name": "Ada" }) else {
+    let Value::Object(claims) =
+        json!({ "iss": "https://id.example/oidc", "sub": "s1", "name": "Ada" })
+    else {
         panic!("an object");
     };
     ClaimInput {

@@ -13,9 +13,24 @@ use super::newcomer::{Newcomer, text};
 
 /// `assent-plugin dev` for Ada in an application, at an instance.
 fn dev(newcomer: &Newcomer, host: &TestHost, application: &str, more: &[&str]) -> Command {
-    let arguments = ["dev", ".", "--application", application, "--user", "ada", "--server", &host.base];
-    let mut command = newcomer.command(&binary("assent-plugin"), &newcomer.project(), &[&arguments, more].concat());
-    command.env("ASSENT_ADMIN_TOKEN", &host.token).stdin(Stdio::null());
+    let arguments = [
+        "dev",
+        ".",
+        "--application",
+        application,
+        "--user",
+        "ada",
+        "--server",
+        &host.base,
+    ];
+    let mut command = newcomer.command(
+        &binary("assent-plugin"),
+        &newcomer.project(),
+        &[&arguments, more].concat(),
+    );
+    command
+        .env("ASSENT_ADMIN_TOKEN", &host.token)
+        .stdin(Stdio::null());
     command
 }
 
@@ -44,14 +59,31 @@ async fn a_change_is_tried_in_a_running_instance_and_loaded_nowhere() {
     let application = &ada.application.id;
     let newcomer = Newcomer::with_project("dev-mapper", &[]).await;
 
-    let once = dev(&newcomer, &host, application, &["--once", "--scope", "openid"]).output().await.expect("run");
+    let once = dev(
+        &newcomer,
+        &host,
+        application,
+        &["--once", "--scope", "openid"],
+    )
+    .output()
+    .await
+    .expect("run");
     let (said, error) = (text(&once.stdout), text(&once.stderr));
     assert_eq!(once.status.code(), Some(0), "{said}{error}");
-    assert!(said.contains("dev-mapper 0.1.0 (") && said.contains("for ada:\nWHERE"), "{said}");
-    assert!(said.contains("/claims/department") && said.contains("Press"), "{said}");
+    assert!(
+        said.contains("dev-mapper 0.1.0 (") && said.contains("for ada:\nWHERE"),
+        "{said}"
+    );
+    assert!(
+        said.contains("/claims/department") && said.contains("Press"),
+        "{said}"
+    );
     assert!(!said.contains("Log:"), "{said}");
 
-    let mut watching = dev(&newcomer, &host, application, &[]).stdout(Stdio::piped()).spawn().expect("started");
+    let mut watching = dev(&newcomer, &host, application, &[])
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("started");
     let mut lines = BufReader::new(watching.stdout.take().expect("its output")).lines();
     assert!(until(&mut lines, "Watching .").await.contains("Press"));
     newcomer.edit(
@@ -61,11 +93,22 @@ async fn a_change_is_tried_in_a_running_instance_and_loaded_nowhere() {
          Ok(vec![Edit::set(\"department\", json!(department.to_uppercase()))])\n            }",
     );
     let said = until(&mut lines, "Watching .").await;
-    assert!(said.contains("PRESS") && said.contains("Log: warn: in capitals"), "{said}");
+    assert!(
+        said.contains("PRESS") && said.contains("Log: warn: in capitals"),
+        "{said}"
+    );
     // An error ends the round and not the loop.
-    newcomer.edit("src/lib.rs", "department.to_uppercase()", "department.to_uppercas()");
+    newcomer.edit(
+        "src/lib.rs",
+        "department.to_uppercase()",
+        "department.to_uppercas()",
+    );
     assert!(!until(&mut lines, "Watching .").await.contains("WHERE"));
-    newcomer.edit("src/lib.rs", "department.to_uppercas()", "department.to_lowercase()");
+    newcomer.edit(
+        "src/lib.rs",
+        "department.to_uppercas()",
+        "department.to_lowercase()",
+    );
     assert!(until(&mut lines, "Watching .").await.contains("press"));
     watching.kill().await.expect("ended");
 
@@ -77,23 +120,50 @@ async fn a_change_is_tried_in_a_running_instance_and_loaded_nowhere() {
 async fn what_can_not_be_tried_is_explained() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
-    let channel = Newcomer::with_project("dev-channel", &["--role", "delegated-approval-channel"]).await;
-    let refused = dev(&channel, &host, &ada.application.id, &["--once"]).output().await.expect("run");
+    let channel =
+        Newcomer::with_project("dev-channel", &["--role", "delegated-approval-channel"]).await;
+    let refused = dev(&channel, &host, &ada.application.id, &["--once"])
+        .output()
+        .await
+        .expect("run");
     let error = text(&refused.stderr);
     assert_eq!(refused.status.code(), Some(1), "{error}");
-    assert!(error.contains("tries claim mappers only") && error.contains("A channel against a stub"), "{error}");
+    assert!(
+        error.contains("tries claim mappers only") && error.contains("A channel against a stub"),
+        "{error}"
+    );
 
     let newcomer = Newcomer::with_project("dev-refused", &[]).await;
-    let refused = dev(&newcomer, &host, "No Such", &["--once"]).output().await.expect("run");
+    let refused = dev(&newcomer, &host, "No Such", &["--once"])
+        .output()
+        .await
+        .expect("run");
     let error = text(&refused.stderr);
-    assert!(refused.status.code() == Some(1) && error.contains("there is no application No Such"), "{error}");
+    assert!(
+        refused.status.code() == Some(1) && error.contains("there is no application No Such"),
+        "{error}"
+    );
     let mut stranger = dev(&newcomer, &host, &ada.application.id, &["--once"]);
-    let refused = stranger.env("ASSENT_ADMIN_TOKEN", "no-such-token").output().await.expect("run");
+    let refused = stranger
+        .env("ASSENT_ADMIN_TOKEN", "no-such-token")
+        .output()
+        .await
+        .expect("run");
     assert_eq!(refused.status.code(), Some(1), "{}", text(&refused.stdout));
 
-    std::fs::write(newcomer.project().join("settings.toml"), "departments = { editor = \"\" }\n").expect("written");
+    std::fs::write(
+        newcomer.project().join("settings.toml"),
+        "departments = { editor = \"\" }\n",
+    )
+    .expect("written");
     let wrong = ["--once", "--plugin-config", "settings.toml"];
-    let refused = dev(&newcomer, &host, &ada.application.id, &wrong).output().await.expect("run");
+    let refused = dev(&newcomer, &host, &ada.application.id, &wrong)
+        .output()
+        .await
+        .expect("run");
     let error = text(&refused.stderr);
-    assert!(error.contains("the department of the role `editor` is empty"), "{error}");
+    assert!(
+        error.contains("the department of the role `editor` is empty"),
+        "{error}"
+    );
 }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use assent::clock::{ManualClock, SharedClock, Timestamp};
-use assent::id::Did;
-use assent::plugins::{Compiler, Fault, Limits, Loader, NoCredentials, PluginSpec, Plugins};
+use assent_model::clock::{ManualClock, SharedClock, Timestamp};
+use assent_model::id::Did;
+use assent_plugin_host::{Compiler, Fault, Limits, Loader, NoCredentials, PluginSpec, Plugins};
 use assent_tests::harness::{Browser, TestHost, Wish, component, http_client};
 use reqwest::StatusCode;
 use serde_json::{Value, json};
@@ -17,54 +17,122 @@ use super::mappers::fault;
 /// One hostile mapper, which serves two applications and behaves so for the first of them.
 async fn load(behaviour: &str, limits: Limits) -> (Arc<ManualClock>, Plugins) {
     let config = json!({ "behaviour": behaviour, "claim": "note", "only": application(1) });
-    let mut spec = PluginSpec { limits, ..hostile_mapper("hostile", &application(1), config) };
-    if let assent::plugins::Role::ClaimMapper { applications, .. } = &mut spec.role {
+    let mut spec = PluginSpec {
+        limits,
+        ..hostile_mapper("hostile", &application(1), config)
+    };
+    if let assent_plugin_host::Role::ClaimMapper { applications, .. } = &mut spec.role {
         *applications = Some(vec![application(1), application(2)]);
     }
     let clock = Arc::new(ManualClock::new(Timestamp::from_seconds(NOW)));
-    let loader = Loader::new(Arc::clone(&clock) as SharedClock, Arc::new(NoCredentials), Compiler::InProcess, None);
-    (clock, Plugins::load(vec![spec], loader).await.expect("it loads"))
+    let loader = Loader::new(
+        Arc::clone(&clock) as SharedClock,
+        Arc::new(NoCredentials),
+        Compiler::InProcess,
+        None,
+    );
+    (
+        clock,
+        Plugins::load(vec![spec], loader).await.expect("it loads"),
+    )
 }
 
 #[tokio::test]
 async fn a_plugin_that_breaks_its_limits_is_suspended_for_that_application_alone() {
-    let (clock, plugins) = load("loop", Limits { fuel: 1_000_000, ..Limits::default() }).await;
+    let (clock, plugins) = load(
+        "loop",
+        Limits {
+            fuel: 1_000_000,
+            ..Limits::default()
+        },
+    )
+    .await;
     let log = Log::capture();
-    let call = async || plugins.map_claims(input(&application(1))).await.map(drop).map_err(fault);
+    let call = async || {
+        plugins
+            .map_claims(input(&application(1)))
+            .await
+            .map(drop)
+            .map_err(fault)
+    };
     for _ in 0..5 {
         assert_eq!(call().await, Err(Fault::Fuel(1_000_000)));
     }
     let calls = plugins.status()[0].measured.calls;
-    assert_eq!(call().await, Err(Fault::Suspended(Duration::from_secs(1))), "it fails at once");
+    assert_eq!(
+        call().await,
+        Err(Fault::Suspended(Duration::from_secs(1))),
+        "it fails at once"
+    );
     let measured = plugins.status()[0].measured;
-    assert_eq!((measured.calls, measured.suspensions), (calls, 1), "its code did not run");
-    plugins.map_claims(input(&application(2))).await.expect("the same plugin for another application");
+    assert_eq!(
+        (measured.calls, measured.suspensions),
+        (calls, 1),
+        "its code did not run"
+    );
+    plugins
+        .map_claims(input(&application(2)))
+        .await
+        .expect("the same plugin for another application");
     let suspended = |line: &&String| line.contains("plugin suspended") && line.contains("hostile");
-    assert_eq!(log.lines().iter().filter(suspended).count(), 1, "{:?}", log.lines());
+    assert_eq!(
+        log.lines().iter().filter(suspended).count(),
+        1,
+        "{:?}",
+        log.lines()
+    );
 
     clock.advance(Duration::from_secs(1));
-    assert_eq!(call().await, Err(Fault::Fuel(1_000_000)), "one call is tried");
-    assert_eq!(call().await, Err(Fault::Suspended(Duration::from_secs(2))), "the cooldown grows");
+    assert_eq!(
+        call().await,
+        Err(Fault::Fuel(1_000_000)),
+        "one call is tried"
+    );
+    assert_eq!(
+        call().await,
+        Err(Fault::Suspended(Duration::from_secs(2))),
+        "the cooldown grows"
+    );
 }
 
 /// The attacker who causes the suspension must not choose the users without these claims.
 #[tokio::test]
 async fn a_suspended_plugin_is_not_left_out() {
     let (_, plugins) = {
-        let limits = Limits { fuel: 1_000_000, ..Limits::default() };
+        let limits = Limits {
+            fuel: 1_000_000,
+            ..Limits::default()
+        };
         let config = json!({ "behaviour": "loop", "only": application(1) });
-        let mut spec = PluginSpec { limits, ..hostile_mapper("hostile", &application(1), config) };
-        if let assent::plugins::Role::ClaimMapper { on_failure, .. } = &mut spec.role {
-            *on_failure = assent::plugins::OnFailure::Omit;
+        let mut spec = PluginSpec {
+            limits,
+            ..hostile_mapper("hostile", &application(1), config)
+        };
+        if let assent_plugin_host::Role::ClaimMapper { on_failure, .. } = &mut spec.role {
+            *on_failure = assent_plugin_host::OnFailure::Omit;
         }
         let clock = Arc::new(ManualClock::new(Timestamp::from_seconds(NOW)));
-        let loader = Loader::new(Arc::clone(&clock) as SharedClock, Arc::new(NoCredentials), Compiler::InProcess, None);
-        (clock, Plugins::load(vec![spec], loader).await.expect("it loads"))
+        let loader = Loader::new(
+            Arc::clone(&clock) as SharedClock,
+            Arc::new(NoCredentials),
+            Compiler::InProcess,
+            None,
+        );
+        (
+            clock,
+            Plugins::load(vec![spec], loader).await.expect("it loads"),
+        )
     };
     for _ in 0..5 {
-        plugins.map_claims(input(&application(1))).await.expect("its own fault is left out");
+        plugins
+            .map_claims(input(&application(1)))
+            .await
+            .expect("its own fault is left out");
     }
-    let failure = plugins.map_claims(input(&application(1))).await.expect_err("the sign-in fails");
+    let failure = plugins
+        .map_claims(input(&application(1)))
+        .await
+        .expect_err("the sign-in fails");
     assert!(matches!(fault(failure), Fault::Suspended(_)));
 }
 
@@ -73,7 +141,11 @@ async fn denials_and_panics_do_not_suspend_a_plugin() {
     for behaviour in ["deny", "panic", "fault"] {
         let (_, plugins) = load(behaviour, Limits::default()).await;
         for _ in 0..20 {
-            let failure = plugins.map_claims(input(&application(1))).await.expect_err("no claims").to_string();
+            let failure = plugins
+                .map_claims(input(&application(1)))
+                .await
+                .expect_err("no claims")
+                .to_string();
             assert!(!failure.contains("suspended"), "{behaviour}: {failure}");
         }
     }
@@ -83,15 +155,30 @@ async fn denials_and_panics_do_not_suspend_a_plugin() {
 async fn a_plugin_has_so_many_lines_in_the_log_and_no_more() {
     let (clock, plugins) = load("log", Limits::default()).await;
     let log = Log::capture();
-    let lines = |log: &Log| log.lines().iter().filter(|line| line.contains("forged")).count();
+    let lines = |log: &Log| {
+        log.lines()
+            .iter()
+            .filter(|line| line.contains("forged"))
+            .count()
+    };
     for _ in 0..100 {
-        plugins.map_claims(input(&application(1))).await.expect("claims");
+        plugins
+            .map_claims(input(&application(1)))
+            .await
+            .expect("claims");
     }
     assert_eq!(lines(&log), 50, "of 3,200 within a second");
     clock.advance(Duration::from_secs(1));
-    plugins.map_claims(input(&application(1))).await.expect("claims");
+    plugins
+        .map_claims(input(&application(1)))
+        .await
+        .expect("claims");
     assert_eq!(lines(&log), 82);
-    assert!(log.has(&["WARN", "log lines suppressed", "lines=3150"]), "{:?}", log.lines().last());
+    assert!(
+        log.has(&["WARN", "log lines suppressed", "lines=3150"]),
+        "{:?}",
+        log.lines().last()
+    );
 }
 
 /// The median time of UserInfo requests, one after another.
@@ -100,7 +187,12 @@ async fn user_info(host: &TestHost, token: &str) -> Duration {
     let mut times = Vec::new();
     for _ in 0..80 {
         let begun = Instant::now();
-        let answer = client.get(format!("{}/oidc/me", host.base)).bearer_auth(token).send().await.expect("an answer");
+        let answer = client
+            .get(format!("{}/oidc/me", host.base))
+            .bearer_auth(token)
+            .send()
+            .await
+            .expect("an answer");
         assert_eq!(answer.status(), StatusCode::OK);
         let claims: Value = answer.json().await.expect("claims");
         assert!(claims["account"].is_string(), "{claims}");
@@ -116,13 +208,17 @@ async fn a_looping_plugin_at_full_rate_hardly_delays_other_applications() {
     let looping = application(1);
     // Both serve every application, so both are called for the others too.
     let plugins = format!(
-        "[[plugins.claims]]\nname = \"account-roles\"\nfile = \"{}\"\nwrites = [\"account\"]\n\
-         [[plugins.claims]]\nname = \"hostile\"\nfile = \"{}\"\nwrites = [\"note\"]\n\
+        "[[plugins.claim_mappers]]\nname = \"account-roles\"\nfile = \"{}\"\nwrites = [\"account\"]\n\
+         [[plugins.claim_mappers]]\nname = \"hostile\"\nfile = \"{}\"\nwrites = [\"note\"]\n\
          config = {{ behaviour = \"loop\", only = \"{looping}\" }}\nlimits = {{ fuel = 4000000000 }}\n",
         component("account-roles").display(),
         component("hostile-mapper").display(),
     );
-    let host = TestHost::start_with(Wish { plugins: &plugins, ..Wish::default() }).await;
+    let host = TestHost::start_with(Wish {
+        plugins: &plugins,
+        ..Wish::default()
+    })
+    .await;
     let ada = host.ada().await;
     // Other work of the machine may hit one half of a measurement only, so several are allowed.
     let mut measured = Vec::new();
@@ -149,11 +245,19 @@ async fn user_info_beside_loops(host: &TestHost, token: &str, looping: &Did) -> 
     let faults = Arc::new(AtomicUsize::new(0));
     let calls: Vec<_> = (0..24)
         .map(|_| {
-            let (host, clock, faults) = (Arc::clone(&host.host), Arc::clone(&host.clock), Arc::clone(&faults));
+            let (host, clock, faults) = (
+                Arc::clone(&host.host),
+                Arc::clone(&host.clock),
+                Arc::clone(&faults),
+            );
             let looping = looping.clone();
             tokio::spawn(async move {
                 loop {
-                    let failure = host.plugins.map_claims(input(&looping)).await.expect_err("it loops");
+                    let failure = host
+                        .plugins
+                        .map_claims(input(&looping))
+                        .await
+                        .expect_err("it loops");
                     let said = failure.to_string();
                     assert!(!said.contains("suspended"), "{said}");
                     clock.advance(Duration::from_secs(11));
@@ -167,7 +271,10 @@ async fn user_info_beside_loops(host: &TestHost, token: &str, looping: &Did) -> 
         tokio::task::yield_now().await;
     }
     let loaded = user_info(host, token).await;
-    assert!(calls.iter().all(|call| !call.is_finished()), "it looped all the time");
+    assert!(
+        calls.iter().all(|call| !call.is_finished()),
+        "it looped all the time"
+    );
     calls.iter().for_each(tokio::task::JoinHandle::abort);
     loaded
 }

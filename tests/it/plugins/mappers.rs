@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use assent::plugins::{ClaimInput, Fault, Limits, MapFailure, MapFailureKind, OnFailure, PluginSpec, Role, Sink};
+use assent_plugin_host::{
+    ClaimInput, Fault, Limits, MapFailure, MapFailureKind, OnFailure, PluginSpec, Role, Sink,
+};
 use serde_json::{Value, json};
 
 use super::components::{Log, account_roles, application, hostile_mapper, input, load};
@@ -11,14 +13,30 @@ use super::components::{Log, account_roles, application, hostile_mapper, input, 
 /// What the hostile mapper with these settings gets, beside a plugin of another application that goes on unharmed.
 async fn attack(config: Value, limits: Limits) -> (MapFailure, Log) {
     let (ours, victim) = (application(1), application(2));
-    let hostile = PluginSpec { limits, ..hostile_mapper("hostile", &ours, config) };
+    let hostile = PluginSpec {
+        limits,
+        ..hostile_mapper("hostile", &ours, config)
+    };
     let plugins = load(vec![hostile, account_roles(&victim)]).await;
     let log = Log::capture();
-    let failure = plugins.map_claims(input(&ours)).await.expect_err("the call fails closed");
+    let failure = plugins
+        .map_claims(input(&ours))
+        .await
+        .expect_err("the call fails closed");
     assert_eq!(failure.plugin, "hostile", "the answer says which plugin");
-    assert!(failure.to_string().starts_with("plugin `hostile` "), "{failure}");
-    assert!(log.has(&["WARN", "plugin=\"hostile\"", "the login fails"]), "{:?}", log.lines());
-    let mapped = plugins.map_claims(input(&victim)).await.expect("others go on unharmed");
+    assert!(
+        failure.to_string().starts_with("plugin `hostile` "),
+        "{failure}"
+    );
+    assert!(
+        log.has(&["WARN", "plugin=\"hostile\"", "the login fails"]),
+        "{:?}",
+        log.lines()
+    );
+    let mapped = plugins
+        .map_claims(input(&victim))
+        .await
+        .expect("others go on unharmed");
     assert!(mapped.claims.contains_key("account"));
     (failure, log)
 }
@@ -35,30 +53,52 @@ async fn account_roles_makes_the_account_claim() {
     let ours = application(1);
     let plugins = load(vec![account_roles(&ours)]).await;
     let mapped = plugins.map_claims(input(&ours)).await.expect("claims");
-    let text = mapped.claims["account"].as_str().expect("the claim is a string");
+    let text = mapped.claims["account"]
+        .as_str()
+        .expect("the claim is a string");
     let account: Value = text.parse().expect("the string holds JSON");
-    assert_eq!(account, json!({ "name": "ada", "short_code": "7KQ2M9", "roles": ["admin"] }));
+    assert_eq!(
+        account,
+        json!({ "name": "ada", "short_code": "7KQ2M9", "roles": ["admin"] })
+    );
     assert_eq!(mapped.owners["account"], "account-roles");
-    assert_eq!(mapped.claims["sub"], "s1", "the host's claims are there as well");
+    assert_eq!(
+        mapped.claims["sub"], "s1",
+        "the host's claims are there as well"
+    );
 }
 
 #[tokio::test]
 async fn a_plugin_serves_its_own_applications() {
     let plugins = load(vec![account_roles(&application(1))]).await;
-    let mapped = plugins.map_claims(input(&application(2))).await.expect("claims");
+    let mapped = plugins
+        .map_claims(input(&application(2)))
+        .await
+        .expect("claims");
     assert!(!mapped.claims.contains_key("account") && mapped.owners.is_empty());
 }
 
 #[tokio::test]
 async fn an_endless_loop_runs_out_of_fuel() {
-    let (failure, _) = attack(json!({ "behaviour": "loop" }), Limits { fuel: 1_000_000, ..Limits::default() }).await;
+    let (failure, _) = attack(
+        json!({ "behaviour": "loop" }),
+        Limits {
+            fuel: 1_000_000,
+            ..Limits::default()
+        },
+    )
+    .await;
     assert_eq!(fault(failure), Fault::Fuel(1_000_000));
 }
 
 #[tokio::test]
 async fn an_endless_loop_meets_its_deadline() {
     let deadline = Duration::from_millis(50);
-    let limits = Limits { fuel: u64::MAX, deadline, ..Limits::default() };
+    let limits = Limits {
+        fuel: u64::MAX,
+        deadline,
+        ..Limits::default()
+    };
     let (failure, _) = attack(json!({ "behaviour": "loop" }), limits).await;
     assert_eq!(fault(failure), Fault::Deadline(deadline));
 }
@@ -71,33 +111,58 @@ async fn endless_recursion_ends_with_the_stack() {
 
 #[tokio::test]
 async fn memory_growth_ends_at_the_cap() {
-    let limits = Limits { memory_bytes: 8 << 20, ..Limits::default() };
+    let limits = Limits {
+        memory_bytes: 8 << 20,
+        ..Limits::default()
+    };
     let (failure, _) = attack(json!({ "behaviour": "memory" }), limits).await;
     assert_eq!(fault(failure), Fault::Memory(8 << 20));
 }
 
 #[tokio::test]
 async fn huge_output_is_not_taken() {
-    let (failure, _) = attack(json!({ "behaviour": "output", "claim": "note" }), Limits::default()).await;
+    let (failure, _) = attack(
+        json!({ "behaviour": "output", "claim": "note" }),
+        Limits::default(),
+    )
+    .await;
     let fault = fault(failure);
     assert_eq!(fault, Fault::TooLarge(256 << 10));
-    assert!(fault.to_string().contains("more than 256 KiB at once: its answer"), "{fault}");
+    assert!(
+        fault
+            .to_string()
+            .contains("more than 256 KiB at once: its answer"),
+        "{fault}"
+    );
 }
 
 #[tokio::test]
 async fn a_panic_is_a_trap_and_its_text_is_told() {
     let (failure, log) = attack(json!({ "behaviour": "panic" }), Limits::default()).await;
     let fault = fault(failure).to_string();
-    assert!(fault.contains("trapped") && fault.contains("the hostile plugin panics"), "{fault}");
-    assert!(log.has(&["ERROR", "plugin=\"hostile\"", "the hostile plugin panics"]), "{:?}", log.lines());
+    assert!(
+        fault.contains("trapped") && fault.contains("the hostile plugin panics"),
+        "{fault}"
+    );
+    assert!(
+        log.has(&["ERROR", "plugin=\"hostile\"", "the hostile plugin panics"]),
+        "{:?}",
+        log.lines()
+    );
 }
 
 #[tokio::test]
 async fn a_value_that_is_not_json_is_a_fault() {
-    let (failure, _) =
-        attack(json!({ "behaviour": "set", "claim": "note", "value": "{oops" }), Limits::default()).await;
+    let (failure, _) = attack(
+        json!({ "behaviour": "set", "claim": "note", "value": "{oops" }),
+        Limits::default(),
+    )
+    .await;
     let fault = fault(failure).to_string();
-    assert!(fault.contains("`note`") && fault.contains("key must be a string at line 1 column 2"), "{fault}");
+    assert!(
+        fault.contains("`note`") && fault.contains("key must be a string at line 1 column 2"),
+        "{fault}"
+    );
 }
 
 #[tokio::test]
@@ -105,7 +170,10 @@ async fn json_nested_without_end_is_a_fault() {
     // The parser reports the cause: 128 levels are too many, and so is this exponent.
     for (value, why) in [
         ("[".repeat(100_000), "recursion limit exceeded"),
-        (format!("{}{}", "[".repeat(128), "]".repeat(128)), "recursion limit exceeded"),
+        (
+            format!("{}{}", "[".repeat(128), "]".repeat(128)),
+            "recursion limit exceeded",
+        ),
         ("1e999999".to_owned(), "number out of range"),
     ] {
         let config = json!({ "behaviour": "set", "claim": "note", "value": value });
@@ -120,19 +188,37 @@ async fn json_nested_without_end_is_a_fault() {
 
 #[tokio::test]
 async fn a_plugin_that_asks_for_the_time_learns_where_it_is() {
-    let (failure, _) = attack(json!({ "behaviour": "clock", "claim": "note" }), Limits::default()).await;
+    let (failure, _) = attack(
+        json!({ "behaviour": "clock", "claim": "note" }),
+        Limits::default(),
+    )
+    .await;
     let fault = fault(failure);
     assert_eq!(fault, Fault::NoClock);
-    assert!(fault.to_string().contains("there is no system clock; a claim mapper uses `input.now`"), "{fault}");
+    assert!(
+        fault
+            .to_string()
+            .contains("there is no system clock; a claim mapper uses `input.now`"),
+        "{fault}"
+    );
 }
 
 #[tokio::test]
 async fn a_protected_claim_is_a_fault_with_its_name_in_the_log() {
-    for (behaviour, claim) in [("set", "sub"), ("set", "amr"), ("set", "email_verified"), ("remove", "iss")] {
+    for (behaviour, claim) in [
+        ("set", "sub"),
+        ("set", "amr"),
+        ("set", "email_verified"),
+        ("remove", "iss"),
+    ] {
         let config = json!({ "behaviour": behaviour, "claim": claim, "value": "\"forged\"" });
         let (failure, log) = attack(config, Limits::default()).await;
         assert_eq!(fault(failure), Fault::Protected(claim.to_owned()));
-        assert!(log.has(&["WARN", "plugin=\"hostile\"", "protected", claim]), "{:?}", log.lines());
+        assert!(
+            log.has(&["WARN", "plugin=\"hostile\"", "protected", claim]),
+            "{:?}",
+            log.lines()
+        );
     }
 }
 
@@ -143,19 +229,35 @@ async fn a_claim_that_was_not_granted_is_a_fault_with_its_name_in_the_log() {
         let config = json!({ "behaviour": behaviour, "claim": claim, "value": "1" });
         let (failure, log) = attack(config, Limits::default()).await;
         assert_eq!(fault(failure), Fault::NotGranted(claim.to_owned()));
-        assert!(log.has(&["WARN", "plugin=\"hostile\"", "not granted", claim]), "{:?}", log.lines());
+        assert!(
+            log.has(&["WARN", "plugin=\"hostile\"", "not granted", claim]),
+            "{:?}",
+            log.lines()
+        );
     }
 }
 
 #[tokio::test]
 async fn a_plugin_can_not_forge_lines_or_flood_the_log() {
     let ours = application(1);
-    let plugins = load(vec![hostile_mapper("hostile", &ours, json!({ "behaviour": "log" }))]).await;
+    let plugins = load(vec![hostile_mapper(
+        "hostile",
+        &ours,
+        json!({ "behaviour": "log" }),
+    )])
+    .await;
     let log = Log::capture();
     plugins.map_claims(input(&ours)).await.expect("claims");
     let lines = log.lines();
-    assert_eq!(lines.len(), 33, "32 lines and one that says that the rest is dropped");
-    assert!(lines.iter().all(|line| line.contains("plugin=\"hostile\"")), "{lines:?}");
+    assert_eq!(
+        lines.len(),
+        33,
+        "32 lines and one that says that the rest is dropped"
+    );
+    assert!(
+        lines.iter().all(|line| line.contains("plugin=\"hostile\"")),
+        "{lines:?}"
+    );
 }
 
 #[tokio::test]
@@ -164,7 +266,10 @@ async fn a_denial_denies_even_where_faults_are_left_out() {
     let config = json!({ "behaviour": "deny", "value": "not on\nSundays" });
     let plugins = load(vec![omitting(hostile_mapper("hostile", &ours, config))]).await;
     let failure = plugins.map_claims(input(&ours)).await.expect_err("denied");
-    assert_eq!(failure.kind, MapFailureKind::Deny("not on Sundays".to_owned()));
+    assert_eq!(
+        failure.kind,
+        MapFailureKind::Deny("not on Sundays".to_owned())
+    );
 }
 
 #[tokio::test]
@@ -175,37 +280,85 @@ async fn claims_that_grant_nothing_may_be_left_out() {
         json!({ "behaviour": "panic" }),
         json!({ "behaviour": "set", "claim": "sub", "value": "1" }),
     ] {
-        let plugins = load(vec![omitting(hostile_mapper("hostile", &ours, config)), account_roles(&ours)]).await;
+        let plugins = load(vec![
+            omitting(hostile_mapper("hostile", &ours, config)),
+            account_roles(&ours),
+        ])
+        .await;
         let log = Log::capture();
-        let mapped = plugins.map_claims(input(&ours)).await.expect("the login goes on");
-        assert!(!mapped.claims.contains_key("team"), "a bad edit spoils the good ones of its call");
-        assert!(mapped.claims.contains_key("account"), "the next plugin goes on");
-        assert!(log.has(&["WARN", "plugin=\"hostile\"", "left out"]), "{:?}", log.lines());
+        let mapped = plugins
+            .map_claims(input(&ours))
+            .await
+            .expect("the login goes on");
+        assert!(
+            !mapped.claims.contains_key("team"),
+            "a bad edit spoils the good ones of its call"
+        );
+        assert!(
+            mapped.claims.contains_key("account"),
+            "the next plugin goes on"
+        );
+        assert!(
+            log.has(&["WARN", "plugin=\"hostile\"", "left out"]),
+            "{:?}",
+            log.lines()
+        );
     }
 }
 
 #[tokio::test]
 async fn a_later_plugin_sees_what_the_earlier_ones_made() {
     let ours = application(1);
-    let first = hostile_mapper("first", &ours, json!({ "behaviour": "set", "claim": "note", "value": "42" }));
-    let mut second = hostile_mapper("second", &ours, json!({ "behaviour": "current", "claim": "seen" }));
-    second.role =
-        Role::ClaimMapper { applications: None, writes: vec!["seen".to_owned()], on_failure: OnFailure::Fail };
+    let first = hostile_mapper(
+        "first",
+        &ours,
+        json!({ "behaviour": "set", "claim": "note", "value": "42" }),
+    );
+    let mut second = hostile_mapper(
+        "second",
+        &ours,
+        json!({ "behaviour": "current", "claim": "seen" }),
+    );
+    second.role = Role::ClaimMapper {
+        applications: None,
+        writes: vec!["seen".to_owned()],
+        on_failure: OnFailure::Fail,
+    };
     let plugins = load(vec![first, second]).await;
-    let names: Vec<_> = plugins.status().into_iter().map(|status| status.identity.plugin).collect();
+    let names: Vec<_> = plugins
+        .status()
+        .into_iter()
+        .map(|status| status.identity.plugin)
+        .collect();
     assert_eq!(names, ["first", "second"]);
     let mapped = plugins.map_claims(input(&ours)).await.expect("claims");
     let seen = &mapped.claims["seen"];
-    assert_eq!((&seen["note"], &seen["team"], &seen["name"]), (&json!(42), &json!("red"), &json!("Ada")));
-    assert_eq!((mapped.owners["note"].as_str(), mapped.owners["seen"].as_str()), ("first", "second"));
+    assert_eq!(
+        (&seen["note"], &seen["team"], &seen["name"]),
+        (&json!(42), &json!("red"), &json!("Ada"))
+    );
+    assert_eq!(
+        (
+            mapped.owners["note"].as_str(),
+            mapped.owners["seen"].as_str()
+        ),
+        ("first", "second")
+    );
 }
 
 #[tokio::test]
 async fn a_plugin_removes_what_it_may_write() {
     let ours = application(1);
-    let plugins = load(vec![hostile_mapper("hostile", &ours, json!({ "behaviour": "remove", "claim": "note" }))]).await;
+    let plugins = load(vec![hostile_mapper(
+        "hostile",
+        &ours,
+        json!({ "behaviour": "remove", "claim": "note" }),
+    )])
+    .await;
     let mut input = input(&ours);
-    input.claims.insert("note".to_owned(), json!("from the host"));
+    input
+        .claims
+        .insert("note".to_owned(), json!("from the host"));
     let mapped = plugins.map_claims(input).await.expect("claims");
     assert!(!mapped.claims.contains_key("note"));
     assert_eq!(mapped.owners["note"], "hostile");
@@ -214,8 +367,15 @@ async fn a_plugin_removes_what_it_may_write() {
 #[tokio::test]
 async fn endless_loops_do_not_stall_the_thread_they_run_on() {
     let (ours, victim) = (application(1), application(2));
-    let limits = Limits { fuel: u64::MAX, deadline: Duration::from_secs(600), ..Limits::default() };
-    let hostile = PluginSpec { limits, ..hostile_mapper("hostile", &ours, json!({ "behaviour": "loop" })) };
+    let limits = Limits {
+        fuel: u64::MAX,
+        deadline: Duration::from_secs(600),
+        ..Limits::default()
+    };
+    let hostile = PluginSpec {
+        limits,
+        ..hostile_mapper("hostile", &ours, json!({ "behaviour": "loop" }))
+    };
     let plugins = Arc::new(load(vec![hostile, account_roles(&victim)]).await);
     // This test's runtime has one thread, which the loop shares with everything else.
     let looping = tokio::spawn({
@@ -224,12 +384,24 @@ async fn endless_loops_do_not_stall_the_thread_they_run_on() {
     });
     tokio::task::yield_now().await;
     for _ in 0..5 {
-        plugins.map_claims(input(&victim)).await.expect("others go on unharmed");
+        plugins
+            .map_claims(input(&victim))
+            .await
+            .expect("others go on unharmed");
     }
-    assert!(!looping.is_finished(), "the loop is still running while others are served");
+    assert!(
+        !looping.is_finished(),
+        "the loop is still running while others are served"
+    );
     looping.abort();
-    assert!(looping.await.expect_err("aborted").is_cancelled(), "a call can be given up at any time");
-    plugins.map_claims(input(&victim)).await.expect("the pool is whole after that");
+    assert!(
+        looping.await.expect_err("aborted").is_cancelled(),
+        "a call can be given up at any time"
+    );
+    plugins
+        .map_claims(input(&victim))
+        .await
+        .expect("the pool is whole after that");
 }
 
 #[tokio::test]
@@ -245,9 +417,18 @@ async fn calls_beyond_the_queue_are_turned_away() {
         wait: Duration::from_millis(20),
         ..Limits::default()
     };
-    let hostile = PluginSpec { limits, ..hostile_mapper("hostile", &ours, json!({ "behaviour": "loop" })) };
+    let hostile = PluginSpec {
+        limits,
+        ..hostile_mapper("hostile", &ours, json!({ "behaviour": "loop" }))
+    };
     let plugins = load(vec![hostile]).await;
-    let call = async || plugins.map_claims(input(&ours)).await.map(drop).map_err(fault);
+    let call = async || {
+        plugins
+            .map_claims(input(&ours))
+            .await
+            .map(drop)
+            .map_err(fault)
+    };
     let (runs, waits, turned_away) = tokio::join!(call(), call(), call());
     assert_eq!(runs, Err(Fault::Deadline(deadline)));
     assert_eq!(waits, Err(Fault::Busy), "it waited for longer than it may");
@@ -281,30 +462,55 @@ async fn a_busy_plugin_is_not_left_out() {
         waiting: 0,
         ..Limits::default()
     };
-    let mut hostile = PluginSpec { limits, ..hostile_mapper("hostile", &ours, json!({ "behaviour": "loop" })) };
-    hostile.role =
-        Role::ClaimMapper { applications: None, writes: vec!["note".to_owned()], on_failure: OnFailure::Omit };
+    let mut hostile = PluginSpec {
+        limits,
+        ..hostile_mapper("hostile", &ours, json!({ "behaviour": "loop" }))
+    };
+    hostile.role = Role::ClaimMapper {
+        applications: None,
+        writes: vec!["note".to_owned()],
+        on_failure: OnFailure::Omit,
+    };
     let plugins = load(vec![hostile]).await;
     let call = async || plugins.map_claims(input(&ours)).await;
     let (runs, turned_away) = tokio::join!(call(), call());
     assert!(runs.is_ok(), "its own fault is left out");
-    assert_eq!(fault(turned_away.expect_err("the login fails")), Fault::Busy, "nobody is let in by making it busy");
+    assert_eq!(
+        fault(turned_away.expect_err("the login fails")),
+        Fault::Busy,
+        "nobody is let in by making it busy"
+    );
 }
 
 #[tokio::test]
 async fn what_the_host_vouched_for_goes_with_a_value_that_a_plugin_rewrites() {
     let ours = application(1);
-    for (value, vouched) in [("\"eve@evil.example\"", false), ("\"ada@example.org\"", true)] {
+    for (value, vouched) in [
+        ("\"eve@evil.example\"", false),
+        ("\"ada@example.org\"", true),
+    ] {
         let config = json!({ "behaviour": "set", "claim": "email", "value": value });
         let mut mapper = hostile_mapper("hostile", &ours, config);
         let writes = vec!["email".to_owned(), "team".to_owned()];
-        mapper.role = Role::ClaimMapper { applications: None, writes, on_failure: OnFailure::Fail };
+        mapper.role = Role::ClaimMapper {
+            applications: None,
+            writes,
+            on_failure: OnFailure::Fail,
+        };
         let plugins = load(vec![mapper]).await;
         let mut input = input(&ours);
-        input.claims.insert("email".to_owned(), json!("ada@example.org"));
-        input.claims.insert("email_verified".to_owned(), json!(true));
+        input
+            .claims
+            .insert("email".to_owned(), json!("ada@example.org"));
+        input
+            .claims
+            .insert("email_verified".to_owned(), json!(true));
         let mapped = plugins.map_claims(input).await.expect("claims");
-        assert_eq!(mapped.claims.contains_key("email_verified"), vouched, "{value}");
+        assert_eq!(
+            mapped.claims.contains_key("email_verified"),
+            vouched,
+            "{value}"
+        );
     }
 }
 
@@ -321,18 +527,27 @@ async fn calls_for_userinfo_never_take_all_places_of_a_plugin() {
         ..Limits::default()
     };
     let config = json!({ "behaviour": "busy", "value": "200000000" });
-    let slow = PluginSpec { limits, ..hostile_mapper("slow", &ours, config) };
+    let slow = PluginSpec {
+        limits,
+        ..hostile_mapper("slow", &ours, config)
+    };
     let plugins = load(vec![slow]).await;
     for sink in [Sink::Userinfo, Sink::Introspection] {
         let call = async |sink| {
-            let input = ClaimInput { sink, ..input(&ours) };
+            let input = ClaimInput {
+                sink,
+                ..input(&ours)
+            };
             plugins.map_claims(input).await.map(drop).map_err(fault)
         };
         let lookups = futures_util::future::join_all((0..10).map(|_| call(sink)));
         let (lookups, sign_in) = tokio::join!(lookups, call(Sink::IdToken));
         assert_eq!(sign_in, Ok(()), "it has its turn");
         // One runs and one waits. On a slow machine some end before the last ones begin.
-        let busy = lookups.iter().filter(|ended| **ended == Err(Fault::Busy)).count();
+        let busy = lookups
+            .iter()
+            .filter(|ended| **ended == Err(Fault::Busy))
+            .count();
         let done = lookups.iter().filter(|ended| ended.is_ok()).count();
         assert!((1..=8).contains(&busy) && busy + done == 10, "{lookups:?}");
     }

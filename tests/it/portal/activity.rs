@@ -9,7 +9,11 @@ use crate::harness::{Browser, Database, TestHost, Wish, id};
 #[tokio::test]
 async fn what_happened_is_told_in_plain_words_on_both_databases() {
     for database in Database::BOTH {
-        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let host = TestHost::start_with(Wish {
+            database,
+            ..Wish::default()
+        })
+        .await;
         let ada = host.ada().await;
         host.advance(60);
         let browser = Browser::new(&host.base);
@@ -37,10 +41,20 @@ async fn what_happened_is_told_in_plain_words_on_both_databases() {
             "on your device",
             "by an administrator",
         ] {
-            assert!(page.body.contains(text), "{database:?}: {text}: {}", page.body);
+            assert!(
+                page.body.contains(text),
+                "{database:?}: {text}: {}",
+                page.body
+            );
         }
-        let newest = page.body.find("Permission given").min(page.body.find("Signed in to"));
-        assert!(newest < page.body.find("Your account was made"), "{database:?}: the latest first");
+        let newest = page
+            .body
+            .find("Permission given")
+            .min(page.body.find("Signed in to"));
+        assert!(
+            newest < page.body.find("Your account was made"),
+            "{database:?}: the latest first"
+        );
     }
 }
 
@@ -53,14 +67,33 @@ async fn nothing_is_told_of_where_somebody_else_was() {
     let browser = signed_in(&host, &ada).await;
     signed_in(&host, &eve).await;
     let path = format!("/users/{}", id(&ada.user));
-    host.admin_ok(Method::PATCH, &path, json!({"profile": {"name": "Ada King"}})).await;
+    host.admin_ok(
+        Method::PATCH,
+        &path,
+        json!({"profile": {"name": "Ada King"}}),
+    )
+    .await;
     let page = browser.get("/activity").await;
-    for row in page.body.split("<li>").filter(|row| row.contains("by an administrator")) {
-        assert!(!row.contains("This computer") && !row.contains("Unknown browser"), "{row}");
+    for row in page
+        .body
+        .split("<li>")
+        .filter(|row| row.contains("by an administrator"))
+    {
+        assert!(
+            !row.contains("This computer") && !row.contains("Unknown browser"),
+            "{row}"
+        );
     }
     assert!(page.body.contains("Your details were changed"));
-    assert!(!page.body.contains("mallory") && !page.body.contains(id(&eve.user)), "{}", page.body);
-    assert!(!page.body.contains(&ada.phone.device().to_string()), "ids say nothing to people");
+    assert!(
+        !page.body.contains("mallory") && !page.body.contains(id(&eve.user)),
+        "{}",
+        page.body
+    );
+    assert!(
+        !page.body.contains(&ada.phone.device().to_string()),
+        "ids say nothing to people"
+    );
 }
 
 #[tokio::test]
@@ -80,16 +113,35 @@ async fn a_long_activity_is_turned_over_page_by_page() {
     for turn in 0.. {
         assert!(turn < 10, "it ends");
         assert_eq!(page.body.contains("Back to the newest"), turn > 0);
-        let rows = page.body.split("Device renamed: <bdi>").skip(1).filter_map(|rest| rest.split('<').next());
+        let rows = page
+            .body
+            .split("Device renamed: <bdi>")
+            .skip(1)
+            .filter_map(|rest| rest.split('<').next());
         seen.extend(rows.map(str::to_owned));
         assert!(page.body.matches("<strong>").count() <= 30);
-        let older = page.body.split("href=\"").find(|rest| rest.starts_with("/activity?before="));
-        let Some(older) = older.and_then(|rest| rest.split('"').next()).map(str::to_owned) else { break };
+        let older = page
+            .body
+            .split("href=\"")
+            .find(|rest| rest.starts_with("/activity?before="));
+        let Some(older) = older
+            .and_then(|rest| rest.split('"').next())
+            .map(str::to_owned)
+        else {
+            break;
+        };
         page = browser.get(&older).await;
     }
-    let expected: Vec<String> = (0..70).rev().map(|number| format!("Phone {number:02}")).collect();
+    let expected: Vec<String> = (0..70)
+        .rev()
+        .map(|number| format!("Phone {number:02}"))
+        .collect();
     assert_eq!(seen, expected, "each once, the latest first");
-    for odd in ["/activity?before=nonsense", "/activity?before=a&before=b", "/activity?x=y"] {
+    for odd in [
+        "/activity?before=nonsense",
+        "/activity?before=a&before=b",
+        "/activity?x=y",
+    ] {
         assert!(browser.get(odd).await.body.contains("Phone 69"), "{odd}");
     }
 }

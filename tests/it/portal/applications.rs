@@ -7,25 +7,58 @@ use super::{signed_in, through_login};
 use crate::harness::{Application, Browser, Database, TestHost, Wish, id};
 
 async fn patch(host: &TestHost, application: &Application, change: Value) -> (StatusCode, Value) {
-    host.admin(Method::PATCH, &format!("/applications/{}", application.id), change).await
+    host.admin(
+        Method::PATCH,
+        &format!("/applications/{}", application.id),
+        change,
+    )
+    .await
 }
 
 #[tokio::test]
 async fn a_person_sees_what_they_may_use_and_no_more_on_both_databases() {
     for database in Database::BOTH {
-        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let host = TestHost::start_with(Wish {
+            database,
+            ..Wish::default()
+        })
+        .await;
         let ada = host.ada().await;
         let pocket = host.native_application().await;
         let browser = signed_in(&host, &ada).await;
         let home = browser.get("/").await;
-        assert!(home.body.contains("<bdi>Books &#38; &#60;Co&#62;</bdi>"), "{database:?}: {}", home.body);
-        assert!(home.body.contains("Open it at its own address"), "it has no way to begin here");
+        assert!(
+            home.body.contains("<bdi>Books &#38; &#60;Co&#62;</bdi>"),
+            "{database:?}: {}",
+            home.body
+        );
+        assert!(
+            home.body.contains("Open it at its own address"),
+            "it has no way to begin here"
+        );
         assert!(!home.body.contains("Pocket Books"), "no account there");
         let account = host.account(&ada.user, &pocket).await;
-        assert!(browser.get("/").await.body.contains("Pocket Books"), "an invited account may be used");
-        for (state, there) in [("active", true), ("suspended", false), ("active", true), ("terminated", false)] {
-            host.admin_ok(Method::PATCH, &format!("/accounts/{}", id(&account)), json!({"state": state})).await;
-            assert_eq!(browser.get("/").await.body.contains("Pocket Books"), there, "{database:?}: {state}");
+        assert!(
+            browser.get("/").await.body.contains("Pocket Books"),
+            "an invited account may be used"
+        );
+        for (state, there) in [
+            ("active", true),
+            ("suspended", false),
+            ("active", true),
+            ("terminated", false),
+        ] {
+            host.admin_ok(
+                Method::PATCH,
+                &format!("/accounts/{}", id(&account)),
+                json!({"state": state}),
+            )
+            .await;
+            assert_eq!(
+                browser.get("/").await.body.contains("Pocket Books"),
+                there,
+                "{database:?}: {state}"
+            );
         }
     }
 }
@@ -36,10 +69,19 @@ async fn an_application_is_opened_where_it_begins_a_sign_in_by_itself() {
     let ada = host.ada().await;
     let set = json!({"initiate_login_uri": "https://rp.example/start?tenant=a"});
     let (_, view) = patch(&host, &ada.application, set).await;
-    assert_eq!(view["initiate_login_uri"], "https://rp.example/start?tenant=a");
+    assert_eq!(
+        view["initiate_login_uri"],
+        "https://rp.example/start?tenant=a"
+    );
     let browser = signed_in(&host, &ada).await;
     let start = format!("/applications/{}/start", ada.application.id);
-    assert!(browser.get("/").await.body.contains(&format!("href=\"{start}\"")));
+    assert!(
+        browser
+            .get("/")
+            .await
+            .body
+            .contains(&format!("href=\"{start}\""))
+    );
     let issuer = url::form_urlencoded::byte_serialize(host.issuer().as_bytes()).collect::<String>();
     let expected = format!("https://rp.example/start?tenant=a&iss={issuer}");
     assert_eq!(browser.get(&start).await.location().as_str(), expected);
@@ -47,12 +89,19 @@ async fn an_application_is_opened_where_it_begins_a_sign_in_by_itself() {
     // Who has no account there, or isn't signed in, goes nowhere.
     let eve = host.user("eve").await;
     let phone = host.authenticator(&eve).await;
-    let eve = crate::harness::Ada { user: eve, phone, ..host.person("zoe", host.web_application().await).await };
+    let eve = crate::harness::Ada {
+        user: eve,
+        phone,
+        ..host.person("zoe", host.web_application().await).await
+    };
     let strangers = signed_in(&host, &eve).await;
     let refused = strangers.get(&start).await;
     assert_eq!(refused.status, StatusCode::NOT_FOUND);
     assert!(!refused.body.contains("rp.example"));
-    assert_eq!(Browser::new(&host.base).get(&start).await.location().path(), "/sign-in");
+    assert_eq!(
+        Browser::new(&host.base).get(&start).await.location().path(),
+        "/sign-in"
+    );
     let back = through_login(&ada, &Browser::new(&host.base).get(&start).await).await;
     assert_eq!(back.path(), "/", "the person presses the button themselves");
 
@@ -65,9 +114,17 @@ async fn an_application_is_opened_where_it_begins_a_sign_in_by_itself() {
 async fn an_address_that_begins_a_sign_in_is_https_or_of_this_machine() {
     let host = TestHost::start().await;
     let application = host.web_application().await;
-    for good in ["https://rp.example/start", "http://localhost:3000/start", "http://127.0.0.1/", "http://[::1]:1/"] {
+    for good in [
+        "https://rp.example/start",
+        "http://localhost:3000/start",
+        "http://127.0.0.1/",
+        "http://[::1]:1/",
+    ] {
         let (status, view) = patch(&host, &application, json!({"initiate_login_uri": good})).await;
-        assert_eq!((status, view["initiate_login_uri"].as_str()), (StatusCode::OK, Some(good)));
+        assert_eq!(
+            (status, view["initiate_login_uri"].as_str()),
+            (StatusCode::OK, Some(good))
+        );
     }
     for bad in [
         "http://rp.example/start",
@@ -79,11 +136,18 @@ async fn an_address_that_begins_a_sign_in_is_https_or_of_this_machine() {
         "/start",
         "",
     ] {
-        let (status, problem) = patch(&host, &application, json!({"initiate_login_uri": bad})).await;
+        let (status, problem) =
+            patch(&host, &application, json!({"initiate_login_uri": bad})).await;
         assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{bad}");
         let detail = problem["detail"].as_str().expect("a text");
-        assert!(detail.starts_with("initiate_login_uri: expected an address that starts with https://"), "{detail}");
+        assert!(
+            detail.starts_with("initiate_login_uri: expected an address that starts with https://"),
+            "{detail}"
+        );
     }
     let (_, view) = patch(&host, &application, json!({"name": "Books"})).await;
-    assert_eq!(view["initiate_login_uri"], "http://[::1]:1/", "another change leaves it");
+    assert_eq!(
+        view["initiate_login_uri"], "http://[::1]:1/",
+        "another change leaves it"
+    );
 }

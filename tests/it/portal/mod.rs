@@ -14,7 +14,13 @@ use crate::harness::{Ada, Browser, Page, TestHost, Wish, http_client, id};
 use crate::javascript::run_with;
 
 /// The pages, but for the start page.
-const PAGES: [&str; 5] = ["/devices", "/sessions", "/consents", "/activity", "/profile"];
+const PAGES: [&str; 5] = [
+    "/devices",
+    "/sessions",
+    "/consents",
+    "/activity",
+    "/profile",
+];
 
 /// Goes through the login that a redirect leads to, with the phone; where it leads then.
 async fn through_login(ada: &Ada, redirect: &Page) -> Page {
@@ -23,7 +29,11 @@ async fn through_login(ada: &Ada, redirect: &Page) -> Page {
         login = login.followed().await;
     }
     let name = ada.user["name"].as_str().expect("a name");
-    let waiting = login.submit(&login.path(), &[("name", name)]).await.followed().await;
+    let waiting = login
+        .submit(&login.path(), &[("name", name)])
+        .await
+        .followed()
+        .await;
     ada.approve(&waiting).await;
     login.browser().get(&waiting.url).await.followed().await
 }
@@ -32,19 +42,34 @@ async fn through_login(ada: &Ada, redirect: &Page) -> Page {
 async fn signed_in(host: &TestHost, ada: &Ada) -> Browser {
     let browser = Browser::new(&host.base);
     let page = through_login(ada, &browser.get("/profile").await).await;
-    assert_eq!((page.status, page.path().as_str()), (StatusCode::OK, "/profile"), "{}", page.body);
+    assert_eq!(
+        (page.status, page.path().as_str()),
+        (StatusCode::OK, "/profile"),
+        "{}",
+        page.body
+    );
     browser
 }
 
 /// What the page says that was done.
 fn told(page: &Page) -> Option<&str> {
-    page.body.split_once("role=\"status\"><p>").and_then(|(_, rest)| rest.split_once("</p>")).map(|(text, _)| text)
+    page.body
+        .split_once("role=\"status\"><p>")
+        .and_then(|(_, rest)| rest.split_once("</p>"))
+        .map(|(text, _)| text)
 }
 
 /// The paths of the page's forms that begin like this.
 fn actions(page: &Page, start: &str) -> Vec<String> {
-    let actions = page.body.split("action=\"").skip(1).filter_map(|rest| rest.split('"').next());
-    actions.filter(|action| action.starts_with(start)).map(str::to_owned).collect()
+    let actions = page
+        .body
+        .split("action=\"")
+        .skip(1)
+        .filter_map(|rest| rest.split('"').next());
+    actions
+        .filter(|action| action.starts_with(start))
+        .map(str::to_owned)
+        .collect()
 }
 
 #[tokio::test]
@@ -57,14 +82,31 @@ async fn whoever_is_not_signed_in_signs_in_and_comes_to_the_page_that_they_wante
         assert_eq!(redirect.location().path(), "/sign-in", "{path}");
         let page = through_login(&ada, &redirect).await;
         assert_eq!((page.status, page.path().as_str()), (StatusCode::OK, path));
-        assert!(page.body.contains(&format!("href=\"{path}\" aria-current=\"page\"")), "{path}: {}", page.body);
-        assert!(page.body.contains("Ada Lovelace") && page.body.contains("action=\"/sign-out\""), "{path}");
+        assert!(
+            page.body
+                .contains(&format!("href=\"{path}\" aria-current=\"page\"")),
+            "{path}: {}",
+            page.body
+        );
+        assert!(
+            page.body.contains("Ada Lovelace") && page.body.contains("action=\"/sign-out\""),
+            "{path}"
+        );
         assert_eq!(page.headers["cache-control"], "no-store");
-        let policy = page.headers["content-security-policy"].to_str().expect("text");
-        assert!(policy.contains("form-action 'self';") && policy.contains("style-src 'self';"), "{policy}");
+        let policy = page.headers["content-security-policy"]
+            .to_str()
+            .expect("text");
+        assert!(
+            policy.contains("form-action 'self';") && policy.contains("style-src 'self';"),
+            "{policy}"
+        );
     }
     let front = Browser::new(&host.base).get("/").await;
-    assert!(front.body.contains("href=\"/sign-in\"") && !front.body.contains("aria-current"), "{}", front.body);
+    assert!(
+        front.body.contains("href=\"/sign-in\"") && !front.body.contains("aria-current"),
+        "{}",
+        front.body
+    );
     let home = through_login(&ada, &Browser::new(&host.base).get("/sign-in").await).await;
     assert_eq!(home.path(), "/");
     assert!(home.body.contains("Hello,"));
@@ -74,14 +116,34 @@ async fn whoever_is_not_signed_in_signs_in_and_comes_to_the_page_that_they_wante
 async fn the_way_in_leads_to_no_other_host_and_to_no_other_page() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
-    for to in ["//evil.example/devices", "https://evil.example/", "/admin", "/devices/x/revoke", "%"] {
+    for to in [
+        "//evil.example/devices",
+        "https://evil.example/",
+        "/admin",
+        "/devices/x/revoke",
+        "%",
+    ] {
         let browser = Browser::new(&host.base);
-        let query = url::form_urlencoded::Serializer::new(String::new()).append_pair("to", to).finish();
-        let login = browser.get(&format!("/sign-in?{query}")).await.followed().await;
-        let waiting = login.submit(&login.path(), &[("name", "ada")]).await.followed().await;
+        let query = url::form_urlencoded::Serializer::new(String::new())
+            .append_pair("to", to)
+            .finish();
+        let login = browser
+            .get(&format!("/sign-in?{query}"))
+            .await
+            .followed()
+            .await;
+        let waiting = login
+            .submit(&login.path(), &[("name", "ada")])
+            .await
+            .followed()
+            .await;
         ada.approve(&waiting).await;
         let back = browser.get(&waiting.url).await.location();
-        let expected = if to.starts_with("/devices/") { "/devices" } else { "/" };
+        let expected = if to.starts_with("/devices/") {
+            "/devices"
+        } else {
+            "/"
+        };
         assert_eq!(back.as_str(), format!("{}{expected}", host.base), "{to}");
     }
 }
@@ -99,18 +161,42 @@ async fn a_form_without_its_own_token_does_nothing() {
     let end = actions(&browser.get("/sessions").await, "/sessions/").remove(0);
     let foreign = devices.csrf();
     let sign_out = browser.get("/sessions").await.csrf();
-    for action in [rename.as_str(), &revoke, &end, "/sessions/end-others", "/sessions/end-all"] {
-        for csrf in ["", "x", sign_out.as_str(), &elsewhere.get("/devices").await.csrf()] {
-            let answer = browser.post(action, &[("csrf", csrf), ("name", "Stolen")]).await;
+    for action in [
+        rename.as_str(),
+        &revoke,
+        &end,
+        "/sessions/end-others",
+        "/sessions/end-all",
+    ] {
+        for csrf in [
+            "",
+            "x",
+            sign_out.as_str(),
+            &elsewhere.get("/devices").await.csrf(),
+        ] {
+            let answer = browser
+                .post(action, &[("csrf", csrf), ("name", "Stolen")])
+                .await;
             assert_eq!(answer.status, StatusCode::FORBIDDEN, "{action} {csrf}");
         }
-        assert_eq!(browser.post(action, &[]).await.status, StatusCode::FORBIDDEN, "{action}");
+        assert_eq!(
+            browser.post(action, &[]).await.status,
+            StatusCode::FORBIDDEN,
+            "{action}"
+        );
         // The first token of the page is that of signing out, and each form has its own.
-        assert_eq!(browser.post(action, &[("csrf", &foreign)]).await.status, StatusCode::FORBIDDEN, "{action}");
+        assert_eq!(
+            browser.post(action, &[("csrf", &foreign)]).await.status,
+            StatusCode::FORBIDDEN,
+            "{action}"
+        );
     }
     let page = browser.get("/devices").await;
     assert!(page.body.contains("Test phone") && !page.body.contains("Stolen"));
-    assert!(elsewhere.get("/").await.body.contains("Hello,"), "nobody was signed out");
+    assert!(
+        elsewhere.get("/").await.body.contains("Hello,"),
+        "nobody was signed out"
+    );
 }
 
 #[tokio::test]
@@ -123,7 +209,10 @@ async fn somebody_elses_page_in_the_same_browser_does_nothing_in_the_new_persons
     old.submit("/sign-out", &[]).await;
     let page = through_login(&eve, &browser.get("/sessions").await).await;
     assert_eq!(page.path(), "/sessions");
-    assert_eq!(old.submit("/sessions/end-all", &[]).await.status, StatusCode::FORBIDDEN);
+    assert_eq!(
+        old.submit("/sessions/end-all", &[]).await.status,
+        StatusCode::FORBIDDEN
+    );
     assert!(browser.get("/").await.body.contains("Hello,"));
 }
 
@@ -133,12 +222,28 @@ async fn what_was_done_is_told_only_where_it_was_done() {
     let ada = host.ada().await;
     let (browser, other) = (signed_in(&host, &ada).await, signed_in(&host, &ada).await);
     let rename = format!("/devices/{}/name", ada.phone.device());
-    let done = browser.get("/devices").await.submit(&rename, &[("name", "Pocket")]).await.location();
-    assert_eq!(told(&browser.get(done.as_str()).await), Some("The device has its new name."));
-    assert_eq!(told(&other.get(done.as_str()).await), None, "another browser");
+    let done = browser
+        .get("/devices")
+        .await
+        .submit(&rename, &[("name", "Pocket")])
+        .await
+        .location();
+    assert_eq!(
+        told(&browser.get(done.as_str()).await),
+        Some("The device has its new name.")
+    );
+    assert_eq!(
+        told(&other.get(done.as_str()).await),
+        None,
+        "another browser"
+    );
     let forged = done.as_str().replace("renamed", "revoked");
     assert_eq!(told(&browser.get(&forged).await), None, "another text");
-    assert_eq!(told(&browser.get("/devices?done=renamed").await), None, "no token");
+    assert_eq!(
+        told(&browser.get("/devices?done=renamed").await),
+        None,
+        "no token"
+    );
 }
 
 #[tokio::test]
@@ -146,14 +251,32 @@ async fn whoever_is_suspended_or_terminated_has_no_portal() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     for state in ["suspended", "terminated"] {
-        let eve = host.person(&format!("eve-{state}"), ada.application.clone()).await;
+        let eve = host
+            .person(&format!("eve-{state}"), ada.application.clone())
+            .await;
         let browser = signed_in(&host, &eve).await;
         let page = browser.get("/sessions").await;
-        host.admin_ok(Method::PATCH, &format!("/users/{}", id(&eve.user)), json!({"state": state})).await;
+        host.admin_ok(
+            Method::PATCH,
+            &format!("/users/{}", id(&eve.user)),
+            json!({"state": state}),
+        )
+        .await;
         for path in PAGES {
-            assert_eq!(browser.get(path).await.location().path(), "/sign-in", "{state} {path}");
+            assert_eq!(
+                browser.get(path).await.location().path(),
+                "/sign-in",
+                "{state} {path}"
+            );
         }
-        assert_eq!(page.submit("/sessions/end-all", &[]).await.location().path(), "/sign-in", "{state}");
+        assert_eq!(
+            page.submit("/sessions/end-all", &[])
+                .await
+                .location()
+                .path(),
+            "/sign-in",
+            "{state}"
+        );
         assert!(!browser.get("/").await.body.contains("Hello,"), "{state}");
     }
 }
@@ -173,23 +296,36 @@ async fn the_portal_speaks_german_to_whoever_reads_it() {
         ("/profile", "Kontoname"),
     ] {
         let page = browser.get(path).await;
-        assert!(page.body.contains(text) && page.body.contains("<html lang=\"de\""), "{path}: {}", page.body);
+        assert!(
+            page.body.contains(text) && page.body.contains("<html lang=\"de\""),
+            "{path}: {}",
+            page.body
+        );
     }
 }
 
 #[tokio::test]
 async fn a_person_looks_after_their_own_in_chromium() {
-    let host = TestHost::start_with(Wish { settings: "development = true\n", ..Wish::default() }).await;
+    let host = TestHost::start_with(Wish {
+        settings: "allow_insecure_redirect_uris = true\n",
+        ..Wish::default()
+    })
+    .await;
     let ada = host.ada().await;
     let links = format!("/users/{}/enrolments", id(&ada.user));
     let enrolment = host.admin_ok(Method::POST, &links, Value::Null).await;
     let path = format!("/applications/{}", ada.application.id);
     let start = format!("{}/authenticator", host.base);
-    host.admin_ok(Method::PATCH, &path, json!({"name": "<b>Books</b> & Co", "initiate_login_uri": start})).await;
+    host.admin_ok(
+        Method::PATCH,
+        &path,
+        json!({"name": "<b>Books</b> & Co", "initiate_login_uri": start}),
+    )
+    .await;
     let picture = http_client()
         .put(format!("{}/admin/api/v1{path}/logo", host.base))
         .bearer_auth(&host.token)
-        .body(include_bytes!("../../../host/assets/icons/icon-192.png").as_slice())
+        .body(include_bytes!("../../../host/server/assets/icons/icon-192.png").as_slice())
         .send();
     assert!(picture.await.expect("an answer").status().is_success());
     let other = host.native_application().await;

@@ -11,7 +11,12 @@ async fn a_person_sees_what_is_kept_of_them() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let path = format!("/users/{}", id(&ada.user));
-    host.admin_ok(Method::PATCH, &path, json!({"profile": {"name": "Ada <Lovelace>", "locale": "en-GB"}})).await;
+    host.admin_ok(
+        Method::PATCH,
+        &path,
+        json!({"profile": {"name": "Ada <Lovelace>", "locale": "en-GB"}}),
+    )
+    .await;
     let page = signed_in(&host, &ada).await.get("/profile").await;
     for (label, value) in [
         ("Account name", "ada"),
@@ -22,8 +27,14 @@ async fn a_person_sees_what_is_kept_of_them() {
         let row = format!("<dt>{label}</dt><dd><bdi>{value}</bdi></dd>");
         assert!(page.body.contains(&row), "{row}: {}", page.body);
     }
-    assert!(!page.body.contains("Nickname"), "what is not kept is not listed");
-    let seen = format!("<a href=\"/profile/{}\">What <bdi>Books &#38; &#60;Co&#62;</bdi> sees</a>", ada.application.id);
+    assert!(
+        !page.body.contains("Nickname"),
+        "what is not kept is not listed"
+    );
+    let seen = format!(
+        "<a href=\"/profile/{}\">What <bdi>Books &#38; &#60;Co&#62;</bdi> sees</a>",
+        ada.application.id
+    );
     assert!(page.body.contains(&seen), "{}", page.body);
 }
 
@@ -33,17 +44,38 @@ async fn a_person_sees_their_address_and_which_application_is_told_it() {
     let ada = host.ada().await;
     let address = json!({"street_address": "12 St James's Square", "locality": "London", "postal_code": "SW1Y 4JH"});
     let path = format!("/users/{}", id(&ada.user));
-    host.admin_ok(Method::PATCH, &path, json!({"profile": {"address": address}})).await;
+    host.admin_ok(
+        Method::PATCH,
+        &path,
+        json!({"profile": {"address": address}}),
+    )
+    .await;
     let path = format!("/applications/{}", ada.application.id);
-    host.admin_ok(Method::PATCH, &path, json!({"scopes": ["openid", "address"]})).await;
+    host.admin_ok(
+        Method::PATCH,
+        &path,
+        json!({"scopes": ["openid", "address"]}),
+    )
+    .await;
     let browser = signed_in(&host, &ada).await;
     let page = browser.get("/profile").await;
-    assert!(page.body.contains("<dt>Postal address</dt>"), "{}", page.body);
+    assert!(
+        page.body.contains("<dt>Postal address</dt>"),
+        "{}",
+        page.body
+    );
     for line in ["12 St James&#39;s Square", "SW1Y 4JH London"] {
         assert!(page.body.contains(line), "{line}: {}", page.body);
     }
-    let seen = browser.get(&format!("/profile/{}", ada.application.id)).await;
-    assert!(seen.body.contains("12 St James&#39;s Square, SW1Y 4JH London"), "{}", seen.body);
+    let seen = browser
+        .get(&format!("/profile/{}", ada.application.id))
+        .await;
+    assert!(
+        seen.body
+            .contains("12 St James&#39;s Square, SW1Y 4JH London"),
+        "{}",
+        seen.body
+    );
 }
 
 #[tokio::test]
@@ -53,17 +85,31 @@ async fn what_an_application_sees_is_what_it_is_told() {
     let browser = signed_in(&host, &ada).await;
     let address = format!("/profile/{}", ada.application.id);
     let before = browser.get(&address).await;
-    assert!(before.body.contains("has to ask you first") && before.body.contains("+44 20 7946 0000"));
+    assert!(
+        before.body.contains("has to ask you first") && before.body.contains("+44 20 7946 0000")
+    );
     // She allows it her e-mail address, and not her phone number.
     let code = ada.sign_in(&Browser::new(&host.base)).await;
     let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
-    let (_, userinfo) = crate::oidc::token::userinfo(&host, tokens["access_token"].as_str().expect("a token")).await;
+    let (_, userinfo) =
+        crate::oidc::token::userinfo(&host, tokens["access_token"].as_str().expect("a token"))
+            .await;
     let page = browser.get(&address).await;
-    assert!(page.body.contains("is told this about you:") && !page.body.contains("has to ask you first"));
+    assert!(
+        page.body.contains("is told this about you:")
+            && !page.body.contains("has to ask you first")
+    );
     assert!(!page.body.contains("+44 20 7946 0000"), "{}", page.body);
-    let escaped = |text: &str| text.replace('&', "&#38;").replace('"', "&#34;").replace('<', "&#60;");
+    let escaped = |text: &str| {
+        text.replace('&', "&#38;")
+            .replace('"', "&#34;")
+            .replace('<', "&#60;")
+    };
     let told = userinfo.as_object().expect("claims");
-    assert!(told.contains_key("account") && told.contains_key("email"), "{told:?}");
+    assert!(
+        told.contains_key("account") && told.contains_key("email"),
+        "{told:?}"
+    );
     for (name, value) in told {
         let shown = match value {
             Value::String(text) => escaped(text),
@@ -74,7 +120,12 @@ async fn what_an_application_sees_is_what_it_is_told() {
         };
         assert!(page.body.contains(&shown), "{name}: {shown}: {}", page.body);
     }
-    assert_eq!(page.body.matches("<dt>").count(), told.len(), "nothing else: {}", page.body);
+    assert_eq!(
+        page.body.matches("<dt>").count(),
+        told.len(),
+        "nothing else: {}",
+        page.body
+    );
 }
 
 #[tokio::test]
@@ -89,25 +140,54 @@ async fn an_application_that_is_not_the_persons_is_not_there() {
         assert_eq!(page.status, StatusCode::NOT_FOUND, "{path}");
         assert!(!page.body.contains("Pocket Books"), "{path}");
     }
-    host.admin_ok(Method::PATCH, &format!("/accounts/{}", id(&ada.account)), json!({"state": "suspended"})).await;
-    assert_eq!(browser.get(&format!("/profile/{}", ada.application.id)).await.status, StatusCode::NOT_FOUND);
+    host.admin_ok(
+        Method::PATCH,
+        &format!("/accounts/{}", id(&ada.account)),
+        json!({"state": "suspended"}),
+    )
+    .await;
+    assert_eq!(
+        browser
+            .get(&format!("/profile/{}", ada.application.id))
+            .await
+            .status,
+        StatusCode::NOT_FOUND
+    );
 }
 
 #[tokio::test]
 async fn a_plugin_that_fails_or_denies_is_told_plainly_and_its_inside_is_not() {
-    for (behaviour, said) in [("deny", "does not let you in to"), ("panic", "can’t be made at the moment")] {
+    for (behaviour, said) in [
+        ("deny", "does not let you in to"),
+        ("panic", "can’t be made at the moment"),
+    ] {
         let entries = plugins(&format!(
-            "[[plugins.claims]]\nname = \"secret-name\"\nfile = \"{}\"\nwrites = [\"team\", \"note\"]\n\
+            "[[plugins.claim_mappers]]\nname = \"secret-name\"\nfile = \"{}\"\nwrites = [\"team\", \"note\"]\n\
              config = {{ behaviour = \"{behaviour}\", value = \"Only <b>editors</b>\" }}\n",
             component("hostile-mapper").display()
         ));
-        let host = TestHost::start_with(Wish { plugins: &entries, ..Wish::default() }).await;
+        let host = TestHost::start_with(Wish {
+            plugins: &entries,
+            ..Wish::default()
+        })
+        .await;
         let ada = host.ada().await;
         let browser = signed_in(&host, &ada).await;
-        let page = browser.get(&format!("/profile/{}", ada.application.id)).await;
+        let page = browser
+            .get(&format!("/profile/{}", ada.application.id))
+            .await;
         assert_eq!(page.status, StatusCode::OK);
         assert!(page.body.contains(said), "{behaviour}: {}", page.body);
-        assert!(!page.body.contains("secret-name") && !page.body.contains("panic") && !page.body.contains("<dt>"));
-        assert_eq!(page.body.contains("Only &#60;b&#62;editors"), behaviour == "deny", "{}", page.body);
+        assert!(
+            !page.body.contains("secret-name")
+                && !page.body.contains("panic")
+                && !page.body.contains("<dt>")
+        );
+        assert_eq!(
+            page.body.contains("Only &#60;b&#62;editors"),
+            behaviour == "deny",
+            "{}",
+            page.body
+        );
     }
 }

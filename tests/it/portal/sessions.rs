@@ -1,7 +1,7 @@
 //! Where a person is signed in, and signing out there.
 
 use assent::domain::audit;
-use assent::model::audit::{By, Event};
+use assent_model::audit::{AuditContext, Event};
 use reqwest::{Method, StatusCode};
 use serde_json::json;
 
@@ -15,7 +15,9 @@ use crate::saml::party::Party;
 /// The forms that end one session each, the latest first.
 fn ends(page: &Page) -> Vec<String> {
     let all = actions(page, "/sessions/");
-    all.into_iter().filter(|action| action.ends_with("/end")).collect()
+    all.into_iter()
+        .filter(|action| action.ends_with("/end"))
+        .collect()
 }
 
 async fn access_token(host: &TestHost, ada: &Ada, browser: &Browser) -> String {
@@ -29,15 +31,21 @@ async fn sign_in_again(ada: &Ada, browser: &Browser) -> String {
     let page = browser.get(&ada.application.request(&[])).await;
     let ours = page.location().path().starts_with("/login/");
     let page = if ours { page.followed().await } else { page };
-    let page = if page.asks_for_consent() { page.decide("allow").await } else { page };
+    let page = if page.asks_for_consent() {
+        page.decide("allow").await
+    } else {
+        page
+    };
     page.parameter("code")
 }
 
 /// How many logout tokens wait to be delivered.
 async fn queued(host: &TestHost) -> i64 {
     let mut connection = host.connection().await;
-    let row: (i64,) =
-        sqlx::query_as("SELECT COUNT(*) FROM logout_deliveries").fetch_one(&mut connection).await.expect("a count");
+    let row: (i64,) = sqlx::query_as("SELECT COUNT(*) FROM logout_deliveries")
+        .fetch_one(&mut connection)
+        .await
+        .expect("a count");
     row.0
 }
 
@@ -51,29 +59,60 @@ async fn told_of_logouts(host: &TestHost, ada: &Ada) {
 #[tokio::test]
 async fn a_person_sees_each_browser_in_plain_words_on_both_databases() {
     for database in Database::BOTH {
-        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let host = TestHost::start_with(Wish {
+            database,
+            ..Wish::default()
+        })
+        .await;
         let ada = host.ada().await;
         let elsewhere = Browser::new(&host.base);
         ada.sign_in(&elsewhere).await;
         let browser = signed_in(&host, &ada).await;
         let page = browser.get("/sessions").await;
-        assert_eq!(page.body.matches("<h2><bdi>Firefox</bdi> on <bdi>Linux</bdi>").count(), 2, "{}", page.body);
+        assert_eq!(
+            page.body
+                .matches("<h2><bdi>Firefox</bdi> on <bdi>Linux</bdi>")
+                .count(),
+            2,
+            "{}",
+            page.body
+        );
         assert_eq!(page.body.matches("This browser</span>").count(), 1);
         assert_eq!(page.body.matches("<dd>This computer</dd>").count(), 2);
-        assert_eq!(page.body.matches("<li><bdi>Books &#38; &#60;Co&#62;</bdi></li>").count(), 1, "{}", page.body);
+        assert_eq!(
+            page.body
+                .matches("<li><bdi>Books &#38; &#60;Co&#62;</bdi></li>")
+                .count(),
+            1,
+            "{}",
+            page.body
+        );
         assert!(!page.body.contains("Last used"));
         host.advance(60);
         sign_in_again(&ada, &browser).await;
         let page = browser.get("/sessions").await;
-        assert_eq!(page.body.matches("Last used").count(), 1, "{database:?}: {}", page.body);
-        assert_eq!(page.body.matches("<li><bdi>Books").count(), 2, "{database:?}");
+        assert_eq!(
+            page.body.matches("Last used").count(),
+            1,
+            "{database:?}: {}",
+            page.body
+        );
+        assert_eq!(
+            page.body.matches("<li><bdi>Books").count(),
+            2,
+            "{database:?}"
+        );
     }
 }
 
 #[tokio::test]
 async fn one_browser_is_signed_out_and_the_others_are_not_on_both_databases() {
     for database in Database::BOTH {
-        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let host = TestHost::start_with(Wish {
+            database,
+            ..Wish::default()
+        })
+        .await;
         let ada = host.ada().await;
         let (first, second) = (Browser::new(&host.base), Browser::new(&host.base));
         let first_token = access_token(&host, &ada, &first).await;
@@ -86,19 +125,56 @@ async fn one_browser_is_signed_out_and_the_others_are_not_on_both_databases() {
         let ends = ends(&page);
         assert_eq!(ends.len(), 3, "{}", page.body);
         let done = page.submit(&ends[2], &[]).await.followed().await;
-        assert_eq!(told(&done), Some("That browser is signed out."), "{database:?}");
-        assert!(!first.get("/").await.body.contains("Hello,") && second.get("/").await.body.contains("Hello,"));
-        assert_eq!(userinfo(&host, &first_token).await.0, StatusCode::UNAUTHORIZED, "{database:?}");
-        assert_eq!(userinfo(&host, &second_token).await.0, StatusCode::OK, "{database:?}");
-        assert_eq!(queued(&host).await, 1, "{database:?}: its application is told");
-        let noted = entries(&host, &format!("user={}&event=session.ended", id(&ada.user))).await;
-        assert_eq!((noted.len(), &noted[0]["actor"]["kind"]), (1, &json!("person")));
-        assert_eq!(page.submit(&ends[2], &[]).await.status, StatusCode::NOT_FOUND, "{database:?}: it has ended");
+        assert_eq!(
+            told(&done),
+            Some("That browser is signed out."),
+            "{database:?}"
+        );
+        assert!(
+            !first.get("/").await.body.contains("Hello,")
+                && second.get("/").await.body.contains("Hello,")
+        );
+        assert_eq!(
+            userinfo(&host, &first_token).await.0,
+            StatusCode::UNAUTHORIZED,
+            "{database:?}"
+        );
+        assert_eq!(
+            userinfo(&host, &second_token).await.0,
+            StatusCode::OK,
+            "{database:?}"
+        );
+        assert_eq!(
+            queued(&host).await,
+            1,
+            "{database:?}: its application is told"
+        );
+        let noted = entries(
+            &host,
+            &format!("user={}&event=session.ended", id(&ada.user)),
+        )
+        .await;
+        assert_eq!(
+            (noted.len(), &noted[0]["actor"]["kind"]),
+            (1, &json!("person"))
+        );
+        assert_eq!(
+            page.submit(&ends[2], &[]).await.status,
+            StatusCode::NOT_FOUND,
+            "{database:?}: it has ended"
+        );
 
         let out = page.submit(&ends[0], &[]).await;
         assert_eq!(out.location().path(), "/session/ended", "this browser");
-        assert!(!browser.get("/").await.body.contains("Hello,") && second.get("/").await.body.contains("Hello,"));
-        let noted = entries(&host, &format!("user={}&event=session.signed-out", id(&ada.user))).await;
+        assert!(
+            !browser.get("/").await.body.contains("Hello,")
+                && second.get("/").await.body.contains("Hello,")
+        );
+        let noted = entries(
+            &host,
+            &format!("user={}&event=session.signed-out", id(&ada.user)),
+        )
+        .await;
         assert_eq!(noted.len(), 1, "{database:?}");
     }
 }
@@ -113,7 +189,13 @@ async fn all_others_are_signed_out_and_this_browser_stays() {
     }
     told_of_logouts(&host, &ada).await;
     let browser = signed_in(&host, &ada).await;
-    let done = browser.get("/sessions").await.submit("/sessions/end-others", &[]).await.followed().await;
+    let done = browser
+        .get("/sessions")
+        .await
+        .submit("/sessions/end-others", &[])
+        .await
+        .followed()
+        .await;
     assert_eq!(told(&done), Some("All other browsers are signed out."));
     assert!(!done.body.contains("end-others"), "there are none any more");
     for other in &others {
@@ -121,35 +203,70 @@ async fn all_others_are_signed_out_and_this_browser_stays() {
     }
     assert!(browser.get("/").await.body.contains("Hello,"));
     assert_eq!(queued(&host).await, 2);
-    let noted = entries(&host, &format!("user={}&event=session.ended", id(&ada.user))).await;
-    assert_eq!((noted.len(), &noted[0]["detail"]["sessions"]), (1, &json!(2)));
+    let noted = entries(
+        &host,
+        &format!("user={}&event=session.ended", id(&ada.user)),
+    )
+    .await;
+    assert_eq!(
+        (noted.len(), &noted[0]["detail"]["sessions"]),
+        (1, &json!(2))
+    );
 }
 
 #[tokio::test]
-async fn signing_out_everywhere_ends_sessions_and_tokens_and_tells_applications_on_both_databases() {
+async fn signing_out_everywhere_ends_sessions_and_tokens_and_tells_applications_on_both_databases()
+{
     for database in Database::BOTH {
-        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let host = TestHost::start_with(Wish {
+            database,
+            ..Wish::default()
+        })
+        .await;
         let ada = host.ada().await;
         let (browser, other) = (Browser::new(&host.base), Browser::new(&host.base));
-        let tokens = [access_token(&host, &ada, &browser).await, access_token(&host, &ada, &other).await];
+        let tokens = [
+            access_token(&host, &ada, &browser).await,
+            access_token(&host, &ada, &other).await,
+        ];
         // What may be kept while the person is away outlives the session, as with any signing out.
         let code = ada.sign_in_with(&Browser::new(&host.base), &OFFLINE).await;
         let (_, kept) = ada.application.exchange(&host.base, &code, &[]).await;
         told_of_logouts(&host, &ada).await;
-        let out = browser.get("/sessions").await.submit("/sessions/end-all", &[]).await;
+        let out = browser
+            .get("/sessions")
+            .await
+            .submit("/sessions/end-all", &[])
+            .await;
         assert_eq!(out.location().path(), "/session/ended");
-        assert!(out.headers["set-cookie"].to_str().expect("text").contains("assent-session=;"));
+        assert!(
+            out.headers["set-cookie"]
+                .to_str()
+                .expect("text")
+                .contains("assent-session=;")
+        );
         for browser in [&browser, &other] {
-            assert!(!browser.get("/").await.body.contains("Hello,"), "{database:?}");
+            assert!(
+                !browser.get("/").await.body.contains("Hello,"),
+                "{database:?}"
+            );
         }
         for token in &tokens {
-            assert_eq!(userinfo(&host, token).await.0, StatusCode::UNAUTHORIZED, "{database:?}");
+            assert_eq!(
+                userinfo(&host, token).await.0,
+                StatusCode::UNAUTHORIZED,
+                "{database:?}"
+            );
         }
         assert_eq!(queued(&host).await, 3, "{database:?}");
         let (status, _) = refresh(&host.base, &ada.application, refresh_token(&kept), &[]).await;
         assert_eq!(status, StatusCode::OK, "{database:?}");
         let path = format!("user={}&event=session.ended", id(&ada.user));
-        assert_eq!(entries(&host, &path).await[0]["detail"]["sessions"], 2, "{database:?}");
+        assert_eq!(
+            entries(&host, &path).await[0]["detail"]["sessions"],
+            2,
+            "{database:?}"
+        );
         let path = format!("user={}&event=session.signed-out", id(&ada.user));
         assert_eq!(entries(&host, &path).await.len(), 1, "{database:?}");
     }
@@ -158,21 +275,47 @@ async fn signing_out_everywhere_ends_sessions_and_tokens_and_tells_applications_
 #[tokio::test]
 async fn another_persons_session_is_not_there_and_goes_on_on_both_databases() {
     for database in Database::BOTH {
-        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let host = TestHost::start_with(Wish {
+            database,
+            ..Wish::default()
+        })
+        .await;
         let ada = host.ada().await;
         let eve = host.person("eve", ada.application.clone()).await;
         let (of_ada, of_eve) = (signed_in(&host, &ada).await, signed_in(&host, &eve).await);
         let page = of_eve.get("/sessions").await;
         assert_eq!(ends(&page).len(), 1, "{database:?}: {}", page.body);
         let session = ends(&of_ada.get("/sessions").await).remove(0);
-        let session = session.split('/').nth(2).expect("an id").parse().expect("an id");
+        let session = session
+            .split('/')
+            .nth(2)
+            .expect("an id")
+            .parse()
+            .expect("an id");
         let user = id(&eve.user).parse().expect("an id");
-        let entry = || audit::entry(&host.host, Event::SessionEnded, &By::HOST).about(user);
+        let entry =
+            || audit::entry(&host.host, Event::SessionEnded, &AuditContext::HOST).about(user);
         let (store, now) = (&host.host.store, host.host.now());
-        assert!(store.end_session_of(user, session, entry(), now).await.expect("done").is_none(), "{database:?}");
-        store.end_other_sessions_of(user, String::new(), entry(), now).await.expect("done");
-        assert!(of_ada.get("/").await.body.contains("Hello,"), "{database:?}");
-        assert!(!of_eve.get("/").await.body.contains("Hello,"), "{database:?}: her own are ended");
+        assert!(
+            store
+                .end_session_of(user, session, entry(), now)
+                .await
+                .expect("done")
+                .is_none(),
+            "{database:?}"
+        );
+        store
+            .end_other_sessions_of(user, String::new(), entry(), now)
+            .await
+            .expect("done");
+        assert!(
+            of_ada.get("/").await.body.contains("Hello,"),
+            "{database:?}"
+        );
+        assert!(
+            !of_eve.get("/").await.body.contains("Hello,"),
+            "{database:?}: her own are ended"
+        );
     }
 }
 
@@ -183,9 +326,16 @@ async fn a_session_from_before_it_was_noted_where_it_is_is_shown_all_the_same() 
     let browser = signed_in(&host, &ada).await;
     let mut connection = host.connection().await;
     let forget = "UPDATE sessions SET address = NULL, browser = NULL, device_id = NULL";
-    sqlx::query(forget).execute(&mut connection).await.expect("forgotten");
+    sqlx::query(forget)
+        .execute(&mut connection)
+        .await
+        .expect("forgotten");
     let page = browser.get("/sessions").await;
-    assert!(page.body.contains("<h2>Unknown browser") && page.body.contains("<dd>Not known</dd>"), "{}", page.body);
+    assert!(
+        page.body.contains("<h2>Unknown browser") && page.body.contains("<dd>Not known</dd>"),
+        "{}",
+        page.body
+    );
 }
 
 /// Only its own browser can tell a service provider of a logout.
@@ -201,9 +351,16 @@ async fn service_providers_are_told_from_their_own_browser_and_the_person_of_the
     let page = here.get("/sessions").await;
     let done = page.submit(&ends(&page)[1], &[]).await.followed().await;
     let said = told(&done).expect("told");
-    assert!(said.starts_with("That browser is signed out.") && said.contains("can’t be told from here"), "{said}");
+    assert!(
+        said.starts_with("That browser is signed out.") && said.contains("can’t be told from here"),
+        "{said}"
+    );
     assert!(!elsewhere.get("/").await.body.contains("Hello,"));
     let telling = done.submit("/sessions/end-all", &[]).await;
-    assert!(telling.location().path().starts_with("/sso/logout/"), "{}", telling.location());
+    assert!(
+        telling.location().path().starts_with("/sso/logout/"),
+        "{}",
+        telling.location()
+    );
     assert!(!here.get("/").await.body.contains("Hello,"));
 }

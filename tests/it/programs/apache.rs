@@ -28,10 +28,15 @@ impl Apache {
     ///
     /// `configure` is given the address and the folder, and answers with the directives; it writes what they speak of.
     /// It is asked again if another program was faster to take the port.
-    pub async fn start(module: &str, mut configure: impl AsyncFnMut(&str, &Path) -> String) -> Self {
+    pub async fn start(
+        module: &str,
+        mut configure: impl AsyncFnMut(&str, &Path) -> String,
+    ) -> Self {
         for _ in 0..8 {
             // Apache takes no listener that is open already, so the port may be gone when it comes to open its own.
-            let free = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a port");
+            let free = TcpListener::bind("127.0.0.1:0")
+                .and_then(|free| free.local_addr())
+                .expect("a port");
             let base = format!("http://localhost:{}", free.port());
             let folder = tempfile::tempdir().expect("a folder");
             fs::create_dir(folder.path().join("pages")).expect("a folder");
@@ -39,7 +44,11 @@ impl Apache {
             let configuration = configuration(folder.path(), free.port(), module, &directives);
             fs::write(folder.path().join("apache.conf"), configuration).expect("written");
             let process = spawn(folder.path());
-            let mut apache = Self { process, folder, base };
+            let mut apache = Self {
+                process,
+                folder,
+                base,
+            };
             if apache.is_up().await {
                 return apache;
             }
@@ -54,7 +63,10 @@ impl Apache {
             ticks.tick().await;
             if let Some(ended) = self.process.try_wait().expect("a process") {
                 let log = self.log();
-                assert!(log.contains("Address already in use"), "Apache ended with {ended}: {log}");
+                assert!(
+                    log.contains("Address already in use"),
+                    "Apache ended with {ended}: {log}"
+                );
                 return false;
             }
             // It opens its port before it writes this file.
@@ -88,9 +100,18 @@ pub fn write_page(folder: &Path, path: &str, text: &str) {
 
 fn configuration(folder: &Path, port: u16, module: &str, directives: &str) -> String {
     let root = folder.display();
-    let modules: String = ["mpm_event", "authn_core", "authz_core", "authz_user", "dir", "include", "filter", module]
-        .map(|name| format!("LoadModule {name}_module {MODULES}/mod_{name}.so\n"))
-        .concat();
+    let modules: String = [
+        "mpm_event",
+        "authn_core",
+        "authz_core",
+        "authz_user",
+        "dir",
+        "include",
+        "filter",
+        module,
+    ]
+    .map(|name| format!("LoadModule {name}_module {MODULES}/mod_{name}.so\n"))
+    .concat();
     format!(
         r#"{modules}
 ServerName localhost
@@ -118,10 +139,17 @@ DirectoryIndex index.shtml
 /// Apache as one process in the foreground, so that it ends together with the test.
 fn spawn(folder: &Path) -> Child {
     let mut command = Command::new(PROGRAM);
-    command.arg("-X").arg("-f").arg(folder.join("apache.conf")).env_clear().kill_on_drop(true);
+    command
+        .arg("-X")
+        .arg("-f")
+        .arg(folder.join("apache.conf"))
+        .env_clear()
+        .kill_on_drop(true);
     if fs::metadata(folder).expect("a folder").uid() == 0 {
         chown(folder, Some(NOBODY), Some(NOBODY)).expect("given away");
         command.uid(NOBODY).gid(NOBODY);
     }
-    command.spawn().unwrap_or_else(|error| panic!("{PROGRAM}: {error}; run `make test`, which installs it"))
+    command
+        .spawn()
+        .unwrap_or_else(|error| panic!("{PROGRAM}: {error}; run `make test`, which installs it"))
 }

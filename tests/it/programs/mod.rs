@@ -35,34 +35,57 @@ impl Program {
     fn start(interpreter: &Path, script: &Path) -> Self {
         let mut command = Command::new(interpreter);
         command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join(script));
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
-        let mut process = command.spawn().expect("the program is missing: run `make test`");
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .kill_on_drop(true);
+        let mut process = command
+            .spawn()
+            .expect("the program is missing: run `make test`");
         let input = process.stdin.take().expect("its input");
         let output = BufReader::new(process.stdout.take().expect("its output")).lines();
-        Self { _process: process, input, output }
+        Self {
+            _process: process,
+            input,
+            output,
+        }
     }
 
     /// Tells it something, and waits for its answer.
     pub async fn ask(&mut self, value: &Value) -> Value {
         self.tell(value).await;
         let line = tokio::time::timeout(PATIENCE, self.output.next_line()).await;
-        let line = line.expect("in time").expect("readable").expect("an answer: see its error output above");
+        let line = line
+            .expect("in time")
+            .expect("readable")
+            .expect("an answer: see its error output above");
         serde_json::from_str(&line).expect("JSON")
     }
 
     /// Tells it something that it does not answer.
     pub async fn tell(&mut self, value: &Value) {
-        self.input.write_all(format!("{value}\n").as_bytes()).await.expect("it listens");
+        self.input
+            .write_all(format!("{value}\n").as_bytes())
+            .await
+            .expect("it listens");
     }
 }
 
 /// The folder that everything is built into.
 pub fn target() -> PathBuf {
-    binary("assent").ancestors().nth(2).expect("the target folder").to_owned()
+    binary("assent")
+        .ancestors()
+        .nth(2)
+        .expect("the target folder")
+        .to_owned()
 }
 
 fn python() -> PathBuf {
     let python = target().join("venv/bin/python");
-    assert!(python.is_file(), "{} is missing: run `make test`", python.display());
+    assert!(
+        python.is_file(),
+        "{} is missing: run `make test`",
+        python.display()
+    );
     python
 }

@@ -8,13 +8,20 @@ use crate::harness::{Database, TestHost, Wish, id};
 
 /// Removes the notes, which only the answer to a save has.
 fn without_notes(application: &mut Value) -> Value {
-    application.as_object_mut().and_then(|members| members.remove("notes")).unwrap_or_default()
+    application
+        .as_object_mut()
+        .and_then(|members| members.remove("notes"))
+        .unwrap_or_default()
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_setting_is_kept_and_shown() {
     for database in [Database::Sqlite, Database::Postgres] {
-        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let host = TestHost::start_with(Wish {
+            database,
+            ..Wish::default()
+        })
+        .await;
         let settings = json!({
             "name": "Engines",
             "entity_id": ENTITY_ID,
@@ -33,7 +40,11 @@ async fn every_setting_is_kept_and_shown() {
         let mut body = settings.clone();
         body["protocol"] = "saml".into();
         let mut made = host.admin_ok(Method::POST, "/applications", body).await;
-        assert!(without_notes(&mut made).to_string().contains("need not be an e-mail address"));
+        assert!(
+            without_notes(&mut made)
+                .to_string()
+                .contains("need not be an e-mail address")
+        );
         let path = format!("/applications/{}", id(&made));
         let shown = host.admin_ok(Method::GET, &path, Value::Null).await;
         assert_eq!(made, shown);
@@ -41,18 +52,30 @@ async fn every_setting_is_kept_and_shown() {
         for (name, value) in settings.as_object().expect("settings") {
             assert_eq!(shown[name], *value, "{name}");
         }
-        let mut changed =
-            host.admin_ok(Method::PATCH, &path, json!({"default_relay_state": null, "single_logout": null})).await;
+        let mut changed = host
+            .admin_ok(
+                Method::PATCH,
+                &path,
+                json!({"default_relay_state": null, "single_logout": null}),
+            )
+            .await;
         without_notes(&mut changed);
         assert!(changed["default_relay_state"].is_null() && changed["single_logout"].is_null());
         assert_eq!(changed["relay_states"], json!(["/a", "/b"]));
-        let listed = host.admin_ok(Method::GET, "/applications", Value::Null).await;
+        let listed = host
+            .admin_ok(Method::GET, "/applications", Value::Null)
+            .await;
         assert_eq!(listed["items"], json!([changed]));
         // What clients alone have is not there for it.
-        let (status, problem) = host.admin(Method::POST, &format!("{path}/secret"), Value::Null).await;
+        let (status, problem) = host
+            .admin(Method::POST, &format!("{path}/secret/rotate"), Value::Null)
+            .await;
         assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{problem}");
         host.admin_ok(Method::DELETE, &path, Value::Null).await;
-        assert_eq!(host.admin(Method::GET, &path, Value::Null).await.0, StatusCode::NOT_FOUND);
+        assert_eq!(
+            host.admin(Method::GET, &path, Value::Null).await.0,
+            StatusCode::NOT_FOUND
+        );
     }
 }
 
@@ -70,27 +93,65 @@ async fn what_does_not_fit_is_refused_with_what_would() {
         (json!({"acs": [{"url": "http://sp.example/acs"}]}), "acs"),
         (json!({"acs": [{"url": "https://u@sp.example/acs"}]}), "acs"),
         (json!({"acs": [{"url": "javascript:alert(1)"}]}), "acs"),
-        (json!({"acs": [{"url": ACS, "index": 1}, {"url": ACS, "index": 1}]}), "acs"),
-        (json!({"acs": [{"url": ACS, "default": true}, {"url": ACS, "default": true}]}), "acs"),
-        (json!({"single_logout": {"url": "ftp://sp.example", "binding": "post"}}), "single_logout"),
+        (
+            json!({"acs": [{"url": ACS, "index": 1}, {"url": ACS, "index": 1}]}),
+            "acs",
+        ),
+        (
+            json!({"acs": [{"url": ACS, "default": true}, {"url": ACS, "default": true}]}),
+            "acs",
+        ),
+        (
+            json!({"single_logout": {"url": "ftp://sp.example", "binding": "post"}}),
+            "single_logout",
+        ),
         (json!({"certificates": ["hello"]}), "certificates"),
-        (json!({"certificates": ["-----BEGIN PRIVATE KEY-----"]}), "certificates"),
-        (json!({"certificates": [], "require_signed_requests": true}), "require_signed_requests"),
-        (json!({"custom_attributes": [{"name": "a", "values": []}, {"name": "a", "values": []}]}), "custom_attributes"),
-        (json!({"custom_attributes": [{"name": "", "values": []}]}), "custom_attributes"),
-        (json!({"custom_attributes": [{"name": "a", "values": ["\u{1}"]}]}), "custom_attributes"),
-        (json!({"custom_attributes": [{"name": "a", "values": [long]}]}), "custom_attributes"),
+        (
+            json!({"certificates": ["-----BEGIN PRIVATE KEY-----"]}),
+            "certificates",
+        ),
+        (
+            json!({"certificates": [], "require_signed_requests": true}),
+            "require_signed_requests",
+        ),
+        (
+            json!({"custom_attributes": [{"name": "a", "values": []}, {"name": "a", "values": []}]}),
+            "custom_attributes",
+        ),
+        (
+            json!({"custom_attributes": [{"name": "", "values": []}]}),
+            "custom_attributes",
+        ),
+        (
+            json!({"custom_attributes": [{"name": "a", "values": ["\u{1}"]}]}),
+            "custom_attributes",
+        ),
+        (
+            json!({"custom_attributes": [{"name": "a", "values": [long]}]}),
+            "custom_attributes",
+        ),
         (json!({"default_relay_state": ""}), "default_relay_state"),
         (json!({"relay_states": [long]}), "relay_states"),
         (json!({"clock_skew_seconds": 601}), "clock_skew_seconds"),
         (json!({"idp_entity_id": " "}), "idp_entity_id"),
-        (json!({"metadata_url": "https://127.0.0.1/x"}), "metadata_url"),
+        (
+            json!({"metadata_url": "https://127.0.0.1/x"}),
+            "metadata_url",
+        ),
         (json!({"name": ""}), "name"),
     ] {
         let (status, problem) = host.admin(Method::PATCH, &path, change.clone()).await;
-        assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{change}: {problem}");
+        assert_eq!(
+            status,
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "{change}: {problem}"
+        );
         let detail = problem["detail"].as_str().expect("a detail");
-        assert!(detail.starts_with(field) && detail.contains("expected") || detail.contains("private key"), "{detail}");
+        assert!(
+            detail.starts_with(field) && detail.contains("expected")
+                || detail.contains("private key"),
+            "{detail}"
+        );
     }
     for change in [
         json!({"name_id_format": "kerberos"}),
@@ -98,7 +159,11 @@ async fn what_does_not_fit_is_refused_with_what_would() {
         json!({"acs": [{"address": ACS}]}),
         json!({"custom_attributes": [{"name": "a", "values": [], "type": "x"}]}),
     ] {
-        assert_eq!(host.admin(Method::PATCH, &path, change.clone()).await.0, StatusCode::BAD_REQUEST, "{change}");
+        assert_eq!(
+            host.admin(Method::PATCH, &path, change.clone()).await.0,
+            StatusCode::BAD_REQUEST,
+            "{change}"
+        );
     }
     for body in [
         json!({"protocol": "saml", "name": "x", "acs": [{"url": ACS}]}),
@@ -106,7 +171,9 @@ async fn what_does_not_fit_is_refused_with_what_would() {
         json!({"protocol": "saml", "entity_id": "x", "name": "x"}),
     ] {
         assert_eq!(
-            host.admin(Method::POST, "/applications", body.clone()).await.0,
+            host.admin(Method::POST, "/applications", body.clone())
+                .await
+                .0,
             StatusCode::UNPROCESSABLE_ENTITY,
             "{body}"
         );
@@ -114,42 +181,73 @@ async fn what_does_not_fit_is_refused_with_what_would() {
     let forgotten = json!({"name": "x", "entity_id": "x", "acs": [{"url": ACS}]});
     let (status, problem) = host.admin(Method::POST, "/applications", forgotten).await;
     assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY);
-    assert!(problem["detail"].as_str().expect("a detail").contains("\"protocol\": \"saml\""), "{problem}");
-    assert_eq!(host.admin(Method::POST, "/applications", json!({"protocol": "cas"})).await.0, StatusCode::BAD_REQUEST);
+    assert!(
+        problem["detail"]
+            .as_str()
+            .expect("a detail")
+            .contains("\"protocol\": \"saml\""),
+        "{problem}"
+    );
+    assert_eq!(
+        host.admin(Method::POST, "/applications", json!({"protocol": "cas"}))
+            .await
+            .0,
+        StatusCode::BAD_REQUEST
+    );
 }
 
 /// What a person's session with a service provider leaves goes with the session, with the account, and with the sweep.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_over_is_forgotten() {
     for database in [Database::Sqlite, Database::Postgres] {
-        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let host = TestHost::start_with(Wish {
+            database,
+            ..Wish::default()
+        })
+        .await;
         let party = Party::register(&host, json!({"idp_initiated": true})).await;
         let ada = party.ada(&host).await;
         let browser = crate::harness::Browser::new(&host.base);
         let count = async |table: &str| {
             let mut connection = host.connection().await;
             let query = format!("SELECT COUNT(*) FROM {table}");
-            let row: (i64,) =
-                sqlx::query_as(sqlx::AssertSqlSafe(query)).fetch_one(&mut connection).await.expect("a count");
+            let row: (i64,) = sqlx::query_as(sqlx::AssertSqlSafe(query))
+                .fetch_one(&mut connection)
+                .await
+                .expect("a count");
             row.0
         };
         party.sign_in(&ada, &browser, &party.request(&host)).await;
         assert!(browser.get("/").await.body.contains(&party.sign_on()));
-        assert_eq!((count("saml_participants").await, count("sign_on_requests").await), (1, 1));
+        assert_eq!(
+            (
+                count("saml_participants").await,
+                count("sign_on_requests").await
+            ),
+            (1, 1)
+        );
         let account = format!("/accounts/{}", id(&ada.account));
-        host.admin_ok(Method::PATCH, &account, json!({"state": "suspended"})).await;
+        host.admin_ok(Method::PATCH, &account, json!({"state": "suspended"}))
+            .await;
         assert_eq!(count("saml_participants").await, 0);
         assert!(!browser.get("/").await.body.contains(&party.sign_on()));
-        host.admin_ok(Method::PATCH, &account, json!({"state": "active"})).await;
+        host.admin_ok(Method::PATCH, &account, json!({"state": "active"}))
+            .await;
         party.begin(&browser, &party.request(&host), None).await;
         assert_eq!(count("saml_participants").await, 1);
         let home = browser.get("/").await;
         home.submit("/sign-out", &[]).await.followed().await;
-        assert_eq!((count("saml_participants").await, count("saml_logouts").await), (0, 1));
+        assert_eq!(
+            (
+                count("saml_participants").await,
+                count("saml_logouts").await
+            ),
+            (0, 1)
+        );
         assert_eq!(count("saml_logout_requests").await, 1);
         host.advance(40 * 24 * 60 * 60);
         let day = std::time::Duration::from_secs(24 * 60 * 60);
-        let retention = assent::store::Retention {
+        let retention = assent_store::Retention {
             logins: day,
             access_tokens: day,
             refresh_tokens: day,
@@ -161,8 +259,17 @@ async fn what_is_over_is_forgotten() {
             streams: &[],
             denials: day,
         };
-        host.host.store.sweep(retention, host.host.now()).await.expect("swept");
-        for table in ["sign_on_requests", "saml_logouts", "saml_logout_requests", "used_assertions"] {
+        host.host
+            .store
+            .apply_retention(retention, host.host.now())
+            .await
+            .expect("swept");
+        for table in [
+            "sign_on_requests",
+            "saml_logouts",
+            "saml_logout_requests",
+            "replay_cache",
+        ] {
             assert_eq!(count(table).await, 0, "{table}");
         }
     }

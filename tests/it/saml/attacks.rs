@@ -1,12 +1,17 @@
 //! What must fail, each of it at a running host, with a person's session open in the browser.
 
+mod content;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use futures_util::future::join_all;
 use reqwest::{Method, StatusCode};
 use serde_json::json;
 
-use super::party::{ACS, ENTITY_ID, Party, RESPONDER, Request, Response, deflated, escaped, identify, instant, query};
+use super::party::{
+    ACS, ENTITY_ID, Party, RESPONDER, Request, Response, deflated, escaped, identify, instant,
+    query,
+};
 use crate::harness::{Browser, Database, Page, TestHost, Wish, certificate, component};
 
 /// A host with a service provider that must sign, and a browser in which Ada is signed in to it.
@@ -27,7 +32,11 @@ impl Scene {
         let ada = party.ada(&host).await;
         let browser = Browser::new(&host.base);
         party.sign_in(&ada, &browser, &party.request(&host)).await;
-        Self { host, party, browser }
+        Self {
+            host,
+            party,
+            browser,
+        }
     }
 
     fn request(&self) -> Request {
@@ -42,16 +51,31 @@ impl Scene {
 
     /// Sends a query that must be refused with a page.
     async fn refused_query(&self, query: &str, what: &str) {
-        let page = self.browser.get(&format!("{}?{query}", self.party.sign_on())).await;
+        let page = self
+            .browser
+            .get(&format!("{}?{query}", self.party.sign_on()))
+            .await;
         assert_page(&page, what);
     }
 }
 
 /// A page with a reference number, which sends nothing anywhere.
 fn assert_page(page: &Page, what: &str) {
-    assert!(page.status.is_client_error(), "{what}: {} {}", page.status, page.body);
-    assert!(!page.body.contains("SAMLResponse") && !page.headers.contains_key("location"), "{what}");
-    assert!(page.body.contains("Reference <code>"), "{what}: {}", page.body);
+    assert!(
+        page.status.is_client_error(),
+        "{what}: {} {}",
+        page.status,
+        page.body
+    );
+    assert!(
+        !page.body.contains("SAMLResponse") && !page.headers.contains_key("location"),
+        "{what}"
+    );
+    assert!(
+        page.body.contains("Reference <code>"),
+        "{what}: {}",
+        page.body
+    );
 }
 
 fn signature_of(xml: &str) -> &str {
@@ -70,30 +94,52 @@ async fn signature_wrapping_in_all_its_forms() {
     let forged = scene.request().with("ForceAuthn", "true").xml();
     let head_end = forged.find("</saml:Issuer>").expect("an issuer") + "</saml:Issuer>".len();
     let (head, tail) = forged.split_at(head_end);
-    let object =
-        |inside: &str| signature.replace("</ds:Signature>", &format!("<ds:Object>{inside}</ds:Object></ds:Signature>"));
+    let object = |inside: &str| {
+        signature.replace(
+            "</ds:Signature>",
+            &format!("<ds:Object>{inside}</ds:Object></ds:Signature>"),
+        )
+    };
     let extensions = |inside: &str| format!("<samlp:Extensions>{inside}</samlp:Extensions>");
     for (what, xml) in [
-        ("the signed message in the signature's Object", format!("{head}{}{tail}", object(&bare))),
+        (
+            "the signed message in the signature's Object",
+            format!("{head}{}{tail}", object(&bare)),
+        ),
         (
             "the signed message in Extensions, its signature at the top",
             format!("{head}{signature}{}{tail}", extensions(&bare)),
         ),
-        ("the signed message whole in Extensions", format!("{head}{}{tail}", extensions(&signed))),
+        (
+            "the signed message whole in Extensions",
+            format!("{head}{}{tail}", extensions(&signed)),
+        ),
         (
             "the signed message after the forged one",
-            forged.replace("</samlp:AuthnRequest>", &format!("{signed}</samlp:AuthnRequest>")),
+            forged.replace(
+                "</samlp:AuthnRequest>",
+                &format!("{signed}</samlp:AuthnRequest>"),
+            ),
         ),
         (
             "the forged one inside the signed one",
-            signed.replace("</samlp:AuthnRequest>", &format!("{forged}</samlp:AuthnRequest>")),
+            signed.replace(
+                "</samlp:AuthnRequest>",
+                &format!("{forged}</samlp:AuthnRequest>"),
+            ),
         ),
         (
             "the forged one around the signed one, by its ID",
-            forged.replace("</samlp:AuthnRequest>", &format!("{signature}{bare}</samlp:AuthnRequest>")),
+            forged.replace(
+                "</samlp:AuthnRequest>",
+                &format!("{signature}{bare}</samlp:AuthnRequest>"),
+            ),
         ),
         ("two roots", format!("{signed}{forged}")),
-        ("the signature of another message", format!("{head}{signature}{tail}")),
+        (
+            "the signature of another message",
+            format!("{head}{signature}{tail}"),
+        ),
     ] {
         scene.refused(&xml, what).await;
     }
@@ -110,14 +156,19 @@ async fn a_signature_that_is_stripped_empty_doubled_or_not_a_direct_child_of_the
         "</samlp:AuthnRequest>",
         &format!("<samlp:Extensions>{signature}</samlp:Extensions></samlp:AuthnRequest>"),
     );
-    let value =
-        signature.split_once("<ds:SignatureValue>").and_then(|(_, rest)| rest.split_once('<')).expect("a value").0;
+    let value = signature
+        .split_once("<ds:SignatureValue>")
+        .and_then(|(_, rest)| rest.split_once('<'))
+        .expect("a value")
+        .0;
     for (what, xml) in [
         ("stripped", signed.replace(&signature, "")),
         (
             "empty",
-            signed
-                .replace(&signature, r#"<ds:Signature xmlns:ds="http://www.w3.org/2000/09/xmldsig#"></ds:Signature>"#),
+            signed.replace(
+                &signature,
+                r#"<ds:Signature xmlns:ds="http://www.w3.org/2000/09/xmldsig#"></ds:Signature>"#,
+            ),
         ),
         ("an empty value", signed.replace(value, "")),
         ("doubled", signed.replace(&signature, &signature.repeat(2))),
@@ -127,14 +178,35 @@ async fn a_signature_that_is_stripped_empty_doubled_or_not_a_direct_child_of_the
     }
     // The redirect binding: no signature, one in the message alone, one of another key.
     let xml = scene.request().xml();
-    scene.refused_query(&query("SAMLRequest", &xml, None), "unsigned").await;
-    scene.refused_query(&query("SAMLRequest", &signed, None), "signed inside alone").await;
+    scene
+        .refused_query(&query("SAMLRequest", &xml, None), "unsigned")
+        .await;
+    scene
+        .refused_query(&query("SAMLRequest", &signed, None), "signed inside alone")
+        .await;
     let other = Party::register(&scene.host, json!({"entity_id": "https://other.example"})).await;
-    scene.refused_query(&other.signed_query("SAMLRequest", &xml, None), "signed by another").await;
+    scene
+        .refused_query(
+            &other.signed_query("SAMLRequest", &xml, None),
+            "signed by another",
+        )
+        .await;
     let good = scene.party.signed_query("SAMLRequest", &xml, Some("a"));
-    scene.refused_query(&good.replace("RelayState=a", "RelayState=b"), "another RelayState").await;
-    scene.refused_query(&good.replace("&RelayState=a", ""), "no RelayState").await;
-    scene.refused_query(&format!("{}&SigAlg=x&Signature=", query("SAMLRequest", &xml, None)), "an empty one").await;
+    scene
+        .refused_query(
+            &good.replace("RelayState=a", "RelayState=b"),
+            "another RelayState",
+        )
+        .await;
+    scene
+        .refused_query(&good.replace("&RelayState=a", ""), "no RelayState")
+        .await;
+    scene
+        .refused_query(
+            &format!("{}&SigAlg=x&Signature=", query("SAMLRequest", &xml, None)),
+            "an empty one",
+        )
+        .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -149,8 +221,15 @@ async fn any_doctype_entity_or_external_reference() {
     ] {
         scene.refused(&format!("{doctype}{xml}"), doctype).await;
     }
-    scene.refused(&xml.replace(ENTITY_ID, "&xxe;"), "an entity").await;
-    scene.refused(&format!("<?xml-stylesheet href=\"x\"?>{xml}"), "a stylesheet").await;
+    scene
+        .refused(&xml.replace(ENTITY_ID, "&xxe;"), "an entity")
+        .await;
+    scene
+        .refused(
+            &format!("<?xml-stylesheet href=\"x\"?>{xml}"),
+            "a stylesheet",
+        )
+        .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -174,13 +253,28 @@ async fn duplicate_ids_a_digest_that_differs_and_a_key_in_key_info() {
     let scene = Scene::set().await;
     let request = scene.request();
     let signed = request.signed(&scene.party);
-    let twin = format!(r#"<samlp:Extensions><x:a xmlns:x="urn:x" ID="{}"/></samlp:Extensions>"#, request.id);
+    let twin = format!(
+        r#"<samlp:Extensions><x:a xmlns:x="urn:x" ID="{}"/></samlp:Extensions>"#,
+        request.id
+    );
     scene
-        .refused(&signed.replace("</samlp:AuthnRequest>", &format!("{twin}</samlp:AuthnRequest>")), "an ID twice")
+        .refused(
+            &signed.replace(
+                "</samlp:AuthnRequest>",
+                &format!("{twin}</samlp:AuthnRequest>"),
+            ),
+            "an ID twice",
+        )
         .await;
-    scene.refused(&signed.replace("Version=", "IsPassive=\"true\" Version="), "changed after it was signed").await;
+    scene
+        .refused(
+            &signed.replace("Version=", "IsPassive=\"true\" Version="),
+            "changed after it was signed",
+        )
+        .await;
     // Signed by a key that it brings along itself.
-    let stranger = Party::register(&scene.host, json!({"entity_id": "https://other.example"})).await;
+    let stranger =
+        Party::register(&scene.host, json!({"entity_id": "https://other.example"})).await;
     let own_key = request.signed(&stranger);
     assert!(own_key.contains("X509Certificate"));
     scene.refused(&own_key, "a key in KeyInfo").await;
@@ -191,33 +285,60 @@ async fn hmac_sha_1_and_other_transforms() {
     let scene = Scene::set().await;
     let signed = scene.request().signed(&scene.party);
     let sha256 = "http://www.w3.org/2001/04/xmldsig-more#rsa-sha256";
-    let c14n = r#"<ds:Transform Algorithm="http://www.w3.org/2001/10/xml-exc-c14n#"></ds:Transform>"#;
+    let c14n =
+        r#"<ds:Transform Algorithm="http://www.w3.org/2001/10/xml-exc-c14n#"></ds:Transform>"#;
     assert!(signed.contains(c14n));
-    let xslt = r#"<ds:Transform Algorithm="http://www.w3.org/TR/1999/REC-xslt-19991116"></ds:Transform>"#;
-    let xpath = r#"<ds:Transform Algorithm="http://www.w3.org/TR/1999/REC-xpath-19991116"></ds:Transform>"#;
-    let reference = signed.find("<ds:Reference").zip(signed.find("</ds:Reference>")).expect("a reference");
+    let xslt =
+        r#"<ds:Transform Algorithm="http://www.w3.org/TR/1999/REC-xslt-19991116"></ds:Transform>"#;
+    let xpath =
+        r#"<ds:Transform Algorithm="http://www.w3.org/TR/1999/REC-xpath-19991116"></ds:Transform>"#;
+    let reference = signed
+        .find("<ds:Reference")
+        .zip(signed.find("</ds:Reference>"))
+        .expect("a reference");
     let reference = signed[reference.0..reference.1 + "</ds:Reference>".len()].to_owned();
     for (what, xml) in [
-        ("HMAC", signed.replace(sha256, "http://www.w3.org/2001/04/xmldsig-more#hmac-sha256")),
-        ("SHA-1", signed.replace(sha256, "http://www.w3.org/2000/09/xmldsig#rsa-sha1")),
+        (
+            "HMAC",
+            signed.replace(sha256, "http://www.w3.org/2001/04/xmldsig-more#hmac-sha256"),
+        ),
+        (
+            "SHA-1",
+            signed.replace(sha256, "http://www.w3.org/2000/09/xmldsig#rsa-sha1"),
+        ),
         (
             "a digest of SHA-1",
-            signed.replace("http://www.w3.org/2001/04/xmlenc#sha256", "http://www.w3.org/2000/09/xmldsig#sha1"),
+            signed.replace(
+                "http://www.w3.org/2001/04/xmlenc#sha256",
+                "http://www.w3.org/2000/09/xmldsig#sha1",
+            ),
         ),
         ("XSLT", signed.replace(c14n, xslt)),
         ("XPath", signed.replace(c14n, xpath)),
         ("a third transform", signed.replace(c14n, &c14n.repeat(2))),
         ("no reference", signed.replace(&reference, "")),
-        ("two references", signed.replace(&reference, &reference.repeat(2))),
+        (
+            "two references",
+            signed.replace(&reference, &reference.repeat(2)),
+        ),
     ] {
         assert_ne!(xml, signed, "{what}");
         scene.refused(&xml, what).await;
     }
-    let query = scene.party.signed_query("SAMLRequest", &scene.request().xml(), None);
-    for algorithm in
-        ["http://www.w3.org/2000/09/xmldsig#rsa-sha1", "http://www.w3.org/2001/04/xmldsig-more#hmac-sha256", ""]
-    {
-        scene.refused_query(&query.replace(&escaped(sha256), &escaped(algorithm)), algorithm).await;
+    let query = scene
+        .party
+        .signed_query("SAMLRequest", &scene.request().xml(), None);
+    for algorithm in [
+        "http://www.w3.org/2000/09/xmldsig#rsa-sha1",
+        "http://www.w3.org/2001/04/xmldsig-more#hmac-sha256",
+        "",
+    ] {
+        scene
+            .refused_query(
+                &query.replace(&escaped(sha256), &escaped(algorithm)),
+                algorithm,
+            )
+            .await;
     }
 }
 
@@ -244,10 +365,28 @@ async fn an_acs_url_that_is_not_registered() {
     ] {
         let request = scene.request().with("AssertionConsumerServiceURL", acs);
         scene.refused(&request.xml(), acs).await;
-        scene.refused_query(&scene.party.signed_query("SAMLRequest", &request.xml(), None), acs).await;
+        scene
+            .refused_query(
+                &scene
+                    .party
+                    .signed_query("SAMLRequest", &request.xml(), None),
+                acs,
+            )
+            .await;
     }
-    scene.refused(&scene.request().with("AssertionConsumerServiceIndex", "1").xml(), "an index").await;
-    let both = scene.request().with("AssertionConsumerServiceIndex", "0").with("AssertionConsumerServiceURL", ACS);
+    scene
+        .refused(
+            &scene
+                .request()
+                .with("AssertionConsumerServiceIndex", "1")
+                .xml(),
+            "an index",
+        )
+        .await;
+    let both = scene
+        .request()
+        .with("AssertionConsumerServiceIndex", "0")
+        .with("AssertionConsumerServiceURL", ACS);
     scene.refused(&both.xml(), "both").await;
 }
 
@@ -261,51 +400,144 @@ async fn a_wrong_destination_issuer_or_time() {
         format!("https://evil.example{}", scene.party.sign_on()),
         format!("{}{}", scene.host.base, scene.party.single_logout()),
     ] {
-        let request = Request { destination: Some(destination.clone()), ..scene.request() };
+        let request = Request {
+            destination: Some(destination.clone()),
+            ..scene.request()
+        };
         scene.refused(&request.xml(), &destination).await;
     }
-    for issuer in ["https://other.example", "https://sp.example/SAML", "https://sp.example/saml/", ""] {
-        scene.refused(&Request { issuer: issuer.to_owned(), ..scene.request() }.xml(), issuer).await;
+    for issuer in [
+        "https://other.example",
+        "https://sp.example/SAML",
+        "https://sp.example/saml/",
+        "",
+    ] {
+        scene
+            .refused(
+                &Request {
+                    issuer: issuer.to_owned(),
+                    ..scene.request()
+                }
+                .xml(),
+                issuer,
+            )
+            .await;
     }
     for seconds in [-331, 31, -86_400 * 365 * 100] {
         let issue_instant = instant(&scene.host, seconds);
-        scene.refused(&Request { issue_instant, ..scene.request() }.xml(), &seconds.to_string()).await;
+        scene
+            .refused(
+                &Request {
+                    issue_instant,
+                    ..scene.request()
+                }
+                .xml(),
+                &seconds.to_string(),
+            )
+            .await;
     }
     for seconds in [-329, 29] {
         let issue_instant = instant(&scene.host, seconds);
-        let page = scene.party.post(&scene.browser, &Request { issue_instant, ..scene.request() }.xml(), None).await;
+        let page = scene
+            .party
+            .post(
+                &scene.browser,
+                &Request {
+                    issue_instant,
+                    ..scene.request()
+                }
+                .xml(),
+                None,
+            )
+            .await;
         assert_eq!(page.status, StatusCode::SEE_OTHER, "{seconds}");
     }
     // A signed one has to say for whom it is; an unsigned one is for whoever gets it.
-    let nowhere = Request { destination: None, ..scene.request() };
-    scene.refused_query(&scene.party.signed_query("SAMLRequest", &nowhere.xml(), None), "signed for nobody").await;
-    let page = scene.party.post(&scene.browser, &Request { destination: None, ..scene.request() }.xml(), None).await;
+    let nowhere = Request {
+        destination: None,
+        ..scene.request()
+    };
+    scene
+        .refused_query(
+            &scene
+                .party
+                .signed_query("SAMLRequest", &nowhere.xml(), None),
+            "signed for nobody",
+        )
+        .await;
+    let page = scene
+        .party
+        .post(
+            &scene.browser,
+            &Request {
+                destination: None,
+                ..scene.request()
+            }
+            .xml(),
+            None,
+        )
+        .await;
     assert_eq!(page.status, StatusCode::SEE_OTHER);
 }
 
 async fn the_same_request_id_twice(database: Database) {
-    let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
-    let (_second, _running, elsewhere) = host.second(Wish { database, ..Wish::default() }).await;
+    let host = TestHost::start_with(Wish {
+        database,
+        ..Wish::default()
+    })
+    .await;
+    let (_second, _running, elsewhere) = host
+        .second(Wish {
+            database,
+            ..Wish::default()
+        })
+        .await;
     let party = Party::register(&host, json!({})).await;
     let request = party.request(&host);
     // At once, on two hosts, each in a form of its own.
     let tries = (0..20).map(|turn| {
-        let browser = Browser::new(if turn % 2 == 0 { &host.base } else { &elsewhere });
-        let request = Request { destination: None, ..request.clone() }.with("ProviderName", &turn.to_string());
+        let browser = Browser::new(if turn % 2 == 0 {
+            &host.base
+        } else {
+            &elsewhere
+        });
+        let request = Request {
+            destination: None,
+            ..request.clone()
+        }
+        .with("ProviderName", &turn.to_string());
         let party = &party;
         async move { party.post(&browser, &request.xml(), None).await.status }
     });
     let statuses = join_all(tries).await;
-    assert_eq!(statuses.iter().filter(|status| **status == StatusCode::SEE_OTHER).count(), 1, "{statuses:?}");
+    assert_eq!(
+        statuses
+            .iter()
+            .filter(|status| **status == StatusCode::SEE_OTHER)
+            .count(),
+        1,
+        "{statuses:?}"
+    );
     // Later, as long as its time would do.
     host.advance(299);
-    let page = party.post(&Browser::new(&host.base), &request.xml(), None).await;
+    let page = party
+        .post(&Browser::new(&host.base), &request.xml(), None)
+        .await;
     assert_page(&page, "later");
     assert!(page.body.contains("came before"), "{}", page.body);
     // Another service provider may have the same.
     let other = Party::register(&host, json!({"entity_id": "https://other.example"})).await;
-    let same = Request { id: request.id.clone(), ..other.request(&host) };
-    assert_eq!(other.post(&Browser::new(&host.base), &same.xml(), None).await.status, StatusCode::SEE_OTHER);
+    let same = Request {
+        id: request.id.clone(),
+        ..other.request(&host)
+    };
+    assert_eq!(
+        other
+            .post(&Browser::new(&host.base), &same.xml(), None)
+            .await
+            .status,
+        StatusCode::SEE_OTHER
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -329,31 +561,65 @@ async fn a_deflate_bomb_trailing_bytes_and_repeated_parameters() {
     scene.refused_query(&parameter(&bomb), "a bomb").await;
     let mut trailing = deflated(xml.as_bytes());
     trailing.push(0);
-    scene.refused_query(&parameter(&trailing), "a trailing byte").await;
+    scene
+        .refused_query(&parameter(&trailing), "a trailing byte")
+        .await;
     let whole = deflated(xml.as_bytes());
-    scene.refused_query(&parameter(&whole[..whole.len() - 2]), "cut off").await;
+    scene
+        .refused_query(&parameter(&whole[..whole.len() - 2]), "cut off")
+        .await;
     let good = scene.party.signed_query("SAMLRequest", &xml, Some("a"));
     for pair in good.split('&') {
-        scene.refused_query(&format!("{good}&{pair}"), pair.split('=').next().expect("a name")).await;
+        scene
+            .refused_query(
+                &format!("{good}&{pair}"),
+                pair.split('=').next().expect("a name"),
+            )
+            .await;
     }
-    scene.refused_query(&format!("{good}&SAMLResponse=x"), "a response too").await;
+    scene
+        .refused_query(&format!("{good}&SAMLResponse=x"), "a response too")
+        .await;
     let encoded = STANDARD.encode(&xml);
-    let twice = [("SAMLRequest", encoded.as_str()), ("SAMLRequest", encoded.as_str())];
-    assert_page(&scene.browser.post(&scene.party.sign_on(), &twice).await, "a form that repeats");
+    let twice = [
+        ("SAMLRequest", encoded.as_str()),
+        ("SAMLRequest", encoded.as_str()),
+    ];
+    assert_page(
+        &scene.browser.post(&scene.party.sign_on(), &twice).await,
+        "a form that repeats",
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn relay_state_with_markup() {
     let scene = Scene::with(json!({})).await;
     let state = r#""><script>alert(1)</script>&quot;'`{{x}}"#;
-    let kept = scene.party.post(&scene.browser, &scene.request().xml(), Some(state)).await;
+    let kept = scene
+        .party
+        .post(&scene.browser, &scene.request().xml(), Some(state))
+        .await;
     let page = scene.browser.get(kept.location().as_str()).await;
     assert!(!page.body.contains("<script>"), "{}", page.body);
     assert_eq!(Response::of(&page).relay_state.as_deref(), Some(state));
     // No longer than 2,048 bytes.
-    let page = scene.party.post(&scene.browser, &scene.request().xml(), Some(&"é".repeat(1024))).await;
+    let page = scene
+        .party
+        .post(
+            &scene.browser,
+            &scene.request().xml(),
+            Some(&"é".repeat(1024)),
+        )
+        .await;
     assert_eq!(page.status, StatusCode::SEE_OTHER);
-    let page = scene.party.post(&scene.browser, &scene.request().xml(), Some(&"x".repeat(2049))).await;
+    let page = scene
+        .party
+        .post(
+            &scene.browser,
+            &scene.request().xml(),
+            Some(&"x".repeat(2049)),
+        )
+        .await;
     assert_page(&page, "too long");
     assert!(page.body.contains("2,048 bytes"), "{}", page.body);
 }
@@ -362,29 +628,51 @@ async fn relay_state_with_markup() {
 async fn a_name_id_policy_or_a_subject_that_asks_for_another_user() {
     let scene = Scene::with(json!({})).await;
     let bob = scene.host.person("bob", scene.party.application()).await;
-    let subject = |name: &str| format!("<saml:Subject><saml:NameID>{name}</saml:NameID></saml:Subject>");
+    let subject =
+        |name: &str| format!("<saml:Subject><saml:NameID>{name}</saml:NameID></saml:Subject>");
     // Ada's session is not Bob's: he has to sign in himself.
     let asked = scene.request().containing(&subject("bob@example.org"));
     let login = scene.party.begin(&scene.browser, &asked, None).await;
-    assert!(login.body.contains("value=\"bob@example.org\""), "{}", login.body);
+    assert!(
+        login.body.contains("value=\"bob@example.org\""),
+        "{}",
+        login.body
+    );
     // If somebody else approves, the service provider gets nobody.
     let asked = scene.request().containing(&subject("eve@example.org"));
     let login = scene.party.begin(&scene.browser, &asked, None).await;
     let waiting = identify(&bob, &login).await;
     bob.approve(&waiting).await;
     let response = Response::of(&scene.browser.finish(&waiting.url).await);
-    assert_eq!(response.status(), [RESPONDER, "urn:oasis:names:tc:SAML:2.0:status:AuthnFailed"]);
+    assert_eq!(
+        response.status(),
+        [RESPONDER, "urn:oasis:names:tc:SAML:2.0:status:AuthnFailed"]
+    );
     assert!(response.element("NameID").is_none());
     // Whoever it names and is signed in goes on.
     let asked = scene.request().containing(&subject("ada@example.org"));
-    assert_eq!(Response::of(&scene.party.begin(&scene.browser, &asked, None).await).text("NameID"), "ada@example.org");
+    assert_eq!(
+        Response::of(&scene.party.begin(&scene.browser, &asked, None).await).text("NameID"),
+        "ada@example.org"
+    );
     // A policy changes the form of the name, and never whose it is.
     let policy = r#"<samlp:NameIDPolicy Format="urn:oasis:names:tc:SAML:2.0:nameid-format:transient" SPNameQualifier="https://sp.example/saml"/>"#;
-    let response = Response::of(&scene.party.begin(&scene.browser, &scene.request().containing(policy), None).await);
+    let response = Response::of(
+        &scene
+            .party
+            .begin(&scene.browser, &scene.request().containing(policy), None)
+            .await,
+    );
     assert!(response.text("NameID").starts_with('_'));
     let foreign = r#"<saml:Subject><saml:NameID SPNameQualifier="https://other.example">ada@example.org</saml:NameID></saml:Subject>"#;
-    let page = scene.party.begin_raw(&scene.browser, &scene.request().containing(foreign)).await;
-    assert_eq!(Response::of(&page).status()[1], "urn:oasis:names:tc:SAML:2.0:status:AuthnFailed");
+    let page = scene
+        .party
+        .begin_raw(&scene.browser, &scene.request().containing(foreign))
+        .await;
+    assert_eq!(
+        Response::of(&page).status()[1],
+        "urn:oasis:names:tc:SAML:2.0:status:AuthnFailed"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -393,8 +681,13 @@ async fn a_subject_does_not_tell_who_somebody_is_where_only_a_pseudonym_may() {
     let scene = Scene::with(changes).await;
     let email = "urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress";
     for format in [format!(" Format=\"{email}\""), String::new()] {
-        let subject = format!("<saml:Subject><saml:NameID{format}>ada@example.org</saml:NameID></saml:Subject>");
-        let request = scene.request().with("IsPassive", "true").containing(&subject);
+        let subject = format!(
+            "<saml:Subject><saml:NameID{format}>ada@example.org</saml:NameID></saml:Subject>"
+        );
+        let request = scene
+            .request()
+            .with("IsPassive", "true")
+            .containing(&subject);
         let response = Response::of(&scene.party.begin(&scene.browser, &request, None).await);
         assert!(response.status()[1].ends_with(":NoPassive"), "{format}");
     }
@@ -410,139 +703,18 @@ async fn an_acs_that_is_taken_away_meanwhile_gets_nothing() {
     let waiting = identify(&ada, &login).await;
     ada.approve(&waiting).await;
     let path = format!("/applications/{}", party.id);
-    host.admin_ok(Method::PATCH, &path, json!({"acs": [{"url": "https://sp.example/new"}]})).await;
-    let page = browser.get(&waiting.url).await;
-    assert!(!page.body.contains("SAMLResponse") && page.body.contains("no longer takes"), "{}", page.body);
-    let left = page.submit(&format!("{}/leave", page.path()), &[]).await;
-    assert!(!left.body.contains("SAMLResponse"), "{}", left.body);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_certificate_that_can_not_be_used_is_not_registered() {
-    use openssl::ec::{EcGroup, EcKey};
-    use openssl::nid::Nid;
-    use openssl::pkey::PKey;
-    let scene = Scene::with(json!({})).await;
-    let curve = EcGroup::from_curve_name(Nid::SECP256K1).expect("a curve");
-    let keys = [
-        PKey::from_ec_key(EcKey::generate(&curve).expect("a key")).expect("a key"),
-        PKey::from_rsa(openssl::rsa::Rsa::generate(1024).expect("a key")).expect("a key"),
-    ];
-    for key in keys {
-        let certificate = certificate(&key);
-        let pem = String::from_utf8(certificate.to_pem().expect("PEM")).expect("text");
-        let path = format!("/applications/{}", scene.party.id);
-        let (status, problem) = scene.host.admin(Method::PATCH, &path, json!({"certificates": [pem]})).await;
-        assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{problem}");
-    }
-}
-
-/// A host whose one plugin makes this attribute.
-async fn with_attribute(value: &str) -> (TestHost, Page) {
-    let settings = format!(
-        r#"
-        [[plugins.claims]]
-        name = "hostile-mapper"
-        file = "{}"
-        writes = ["attribute:*"]
-        [plugins.claims.config]
-        {value}
-        "#,
-        component("hostile-mapper").display(),
-    );
-    let host = TestHost::start_with(Wish { plugins: &settings, ..Wish::default() }).await;
-    let party = Party::register(&host, json!({})).await;
-    let ada = party.ada(&host).await;
-    let browser = Browser::new(&host.base);
-    let page = party.sign_in(&ada, &browser, &party.request(&host)).await;
-    (host, page)
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn attribute_values_from_a_plugin_with_markup() {
-    let (_host, page) = with_attribute(
-        r#"behaviour = "attribute"
-        claim = "dep<art>&\"ment"
-        value = "<saml:NameID>eve</saml:NameID>]]>&amp;""#,
+    host.admin_ok(
+        Method::PATCH,
+        &path,
+        json!({"acs": [{"url": "https://sp.example/new"}]}),
     )
     .await;
-    let response = Response::of(&page);
-    assert!(response.is_success(), "{}", response.xml);
-    let values = response.values("dep<art>&\"ment");
-    assert_eq!(values, [("xs:string", "<saml:NameID>eve</saml:NameID>]]>&amp;")]);
-    assert_eq!(response.root().descendants().filter(|element| element.local_name() == "NameID").count(), 1);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn attribute_values_from_a_plugin_with_nul_u_fffe_or_ten_megabytes() {
-    for (behaviour, value) in [("attribute", "a\\u0000b"), ("attribute", "a\\uFFFEb"), ("huge-attribute", "x")] {
-        let settings = format!("behaviour = \"{behaviour}\"\nclaim = \"department\"\nvalue = \"{value}\"");
-        let (_host, page) = with_attribute(&settings).await;
-        let response = Response::of(&page);
-        assert_eq!(response.status(), [RESPONDER], "{value}: {}", response.xml);
-        assert!(response.element("Assertion").is_none());
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn seven_thousand_attributes_ten_thousand_levels_and_a_megabyte_of_namespaces() {
-    let scene = Scene::with(json!({})).await;
-    let many: String = (0..7000).map(|n| format!(" a{n}=''")).collect();
-    let deep = format!("{}{}", "<a>".repeat(10_000), "</a>".repeat(10_000));
-    let namespaces: String = (0..40_000).map(|n| format!(" xmlns:n{n}='urn:{n}'")).collect();
-    for (what, xml) in [
-        ("attributes", scene.request().xml().replace(" Version", &format!("{many} Version"))),
-        ("levels", scene.request().containing(&deep).xml()),
-        ("namespaces", scene.request().xml().replace(" Version", &format!("{namespaces} Version"))),
-    ] {
-        // By form it may be over what is read at all; by redirect it is compressed.
-        let page = scene.party.post(&scene.browser, &xml, None).await;
-        assert!(page.status.is_client_error(), "{what}: {}", page.status);
-        let query = query("SAMLRequest", &xml, None);
-        if query.len() < 15_000 {
-            scene.refused_query(&query, what).await;
-        }
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn unknown_applications_and_other_messages() {
-    let scene = Scene::with(json!({})).await;
-    let client = scene.host.web_application().await;
-    let query = query("SAMLRequest", &scene.request().xml(), None);
-    for id in ["did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK", "x", client.id.as_str()] {
-        for service in ["SingleSignOnService", "SingleLogoutService"] {
-            let page = scene.browser.get(&format!("/sso/{service}/{id}?{query}")).await;
-            assert_page(&page, id);
-            assert_eq!(page.status, StatusCode::NOT_FOUND);
-        }
-    }
-    for (what, xml) in [
-        ("no XML", "hello".to_owned()),
-        ("nothing", String::new()),
-        ("another message", scene.request().xml().replace("AuthnRequest", "LogoutRequest")),
-        ("another namespace", scene.request().xml().replace("SAML:2.0:protocol", "SAML:1.0:protocol")),
-        ("no ID", scene.request().xml().replace(" ID=", " Id=")),
-        ("an ID that is none", Request { id: "1<".to_owned(), ..scene.request() }.xml()),
-        ("no time", scene.request().xml().replace("IssueInstant=", "IssuedAt=")),
-    ] {
-        scene.refused(&xml, what).await;
-    }
-    let response = [("SAMLResponse", STANDARD.encode(scene.request().xml()))];
-    let form: Vec<(&str, &str)> = response.iter().map(|(name, value)| (*name, value.as_str())).collect();
-    assert_page(&scene.browser.post(&scene.party.sign_on(), &form).await, "a response");
-}
-
-/// The same client can't be had as both.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_service_provider_is_no_openid_connect_client() {
-    let scene = Scene::with(json!({})).await;
-    let path = format!(
-        "/oidc/auth?client_id={}&redirect_uri={}&response_type=code&scope=openid",
-        scene.party.id,
-        escaped(ACS)
+    let page = browser.get(&waiting.url).await;
+    assert!(
+        !page.body.contains("SAMLResponse") && page.body.contains("no longer takes"),
+        "{}",
+        page.body
     );
-    let page = scene.browser.get(&path).await;
-    assert_eq!(page.status, StatusCode::BAD_REQUEST);
-    assert!(!page.headers.contains_key("location"));
+    let left = page.submit(&format!("{}/leave", page.path()), &[]).await;
+    assert!(!left.body.contains("SAMLResponse"), "{}", left.body);
 }

@@ -4,14 +4,16 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use assent::saml::xml::{Document, Limits, XmlError, canonical};
+use assent_saml_core::xml::{Document, Limits, XmlError, canonical};
 use serde_json::{Value, json};
 
 use super::documents::{Dice, damaged, document};
 
 /// How many canonical forms are compared at least; `C14N_DOCUMENTS=1000000` for more than `make test` has time for.
 fn documents() -> u64 {
-    std::env::var("C14N_DOCUMENTS").map_or(10_000, |number| number.parse().expect("C14N_DOCUMENTS is a number"))
+    std::env::var("C14N_DOCUMENTS").map_or(10_000, |number| {
+        number.parse().expect("C14N_DOCUMENTS is a number")
+    })
 }
 
 struct Case {
@@ -30,12 +32,25 @@ impl Case {
         if !whole {
             text = damaged(&mut dice, &text);
         }
-        let elements = read(&text).map_or(1, |document| document.unverified().descendants().count());
-        let element = if dice.once_in(2) { 1 } else { 1 + dice.below(elements) };
+        let elements =
+            read(&text).map_or(1, |document| document.unverified().descendants().count());
+        let element = if dice.once_in(2) {
+            1
+        } else {
+            1 + dice.below(elements)
+        };
         let prefixes = ["#default", "a", "b", "c", "é", "xs", "unknown"];
-        let inclusive =
-            if dice.once_in(2) { Vec::new() } else { prefixes.into_iter().filter(|_| dice.once_in(3)).collect() };
-        Self { document: text, whole, element, inclusive }
+        let inclusive = if dice.once_in(2) {
+            Vec::new()
+        } else {
+            prefixes.into_iter().filter(|_| dice.once_in(3)).collect()
+        };
+        Self {
+            document: text,
+            whole,
+            element,
+            inclusive,
+        }
     }
 
     /// Our canonical form; why there is none otherwise.
@@ -43,7 +58,10 @@ impl Case {
         let document = read(&self.document).map_err(|error| error.to_string())?;
         let mut elements = document.unverified().descendants();
         let element = elements.nth(self.element - 1).expect("it was counted");
-        let left_out = element.descendants().skip(1).find(|element| element.local_name() == "left-out");
+        let left_out = element
+            .descendants()
+            .skip(1)
+            .find(|element| element.local_name() == "left-out");
         canonical(element, &self.inclusive, left_out).map_err(|error| error.to_string())
     }
 }
@@ -56,8 +74,14 @@ fn read(text: &str) -> Result<Document, XmlError> {
 fn libxml2(cases: &[Case]) -> Vec<Value> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("py/libxml2.py");
     let mut command = Command::new("python3");
-    command.arg(script).env("PYTHONUTF8", "1").stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut process = command.spawn().expect("python3 is missing: run `make test`");
+    command
+        .arg(script)
+        .env("PYTHONUTF8", "1")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped());
+    let mut process = command
+        .spawn()
+        .expect("python3 is missing: run `make test`");
     let mut input = process.stdin.take().expect("its input");
     let told: String = cases
         .iter()
@@ -67,9 +91,14 @@ fn libxml2(cases: &[Case]) -> Vec<Value> {
     let writing = std::thread::spawn(move || input.write_all(told.as_bytes()));
     let output = process.wait_with_output().expect("its output");
     writing.join().expect("no panic").expect("it reads all");
-    assert!(output.status.success(), "libxml2 is missing: run `make test`");
+    assert!(
+        output.status.success(),
+        "libxml2 is missing: run `make test`"
+    );
     let text = String::from_utf8(output.stdout).expect("text");
-    text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+    text.lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect()
 }
 
 /// Whether libxml2 refuses a namespace as a URI, which it takes apart to the port's digits.
@@ -92,15 +121,25 @@ fn canonical_forms_are_those_of_libxml2() {
                 Ok(_) if answer["form"] == "" => {}
                 Ok(_) if !case.whole && is_about_uri(&answer) => {}
                 Ok(form) => {
-                    assert_eq!(answer["form"], form, "document {seed}: {}\n{answer}", case.document);
+                    assert_eq!(
+                        answer["form"], form,
+                        "document {seed}: {}\n{answer}",
+                        case.document
+                    );
                     compared += 1;
                 }
                 Err(error) => {
-                    assert!(!case.whole, "document {seed} is refused: {error}\n{}", case.document);
+                    assert!(
+                        !case.whole,
+                        "document {seed} is refused: {error}\n{}",
+                        case.document
+                    );
                     refused += 1;
                 }
             }
         }
     }
-    println!("{compared} canonical forms are those of libxml2; {refused} damaged documents were refused");
+    println!(
+        "{compared} canonical forms are those of libxml2; {refused} damaged documents were refused"
+    );
 }

@@ -9,50 +9,62 @@ use crate::harness::{Browser, TestHost, Wish, component};
 async fn an_assertion_carries_what_the_rules_make() {
     let plugins = format!(
         r#"
-            [[plugins.claims]]
+            [[plugins.claim_mappers]]
             name = "claim-map"
             file = "{}"
             writes = ["groups", "attribute:*"]
 
-            [[plugins.claims.config.rules]]
+            [[plugins.claim_mappers.config.rules]]
             claim = "groups"
             from = "roles"
             lookup = {{ editor = "Wiki & <Co>", reader = ["read", "comment"] }}
 
-            [[plugins.claims.config.rules]]
+            [[plugins.claim_mappers.config.rules]]
             attribute = "urn:oid:1.3.6.1.4.1.5923.1.5.1.1"
             friendly_name = "isMemberOf"
             name_format = "uri"
             from = "groups"
 
-            [[plugins.claims.config.rules]]
+            [[plugins.claim_mappers.config.rules]]
             attribute = "verified"
             type = "boolean"
             from = "email_verified"
 
-            [[plugins.claims.config.rules]]
+            [[plugins.claim_mappers.config.rules]]
             attribute = "login"
             value = "{{account.name}}@{{user.profile.given_name}}"
             when = {{ role = "editor", sink = "saml-assertion" }}
 
-            [[plugins.claims.config.rules]]
+            [[plugins.claim_mappers.config.rules]]
             attribute = "nick"
             from = "nickname"
         "#,
         component("claim-map").display()
     );
-    let host = TestHost::start_with(Wish { plugins: &plugins, ..Wish::default() }).await;
+    let host = TestHost::start_with(Wish {
+        plugins: &plugins,
+        ..Wish::default()
+    })
+    .await;
     let party = Party::register(&host, json!({})).await;
     let ada = party.ada(&host).await;
-    let page = party.sign_in(&ada, &Browser::new(&host.base), &party.request(&host)).await;
+    let page = party
+        .sign_in(&ada, &Browser::new(&host.base), &party.request(&host))
+        .await;
     let response = Response::of(&page);
     let groups = ["read", "comment", "Wiki & <Co>"].map(|group| ("xs:string", group));
     assert_eq!(response.values("urn:oid:1.3.6.1.4.1.5923.1.5.1.1"), groups);
     let uri = "urn:oasis:names:tc:SAML:2.0:attrname-format:uri";
     assert_eq!(response.attribute("Attribute", "NameFormat"), uri);
-    assert_eq!(response.attribute("Attribute", "FriendlyName"), "isMemberOf");
+    assert_eq!(
+        response.attribute("Attribute", "FriendlyName"),
+        "isMemberOf"
+    );
     assert_eq!(response.values("verified"), [("xs:boolean", "true")]);
     assert_eq!(response.values("login"), [("xs:string", "ada@Ada")]);
     assert!(!response.xml.contains("\"nick\""), "nothing is known of it");
-    assert!(!response.xml.contains("\"groups\""), "a claim is no attribute");
+    assert!(
+        !response.xml.contains("\"groups\""),
+        "a claim is no attribute"
+    );
 }

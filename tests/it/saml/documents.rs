@@ -39,12 +39,25 @@ const NAMESPACES: [(&str, &str); 7] = [
     ("urn:b", "urn:b"),
     ("urn:&#98;", "urn:b"),
     ("urn:B", "urn:B"),
-    ("http://www.w3.org/2001/XMLSchema", "http://www.w3.org/2001/XMLSchema"),
+    (
+        "http://www.w3.org/2001/XMLSchema",
+        "http://www.w3.org/2001/XMLSchema",
+    ),
     ("http://x.example/?a=&apos;1", "http://x.example/?a='1"),
     ("URN:a", "URN:a"),
 ];
 /// Their order by bytes is not that of UTF-16.
-const NAMES: [&str; 9] = ["a", "b", "B", "a-1", "a.b", "_", "ü", "\u{ff5a}", "\u{10000}x"];
+const NAMES: [&str; 9] = [
+    "a",
+    "b",
+    "B",
+    "a-1",
+    "a.b",
+    "_",
+    "ü",
+    "\u{ff5a}",
+    "\u{10000}x",
+];
 const VALUES: [&str; 24] = [
     "x",
     "Ada",
@@ -71,16 +84,37 @@ const VALUES: [&str; 24] = [
     "\u{fffd}",
     "xs:string",
 ];
-const TEXTS: [&str; 8] =
-    ["\"'", "]]x", "<![CDATA[<&>]]>", "<![CDATA[]]>", "<![CDATA[ ]] \r\n]]>", "]]&gt;", "\u{7f}", "="];
-const BLANKS: [&str; 7] = [" ", "\n  ", "\r\n\t", "&#32;", "<!-- a > b -->", "<!--é-\r\n-->", "<![CDATA[ ]]>"];
+const TEXTS: [&str; 8] = [
+    "\"'",
+    "]]x",
+    "<![CDATA[<&>]]>",
+    "<![CDATA[]]>",
+    "<![CDATA[ ]] \r\n]]>",
+    "]]&gt;",
+    "\u{7f}",
+    "=",
+];
+const BLANKS: [&str; 7] = [
+    " ",
+    "\n  ",
+    "\r\n\t",
+    "&#32;",
+    "<!-- a > b -->",
+    "<!--é-\r\n-->",
+    "<![CDATA[ ]]>",
+];
 
 /// What is in force around an element, the innermost last: prefix, and namespace's name.
 type Scope = Vec<(&'static str, &'static str)>;
 
 /// A document that every parser takes.
 pub(super) fn document(dice: &mut Dice) -> String {
-    let mut writer = Random { dice, out: String::new(), left: 40, left_out: false };
+    let mut writer = Random {
+        dice,
+        out: String::new(),
+        left: 40,
+        left_out: false,
+    };
     if writer.dice.once_in(10) {
         writer.out.push('\u{feff}');
     }
@@ -98,7 +132,12 @@ pub(super) fn document(dice: &mut Dice) -> String {
 
 /// An element that has no document around it.
 pub(super) fn element(dice: &mut Dice) -> String {
-    let mut writer = Random { dice, out: String::new(), left: 40, left_out: true };
+    let mut writer = Random {
+        dice,
+        out: String::new(),
+        left: 40,
+        left_out: true,
+    };
     writer.element(&Vec::new(), 0);
     writer.out
 }
@@ -141,7 +180,11 @@ pub(super) fn damaged(dice: &mut Dice, document: &str) -> String {
         "\u{fffe}",
     ]);
     let (before, after) = (chars[..at].iter(), chars[at + removed..].iter());
-    before.copied().chain(added.chars()).chain(after.copied()).collect()
+    before
+        .copied()
+        .chain(added.chars())
+        .chain(after.copied())
+        .collect()
 }
 
 struct Random<'d> {
@@ -167,7 +210,11 @@ impl Random<'_> {
         if depth > 0 && !self.left_out && self.dice.once_in(20) {
             (local, self.left_out) = ("left-out", true);
         }
-        let name = if prefix.is_empty() { local.to_owned() } else { format!("{prefix}:{local}") };
+        let name = if prefix.is_empty() {
+            local.to_owned()
+        } else {
+            format!("{prefix}:{local}")
+        };
         tag.extend(self.attributes(&scope));
         self.out.push('<');
         self.out.push_str(&name);
@@ -213,7 +260,11 @@ impl Random<'_> {
             };
             if declared.insert(prefix) {
                 scope.push((prefix, uri));
-                let name = if prefix.is_empty() { "xmlns".to_owned() } else { format!("xmlns:{prefix}") };
+                let name = if prefix.is_empty() {
+                    "xmlns".to_owned()
+                } else {
+                    format!("xmlns:{prefix}")
+                };
                 written.push(self.assigned(&name, as_written));
             }
         }
@@ -225,7 +276,11 @@ impl Random<'_> {
         let (prefix, _) = *self.dice.one_of(&[&[("", "")], scope.as_slice()].concat());
         match prefix {
             "" if !is_element => ("", ""),
-            _ => *scope.iter().rev().find(|(other, _)| *other == prefix).unwrap_or(&("", "")),
+            _ => *scope
+                .iter()
+                .rev()
+                .find(|(other, _)| *other == prefix)
+                .unwrap_or(&("", "")),
         }
     }
 
@@ -235,11 +290,19 @@ impl Random<'_> {
         for _ in 0..self.dice.below(5) {
             let (prefix, uri) = self.prefix(scope, false);
             let (prefix, uri, local) = match self.dice.below(8) {
-                0 => ("xml", "xml", *self.dice.one_of(&["lang", "space", "base", "x"])),
+                0 => (
+                    "xml",
+                    "xml",
+                    *self.dice.one_of(&["lang", "space", "base", "x"]),
+                ),
                 _ => (prefix, uri, *self.dice.one_of(&NAMES)),
             };
             if names.insert((uri, local)) {
-                let name = if prefix.is_empty() { local.to_owned() } else { format!("{prefix}:{local}") };
+                let name = if prefix.is_empty() {
+                    local.to_owned()
+                } else {
+                    format!("{prefix}:{local}")
+                };
                 let mut value = self.value();
                 if (prefix, local) == ("xml", "space") {
                     value = "preserve".to_owned();
@@ -257,6 +320,8 @@ impl Random<'_> {
     }
 
     fn value(&mut self) -> String {
-        (0..self.dice.below(5)).map(|_| *self.dice.one_of(&VALUES)).collect()
+        (0..self.dice.below(5))
+            .map(|_| *self.dice.one_of(&VALUES))
+            .collect()
     }
 }

@@ -21,30 +21,53 @@ impl Attempt {
         let party = Party::register(&host, json!({})).await;
         let ada = party.ada(&host).await;
         let browser = Browser::new(&host.base);
-        Self { host, party, ada, browser }
+        Self {
+            host,
+            party,
+            ada,
+            browser,
+        }
     }
 
     async fn waiting(&self) -> Page {
-        let login = self.party.begin(&self.browser, &self.party.request(&self.host), Some("s")).await;
+        let login = self
+            .party
+            .begin(&self.browser, &self.party.request(&self.host), Some("s"))
+            .await;
         identify(&self.ada, &login).await
     }
 
     /// The response that the application receives when the browser returns by itself.
     async fn failed(&self, page: &Page) -> Response {
-        self.answered(&self.browser.get(&page.returns().expect("it goes back")).await)
+        self.answered(
+            &self
+                .browser
+                .get(&page.returns().expect("it goes back"))
+                .await,
+        )
     }
 
     fn answered(&self, page: &Page) -> Response {
         let response = Response::of(page);
-        assert_eq!(response.status(), [RESPONDER, AUTHN_FAILED], "{}", response.xml);
-        assert_eq!((response.action.as_str(), response.relay_state.as_deref()), (ACS, Some("s")));
+        assert_eq!(
+            response.status(),
+            [RESPONDER, AUTHN_FAILED],
+            "{}",
+            response.xml
+        );
+        assert_eq!(
+            (response.action.as_str(), response.relay_state.as_deref()),
+            (ACS, Some("s"))
+        );
         assert!(response.element("Assertion").is_none());
         assert!(response.element("Signature").is_some());
         response
     }
 
     async fn set(&self, path: &str, state: &str) {
-        self.host.admin_ok(Method::PATCH, path, json!({"state": state})).await;
+        self.host
+            .admin_ok(Method::PATCH, path, json!({"state": state}))
+            .await;
     }
 }
 
@@ -53,7 +76,12 @@ async fn denied_on_the_phone() {
     let attempt = Attempt::new().await;
     let waiting = attempt.waiting().await;
     let requests = attempt.ada.phone.waiting(5).await.expect("requests");
-    attempt.ada.phone.decide(&requests[0], None).await.expect("an outcome");
+    attempt
+        .ada
+        .phone
+        .decide(&requests[0], None)
+        .await
+        .expect("an outcome");
     let response = attempt.failed(&waiting.again().await).await;
     assert!(response.text("StatusMessage").contains("denied"));
 }
@@ -107,10 +135,21 @@ async fn suspended_or_terminated_between_approval_and_its_use() {
 async fn suspended_while_a_session_is_open() {
     let attempt = Attempt::new().await;
     let request = attempt.party.request(&attempt.host);
-    attempt.party.sign_in(&attempt.ada, &attempt.browser, &request).await;
-    attempt.set(&format!("/accounts/{}", id(&attempt.ada.account)), "suspended").await;
+    attempt
+        .party
+        .sign_in(&attempt.ada, &attempt.browser, &request)
+        .await;
+    attempt
+        .set(
+            &format!("/accounts/{}", id(&attempt.ada.account)),
+            "suspended",
+        )
+        .await;
     let request = attempt.party.request(&attempt.host);
-    let page = attempt.party.begin(&attempt.browser, &request, Some("s")).await;
+    let page = attempt
+        .party
+        .begin(&attempt.browser, &request, Some("s"))
+        .await;
     assert!(page.body.contains("closed"), "{}", page.body);
     attempt.failed(&page).await;
 }
@@ -119,7 +158,10 @@ async fn suspended_while_a_session_is_open() {
 async fn given_up_before_the_name_was_typed() {
     let attempt = Attempt::new().await;
     let request = attempt.party.request(&attempt.host);
-    let login = attempt.party.begin(&attempt.browser, &request, Some("s")).await;
+    let login = attempt
+        .party
+        .begin(&attempt.browser, &request, Some("s"))
+        .await;
     attempt.answered(&login.submit(&format!("{}/leave", login.path()), &[]).await);
     // It is answered, once.
     assert_eq!(login.again().await.status, StatusCode::CONFLICT);

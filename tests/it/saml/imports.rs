@@ -15,7 +15,10 @@ fn utf16(text: &str) -> Vec<u8> {
 
 /// Metadata of about so many bytes. The padding is in an extension, which no reader uses.
 fn of_size(metadata: &str, bytes: usize) -> String {
-    let item = format!("<x:item xmlns:x=\"urn:x\">{}\n</x:item>", "some \"filler\" ".repeat(40));
+    let item = format!(
+        "<x:item xmlns:x=\"urn:x\">{}\n</x:item>",
+        "some \"filler\" ".repeat(40)
+    );
     let (before, after) = metadata.split_once("<SPSSODescriptor").expect("metadata");
     let room = bytes.saturating_sub(metadata.len() + 40);
     let filler = item.repeat(room / item.len());
@@ -27,11 +30,20 @@ async fn metadata_of_a_mebibyte_is_taken_and_more_is_refused() {
     let host = TestHost::start().await;
     let metadata = Certificates::new().in_text(MELLON);
     let large = of_size(&metadata, 1 << 20);
-    assert!(large.len() > 1_000_000 && large.len() <= 1 << 20, "{}", large.len());
+    assert!(
+        large.len() > 1_000_000 && large.len() <= 1 << 20,
+        "{}",
+        large.len()
+    );
     let made = import_ok(&host, &large, json!({"name": "Large"})).await;
-    assert_eq!(made["acs"][0]["url"], "https://mellon.example/mellon/postResponse");
+    assert_eq!(
+        made["acs"][0]["url"],
+        "https://mellon.example/mellon/postResponse"
+    );
     let path = format!("/applications/{}/metadata", id(&made));
-    let shown = host.admin_ok(Method::POST, &path, json!({"metadata": large})).await;
+    let shown = host
+        .admin_ok(Method::POST, &path, json!({"metadata": large}))
+        .await;
     assert_eq!(shown["changes"], json!([]));
     let larger = json!({"metadata": of_size(&metadata, 1_200_000)});
     let (status, problem) = host.admin(Method::POST, &path, larger).await;
@@ -44,9 +56,12 @@ async fn metadata_may_be_in_utf_16_or_latin_1() {
     let plain = Certificates::new().in_text(MELLON);
     let (_, content) = plain.split_once("?>").unwrap_or(("", &plain));
     let content = content.replace("mellon.example/mellon/metadata", "mellon.example/zürich");
-    let declared = |encoding: &str| format!("<?xml version=\"1.0\" encoding=\"{encoding}\"?>{content}");
-    let latin1: Vec<u8> =
-        declared("ISO-8859-1").chars().map(|c| u8::try_from(u32::from(c)).expect("Latin-1")).collect();
+    let declared =
+        |encoding: &str| format!("<?xml version=\"1.0\" encoding=\"{encoding}\"?>{content}");
+    let latin1: Vec<u8> = declared("ISO-8859-1")
+        .chars()
+        .map(|c| u8::try_from(u32::from(c)).expect("Latin-1"))
+        .collect();
     for metadata in [
         // The text, with a declaration of its file's encoding.
         declared("UTF-16"),
@@ -63,18 +78,37 @@ async fn metadata_may_be_in_utf_16_or_latin_1() {
     let body = json!({"protocol": "saml", "name": "x", "metadata": broken});
     let (status, problem) = host.admin(Method::POST, "/applications", body).await;
     assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY);
-    assert!(problem["detail"].as_str().expect("a detail").contains("UTF-16"), "{problem}");
+    assert!(
+        problem["detail"]
+            .as_str()
+            .expect("a detail")
+            .contains("UTF-16"),
+        "{problem}"
+    );
 }
 
 #[tokio::test]
 async fn a_time_in_metadata_may_have_an_offset() {
     let host = TestHost::start().await;
     let metadata = Certificates::new().in_text(MELLON);
-    let until = |at: &str| metadata.replace(" entityID=", &format!(" validUntil=\"{at}\" entityID="));
-    import_ok(&host, &until("2099-01-01T00:00:00+02:00"), json!({"name": "x"})).await;
-    let body = json!({"protocol": "saml", "name": "x", "metadata": until("2020-01-01T01:00:00+02:00")});
+    let until =
+        |at: &str| metadata.replace(" entityID=", &format!(" validUntil=\"{at}\" entityID="));
+    import_ok(
+        &host,
+        &until("2099-01-01T00:00:00+02:00"),
+        json!({"name": "x"}),
+    )
+    .await;
+    let body =
+        json!({"protocol": "saml", "name": "x", "metadata": until("2020-01-01T01:00:00+02:00")});
     let (_, problem) = host.admin(Method::POST, "/applications", body).await;
-    assert!(problem["detail"].as_str().expect("a detail").contains("2019-12-31T23:00:00Z"), "{problem}");
+    assert!(
+        problem["detail"]
+            .as_str()
+            .expect("a detail")
+            .contains("2019-12-31T23:00:00Z"),
+        "{problem}"
+    );
 }
 
 fn notes(answer: &Value) -> String {
@@ -86,8 +120,17 @@ async fn the_answer_to_an_import_has_its_notes() {
     let host = TestHost::start().await;
     let metadata = Certificates::new().in_text(MELLON);
     let made = import_ok(&host, &metadata, json!({"name": "Wiki"})).await;
-    assert!(notes(&made).contains("AssertionConsumerService was left out where its binding is"), "{made}");
-    let shown = host.admin_ok(Method::GET, &format!("/applications/{}", id(&made)), Value::Null).await;
+    assert!(
+        notes(&made).contains("AssertionConsumerService was left out where its binding is"),
+        "{made}"
+    );
+    let shown = host
+        .admin_ok(
+            Method::GET,
+            &format!("/applications/{}", id(&made)),
+            Value::Null,
+        )
+        .await;
     assert!(shown.get("notes").is_none());
 }
 
@@ -104,7 +147,11 @@ async fn an_account_name_as_an_e_mail_address_is_noted() {
         (json!({"name_id_source": "user_email"}), false),
     ] {
         let saved = host.admin_ok(Method::PATCH, &path, change.clone()).await;
-        assert_eq!(notes(&saved).contains("need not be an e-mail address"), is_noted, "{change}: {saved}");
+        assert_eq!(
+            notes(&saved).contains("need not be an e-mail address"),
+            is_noted,
+            "{change}: {saved}"
+        );
     }
 }
 
@@ -112,8 +159,8 @@ async fn an_account_name_as_an_e_mail_address_is_noted() {
 fn claim_map(writes: &str, rule: &str) -> String {
     let file = component("claim-map");
     format!(
-        "[[plugins.claims]]\nname = \"claim-map\"\nfile = \"{}\"\nwrites = [{writes}]\n\
-         [[plugins.claims.config.rules]]\n{rule}\nfrom = \"roles\"\n",
+        "[[plugins.claim_mappers]]\nname = \"claim-map\"\nfile = \"{}\"\nwrites = [{writes}]\n\
+         [[plugins.claim_mappers.config.rules]]\n{rule}\nfrom = \"roles\"\n",
         file.display()
     )
 }
@@ -123,30 +170,59 @@ async fn custom_attributes_that_no_mapper_writes_are_noted() {
     let attributes = json!([{"name": "mail", "values": ["{email}"]}]);
     for (plugins, is_noted) in [
         (claim_map("\"groups\"", "claim = \"groups\""), true),
-        (claim_map("\"attribute:mail\"", "attribute = \"mail\""), false),
+        (
+            claim_map("\"attribute:mail\"", "attribute = \"mail\""),
+            false,
+        ),
     ] {
-        let host = TestHost::start_with(Wish { plugins: &plugins, ..Wish::default() }).await;
-        let body = json!({"protocol": "saml", "name": "x", "entity_id": "urn:x", "acs": [{"url": ACS}]});
+        let host = TestHost::start_with(Wish {
+            plugins: &plugins,
+            ..Wish::default()
+        })
+        .await;
+        let body =
+            json!({"protocol": "saml", "name": "x", "entity_id": "urn:x", "acs": [{"url": ACS}]});
         let made = host.admin_ok(Method::POST, "/applications", body).await;
         assert!(made.get("notes").is_none(), "{made}");
         let path = format!("/applications/{}", id(&made));
-        let saved = host.admin_ok(Method::PATCH, &path, json!({"custom_attributes": attributes})).await;
-        assert_eq!(notes(&saved).contains("have no effect"), is_noted, "{plugins}: {saved}");
+        let saved = host
+            .admin_ok(
+                Method::PATCH,
+                &path,
+                json!({"custom_attributes": attributes}),
+            )
+            .await;
+        assert_eq!(
+            notes(&saved).contains("have no effect"),
+            is_noted,
+            "{plugins}: {saved}"
+        );
     }
 }
 
 #[tokio::test]
 async fn a_custom_attribute_is_checked_when_it_is_saved() {
     let plugins = claim_map("\"groups\", \"attribute:*\"", "claim = \"groups\"");
-    let host = TestHost::start_with(Wish { plugins: &plugins, ..Wish::default() }).await;
+    let host = TestHost::start_with(Wish {
+        plugins: &plugins,
+        ..Wish::default()
+    })
+    .await;
     let party = Party::register(&host, json!({})).await;
     let path = format!("/applications/{}", party.id);
     let save = async |value: &str| {
-        let change =
-            json!({"custom_attributes": [{"name": "first", "values": []}, {"name": "mail", "values": ["x", value]}]});
+        let change = json!({"custom_attributes": [{"name": "first", "values": []}, {"name": "mail", "values": ["x", value]}]});
         host.admin(Method::PATCH, &path, change).await
     };
-    for value in ["", "a", "{email}", "{{x}}", "{roles}@{upn}", "{groups}", "{user_did}{phone_number}{zoneinfo}"] {
+    for value in [
+        "",
+        "a",
+        "{email}",
+        "{{x}}",
+        "{roles}@{upn}",
+        "{groups}",
+        "{user_did}{phone_number}{zoneinfo}",
+    ] {
         assert_eq!(save(value).await.0, StatusCode::OK, "{value}");
     }
     for (value, told) in [
@@ -161,7 +237,10 @@ async fn a_custom_attribute_is_checked_when_it_is_saved() {
         let (status, problem) = save(value).await;
         assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{value}");
         let detail = problem["detail"].as_str().expect("a detail");
-        assert!(detail.starts_with("custom_attributes: ") && detail.contains("\"mail\""), "{detail}");
+        assert!(
+            detail.starts_with("custom_attributes: ") && detail.contains("\"mail\""),
+            "{detail}"
+        );
         assert!(detail.contains(told), "{value}: {detail}");
     }
 }

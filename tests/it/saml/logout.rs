@@ -1,8 +1,8 @@
 //! Single logout: asked for by a service provider, and begun here.
 
-use assent::saml::message::{Header, LogoutRequest, LogoutResponse, NameId, Status, instant};
-use assent::saml::xml::Document;
-use assent::saml::xml::Limits;
+use assent_saml_core::message::{Header, LogoutRequest, LogoutResponse, NameId, Status, instant};
+use assent_saml_core::xml::Document;
+use assent_saml_core::xml::Limits;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use reqwest::StatusCode;
@@ -24,7 +24,12 @@ pub(super) struct Known {
 }
 
 /// Signs Ada in to a service provider; what that knows then.
-pub(super) async fn signed_in(party: &Party, ada: &Ada, browser: &Browser, host: &TestHost) -> Known {
+pub(super) async fn signed_in(
+    party: &Party,
+    ada: &Ada,
+    browser: &Browser,
+    host: &TestHost,
+) -> Known {
     let login = party.begin(browser, &party.request(host), None).await;
     let page = if login.body.contains("SAMLResponse") {
         login
@@ -37,7 +42,9 @@ pub(super) async fn signed_in(party: &Party, ada: &Ada, browser: &Browser, host:
     Known {
         name: response.text("NameID").to_owned(),
         format: response.attribute("NameID", "Format").to_owned(),
-        index: response.attribute("AuthnStatement", "SessionIndex").to_owned(),
+        index: response
+            .attribute("AuthnStatement", "SessionIndex")
+            .to_owned(),
     }
 }
 
@@ -66,25 +73,46 @@ fn header(party: &Party, host: &TestHost) -> Header {
 }
 
 /// Sends it by redirect, signed.
-pub(super) async fn send(party: &Party, browser: &Browser, request: &LogoutRequest, relay_state: Option<&str>) -> Page {
+pub(super) async fn send(
+    party: &Party,
+    browser: &Browser,
+    request: &LogoutRequest,
+    relay_state: Option<&str>,
+) -> Page {
     let xml = request.write(None).expect("written");
-    browser.get(&format!("{}?{}", party.single_logout(), party.signed_query("SAMLRequest", &xml, relay_state))).await
+    browser
+        .get(&format!(
+            "{}?{}",
+            party.single_logout(),
+            party.signed_query("SAMLRequest", &xml, relay_state)
+        ))
+        .await
 }
 
 /// The text of the message in the query of an address.
 pub(super) fn message_text(location: &Url, parameter: &str) -> String {
-    let (_, value) = location.query_pairs().find(|(name, _)| name == parameter).expect("a message");
+    let (_, value) = location
+        .query_pairs()
+        .find(|(name, _)| name == parameter)
+        .expect("a message");
     let compressed = STANDARD.decode(value.as_bytes()).expect("base64");
     let mut xml = String::new();
-    std::io::Read::read_to_string(&mut flate2::read::DeflateDecoder::new(compressed.as_slice()), &mut xml)
-        .expect("inflated");
+    std::io::Read::read_to_string(
+        &mut flate2::read::DeflateDecoder::new(compressed.as_slice()),
+        &mut xml,
+    )
+    .expect("inflated");
     validate(&xml).expect("a valid message");
     xml
 }
 
 /// The message in the query of an address.
 fn message(location: &Url, parameter: &str) -> Document {
-    Document::read(message_text(location, parameter).as_bytes(), Limits::MESSAGE).expect("XML")
+    Document::read(
+        message_text(location, parameter).as_bytes(),
+        Limits::MESSAGE,
+    )
+    .expect("XML")
 }
 
 /// The LogoutResponse that a redirect to the service provider carries.
@@ -95,7 +123,10 @@ pub(super) fn answer(page: &Page) -> LogoutResponse {
 }
 
 pub(super) fn codes(response: &LogoutResponse) -> (&str, Option<&str>) {
-    (response.status.code.as_str(), response.status.second.as_deref())
+    (
+        response.status.code.as_str(),
+        response.status.second.as_deref(),
+    )
 }
 
 /// What the frame of a logout's page asks of a service provider.
@@ -109,16 +140,36 @@ async fn frame(page: &Page) -> Page {
 }
 
 fn frame_address(page: &Page) -> String {
-    let address = page.body.split_once("<iframe").and_then(|(_, rest)| rest.split_once("src=\"")).expect("a frame").1;
+    let address = page
+        .body
+        .split_once("<iframe")
+        .and_then(|(_, rest)| rest.split_once("src=\""))
+        .expect("a frame")
+        .1;
     address.split('"').next().expect("an address").to_owned()
 }
 
 /// The service provider answers the request.
-async fn answered(party: &Party, host: &TestHost, browser: &Browser, request: &LogoutRequest, status: Status) -> Page {
-    let response =
-        LogoutResponse { header: header(party, host), in_response_to: Some(request.header.id.clone()), status };
-    let query = party.signed_query("SAMLResponse", &response.write(None).expect("written"), None);
-    browser.get(&format!("{}?{query}", party.single_logout())).await
+async fn answered(
+    party: &Party,
+    host: &TestHost,
+    browser: &Browser,
+    request: &LogoutRequest,
+    status: Status,
+) -> Page {
+    let response = LogoutResponse {
+        header: header(party, host),
+        in_response_to: Some(request.header.id.clone()),
+        status,
+    };
+    let query = party.signed_query(
+        "SAMLResponse",
+        &response.write(None).expect("written"),
+        None,
+    );
+    browser
+        .get(&format!("{}?{query}", party.single_logout()))
+        .await
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -136,7 +187,12 @@ async fn a_service_provider_ends_the_session() {
     assert_eq!(response.header.issuer, Some(host.issuer()));
     assert_eq!(response.header.destination.as_deref(), Some(SLO));
     assert_eq!(page.parameter("RelayState"), "st&te");
-    assert!(page.location().query().expect("a query").contains("&Signature="));
+    assert!(
+        page.location()
+            .query()
+            .expect("a query")
+            .contains("&Signature=")
+    );
     // Whoever comes now signs in again.
     let login = party.begin(&browser, &party.request(&host), None).await;
     assert!(login.body.contains("name=\"name\""));
@@ -156,7 +212,12 @@ async fn by_form_from_another_site_which_sends_no_cookie_and_answered_by_form() 
     let request = request(&party, &host, &known);
     let xml = STANDARD.encode(request.write(Some(&party.signer)).expect("written"));
     let elsewhere = Browser::new(&host.base);
-    let page = elsewhere.post(&party.single_logout(), &[("SAMLRequest", &xml), ("RelayState", "x")]).await;
+    let page = elsewhere
+        .post(
+            &party.single_logout(),
+            &[("SAMLRequest", &xml), ("RelayState", "x")],
+        )
+        .await;
     let (action, body) = page.form();
     assert_eq!(action, SLO);
     let fields: Vec<_> = form_urlencoded::parse(body.as_bytes()).collect();
@@ -165,15 +226,28 @@ async fn by_form_from_another_site_which_sends_no_cookie_and_answered_by_form() 
     validate(std::str::from_utf8(&xml).expect("text")).expect("a valid message");
     let document = Document::read(&xml, Limits::MESSAGE).expect("XML");
     assert!(document.has_signature());
-    assert_eq!(codes(&LogoutResponse::read(document.unverified()).expect("a response")), (SUCCESS, None));
-    assert!(party.begin(&browser, &party.request(&host), None).await.body.contains("name=\"name\""));
+    assert_eq!(
+        codes(&LogoutResponse::read(document.unverified()).expect("a response")),
+        (SUCCESS, None)
+    );
+    assert!(
+        party
+            .begin(&browser, &party.request(&host), None)
+            .await
+            .body
+            .contains("name=\"name\"")
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn other_service_providers_are_told_in_turn_and_the_one_that_asked_gets_its_answer() {
     let host = TestHost::start().await;
     let asking = Party::register(&host, json!({"name": "Asking"})).await;
-    let second = Party::register(&host, json!({"name": "Second", "entity_id": "https://second.example"})).await;
+    let second = Party::register(
+        &host,
+        json!({"name": "Second", "entity_id": "https://second.example"}),
+    )
+    .await;
     let third = Party::register(
         &host,
         json!({"name": "Third", "entity_id": "https://third.example", "name_id_format": "persistent"}),
@@ -185,19 +259,38 @@ async fn other_service_providers_are_told_in_turn_and_the_one_that_asked_gets_it
     }
     let browser = Browser::new(&host.base);
     let known = signed_in(&asking, &ada, &browser, &host).await;
-    let others = [signed_in(&second, &ada, &browser, &host).await, signed_in(&third, &ada, &browser, &host).await];
-    let page = send(&asking, &browser, &request(&asking, &host, &known), None).await.followed().await;
+    let others = [
+        signed_in(&second, &ada, &browser, &host).await,
+        signed_in(&third, &ada, &browser, &host).await,
+    ];
+    let page = send(&asking, &browser, &request(&asking, &host, &known), None)
+        .await
+        .followed()
+        .await;
     // The session has ended before anybody is told.
-    assert!(asking.begin(&browser, &asking.request(&host), None).await.body.contains("name=\"name\""));
+    assert!(
+        asking
+            .begin(&browser, &asking.request(&host), None)
+            .await
+            .body
+            .contains("name=\"name\"")
+    );
 
     let mut page = page;
     let mut told = Vec::new();
     for _ in 0..2 {
         let logout = asked(&page).await;
         let destination = logout.header.destination.clone().expect("a destination");
-        let (party, known) = if page.body.contains("Second") { (&second, &others[0]) } else { (&third, &others[1]) };
+        let (party, known) = if page.body.contains("Second") {
+            (&second, &others[0])
+        } else {
+            (&third, &others[1])
+        };
         assert_eq!(destination, SLO);
-        assert_eq!((&logout.name_id.value, logout.name_id.format.as_ref()), (&known.name, Some(&known.format)));
+        assert_eq!(
+            (&logout.name_id.value, logout.name_id.format.as_ref()),
+            (&known.name, Some(&known.format))
+        );
         assert_eq!(logout.session_indexes, std::slice::from_ref(&known.index));
         assert!(logout.not_on_or_after.expect("a limit") > host.host.now());
         let framed = answered(party, &host, &browser, &logout, Status::success()).await;
@@ -210,15 +303,26 @@ async fn other_service_providers_are_told_in_turn_and_the_one_that_asked_gets_it
     assert_eq!(told, ["https://second.example", "https://third.example"]);
     assert_eq!(codes(&answer(&page)), (SUCCESS, None));
     // It is over.
-    assert_eq!(browser.get(&page.url).await.location().path(), "/session/ended");
+    assert_eq!(
+        browser.get(&page.url).await.location().path(),
+        "/session/ended"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn who_does_not_answer_in_time_or_fails_makes_it_partial() {
     let host = TestHost::start().await;
     let asking = Party::register(&host, json!({})).await;
-    let silent = Party::register(&host, json!({"entity_id": "https://silent.example", "name": "Silent"})).await;
-    let failing = Party::register(&host, json!({"entity_id": "https://failing.example", "name": "Failing"})).await;
+    let silent = Party::register(
+        &host,
+        json!({"entity_id": "https://silent.example", "name": "Silent"}),
+    )
+    .await;
+    let failing = Party::register(
+        &host,
+        json!({"entity_id": "https://failing.example", "name": "Failing"}),
+    )
+    .await;
     let ada = asking.ada(&host).await;
     for other in [&silent, &failing] {
         host.account(&ada.user, &other.application()).await;
@@ -228,12 +332,18 @@ async fn who_does_not_answer_in_time_or_fails_makes_it_partial() {
     for other in [&silent, &failing] {
         signed_in(other, &ada, &browser, &host).await;
     }
-    let mut page = send(&asking, &browser, &request(&asking, &host, &known), None).await.followed().await;
+    let mut page = send(&asking, &browser, &request(&asking, &host, &known), None)
+        .await
+        .followed()
+        .await;
     for _ in 0..2 {
         let logout = asked(&page).await;
         if page.body.contains("Silent") {
             host.advance(4);
-            assert!(page.again().await.body.contains("Silent"), "there is time left");
+            assert!(
+                page.again().await.body.contains("Silent"),
+                "there is time left"
+            );
             host.advance(2);
         } else {
             answered(
@@ -289,7 +399,11 @@ async fn signing_out_here_tells_service_providers_and_says_who_could_not_be_told
     let logout = asked(&page).await;
     answered(&party, &host, &browser, &logout, Status::success()).await;
     let page = page.again().await;
-    assert!(page.body.contains("signed-out") && page.body.contains("Old &#60;app&#62;"), "{}", page.body);
+    assert!(
+        page.body.contains("signed-out") && page.body.contains("Old &#60;app&#62;"),
+        "{}",
+        page.body
+    );
     assert!(!browser.get("/").await.body.contains("/sign-out"));
 }
 
@@ -307,12 +421,16 @@ async fn an_openid_connect_logout_tells_service_providers_on_its_way_back() {
     let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
     signed_in(&party, &ada, &browser, &host).await;
     let hint = tokens["id_token"].as_str().expect("an ID token");
-    let end =
-        format!("/oidc/session/end?id_token_hint={hint}&post_logout_redirect_uri=https://rp.example/bye&state=s%26t");
+    let end = format!(
+        "/oidc/session/end?id_token_hint={hint}&post_logout_redirect_uri=https://rp.example/bye&state=s%26t"
+    );
     let page = browser.get(&end).await.followed().await;
     let logout = asked(&page).await;
     answered(&party, &host, &browser, &logout, Status::success()).await;
-    assert_eq!(page.again().await.location().as_str(), "https://rp.example/bye?state=s%26t");
+    assert_eq!(
+        page.again().await.location().as_str(),
+        "https://rp.example/bye?state=s%26t"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -329,8 +447,10 @@ async fn a_service_provider_that_ends_the_session_has_clients_told_by_back_chann
     let known = signed_in(&party, &ada, &browser, &host).await;
     send(&party, &browser, &request(&party, &host, &known), None).await;
     let mut connection = host.connection().await;
-    let queued: (i64,) =
-        sqlx::query_as("SELECT COUNT(*) FROM logout_deliveries").fetch_one(&mut connection).await.expect("a count");
+    let queued: (i64,) = sqlx::query_as("SELECT COUNT(*) FROM logout_deliveries")
+        .fetch_one(&mut connection)
+        .await
+        .expect("a count");
     assert_eq!(queued.0, 1);
 }
 
@@ -352,28 +472,57 @@ async fn what_is_no_request_of_the_service_provider_ends_nothing() {
         query(party.signed_query("SAMLRequest", &xml(&request), None))
     };
     for (what, address) in [
-        ("unsigned", query(super::party::query("SAMLRequest", &xml(&good), None))),
-        ("signed by another", query(other.signed_query("SAMLRequest", &xml(&good), None))),
-        ("of another issuer", changed(&|request| request.header.issuer = Some("https://other.example".to_owned()))),
-        ("for another address", changed(&|request| request.header.destination = Some(SLO.to_owned()))),
-        ("too late", changed(&|request| request.not_on_or_after = moment)),
-        ("long ago", changed(&|request| request.header.issue_instant = moment.expect("a moment"))),
+        (
+            "unsigned",
+            query(super::party::query("SAMLRequest", &xml(&good), None)),
+        ),
+        (
+            "signed by another",
+            query(other.signed_query("SAMLRequest", &xml(&good), None)),
+        ),
+        (
+            "of another issuer",
+            changed(&|request| request.header.issuer = Some("https://other.example".to_owned())),
+        ),
+        (
+            "for another address",
+            changed(&|request| request.header.destination = Some(SLO.to_owned())),
+        ),
+        (
+            "too late",
+            changed(&|request| request.not_on_or_after = moment),
+        ),
+        (
+            "long ago",
+            changed(&|request| request.header.issue_instant = moment.expect("a moment")),
+        ),
         ("a response that nobody waits for", {
             let response = LogoutResponse {
                 header: header(&party, &host),
                 in_response_to: Some("_x".to_owned()),
                 status: Status::success(),
             };
-            query(party.signed_query("SAMLResponse", &response.write(None).expect("written"), None))
+            query(party.signed_query(
+                "SAMLResponse",
+                &response.write(None).expect("written"),
+                None,
+            ))
         }),
         ("nothing", party.single_logout()),
     ] {
         let page = browser.get(&address).await;
         assert_eq!(page.status, StatusCode::BAD_REQUEST, "{what}");
-        assert!(page.body.contains("Reference <code>") && !page.headers.contains_key("location"), "{what}");
+        assert!(
+            page.body.contains("Reference <code>") && !page.headers.contains_key("location"),
+            "{what}"
+        );
     }
     // Another session is none of Ada's.
-    let page = browser.get(&changed(&|request| request.session_indexes = vec!["another".to_owned()])).await;
+    let page = browser
+        .get(&changed(&|request| {
+            request.session_indexes = vec!["another".to_owned()]
+        }))
+        .await;
     assert_eq!(codes(&answer(&page)), (SUCCESS, None));
     assert!(
         Response::of(&party.begin(&browser, &party.request(&host), None).await).is_success(),
@@ -382,9 +531,21 @@ async fn what_is_no_request_of_the_service_provider_ends_nothing() {
     // Without a SessionIndex it is all sessions of the name; and once.
     let mut all = request(&party, &host, &known);
     all.session_indexes.clear();
-    assert_eq!(codes(&answer(&send(&party, &browser, &all, None).await)), (SUCCESS, None));
-    assert_eq!(send(&party, &browser, &all, None).await.status, StatusCode::BAD_REQUEST);
-    assert!(party.begin(&browser, &party.request(&host), None).await.body.contains("name=\"name\""));
+    assert_eq!(
+        codes(&answer(&send(&party, &browser, &all, None).await)),
+        (SUCCESS, None)
+    );
+    assert_eq!(
+        send(&party, &browser, &all, None).await.status,
+        StatusCode::BAD_REQUEST
+    );
+    assert!(
+        party
+            .begin(&browser, &party.request(&host), None)
+            .await
+            .body
+            .contains("name=\"name\"")
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -405,11 +566,21 @@ async fn without_a_certificate_only_who_knows_the_session_ends_it() {
     guessed.session_indexes.clear();
     let denied = browser.get(&address(&guessed)).await;
     assert_eq!(denied.status, StatusCode::BAD_REQUEST);
-    assert!(denied.body.contains("nor does it name your session"), "{}", denied.body);
+    assert!(
+        denied.body.contains("nor does it name your session"),
+        "{}",
+        denied.body
+    );
     assert!(Response::of(&party.begin(&browser, &party.request(&host), None).await).is_success());
     let page = browser.get(&address(&request(&party, &host, &known))).await;
     assert_eq!(codes(&answer(&page)), (SUCCESS, None));
-    assert!(party.begin(&browser, &party.request(&host), None).await.body.contains("name=\"name\""));
+    assert!(
+        party
+            .begin(&browser, &party.request(&host), None)
+            .await
+            .body
+            .contains("name=\"name\"")
+    );
     assert_eq!(party.entity_id, ENTITY_ID);
 }
 
@@ -418,7 +589,11 @@ async fn without_a_certificate_only_who_knows_the_session_ends_it() {
 async fn nobody_but_the_browser_that_held_the_session_tells_others_or_sees_who_they_are() {
     let host = TestHost::start().await;
     let asking = Party::register(&host, json!({"name": "Asking"})).await;
-    let other = Party::register(&host, json!({"name": "Secret other", "entity_id": "https://other.example"})).await;
+    let other = Party::register(
+        &host,
+        json!({"name": "Secret other", "entity_id": "https://other.example"}),
+    )
+    .await;
     let ada = asking.ada(&host).await;
     host.account(&ada.user, &other.application()).await;
     let stranger = Browser::new(&host.base);
@@ -428,36 +603,63 @@ async fn nobody_but_the_browser_that_held_the_session_tells_others_or_sees_who_t
     let known = signed_in(&asking, &ada, &browser, &host).await;
     signed_in(&other, &ada, &browser, &host).await;
     let page = send(&asking, &stranger, &request(&asking, &host, &known), None).await;
-    assert_eq!(codes(&answer(&page.followed().await)), (SUCCESS, Some(PARTIAL)));
-    assert!(party_must_sign_in(&asking, &browser, &host).await, "the session has ended all the same");
+    assert_eq!(
+        codes(&answer(&page.followed().await)),
+        (SUCCESS, Some(PARTIAL))
+    );
+    assert!(
+        party_must_sign_in(&asking, &browser, &host).await,
+        "the session has ended all the same"
+    );
 
     // In between: it is shown nothing, and the person's browser goes on.
     let browser = Browser::new(&host.base);
     let known = signed_in(&asking, &ada, &browser, &host).await;
     let theirs = signed_in(&other, &ada, &browser, &host).await;
-    let page = send(&asking, &browser, &request(&asking, &host, &known), None).await.followed().await;
+    let page = send(&asking, &browser, &request(&asking, &host, &known), None)
+        .await
+        .followed()
+        .await;
     let peeked = stranger.get(&page.url).await;
     assert_eq!(peeked.location().path(), "/session/ended");
-    assert_eq!(stranger.get(&frame_address(&page)).await.status, StatusCode::NO_CONTENT);
+    assert_eq!(
+        stranger.get(&frame_address(&page)).await.status,
+        StatusCode::NO_CONTENT
+    );
     let logout = asked(&page).await;
     assert_eq!(logout.name_id.value, theirs.name);
     answered(&other, &host, &browser, &logout, Status::success()).await;
-    assert_eq!(stranger.get(&page.url).await.location().path(), "/session/ended");
+    assert_eq!(
+        stranger.get(&page.url).await.location().path(),
+        "/session/ended"
+    );
     assert_eq!(codes(&answer(&page.again().await)), (SUCCESS, None));
 }
 
 pub(super) async fn party_must_sign_in(party: &Party, browser: &Browser, host: &TestHost) -> bool {
-    party.begin(browser, &party.request(host), None).await.body.contains("name=\"name\"")
+    party
+        .begin(browser, &party.request(host), None)
+        .await
+        .body
+        .contains("name=\"name\"")
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn all_sessions_of_a_name_end_and_each_browser_tells_of_its_own() {
     let host = TestHost::start().await;
     let asking = Party::register(&host, json!({})).await;
-    let other = Party::register(&host, json!({"entity_id": "https://other.example", "name": "Other"})).await;
+    let other = Party::register(
+        &host,
+        json!({"entity_id": "https://other.example", "name": "Other"}),
+    )
+    .await;
     let ada = asking.ada(&host).await;
     host.account(&ada.user, &other.application()).await;
-    let browsers = [Browser::new(&host.base), Browser::new(&host.base), Browser::new(&host.base)];
+    let browsers = [
+        Browser::new(&host.base),
+        Browser::new(&host.base),
+        Browser::new(&host.base),
+    ];
     let mut known = Vec::new();
     for browser in &browsers {
         known.push(signed_in(&asking, &ada, browser, &host).await);
@@ -465,11 +667,17 @@ async fn all_sessions_of_a_name_end_and_each_browser_tells_of_its_own() {
     }
     let mut all = request(&asking, &host, &known[0]);
     all.session_indexes.clear();
-    let page = send(&asking, &browsers[1], &all, None).await.followed().await;
+    let page = send(&asking, &browsers[1], &all, None)
+        .await
+        .followed()
+        .await;
     let logout = asked(&page).await;
     answered(&other, &host, &browsers[1], &logout, Status::success()).await;
     // The other two browsers can't be had, so it is in part.
-    assert_eq!(codes(&answer(&page.again().await)), (SUCCESS, Some(PARTIAL)));
+    assert_eq!(
+        codes(&answer(&page.again().await)),
+        (SUCCESS, Some(PARTIAL))
+    );
     for browser in &browsers {
         assert!(party_must_sign_in(&asking, browser, &host).await);
     }
@@ -488,11 +696,21 @@ async fn a_session_has_another_index_for_each_and_every_name_that_was_told_ends_
     assert_ne!(known.index, theirs.index);
     assert_eq!(known.name, theirs.name);
     // One is of no use to the other.
-    let foreign = Known { index: theirs.index.clone(), ..signed_in(&party, &ada, &browser, &host).await };
-    assert_eq!(codes(&answer(&send(&party, &browser, &request(&party, &host, &foreign), None).await)), (SUCCESS, None));
+    let foreign = Known {
+        index: theirs.index.clone(),
+        ..signed_in(&party, &ada, &browser, &host).await
+    };
+    assert_eq!(
+        codes(&answer(
+            &send(&party, &browser, &request(&party, &host, &foreign), None).await
+        )),
+        (SUCCESS, None)
+    );
     assert!(!party_must_sign_in(&party, &browser, &host).await);
     // Anybody can have the browser ask for another form of name; the first one is as good as before.
-    let transient = party.request(&host).name_id("urn:oasis:names:tc:SAML:2.0:nameid-format:transient");
+    let transient = party
+        .request(&host)
+        .name_id("urn:oasis:names:tc:SAML:2.0:nameid-format:transient");
     assert!(Response::of(&party.begin(&browser, &transient, None).await).is_success());
     let page = send(&party, &browser, &request(&party, &host, &known), None).await;
     assert!(page.status.is_redirection());

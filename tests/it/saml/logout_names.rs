@@ -24,7 +24,12 @@ impl Journey {
         let other = Party::register(&host, changes).await;
         let ada = asking.ada(&host).await;
         host.account(&ada.user, &other.application()).await;
-        Self { host, asking, other, ada }
+        Self {
+            host,
+            asking,
+            other,
+            ada,
+        }
     }
 
     async fn signed_in(&self, browser: &Browser) -> Known {
@@ -36,7 +41,11 @@ impl Journey {
 
 /// The page that a caller sees at the end.
 async fn at_the_end(page: Page) -> Page {
-    if page.status.is_redirection() { page.followed().await } else { page }
+    if page.status.is_redirection() {
+        page.followed().await
+    } else {
+        page
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -55,7 +64,10 @@ async fn a_service_providers_own_server_sees_no_names_of_other_applications() {
             let page = at_the_end(send(asking, &server, &request, None).await).await;
             assert!(page.body.contains("could not be notified"), "{}", page.body);
             assert!(!page.body.contains(OTHER), "{logout}: {}", page.body);
-            assert!(party_must_sign_in(asking, &browser, host).await, "the session has ended all the same");
+            assert!(
+                party_must_sign_in(asking, &browser, host).await,
+                "the session has ended all the same"
+            );
         }
     }
 }
@@ -67,7 +79,11 @@ async fn the_browser_that_held_the_session_sees_the_names() {
     let browser = Browser::new(&host.base);
     let known = journey.signed_in(&browser).await;
     let page = at_the_end(send(asking, &browser, &request(asking, host, &known), None).await).await;
-    assert!(page.body.contains(OTHER) && !page.body.contains("could not be notified"), "{}", page.body);
+    assert!(
+        page.body.contains(OTHER) && !page.body.contains("could not be notified"),
+        "{}",
+        page.body
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -85,7 +101,12 @@ async fn a_stranger_with_an_id_token_of_a_session_that_expired_sees_no_names() {
         host.advance(2 * 60 * 60);
         let hint = tokens["id_token"].as_str().expect("an ID token");
         let stranger = Browser::new(&host.base);
-        let page = at_the_end(stranger.get(&format!("/oidc/session/end?id_token_hint={hint}")).await).await;
+        let page = at_the_end(
+            stranger
+                .get(&format!("/oidc/session/end?id_token_hint={hint}"))
+                .await,
+        )
+        .await;
         assert!(page.body.contains("could not be notified"), "{}", page.body);
         assert!(!page.body.contains(OTHER), "{}", page.body);
     }
@@ -93,15 +114,20 @@ async fn a_stranger_with_an_id_token_of_a_session_that_expired_sees_no_names() {
 
 /// The user's own browser comes by a form of another site, to which it brings no cookies.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_browser_that_comes_by_form_from_another_site_sees_the_names_where_it_brings_its_cookies() {
+async fn a_browser_that_comes_by_form_from_another_site_sees_the_names_where_it_brings_its_cookies()
+{
     let journey = Journey::new(Value::Null).await;
     let Journey { host, asking, .. } = &journey;
     let browser = Browser::new(&host.base);
     let known = journey.signed_in(&browser).await;
-    let xml = request(asking, host, &known).write(Some(&asking.signer)).expect("written");
+    let xml = request(asking, host, &known)
+        .write(Some(&asking.signer))
+        .expect("written");
     let message = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, xml);
     let elsewhere = Browser::new(&host.base);
-    let sent = elsewhere.post(&asking.single_logout(), &[("SAMLRequest", &message)]).await;
+    let sent = elsewhere
+        .post(&asking.single_logout(), &[("SAMLRequest", &message)])
+        .await;
     assert!(sent.status.is_redirection(), "{}", sent.body);
     let page = browser.get(sent.location().as_str()).await;
     assert!(page.body.contains(OTHER), "{}", page.body);

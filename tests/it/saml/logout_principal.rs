@@ -1,15 +1,20 @@
 //! The principal of a LogoutRequest. `Success` never leaves a named session open.
 
-use assent::saml::message::{LogoutRequest, NameId};
+use assent_saml_core::message::{LogoutRequest, NameId};
 use reqwest::StatusCode;
 use serde_json::json;
 
-use super::logout::{Known, SUCCESS, answer, codes, message_text, party_must_sign_in, request, send, signed_in};
+use super::logout::{
+    Known, SUCCESS, answer, codes, message_text, party_must_sign_in, request, send, signed_in,
+};
 use super::party::{Party, query};
 use crate::harness::{Ada, Browser, Page, TestHost};
 
 const REQUESTER: &str = "urn:oasis:names:tc:SAML:2.0:status:Requester";
-const UNKNOWN: (&str, Option<&str>) = (REQUESTER, Some("urn:oasis:names:tc:SAML:2.0:status:UnknownPrincipal"));
+const UNKNOWN: (&str, Option<&str>) = (
+    REQUESTER,
+    Some("urn:oasis:names:tc:SAML:2.0:status:UnknownPrincipal"),
+);
 const PERSISTENT: &str = "urn:oasis:names:tc:SAML:2.0:nameid-format:persistent";
 const DONE: (&str, Option<&str>) = (SUCCESS, None);
 
@@ -28,7 +33,13 @@ impl Journey {
         let ada = party.ada(&host).await;
         let bob = host.person("bob", party.application()).await;
         let browser = Browser::new(&host.base);
-        Self { host, party, ada, bob, browser }
+        Self {
+            host,
+            party,
+            ada,
+            bob,
+            browser,
+        }
     }
 
     async fn known(&self) -> Known {
@@ -42,8 +53,11 @@ impl Journey {
         let mut request = request(&self.party, &self.host, &self.known().await);
         change(&mut request);
         let signs = self.party_signs();
-        let page =
-            if signs { send(&self.party, &self.browser, &request, None).await } else { self.unsigned(&request).await };
+        let page = if signs {
+            send(&self.party, &self.browser, &request, None).await
+        } else {
+            self.unsigned(&request).await
+        };
         let response = answer(&page);
         let (code, second) = codes(&response);
         let ended = party_must_sign_in(&self.party, &self.browser, &self.host).await;
@@ -56,7 +70,13 @@ impl Journey {
 
     async fn unsigned(&self, request: &LogoutRequest) -> Page {
         let xml = request.write(None).expect("written");
-        self.browser.get(&format!("{}?{}", self.party.single_logout(), query("SAMLRequest", &xml, None))).await
+        self.browser
+            .get(&format!(
+                "{}?{}",
+                self.party.single_logout(),
+                query("SAMLRequest", &xml, None)
+            ))
+            .await
     }
 
     async fn assert(
@@ -67,7 +87,11 @@ impl Journey {
         change: &dyn Fn(&mut LogoutRequest),
     ) {
         let (code, second, ended) = self.asked(change).await;
-        assert_eq!(((code.as_str(), second.as_deref()), ended), (expected, ends), "{what}");
+        assert_eq!(
+            ((code.as_str(), second.as_deref()), ended),
+            (expected, ends),
+            "{what}"
+        );
     }
 }
 
@@ -76,38 +100,93 @@ const UNSIGNED: &str = "https://unsigned.example";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_live_session_index_ends_the_session_unless_the_name_is_anothers() {
-    for changes in [json!({}), json!({"certificates": [], "entity_id": UNSIGNED})] {
+    for changes in [
+        json!({}),
+        json!({"certificates": [], "entity_id": UNSIGNED}),
+    ] {
         let journey = Journey::new(changes).await;
         let name = |value: &str| {
             let value = value.to_owned();
             move |request: &mut LogoutRequest| request.name_id.value.clone_from(&value)
         };
         journey.assert("the name", DONE, true, &|_| {}).await;
-        journey.assert("another case", DONE, true, &name("ADA@Example.org")).await;
-        journey.assert("surrounding spaces", DONE, true, &name(" ada@example.org\n")).await;
+        journey
+            .assert("another case", DONE, true, &name("ADA@Example.org"))
+            .await;
+        journey
+            .assert(
+                "surrounding spaces",
+                DONE,
+                true,
+                &name(" ada@example.org\n"),
+            )
+            .await;
         // Anybody can write an unsigned request, so its answer must not say whether the name is a user's.
-        let (status, ends) = if journey.party_signs() { (DONE, true) } else { (UNKNOWN, false) };
-        journey.assert("a name of no user", status, ends, &name("eve@example.org")).await;
-        journey.assert("no format", DONE, true, &|request| request.name_id.format = None).await;
-        journey.assert("another user's address", UNKNOWN, false, &name("bob@example.org")).await;
-        journey.assert("another user's address, in capitals", UNKNOWN, false, &name(" BOB@example.org")).await;
-        let account = journey.bob.account["name"].as_str().expect("a name").to_owned();
-        journey.assert("another user's account", UNKNOWN, false, &name(&account)).await;
+        let (status, ends) = if journey.party_signs() {
+            (DONE, true)
+        } else {
+            (UNKNOWN, false)
+        };
+        journey
+            .assert("a name of no user", status, ends, &name("eve@example.org"))
+            .await;
+        journey
+            .assert("no format", DONE, true, &|request| {
+                request.name_id.format = None
+            })
+            .await;
+        journey
+            .assert(
+                "another user's address",
+                UNKNOWN,
+                false,
+                &name("bob@example.org"),
+            )
+            .await;
+        journey
+            .assert(
+                "another user's address, in capitals",
+                UNKNOWN,
+                false,
+                &name(" BOB@example.org"),
+            )
+            .await;
+        let account = journey.bob.account["name"]
+            .as_str()
+            .expect("a name")
+            .to_owned();
+        journey
+            .assert("another user's account", UNKNOWN, false, &name(&account))
+            .await;
         let opaque = format!("_{}", "0f".repeat(32));
-        journey.assert("another opaque name", UNKNOWN, false, &name(&opaque)).await;
-        let format = |request: &mut LogoutRequest| request.name_id.format = Some(PERSISTENT.to_owned());
-        journey.assert("another format", UNKNOWN, false, &format).await;
-        let foreign = |request: &mut LogoutRequest| request.name_id.name_qualifier = Some("https://idp.example".into());
-        journey.assert("of another identity provider", UNKNOWN, false, &foreign).await;
-        let foreign =
-            |request: &mut LogoutRequest| request.name_id.sp_name_qualifier = Some("https://x.example".into());
-        journey.assert("for another service provider", UNKNOWN, false, &foreign).await;
+        journey
+            .assert("another opaque name", UNKNOWN, false, &name(&opaque))
+            .await;
+        let format =
+            |request: &mut LogoutRequest| request.name_id.format = Some(PERSISTENT.to_owned());
+        journey
+            .assert("another format", UNKNOWN, false, &format)
+            .await;
+        let foreign = |request: &mut LogoutRequest| {
+            request.name_id.name_qualifier = Some("https://idp.example".into())
+        };
+        journey
+            .assert("of another identity provider", UNKNOWN, false, &foreign)
+            .await;
+        let foreign = |request: &mut LogoutRequest| {
+            request.name_id.sp_name_qualifier = Some("https://x.example".into())
+        };
+        journey
+            .assert("for another service provider", UNKNOWN, false, &foreign)
+            .await;
         let (ours, theirs) = (journey.host.issuer(), journey.party.entity_id.clone());
         let qualified = move |request: &mut LogoutRequest| {
             request.name_id.name_qualifier = Some(ours.clone());
             request.name_id.sp_name_qualifier = Some(theirs.clone());
         };
-        journey.assert("our own qualifiers", DONE, true, &qualified).await;
+        journey
+            .assert("our own qualifiers", DONE, true, &qualified)
+            .await;
     }
 }
 
@@ -115,14 +194,28 @@ async fn a_live_session_index_ends_the_session_unless_the_name_is_anothers() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_unsigned_request_with_a_live_index_does_not_say_whether_a_name_is_a_users() {
     let journey = Journey::new(json!({"certificates": [], "entity_id": UNSIGNED})).await;
-    let Journey { host, party, ada, bob, browser } = &journey;
+    let Journey {
+        host,
+        party,
+        ada,
+        bob,
+        browser,
+    } = &journey;
     host.user("carol").await;
     let known = journey.known().await;
     let account = |of: &Ada| of.account["name"].as_str().expect("a name").to_owned();
     let (adas, bobs) = (account(ada), account(bob));
     let opaque = format!("_{}", "0f".repeat(32));
     let mut statuses = Vec::new();
-    for name in ["eve@example.org", "bob@example.org", "carol@example.org", "eve", &bobs, &adas, &opaque] {
+    for name in [
+        "eve@example.org",
+        "bob@example.org",
+        "carol@example.org",
+        "eve",
+        &bobs,
+        &adas,
+        &opaque,
+    ] {
         let mut request = request(party, host, &known);
         request.name_id.value = name.to_owned();
         let page = journey.unsigned(&request).await;
@@ -133,14 +226,20 @@ async fn an_unsigned_request_with_a_live_index_does_not_say_whether_a_name_is_a_
     for (name, code, status) in &statuses {
         assert_eq!((code, status), (first_code, first), "{name}");
     }
-    assert!(!party_must_sign_in(party, browser, host).await, "no guess ends the session");
+    assert!(
+        !party_must_sign_in(party, browser, host).await,
+        "no guess ends the session"
+    );
 }
 
 /// The element `samlp:Status` of an answer, byte by byte.
 fn status_text(page: &Page) -> String {
     const END: &str = "</samlp:Status>";
     let xml = message_text(&page.location(), "SAMLResponse");
-    let begin = xml.find("<samlp:Status>").or_else(|| xml.find("<samlp:Status ")).expect("a status");
+    let begin = xml
+        .find("<samlp:Status>")
+        .or_else(|| xml.find("<samlp:Status "))
+        .expect("a status");
     let end = xml.find(END).expect("the end of the status") + END.len();
     xml[begin..end].to_owned()
 }
@@ -171,15 +270,30 @@ async fn a_signed_request_without_a_session_index_ends_all_sessions_of_exactly_i
             request.name_id.value.clone_from(&value);
         }
     };
-    journey.assert("the name", DONE, true, &all("ada@example.org")).await;
-    journey.assert("another case", UNKNOWN, false, &all("ADA@example.org")).await;
-    journey.assert("a name of no user", UNKNOWN, false, &all("eve@example.org")).await;
-    journey.assert("a user without a session", DONE, false, &all("bob@example.org")).await;
+    journey
+        .assert("the name", DONE, true, &all("ada@example.org"))
+        .await;
+    journey
+        .assert("another case", UNKNOWN, false, &all("ADA@example.org"))
+        .await;
+    journey
+        .assert("a name of no user", UNKNOWN, false, &all("eve@example.org"))
+        .await;
+    journey
+        .assert(
+            "a user without a session",
+            DONE,
+            false,
+            &all("bob@example.org"),
+        )
+        .await;
     let foreign = |request: &mut LogoutRequest| {
         request.session_indexes.clear();
         request.name_id.name_qualifier = Some("https://idp.example".to_owned());
     };
-    journey.assert("of another identity provider", UNKNOWN, false, &foreign).await;
+    journey
+        .assert("of another identity provider", UNKNOWN, false, &foreign)
+        .await;
 }
 
 /// Ada's address changed after the sign-in, and the service provider uses one that it did not receive.
@@ -188,7 +302,14 @@ async fn a_users_new_address_gets_no_success_while_the_session_is_open() {
     let journey = Journey::new(json!({})).await;
     let mut request = request(&journey.party, &journey.host, &journey.known().await);
     let path = format!("/users/{}", journey.ada.user["id"].as_str().expect("an id"));
-    journey.host.admin_ok(reqwest::Method::PATCH, &path, json!({"email": "lovelace@example.org"})).await;
+    journey
+        .host
+        .admin_ok(
+            reqwest::Method::PATCH,
+            &path,
+            json!({"email": "lovelace@example.org"}),
+        )
+        .await;
     request.session_indexes.clear();
     request.name_id.value = "lovelace@example.org".to_owned();
     let page = send(&journey.party, &journey.browser, &request, None).await;
@@ -216,14 +337,23 @@ async fn an_application_without_single_logout_gets_a_page_that_says_why() {
     request.name_id.value = "bob@example.org".to_owned();
     let page = send(&journey.party, &journey.browser, &request, None).await;
     assert_eq!(page.status, StatusCode::BAD_REQUEST);
-    assert!(page.body.contains("does not name the user correctly"), "{}", page.body);
+    assert!(
+        page.body.contains("does not name the user correctly"),
+        "{}",
+        page.body
+    );
     assert!(!party_must_sign_in(&journey.party, &journey.browser, &journey.host).await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_request_of_another_version_or_with_an_encrypted_name_is_answered() {
     let journey = Journey::new(json!({})).await;
-    let Journey { host, party, browser, .. } = &journey;
+    let Journey {
+        host,
+        party,
+        browser,
+        ..
+    } = &journey;
     let xml = |change: &dyn Fn(String) -> String, known: &Known| {
         change(request(party, host, known).write(None).expect("written"))
     };
@@ -231,16 +361,39 @@ async fn a_request_of_another_version_or_with_an_encrypted_name_is_answered() {
     let encrypted = |xml: String| {
         let (before, rest) = xml.split_once("<saml:NameID").expect("a name");
         let (_, after) = rest.split_once("</saml:NameID>").expect("a name");
-        format!(r#"{before}<saml:EncryptedID xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion"/>{after}"#)
+        format!(
+            r#"{before}<saml:EncryptedID xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion"/>{after}"#
+        )
     };
     let known = journey.known().await;
     for (message, expected) in [
-        (xml(&version, &known), ("urn:oasis:names:tc:SAML:2.0:status:VersionMismatch", None)),
-        (xml(&encrypted, &known), (REQUESTER, Some("urn:oasis:names:tc:SAML:2.0:status:RequestUnsupported"))),
+        (
+            xml(&version, &known),
+            ("urn:oasis:names:tc:SAML:2.0:status:VersionMismatch", None),
+        ),
+        (
+            xml(&encrypted, &known),
+            (
+                REQUESTER,
+                Some("urn:oasis:names:tc:SAML:2.0:status:RequestUnsupported"),
+            ),
+        ),
     ] {
-        let address = format!("{}?{}", party.single_logout(), party.signed_query("SAMLRequest", &message, None));
-        assert_eq!(codes(&answer(&browser.get(&address).await)), expected, "{message}");
-        assert_eq!(browser.get(&address).await.status, StatusCode::BAD_REQUEST, "a replay");
+        let address = format!(
+            "{}?{}",
+            party.single_logout(),
+            party.signed_query("SAMLRequest", &message, None)
+        );
+        assert_eq!(
+            codes(&answer(&browser.get(&address).await)),
+            expected,
+            "{message}"
+        );
+        assert_eq!(
+            browser.get(&address).await.status,
+            StatusCode::BAD_REQUEST,
+            "a replay"
+        );
         assert!(!party_must_sign_in(party, browser, host).await);
     }
 }
@@ -250,8 +403,12 @@ async fn a_name_may_have_no_format() {
     let journey = Journey::new(json!({"name_id_format": "persistent"})).await;
     let known = journey.known().await;
     let mut request = request(&journey.party, &journey.host, &known);
-    request.name_id =
-        NameId { value: known.name.to_uppercase(), format: None, name_qualifier: None, sp_name_qualifier: None };
+    request.name_id = NameId {
+        value: known.name.to_uppercase(),
+        format: None,
+        name_qualifier: None,
+        sp_name_qualifier: None,
+    };
     let page = send(&journey.party, &journey.browser, &request, None).await;
     assert_eq!(codes(&answer(&page)), DONE);
     assert!(party_must_sign_in(&journey.party, &journey.browser, &journey.host).await);

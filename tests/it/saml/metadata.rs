@@ -3,8 +3,8 @@
 use std::process::Command;
 use std::time::Duration;
 
-use assent::saml::message::instant;
-use assent::saml::xml::{Document, Element, Limits, TrustedKey};
+use assent_saml_core::message::instant;
+use assent_saml_core::xml::{Document, Element, Limits, TrustedKey};
 use openssl::x509::X509;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -23,7 +23,9 @@ struct Metadata {
 
 impl Metadata {
     async fn of(base: &str, application: &str) -> Self {
-        let page = Browser::new(base).get(&format!("/sso/metadata/{application}")).await;
+        let page = Browser::new(base)
+            .get(&format!("/sso/metadata/{application}"))
+            .await;
         assert_eq!(page.status, StatusCode::OK, "{}", page.body);
         validate(&page.body).unwrap_or_else(|error| panic!("{error}: {}", page.body));
         let document = Document::read(page.body.as_bytes(), Limits::METADATA).expect("XML");
@@ -39,19 +41,28 @@ impl Metadata {
     }
 
     fn named(&self, local: &'static str) -> impl Iterator<Item = Element<'_>> {
-        self.root().descendants().filter(move |element| element.local_name() == local)
+        self.root()
+            .descendants()
+            .filter(move |element| element.local_name() == local)
     }
 
     fn attributes(&self, local: &'static str, attribute: &'static str) -> Vec<&str> {
-        self.named(local).map(|element| element.attribute(attribute).expect("a value")).collect()
+        self.named(local)
+            .map(|element| element.attribute(attribute).expect("a value"))
+            .collect()
     }
 
     /// The certificates of the keys for signing, in PEM form.
     fn certificates(&self) -> Vec<String> {
-        let keys = self.role().children().filter(|child| child.local_name() == "KeyDescriptor");
+        let keys = self
+            .role()
+            .children()
+            .filter(|child| child.local_name() == "KeyDescriptor");
         keys.map(|key| {
             assert_eq!(key.attribute("use"), Some("signing"));
-            let certificate = key.descendants().find(|inside| inside.local_name() == "X509Certificate");
+            let certificate = key
+                .descendants()
+                .find(|inside| inside.local_name() == "X509Certificate");
             pem(certificate.expect("a certificate").text().expect("text"))
         })
         .collect()
@@ -66,19 +77,43 @@ impl Metadata {
         let ids = "--id-attr:ID";
         let element = "urn:oasis:names:tc:SAML:2.0:metadata:EntityDescriptor";
         let mut command = Command::new("xmlsec1");
-        command.args(["--verify", "--pubkey-cert-pem", "cert.pem", ids, element, "metadata.xml"]);
-        let theirs = command.current_dir(folder.path()).output().expect("xmlsec1 is missing: run `make test`");
-        let key = TrustedKey::of_certificate(&X509::from_pem(certificate.as_bytes()).expect("a certificate"));
+        command.args([
+            "--verify",
+            "--pubkey-cert-pem",
+            "cert.pem",
+            ids,
+            element,
+            "metadata.xml",
+        ]);
+        let theirs = command
+            .current_dir(folder.path())
+            .output()
+            .expect("xmlsec1 is missing: run `make test`");
+        let key = TrustedKey::of_certificate(
+            &X509::from_pem(certificate.as_bytes()).expect("a certificate"),
+        );
         let ours = self.document.verify(&[key.expect("a key")]).is_ok();
-        assert_eq!(theirs.status.success(), ours, "{}", String::from_utf8_lossy(&theirs.stderr));
+        assert_eq!(
+            theirs.status.success(),
+            ours,
+            "{}",
+            String::from_utf8_lossy(&theirs.stderr)
+        );
         ours
     }
 }
 
 /// A certificate in PEM form, from the base64 in metadata.
 fn pem(base64: &str) -> String {
-    let lines: Vec<&str> = base64.as_bytes().chunks(64).map(|line| std::str::from_utf8(line).expect("text")).collect();
-    format!("-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n", lines.join("\n"))
+    let lines: Vec<&str> = base64
+        .as_bytes()
+        .chunks(64)
+        .map(|line| std::str::from_utf8(line).expect("text"))
+        .collect();
+    format!(
+        "-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n",
+        lines.join("\n")
+    )
 }
 
 #[tokio::test]
@@ -92,7 +127,10 @@ async fn our_metadata_says_where_and_how_we_are_reached() {
     let party = Party::register(&host, settings).await;
     let metadata = Metadata::of(&host.base, &party.id).await;
     assert_eq!(metadata.page.headers["content-type"], "text/xml");
-    assert_eq!(metadata.page.headers["cache-control"], "public, max-age=300");
+    assert_eq!(
+        metadata.page.headers["cache-control"],
+        "public, max-age=300"
+    );
     let root = metadata.root();
     assert_eq!(root.attribute("entityID"), Some(host.issuer().as_str()));
     assert_eq!(root.attribute("cacheDuration"), Some("PT24H"));
@@ -100,15 +138,27 @@ async fn our_metadata_says_where_and_how_we_are_reached() {
     assert_eq!(until, host.host.now() + Duration::from_secs(365 * DAY));
 
     let role = metadata.role();
-    assert_eq!(role.attribute("protocolSupportEnumeration"), Some("urn:oasis:names:tc:SAML:2.0:protocol"));
+    assert_eq!(
+        role.attribute("protocolSupportEnumeration"),
+        Some("urn:oasis:names:tc:SAML:2.0:protocol")
+    );
     assert_eq!(role.attribute("WantAuthnRequestsSigned"), Some("true"));
     let binding = |name: &str| format!("urn:oasis:names:tc:SAML:2.0:bindings:{name}");
     for service in ["SingleSignOnService", "SingleLogoutService"] {
-        assert_eq!(metadata.attributes(service, "Binding"), [binding("HTTP-POST"), binding("HTTP-Redirect")]);
+        assert_eq!(
+            metadata.attributes(service, "Binding"),
+            [binding("HTTP-POST"), binding("HTTP-Redirect")]
+        );
         let address = format!("{}/sso/{service}/{}", host.base, party.id);
-        assert_eq!(metadata.attributes(service, "Location"), [&address, &address]);
+        assert_eq!(
+            metadata.attributes(service, "Location"),
+            [&address, &address]
+        );
     }
-    let formats: Vec<_> = metadata.named("NameIDFormat").map(|format| format.text().expect("text")).collect();
+    let formats: Vec<_> = metadata
+        .named("NameIDFormat")
+        .map(|format| format.text().expect("text"))
+        .collect();
     assert_eq!(
         formats,
         [
@@ -118,22 +168,40 @@ async fn our_metadata_says_where_and_how_we_are_reached() {
         ]
     );
     let signing = metadata.attributes("SigningMethod", "Algorithm");
-    assert_eq!(signing.first(), Some(&"http://www.w3.org/2001/04/xmldsig-more#rsa-sha256"));
-    let digests: Vec<_> = metadata.named("Extensions").flat_map(Element::children).collect();
+    assert_eq!(
+        signing.first(),
+        Some(&"http://www.w3.org/2001/04/xmldsig-more#rsa-sha256")
+    );
+    let digests: Vec<_> = metadata
+        .named("Extensions")
+        .flat_map(Element::children)
+        .collect();
     assert_eq!(digests.len(), signing.len() + 3);
     assert!(!metadata.page.body.to_lowercase().contains("sha1"));
 
     let certificates = metadata.certificates();
     assert_eq!(certificates.len(), 1);
     assert!(metadata.is_signed_by(&certificates[0]));
-    let other = Party::register(&host, json!({"entity_id": "urn:other", "idp_entity_id": "urn:ours"})).await;
+    let other = Party::register(
+        &host,
+        json!({"entity_id": "urn:other", "idp_entity_id": "urn:ours"}),
+    )
+    .await;
     let others = Metadata::of(&host.base, &other.id).await;
     assert_eq!(others.root().attribute("entityID"), Some("urn:ours"));
-    assert_eq!(others.role().attribute("WantAuthnRequestsSigned"), Some("false"));
-    assert!(!metadata.is_signed_by(&others.certificates()[0]), "each has a key of its own");
+    assert_eq!(
+        others.role().attribute("WantAuthnRequestsSigned"),
+        Some("false")
+    );
+    assert!(
+        !metadata.is_signed_by(&others.certificates()[0]),
+        "each has a key of its own"
+    );
     assert_ne!(root.attribute("ID"), others.root().attribute("ID"));
 
-    let head = Browser::new(&host.base).head(&format!("/sso/metadata/{}", party.id)).await;
+    let head = Browser::new(&host.base)
+        .head(&format!("/sso/metadata/{}", party.id))
+        .await;
     assert_eq!((head.status, head.body.as_str()), (StatusCode::OK, ""));
 }
 
@@ -152,25 +220,45 @@ async fn there_is_no_metadata_of_what_is_no_service_provider() {
 }
 
 async fn both_certificates_are_published_while_one_replaces_the_other(database: Database) {
-    let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+    let host = TestHost::start_with(Wish {
+        database,
+        ..Wish::default()
+    })
+    .await;
     let party = Party::register(&host, json!({})).await;
-    let first = Metadata::of(&host.base, &party.id).await.certificates().remove(0);
+    let first = Metadata::of(&host.base, &party.id)
+        .await
+        .certificates()
+        .remove(0);
 
     let path = format!("/applications/{}/certificates", party.id);
     let next = host.admin_ok(Method::POST, &path, Value::Null).await;
     let certificate = next["certificate"].as_str().expect("PEM").to_owned();
     let metadata = Metadata::of(&host.base, &party.id).await;
-    assert_eq!(metadata.certificates(), [first.clone(), certificate.clone()], "the one that signs first");
+    assert_eq!(
+        metadata.certificates(),
+        [first.clone(), certificate.clone()],
+        "the one that signs first"
+    );
     assert!(metadata.is_signed_by(&first) && !metadata.is_signed_by(&certificate));
 
-    host.admin_ok(Method::POST, &format!("{path}/{}/use", id(&next)), Value::Null).await;
+    host.admin_ok(
+        Method::POST,
+        &format!("{path}/{}/activate", id(&next)),
+        Value::Null,
+    )
+    .await;
     let metadata = Metadata::of(&host.base, &party.id).await;
     assert_eq!(metadata.certificates(), [certificate.clone(), first]);
     assert!(metadata.is_signed_by(&certificate));
 
     host.advance(3 * DAY);
     let metadata = Metadata::of(&host.base, &party.id).await;
-    assert_eq!(metadata.certificates(), [certificate], "nobody needs the old one any more");
+    assert_eq!(
+        metadata.certificates(),
+        [certificate],
+        "nobody needs the old one any more"
+    );
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! Service providers from their metadata, written in the manner of the programs that are used most.
 
-use assent::saml::xml::{Name, Namespace, Signer, Writer};
+use assent_saml_core::xml::{Name, Namespace, Signer, Writer};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use openssl::pkey::{PKey, Private};
@@ -35,17 +35,25 @@ pub struct Certificates {
 
 impl Certificates {
     pub fn new() -> Self {
-        Self { first: certificate(&key(2048)), second: certificate(&key(2048)) }
+        Self {
+            first: certificate(&key(2048)),
+            second: certificate(&key(2048)),
+        }
     }
 
     /// A sample with these certificates.
     pub fn in_text(&self, sample: &str) -> String {
         let lines = |certificate: &X509| {
             let base64 = STANDARD.encode(certificate.to_der().expect("DER"));
-            let lines = base64.as_bytes().chunks(76).map(|line| std::str::from_utf8(line).expect("text"));
+            let lines = base64
+                .as_bytes()
+                .chunks(76)
+                .map(|line| std::str::from_utf8(line).expect("text"));
             lines.collect::<Vec<_>>().join("\n        ")
         };
-        sample.replace("FIRST", &lines(&self.first)).replace("SECOND", &lines(&self.second))
+        sample
+            .replace("FIRST", &lines(&self.first))
+            .replace("SECOND", &lines(&self.second))
     }
 }
 
@@ -66,7 +74,8 @@ pub async fn import_ok(host: &TestHost, metadata: &str, members: Value) -> Value
 /// What the metadata would change of a service provider, and what is noted.
 async fn shown(host: &TestHost, application: &Value, metadata: &str) -> Value {
     let path = format!("/applications/{}/metadata", id(application));
-    host.admin_ok(Method::POST, &path, json!({"metadata": metadata})).await
+    host.admin_ok(Method::POST, &path, json!({"metadata": metadata}))
+        .await
 }
 
 #[tokio::test]
@@ -92,7 +101,10 @@ async fn service_providers_of_all_sorts_are_set_up_from_their_metadata() {
                 "certificates": [first],
                 "metadata_url": null,
             }),
-            vec!["AssertionConsumerService was left out where its binding is HTTP-Artifact, PAOS", "binding is SOAP"],
+            vec![
+                "AssertionConsumerService was left out where its binding is HTTP-Artifact, PAOS",
+                "binding is SOAP",
+            ],
         ),
         (
             SIMPLESAMLPHP,
@@ -132,7 +144,11 @@ async fn service_providers_of_all_sorts_are_set_up_from_their_metadata() {
                 "clock_skew_seconds": 30,
                 "certificates": [first],
             }),
-            vec!["HTTP-Artifact, HTTP-POST-SimpleSign, PAOS", "HTTP-Artifact, SOAP", "requires it all the same"],
+            vec![
+                "HTTP-Artifact, HTTP-POST-SimpleSign, PAOS",
+                "HTTP-Artifact, SOAP",
+                "requires it all the same",
+            ],
         ),
         (
             OKTA,
@@ -174,18 +190,35 @@ async fn service_providers_of_all_sorts_are_set_up_from_their_metadata() {
             validate(&metadata).unwrap_or_else(|error| panic!("{error}: {metadata}"));
         }
         let mut made = import_ok(&host, &metadata, said).await;
-        let told = made.as_object_mut().and_then(|members| members.remove("notes")).unwrap_or_default().to_string();
+        let told = made
+            .as_object_mut()
+            .and_then(|members| members.remove("notes"))
+            .unwrap_or_default()
+            .to_string();
         // That metadata loosens no setting is a note to a refresh; here the administrator has just set it.
-        let of_import = notes.iter().filter(|note| **note != "requires it all the same");
-        assert!(of_import.into_iter().all(|note| told.contains(note)), "{told}");
+        let of_import = notes
+            .iter()
+            .filter(|note| **note != "requires it all the same");
+        assert!(
+            of_import.into_iter().all(|note| told.contains(note)),
+            "{told}"
+        );
         for (member, value) in expected.as_object().expect("members") {
             assert_eq!(&made[member], value, "{member} of {made}");
         }
-        let read = host.admin_ok(Method::GET, &format!("/applications/{}", id(&made)), Value::Null).await;
+        let read = host
+            .admin_ok(
+                Method::GET,
+                &format!("/applications/{}", id(&made)),
+                Value::Null,
+            )
+            .await;
         assert_eq!(read, made);
         let noted = shown(&host, &made, &metadata).await["notes"].to_string();
         assert_eq!(
-            shown(&host, &made, &metadata).await["notes"].as_array().map(Vec::len),
+            shown(&host, &made, &metadata).await["notes"]
+                .as_array()
+                .map(Vec::len),
             Some(notes.len()),
             "{noted}"
         );
@@ -200,9 +233,16 @@ async fn metadata_that_does_not_do_says_why() {
     let host = TestHost::start().await;
     let certificates = Certificates::new();
     let mellon = certificates.in_text(MELLON);
-    let weak = Certificates { first: certificate(&key(1024)), second: certificates.second.clone() };
+    let weak = Certificates {
+        first: certificate(&key(1024)),
+        second: certificates.second.clone(),
+    };
     let two = |inside: &str| {
-        let strip = |text: &str| text.split_once("?>").map(|(_, rest)| rest.to_owned()).expect("a declaration");
+        let strip = |text: &str| {
+            text.split_once("?>")
+                .map(|(_, rest)| rest.to_owned())
+                .expect("a declaration")
+        };
         let entities = format!("{}{}", strip(&mellon), strip(&certificates.in_text(OKTA)));
         format!(
             r#"<md:EntitiesDescriptor xmlns:md="urn:oasis:names:tc:SAML:2.0:metadata"{inside}>{entities}</md:EntitiesDescriptor>"#
@@ -210,7 +250,11 @@ async fn metadata_that_does_not_do_says_why() {
     };
     let refused = async |metadata: &str, members: Value| {
         let (status, problem) = import(&host, metadata, members.clone()).await;
-        assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{metadata}: {problem}");
+        assert_eq!(
+            status,
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "{metadata}: {problem}"
+        );
         problem["detail"].as_str().expect("a detail").to_owned()
     };
     let named = json!({"name": "x"});
@@ -225,46 +269,97 @@ async fn metadata_that_does_not_do_says_why() {
             ),
             "a DOCTYPE",
         ),
-        (&mellon.replace("SPSSODescriptor", "IDPSSODescriptor"), "metadata of an identity provider?"),
-        (&mellon.replace("SAML:2.0:protocol", "SAML:1.1:protocol"), "does not support SAML 2.0"),
+        (
+            &mellon.replace("SPSSODescriptor", "IDPSSODescriptor"),
+            "metadata of an identity provider?",
+        ),
+        (
+            &mellon.replace("SAML:2.0:protocol", "SAML:1.1:protocol"),
+            "does not support SAML 2.0",
+        ),
         (
             &mellon.replace("bindings:HTTP-POST", "bindings:HTTP-Artifact"),
             "no AssertionConsumerService with the HTTP-POST",
         ),
         (
-            &mellon.replace(" entityID=", " validUntil=\"2020-01-01T00:00:00Z\" entityID="),
+            &mellon.replace(
+                " entityID=",
+                " validUntil=\"2020-01-01T00:00:00Z\" entityID=",
+            ),
             "good until 2020-01-01T00:00:00Z",
         ),
-        (&mellon.replace("<SPSSODescriptor", "<SPSSODescriptor validUntil=\"2020-01-01T00:00:00Z\""), "good until"),
-        (&mellon.replace(" entityID=", " validUntil=\"tomorrow\" entityID="), "validUntil is not a time with its zone"),
-        (&mellon.replace(" entityID=", " id="), "the attribute entityID is missing"),
         (
-            &mellon.replace("https://mellon.example/mellon/postResponse", "http://mellon.example/post"),
+            &mellon.replace(
+                "<SPSSODescriptor",
+                "<SPSSODescriptor validUntil=\"2020-01-01T00:00:00Z\"",
+            ),
+            "good until",
+        ),
+        (
+            &mellon.replace(" entityID=", " validUntil=\"tomorrow\" entityID="),
+            "validUntil is not a time with its zone",
+        ),
+        (
+            &mellon.replace(" entityID=", " id="),
+            "the attribute entityID is missing",
+        ),
+        (
+            &mellon.replace(
+                "https://mellon.example/mellon/postResponse",
+                "http://mellon.example/post",
+            ),
             "acs: expected an address that starts with https://",
         ),
-        (&mellon.replace("index=\"0\"", "index=\"zero\""), "index is not a number"),
-        (&mellon.replace("use=\"signing\"", "use=\"any\""), "signing or encryption"),
-        (&weak.in_text(MELLON), "certificates: the certificate's key must be RSA of 2,048 to 8,192 bits"),
-        (&MELLON.replace("FIRST", "AAAA"), "certificates: expected an X.509 certificate"),
-        (&two(""), "several service providers (https://mellon.example/mellon/metadata, https://www.hub.example"),
+        (
+            &mellon.replace("index=\"0\"", "index=\"zero\""),
+            "index is not a number",
+        ),
+        (
+            &mellon.replace("use=\"signing\"", "use=\"any\""),
+            "signing or encryption",
+        ),
+        (
+            &weak.in_text(MELLON),
+            "certificates: the certificate's key must be RSA of 2,048 to 8,192 bits",
+        ),
+        (
+            &MELLON.replace("FIRST", "AAAA"),
+            "certificates: expected an X.509 certificate",
+        ),
+        (
+            &two(""),
+            "several service providers (https://mellon.example/mellon/metadata, https://www.hub.example",
+        ),
     ];
     for (metadata, why) in cases {
         let detail = refused(metadata, named.clone()).await;
         assert!(detail.contains(why), "{why}: {detail}: {metadata}");
     }
-    assert!(refused(&mellon, json!({})).await.starts_with("name: "), "nobody would know it in a list");
+    assert!(
+        refused(&mellon, json!({})).await.starts_with("name: "),
+        "nobody would know it in a list"
+    );
     let other = json!({"name": "x", "entity_id": "urn:other"});
-    assert!(refused(&mellon, other).await.contains("does not describe urn:other, but https://mellon.example"));
+    assert!(
+        refused(&mellon, other)
+            .await
+            .contains("does not describe urn:other, but https://mellon.example")
+    );
     let both = json!({"name": "x", "metadata_url": "https://mellon.example/"});
     assert!(refused(&mellon, both).await.contains("not both"));
-    let listed = host.admin_ok(Method::GET, "/applications", Value::Null).await;
+    let listed = host
+        .admin_ok(Method::GET, "/applications", Value::Null)
+        .await;
     assert_eq!(listed["items"], json!([]), "none of them is there");
 
     let chosen = json!({"name": "x", "entity_id": "https://mellon.example/mellon/metadata"});
     let made = import_ok(&host, &two(""), chosen.clone()).await;
     assert_eq!(made["entity_id"], chosen["entity_id"]);
     let over = refused(&two(" validUntil=\"2020-01-01T00:00:00Z\""), chosen).await;
-    assert!(over.contains("good until"), "the word of those around counts: {over}");
+    assert!(
+        over.contains("good until"),
+        "the word of those around counts: {over}"
+    );
 }
 
 #[tokio::test]
@@ -272,23 +367,43 @@ async fn what_the_schema_forbids_but_people_write_is_taken_with_a_note() {
     let host = TestHost::start().await;
     let certificates = Certificates::new();
     let okta = certificates.in_text(OKTA);
-    let made = import_ok(&host, &okta.replace("index=\"1\"", "index=\"0\""), json!({})).await;
-    let indexes: Vec<_> = made["acs"].as_array().expect("a list").iter().map(|acs| &acs["index"]).collect();
+    let made = import_ok(
+        &host,
+        &okta.replace("index=\"1\"", "index=\"0\""),
+        json!({}),
+    )
+    .await;
+    let indexes: Vec<_> = made["acs"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|acs| &acs["index"])
+        .collect();
     assert_eq!(indexes, [0, 1]);
     // A descriptor is of one key: of a chain the issuers are not to sign for it.
-    let chain =
-        MELLON.replace("</ds:X509Certificate>", "</ds:X509Certificate><ds:X509Certificate>SECOND</ds:X509Certificate>");
+    let chain = MELLON.replace(
+        "</ds:X509Certificate>",
+        "</ds:X509Certificate><ds:X509Certificate>SECOND</ds:X509Certificate>",
+    );
     let chain = certificates.in_text(&chain);
     let made = import_ok(&host, &chain, json!({"name": "Wiki"})).await;
     assert_eq!(made["certificates"], json!([pem(&certificates.first)]));
     let notes = shown(&host, &made, &chain).await["notes"].to_string();
     assert!(notes.contains("the first was taken"), "{notes}");
     // One that signs but does not say with what.
-    let nameless = MELLON.replace("ds:X509Data>", "ds:Other>").replace("ds:X509Certificate>", "ds:Value>");
+    let nameless = MELLON
+        .replace("ds:X509Data>", "ds:Other>")
+        .replace("ds:X509Certificate>", "ds:Value>");
     let made = import_ok(&host, &nameless, json!({"name": "Wiki"})).await;
-    assert_eq!((&made["require_signed_requests"], &made["certificates"]), (&json!(false), &json!([])));
+    assert_eq!(
+        (&made["require_signed_requests"], &made["certificates"]),
+        (&json!(false), &json!([]))
+    );
     let notes = shown(&host, &made, &nameless).await["notes"].to_string();
-    assert!(notes.contains("not with which certificate") && notes.contains("has no X509Certificate"), "{notes}");
+    assert!(
+        notes.contains("not with which certificate") && notes.contains("has no X509Certificate"),
+        "{notes}"
+    );
 }
 
 #[tokio::test]
@@ -306,8 +421,14 @@ async fn a_signature_counts_where_a_certificate_is_given() {
         |_| {},
         |entity| {
             let role = entity.open(MD.name("SPSSODescriptor"));
-            role.attribute("protocolSupportEnumeration", "urn:oasis:names:tc:SAML:2.0:protocol").content(|role| {
-                let acs = role.open(MD.name("AssertionConsumerService")).attribute("index", "0");
+            role.attribute(
+                "protocolSupportEnumeration",
+                "urn:oasis:names:tc:SAML:2.0:protocol",
+            )
+            .content(|role| {
+                let acs = role
+                    .open(MD.name("AssertionConsumerService"))
+                    .attribute("index", "0");
                 acs.attribute("Binding", "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST")
                     .attribute("Location", "https://sp.example/acs")
                     .empty();
@@ -327,18 +448,42 @@ async fn a_signature_counts_where_a_certificate_is_given() {
         let detail = problem["detail"].as_str().expect("a detail");
         assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY);
         assert!(
-            detail.starts_with("metadata: it is not signed by metadata_certificate") && detail.contains(why),
+            detail.starts_with("metadata: it is not signed by metadata_certificate")
+                && detail.contains(why),
             "{detail}"
         );
     }
-    let (status, problem) = import(&host, &signed, json!({"name": "x", "metadata_certificate": "x"})).await;
+    let (status, problem) = import(
+        &host,
+        &signed,
+        json!({"name": "x", "metadata_certificate": "x"}),
+    )
+    .await;
     assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY);
-    assert!(problem["detail"].as_str().expect("a detail").starts_with("metadata_certificate: "), "{problem}");
-    let made = import_ok(&host, &signed, json!({"name": "x", "metadata_certificate": pem(&own)})).await;
+    assert!(
+        problem["detail"]
+            .as_str()
+            .expect("a detail")
+            .starts_with("metadata_certificate: "),
+        "{problem}"
+    );
+    let made = import_ok(
+        &host,
+        &signed,
+        json!({"name": "x", "metadata_certificate": pem(&own)}),
+    )
+    .await;
     assert_eq!(made["acs"][0]["url"], "https://sp.example/acs");
     let notes = |answer: Value| answer["notes"].clone();
-    assert!(notes(shown(&host, &made, &signed).await).to_string().contains("signature was not checked"));
+    assert!(
+        notes(shown(&host, &made, &signed).await)
+            .to_string()
+            .contains("signature was not checked")
+    );
     let path = format!("/applications/{}/metadata", id(&made));
     let body = json!({"metadata": signed, "metadata_certificate": pem(&own)});
-    assert_eq!(notes(host.admin_ok(Method::POST, &path, body).await), json!([]));
+    assert_eq!(
+        notes(host.admin_ok(Method::POST, &path, body).await),
+        json!([])
+    );
 }

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use assent::saml::xml::{Document, Element, Limits, Name, Namespace, Signer, Writer};
+use assent_saml_core::xml::{Document, Element, Limits, Name, Namespace, Signer, Writer};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
@@ -54,7 +54,12 @@ impl Party {
         let made = host.admin_ok(Method::POST, "/applications", settings).await;
         let entity_id = made["entity_id"].as_str().expect("text").to_owned();
         let signer = Signer::new(key.clone(), &certificate).expect("a signer");
-        Self { id: id(&made).to_owned(), base: host.base.clone(), entity_id, signer }
+        Self {
+            id: id(&made).to_owned(),
+            base: host.base.clone(),
+            entity_id,
+            signer,
+        }
     }
 
     pub fn sign_on(&self) -> String {
@@ -67,7 +72,11 @@ impl Party {
 
     /// As the harness knows applications.
     pub fn application(&self) -> Application {
-        Application { id: self.id.clone(), secret: None, redirect_uri: ACS.to_owned() }
+        Application {
+            id: self.id.clone(),
+            secret: None,
+            redirect_uri: ACS.to_owned(),
+        }
     }
 
     /// Ada, with a phone and an account here.
@@ -89,12 +98,20 @@ impl Party {
 
     /// The path of a signed redirect with this message.
     pub fn signed_redirect(&self, xml: &str, relay_state: Option<&str>) -> String {
-        format!("{}?{}", self.sign_on(), self.signed_query("SAMLRequest", xml, relay_state))
+        format!(
+            "{}?{}",
+            self.sign_on(),
+            self.signed_query("SAMLRequest", xml, relay_state)
+        )
     }
 
     pub fn signed_query(&self, parameter: &str, xml: &str, relay_state: Option<&str>) -> String {
         let algorithm = "http://www.w3.org/2001/04/xmldsig-more#rsa-sha256";
-        let query = format!("{}&SigAlg={}", query(parameter, xml, relay_state), escaped(algorithm));
+        let query = format!(
+            "{}&SigAlg={}",
+            query(parameter, xml, relay_state),
+            escaped(algorithm)
+        );
         let signature = STANDARD.encode(self.signer.sign(query.as_bytes()).expect("a signature"));
         format!("{query}&Signature={}", escaped(&signature))
     }
@@ -108,20 +125,35 @@ impl Party {
     }
 
     /// Begins a sign-on by redirect; the page that asks who it is, or the answer.
-    pub async fn begin(&self, browser: &Browser, request: &Request, relay_state: Option<&str>) -> Page {
-        let kept = browser.get(&self.signed_redirect(&request.xml(), relay_state)).await;
+    pub async fn begin(
+        &self,
+        browser: &Browser,
+        request: &Request,
+        relay_state: Option<&str>,
+    ) -> Page {
+        let kept = browser
+            .get(&self.signed_redirect(&request.xml(), relay_state))
+            .await;
         let next = kept.followed().await;
-        if next.status.is_redirection() { next.followed().await } else { next }
+        if next.status.is_redirection() {
+            next.followed().await
+        } else {
+            next
+        }
     }
 
     /// The first answer to a request by redirect.
     pub async fn begin_raw(&self, browser: &Browser, request: &Request) -> Page {
-        browser.get(&self.signed_redirect(&request.xml(), None)).await
+        browser
+            .get(&self.signed_redirect(&request.xml(), None))
+            .await
     }
 
     /// Signs a person in by redirect and phone; the page with the response.
     pub async fn sign_in(&self, ada: &Ada, browser: &Browser, request: &Request) -> Page {
-        let login = self.begin(browser, request, Some("back to /here?a=b&c")).await;
+        let login = self
+            .begin(browser, request, Some("back to /here?a=b&c"))
+            .await;
         let waiting = identify(ada, &login).await;
         ada.approve(&waiting).await;
         browser.finish(&waiting.url).await
@@ -131,7 +163,11 @@ impl Party {
 /// The person says who they are; the waiting page.
 pub async fn identify(ada: &Ada, login: &Page) -> Page {
     let name = ada.user["name"].as_str().expect("a name");
-    login.submit(&login.path(), &[("name", name)]).await.followed().await
+    login
+        .submit(&login.path(), &[("name", name)])
+        .await
+        .followed()
+        .await
 }
 
 fn openssl_random() -> [u8; 16] {
@@ -143,7 +179,7 @@ fn openssl_random() -> [u8; 16] {
 /// The host's moment, and so many seconds.
 pub fn instant(host: &TestHost, seconds: i64) -> String {
     let at = host.host.now().seconds() + seconds;
-    assent::saml::message::instant_text(assent::clock::Timestamp::from_seconds(at))
+    assent_saml_core::message::instant_text(assent_model::clock::Timestamp::from_seconds(at))
 }
 
 pub fn deflated(bytes: &[u8]) -> Vec<u8> {
@@ -189,7 +225,9 @@ impl Request {
 
     /// A `NameIDPolicy` for this format.
     pub fn name_id(self, format: &str) -> Self {
-        self.containing(&format!(r#"<samlp:NameIDPolicy Format="{format}" AllowCreate="true"/>"#))
+        self.containing(&format!(
+            r#"<samlp:NameIDPolicy Format="{format}" AllowCreate="true"/>"#
+        ))
     }
 
     pub fn xml(&self) -> String {
@@ -214,14 +252,23 @@ impl Request {
             .attribute("Version", "2.0")
             .attribute("IssueInstant", self.issue_instant.as_str())
             .optional_attribute("Destination", self.destination.as_deref());
-        let start = self.attributes.iter().fold(start, |start, (name, value)| start.attribute(name, value.as_str()));
-        start.signed(&self.id, &party.signer, |inside| inside.open(ISSUER).text(&self.issuer), |_| {});
+        let start = self.attributes.iter().fold(start, |start, (name, value)| {
+            start.attribute(name, value.as_str())
+        });
+        start.signed(
+            &self.id,
+            &party.signer,
+            |inside| inside.open(ISSUER).text(&self.issuer),
+            |_| {},
+        );
         writer.finish().expect("written")
     }
 }
 
 fn markup(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;")
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('"', "&quot;")
 }
 
 /// A response as it was posted to the service provider.
@@ -238,13 +285,20 @@ impl Response {
         let (action, body) = page.form();
         let field = |name: &str| {
             let mut fields = form_urlencoded::parse(body.as_bytes());
-            fields.find(|(other, _)| other == name).map(|(_, value)| value.into_owned())
+            fields
+                .find(|(other, _)| other == name)
+                .map(|(_, value)| value.into_owned())
         };
         let message = field("SAMLResponse").unwrap_or_else(|| panic!("no response: {}", page.body));
         let xml = String::from_utf8(STANDARD.decode(message).expect("base64")).expect("text");
         validate(&xml).unwrap_or_else(|error| panic!("{error}: {xml}"));
         let document = Document::read(xml.as_bytes(), Limits::MESSAGE).expect("XML");
-        Self { action, relay_state: field("RelayState"), xml, document }
+        Self {
+            action,
+            relay_state: field("RelayState"),
+            xml,
+            document,
+        }
     }
 
     pub fn root(&self) -> Element<'_> {
@@ -253,22 +307,36 @@ impl Response {
 
     /// The first element with this name, anywhere.
     pub fn element(&self, local: &str) -> Option<Element<'_>> {
-        self.root().descendants().find(|element| element.local_name() == local)
+        self.root()
+            .descendants()
+            .find(|element| element.local_name() == local)
     }
 
     pub fn text(&self, local: &str) -> &str {
-        self.element(local).unwrap_or_else(|| panic!("no {local} in {}", self.xml)).text().expect("text")
+        self.element(local)
+            .unwrap_or_else(|| panic!("no {local} in {}", self.xml))
+            .text()
+            .expect("text")
     }
 
     pub fn attribute(&self, local: &str, name: &str) -> &str {
-        let element = self.element(local).unwrap_or_else(|| panic!("no {local} in {}", self.xml));
-        element.attribute(name).unwrap_or_else(|| panic!("no {name} in {}", self.xml))
+        let element = self
+            .element(local)
+            .unwrap_or_else(|| panic!("no {local} in {}", self.xml));
+        element
+            .attribute(name)
+            .unwrap_or_else(|| panic!("no {name} in {}", self.xml))
     }
 
     /// The status: its codes, from the first level on.
     pub fn status(&self) -> Vec<&str> {
-        let codes = self.root().descendants().filter(|element| element.local_name() == "StatusCode");
-        codes.map(|code| code.attribute("Value").expect("a value")).collect()
+        let codes = self
+            .root()
+            .descendants()
+            .filter(|element| element.local_name() == "StatusCode");
+        codes
+            .map(|code| code.attribute("Value").expect("a value"))
+            .collect()
     }
 
     pub fn is_success(&self) -> bool {
@@ -277,12 +345,22 @@ impl Response {
 
     /// The values of an attribute of the assertion, each with its type.
     pub fn values(&self, name: &str) -> Vec<(&str, &str)> {
-        let mut attributes = self.root().descendants().filter(|element| element.local_name() == "Attribute");
-        let Some(attribute) = attributes.find(|one| one.attribute("Name") == Some(name)) else { return Vec::new() };
+        let mut attributes = self
+            .root()
+            .descendants()
+            .filter(|element| element.local_name() == "Attribute");
+        let Some(attribute) = attributes.find(|one| one.attribute("Name") == Some(name)) else {
+            return Vec::new();
+        };
         let xsi = Namespace::new("xsi", "http://www.w3.org/2001/XMLSchema-instance");
         attribute
             .children()
-            .map(|value| (value.qualified_attribute(xsi.name("type")).expect("a type"), value.text().expect("text")))
+            .map(|value| {
+                (
+                    value.qualified_attribute(xsi.name("type")).expect("a type"),
+                    value.text().expect("text"),
+                )
+            })
             .collect()
     }
 }

@@ -22,10 +22,20 @@ impl Published {
     async fn start(metadata: &str) -> Self {
         let answer = Arc::new(Mutex::new((Status::OK, metadata.to_owned())));
         let current = Arc::clone(&answer);
-        let answers = async move || current.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let answers = async move || {
+            current
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .clone()
+        };
         let router = Router::new().route("/metadata", get(answers));
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        let url = format!("http://{}/metadata", listener.local_addr().expect("an address"));
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
+            .await
+            .expect("a port");
+        let url = format!(
+            "http://{}/metadata",
+            listener.local_addr().expect("an address")
+        );
         tokio::spawn(async move { axum::serve(listener, router).await });
         Self { url, answer }
     }
@@ -36,30 +46,49 @@ impl Published {
 }
 
 async fn metadata_is_read_again_and_shown_before_it_counts(database: Database) {
-    let settings = "[outgoing]\nallow_private_addresses = true";
-    let host = TestHost::start_with(Wish { database, settings, ..Wish::default() }).await;
+    let settings = "[egress]\nallow_private_addresses = true";
+    let host = TestHost::start_with(Wish {
+        database,
+        settings,
+        ..Wish::default()
+    })
+    .await;
     let certificates = Certificates::new();
     let before = certificates.in_text(MELLON);
     let published = Published::start(&before).await;
     let body = json!({"protocol": "saml", "name": "Wiki", "metadata_url": published.url});
     let mut made = host.admin_ok(Method::POST, "/applications", body).await;
-    let notes = made.as_object_mut().and_then(|members| members.remove("notes")).unwrap_or_default();
-    assert!(notes.to_string().contains("AssertionConsumerService was left out"), "{notes}");
+    let notes = made
+        .as_object_mut()
+        .and_then(|members| members.remove("notes"))
+        .unwrap_or_default();
+    assert!(
+        notes
+            .to_string()
+            .contains("AssertionConsumerService was left out"),
+        "{notes}"
+    );
     assert_eq!(made["metadata_url"], published.url);
     let own = format!("/applications/{}", id(&made));
     let path = format!("{own}/metadata");
     let again = async |body: Value| host.admin(Method::POST, &path, body).await;
 
     let (_, same) = again(json!({"apply": true})).await;
-    assert_eq!((&same["changes"], &same["application"]), (&json!([]), &made), "nothing new, nothing changed");
-
-    let next = before.replace("mellon/postResponse", "mellon/consume").replace(
-        "</KeyDescriptor>",
-        &certificates.in_text(
-            "</KeyDescriptor><KeyDescriptor><ds:KeyInfo><ds:X509Data><ds:X509Certificate>SECOND\
-             </ds:X509Certificate></ds:X509Data></ds:KeyInfo></KeyDescriptor>",
-        ),
+    assert_eq!(
+        (&same["changes"], &same["application"]),
+        (&json!([]), &made),
+        "nothing new, nothing changed"
     );
+
+    let next = before
+        .replace("mellon/postResponse", "mellon/consume")
+        .replace(
+            "</KeyDescriptor>",
+            &certificates.in_text(
+                "</KeyDescriptor><KeyDescriptor><ds:KeyInfo><ds:X509Data><ds:X509Certificate>SECOND\
+             </ds:X509Certificate></ds:X509Data></ds:KeyInfo></KeyDescriptor>",
+            ),
+        );
     published.now_says(Status::OK, &next);
     let (_, seen) = again(json!({})).await;
     let (first, second) = (pem(&certificates.first), pem(&certificates.second));
@@ -68,7 +97,10 @@ async fn metadata_is_read_again_and_shown_before_it_counts(database: Database) {
         {"field": "acs", "from": acs("postResponse"), "to": acs("consume")},
         {"field": "certificates", "from": [first], "to": [first, second]},
     ]);
-    assert_eq!((&seen["changes"], &seen["applied"]), (&changes, &json!(false)));
+    assert_eq!(
+        (&seen["changes"], &seen["applied"]),
+        (&changes, &json!(false))
+    );
     assert_eq!(seen["application"], made, "it was only shown");
     assert_eq!(host.admin_ok(Method::GET, &own, Value::Null).await, made);
 
@@ -79,9 +111,15 @@ async fn metadata_is_read_again_and_shown_before_it_counts(database: Database) {
     assert_eq!(status, StatusCode::CONFLICT, "{problem}");
     published.now_says(Status::OK, &next);
     let (_, applied) = again(json!({"apply": true, "digest": digest})).await;
-    assert_eq!((&applied["changes"], &applied["applied"]), (&changes, &json!(true)));
+    assert_eq!(
+        (&applied["changes"], &applied["applied"]),
+        (&changes, &json!(true))
+    );
     assert_eq!(applied["application"]["acs"], acs("consume"));
-    assert_eq!(host.admin_ok(Method::GET, &own, Value::Null).await, applied["application"]);
+    assert_eq!(
+        host.admin_ok(Method::GET, &own, Value::Null).await,
+        applied["application"]
+    );
 
     for (status, text, why) in [
         (Status::NOT_FOUND, "", "status 404"),
@@ -96,9 +134,15 @@ async fn metadata_is_read_again_and_shown_before_it_counts(database: Database) {
         published.now_says(status, text);
         let (status, problem) = again(json!({"apply": true})).await;
         assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY);
-        assert!(problem["detail"].as_str().expect("a detail").contains(why), "{why}: {problem}");
+        assert!(
+            problem["detail"].as_str().expect("a detail").contains(why),
+            "{why}: {problem}"
+        );
     }
-    assert_eq!(host.admin_ok(Method::GET, &own, Value::Null).await, applied["application"]);
+    assert_eq!(
+        host.admin_ok(Method::GET, &own, Value::Null).await,
+        applied["application"]
+    );
 }
 
 #[tokio::test]
@@ -114,35 +158,62 @@ async fn metadata_is_read_again_and_shown_before_it_counts_on_postgres() {
 /// The service provider's server is asked after the application was read, and before it is written.
 #[tokio::test]
 async fn what_is_changed_while_metadata_is_fetched_stays() {
-    let settings = "[outgoing]\nallow_private_addresses = true";
-    let host = TestHost::start_with(Wish { settings, ..Wish::default() }).await;
+    let settings = "[egress]\nallow_private_addresses = true";
+    let host = TestHost::start_with(Wish {
+        settings,
+        ..Wish::default()
+    })
+    .await;
     let metadata = Certificates::new().in_text(MELLON);
     let made = import_ok(&host, &metadata, json!({"name": "Wiki"})).await;
     let own = format!("/applications/{}", id(&made));
-    let (url, token) = (format!("{}/admin/api/v1{own}", host.base), host.token.clone());
+    let (url, token) = (
+        format!("{}/admin/api/v1{own}", host.base),
+        host.token.clone(),
+    );
     let next = metadata.replace("mellon/postResponse", "mellon/consume");
     let asked = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&asked);
     let answer = async move || {
         if count.fetch_add(1, Ordering::SeqCst) == 0 {
-            let patch = http_client().patch(url).bearer_auth(token).json(&json!({"name": "Handbook"}));
-            assert_eq!(patch.send().await.expect("an answer").status(), StatusCode::OK);
+            let patch = http_client()
+                .patch(url)
+                .bearer_auth(token)
+                .json(&json!({"name": "Handbook"}));
+            assert_eq!(
+                patch.send().await.expect("an answer").status(),
+                StatusCode::OK
+            );
         }
         next
     };
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let metadata_url = format!("http://{}/metadata", listener.local_addr().expect("an address"));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
+        .await
+        .expect("a port");
+    let metadata_url = format!(
+        "http://{}/metadata",
+        listener.local_addr().expect("an address")
+    );
     let router = Router::new().route("/metadata", get(answer));
     tokio::spawn(async move { axum::serve(listener, router).await });
     let body = json!({"metadata_url": metadata_url, "apply": true});
-    let applied = host.admin_ok(Method::POST, &format!("{own}/metadata"), body).await;
+    let applied = host
+        .admin_ok(Method::POST, &format!("{own}/metadata"), body)
+        .await;
     let now = &applied["application"];
     assert_eq!(
         (&now["name"], &now["acs"][0]["url"]),
-        (&json!("Handbook"), &json!("https://mellon.example/mellon/consume"))
+        (
+            &json!("Handbook"),
+            &json!("https://mellon.example/mellon/consume")
+        )
     );
     assert_eq!(&host.admin_ok(Method::GET, &own, Value::Null).await, now);
-    assert_eq!(asked.load(Ordering::SeqCst), 2, "it was compared with what was there by then");
+    assert_eq!(
+        asked.load(Ordering::SeqCst),
+        2,
+        "it was compared with what was there by then"
+    );
 }
 
 #[tokio::test]
@@ -150,20 +221,51 @@ async fn metadata_inside_is_not_fetched() {
     let host = TestHost::start().await;
     let certificates = Certificates::new();
     let published = Published::start(&certificates.in_text(MELLON)).await;
-    let made = import_ok(&host, &certificates.in_text(MELLON), json!({"name": "Wiki"})).await;
+    let made = import_ok(
+        &host,
+        &certificates.in_text(MELLON),
+        json!({"name": "Wiki"}),
+    )
+    .await;
     let refresh = format!("/applications/{}/metadata", id(&made));
-    for url in [published.url.as_str(), "https://169.254.169.254/metadata", "file:///etc/passwd", "metadata.xml"] {
+    for url in [
+        published.url.as_str(),
+        "https://169.254.169.254/metadata",
+        "file:///etc/passwd",
+        "metadata.xml",
+    ] {
         let body = json!({"protocol": "saml", "name": "x", "metadata_url": url});
-        for (path, body) in [("/applications", body), (refresh.as_str(), json!({"metadata_url": url}))] {
+        for (path, body) in [
+            ("/applications", body),
+            (refresh.as_str(), json!({"metadata_url": url})),
+        ] {
             let (status, problem) = host.admin(Method::POST, path, body).await;
             assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{url}");
-            assert!(problem["detail"].as_str().expect("a detail").starts_with("metadata_url: "), "{problem}");
+            assert!(
+                problem["detail"]
+                    .as_str()
+                    .expect("a detail")
+                    .starts_with("metadata_url: "),
+                "{problem}"
+            );
         }
     }
     let (status, problem) = host.admin(Method::POST, &refresh, json!({})).await;
     assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY);
-    assert!(problem["detail"].as_str().expect("a detail").contains("no address is registered"), "{problem}");
+    assert!(
+        problem["detail"]
+            .as_str()
+            .expect("a detail")
+            .contains("no address is registered"),
+        "{problem}"
+    );
     let web = host.web_application().await;
-    let (status, _) = host.admin(Method::POST, &format!("/applications/{}/metadata", web.id), json!({})).await;
+    let (status, _) = host
+        .admin(
+            Method::POST,
+            &format!("/applications/{}/metadata", web.id),
+            json!({}),
+        )
+        .await;
     assert_eq!(status, StatusCode::NOT_FOUND);
 }

@@ -27,7 +27,9 @@ pub fn validate(xml: &str) -> Result<(), String> {
     }
     // It warns of what it imports twice, in any case.
     let told = String::from_utf8_lossy(&output.stderr);
-    let errors = told.lines().filter(|line| !line.contains(" parser warning : "));
+    let errors = told
+        .lines()
+        .filter(|line| !line.contains(" parser warning : "));
     Err(errors.collect::<Vec<_>>().join("\n"))
 }
 
@@ -44,7 +46,11 @@ fn the_schemas_tell_what_is_valid() {
         (ASSERTION, "", "The attribute 'ID' is required"),
         ("NameID>", "Name>", "This element is not expected"),
         ("saml:Issuer>", "Issuer>", "This element is not expected"),
-        ("saml:Assertion", "saml:Answer", "No matching global declaration"),
+        (
+            "saml:Assertion",
+            "saml:Answer",
+            "No matching global declaration",
+        ),
         ("</saml:Assertion>", "", "Premature end"),
     ] {
         let bad = good.replace(part, other);

@@ -30,23 +30,51 @@ async fn a_person_signs_in_by_redirect_and_the_assertion_has_the_shape_of_the_sp
     assert_eq!(response.attribute("NameID", "Format"), EMAIL);
     assert_eq!(response.text("NameID"), "ada@example.org");
     let now = host.host.now().seconds();
-    let moment = |text: &str| assent::saml::message::instant(text).expect("a moment").seconds();
-    assert_eq!(response.attribute("SubjectConfirmation", "Method"), "urn:oasis:names:tc:SAML:2.0:cm:bearer");
+    let moment = |text: &str| {
+        assent_saml_core::message::instant(text)
+            .expect("a moment")
+            .seconds()
+    };
+    assert_eq!(
+        response.attribute("SubjectConfirmation", "Method"),
+        "urn:oasis:names:tc:SAML:2.0:cm:bearer"
+    );
     for (name, value) in [("Recipient", ACS), ("InResponseTo", request.id.as_str())] {
         assert_eq!(response.attribute("SubjectConfirmationData", name), value);
     }
-    assert_eq!(moment(response.attribute("SubjectConfirmationData", "NotOnOrAfter")), now + 300);
+    assert_eq!(
+        moment(response.attribute("SubjectConfirmationData", "NotOnOrAfter")),
+        now + 300
+    );
     assert_eq!(moment(response.attribute("Conditions", "NotBefore")), now);
-    assert_eq!(moment(response.attribute("Conditions", "NotOnOrAfter")), now + 300);
+    assert_eq!(
+        moment(response.attribute("Conditions", "NotOnOrAfter")),
+        now + 300
+    );
     assert_eq!(response.text("Audience"), ENTITY_ID);
-    assert_eq!(moment(response.attribute("AuthnStatement", "AuthnInstant")), now);
-    assert!(!response.attribute("AuthnStatement", "SessionIndex").is_empty());
+    assert_eq!(
+        moment(response.attribute("AuthnStatement", "AuthnInstant")),
+        now
+    );
+    assert!(
+        !response
+            .attribute("AuthnStatement", "SessionIndex")
+            .is_empty()
+    );
     let class = "urn:oasis:names:tc:SAML:2.0:ac:classes:PasswordProtectedTransport";
     assert_eq!(response.text("AuthnContextClassRef"), class);
-    assert!(response.element("AttributeStatement").is_none(), "none is configured");
+    assert!(
+        response.element("AttributeStatement").is_none(),
+        "none is configured"
+    );
 
-    let policy = page.headers["content-security-policy"].to_str().expect("text");
-    assert!(policy.contains("script-src 'nonce-") && policy.contains("form-action https:;"), "{policy}");
+    let policy = page.headers["content-security-policy"]
+        .to_str()
+        .expect("text");
+    assert!(
+        policy.contains("script-src 'nonce-") && policy.contains("form-action https:;"),
+        "{policy}"
+    );
     assert_eq!(page.headers["cache-control"], "no-store");
 }
 
@@ -56,8 +84,11 @@ async fn each_name_id_format_is_given_when_it_is_configured() {
     let host = TestHost::start().await;
     let all = ["emailAddress", "persistent", "transient", "unspecified"];
     let party = Party::register(&host, json!({"other_name_id_formats": all})).await;
-    let other =
-        Party::register(&host, json!({"other_name_id_formats": all, "entity_id": "https://other.example"})).await;
+    let other = Party::register(
+        &host,
+        json!({"other_name_id_formats": all, "entity_id": "https://other.example"}),
+    )
+    .await;
     let ada = party.ada(&host).await;
     host.account(&ada.user, &other.application()).await;
     let (browser, second) = (Browser::new(&host.base), Browser::new(&host.base));
@@ -66,27 +97,62 @@ async fn each_name_id_format_is_given_when_it_is_configured() {
 
     let mut names = Vec::new();
     for format in [EMAIL, PERSISTENT, TRANSIENT] {
-        for (sp, browser) in [(&party, &browser), (&party, &browser), (&party, &second), (&other, &browser)] {
-            let response = Response::of(&sp.begin(browser, &sp.request(&host).name_id(format), None).await);
+        for (sp, browser) in [
+            (&party, &browser),
+            (&party, &browser),
+            (&party, &second),
+            (&other, &browser),
+        ] {
+            let response = Response::of(
+                &sp.begin(browser, &sp.request(&host).name_id(format), None)
+                    .await,
+            );
             assert_eq!(response.attribute("NameID", "Format"), format);
             names.push(response.text("NameID").to_owned());
         }
     }
     let [email, persistent, transient] = [0, 4, 8].map(|at| &names[at..at + 4]);
     assert!(email.iter().all(|name| name == "ada@example.org"));
-    assert!(persistent[0] == persistent[1] && persistent[0] == persistent[2] && persistent[0] != persistent[3]);
+    assert!(
+        persistent[0] == persistent[1]
+            && persistent[0] == persistent[2]
+            && persistent[0] != persistent[3]
+    );
     assert!(transient[0] == transient[1], "one name in a session");
-    assert!(transient[0] != transient[2] && transient[0] != transient[3] && transient[0] != persistent[0]);
+    assert!(
+        transient[0] != transient[2]
+            && transient[0] != transient[3]
+            && transient[0] != persistent[0]
+    );
     for name in [persistent, transient].concat() {
-        assert!(assent::saml::xml::is_ncname(&name) && !name.contains("example"), "{name}");
+        assert!(
+            assent_saml_core::xml::is_ncname(&name) && !name.contains("example"),
+            "{name}"
+        );
     }
 
     // Unspecified leaves the choice to us, unless it is registered as a format.
-    for (registered, format) in [(json!(["transient"]), EMAIL), (json!(["unspecified"]), UNSPECIFIED)] {
+    for (registered, format) in [
+        (json!(["transient"]), EMAIL),
+        (json!(["unspecified"]), UNSPECIFIED),
+    ] {
         let path = format!("/applications/{}", party.id);
-        host.admin_ok(Method::PATCH, &path, json!({"other_name_id_formats": registered})).await;
-        let response = Response::of(&party.begin(&browser, &party.request(&host).name_id(UNSPECIFIED), None).await);
-        assert_eq!(response.attribute("NameID", "Format"), format, "{registered}");
+        host.admin_ok(
+            Method::PATCH,
+            &path,
+            json!({"other_name_id_formats": registered}),
+        )
+        .await;
+        let response = Response::of(
+            &party
+                .begin(&browser, &party.request(&host).name_id(UNSPECIFIED), None)
+                .await,
+        );
+        assert_eq!(
+            response.attribute("NameID", "Format"),
+            format,
+            "{registered}"
+        );
         assert_eq!(response.text("NameID"), "ada@example.org");
     }
 }
@@ -97,10 +163,15 @@ async fn the_name_may_be_that_of_the_account() {
     let changes = json!({"name_id_format": "unspecified", "name_id_source": "account_name"});
     let party = Party::register(&host, changes).await;
     let ada = party.ada(&host).await;
-    let page = party.sign_in(&ada, &Browser::new(&host.base), &party.request(&host)).await;
+    let page = party
+        .sign_in(&ada, &Browser::new(&host.base), &party.request(&host))
+        .await;
     let response = Response::of(&page);
     assert_eq!(response.attribute("NameID", "Format"), UNSPECIFIED);
-    assert_eq!(response.text("NameID"), ada.account["name"].as_str().expect("a name"));
+    assert_eq!(
+        response.text("NameID"),
+        ada.account["name"].as_str().expect("a name")
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -111,20 +182,32 @@ async fn a_name_id_policy_for_a_format_that_is_not_configured_is_invalid() {
     let encrypted = "urn:oasis:names:tc:SAML:2.0:nameid-format:encrypted";
     for format in [PERSISTENT, encrypted, "no format"] {
         let request = party.request(&host).name_id(format);
-        let page = browser.get(&party.signed_redirect(&request.xml(), Some("state"))).await;
+        let page = browser
+            .get(&party.signed_redirect(&request.xml(), Some("state")))
+            .await;
         let response = Response::of(&page);
         let requester = "urn:oasis:names:tc:SAML:2.0:status:Requester";
         assert_eq!(
             response.status(),
-            [requester, "urn:oasis:names:tc:SAML:2.0:status:InvalidNameIDPolicy"],
+            [
+                requester,
+                "urn:oasis:names:tc:SAML:2.0:status:InvalidNameIDPolicy"
+            ],
             "{format}"
         );
-        assert_eq!((response.action.as_str(), response.relay_state.as_deref()), (ACS, Some("state")));
+        assert_eq!(
+            (response.action.as_str(), response.relay_state.as_deref()),
+            (ACS, Some("state"))
+        );
         assert!(response.element("Assertion").is_none());
     }
     // For a group of service providers.
-    let policy = format!(r#"<samlp:NameIDPolicy Format="{EMAIL}" SPNameQualifier="https://group.example"/>"#);
-    let page = browser.get(&party.signed_redirect(&party.request(&host).containing(&policy).xml(), None)).await;
+    let policy = format!(
+        r#"<samlp:NameIDPolicy Format="{EMAIL}" SPNameQualifier="https://group.example"/>"#
+    );
+    let page = browser
+        .get(&party.signed_redirect(&party.request(&host).containing(&policy).xml(), None))
+        .await;
     assert!(Response::of(&page).status()[1].ends_with(":InvalidNameIDPolicy"));
 }
 
@@ -139,14 +222,20 @@ async fn a_session_is_enough_unless_force_authn_asks_for_more() {
     let again = Response::of(&party.begin(&browser, &party.request(&host), None).await);
     assert!(again.is_success());
     for name in ["AuthnInstant", "SessionIndex"] {
-        assert_eq!(first.attribute("AuthnStatement", name), again.attribute("AuthnStatement", name));
+        assert_eq!(
+            first.attribute("AuthnStatement", name),
+            again.attribute("AuthnStatement", name)
+        );
     }
     let forced = party.request(&host).with("ForceAuthn", "true");
     let login = party.begin(&browser, &forced, None).await;
     let waiting = identify(&ada, &login).await;
     ada.approve(&waiting).await;
     let fresh = Response::of(&browser.finish(&waiting.url).await);
-    assert_ne!(first.attribute("AuthnStatement", "AuthnInstant"), fresh.attribute("AuthnStatement", "AuthnInstant"));
+    assert_ne!(
+        first.attribute("AuthnStatement", "AuthnInstant"),
+        fresh.attribute("AuthnStatement", "AuthnInstant")
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -157,17 +246,26 @@ async fn a_passive_request_never_shows_a_page() {
     let browser = Browser::new(&host.base);
     let passive = || party.request(&host).with("IsPassive", "true");
     let response = Response::of(&party.begin(&browser, &passive(), Some("x")).await);
-    assert_eq!(response.status(), [RESPONDER, "urn:oasis:names:tc:SAML:2.0:status:NoPassive"]);
+    assert_eq!(
+        response.status(),
+        [RESPONDER, "urn:oasis:names:tc:SAML:2.0:status:NoPassive"]
+    );
     assert_eq!(response.relay_state.as_deref(), Some("x"));
     party.sign_in(&ada, &browser, &party.request(&host)).await;
     assert!(Response::of(&party.begin(&browser, &passive(), None).await).is_success());
     let both = passive().with("ForceAuthn", "1");
-    assert!(Response::of(&party.begin(&browser, &both, None).await).status()[1].ends_with(":NoPassive"));
+    assert!(
+        Response::of(&party.begin(&browser, &both, None).await).status()[1].ends_with(":NoPassive")
+    );
     // Somebody who is signed in and has no account here is not asked either.
     let account = format!("/accounts/{}", id(&ada.account));
-    host.admin(Method::DELETE, &account, serde_json::Value::Null).await;
+    host.admin(Method::DELETE, &account, serde_json::Value::Null)
+        .await;
     let response = Response::of(&party.begin(&browser, &passive(), None).await);
-    assert_eq!(response.status(), [RESPONDER, "urn:oasis:names:tc:SAML:2.0:status:AuthnFailed"]);
+    assert_eq!(
+        response.status(),
+        [RESPONDER, "urn:oasis:names:tc:SAML:2.0:status:AuthnFailed"]
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -176,7 +274,9 @@ async fn an_authentication_context_that_can_not_be_met_is_told() {
     let party = Party::register(&host, json!({})).await;
     let browser = Browser::new(&host.base);
     let class = |name: &str| {
-        format!("<saml:AuthnContextClassRef>urn:oasis:names:tc:SAML:2.0:ac:classes:{name}</saml:AuthnContextClassRef>")
+        format!(
+            "<saml:AuthnContextClassRef>urn:oasis:names:tc:SAML:2.0:ac:classes:{name}</saml:AuthnContextClassRef>"
+        )
     };
     let asked = |comparison: &str, classes: String| {
         let context = format!(
@@ -186,7 +286,13 @@ async fn an_authentication_context_that_can_not_be_met_is_told() {
     };
     for (met, request) in [
         (true, asked("exact", class("PasswordProtectedTransport"))),
-        (true, asked("exact", class("X509") + &class("PasswordProtectedTransport"))),
+        (
+            true,
+            asked(
+                "exact",
+                class("X509") + &class("PasswordProtectedTransport"),
+            ),
+        ),
         (true, asked("minimum", class("Password"))),
         (true, asked("better", class("Password"))),
         (true, asked("maximum", class("X509"))),
@@ -197,17 +303,26 @@ async fn an_authentication_context_that_can_not_be_met_is_told() {
         (false, asked("maximum", class("Password"))),
         (
             false,
-            asked("exact", "<saml:AuthnContextDeclRef>https://sp.example/decl</saml:AuthnContextDeclRef>".to_owned()),
+            asked(
+                "exact",
+                "<saml:AuthnContextDeclRef>https://sp.example/decl</saml:AuthnContextDeclRef>"
+                    .to_owned(),
+            ),
         ),
     ] {
-        let page = browser.get(&party.signed_redirect(&request.xml(), None)).await;
+        let page = browser
+            .get(&party.signed_redirect(&request.xml(), None))
+            .await;
         if met {
             assert_eq!(page.status, StatusCode::SEE_OTHER, "{}", request.content);
         } else {
             let response = Response::of(&page);
             assert_eq!(
                 response.status(),
-                [RESPONDER, "urn:oasis:names:tc:SAML:2.0:status:NoAuthnContext"],
+                [
+                    RESPONDER,
+                    "urn:oasis:names:tc:SAML:2.0:status:NoAuthnContext"
+                ],
                 "{}",
                 request.content
             );
@@ -226,33 +341,62 @@ async fn a_request_for_exactly_unspecified_gets_unspecified() {
     for (comparison, classes, told) in [
         ("exact", vec!["unspecified"], "unspecified"),
         ("exact", vec!["X509", "unspecified"], "unspecified"),
-        ("exact", vec!["unspecified", "PasswordProtectedTransport"], "PasswordProtectedTransport"),
+        (
+            "exact",
+            vec!["unspecified", "PasswordProtectedTransport"],
+            "PasswordProtectedTransport",
+        ),
         ("minimum", vec!["unspecified"], "PasswordProtectedTransport"),
     ] {
-        let classes = classes
-            .iter()
-            .map(|class| format!("<saml:AuthnContextClassRef>{}</saml:AuthnContextClassRef>", name(class)));
+        let classes = classes.iter().map(|class| {
+            format!(
+                "<saml:AuthnContextClassRef>{}</saml:AuthnContextClassRef>",
+                name(class)
+            )
+        });
         let context = format!(
             r#"<samlp:RequestedAuthnContext Comparison="{comparison}">{}</samlp:RequestedAuthnContext>"#,
             classes.collect::<String>()
         );
         let request = party.request(&host).containing(&context);
         let response = Response::of(&party.begin(&browser, &request, None).await);
-        assert_eq!(response.text("AuthnContextClassRef"), name(told), "{context}");
+        assert_eq!(
+            response.text("AuthnContextClassRef"),
+            name(told),
+            "{context}"
+        );
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_assertion_is_valid_for_as_long_as_the_settings_say() {
-    for (settings, seconds) in [("", 300), ("[saml]\nassertion_seconds = 90\n", 90)] {
-        let host = TestHost::start_with(Wish { settings, ..Wish::default() }).await;
+    for (settings, seconds) in [("", 300), ("[saml]\nassertion_validity = \"90s\"\n", 90)] {
+        let host = TestHost::start_with(Wish {
+            settings,
+            ..Wish::default()
+        })
+        .await;
         let party = Party::register(&host, json!({})).await;
         let ada = party.ada(&host).await;
-        let response = Response::of(&party.sign_in(&ada, &Browser::new(&host.base), &party.request(&host)).await);
-        let moment = |text: &str| assent::saml::message::instant(text).expect("a moment").seconds();
+        let response = Response::of(
+            &party
+                .sign_in(&ada, &Browser::new(&host.base), &party.request(&host))
+                .await,
+        );
+        let moment = |text: &str| {
+            assent_saml_core::message::instant(text)
+                .expect("a moment")
+                .seconds()
+        };
         let begins = moment(response.attribute("Conditions", "NotBefore"));
-        assert_eq!(moment(response.attribute("Conditions", "NotOnOrAfter")) - begins, seconds);
-        assert_eq!(moment(response.attribute("SubjectConfirmationData", "NotOnOrAfter")) - begins, seconds);
+        assert_eq!(
+            moment(response.attribute("Conditions", "NotOnOrAfter")) - begins,
+            seconds
+        );
+        assert_eq!(
+            moment(response.attribute("SubjectConfirmationData", "NotOnOrAfter")) - begins,
+            seconds
+        );
     }
 }
 
@@ -266,8 +410,17 @@ async fn a_registered_acs_is_chosen_by_url_by_index_or_by_default() {
     let browser = Browser::new(&host.base);
     party.sign_in(&ada, &browser, &party.request(&host)).await;
     let post = "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST";
-    let url = |url| party.request(&host).with("AssertionConsumerServiceURL", url).with("ProtocolBinding", post);
-    let index = |index| party.request(&host).with("AssertionConsumerServiceIndex", index);
+    let url = |url| {
+        party
+            .request(&host)
+            .with("AssertionConsumerServiceURL", url)
+            .with("ProtocolBinding", post)
+    };
+    let index = |index| {
+        party
+            .request(&host)
+            .with("AssertionConsumerServiceIndex", index)
+    };
     for (request, expected) in [
         (url(ACS), ACS),
         (url(second), second),
@@ -279,10 +432,18 @@ async fn a_registered_acs_is_chosen_by_url_by_index_or_by_default() {
         assert!(response.is_success());
         assert_eq!(response.action, expected);
         assert_eq!(response.root().attribute("Destination"), Some(expected));
-        assert_eq!(response.attribute("SubjectConfirmationData", "Recipient"), expected);
+        assert_eq!(
+            response.attribute("SubjectConfirmationData", "Recipient"),
+            expected
+        );
     }
-    let artifact = party.request(&host).with("ProtocolBinding", "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Artifact");
-    let page = browser.get(&party.signed_redirect(&artifact.xml(), None)).await;
+    let artifact = party.request(&host).with(
+        "ProtocolBinding",
+        "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Artifact",
+    );
+    let page = browser
+        .get(&party.signed_redirect(&artifact.xml(), None))
+        .await;
     assert!(Response::of(&page).status()[1].ends_with(":UnsupportedBinding"));
 }
 
@@ -295,15 +456,23 @@ async fn a_request_comes_by_form_from_another_site_which_sends_no_cookie() {
     party.sign_in(&ada, &browser, &party.request(&host)).await;
     let request = party.request(&host);
     let elsewhere = Browser::new(&host.base);
-    let kept = party.post(&elsewhere, &request.signed(&party), Some("é ☃ %0A <b>")).await;
+    let kept = party
+        .post(&elsewhere, &request.signed(&party), Some("é ☃ %0A <b>"))
+        .await;
     assert_eq!(kept.status, StatusCode::SEE_OTHER);
     // The browser goes on with its cookies.
     let response = Response::of(&browser.get(kept.location().as_str()).await);
     assert!(response.is_success());
     assert_eq!(response.relay_state.as_deref(), Some("é ☃ %0A <b>"));
-    assert_eq!(response.root().attribute("InResponseTo"), Some(request.id.as_str()));
+    assert_eq!(
+        response.root().attribute("InResponseTo"),
+        Some(request.id.as_str())
+    );
     // Once.
-    assert_eq!(browser.get(kept.location().as_str()).await.status, StatusCode::BAD_REQUEST);
+    assert_eq!(
+        browser.get(kept.location().as_str()).await.status,
+        StatusCode::BAD_REQUEST
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -311,24 +480,50 @@ async fn other_versions_and_encrypted_names_are_told_to_the_service_provider() {
     let host = TestHost::start().await;
     let party = Party::register(&host, json!({})).await;
     let browser = Browser::new(&host.base);
-    let newer = party.request(&host).xml().replace("Version=\"2.0\"", "Version=\"2.1\"");
+    let newer = party
+        .request(&host)
+        .xml()
+        .replace("Version=\"2.0\"", "Version=\"2.1\"");
     let response = browser.get(&party.signed_redirect(&newer, None)).await;
-    assert_eq!(Response::of(&response).status(), ["urn:oasis:names:tc:SAML:2.0:status:VersionMismatch"]);
+    assert_eq!(
+        Response::of(&response).status(),
+        ["urn:oasis:names:tc:SAML:2.0:status:VersionMismatch"]
+    );
     // The answer names the cause.
     let bearer = r#"<saml:SubjectConfirmation Method="urn:oasis:names:tc:SAML:2.0:cm:bearer"/>"#;
     for (content, cause) in [
         ("<saml:EncryptedID/>".to_owned(), "EncryptedID"),
         (bearer.to_owned(), "SubjectConfirmation"),
-        (format!("<saml:NameID>ada@example.org</saml:NameID>{bearer}"), "SubjectConfirmation"),
+        (
+            format!("<saml:NameID>ada@example.org</saml:NameID>{bearer}"),
+            "SubjectConfirmation",
+        ),
         (String::new(), "without a NameID"),
     ] {
-        let request = party.request(&host).containing(&format!("<saml:Subject>{content}</saml:Subject>"));
-        let response = Response::of(&browser.get(&party.signed_redirect(&request.xml(), None)).await);
-        assert!(response.status()[1].ends_with(":RequestUnsupported"), "{content}");
-        assert!(response.text("StatusMessage").contains(cause), "{content}: {}", response.xml);
+        let request = party
+            .request(&host)
+            .containing(&format!("<saml:Subject>{content}</saml:Subject>"));
+        let response = Response::of(
+            &browser
+                .get(&party.signed_redirect(&request.xml(), None))
+                .await,
+        );
+        assert!(
+            response.status()[1].ends_with(":RequestUnsupported"),
+            "{content}"
+        );
+        assert!(
+            response.text("StatusMessage").contains(cause),
+            "{content}: {}",
+            response.xml
+        );
     }
-    let encrypted = party.request(&host).containing("<saml:Subject><saml:EncryptedID/></saml:Subject>");
-    let response = browser.get(&party.signed_redirect(&encrypted.xml(), None)).await;
+    let encrypted = party
+        .request(&host)
+        .containing("<saml:Subject><saml:EncryptedID/></saml:Subject>");
+    let response = browser
+        .get(&party.signed_redirect(&encrypted.xml(), None))
+        .await;
     assert!(Response::of(&response).status()[1].ends_with(":RequestUnsupported"));
 }
 
@@ -348,19 +543,37 @@ async fn scoping_and_extensions_are_ignored_safely() {
 #[tokio::test(flavor = "multi_thread")]
 async fn sign_on_begins_here_unless_it_is_switched_off_and_only_if_the_person_wants_it() {
     let host = TestHost::start().await;
-    let party = Party::register(&host, json!({"default_relay_state": "/home", "relay_states": ["/reports"]})).await;
+    let party = Party::register(
+        &host,
+        json!({"default_relay_state": "/home", "relay_states": ["/reports"]}),
+    )
+    .await;
     let path = format!("/applications/{}", party.id);
     let shown = host.admin_ok(Method::GET, &path, json!(null)).await;
     assert_eq!(shown["idp_initiated"], true, "it is on by default");
-    host.admin_ok(Method::PATCH, &path, json!({"idp_initiated": false})).await;
+    host.admin_ok(Method::PATCH, &path, json!({"idp_initiated": false}))
+        .await;
     let ada = party.ada(&host).await;
     let browser = Browser::new(&host.base);
     party.sign_in(&ada, &browser, &party.request(&host)).await;
-    assert!(!browser.get("/").await.body.contains(&party.sign_on()), "it is switched off");
-    assert_eq!(browser.get(&party.sign_on()).await.status, StatusCode::BAD_REQUEST);
-    assert_eq!(browser.post(&party.sign_on(), &[("csrf", "x")]).await.status, StatusCode::BAD_REQUEST);
+    assert!(
+        !browser.get("/").await.body.contains(&party.sign_on()),
+        "it is switched off"
+    );
+    assert_eq!(
+        browser.get(&party.sign_on()).await.status,
+        StatusCode::BAD_REQUEST
+    );
+    assert_eq!(
+        browser
+            .post(&party.sign_on(), &[("csrf", "x")])
+            .await
+            .status,
+        StatusCode::BAD_REQUEST
+    );
 
-    host.admin_ok(Method::PATCH, &path, json!({"idp_initiated": true})).await;
+    host.admin_ok(Method::PATCH, &path, json!({"idp_initiated": true}))
+        .await;
     let home = browser.get("/").await;
     let response = Response::of(&home.submit(&party.sign_on(), &[]).await);
     assert!(response.is_success());
@@ -369,25 +582,58 @@ async fn sign_on_begins_here_unless_it_is_switched_off_and_only_if_the_person_wa
     assert!(!response.xml.contains("InResponseTo"));
 
     // A link leads to a question, and nothing is signed before the answer.
-    let question = browser.get(&format!("{}?RelayState=%2Freports", party.sign_on())).await;
+    let question = browser
+        .get(&format!("{}?RelayState=%2Freports", party.sign_on()))
+        .await;
     assert!(!question.body.contains("SAMLResponse"));
-    let response = Response::of(&question.submit(&party.sign_on(), &[("RelayState", "/reports")]).await);
+    let response = Response::of(
+        &question
+            .submit(&party.sign_on(), &[("RelayState", "/reports")])
+            .await,
+    );
     assert_eq!(response.relay_state.as_deref(), Some("/reports"));
-    assert_eq!(browser.get(&format!("{}?RelayState=%2Fevil", party.sign_on())).await.status, StatusCode::BAD_REQUEST);
+    assert_eq!(
+        browser
+            .get(&format!("{}?RelayState=%2Fevil", party.sign_on()))
+            .await
+            .status,
+        StatusCode::BAD_REQUEST
+    );
 
     // Another site's form has no token, and this browser's is good for this application alone.
     for form in [vec![("csrf", "forged")], vec![("csrf", "")]] {
-        assert_eq!(browser.post(&party.sign_on(), &form).await.status, StatusCode::FORBIDDEN);
+        assert_eq!(
+            browser.post(&party.sign_on(), &form).await.status,
+            StatusCode::FORBIDDEN
+        );
     }
-    let other = Party::register(&host, json!({"idp_initiated": true, "entity_id": "https://other.example"})).await;
-    let token =
-        home.body.split_once(&party.sign_on()).and_then(|(_, rest)| rest.split_once("value=\"")).expect("a form").1;
+    let other = Party::register(
+        &host,
+        json!({"idp_initiated": true, "entity_id": "https://other.example"}),
+    )
+    .await;
+    let token = home
+        .body
+        .split_once(&party.sign_on())
+        .and_then(|(_, rest)| rest.split_once("value=\""))
+        .expect("a form")
+        .1;
     let csrf = token.split('"').next().expect("a token");
-    assert_eq!(browser.post(&other.sign_on(), &[("csrf", csrf)]).await.status, StatusCode::FORBIDDEN);
+    assert_eq!(
+        browser
+            .post(&other.sign_on(), &[("csrf", csrf)])
+            .await
+            .status,
+        StatusCode::FORBIDDEN
+    );
     // A stranger's browser signs in first.
     let stranger = Browser::new(&host.base);
     let question = stranger.get(&party.sign_on()).await;
-    let login = question.submit(&party.sign_on(), &[]).await.followed().await;
+    let login = question
+        .submit(&party.sign_on(), &[])
+        .await
+        .followed()
+        .await;
     assert!(login.body.contains("name=\"name\""));
 }
 
@@ -403,15 +649,28 @@ async fn custom_attributes_come_from_the_plugin() {
     ]);
     let party = Party::register(&host, json!({"custom_attributes": attributes})).await;
     let ada = party.ada(&host).await;
-    let address = json!({"profile": {"address": {"locality": "London", "postal_code": "SW1Y 4JH"}}});
-    host.admin_ok(Method::PATCH, &format!("/users/{}", id(&ada.user)), address).await;
-    let page = party.sign_in(&ada, &Browser::new(&host.base), &party.request(&host)).await;
+    let address =
+        json!({"profile": {"address": {"locality": "London", "postal_code": "SW1Y 4JH"}}});
+    host.admin_ok(Method::PATCH, &format!("/users/{}", id(&ada.user)), address)
+        .await;
+    let page = party
+        .sign_in(&ada, &Browser::new(&host.base), &party.request(&host))
+        .await;
     let response = Response::of(&page);
-    assert_eq!(response.values("department"), [("xs:string", "Engines & <Co>"), ("xs:string", "Looms")]);
-    assert_eq!(response.values("https://sp.example/claims/roles"), [("xs:string", "reader"), ("xs:string", "editor")]);
+    assert_eq!(
+        response.values("department"),
+        [("xs:string", "Engines & <Co>"), ("xs:string", "Looms")]
+    );
+    assert_eq!(
+        response.values("https://sp.example/claims/roles"),
+        [("xs:string", "reader"), ("xs:string", "editor")]
+    );
     assert_eq!(response.values("mail"), [("xs:string", "ada@example.org")]);
     assert_eq!(response.values("town"), [("xs:string", "SW1Y 4JH London")]);
-    assert!(response.values("nick").is_empty() && !response.xml.contains("\"nick\""), "nothing is known of it");
+    assert!(
+        response.values("nick").is_empty() && !response.xml.contains("\"nick\""),
+        "nothing is known of it"
+    );
     let basic = "urn:oasis:names:tc:SAML:2.0:attrname-format:basic";
     assert_eq!(response.attribute("Attribute", "NameFormat"), basic);
 }

@@ -4,14 +4,14 @@ use std::path::PathBuf;
 use std::process::{Command, Output};
 use std::slice;
 
-use assent::clock::Timestamp;
-use assent::model::saml::{NameId, NameIdFormat};
-use assent::model::session::{Amr, Authentication};
-use assent::plugins::{SamlAttribute, ValueType};
 use assent::saml::sign_on::{Assertion, Envelope, success};
-use assent::saml::xml::{
-    Document, Limits, Name, Namespace, SignatureAlgorithm, SignatureError, Signer, TrustedKey, Verified, Writer, XS,
-    XSI,
+use assent_model::clock::Timestamp;
+use assent_model::saml::{NameId, NameIdFormat};
+use assent_model::session::{Amr, Authentication};
+use assent_plugin_host::{SamlAttribute, ValueType};
+use assent_saml_core::xml::{
+    Document, Limits, Name, Namespace, SignatureAlgorithm, SignatureError, Signer, TrustedKey,
+    Verified, Writer, XS, XSI,
 };
 use openssl::ec::{EcGroup, EcKey};
 use openssl::nid::Nid;
@@ -51,9 +51,17 @@ impl Party {
         let folder = tempfile::tempdir().expect("a folder");
         let private = key.private_key_to_pem_pkcs8().expect("PEM");
         std::fs::write(folder.path().join("key.pem"), private).expect("a file");
-        std::fs::write(folder.path().join("cert.pem"), certificate.to_pem().expect("PEM")).expect("a file");
+        std::fs::write(
+            folder.path().join("cert.pem"),
+            certificate.to_pem().expect("PEM"),
+        )
+        .expect("a file");
         let trusted = TrustedKey::of_certificate(&certificate).expect("a key that can be trusted");
-        Self { folder, signer: Signer::new(key.clone(), &certificate).ok(), trusted }
+        Self {
+            folder,
+            signer: Signer::new(key.clone(), &certificate).ok(),
+            trusted,
+        }
     }
 
     fn signer(&self) -> &Signer {
@@ -72,27 +80,50 @@ impl Party {
         let mut command = Command::new("xmlsec1");
         command.args(arguments).current_dir(self.folder.path());
         for name in [RESPONSE, ASSERTION] {
-            command.arg("--id-attr:ID").arg(format!("{}:{}", name.namespace.uri, name.local));
+            command
+                .arg("--id-attr:ID")
+                .arg(format!("{}:{}", name.namespace.uri, name.local));
         }
-        command.arg(file).output().expect("xmlsec1 is missing: run `make test`")
+        command
+            .arg(file)
+            .output()
+            .expect("xmlsec1 is missing: run `make test`")
     }
 
     /// Whether it takes the signature directly in the element of this name.
     fn accepts(&self, text: &str, name: Name) -> bool {
-        let place = format!("//*[local-name()='{}']/*[local-name()='Signature']", name.local);
-        self.xmlsec1(&["--verify", "--pubkey-cert-pem", "cert.pem", "--node-xpath", &place], text).status.success()
+        let place = format!(
+            "//*[local-name()='{}']/*[local-name()='Signature']",
+            name.local
+        );
+        self.xmlsec1(
+            &[
+                "--verify",
+                "--pubkey-cert-pem",
+                "cert.pem",
+                "--node-xpath",
+                &place,
+            ],
+            text,
+        )
+        .status
+        .success()
     }
 
     /// Has it fill in the template of a signature in the text.
     fn sign(&self, text: &str) -> String {
         let output = self.xmlsec1(&["--sign", "--privkey-pem", "key.pem,cert.pem"], text);
-        assert!(output.status.success(), "{}: {text}", String::from_utf8_lossy(&output.stderr));
+        assert!(
+            output.status.success(),
+            "{}: {text}",
+            String::from_utf8_lossy(&output.stderr)
+        );
         String::from_utf8(output.stdout).expect("text")
     }
 
     fn verify(&self, text: &str) -> Result<Verified, SignatureError> {
-        let document =
-            Document::read(text.as_bytes(), Limits::MESSAGE).unwrap_or_else(|error| panic!("{error}: {text}"));
+        let document = Document::read(text.as_bytes(), Limits::MESSAGE)
+            .unwrap_or_else(|error| panic!("{error}: {text}"));
         document.verify(slice::from_ref(&self.trusted))
     }
 }
@@ -101,13 +132,23 @@ impl Party {
 fn response(signer: &Signer, value: &str) -> String {
     let issuer = |writer: &mut Writer| writer.open(ISSUER).text("https://id.example.org/oidc");
     let mut writer = Writer::new();
-    writer.open(RESPONSE).attribute("Version", "2.0").signed("_r", signer, issuer, |response| {
-        response.open(SAMLP.name("Status")).empty();
-        response.open(ASSERTION).attribute("Version", "2.0").signed("_a", signer, issuer, |assertion| {
-            let start = assertion.open(SAML.name("AttributeValue")).declare(XS);
-            start.qualified_attribute(XSI.name("type"), "xs:string").text(value);
+    writer
+        .open(RESPONSE)
+        .attribute("Version", "2.0")
+        .signed("_r", signer, issuer, |response| {
+            response.open(SAMLP.name("Status")).empty();
+            response.open(ASSERTION).attribute("Version", "2.0").signed(
+                "_a",
+                signer,
+                issuer,
+                |assertion| {
+                    let start = assertion.open(SAML.name("AttributeValue")).declare(XS);
+                    start
+                        .qualified_attribute(XSI.name("type"), "xs:string")
+                        .text(value);
+                },
+            );
         });
-    });
     writer.finish().expect("a response")
 }
 
@@ -140,8 +181,15 @@ fn xmlsec1_and_the_schema_take_the_response_to_a_sign_on() {
     let assertion = Assertion {
         id: "_a",
         audience: "https://sp.example/saml",
-        name_id: &NameId { format: NameIdFormat::EmailAddress, value: "ada@example.org".to_owned() },
-        authentication: &Authentication { at: now, amr: vec![Amr::Swk, Amr::User], channel: None },
+        name_id: &NameId {
+            format: NameIdFormat::EmailAddress,
+            value: "ada@example.org".to_owned(),
+        },
+        authentication: &Authentication {
+            at: now,
+            amr: vec![Amr::Swk, Amr::User],
+            channel: None,
+        },
         session_index: "session",
         unspecified_context: false,
         lifetime: std::time::Duration::from_secs(300),
@@ -155,7 +203,10 @@ fn xmlsec1_and_the_schema_take_the_response_to_a_sign_on() {
     // Each signature covers its own: one of a changed assertion fails, and so does the response around it.
     let changed = text.replace("ada@example.org", "eve@example.org");
     assert!(!party.accepts(&changed, RESPONSE) && !party.accepts(&changed, ASSERTION));
-    let changed = text.replace("Destination=\"https://sp.example", "Destination=\"https://evil.example");
+    let changed = text.replace(
+        "Destination=\"https://sp.example",
+        "Destination=\"https://evil.example",
+    );
     assert!(!party.accepts(&changed, RESPONSE) && party.accepts(&changed, ASSERTION));
     assert_eq!(text.matches("xsi:type=\"xs:").count(), 7, "{text}");
     assert_eq!(text.matches("PrefixList=\"xs\"").count(), 2, "{text}");
@@ -211,17 +262,36 @@ const SHA256: &str = "http://www.w3.org/2001/04/xmlenc#sha256";
 #[test]
 fn we_take_the_signatures_of_xmlsec1() {
     let (rsa, ec) = (Party::rsa(), Party::ec());
-    let digests = [SHA256, "http://www.w3.org/2001/04/xmldsig-more#sha384", "http://www.w3.org/2001/04/xmlenc#sha512"];
+    let digests = [
+        SHA256,
+        "http://www.w3.org/2001/04/xmldsig-more#sha384",
+        "http://www.w3.org/2001/04/xmlenc#sha512",
+    ];
     for algorithm in SignatureAlgorithm::ALL {
-        let party = if algorithm.uri().contains("ecdsa") { &ec } else { &rsa };
+        let party = if algorithm.uri().contains("ecdsa") {
+            &ec
+        } else {
+            &rsa
+        };
         for digest in digests {
-            let text = party.sign(&message(&template(algorithm.uri(), digest, ""), "<a>text</a><!-- not text -->"));
-            let verified = party.verify(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
+            let text = party.sign(&message(
+                &template(algorithm.uri(), digest, ""),
+                "<a>text</a><!-- not text -->",
+            ));
+            let verified = party
+                .verify(&text)
+                .unwrap_or_else(|error| panic!("{error}: {text}"));
             assert_eq!(verified.algorithm(), algorithm);
             let changed = party.verify(&text.replace("<a>text", "<a>Text"));
-            assert!(matches!(changed, Err(SignatureError::Digest)), "{changed:?}");
+            assert!(
+                matches!(changed, Err(SignatureError::Digest)),
+                "{changed:?}"
+            );
             let other = Document::read(text.as_bytes(), Limits::MESSAGE).expect("a document");
-            assert!(matches!(other.verify(&[Party::rsa().trusted]), Err(SignatureError::Untrusted)));
+            assert!(matches!(
+                other.verify(&[Party::rsa().trusted]),
+                Err(SignatureError::Untrusted)
+            ));
         }
     }
 }
@@ -229,21 +299,28 @@ fn we_take_the_signatures_of_xmlsec1() {
 #[test]
 fn what_xmlsec1_signs_at_random_is_what_we_read() {
     let party = Party::rsa();
-    let list =
-        "<ec:InclusiveNamespaces xmlns:ec='http://www.w3.org/2001/10/xml-exc-c14n#' PrefixList='xs #default\n a'/>";
+    let list = "<ec:InclusiveNamespaces xmlns:ec='http://www.w3.org/2001/10/xml-exc-c14n#' PrefixList='xs #default\n a'/>";
     let method = SignatureAlgorithm::RsaSha256.uri();
     for seed in 0..40 {
         let content = element(&mut Dice::new(seed));
         let parameter = if seed % 2 == 0 { "" } else { list };
         let text = party.sign(&message(&template(method, SHA256, parameter), &content));
-        party.verify(&text).unwrap_or_else(|error| panic!("{seed}: {error}: {text}"));
+        party
+            .verify(&text)
+            .unwrap_or_else(|error| panic!("{seed}: {error}: {text}"));
     }
 }
 
 #[test]
 fn what_xmlsec1_still_signs_with_sha_1_is_refused() {
     let party = Party::rsa();
-    let sha1 = template("http://www.w3.org/2000/09/xmldsig#rsa-sha1", "http://www.w3.org/2000/09/xmldsig#sha1", "");
-    let error = party.verify(&party.sign(&message(&sha1, ""))).expect_err("SHA-1");
+    let sha1 = template(
+        "http://www.w3.org/2000/09/xmldsig#rsa-sha1",
+        "http://www.w3.org/2000/09/xmldsig#sha1",
+        "",
+    );
+    let error = party
+        .verify(&party.sign(&message(&sha1, "")))
+        .expect_err("SHA-1");
     assert!(matches!(error, SignatureError::Algorithm(_)), "{error}");
 }

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
-use assent::model::printable::lines;
-use assent::plugins::{Compiler, inspect};
+use assent_model::printable::lines;
+use assent_plugin_host::{Compiler, inspect};
 
 use crate::plugin::{Plugin, Source};
 use crate::subject::settle;
@@ -16,25 +16,40 @@ mod typescript;
 
 /// Builds the plugins in these folders; the plugins, each with its component in place.
 pub fn build(folders: &[PathBuf], choice: Choice) -> Result<Vec<Plugin>> {
-    let plugins = folders.iter().map(|folder| Plugin::read(folder)).collect::<Result<Vec<_>>>()?;
+    let plugins = folders
+        .iter()
+        .map(|folder| Plugin::read(folder))
+        .collect::<Result<Vec<_>>>()?;
     rust::build(&plugins, choice)?;
-    for plugin in plugins.iter().filter(|plugin| matches!(plugin.source, Source::TypeScript)) {
+    for plugin in plugins
+        .iter()
+        .filter(|plugin| matches!(plugin.source, Source::TypeScript))
+    {
         typescript::build(plugin).with_context(|| format!("plugin `{}`", plugin.name))?;
     }
     Ok(plugins)
 }
 
 /// Builds the plugins in these folders, writes their `plugin.toml`, and lists the components: path, a tab, size in bytes.
-#[allow(clippy::print_stdout, clippy::print_stderr, reason = "this list is the command's result")]
+#[allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "this list is the command's result"
+)]
 pub fn list(folders: &[PathBuf], choice: Choice) -> Result<()> {
     for plugin in build(folders, choice)? {
         let file = plugin.component();
         match crate::wait(inspect(&file, &Compiler::InProcess))? {
             Ok(inspection) => settle(&plugin, &inspection)?,
             // The component is built all the same; a later version of Assent may serve it.
-            Err(error) => eprintln!("assent-plugin: plugin.toml was not written: {}", lines(&error.to_string())),
+            Err(error) => eprintln!(
+                "assent-plugin: plugin.toml was not written: {}",
+                lines(&error.to_string())
+            ),
         }
-        let size = std::fs::metadata(&file).with_context(|| format!("{} can't be read", file.display()))?.len();
+        let size = std::fs::metadata(&file)
+            .with_context(|| format!("{} can't be read", file.display()))?
+            .len();
         println!("{}\t{size}", file.display());
     }
     Ok(())

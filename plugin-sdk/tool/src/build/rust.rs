@@ -29,7 +29,11 @@ pub fn build(plugins: &[Plugin], choice: Choice) -> Result<()> {
     for group in &groups {
         compile(&toolchain, group)?;
         for (plugin, package) in group {
-            let module = toolchain.target_folder(&package.target).join(TARGET).join("plugin").join(&package.module);
+            let module = toolchain
+                .target_folder(&package.target)
+                .join(TARGET)
+                .join("plugin")
+                .join(&package.module);
             let component = encode(&module).with_context(|| format!("plugin `{}`", plugin.name))?;
             write_if_changed(&plugin.component(), &component)?;
         }
@@ -45,7 +49,9 @@ type Group<'a> = Vec<(&'a Plugin, &'a Crate)>;
 fn groups(plugins: &[Plugin]) -> Vec<Group<'_>> {
     let mut groups: Vec<((&Path, Option<Role>), Group<'_>)> = Vec::new();
     for plugin in plugins {
-        let Source::Rust(package) = &plugin.source else { continue };
+        let Source::Rust(package) = &plugin.source else {
+            continue;
+        };
         let key = (package.workspace.as_path(), package.role);
         match groups.iter_mut().find(|(other, _)| *other == key) {
             Some((_, group)) => group.push((plugin, package)),
@@ -57,22 +63,33 @@ fn groups(plugins: &[Plugin]) -> Vec<Group<'_>> {
 
 /// Has cargo build a group of plugins.
 fn compile(toolchain: &Toolchain, group: &Group<'_>) -> Result<()> {
-    let Some((_, first)) = group.first() else { return Ok(()) };
+    let Some((_, first)) = group.first() else {
+        return Ok(());
+    };
     let mut cargo = toolchain.cargo_build(&toolchain.target_folder(&first.target));
-    cargo.args(["--lib", "--profile", "plugin", "--manifest-path"]).arg(first.workspace.join("Cargo.toml"));
+    cargo
+        .args(["--lib", "--profile", "plugin", "--manifest-path"])
+        .arg(first.workspace.join("Cargo.toml"));
     if !first.has_profile() {
         cargo.args(PROFILE.iter().flat_map(|setting| ["--config", setting]));
     }
     for (_, package) in group {
         cargo.args(["--package", &package.package]);
     }
-    let names: Vec<&str> = group.iter().map(|(plugin, _)| plugin.name.as_str()).collect();
-    run(&mut cargo, &format!("cargo could not build {}", names.join(", ")))
+    let names: Vec<&str> = group
+        .iter()
+        .map(|(plugin, _)| plugin.name.as_str())
+        .collect();
+    run(
+        &mut cargo,
+        &format!("cargo could not build {}", names.join(", ")),
+    )
 }
 
 /// Encodes a core module as a component of the world that the SDK noted in it.
 fn encode(module: &Path) -> Result<Vec<u8>> {
-    let bytes = std::fs::read(module).with_context(|| format!("{} can't be read", module.display()))?;
+    let bytes =
+        std::fs::read(module).with_context(|| format!("{} can't be read", module.display()))?;
     ComponentEncoder::default().validate(true).module(&bytes)?.encode().context(
         "the module does not make a component; does the crate call `claim_mapper!` or `approval_channel!` once?",
     )
@@ -90,7 +107,11 @@ mod tests {
             workspace: workspace.into(),
             target: "target".into(),
         });
-        Plugin { folder: name.into(), name: name.to_owned(), source }
+        Plugin {
+            folder: name.into(),
+            name: name.to_owned(),
+            source,
+        }
     }
 
     #[test]
@@ -101,7 +122,12 @@ mod tests {
             plugin("c", Role::ClaimMapper, "one"),
             plugin("d", Role::ClaimMapper, "two"),
         ];
-        let names = |group: &Group<'_>| group.iter().map(|(plugin, _)| plugin.name.clone()).collect();
+        let names = |group: &Group<'_>| {
+            group
+                .iter()
+                .map(|(plugin, _)| plugin.name.clone())
+                .collect()
+        };
         let names: Vec<Vec<String>> = groups(&plugins).iter().map(names).collect();
         assert_eq!(names, [vec!["a", "c"], vec!["b"], vec!["d"]]);
     }

@@ -17,18 +17,33 @@ const ENTRY: &str = "src/plugin.ts";
 
 /// The contract, as componentize-qjs wants it: a package's file, its dependencies in folders of their own.
 const CONTRACT: [(&str, &str); 2] = [
-    ("claims.wit", include_str!("../../../../wit/claims@1.0.0/claims.wit")),
-    ("deps/host/host.wit", include_str!("../../../../wit/host@1.0.0/host.wit")),
+    (
+        "claims.wit",
+        include_str!("../../../../wit/claims@1.0.0/claims.wit"),
+    ),
+    (
+        "deps/host/host.wit",
+        include_str!("../../../../wit/host@1.0.0/host.wit"),
+    ),
 ];
 
 /// Builds a plugin.
 pub fn build(plugin: &Plugin) -> Result<()> {
-    let project = Project { folder: &plugin.folder, build: plugin.folder.join("build") };
+    let project = Project {
+        folder: &plugin.folder,
+        build: plugin.folder.join("build"),
+    };
     project.install()?;
     project.check_types()?;
     let bundle = project.bundle()?;
     // What the component is made of, beside the versions that the lock file names.
-    let made_of = [bundle.as_slice(), &project.lock()?, CONTRACT[0].1.as_bytes(), CONTRACT[1].1.as_bytes()].concat();
+    let made_of = [
+        bundle.as_slice(),
+        &project.lock()?,
+        CONTRACT[0].1.as_bytes(),
+        CONTRACT[1].1.as_bytes(),
+    ]
+    .concat();
     let (component, note) = (plugin.component(), project.build.join("made-of"));
     if component.is_file() && std::fs::read(&note).is_ok_and(|noted| noted == made_of) {
         return Ok(());
@@ -39,11 +54,29 @@ pub fn build(plugin: &Plugin) -> Result<()> {
 
 /// The replacements, in a plugin, of names that other JavaScript programs have.
 const ADVICE: [(&[&str], &str); 4] = [
-    (&["console"], "a plugin has no console; write to the operator's log: import log from \"assent:host/log@1.0.0\""),
-    (&["fetch", "XMLHttpRequest", "WebSocket"], "a plugin has no network; use roles, claims or the plugin's settings"),
-    (&["setTimeout", "setInterval", "queueMicrotask"], "a plugin has no timers; a call ends with its return value"),
     (
-        &["process", "require", "Buffer", "__dirname", "window", "document", "crypto", "performance"],
+        &["console"],
+        "a plugin has no console; write to the operator's log: import log from \"assent:host/log@1.0.0\"",
+    ),
+    (
+        &["fetch", "XMLHttpRequest", "WebSocket"],
+        "a plugin has no network; use roles, claims or the plugin's settings",
+    ),
+    (
+        &["setTimeout", "setInterval", "queueMicrotask"],
+        "a plugin has no timers; a call ends with its return value",
+    ),
+    (
+        &[
+            "process",
+            "require",
+            "Buffer",
+            "__dirname",
+            "window",
+            "document",
+            "crypto",
+            "performance",
+        ],
         "a plugin runs in a sandbox, not in Node.js or a browser; it has the language only",
     ),
 ];
@@ -51,7 +84,9 @@ const ADVICE: [(&[&str], &str); 4] = [
 /// A line of the compiler, with advice that fits a plugin.
 fn advised(line: &str) -> String {
     const UNKNOWN: &str = "Cannot find name '";
-    let unknown = line.split_once(UNKNOWN).and_then(|(place, rest)| Some((place, rest.split_once('\'')?.0)));
+    let unknown = line
+        .split_once(UNKNOWN)
+        .and_then(|(place, rest)| Some((place, rest.split_once('\'')?.0)));
     let advice = unknown.and_then(|(place, name)| {
         let (_, advice) = ADVICE.iter().find(|(names, _)| names.contains(&name))?;
         Some(format!("{place}{UNKNOWN}{name}': {advice}"))
@@ -59,7 +94,10 @@ fn advised(line: &str) -> String {
     advice.unwrap_or_else(|| line.to_owned())
 }
 
-#[allow(clippy::print_stderr, reason = "the compiler's messages go to the same stream as cargo's")]
+#[allow(
+    clippy::print_stderr,
+    reason = "the compiler's messages go to the same stream as cargo's"
+)]
 fn say(text: &str) {
     eprint!("{text}");
 }
@@ -73,7 +111,10 @@ impl Project<'_> {
     fn lock(&self) -> Result<Vec<u8>> {
         let file = self.folder.join("package-lock.json");
         std::fs::read(&file).with_context(|| {
-            format!("{} can't be read; `npm install` writes it, and it belongs under version control", file.display())
+            format!(
+                "{} can't be read; `npm install` writes it, and it belongs under version control",
+                file.display()
+            )
         })
     }
 
@@ -84,8 +125,12 @@ impl Project<'_> {
             return Ok(());
         }
         let mut npm = Command::new("npm");
-        npm.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"]).current_dir(self.folder);
-        run(&mut npm, "npm could not install the packages of package-lock.json; see above")?;
+        npm.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"])
+            .current_dir(self.folder);
+        run(
+            &mut npm,
+            "npm could not install the packages of package-lock.json; see above",
+        )?;
         write_if_changed(&installed, &lock)
     }
 
@@ -93,9 +138,15 @@ impl Project<'_> {
     /// not have is replaced.
     fn check_types(&self) -> Result<()> {
         let mut tsc = self.package("tsc", "typescript")?;
-        let output = tsc.args(["--pretty", "false"]).output().context("tsc can't be run; is Node.js installed?")?;
+        let output = tsc
+            .args(["--pretty", "false"])
+            .output()
+            .context("tsc can't be run; is Node.js installed?")?;
         let said = [output.stdout, output.stderr].concat();
-        say(&String::from_utf8_lossy(&said).lines().map(|line| advised(line) + "\n").collect::<String>());
+        say(&String::from_utf8_lossy(&said)
+            .lines()
+            .map(|line| advised(line) + "\n")
+            .collect::<String>());
         if !output.status.success() {
             bail!("the TypeScript compiler found errors; see above");
         }
@@ -113,10 +164,15 @@ impl Project<'_> {
     /// A file of an installed package, below `node_modules`.
     fn installed(&self, file: &str, package: &str) -> Result<PathBuf> {
         // The folder may be a relative path, which a command in another folder would not find.
-        let folder = self.folder.canonicalize().with_context(|| format!("{} can't be read", self.folder.display()))?;
+        let folder = self
+            .folder
+            .canonicalize()
+            .with_context(|| format!("{} can't be read", self.folder.display()))?;
         let file = folder.join("node_modules").join(file);
         if !file.is_file() {
-            bail!("package.json does not have the package `{package}`; add it with `npm install --save-dev {package}`");
+            bail!(
+                "package.json does not have the package `{package}`; add it with `npm install --save-dev {package}`"
+            );
         }
         Ok(file)
     }
@@ -124,7 +180,13 @@ impl Project<'_> {
     /// Everything as one module, but for the host's interfaces.
     fn bundle(&self) -> Result<Vec<u8>> {
         let mut esbuild = self.package("esbuild", "esbuild")?;
-        esbuild.args([ENTRY, "--bundle", "--format=esm", "--target=es2023", "--external:assent:*"]);
+        esbuild.args([
+            ENTRY,
+            "--bundle",
+            "--format=esm",
+            "--target=es2023",
+            "--external:assent:*",
+        ]);
         esbuild.args(["--outfile=build/plugin.js", "--log-level=warning"]);
         run(&mut esbuild, "it can't be made one module; see above")?;
         let file = self.build.join("plugin.js");
@@ -141,12 +203,21 @@ impl Project<'_> {
         let program = self.installed("componentize-qjs/cli.mjs", "componentize-qjs")?;
         let mut componentize = Command::new("node");
         componentize.arg(program).current_dir(self.folder);
-        componentize.args(["--wit", "build/wit", "--world", "claim-mapper", "--js", "build/plugin.js"]);
+        componentize.args([
+            "--wit",
+            "build/wit",
+            "--world",
+            "claim-mapper",
+            "--js",
+            "build/plugin.js",
+        ]);
         componentize.args(["--stub-wasi", "--sync", "--output", "build/component.wasm"]);
         run(&mut componentize, "it can't be made a component; see above")?;
         let file = self.build.join("component.wasm");
-        let component = std::fs::read(&file).with_context(|| format!("{} can't be read", file.display()))?;
-        std::fs::remove_file(&file).with_context(|| format!("{} can't be removed", file.display()))?;
+        let component =
+            std::fs::read(&file).with_context(|| format!("{} can't be read", file.display()))?;
+        std::fs::remove_file(&file)
+            .with_context(|| format!("{} can't be removed", file.display()))?;
         Ok(component)
     }
 }
@@ -166,7 +237,9 @@ mod tests {
         );
         let line = "src/plugin.ts(5,1): error TS2580: Cannot find name 'process'. Do you need to install type definitions for \
                     node? Try `npm i --save-dev @types/node`.";
-        assert!(advised(line).ends_with("it has the language only") && !advised(line).contains("npm i"));
+        assert!(
+            advised(line).ends_with("it has the language only") && !advised(line).contains("npm i")
+        );
         let own = "src/plugin.ts(6,1): error TS2304: Cannot find name 'departmnt'.";
         assert_eq!(advised(own), own);
     }

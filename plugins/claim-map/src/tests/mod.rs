@@ -36,7 +36,9 @@ fn input() -> Input {
                 "teams": [{ "name": "red", "sites": ["north"] }, { "name": "blue", "sites": ["south", "west"] }, {}],
             },
         }),
-        roles: ["wiki-editor", "wiki-reader", "staff"].map(str::to_owned).to_vec(),
+        roles: ["wiki-editor", "wiki-reader", "staff"]
+            .map(str::to_owned)
+            .to_vec(),
         scopes: vec!["openid".to_owned(), "profile".to_owned()],
         acr: Some("urn:assent:acr:device".to_owned()),
         amr: vec!["swk".to_owned()],
@@ -87,5 +89,9 @@ fn denial(rules: &str, input: &Input) -> Option<String> {
 
 /// The same for an assertion, which knows no scopes.
 fn assertion() -> Input {
-    Input { sink: Sink::SamlAssertion, scopes: Vec::new(), ..input() }
+    Input {
+        sink: Sink::SamlAssertion,
+        scopes: Vec::new(),
+        ..input()
+    }
 }

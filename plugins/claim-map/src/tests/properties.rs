@@ -31,19 +31,29 @@ fn anything() -> impl Strategy<Value = Value> {
     leaf.prop_recursive(4, 32, 4, |inner| {
         prop_oneof![
             vec(inner.clone(), 0..4).prop_map(Value::from),
-            vec((text(), inner), 0..4).prop_map(|members| members.into_iter().collect::<Map<_, _>>().into()),
+            vec((text(), inner), 0..4)
+                .prop_map(|members| members.into_iter().collect::<Map<_, _>>().into()),
         ]
     })
 }
 
 fn several() -> impl Strategy<Value = Value> {
-    prop_oneof![text().prop_map(Value::from), vec(text(), 0..3).prop_map(Value::from)]
+    prop_oneof![
+        text().prop_map(Value::from),
+        vec(text(), 0..3).prop_map(Value::from)
+    ]
 }
 
 /// Conditions of the right types.
 fn conditions() -> impl Strategy<Value = Value> {
-    let sink = proptest::sample::select(vec!["id-token", "userinfo", "introspection", "saml-assertion"]);
-    let is = vec((text(), anything()), 0..3).prop_map(|pairs| Value::from(pairs.into_iter().collect::<Map<_, _>>()));
+    let sink = proptest::sample::select(vec![
+        "id-token",
+        "userinfo",
+        "introspection",
+        "saml-assertion",
+    ]);
+    let is = vec((text(), anything()), 0..3)
+        .prop_map(|pairs| Value::from(pairs.into_iter().collect::<Map<_, _>>()));
     table(vec![
         ("role", several().boxed()),
         ("scope", several().boxed()),
@@ -57,18 +67,29 @@ fn conditions() -> impl Strategy<Value = Value> {
 fn table(keys: Vec<(&'static str, BoxedStrategy<Value>)>) -> impl Strategy<Value = Value> {
     let members: Vec<_> = keys
         .into_iter()
-        .map(|(key, value)| option::weighted(0.3, value).prop_map(move |value| Some((key.to_owned(), value?))))
+        .map(|(key, value)| {
+            option::weighted(0.3, value).prop_map(move |value| Some((key.to_owned(), value?)))
+        })
         .collect();
     members.prop_map(|members| members.into_iter().flatten().collect::<Map<_, _>>().into())
 }
 
 /// A rule of the right types, with one output.
 fn rule() -> impl Strategy<Value = Value> {
-    let output = (proptest::sample::select(vec!["claim", "attribute", "remove", "deny"]), text());
-    let lookup =
-        vec((text(), anything()), 0..3).prop_map(|pairs| Value::from(pairs.into_iter().collect::<Map<_, _>>()));
-    let value_type =
-        proptest::sample::select(vec!["string", "boolean", "integer", "date_time", "any_uri", "base64_binary"]);
+    let output = (
+        proptest::sample::select(vec!["claim", "attribute", "remove", "deny"]),
+        text(),
+    );
+    let lookup = vec((text(), anything()), 0..3)
+        .prop_map(|pairs| Value::from(pairs.into_iter().collect::<Map<_, _>>()));
+    let value_type = proptest::sample::select(vec![
+        "string",
+        "boolean",
+        "integer",
+        "date_time",
+        "any_uri",
+        "base64_binary",
+    ]);
     let mut keys = vec![
         ("from", several().boxed()),
         ("value", anything().boxed()),
@@ -82,7 +103,14 @@ fn rule() -> impl Strategy<Value = Value> {
         ("when", conditions().boxed()),
         ("unless", conditions().boxed()),
     ];
-    for key in ["split", "strip_prefix", "add_prefix", "join", "friendly_name", "name_format"] {
+    for key in [
+        "split",
+        "strip_prefix",
+        "add_prefix",
+        "join",
+        "friendly_name",
+        "name_format",
+    ] {
         keys.push((key, text().prop_map(Value::from).boxed()));
     }
     (output, table(keys)).prop_map(|((key, text), mut rule)| {
@@ -92,16 +120,41 @@ fn rule() -> impl Strategy<Value = Value> {
 }
 
 fn any_input() -> impl Strategy<Value = Input> {
-    let sink = proptest::sample::select(vec![Sink::IdToken, Sink::Userinfo, Sink::Introspection, Sink::SamlAssertion]);
-    let current = vec((text(), anything()), 0..5).prop_map(|members| members.into_iter().collect::<Map<_, _>>());
+    let sink = proptest::sample::select(vec![
+        Sink::IdToken,
+        Sink::Userinfo,
+        Sink::Introspection,
+        Sink::SamlAssertion,
+    ]);
+    let current = vec((text(), anything()), 0..5)
+        .prop_map(|members| members.into_iter().collect::<Map<_, _>>());
     let texts = || vec(text(), 0..4);
-    (sink, anything(), anything(), texts(), texts(), texts(), current).prop_map(
-        |(sink, account, user, roles, scopes, requested, current)| {
-            let requested =
-                requested.into_iter().map(|name| RequestedClaim { name, essential: true, values: Vec::new() });
-            Input { sink, account, user, roles, scopes, requested: requested.collect(), current, ..Input::default() }
-        },
+    (
+        sink,
+        anything(),
+        anything(),
+        texts(),
+        texts(),
+        texts(),
+        current,
     )
+        .prop_map(|(sink, account, user, roles, scopes, requested, current)| {
+            let requested = requested.into_iter().map(|name| RequestedClaim {
+                name,
+                essential: true,
+                values: Vec::new(),
+            });
+            Input {
+                sink,
+                account,
+                user,
+                roles,
+                scopes,
+                requested: requested.collect(),
+                current,
+                ..Input::default()
+            }
+        })
 }
 
 /// The claim that an edit is of.

@@ -12,7 +12,10 @@ fn the_roles_of_one_application_as_groups() {
         only = "wiki-*"
         strip_prefix = "wiki-"
     "#;
-    assert_eq!(told(rules, &input()), json!({ "groups": ["editor", "reader"] }));
+    assert_eq!(
+        told(rules, &input()),
+        json!({ "groups": ["editor", "reader"] })
+    );
 }
 
 /// An object of roles inside an object, the shape of Keycloak's access tokens, which its client libraries expect.
@@ -28,7 +31,10 @@ fn roles_nested_the_way_keycloak_tells_them() {
         value = { wiki = { roles = ["{roles}", "default"] } }
     "#;
     let told = told(rules, &input());
-    assert_eq!(told["realm_access"]["roles"], json!(["wiki-editor", "wiki-reader", "staff"]));
+    assert_eq!(
+        told["realm_access"]["roles"],
+        json!(["wiki-editor", "wiki-reader", "staff"])
+    );
     assert_eq!(told["resource_access"]["wiki"]["roles"][3], "default");
 }
 
@@ -50,8 +56,20 @@ fn the_highest_of_several_roles() {
         value = "Admin"
         when = { role = ["wiki-admin", "root"] }
     "#;
-    let with = |role: &str| told(rules, &Input { roles: vec![role.to_owned()], ..input() })["role"].clone();
-    assert_eq!([with("guest"), with("wiki-editor"), with("root")], ["Viewer", "Editor", "Admin"]);
+    let with = |role: &str| {
+        told(
+            rules,
+            &Input {
+                roles: vec![role.to_owned()],
+                ..input()
+            },
+        )["role"]
+            .clone()
+    };
+    assert_eq!(
+        [with("guest"), with("wiki-editor"), with("root")],
+        ["Viewer", "Editor", "Admin"]
+    );
 }
 
 /// The names of a directory, which many service providers expect: SimpleSAMLphp's `core:AttributeMap` with `name2oid`.
@@ -71,8 +89,14 @@ fn attributes_under_the_names_of_a_directory() {
         value = "{account.name}@example.org"
     "#;
     let told = told(rules, &assertion());
-    assert_eq!(told["urn:oid:0.9.2342.19200300.100.1.3"], json!(["ada@example.org"]));
-    assert_eq!(told["urn:oid:1.3.6.1.4.1.5923.1.1.1.6"], json!(["ada@example.org"]));
+    assert_eq!(
+        told["urn:oid:0.9.2342.19200300.100.1.3"],
+        json!(["ada@example.org"])
+    );
+    assert_eq!(
+        told["urn:oid:1.3.6.1.4.1.5923.1.1.1.6"],
+        json!(["ada@example.org"])
+    );
 }
 
 /// Values by a table, the others dropped: SimpleSAMLphp's `core:AttributeValueMap` and `core:AttributeLimit` in one.
@@ -93,9 +117,18 @@ fn groups_as_entitlements() {
         "urn:mace:example.org:wiki:read",
         "urn:mace:dir:entitlement:common-lib-terms",
     ]);
-    assert_eq!(told(rules, &assertion())["eduPersonEntitlement"], entitlements);
-    let nobody = Input { roles: Vec::new(), ..assertion() };
-    assert_eq!(told(rules, &nobody)["eduPersonEntitlement"], json!(["urn:mace:example.org:guest"]));
+    assert_eq!(
+        told(rules, &assertion())["eduPersonEntitlement"],
+        entitlements
+    );
+    let nobody = Input {
+        roles: Vec::new(),
+        ..assertion()
+    };
+    assert_eq!(
+        told(rules, &nobody)["eduPersonEntitlement"],
+        json!(["urn:mace:example.org:guest"])
+    );
 }
 
 /// The user name under the names that applications read: authentik's property mappings do it by expressions.
@@ -117,8 +150,15 @@ fn the_user_name_under_another_name() {
         value = true
         when = { role = "admin" }
     "#;
-    assert_eq!(told(rules, &input()), json!({ "preferred_username": "ada", "nickname": "ada" }));
-    let admin = Input { roles: vec!["admin".to_owned()], scopes: Vec::new(), ..input() };
+    assert_eq!(
+        told(rules, &input()),
+        json!({ "preferred_username": "ada", "nickname": "ada" })
+    );
+    let admin = Input {
+        roles: vec!["admin".to_owned()],
+        scopes: Vec::new(),
+        ..input()
+    };
     assert_eq!(told(rules, &admin), json!({ "is_superuser": true }));
 }
 
@@ -135,13 +175,23 @@ fn nobody_without_a_role_or_from_elsewhere() {
         unless = { is = { "user.email" = "*@example.org", "user.profile.email_verified" = true } }
     "#;
     let mut ada = input();
-    assert_eq!(denial(rules, &ada).as_deref(), Some("Use your address of example.org."), "it is not verified");
+    assert_eq!(
+        denial(rules, &ada).as_deref(),
+        Some("Use your address of example.org."),
+        "it is not verified"
+    );
     ada.user["profile"]["email_verified"] = json!(true);
     assert_eq!(denial(rules, &ada), None);
     ada.user["email"] = json!("ada@example.org.evil.example");
-    assert_eq!(denial(rules, &ada).as_deref(), Some("Use your address of example.org."));
+    assert_eq!(
+        denial(rules, &ada).as_deref(),
+        Some("Use your address of example.org.")
+    );
     ada.roles.clear();
-    assert_eq!(denial(rules, &ada).as_deref(), Some("Ask the help desk for the role `staff`."));
+    assert_eq!(
+        denial(rules, &ada).as_deref(),
+        Some("Ask the help desk for the role `staff`.")
+    );
 }
 
 /// Roles as one text, for what can't read lists.
@@ -156,5 +206,14 @@ fn roles_in_one_text() {
         default = "none"
     "#;
     assert_eq!(told(rules, &input()), json!({ "roles_text": "staff" }));
-    assert_eq!(told(rules, &Input { roles: Vec::new(), ..input() }), json!({ "roles_text": "none" }));
+    assert_eq!(
+        told(
+            rules,
+            &Input {
+                roles: Vec::new(),
+                ..input()
+            }
+        ),
+        json!({ "roles_text": "none" })
+    );
 }

@@ -8,24 +8,46 @@ use super::*;
 fn a_value_comes_from_what_has_the_name() {
     for (rule, expected) in [
         (r#"from = "email""#, json!("ada@example.org")),
-        (r#"from = "roles""#, json!(["wiki-editor", "wiki-reader", "staff"])),
+        (
+            r#"from = "roles""#,
+            json!(["wiki-editor", "wiki-reader", "staff"]),
+        ),
         (r#"from = "scopes""#, json!(["openid", "profile"])),
         (r#"from = "amr""#, json!(["swk"])),
         (r#"from = "acr""#, json!("urn:assent:acr:device")),
         (r#"from = "account.short_code""#, json!("7KQ2M9")),
         (r#"from = "user.profile.locale""#, json!("en-GB")),
-        (r#"from = "user.profile.teams.name""#, json!(["red", "blue"])),
-        (r#"from = "user.profile.teams.sites""#, json!(["north", "south", "west"])),
+        (
+            r#"from = "user.profile.teams.name""#,
+            json!(["red", "blue"]),
+        ),
+        (
+            r#"from = "user.profile.teams.sites""#,
+            json!(["north", "south", "west"]),
+        ),
         (r#"from = "application.name""#, json!("Wiki")),
         (r#"from = "address""#, json!({ "country": "GB" })),
         (r#"from = "address.country""#, json!("GB")),
-        (r#"from = "https://example.org/team""#, json!({ "name": "red" })),
+        (
+            r#"from = "https://example.org/team""#,
+            json!({ "name": "red" }),
+        ),
         (r#"from = "email_verified""#, json!(true)),
-        (r#"from = ["nickname", "account.nickname", "name"]"#, json!("Ada Lovelace")),
+        (
+            r#"from = ["nickname", "account.nickname", "name"]"#,
+            json!("Ada Lovelace"),
+        ),
     ] {
         assert_eq!(out(rule), Some(expected), "{rule}");
     }
-    for unknown in ["nickname", "account", "account.names", "user.profile.locale.x", "address.city", "none"] {
+    for unknown in [
+        "nickname",
+        "account",
+        "account.names",
+        "user.profile.locale.x",
+        "address.city",
+        "none",
+    ] {
         assert_eq!(out(&format!("from = \"{unknown}\"")), None, "{unknown}");
     }
 }
@@ -33,13 +55,26 @@ fn a_value_comes_from_what_has_the_name() {
 #[test]
 fn a_value_is_made_of_texts_with_names() {
     for (rule, expected) in [
-        (r#"value = "{name} <{email}>""#, json!("Ada Lovelace <ada@example.org>")),
+        (
+            r#"value = "{name} <{email}>""#,
+            json!("Ada Lovelace <ada@example.org>"),
+        ),
         (r#"value = "{email_verified}""#, json!(true)),
         (r#"value = "is {email_verified}""#, json!("is true")),
-        (r#"value = "x-{user.profile.levels}""#, json!(["x-1", "x-2"])),
+        (
+            r#"value = "x-{user.profile.levels}""#,
+            json!(["x-1", "x-2"]),
+        ),
         (
             r#"value = ["{roles}", "everybody", "{none}", "w-{user.profile.teams.name}"]"#,
-            json!(["wiki-editor", "wiki-reader", "staff", "everybody", "w-red", "w-blue",]),
+            json!([
+                "wiki-editor",
+                "wiki-reader",
+                "staff",
+                "everybody",
+                "w-red",
+                "w-blue",
+            ]),
         ),
         (
             r#"value = { login = "{account.name}", in = { de = "{none}" }, groups = "{roles}", level = 3 }"#,
@@ -72,36 +107,81 @@ fn a_list_of_one_or_none_is_still_a_list() {
 fn lists_are_filtered() {
     for (steps, expected) in [
         (r#"only = "staff""#, json!(["staff"])),
-        (r#"only = ["staff", "admin", "wiki-r*"]"#, json!(["wiki-reader", "staff"])),
+        (
+            r#"only = ["staff", "admin", "wiki-r*"]"#,
+            json!(["wiki-reader", "staff"]),
+        ),
         (r#"except = "wiki-*""#, json!(["staff"])),
         (r#"only = "wiki-*""#, json!(["wiki-editor", "wiki-reader"])),
-        ("only = \"wiki-*\"\nstrip_prefix = \"wiki-\"", json!(["editor", "reader"])),
-        ("only = \"wiki-*\"\nexcept = \"*-reader\"", json!(["wiki-editor"])),
+        (
+            "only = \"wiki-*\"\nstrip_prefix = \"wiki-\"",
+            json!(["editor", "reader"]),
+        ),
+        (
+            "only = \"wiki-*\"\nexcept = \"*-reader\"",
+            json!(["wiki-editor"]),
+        ),
         (r#"only = "admin""#, json!([])),
-        (r#"add_prefix = "ROLE_""#, json!(["ROLE_wiki-editor", "ROLE_wiki-reader", "ROLE_staff"])),
-        ("only = \"wiki-*\"\nstrip_prefix = \"wiki-\"\nadd_prefix = \"W_\"\njoin = \" \"", json!("W_editor W_reader")),
+        (
+            r#"add_prefix = "ROLE_""#,
+            json!(["ROLE_wiki-editor", "ROLE_wiki-reader", "ROLE_staff"]),
+        ),
+        (
+            "only = \"wiki-*\"\nstrip_prefix = \"wiki-\"\nadd_prefix = \"W_\"\njoin = \" \"",
+            json!("W_editor W_reader"),
+        ),
     ] {
-        assert_eq!(out(&format!("from = \"roles\"\n{steps}")), Some(expected), "{steps}");
+        assert_eq!(
+            out(&format!("from = \"roles\"\n{steps}")),
+            Some(expected),
+            "{steps}"
+        );
     }
 }
 
 #[test]
 fn single_values_take_the_same_steps() {
-    assert_eq!(out("from = \"email\"\nonly = \"*@example.org\""), Some(json!("ada@example.org")));
+    assert_eq!(
+        out("from = \"email\"\nonly = \"*@example.org\""),
+        Some(json!("ada@example.org"))
+    );
     assert_eq!(out("from = \"email\"\nonly = \"*@example.com\""), None);
-    assert_eq!(out("from = \"acr\"\nstrip_prefix = \"urn:assent:\""), Some(json!("acr:device")));
-    assert_eq!(out("from = \"email\"\nlookup = { \"ada@example.org\" = 7 }"), Some(json!(7)));
+    assert_eq!(
+        out("from = \"acr\"\nstrip_prefix = \"urn:assent:\""),
+        Some(json!("acr:device"))
+    );
+    assert_eq!(
+        out("from = \"email\"\nlookup = { \"ada@example.org\" = 7 }"),
+        Some(json!(7))
+    );
     assert_eq!(out("from = \"email\"\nlookup = { ada = 7 }"), None);
     assert_eq!(out("value = 7\nadd_prefix = \"x\""), Some(json!("x7")));
 }
 
 #[test]
 fn texts_are_split_and_lists_are_joined() {
-    assert_eq!(out("value = \"a, b,, c\"\nsplit = \",\""), Some(json!(["a", "b", "c"])));
-    assert_eq!(out("value = [\"a b\", 7]\nsplit = \" \""), Some(json!(["a", "b", 7])));
-    assert_eq!(out("value = [\"a\", 7, true]\njoin = \"|\""), Some(json!("a|7|true")));
-    assert_eq!(out("from = \"email\"\njoin = \"|\""), Some(json!("ada@example.org")), "there is nothing to join");
-    assert_eq!(out("from = \"roles\"\nonly = \"none\"\njoin = \"|\""), None, "nothing is left");
+    assert_eq!(
+        out("value = \"a, b,, c\"\nsplit = \",\""),
+        Some(json!(["a", "b", "c"]))
+    );
+    assert_eq!(
+        out("value = [\"a b\", 7]\nsplit = \" \""),
+        Some(json!(["a", "b", 7]))
+    );
+    assert_eq!(
+        out("value = [\"a\", 7, true]\njoin = \"|\""),
+        Some(json!("a|7|true"))
+    );
+    assert_eq!(
+        out("from = \"email\"\njoin = \"|\""),
+        Some(json!("ada@example.org")),
+        "there is nothing to join"
+    );
+    assert_eq!(
+        out("from = \"roles\"\nonly = \"none\"\njoin = \"|\""),
+        None,
+        "nothing is left"
+    );
 }
 
 #[test]
@@ -121,9 +201,18 @@ fn a_table_says_what_values_become() {
 
 #[test]
 fn the_default_is_there_if_nothing_is_known_or_left() {
-    assert_eq!(out("from = \"nickname\"\ndefault = \"{name}\""), Some(json!("Ada Lovelace")));
-    assert_eq!(out("from = \"roles\"\nonly = \"x-*\"\ndefault = [\"guest\"]"), Some(json!(["guest"])));
-    assert_eq!(out("from = \"email\"\ndefault = \"none\""), Some(json!("ada@example.org")));
+    assert_eq!(
+        out("from = \"nickname\"\ndefault = \"{name}\""),
+        Some(json!("Ada Lovelace"))
+    );
+    assert_eq!(
+        out("from = \"roles\"\nonly = \"x-*\"\ndefault = [\"guest\"]"),
+        Some(json!(["guest"]))
+    );
+    assert_eq!(
+        out("from = \"email\"\ndefault = \"none\""),
+        Some(json!("ada@example.org"))
+    );
     assert_eq!(out("from = \"nickname\"\ndefault = \"{none}\""), None);
 }
 
@@ -145,35 +234,64 @@ fn later_rules_see_what_earlier_ones_made_and_the_last_one_counts() {
         value = "admin"
         when = { role = "wiki-admin" }
     "#;
-    assert_eq!(told(rules, &input()), json!({ "level": "editor" }), "of the team nothing is known");
+    assert_eq!(
+        told(rules, &input()),
+        json!({ "level": "editor" }),
+        "of the team nothing is known"
+    );
     let mut admin = input();
     admin.roles.push("wiki-admin".to_owned());
     admin.current.insert("team".to_owned(), json!("red"));
-    assert_eq!(told(rules, &admin), json!({ "level": "admin", "note": "editor, not red" }));
+    assert_eq!(
+        told(rules, &admin),
+        json!({ "level": "admin", "note": "editor, not red" })
+    );
 }
 
 #[test]
 fn a_claim_of_which_nothing_is_left_is_taken_away() {
     let rules = "[[rules]]\nclaim = \"email\"\nfrom = \"email\"\nonly = \"*@example.com\"";
-    assert_eq!(told(rules, &input()), json!({ "email": null }), "the one that did not pass the filter is not told");
+    assert_eq!(
+        told(rules, &input()),
+        json!({ "email": null }),
+        "the one that did not pass the filter is not told"
+    );
     let renamed = "[[rules]]\nclaim = \"mail\"\nfrom = \"email\"\n[[rules]]\nremove = \"email\"\n\
                    [[rules]]\nremove = \"none\"\n[[rules]]\nclaim = \"after\"\nfrom = \"email\"";
-    assert_eq!(told(renamed, &input()), json!({ "mail": "ada@example.org", "email": null }));
+    assert_eq!(
+        told(renamed, &input()),
+        json!({ "mail": "ada@example.org", "email": null })
+    );
 }
 
 #[test]
 fn scopes_say_when_a_claim_is_told() {
     let rules = "[[rules]]\nclaim = \"out\"\nvalue = 1\nscopes = [\"email\", \"phone\"]";
     assert_eq!(told(rules, &input()), json!({}));
-    let granted = Input { scopes: vec!["phone".to_owned()], ..input() };
-    assert_eq!(told(rules, &granted), json!({ "out": 1 }));
-    let requested = |name: &str| Input {
-        requested: vec![RequestedClaim { name: name.to_owned(), essential: false, values: Vec::new() }],
+    let granted = Input {
+        scopes: vec!["phone".to_owned()],
         ..input()
     };
-    assert_eq!(told(rules, &requested("out")), json!({ "out": 1 }), "as the host's own claims");
+    assert_eq!(told(rules, &granted), json!({ "out": 1 }));
+    let requested = |name: &str| Input {
+        requested: vec![RequestedClaim {
+            name: name.to_owned(),
+            essential: false,
+            values: Vec::new(),
+        }],
+        ..input()
+    };
+    assert_eq!(
+        told(rules, &requested("out")),
+        json!({ "out": 1 }),
+        "as the host's own claims"
+    );
     assert_eq!(told(rules, &requested("other")), json!({}));
-    assert_eq!(told(rules, &assertion()), json!({ "out": 1 }), "assertions have no scopes");
+    assert_eq!(
+        told(rules, &assertion()),
+        json!({ "out": 1 }),
+        "assertions have no scopes"
+    );
     let asked = "[[rules]]\nclaim = \"out\"\nvalue = 1\nwhen = { requested = [\"out\", \"x\"] }";
     assert_eq!(told(asked, &requested("out")), json!({ "out": 1 }));
     assert_eq!(told(asked, &input()), json!({}));
@@ -182,28 +300,57 @@ fn scopes_say_when_a_claim_is_told() {
 #[test]
 fn conditions_choose() {
     let applies = |conditions: &str, input: &Input| {
-        let rules = |key: &str| format!("[[rules]]\nclaim = \"out\"\nvalue = 1\n{key} = {{ {conditions} }}");
-        let [when, unless] = ["when", "unless"].map(|key| told(&rules(key), input) == json!({ "out": 1 }));
+        let rules = |key: &str| {
+            format!("[[rules]]\nclaim = \"out\"\nvalue = 1\n{key} = {{ {conditions} }}")
+        };
+        let [when, unless] =
+            ["when", "unless"].map(|key| told(&rules(key), input) == json!({ "out": 1 }));
         assert_ne!(when, unless, "{conditions}");
         when
     };
-    let userinfo = Input { sink: Sink::Userinfo, ..input() };
+    let userinfo = Input {
+        sink: Sink::Userinfo,
+        ..input()
+    };
     for (conditions, input, expected) in [
         (r#"role = "staff""#, input(), true),
         (r#"role = ["admin", "wiki-*"]"#, input(), true),
         (r#"role = "admin""#, input(), false),
-        (r#"role = "*""#, Input { roles: Vec::new(), ..input() }, false),
+        (
+            r#"role = "*""#,
+            Input {
+                roles: Vec::new(),
+                ..input()
+            },
+            false,
+        ),
         (r#"scope = ["email", "profile"]"#, input(), true),
         (r#"scope = "email""#, input(), false),
         (r#"scope = "openid""#, assertion(), false),
         (r#"sink = "userinfo""#, userinfo, true),
         (r#"sink = ["userinfo", "introspection"]"#, input(), false),
         (r#"is = { email = "*@example.org" }"#, input(), true),
-        (r#"is = { "user.profile.levels" = 2, email_verified = true }"#, input(), true),
-        (r#"is = { email_verified = "true", "account.state" = ["active", "new"] }"#, input(), true),
-        (r#"is = { email_verified = true, "account.state" = "suspended" }"#, input(), false),
+        (
+            r#"is = { "user.profile.levels" = 2, email_verified = true }"#,
+            input(),
+            true,
+        ),
+        (
+            r#"is = { email_verified = "true", "account.state" = ["active", "new"] }"#,
+            input(),
+            true,
+        ),
+        (
+            r#"is = { email_verified = true, "account.state" = "suspended" }"#,
+            input(),
+            false,
+        ),
         (r#"is = { nickname = "*" }"#, input(), false),
-        (r#"role = "staff", scope = "profile", is = { "user.name" = "ada" }"#, input(), true),
+        (
+            r#"role = "staff", scope = "profile", is = { "user.name" = "ada" }"#,
+            input(),
+            true,
+        ),
         (r#"role = "staff", scope = "email""#, input(), false),
     ] {
         assert_eq!(applies(conditions, &input), expected, "{conditions}");
@@ -214,9 +361,28 @@ fn conditions_choose() {
 fn a_denial_ends_it_for_whom_its_conditions_name() {
     let rules = "[[rules]]\nclaim = \"out\"\nvalue = 1\n\
                  [[rules]]\ndeny = \"Only administrators get in.\"\nunless = { role = \"admin\" }";
-    for input in [input(), assertion(), Input { sink: Sink::Userinfo, ..input() }] {
-        assert_eq!(denial(rules, &input).as_deref(), Some("Only administrators get in."));
-        assert_eq!(denial(rules, &Input { roles: vec!["admin".to_owned()], ..input }), None);
+    for input in [
+        input(),
+        assertion(),
+        Input {
+            sink: Sink::Userinfo,
+            ..input()
+        },
+    ] {
+        assert_eq!(
+            denial(rules, &input).as_deref(),
+            Some("Only administrators get in.")
+        );
+        assert_eq!(
+            denial(
+                rules,
+                &Input {
+                    roles: vec!["admin".to_owned()],
+                    ..input
+                }
+            ),
+            None
+        );
     }
 }
 
@@ -240,7 +406,10 @@ fn attributes_are_for_assertions() {
         attribute = "none"
         from = "nickname"
     "#;
-    assert_eq!(told(rules, &input()), json!({ "groups": ["wiki-editor", "wiki-reader"] }));
+    assert_eq!(
+        told(rules, &input()),
+        json!({ "groups": ["wiki-editor", "wiki-reader"] })
+    );
     let attribute = |name: &str, values: [&str; 2]| SamlAttribute {
         name: name.to_owned(),
         name_format: None,
@@ -253,8 +422,14 @@ fn attributes_are_for_assertions() {
         friendly_name: Some("groups".to_owned()),
         ..attribute("urn:oid:1.2", ["wiki-editor", "wiki-reader"])
     };
-    let level = SamlAttribute { value_type: ValueType::Integer, ..attribute("level", ["1", "2"]) };
-    assert_eq!(edits(rules, &assertion())[1..], [Edit::Attribute(groups), Edit::Attribute(level)]);
+    let level = SamlAttribute {
+        value_type: ValueType::Integer,
+        ..attribute("level", ["1", "2"])
+    };
+    assert_eq!(
+        edits(rules, &assertion())[1..],
+        [Edit::Attribute(groups), Edit::Attribute(level)]
+    );
 }
 
 #[test]
@@ -268,7 +443,14 @@ fn a_value_of_another_type_is_a_fault_that_keeps_it_to_itself() {
 fn more_values_than_a_text_should_become_are_a_fault() {
     let config = config("[[rules]]\nclaim = \"out\"\nvalue = \"{roles}-{scopes}\"");
     let many = |count: usize| (0..count).map(|number| number.to_string()).collect();
-    let input = Input { roles: many(100), scopes: many(11), ..input() };
+    let input = Input {
+        roles: many(100),
+        scopes: many(11),
+        ..input()
+    };
     let fault = "rule 1 (claim `out`): the value `{roles}-{scopes}` makes more than 1000 values";
-    assert_eq!(ClaimMap::map(&config, &input), Err(Failure::Fault(fault.to_owned())));
+    assert_eq!(
+        ClaimMap::map(&config, &input),
+        Err(Failure::Fault(fault.to_owned()))
+    );
 }

@@ -43,16 +43,33 @@ fn a_rule_is_named_by_its_number_and_by_what_it_makes() {
 fn typing_errors_are_told_with_the_rule() {
     for (rules, expected) in [
         ("[[rule]]", "unknown field `rule`, expected `rules`"),
-        ("[[rules]]\nclaim = \"a\"\nvalue = 1\n[[rules]]\nclam = \"b\"", "rule 2: unknown field `clam`"),
-        ("[[rules]]\nwhen = { rol = \"x\" }", "rule 1: unknown field `rol`"),
-        ("[[rules]]\nwhen = { sink = \"id_token\" }", "rule 1: unknown variant `id_token`, expected one of `id-token`"),
-        ("[[rules]]\nonly = 7", "rule 1: invalid type: integer `7`, expected a text or a list of texts"),
-        ("[[rules]]\ntype = \"float\"", "rule 1: unknown variant `float`"),
+        (
+            "[[rules]]\nclaim = \"a\"\nvalue = 1\n[[rules]]\nclam = \"b\"",
+            "rule 2: unknown field `clam`",
+        ),
+        (
+            "[[rules]]\nwhen = { rol = \"x\" }",
+            "rule 1: unknown field `rol`",
+        ),
+        (
+            "[[rules]]\nwhen = { sink = \"id_token\" }",
+            "rule 1: unknown variant `id_token`, expected one of `id-token`",
+        ),
+        (
+            "[[rules]]\nonly = 7",
+            "rule 1: invalid type: integer `7`, expected a text or a list of texts",
+        ),
+        (
+            "[[rules]]\ntype = \"float\"",
+            "rule 1: unknown variant `float`",
+        ),
         ("rules = 7", "expected a list of rules"),
         ("rules = [7]", "expected a table as rule 1"),
         ("", "there are no rules"),
     ] {
-        let [error] = &errors(rules)[..] else { panic!("one error of {rules}") };
+        let [error] = &errors(rules)[..] else {
+            panic!("one error of {rules}")
+        };
         assert!(error.contains(expected), "{error}");
     }
 }
@@ -60,40 +77,91 @@ fn typing_errors_are_told_with_the_rule() {
 #[test]
 fn a_rule_that_contradicts_itself_is_an_error() {
     for (rule, expected) in [
-        ("claim = \"a\"\ndeny = \"No.\"\nvalue = 1", "it has both `claim` and `deny`; make two rules of it"),
-        ("claim = \"a\"\nvalue = 1\nfrom = \"b\"", "it has both `from` and `value`; one is enough"),
-        ("claim = \"\"\nvalue = 1", "`claim` is empty; name the claim"),
-        ("attribute = \"\"\nvalue = 1", "`attribute` is empty; name the attribute"),
+        (
+            "claim = \"a\"\ndeny = \"No.\"\nvalue = 1",
+            "it has both `claim` and `deny`; make two rules of it",
+        ),
+        (
+            "claim = \"a\"\nvalue = 1\nfrom = \"b\"",
+            "it has both `from` and `value`; one is enough",
+        ),
+        (
+            "claim = \"\"\nvalue = 1",
+            "`claim` is empty; name the claim",
+        ),
+        (
+            "attribute = \"\"\nvalue = 1",
+            "`attribute` is empty; name the attribute",
+        ),
         ("remove = \"\"", "`remove` is empty; name the claim"),
-        ("deny = \" \"\nwhen = { role = \"a\" }", "`deny` is empty; write the sentence that the person reads"),
-        ("claim = \"a\"\nvalue = 1\ntype = \"integer\"", "`type` is for an `attribute`, not for a claim"),
-        ("remove = \"a\"\njoin = \",\"", "`join` means nothing where a claim is removed"),
+        (
+            "deny = \" \"\nwhen = { role = \"a\" }",
+            "`deny` is empty; write the sentence that the person reads",
+        ),
+        (
+            "claim = \"a\"\nvalue = 1\ntype = \"integer\"",
+            "`type` is for an `attribute`, not for a claim",
+        ),
+        (
+            "remove = \"a\"\njoin = \",\"",
+            "`join` means nothing where a claim is removed",
+        ),
         (
             "remove = \"a\"\nscopes = \"email\"",
             "`scopes` is for a `claim` that is made; use `when.scope` or `unless.scope` here",
         ),
-        ("attribute = \"a\"\nvalue = 1\nscopes = \"email\"", "`scopes` is for a `claim`; an assertion has no scopes"),
+        (
+            "attribute = \"a\"\nvalue = 1\nscopes = \"email\"",
+            "`scopes` is for a `claim`; an assertion has no scopes",
+        ),
         (
             "attribute = \"a\"\nvalue = 1\nname_format = \"URI\"",
             "expected basic, uri, unspecified or a URI as `name_format`",
         ),
-        ("attribute = \"a\"\nvalue = [\"true\", \"yes\"]\ntype = \"boolean\"", "a value is no boolean"),
+        (
+            "attribute = \"a\"\nvalue = [\"true\", \"yes\"]\ntype = \"boolean\"",
+            "a value is no boolean",
+        ),
         (
             "claim = \"attribute:a\"\nvalue = 1",
             "`attribute:` is for `writes`; here `attribute = \"...\"` makes an attribute",
         ),
-        ("claim = \"a\"\nfrom = \"b\"\nkeep_unknown = true", "`keep_unknown` is for `lookup`, which it does not have"),
-        ("claim = \"a\"\nfrom = \"b\"\nlookup = {}", "`lookup` is an empty table; leave it out"),
+        (
+            "claim = \"a\"\nfrom = \"b\"\nkeep_unknown = true",
+            "`keep_unknown` is for `lookup`, which it does not have",
+        ),
+        (
+            "claim = \"a\"\nfrom = \"b\"\nlookup = {}",
+            "`lookup` is an empty table; leave it out",
+        ),
         (
             "claim = \"a\"\nfrom = \"b\"\nlookup = { \"*\" = 1 }\nkeep_unknown = true",
             "`lookup` has `*` for what it does not name, and `keep_unknown` keeps that; choose one",
         ),
-        ("claim = \"a\"\nfrom = \"b\"\nonly = \"x\"\nexcept = [\"x\"]", "`only` keeps `x` and `except` drops it"),
-        ("claim = \"a\"\nfrom = \"b\"\nonly = \"*x*\"", "`*x*` in `only` has more than one `*`"),
-        ("claim = \"a\"\nfrom = \"b\"\nexcept = \"\"", "`` in `except` is empty"),
-        ("claim = \"a\"\nfrom = []", "`from` is an empty list; name something or leave it out"),
-        ("claim = \"a\"\nfrom = \"b\"\nsplit = \"\"", "`split` is empty; leave it out"),
-        ("claim = \"a\"\nfrom = \"user..name\"", "`user..name` in `from` has an empty part"),
+        (
+            "claim = \"a\"\nfrom = \"b\"\nonly = \"x\"\nexcept = [\"x\"]",
+            "`only` keeps `x` and `except` drops it",
+        ),
+        (
+            "claim = \"a\"\nfrom = \"b\"\nonly = \"*x*\"",
+            "`*x*` in `only` has more than one `*`",
+        ),
+        (
+            "claim = \"a\"\nfrom = \"b\"\nexcept = \"\"",
+            "`` in `except` is empty",
+        ),
+        (
+            "claim = \"a\"\nfrom = []",
+            "`from` is an empty list; name something or leave it out",
+        ),
+        (
+            "claim = \"a\"\nfrom = \"b\"\nsplit = \"\"",
+            "`split` is empty; leave it out",
+        ),
+        (
+            "claim = \"a\"\nfrom = \"user..name\"",
+            "`user..name` in `from` has an empty part",
+        ),
         (
             "claim = \"a\"\nfrom = \"{email}\"",
             "`{email}` in `from` is no name; a text with names in braces is for `value`",
@@ -102,7 +170,10 @@ fn a_rule_that_contradicts_itself_is_an_error() {
             "claim = \"a\"\nvalue = { b = [\"{email\"] }",
             "the value `{email` has a `{` without its `}`; a brace itself is written twice",
         ),
-        ("claim = \"a\"\nfrom = \"b\"\ndefault = \"{user.}\"", "`{user.}` in the value `{user.}` has an empty part"),
+        (
+            "claim = \"a\"\nfrom = \"b\"\ndefault = \"{user.}\"",
+            "`{user.}` in the value `{user.}` has an empty part",
+        ),
     ] {
         assert_eq!(error(rule), expected, "{rule}");
     }
@@ -171,7 +242,9 @@ fn a_rule_whose_claim_is_replaced_unseen_is_an_error() {
         ["rule 1 (claim `a`) has no effect, since rule 2 (claim `a`) replaces what it makes"]
     );
     assert_eq!(
-        errors(&(set("") + "[[rules]]\nclaim = \"b\"\nfrom = \"user.a\"\n[[rules]]\nremove = \"a\"")),
+        errors(
+            &(set("") + "[[rules]]\nclaim = \"b\"\nfrom = \"user.a\"\n[[rules]]\nremove = \"a\"")
+        ),
         ["rule 1 (claim `a`) has no effect, since rule 3 (remove `a`) replaces what it makes"]
     );
     for seen in [
@@ -190,46 +263,80 @@ fn the_schema_names_every_key() {
     let schema = ClaimMap::describe().config_schema.expect("a schema");
     let rule = &schema["properties"]["rules"]["items"]["properties"];
     let named = |value: &Value| -> Vec<String> {
-        let mut keys: Vec<String> = value.as_object().expect("an object").keys().cloned().collect();
+        let mut keys: Vec<String> = value
+            .as_object()
+            .expect("an object")
+            .keys()
+            .cloned()
+            .collect();
         // Their order is as serde_json was built.
         keys.sort_unstable();
         keys
     };
     // What serde would have taken, as it says when it is given something else.
     let known = |settings: &str| -> Vec<String> {
-        let [error] = &errors(settings)[..] else { panic!("one error") };
+        let [error] = &errors(settings)[..] else {
+            panic!("one error")
+        };
         let (_, keys) = error.split_once("expected one of ").expect("a list");
-        let mut keys: Vec<String> = keys.split('`').skip(1).step_by(2).map(str::to_owned).collect();
+        let mut keys: Vec<String> = keys
+            .split('`')
+            .skip(1)
+            .step_by(2)
+            .map(str::to_owned)
+            .collect();
         keys.sort_unstable();
         keys
     };
     assert_eq!(known("[[rules]]\nx = 1"), named(rule));
     for key in ["when", "unless"] {
-        assert_eq!(known(&format!("[[rules]]\n{key} = {{ x = 1 }}")), named(&rule[key]["properties"]));
+        assert_eq!(
+            known(&format!("[[rules]]\n{key} = {{ x = 1 }}")),
+            named(&rule[key]["properties"])
+        );
     }
 }
 
 #[test]
 fn the_example_in_the_documentation_is_right() {
-    let lines = include_str!("../lib.rs").lines().filter_map(|line| line.strip_prefix("//!"));
-    let toml = lines.skip_while(|line| line.trim() != "```toml").skip(1).take_while(|line| line.trim() != "```");
+    let lines = include_str!("../lib.rs")
+        .lines()
+        .filter_map(|line| line.strip_prefix("//!"));
+    let toml = lines
+        .skip_while(|line| line.trim() != "```toml")
+        .skip(1)
+        .take_while(|line| line.trim() != "```");
     let example: String = toml.flat_map(|line| [line, "\n"]).collect();
     let settings: Map<String, Value> = toml::from_str(&example).expect("TOML");
-    let config = Config::deserialize(&settings["plugins"]["claims"][0]["config"]).expect("settings");
+    let config =
+        Config::deserialize(&settings["plugins"]["claims"][0]["config"]).expect("settings");
     assert_eq!(ClaimMap::validate(&config), Ok(()));
     let edits = ClaimMap::map(&config, &assertion()).expect("edits");
     assert_eq!(edits[0], Edit::set("groups", json!(["editor", "reader"])));
     assert!(matches!(&edits[1], Edit::Attribute(groups) if groups.values == ["editor", "reader"]));
-    assert!(matches!(ClaimMap::map(&config, &Input::default()), Err(Failure::Deny(_))));
+    assert!(matches!(
+        ClaimMap::map(&config, &Input::default()),
+        Err(Failure::Deny(_))
+    ));
 }
 
 #[test]
 fn nobody_escapes_a_denial_by_not_asking_for_a_scope() {
     let said = error("deny = \"No guests.\"\nwhen = { is = { email = \"*@guest.example\" } }");
-    assert!(said.contains("known only with its scope") && said.contains("`user.email`"), "{said}");
+    assert!(
+        said.contains("known only with its scope") && said.contains("`user.email`"),
+        "{said}"
+    );
     let said = error("deny = \"Not there.\"\nwhen = { is = { \"address.country\" = \"XX\" } }");
-    assert!(said.contains("known only with its scope") && said.contains("`user.profile.address`"), "{said}");
+    assert!(
+        said.contains("known only with its scope") && said.contains("`user.profile.address`"),
+        "{said}"
+    );
     let rule = "[[rules]]\ndeny = \"No guests.\"\nwhen = { is = { \"user.email\" = \"*@guest.example\" } }";
     let config: Config = toml::from_str(rule).expect("settings");
-    assert_eq!(ClaimMap::validate(&config), Ok(()), "what is always known may deny");
+    assert_eq!(
+        ClaimMap::validate(&config),
+        Ok(()),
+        "what is always known may deny"
+    );
 }

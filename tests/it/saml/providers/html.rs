@@ -10,7 +10,10 @@ use crate::harness::{Browser, Page};
 pub(super) async fn message_posted(browser: &Browser, page: &Page) -> Option<Page> {
     let (form, fields) = message(page)?;
     let action = resolved(page, &form["action"]);
-    let fields: Vec<(&str, &str)> = fields.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let fields: Vec<(&str, &str)> = fields
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.as_str()))
+        .collect();
     Some(browser.post(action.as_str(), &fields).await)
 }
 
@@ -19,19 +22,32 @@ fn message(page: &Page) -> Option<(Attributes, Vec<(String, String)>)> {
     let fields: Vec<(String, String)> = tags(&page.body, "input")
         .into_iter()
         .filter(|input| input.get("type").is_some_and(|kind| kind == "hidden"))
-        .filter_map(|input| Some((input.get("name")?.clone(), input.get("value").cloned().unwrap_or_default())))
+        .filter_map(|input| {
+            Some((
+                input.get("name")?.clone(),
+                input.get("value").cloned().unwrap_or_default(),
+            ))
+        })
         .collect();
-    fields.iter().any(|(name, _)| name == "SAMLRequest" || name == "SAMLResponse").then_some(())?;
+    fields
+        .iter()
+        .any(|(name, _)| name == "SAMLRequest" || name == "SAMLResponse")
+        .then_some(())?;
     Some((tags(&page.body, "form").into_iter().next()?, fields))
 }
 
 /// The addresses of the page's frames.
 pub(super) fn frames(page: &Page) -> Vec<String> {
-    tags(&page.body, "iframe").iter().filter_map(|frame| Some(resolved(page, frame.get("src")?).into())).collect()
+    tags(&page.body, "iframe")
+        .iter()
+        .filter_map(|frame| Some(resolved(page, frame.get("src")?).into()))
+        .collect()
 }
 
 fn resolved(page: &Page, address: &str) -> Url {
-    Url::parse(&page.url).and_then(|url| url.join(address)).expect("an address")
+    Url::parse(&page.url)
+        .and_then(|url| url.join(address))
+        .expect("an address")
 }
 
 type Attributes = HashMap<String, String>;
@@ -42,8 +58,12 @@ fn tags(body: &str, name: &str) -> Vec<Attributes> {
     let mut rest = body;
     while let Some((_, after)) = rest.split_once('<') {
         rest = after;
-        let named = after.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name));
-        if named && after[name.len()..].starts_with(|next: char| next.is_whitespace() || next == '>') {
+        let named = after
+            .get(..name.len())
+            .is_some_and(|start| start.eq_ignore_ascii_case(name));
+        if named
+            && after[name.len()..].starts_with(|next: char| next.is_whitespace() || next == '>')
+        {
             found.push(attributes(&after[name.len()..]));
         }
     }
@@ -55,7 +75,9 @@ fn attributes(mut rest: &str) -> Attributes {
     let mut found = Attributes::new();
     loop {
         rest = rest.trim_start_matches(|next: char| next.is_whitespace() || next == '/');
-        let end = rest.find(|next: char| next.is_whitespace() || "=>/".contains(next)).unwrap_or(rest.len());
+        let end = rest
+            .find(|next: char| next.is_whitespace() || "=>/".contains(next))
+            .unwrap_or(rest.len());
         let (name, after) = rest.split_at(end);
         if name.is_empty() {
             return found;
@@ -63,7 +85,11 @@ fn attributes(mut rest: &str) -> Attributes {
         let mut value = "";
         rest = after;
         if let Some(after) = after.strip_prefix('=') {
-            let quote = after.chars().next().filter(|quote| "'\"".contains(*quote)).expect("a quoted value");
+            let quote = after
+                .chars()
+                .next()
+                .filter(|quote| "'\"".contains(*quote))
+                .expect("a quoted value");
             (value, rest) = after[1..].split_once(quote).expect("the value's end");
         }
         found.insert(name.to_ascii_lowercase(), unescaped(value));
@@ -92,11 +118,16 @@ fn character(reference: &str) -> char {
         "colon" => return ':',
         "plus" => return '+',
         "equals" => return '=',
-        _ => reference.strip_prefix('#').unwrap_or_else(|| panic!("&{reference};")),
+        _ => reference
+            .strip_prefix('#')
+            .unwrap_or_else(|| panic!("&{reference};")),
     };
     let number = match number.strip_prefix(['x', 'X']) {
         Some(digits) => u32::from_str_radix(digits, 16),
         None => number.parse(),
     };
-    number.ok().and_then(char::from_u32).unwrap_or_else(|| panic!("&{reference};"))
+    number
+        .ok()
+        .and_then(char::from_u32)
+        .unwrap_or_else(|| panic!("&{reference};"))
 }

@@ -10,7 +10,7 @@ use crate::clients::registration::merge;
 use crate::harness::{Ada, Application, Browser, Page, TestHost, id};
 
 /// The settings of a host that takes service providers which are plain `http` on loopback.
-const HOST: &str = "development = true";
+const HOST: &str = "allow_insecure_redirect_uris = true";
 
 /// A person with a phone and a browser, and a service provider that she signs in to.
 pub(super) struct Journey {
@@ -40,7 +40,11 @@ pub(super) struct Wish {
 
 impl Default for Wish {
     fn default() -> Self {
-        Self { signs: true, registered: Registered::FromMetadata, settings: json!({}) }
+        Self {
+            signs: true,
+            registered: Registered::FromMetadata,
+            settings: json!({}),
+        }
     }
 }
 
@@ -57,12 +61,20 @@ impl Journey {
         let ada = host.ada().await;
         let browser = Browser::new(&host.base);
         let (provider, application) = join(&host, &ada, software, wish).await;
-        Self { host, ada, browser, provider, application }
+        Self {
+            host,
+            ada,
+            browser,
+            provider,
+            application,
+        }
     }
 
     /// One more service provider, where she has an account, too.
     pub(super) async fn another(&self, software: Software) -> ServiceProvider {
-        join(&self.host, &self.ada, software, Wish::default()).await.0
+        join(&self.host, &self.ada, software, Wish::default())
+            .await
+            .0
     }
 
     /// The service provider takes over what Assent publishes of itself now.
@@ -84,9 +96,17 @@ impl Journey {
     /// What the service provider knows of her, now that the browser came to this page of it.
     pub(super) async fn is_known(&self, page: &Page) -> Value {
         let there = page.url.starts_with(&self.provider.base) && page.status == StatusCode::OK;
-        assert!(there, "{} {} {} {}", page.status, page.url, page.body, self.provider.log());
+        assert!(
+            there,
+            "{} {} {} {}",
+            page.status,
+            page.url,
+            page.body,
+            self.provider.log()
+        );
         let known = self.provider.known(&self.browser).await;
-        let known = known.unwrap_or_else(|| panic!("{} {} {}", page.url, page.body, self.provider.log()));
+        let known =
+            known.unwrap_or_else(|| panic!("{} {} {}", page.url, page.body, self.provider.log()));
         assert_eq!(known["issuer"], self.host.issuer(), "{known}");
         known
     }
@@ -95,7 +115,11 @@ impl Journey {
     pub(super) async fn whole(&self, parameters: &[(&str, &str)]) -> Value {
         let (known, asked) = self.signs_in(parameters).await;
         assert_eq!(asked, 1);
-        assert_eq!(known["attributes"]["department"], json!(DEPARTMENTS), "{known}");
+        assert_eq!(
+            known["attributes"]["department"],
+            json!(DEPARTMENTS),
+            "{known}"
+        );
         // Her session at Assent is enough now.
         let (again, asked) = self.signs_in(parameters).await;
         assert_eq!(asked, 0);
@@ -114,7 +138,10 @@ impl Journey {
 
     /// She denies on her phone, and the service provider is told.
     pub(super) async fn is_denied(&self) {
-        let page = self.browser.get(&self.provider.login(&[("force", "yes")])).await;
+        let page = self
+            .browser
+            .get(&self.provider.login(&[("force", "yes")]))
+            .await;
         let Arrival { page, asked } = self.arrives_and(page, Decision::Deny).await;
         assert_eq!(asked, 1);
         self.was_refused(&page, &["Responder", "AuthnFailed"]).await;
@@ -130,7 +157,13 @@ impl Journey {
     /// She signs out at the service provider, which takes her session at Assent with it.
     pub(super) async fn signs_out(&self) {
         let Arrival { page, .. } = self.goes(&self.provider.logout(&[])).await;
-        assert!(self.provider.signed_out(&page), "{} {} {}", page.url, page.body, self.provider.log());
+        assert!(
+            self.provider.signed_out(&page),
+            "{} {} {}",
+            page.url,
+            page.body,
+            self.provider.log()
+        );
         assert_eq!(self.provider.known(&self.browser).await, None);
         let (_, asked) = self.signs_in(&[]).await;
         assert_eq!(asked, 1, "Assent still knew her");
@@ -146,7 +179,12 @@ impl Journey {
     pub(super) async fn is_signed_out_by(&self, page: Page) {
         let Arrival { page, .. } = self.arrives(page).await;
         assert_eq!(page.status, StatusCode::OK, "{} {}", page.url, page.body);
-        assert_eq!(self.provider.known(&self.browser).await, None, "{}", self.provider.log());
+        assert_eq!(
+            self.provider.known(&self.browser).await,
+            None,
+            "{}",
+            self.provider.log()
+        );
     }
 
     /// She does what this page and those behind it ask of her.
@@ -189,9 +227,13 @@ impl Journey {
             Decision::Approve => self.ada.approve(waiting).await,
             Decision::Deny => {
                 let requests = self.ada.phone.waiting(5).await.expect("requests");
-                self.ada.phone.decide(&requests[0], None).await.expect("an outcome");
+                self.ada
+                    .phone
+                    .decide(&requests[0], None)
+                    .await
+                    .expect("an outcome");
                 // The programs of others have their own clock, so it is not waited for.
-                self.ada.phone.lift_pause().await.expect("lifted");
+                self.ada.phone.lift_cooldown().await.expect("lifted");
             }
         }
     }
@@ -208,17 +250,28 @@ enum Decision {
 const DEPARTMENTS: [&str; 2] = ["Engines", "Analysis & <Co>"];
 
 /// Starts a service provider which Assent knows, and in which she has an account; with it, what Assent calls it.
-async fn join(host: &TestHost, ada: &Ada, software: Software, wish: Wish) -> (ServiceProvider, String) {
+async fn join(
+    host: &TestHost,
+    ada: &Ada,
+    software: Software,
+    wish: Wish,
+) -> (ServiceProvider, String) {
     let mut provider = ServiceProvider::start(software, wish.signs).await;
     let application = register(host, &provider, wish).await;
-    let known = Application { id: application.clone(), secret: None, redirect_uri: String::new() };
+    let known = Application {
+        id: application.clone(),
+        secret: None,
+        redirect_uri: String::new(),
+    };
     host.account(&ada.user, &known).await;
     trust(host, &mut provider, &application).await;
     (provider, application)
 }
 
 async fn trust(host: &TestHost, provider: &mut ServiceProvider, application: &str) {
-    let published = Browser::new(&host.base).get(&format!("/sso/metadata/{application}")).await;
+    let published = Browser::new(&host.base)
+        .get(&format!("/sso/metadata/{application}"))
+        .await;
     assert_eq!(published.status, StatusCode::OK, "{}", published.body);
     provider.trust(&published.url, &published.body).await;
 }

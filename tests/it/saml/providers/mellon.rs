@@ -7,7 +7,10 @@ use super::journey::{Journey, Registered, Wish};
 use super::server::Software::Mellon;
 
 fn by_hand() -> Wish {
-    Wish { registered: Registered::ByHand, ..Wish::default() }
+    Wish {
+        registered: Registered::ByHand,
+        ..Wish::default()
+    }
 }
 
 #[tokio::test]
@@ -15,23 +18,45 @@ async fn mellon_with_signed_redirects_and_the_transient_names_that_it_asks_for()
     let journey = Journey::new(Mellon, by_hand()).await;
     let known = journey.whole(&[]).await;
     assert_eq!(known["format"], TRANSIENT, "{known}");
-    assert!(!known["name_id"].as_str().expect("a name").contains("ada"), "{known}");
+    assert!(
+        !known["name_id"].as_str().expect("a name").contains("ada"),
+        "{known}"
+    );
 }
 
 #[tokio::test]
 async fn mellon_with_unsigned_redirects() {
     let settings = json!({"other_name_id_formats": []});
-    let journey = Journey::new(Mellon, Wish { signs: false, settings, ..by_hand() }).await;
+    let journey = Journey::new(
+        Mellon,
+        Wish {
+            signs: false,
+            settings,
+            ..by_hand()
+        },
+    )
+    .await;
     // It can't be given what it asks for, and says so.
-    journey.is_refused(&[], &["Requester", "InvalidNameIDPolicy"]).await;
-    let journey = Journey::new(Mellon, Wish { signs: false, ..by_hand() }).await;
+    journey
+        .is_refused(&[], &["Requester", "InvalidNameIDPolicy"])
+        .await;
+    let journey = Journey::new(
+        Mellon,
+        Wish {
+            signs: false,
+            ..by_hand()
+        },
+    )
+    .await;
     assert_eq!(journey.signs_in(&[]).await.0["format"], TRANSIENT);
 }
 
 #[tokio::test]
 async fn mellon_is_told_that_she_is_not_signed_in_and_that_she_denied() {
     let journey = Journey::new(Mellon, by_hand()).await;
-    journey.is_refused(&[("IsPassive", "true")], &["Responder", "NoPassive"]).await;
+    journey
+        .is_refused(&[("IsPassive", "true")], &["Responder", "NoPassive"])
+        .await;
     journey.is_denied().await;
     // Nothing of it lasts.
     assert_eq!(journey.signs_in(&[]).await.1, 1);

@@ -9,7 +9,14 @@ use super::{PERSISTENT, UNSPECIFIED};
 #[tokio::test]
 async fn node_saml_with_signed_forms_and_persistent_names() {
     let settings = json!({"name_id_format": "persistent"});
-    let journey = Journey::new(NodeSaml, Wish { settings, ..Wish::default() }).await;
+    let journey = Journey::new(
+        NodeSaml,
+        Wish {
+            settings,
+            ..Wish::default()
+        },
+    )
+    .await;
     let known = journey.whole(&[("binding", "post")]).await;
     assert_eq!(known["format"], PERSISTENT, "{known}");
 }
@@ -17,19 +24,39 @@ async fn node_saml_with_signed_forms_and_persistent_names() {
 #[tokio::test]
 async fn node_saml_without_a_key_and_with_account_names() {
     let settings = json!({"name_id_format": "unspecified", "name_id_source": "account_name"});
-    let journey = Journey::new(NodeSaml, Wish { signs: false, settings, ..Wish::default() }).await;
+    let journey = Journey::new(
+        NodeSaml,
+        Wish {
+            signs: false,
+            settings,
+            ..Wish::default()
+        },
+    )
+    .await;
     for binding in ["redirect", "post"] {
-        let (known, _) = journey.signs_in(&[("format", UNSPECIFIED), ("binding", binding)]).await;
-        assert_eq!((&known["name_id"], &known["format"]), (&json!("ada"), &json!(UNSPECIFIED)), "{known}");
+        let (known, _) = journey
+            .signs_in(&[("format", UNSPECIFIED), ("binding", binding)])
+            .await;
+        assert_eq!(
+            (&known["name_id"], &known["format"]),
+            (&json!("ada"), &json!(UNSPECIFIED)),
+            "{known}"
+        );
     }
 }
 
 #[tokio::test]
 async fn node_saml_asks_for_a_fresh_login_and_is_told_that_she_denied() {
     let journey = Journey::new(NodeSaml, Wish::default()).await;
-    journey.is_refused(&[("passive", "yes")], &["NoPassive"]).await;
+    journey
+        .is_refused(&[("passive", "yes")], &["NoPassive"])
+        .await;
     assert_eq!(journey.signs_in(&[]).await.1, 1);
-    assert_eq!(journey.signs_in(&[("force", "yes")]).await.1, 1, "a session was enough");
+    assert_eq!(
+        journey.signs_in(&[("force", "yes")]).await.1,
+        1,
+        "a session was enough"
+    );
     assert_eq!(journey.signs_in(&[("passive", "yes")]).await.1, 0);
     journey.is_denied().await;
 }

@@ -10,22 +10,43 @@ use super::server::Software::Pysaml2;
 #[tokio::test]
 async fn pysaml2_with_signed_forms_and_email_addresses() {
     let journey = Journey::new(Pysaml2, Wish::default()).await;
-    let known = journey.whole(&[("binding", "post"), ("format", EMAIL_ADDRESS)]).await;
-    assert_eq!((&known["name_id"], &known["format"]), (&json!("ada@example.org"), &json!(EMAIL_ADDRESS)), "{known}");
+    let known = journey
+        .whole(&[("binding", "post"), ("format", EMAIL_ADDRESS)])
+        .await;
+    assert_eq!(
+        (&known["name_id"], &known["format"]),
+        (&json!("ada@example.org"), &json!(EMAIL_ADDRESS)),
+        "{known}"
+    );
 }
 
 #[tokio::test]
 async fn pysaml2_with_signed_redirects_and_logout_by_form() {
     let journey = Journey::new(Pysaml2, Wish::default()).await;
     journey.signs_in(&[]).await;
-    let page = journey.goes(&journey.provider.logout(&[("binding", "post")])).await.page;
-    assert!(journey.provider.signed_out(&page), "{} {}", page.url, page.body);
+    let page = journey
+        .goes(&journey.provider.logout(&[("binding", "post")]))
+        .await
+        .page;
+    assert!(
+        journey.provider.signed_out(&page),
+        "{} {}",
+        page.url,
+        page.body
+    );
     assert_eq!(journey.signs_in(&[]).await.1, 1, "Assent still knew her");
 }
 
 #[tokio::test]
 async fn pysaml2_with_unsigned_redirects_and_forms() {
-    let journey = Journey::new(Pysaml2, Wish { signs: false, ..Wish::default() }).await;
+    let journey = Journey::new(
+        Pysaml2,
+        Wish {
+            signs: false,
+            ..Wish::default()
+        },
+    )
+    .await;
     journey.whole(&[]).await;
     journey.signs_in(&[("binding", "post")]).await;
 }
@@ -33,17 +54,43 @@ async fn pysaml2_with_unsigned_redirects_and_forms() {
 #[tokio::test]
 async fn pysaml2_that_does_not_sign_is_refused_where_it_must() {
     let settings = json!({"require_signed_requests": true});
-    let journey = Journey::new(Pysaml2, Wish { signs: false, settings, ..Wish::default() }).await;
+    let journey = Journey::new(
+        Pysaml2,
+        Wish {
+            signs: false,
+            settings,
+            ..Wish::default()
+        },
+    )
+    .await;
     for binding in ["redirect", "post"] {
-        let page = journey.goes(&journey.provider.login(&[("binding", binding)])).await.page;
-        assert_eq!(page.status, StatusCode::BAD_REQUEST, "{binding}: {} {}", page.url, page.body);
-        assert!(page.url.starts_with(&journey.host.base), "{binding}: {}", page.url);
+        let page = journey
+            .goes(&journey.provider.login(&[("binding", binding)]))
+            .await
+            .page;
+        assert_eq!(
+            page.status,
+            StatusCode::BAD_REQUEST,
+            "{binding}: {} {}",
+            page.url,
+            page.body
+        );
+        assert!(
+            page.url.starts_with(&journey.host.base),
+            "{binding}: {}",
+            page.url
+        );
     }
 }
 
 #[tokio::test]
 async fn pysaml2_is_told_that_she_is_not_signed_in_and_that_she_denied() {
     let journey = Journey::new(Pysaml2, Wish::default()).await;
-    journey.is_refused(&[("passive", "yes"), ("binding", "post")], &["Responder", "NoPassive"]).await;
+    journey
+        .is_refused(
+            &[("passive", "yes"), ("binding", "post")],
+            &["Responder", "NoPassive"],
+        )
+        .await;
     journey.is_denied().await;
 }

@@ -52,8 +52,12 @@ impl ServiceProvider {
         match software {
             Software::Mellon => mellon(folder, signs).await,
             Software::SimpleSamlPhp => simplesamlphp(folder, signs).await,
-            Software::Pysaml2 => program(folder, signs, Program::python("service_provider.py")).await,
-            Software::NodeSaml => program(folder, signs, Program::node("service_provider.mjs")).await,
+            Software::Pysaml2 => {
+                program(folder, signs, Program::python("service_provider.py")).await
+            }
+            Software::NodeSaml => {
+                program(folder, signs, Program::node("service_provider.mjs")).await
+            }
         }
     }
 
@@ -75,9 +79,14 @@ impl ServiceProvider {
     /// What an administrator types of it in the settings of the application.
     pub(super) fn registration(&self) -> Value {
         let (acs, single_logout, binding) = match self.running {
-            Running::Apache(_) => ("/private/mellon/postResponse", "/private/mellon/logout", "redirect"),
+            Running::Apache(_) => (
+                "/private/mellon/postResponse",
+                "/private/mellon/logout",
+                "redirect",
+            ),
             Running::Php { .. } => {
-                let [acs, logout] = ["acs", "logout"].map(|end| format!("/module.php/saml/sp/saml2-{end}.php/assent"));
+                let [acs, logout] = ["acs", "logout"]
+                    .map(|end| format!("/module.php/saml/sp/saml2-{end}.php/assent"));
                 return self.registered(&acs, &logout, "redirect");
             }
             Running::Program(_) => ("/acs", "/slo", "post"),
@@ -86,7 +95,8 @@ impl ServiceProvider {
     }
 
     fn registered(&self, acs: &str, single_logout: &str, binding: &str) -> Value {
-        let certificate = fs::read_to_string(self.folder.path().join("certificate.pem")).expect("text");
+        let certificate =
+            fs::read_to_string(self.folder.path().join("certificate.pem")).expect("text");
         json!({
             "entity_id": self.entity_id,
             "acs": [{"url": format!("{}{acs}", self.base), "index": 0, "default": true}],
@@ -100,7 +110,10 @@ impl ServiceProvider {
         match self.running {
             Running::Apache(_) => {
                 let back = format!("{}/private/", self.base);
-                self.address("/private/mellon/login", &[&[("ReturnTo", back.as_str())], parameters].concat())
+                self.address(
+                    "/private/mellon/login",
+                    &[&[("ReturnTo", back.as_str())], parameters].concat(),
+                )
             }
             _ => self.address("/login", parameters),
         }
@@ -118,7 +131,9 @@ impl ServiceProvider {
     }
 
     fn address(&self, path: &str, parameters: &[(&str, &str)]) -> String {
-        let query = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(parameters).finish();
+        let query = url::form_urlencoded::Serializer::new(String::new())
+            .extend_pairs(parameters)
+            .finish();
         format!("{}{path}?{query}", self.base)
     }
 
@@ -126,8 +141,8 @@ impl ServiceProvider {
     pub(super) async fn known(&self, browser: &Browser) -> Option<Value> {
         if let Running::Apache(apache) = &self.running {
             let page = browser.get(&format!("{}/known/", self.base)).await;
-            let known: Value =
-                serde_json::from_str(&page.body).unwrap_or_else(|_| panic!("{} {}", page.body, apache.log()));
+            let known: Value = serde_json::from_str(&page.body)
+                .unwrap_or_else(|_| panic!("{} {}", page.body, apache.log()));
             return (known["name_id"] != "(none)").then(|| with_response_read(known));
         }
         let page = browser.get(&format!("{}/", self.base)).await;
@@ -140,7 +155,13 @@ impl ServiceProvider {
 
     /// What it says of a response that is a refusal, as it says it; `page` is where it sent the browser.
     pub(super) fn refusal(&self, page: &Page) -> String {
-        assert_eq!(page.status, StatusCode::FORBIDDEN, "{} {}", page.url, page.body);
+        assert_eq!(
+            page.status,
+            StatusCode::FORBIDDEN,
+            "{} {}",
+            page.url,
+            page.body
+        );
         match &self.running {
             Running::Apache(apache) => apache.log(),
             _ => page.body.clone(),
@@ -160,7 +181,9 @@ impl ServiceProvider {
     pub(super) fn log(&self) -> String {
         match &self.running {
             Running::Apache(apache) => apache.log(),
-            Running::Php { .. } => fs::read_to_string(self.folder.path().join("simplesamlphp.log")).unwrap_or_default(),
+            Running::Php { .. } => {
+                fs::read_to_string(self.folder.path().join("simplesamlphp.log")).unwrap_or_default()
+            }
             Running::Program(_) => "see its error output above".to_owned(),
         }
     }
@@ -170,7 +193,11 @@ fn write_key(folder: &Path) {
     let key = Rsa::generate(2048).and_then(PKey::from_rsa).expect("a key");
     let pem = key.private_key_to_pem_pkcs8().expect("PEM");
     fs::write(folder.join("key.pem"), pem).expect("written");
-    fs::write(folder.join("certificate.pem"), certificate(&key).to_pem().expect("PEM")).expect("written");
+    fs::write(
+        folder.join("certificate.pem"),
+        certificate(&key).to_pem().expect("PEM"),
+    )
+    .expect("written");
 }
 
 fn write_metadata(folder: &Path, metadata: &str) {
@@ -179,44 +206,80 @@ fn write_metadata(folder: &Path, metadata: &str) {
 
 /// The certificate in the metadata, in PEM form, as an administrator would put it beside.
 fn signing_certificate(metadata: &str) -> String {
-    let base64 = metadata.split_once("X509Certificate>").and_then(|(_, rest)| rest.split_once('<')).expect("one").0;
-    let der = STANDARD.decode(base64.split_whitespace().collect::<String>()).expect("base64");
+    let base64 = metadata
+        .split_once("X509Certificate>")
+        .and_then(|(_, rest)| rest.split_once('<'))
+        .expect("one")
+        .0;
+    let der = STANDARD
+        .decode(base64.split_whitespace().collect::<String>())
+        .expect("base64");
     let certificate = openssl::x509::X509::from_der(&der).expect("a certificate");
     String::from_utf8(certificate.to_pem().expect("PEM")).expect("text")
 }
 
 async fn program(folder: TempDir, signs: bool, mut program: Program) -> ServiceProvider {
-    let told = program.ask(&json!({"folder": folder.path(), "signed": signs})).await;
+    let told = program
+        .ask(&json!({"folder": folder.path(), "signed": signs}))
+        .await;
     let said = |name: &str| told[name].as_str().expect("text").to_owned();
     let [base, entity_id, metadata] = ["base", "entity_id", "metadata"].map(said);
-    ServiceProvider { base, entity_id, metadata, folder, running: Running::Program(program) }
+    ServiceProvider {
+        base,
+        entity_id,
+        metadata,
+        folder,
+        running: Running::Program(program),
+    }
 }
 
 /// Where SimpleSAMLphp is: where `scripts/setup` unpacked Debian's package, or where the system has it.
 fn simplesamlphp_folder() -> PathBuf {
     let unpacked = target().join("simplesamlphp/usr/share/simplesamlphp");
-    if unpacked.is_dir() { unpacked } else { PathBuf::from("/usr/share/simplesamlphp") }
+    if unpacked.is_dir() {
+        unpacked
+    } else {
+        PathBuf::from("/usr/share/simplesamlphp")
+    }
 }
 
 async fn simplesamlphp(folder: TempDir, signs: bool) -> ServiceProvider {
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("php");
     let mut command = Command::new("php");
     // The port is the system's choice.
-    command.args(["-d", "display_errors=0", "-S", "127.0.0.1:0", "-t"]).arg(simplesamlphp_folder().join("www"));
+    command
+        .args(["-d", "display_errors=0", "-S", "127.0.0.1:0", "-t"])
+        .arg(simplesamlphp_folder().join("www"));
     command.arg(own.join("service_provider.php"));
-    command.env("SIMPLESAMLPHP_CONFIG_DIR", &own).env("SERVICE_PROVIDER_FOLDER", folder.path());
+    command
+        .env("SIMPLESAMLPHP_CONFIG_DIR", &own)
+        .env("SERVICE_PROVIDER_FOLDER", folder.path());
     command.env("SERVICE_PROVIDER_SIGNS", if signs { "yes" } else { "no" });
     command.stderr(Stdio::piped()).kill_on_drop(true);
     let mut server = command.spawn().expect("php is missing: run `make test`");
     let mut lines = BufReader::new(server.stderr.take().expect("its output")).lines();
-    let line = lines.next_line().await.expect("readable").expect("where it serves");
-    let port = line.split_once("(http://127.0.0.1:").and_then(|(_, rest)| rest.split_once(')')).expect("a port").0;
+    let line = lines
+        .next_line()
+        .await
+        .expect("readable")
+        .expect("where it serves");
+    let port = line
+        .split_once("(http://127.0.0.1:")
+        .and_then(|(_, rest)| rest.split_once(')'))
+        .expect("a port")
+        .0;
     let base = format!("http://localhost:{port}");
     // It says a line for each request, and would wait where nobody reads them.
     tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
     let entity_id = format!("{base}/module.php/saml/sp/metadata.php/assent");
     let metadata = Browser::new(&base).get(&entity_id).await.body;
-    ServiceProvider { base, entity_id, metadata, folder, running: Running::Php { _server: server } }
+    ServiceProvider {
+        base,
+        entity_id,
+        metadata,
+        folder,
+        running: Running::Php { _server: server },
+    }
 }
 
 /// What mellon shows of whom it knows. Nothing of it needs to be escaped in JSON.
@@ -241,14 +304,26 @@ async fn mellon(folder: TempDir, signs: bool) -> ServiceProvider {
         mellon_directives(base, own)
     })
     .await;
-    let (base, entity_id) = (apache.base.clone(), format!("{}/private/mellon/metadata", apache.base));
-    ServiceProvider { base, entity_id, metadata, folder, running: Running::Apache(apache) }
+    let (base, entity_id) = (
+        apache.base.clone(),
+        format!("{}/private/mellon/metadata", apache.base),
+    );
+    ServiceProvider {
+        base,
+        entity_id,
+        metadata,
+        folder,
+        running: Running::Apache(apache),
+    }
 }
 
 /// As `mellon_create_metadata` writes it, which is how mellon's own guide begins.
 fn mellon_metadata(base: &str, certificate: &Path, signs: bool) -> String {
     let pem = fs::read_to_string(certificate).expect("text");
-    let certificate: String = pem.lines().filter(|line| !line.starts_with("-----")).collect();
+    let certificate: String = pem
+        .lines()
+        .filter(|line| !line.starts_with("-----"))
+        .collect();
     format!(
         r#"<?xml version="1.0" encoding="UTF-8"?>
 <EntityDescriptor entityID="{base}/private/mellon/metadata"
@@ -299,18 +374,28 @@ MellonLockFile {own}/mellon.lock
 
 /// Mellon does not say who issued the assertion, and what format the NameID has: the response that it took does.
 fn with_response_read(mut known: Value) -> Value {
-    let response = STANDARD.decode(known["response"].as_str().expect("a response")).expect("base64");
+    let response = STANDARD
+        .decode(known["response"].as_str().expect("a response"))
+        .expect("base64");
     let response = String::from_utf8(response).expect("text");
     // Both are in the assertion: each is the text, or the attribute, behind these words.
     let assertion = response.split_once("Assertion ").expect("an assertion").1;
     let behind = |words: &[&str], end| {
-        let rest = words.iter().try_fold(assertion, |rest, word| Some(rest.split_once(word)?.1));
-        rest.and_then(|rest| rest.split_once(end)).unwrap_or_else(|| panic!("no {words:?}: {response}")).0
+        let rest = words
+            .iter()
+            .try_fold(assertion, |rest, word| Some(rest.split_once(word)?.1));
+        rest.and_then(|rest| rest.split_once(end))
+            .unwrap_or_else(|| panic!("no {words:?}: {response}"))
+            .0
     };
     known["issuer"] = behind(&["Issuer", ">"], '<').into();
     known["format"] = behind(&["NameID ", "Format=\""], '"').into();
     known["response"] = Value::Null;
-    for value in known["attributes"]["department"].as_array_mut().into_iter().flatten() {
+    for value in known["attributes"]["department"]
+        .as_array_mut()
+        .into_iter()
+        .flatten()
+    {
         // Mellon hands on the XML of a value rather than its text.
         *value = unescaped(value.as_str().expect("text")).into();
     }

@@ -17,34 +17,64 @@ async fn simplesamlphp_with_signed_redirects_and_the_transient_names_that_it_ask
 #[tokio::test]
 async fn simplesamlphp_with_unsigned_redirects_and_persistent_names() {
     let settings = json!({"other_name_id_formats": ["persistent", "transient"]});
-    let journey = Journey::new(SimpleSamlPhp, Wish { signs: false, settings, ..Wish::default() }).await;
+    let journey = Journey::new(
+        SimpleSamlPhp,
+        Wish {
+            signs: false,
+            settings,
+            ..Wish::default()
+        },
+    )
+    .await;
     let persistent = [("format", PERSISTENT)];
     let known = journey.whole(&persistent).await;
     assert_eq!(known["format"], PERSISTENT, "{known}");
     let (again, _) = journey.signs_in(&persistent).await;
-    assert_eq!(again["name_id"], known["name_id"], "another sign-on, the same name");
+    assert_eq!(
+        again["name_id"], known["name_id"],
+        "another sign-on, the same name"
+    );
 }
 
 #[tokio::test]
 async fn simplesamlphp_asks_for_a_fresh_login_and_for_none() {
     let journey = Journey::new(SimpleSamlPhp, Wish::default()).await;
-    journey.is_refused(&[("passive", "yes")], &["Responder", "NoPassive"]).await;
+    journey
+        .is_refused(&[("passive", "yes")], &["Responder", "NoPassive"])
+        .await;
     assert_eq!(journey.signs_in(&[]).await.1, 1);
     assert_eq!(journey.signs_in(&[("passive", "yes")]).await.1, 0);
-    assert_eq!(journey.signs_in(&[("force", "yes")]).await.1, 1, "a session was enough");
+    assert_eq!(
+        journey.signs_in(&[("force", "yes")]).await.1,
+        1,
+        "a session was enough"
+    );
 }
 
 #[tokio::test]
 async fn simplesamlphp_is_told_that_she_denied() {
-    Journey::new(SimpleSamlPhp, Wish::default()).await.is_denied().await;
+    Journey::new(SimpleSamlPhp, Wish::default())
+        .await
+        .is_denied()
+        .await;
 }
 
 #[tokio::test]
 async fn simplesamlphp_takes_a_sign_on_that_begins_at_assent() {
     let journey = Journey::new(SimpleSamlPhp, Wish::default()).await;
     let settings = json!({"idp_initiated": true, "default_relay_state": format!("{}/", journey.provider.base)});
-    journey.host.admin_ok(Method::PATCH, &format!("/applications/{}", journey.application), settings).await;
-    let start = journey.browser.get(&format!("/sso/SingleSignOnService/{}", journey.application)).await;
+    journey
+        .host
+        .admin_ok(
+            Method::PATCH,
+            &format!("/applications/{}", journey.application),
+            settings,
+        )
+        .await;
+    let start = journey
+        .browser
+        .get(&format!("/sso/SingleSignOnService/{}", journey.application))
+        .await;
     let page = start.submit(&start.path(), &[]).await;
     journey.is_known(&journey.arrives(page).await.page).await;
 }
@@ -54,11 +84,17 @@ async fn simplesamlphp_goes_on_while_the_certificate_is_renewed() {
     let mut journey = Journey::new(SimpleSamlPhp, Wish::default()).await;
     journey.signs_in(&[]).await;
     let certificates = format!("/applications/{}/certificates", journey.application);
-    let renewed = journey.host.admin_ok(Method::POST, &certificates, Value::Null).await;
+    let renewed = journey
+        .host
+        .admin_ok(Method::POST, &certificates, Value::Null)
+        .await;
     // It reads of the new one while the old one still signs.
     journey.trusts_anew().await;
     journey.signs_in(&[]).await;
-    let now = format!("{certificates}/{}/use", renewed["id"].as_str().expect("an id"));
+    let now = format!(
+        "{certificates}/{}/activate",
+        renewed["id"].as_str().expect("an id")
+    );
     journey.host.admin_ok(Method::POST, &now, Value::Null).await;
     journey.signs_in(&[]).await;
 }

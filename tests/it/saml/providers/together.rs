@@ -8,7 +8,11 @@ async fn one_sign_in_serves_them_all_and_a_logout_at_one_reaches_the_others() {
     let mut journey = Journey::new(Software::Mellon, Wish::default()).await;
     let mut all = Vec::new();
     let mut asked = 0;
-    for software in [Software::SimpleSamlPhp, Software::Pysaml2, Software::NodeSaml] {
+    for software in [
+        Software::SimpleSamlPhp,
+        Software::Pysaml2,
+        Software::NodeSaml,
+    ] {
         asked += journey.signs_in(&[]).await.1;
         let next = journey.another(software).await;
         all.push(std::mem::replace(&mut journey.provider, next));
@@ -20,9 +24,20 @@ async fn one_sign_in_serves_them_all_and_a_logout_at_one_reaches_the_others() {
     }
 
     let page = journey.goes(&journey.provider.logout(&[])).await.page;
-    assert!(journey.provider.signed_out(&page), "{} {}", page.url, page.body);
+    assert!(
+        journey.provider.signed_out(&page),
+        "{} {}",
+        page.url,
+        page.body
+    );
     for provider in &all {
-        assert_eq!(provider.known(&journey.browser).await, None, "{} {}", provider.base, provider.log());
+        assert_eq!(
+            provider.known(&journey.browser).await,
+            None,
+            "{} {}",
+            provider.base,
+            provider.log()
+        );
     }
 }
 
@@ -32,6 +47,8 @@ async fn a_logout_by_openid_connect_reaches_a_service_provider() {
     journey.signs_in(&[]).await;
     let page = journey.browser.get("/oidc/session/end").await;
     let request = page.field("request");
-    let page = page.submit("/session/end", &[("request", &request), ("answer", "yes")]).await;
+    let page = page
+        .submit("/session/end", &[("request", &request), ("answer", "yes")])
+        .await;
     journey.is_signed_out_by(page).await;
 }

@@ -1,6 +1,9 @@
 //! An approval channel that breaks the contract in the way its settings name.
 #![cfg(target_family = "wasm")]
-#![allow(unsafe_code, reason = "the exports of a component are symbols with fixed names")]
+#![allow(
+    unsafe_code,
+    reason = "the exports of a component are symbols with fixed names"
+)]
 
 use std::hint::black_box;
 
@@ -29,15 +32,27 @@ impl Guest for Hostile {
             "loop" => loop {
                 black_box(());
             },
-            "handle" => Ok(Begun { handle: vec![0; 5_000], poll_after_ms: None }),
+            "handle" => Ok(Begun {
+                handle: vec![0; 5_000],
+                poll_after_ms: None,
+            }),
             "flood" => {
                 for _ in 0..100 {
                     call(&notice.address)?;
                 }
-                Ok(Begun { handle: Vec::new(), poll_after_ms: None })
+                Ok(Begun {
+                    handle: Vec::new(),
+                    poll_after_ms: None,
+                })
             }
-            "relay" => Ok(Begun { handle: notice.address.into_bytes(), poll_after_ms: Some(0) }),
-            _ => Ok(Begun { handle: call(&notice.address)?, poll_after_ms: Some(7) }),
+            "relay" => Ok(Begun {
+                handle: notice.address.into_bytes(),
+                poll_after_ms: Some(0),
+            }),
+            _ => Ok(Begun {
+                handle: call(&notice.address)?,
+                poll_after_ms: Some(7),
+            }),
         }
     }
 
@@ -45,7 +60,10 @@ impl Guest for Hostile {
         if text(&config, "behaviour") == "relay" {
             return Ok(told(&call(&String::from_utf8_lossy(&handle))?));
         }
-        Ok(State::Proof(Evidence { request_id: "another request".to_owned(), proof: handle }))
+        Ok(State::Proof(Evidence {
+            request_id: "another request".to_owned(),
+            proof: handle,
+        }))
     }
 
     fn on_callback(config: String, callback: Callback) -> Result<Vec<Evidence>, Failure> {
@@ -55,7 +73,10 @@ impl Guest for Hostile {
                 _ => Vec::new(),
             });
         }
-        Ok(vec![Evidence { request_id: "from a callback".to_owned(), proof: callback.body }])
+        Ok(vec![Evidence {
+            request_id: "from a callback".to_owned(),
+            proof: callback.body,
+        }])
     }
 
     fn cancel(_config: String, _handle: Vec<u8>) -> Result<(), Failure> {
@@ -70,26 +91,40 @@ fn told(body: &[u8]) -> State {
         "pending" => State::Pending(0),
         "denied" => State::Denied,
         "expired" => State::Expired,
-        _ => State::Proof(Evidence { request_id: text(&body, "request_id"), proof: text(&body, "proof").into_bytes() }),
+        _ => State::Proof(Evidence {
+            request_id: text(&body, "request_id"),
+            proof: text(&body, "proof").into_bytes(),
+        }),
     }
 }
 
 /// Posts to the address with a credential of its own; gives back the answer's body, or the error's kind and text.
 fn call(url: &str) -> Result<Vec<u8>, Failure> {
     let headers = vec![("Authorization".to_owned(), "Bearer of-its-own".to_owned())];
-    let request = Request { method: Method::Post, url: url.to_owned(), headers, body: b"hello".to_vec() };
-    http::send(&request).map(|response| response.body).map_err(|error| {
-        Failure::Rejected(match error {
-            Error::Refused(why) => format!("refused: {why}"),
-            Error::Invalid(why) => format!("invalid: {why}"),
-            Error::Unreachable(why) => format!("unreachable: {why}"),
-            Error::TimedOut => "timed out".to_owned(),
-            Error::TooLarge => "too large".to_owned(),
+    let request = Request {
+        method: Method::Post,
+        url: url.to_owned(),
+        headers,
+        body: b"hello".to_vec(),
+    };
+    http::send(&request)
+        .map(|response| response.body)
+        .map_err(|error| {
+            Failure::Rejected(match error {
+                Error::Refused(why) => format!("refused: {why}"),
+                Error::Invalid(why) => format!("invalid: {why}"),
+                Error::Unreachable(why) => format!("unreachable: {why}"),
+                Error::TimedOut => "timed out".to_owned(),
+                Error::TooLarge => "too large".to_owned(),
+            })
         })
-    })
 }
 
 fn text(config: &str, key: &str) -> String {
     let config: Value = config.parse().unwrap_or_default();
-    config.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
+    config
+        .get(key)
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .to_owned()
 }

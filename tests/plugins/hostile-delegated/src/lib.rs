@@ -1,6 +1,9 @@
 //! A delegated approval channel that tries to approve more than a vendor said, in the way its settings name.
 #![cfg(target_family = "wasm")]
-#![allow(unsafe_code, reason = "the exports of a component are symbols with fixed names")]
+#![allow(
+    unsafe_code,
+    reason = "the exports of a component are symbols with fixed names"
+)]
 
 use std::hint::black_box;
 
@@ -31,7 +34,10 @@ impl Guest for Hostile {
             "fails" => return Err(Failure::Rejected("not today".to_owned())),
             _ => question.request_id.into_bytes(),
         };
-        Ok(Begun { handle, poll_after_ms: 0 })
+        Ok(Begun {
+            handle,
+            poll_after_ms: 0,
+        })
     }
 
     fn poll(config: String, _handle: Vec<u8>) -> Result<State, Failure> {
@@ -47,7 +53,10 @@ impl Guest for Hostile {
 
     /// Whatever lines are posted are requests that it says there is news of.
     fn on_callback(config: String, callback: Callback) -> Result<Vec<String>, Failure> {
-        let named = String::from_utf8_lossy(&callback.body).lines().map(str::to_owned).collect();
+        let named = String::from_utf8_lossy(&callback.body)
+            .lines()
+            .map(str::to_owned)
+            .collect();
         match behaviour(&config).as_str() {
             "flood" => Ok(vec!["018f0000000070008000000000000001".to_owned(); 5_000]),
             _ => Ok(named),
@@ -61,5 +70,9 @@ impl Guest for Hostile {
 
 fn behaviour(config: &str) -> String {
     let config: Value = config.parse().unwrap_or_default();
-    config.get("behaviour").and_then(Value::as_str).unwrap_or_default().to_owned()
+    config
+        .get("behaviour")
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .to_owned()
 }

@@ -23,12 +23,16 @@ claims::export!(Hostile with_types_in claims);
 
 impl Guest for Hostile {
     fn describe() -> String {
-        json!({ "name": "hostile-mapper", "version": "1.0.0", "writes": ["*", "attribute:*"] }).to_string()
+        json!({ "name": "hostile-mapper", "version": "1.0.0", "writes": ["*", "attribute:*"] })
+            .to_string()
     }
 
     fn validate(config: String) -> Result<(), Vec<String>> {
         match text(&config, "behaviour").as_str() {
-            "invalid" => Err(vec!["`behaviour` is invalid".to_owned(), "and\nso is this".to_owned()]),
+            "invalid" => Err(vec![
+                "`behaviour` is invalid".to_owned(),
+                "and\nso is this".to_owned(),
+            ]),
             _ => Ok(()),
         }
     }
@@ -59,7 +63,10 @@ impl Guest for Hostile {
                     black_box(&hoard);
                 }
             }
-            "output" => Ok(vec![Edit::Set((claim, format!("\"{}\"", "x".repeat(2 << 20))))]),
+            "output" => Ok(vec![Edit::Set((
+                claim,
+                format!("\"{}\"", "x".repeat(2 << 20)),
+            ))]),
             "panic" => panic!("the hostile plugin panics"),
             "log" => {
                 for number in 0..10_000 {
@@ -79,7 +86,10 @@ impl Guest for Hostile {
             "huge-attribute" => Ok(attribute(&input.config, vec![value.repeat(10 << 20)])),
             "many-values" => Ok(attribute(&input.config, vec![value; 100_000])),
             // A good edit first, to see that a bad one spoils all.
-            _ => Ok(vec![Edit::Set(("team".to_owned(), "\"red\"".to_owned())), Edit::Set((claim, value))]),
+            _ => Ok(vec![
+                Edit::Set(("team".to_owned(), "\"red\"".to_owned())),
+                Edit::Set((claim, value)),
+            ]),
         }
     }
 }
@@ -114,11 +124,19 @@ fn attribute(config: &str, values: Vec<String>) -> Vec<Edit> {
 
 fn recurse(depth: u64) -> u64 {
     let frame = [depth; 16];
-    if black_box(depth) == 0 { 0 } else { black_box(frame).iter().sum::<u64>() + recurse(depth + 1) }
+    if black_box(depth) == 0 {
+        0
+    } else {
+        black_box(frame).iter().sum::<u64>() + recurse(depth + 1)
+    }
 }
 
 /// A setting, empty where there is none. With `only` the plugin breaks the contract only for that application.
 fn text(config: &str, key: &str) -> String {
     let config: Value = config.parse().unwrap_or_default();
-    config.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
+    config
+        .get(key)
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .to_owned()
 }

@@ -25,9 +25,15 @@ impl Guest for Next {
     }
 
     fn map_claims(person: Person, _config: String) -> Result<Vec<(String, String)>, String> {
-        let claims: Value = person.claims.parse().map_err(|_| "the claims are not JSON".to_owned())?;
+        let claims: Value = person
+            .claims
+            .parse()
+            .map_err(|_| "the claims are not JSON".to_owned())?;
         // What the plugin before it made, which is made for the first version.
         let account = claims.get("account").cloned().unwrap_or_default();
-        Ok(vec![("team".to_owned(), json!({ "roles": person.roles, "account": account }).to_string())])
+        Ok(vec![(
+            "team".to_owned(),
+            json!({ "roles": person.roles, "account": account }).to_string(),
+        )])
     }
 }

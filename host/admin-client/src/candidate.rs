@@ -1,0 +1,101 @@
+//! A claim mapper that its author tries in a running instance, without loading it: `assent-plugin dev`.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use reqwest::Method;
+use serde_json::{Map, Value, json};
+
+use crate::connection::{Api, Connection};
+use crate::failure::{Failure, Kind};
+use crate::{lookup, preview};
+
+/// The address of the instance that `make run` starts.
+const LOCAL: &str = "http://localhost:8080";
+
+/// Tries components in a running instance, for one user in one application.
+pub struct CandidateTrial {
+    connection: Connection,
+    /// The application's id or name.
+    application: String,
+    /// The user's name or id, or the account's id.
+    user: String,
+    /// The scopes, one space between them. The default is every scope that the application may request.
+    scope: Option<String>,
+    /// The way to the instance, once there is one.
+    api: Option<Api>,
+}
+
+impl CandidateTrial {
+    /// Trials at an instance.
+    pub fn new(
+        connection: Connection,
+        application: String,
+        user: String,
+        scope: Option<String>,
+    ) -> Self {
+        Self {
+            connection,
+            application,
+            user,
+            scope,
+            api: None,
+        }
+    }
+
+    /// Tries a component in the place of the plugin with this name, or after the others if none has it. Returns the
+    /// differences and the component's log lines as text.
+    ///
+    /// # Errors
+    /// Why it can't be tried, in the words of the instance.
+    pub async fn run(
+        &mut self,
+        plugin: &str,
+        component: &[u8],
+        config: Option<&Map<String, Value>>,
+    ) -> anyhow::Result<String> {
+        let body = |account: String| {
+            let mut candidate =
+                json!({ "plugin": plugin, "component": STANDARD.encode(component) });
+            if let (Some(config), Some(members)) = (config, candidate.as_object_mut()) {
+                members.insert("config".to_owned(), Value::Object(config.clone()));
+            }
+            let mut body = json!({ "account": account, "candidate": candidate });
+            if let (Some(scope), Some(members)) = (&self.scope, body.as_object_mut()) {
+                members.insert("scope".to_owned(), Value::String(scope.clone()));
+            }
+            body
+        };
+        let is_new = self.api.is_none();
+        let api = match self.api.take() {
+            Some(api) => api,
+            None => Api::at_server(&self.connection, LOCAL)?,
+        };
+        let done = self.attempt(&api, &body).await;
+        // A token is valid for a short time, and an author works for hours: once expired it is taken again from its source.
+        let expired = done.as_ref().is_err_and(|error| {
+            error
+                .downcast_ref::<Failure>()
+                .is_some_and(|failure| failure.kind == Kind::NotAllowed)
+        });
+        if !expired || is_new || self.connection.reads_standard_input() {
+            self.api = Some(api);
+            return done;
+        }
+        let api = Api::at_server(&self.connection, LOCAL)?;
+        let done = self.attempt(&api, &body).await;
+        self.api = Some(api);
+        done
+    }
+
+    async fn attempt(&self, api: &Api, body: &impl Fn(String) -> Value) -> anyhow::Result<String> {
+        let (application, account) = lookup::account_of(api, &self.application, &self.user).await?;
+        let path = [
+            "applications".to_owned(),
+            application,
+            "claims-preview".to_owned(),
+        ];
+        let request = api.request(Method::POST, &path, &[]).json(&body(account));
+        let answer = api.bytes(api.send(request, |_| None).await?).await?;
+        preview::comparison(&answer)
+    }
+}

@@ -1,0 +1,366 @@
+//! A connection to the admin API of a running server.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::Context;
+use clap::Args;
+use reqwest::header::{CONTENT_TYPE, ETAG, HeaderValue};
+use reqwest::redirect::Policy;
+use reqwest::{Certificate, Client, ClientBuilder, Method, RequestBuilder, Response};
+use serde_json::Value;
+use url::Url;
+
+use assent_model::secret::Secret;
+
+use crate::failure::{Failure, Kind};
+use crate::listener;
+
+/// How long the server may be silent, because it may have to compile and try every plugin.
+pub const PATIENCE: Duration = Duration::from_secs(300);
+/// How long the connection may take to open.
+const CONNECT: Duration = Duration::from_secs(10);
+/// The environment variable with the token.
+const TOKEN: &str = "ASSENT_ADMIN_TOKEN";
+
+/// The server and the token of a command.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "The server")]
+pub struct Connection {
+    /// The server's address, such as https://id.example.org. Without it, the instance on this machine.
+    #[arg(long, value_name = "URL", env = "ASSENT_SERVER")]
+    pub server: Option<String>,
+    /// A file with the token; - is standard input. Without it, the variable ASSENT_ADMIN_TOKEN. `assent admin token` issues one.
+    #[arg(long, value_name = "FILE")]
+    pub token_file: Option<PathBuf>,
+    /// A file with the certificates of your own certificate authority (PEM), for the server's certificate.
+    #[arg(long, value_name = "FILE")]
+    pub ca: Option<PathBuf>,
+}
+
+/// The admin API of a server.
+#[derive(Debug)]
+pub struct Api {
+    client: Client,
+    base: Url,
+    /// The server's name in messages.
+    name: String,
+    token: Secret,
+}
+
+impl Api {
+    /// The API at the address of the connection, or at `default` where it has none.
+    ///
+    /// # Errors
+    /// [`Failure`] if the address, the token or the certificates cannot be used, or the token is missing.
+    pub fn at_server(connection: &Connection, default: &str) -> anyhow::Result<Self> {
+        let Some(token) = connection.token()? else {
+            return Err(Failure::usage(format!(
+                "a token is needed: of `assent admin token` on the server's machine, or of a service account, in {TOKEN} or \
+                 --token-file"
+            )));
+        };
+        let base = address(connection.server.as_deref().unwrap_or(default))?;
+        let client = connection.client()?;
+        let client = if is_loopback(&base) {
+            client.no_proxy()
+        } else {
+            client
+        };
+        Self::connect(client, base, token)
+    }
+
+    /// The API at this address.
+    ///
+    /// # Errors
+    /// [`Failure`] if another user's program listens at an address of this machine.
+    pub fn connect(client: ClientBuilder, base: Url, token: Secret) -> anyhow::Result<Self> {
+        if base.scheme() == "http" {
+            listener::must_be_trusted(&base)?;
+        }
+        let name = base.origin().ascii_serialization();
+        Ok(Self {
+            client: client.build()?,
+            base,
+            name,
+            token,
+        })
+    }
+
+    /// A request for a path of which each part is given by itself.
+    pub fn request(
+        &self,
+        method: Method,
+        parts: &[String],
+        query: &[(String, String)],
+    ) -> RequestBuilder {
+        let mut url = self.base.clone();
+        if let Ok(mut path) = url.path_segments_mut() {
+            path.pop_if_empty()
+                .extend(["admin", "api", "v1"])
+                .extend(parts);
+        }
+        if !query.is_empty() {
+            url.query_pairs_mut().extend_pairs(query);
+        }
+        self.client
+            .request(method, url)
+            .bearer_auth(self.token.expose())
+    }
+
+    /// Sends a request; the answer says that it is done.
+    ///
+    /// # Errors
+    /// [`Failure`] if it is not done, with what the host says. `flag` says how a member of the body is called here.
+    pub async fn send(
+        &self,
+        request: RequestBuilder,
+        flag: impl Fn(&str) -> Option<String>,
+    ) -> anyhow::Result<Response> {
+        let answer = request
+            .send()
+            .await
+            .map_err(|error| self.unreachable(&error))?;
+        if answer.status().is_success() {
+            return Ok(answer);
+        }
+        let status = answer.status();
+        if media_type(&answer) != "application/problem+json" {
+            let kind = if status.is_server_error() {
+                Kind::Refused
+            } else {
+                Kind::Unreachable
+            };
+            return Err(Failure::error(
+                kind,
+                format!("what answers at {} is no admin API: {status}", self.name),
+            ));
+        }
+        let problem: Value = answer
+            .json()
+            .await
+            .map_err(|error| self.unreachable(&error))?;
+        let kind = match status.as_u16() {
+            401 | 403 => Kind::NotAllowed,
+            404 => Kind::NotFound,
+            _ => Kind::Refused,
+        };
+        Err(Failure::error(kind, in_words(&problem, flag)))
+    }
+
+    /// What an answer holds.
+    ///
+    /// # Errors
+    /// [`Failure`] if the connection breaks.
+    pub async fn bytes(&self, answer: Response) -> anyhow::Result<Vec<u8>> {
+        answer
+            .bytes()
+            .await
+            .map(Vec::from)
+            .map_err(|error| self.unreachable(&error))
+    }
+
+    /// The JSON at a path, with its version.
+    ///
+    /// # Errors
+    /// [`Failure`] if it can't be read.
+    pub async fn read(
+        &self,
+        parts: &[String],
+        query: &[(String, String)],
+    ) -> anyhow::Result<(Value, Option<HeaderValue>)> {
+        let answer = self
+            .send(self.request(Method::GET, parts, query), |_| None)
+            .await?;
+        let version = answer.headers().get(ETAG).cloned();
+        Ok((self.parse(&self.bytes(answer).await?)?, version))
+    }
+
+    /// The JSON that an answer is.
+    ///
+    /// # Errors
+    /// [`Failure`] if it is none.
+    pub fn parse<'a, T: serde::Deserialize<'a>>(&self, bytes: &'a [u8]) -> anyhow::Result<T> {
+        serde_json::from_slice(bytes).map_err(|_| {
+            Failure::error(
+                Kind::Unreachable,
+                format!("what answers at {} is no admin API", self.name),
+            )
+        })
+    }
+
+    /// Why the host can't be reached.
+    pub fn unreachable(&self, error: &reqwest::Error) -> anyhow::Error {
+        let mut cause: &dyn std::error::Error = error;
+        while let Some(next) = cause.source() {
+            cause = next;
+        }
+        let (name, cause) = (&self.name, cause.to_string());
+        let message = match error.is_connect() {
+            true if cause.contains("certificate") => {
+                format!(
+                    "what answers at {name} is not trusted: {cause}; --ca names an authority of your own"
+                )
+            }
+            true => {
+                format!("no server answers at {name}: {cause}. Is `assent serve` running there?")
+            }
+            false => format!("the connection to {name} broke: {cause}"),
+        };
+        Failure::error(Kind::Unreachable, message)
+    }
+}
+
+impl Connection {
+    /// A client that trusts the certificates of the connection.
+    ///
+    /// # Errors
+    /// [`Failure`] if they cannot be read.
+    pub fn client(&self) -> anyhow::Result<ClientBuilder> {
+        let client = Client::builder()
+            .redirect(Policy::none())
+            .connect_timeout(CONNECT)
+            .read_timeout(PATIENCE);
+        Ok(match &self.ca {
+            Some(file) => client.tls_certs_merge(certificates(file)?),
+            None => client,
+        })
+    }
+
+    /// Whether the token comes from standard input, which can be read once.
+    pub fn reads_standard_input(&self) -> bool {
+        self.token_file
+            .as_deref()
+            .is_some_and(|file| file.as_os_str() == "-")
+    }
+
+    /// The token of the file or of the environment variable.
+    ///
+    /// # Errors
+    /// [`Failure`] if the file cannot be read, or the text cannot be a token.
+    pub fn token(&self) -> anyhow::Result<Option<Secret>> {
+        let text = match &self.token_file {
+            Some(file) if file.as_os_str() == "-" => {
+                let mut line = String::new();
+                std::io::stdin()
+                    .read_line(&mut line)
+                    .context("--token-file -")?;
+                Some(line)
+            }
+            Some(file) => Some(std::fs::read_to_string(file).map_err(|error| {
+                Failure::usage(format!("--token-file {}: {error}", file.display()))
+            })?),
+            None => std::env::var(TOKEN).ok(),
+        };
+        let text = text
+            .map(|text| text.trim().to_owned())
+            .filter(|text| !text.is_empty());
+        if text
+            .as_deref()
+            .is_some_and(|text| !text.bytes().all(|byte| byte.is_ascii_graphic()))
+        {
+            return Err(Failure::usage(
+                "the token is none: there are characters in it that no token has",
+            ));
+        }
+        Ok(text.map(Secret::new))
+    }
+}
+
+/// The address of a host: nothing secret goes there without encryption, but to this machine.
+fn address(text: &str) -> anyhow::Result<Url> {
+    let expected =
+        "expected an address such as https://id.example.org; http is for this machine alone";
+    let url = Url::parse(text)
+        .map_err(|error| Failure::usage(format!("--server {text}: {error}; {expected}")))?;
+    let is_bare = url.username().is_empty()
+        && url.password().is_none()
+        && url.query().is_none()
+        && url.fragment().is_none();
+    let is_safe = url.scheme() == "https" || (url.scheme() == "http" && is_loopback(&url));
+    match is_bare && is_safe && url.path() == "/" {
+        true => Ok(url),
+        false => Err(Failure::usage(format!("--server {text}: {expected}"))),
+    }
+}
+
+fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(url::Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        Some(url::Host::Ipv4(address)) => address.is_loopback(),
+        Some(url::Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    }
+}
+
+fn certificates(file: &Path) -> anyhow::Result<Vec<Certificate>> {
+    let wrong =
+        |error: &dyn std::fmt::Display| Failure::usage(format!("--ca {}: {error}", file.display()));
+    let pem = std::fs::read(file).map_err(|error| wrong(&error))?;
+    let found = Certificate::from_pem_bundle(&pem).map_err(|error| wrong(&error))?;
+    if found.is_empty() {
+        Err(wrong(&"there is no certificate in it"))
+    } else {
+        Ok(found)
+    }
+}
+
+/// The media type of an answer, without parameters.
+pub fn media_type(answer: &Response) -> String {
+    let kind = answer
+        .headers()
+        .get(CONTENT_TYPE)
+        .and_then(|kind| kind.to_str().ok())
+        .unwrap_or_default();
+    kind.split(';')
+        .next()
+        .unwrap_or_default()
+        .trim()
+        .to_ascii_lowercase()
+}
+
+/// A problem (RFC 9457) for people: what is wrong, and each value that does not fit under the name of its flag.
+fn in_words(problem: &Value, flag: impl Fn(&str) -> Option<String>) -> String {
+    let text = |value: &Value, name: &str| {
+        value
+            .get(name)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned()
+    };
+    let (title, detail) = (text(problem, "title"), text(problem, "detail"));
+    let errors: Vec<&Value> = problem
+        .get("errors")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .collect();
+    // The title of 422 is about values of the request; without any, the sentence is about something else.
+    let unfit = problem.get("status").and_then(Value::as_u64) == Some(422);
+    let mut words = match errors.is_empty() {
+        true if unfit && !detail.is_empty() => detail,
+        true => format!("{title}: {detail}"),
+        false => title,
+    };
+    for unfit in &errors {
+        let pointer = text(unfit, "pointer");
+        let mut parts = pointer
+            .split('/')
+            .skip(1)
+            .map(|part| part.replace("~1", "/").replace("~0", "~"));
+        let first = parts.next().unwrap_or_default();
+        let named = flag(&first).map_or(first, |flag| format!("--{flag}"));
+        let place = parts.fold(named, |place, part| format!("{place} {part}"));
+        let said = text(unfit, "detail");
+        words.push_str(&if place.is_empty() {
+            format!("\n  {said}")
+        } else {
+            format!("\n  {place}: {said}")
+        });
+    }
+    if words.is_empty() {
+        "the host did not say why".to_owned()
+    } else {
+        words
+    }
+}

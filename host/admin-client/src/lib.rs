@@ -1,0 +1,11 @@
+//! A client of the admin API, for the commands of `assent` and of `assent-plugin`.
+//!
+//! It is a crate of its own so that `assent-plugin` calls a running server without building one.
+
+pub mod candidate;
+pub mod connection;
+pub mod failure;
+pub mod listener;
+pub mod lookup;
+pub mod preview;
+pub mod terminal;

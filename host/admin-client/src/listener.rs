@@ -1,0 +1,161 @@
+//! Who listens at an address of this machine, to whom a token would go without encryption. Whoever takes the port while the host is
+//! down would get one that is good at the host once it is back, or at another one with the same database.
+//!
+//! Linux tells whose each socket is. Elsewhere, and where that can't be read, nobody is refused.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::os::unix::fs::MetadataExt;
+
+use url::{Host, Url};
+
+use crate::failure::{Failure, Kind};
+
+/// Where Linux tells of the sockets of this machine.
+const SOCKETS: [&str; 2] = ["/proc/net/tcp", "/proc/net/tcp6"];
+/// The state of a socket that listens.
+const LISTENS: &str = "0A";
+const ROOT: u32 = 0;
+
+/// Refuses to speak to a socket of a user of this machine who is neither root, nor this program's, nor the owner of the folder that
+/// it was started in, which is that of `assent serve`.
+///
+/// # Errors
+/// [`Failure`] where somebody else listens at the address.
+pub fn must_be_trusted(address: &Url) -> anyhow::Result<()> {
+    let owner = |path: &str| std::fs::metadata(path).ok().map(|found| found.uid());
+    let trusted: Vec<u32> = [Some(ROOT), owner("/proc/self"), owner(".")]
+        .into_iter()
+        .flatten()
+        .collect();
+    let sockets: Vec<String> = SOCKETS
+        .iter()
+        .filter_map(|file| std::fs::read_to_string(file).ok())
+        .collect();
+    match stranger(&sockets.concat(), address, &trusted) {
+        None => Ok(()),
+        Some(user) => Err(Failure::error(
+            Kind::Unreachable,
+            format!(
+                "what listens at {address} is a program of another user of this machine (number {user}), which gets no token; \
+                 start this command in the folder of `assent serve`, as its user"
+            ),
+        )),
+    }
+}
+
+/// The first user whose socket listens at the address and who is none of these.
+fn stranger(sockets: &str, address: &Url, trusted: &[u32]) -> Option<u32> {
+    let port = address.port_or_known_default()?;
+    let leads_to = |ip: IpAddr| match address.host() {
+        Some(Host::Ipv4(wanted)) => ip == IpAddr::V4(wanted),
+        Some(Host::Ipv6(wanted)) => ip == wanted.to_canonical(),
+        // A name of this machine alone.
+        _ => ip.is_loopback(),
+    };
+    let listening = sockets.lines().filter_map(listener);
+    let here =
+        listening.filter(|(ip, at, _)| *at == port && (ip.is_unspecified() || leads_to(*ip)));
+    here.map(|(.., user)| user)
+        .find(|user| !trusted.contains(user))
+}
+
+/// The address, port and user of a line about a socket that listens.
+fn listener(line: &str) -> Option<(IpAddr, u16, u32)> {
+    let fields: Vec<&str> = line.split_whitespace().collect();
+    let (local, state, user) = (fields.get(1)?, fields.get(3)?, fields.get(7)?);
+    let (ip, port) = local.split_once(':')?;
+    let listens = *state == LISTENS;
+    let found = (
+        address(ip)?,
+        u16::from_str_radix(port, 16).ok()?,
+        user.parse().ok()?,
+    );
+    listens.then_some(found)
+}
+
+/// An address in words of 32 bits, each as this machine has a number.
+fn address(hex: &str) -> Option<IpAddr> {
+    let word = |at: usize| {
+        u32::from_str_radix(hex.get(at..at + 8)?, 16)
+            .ok()
+            .map(u32::to_ne_bytes)
+    };
+    match hex.len() {
+        8 => word(0).map(|bytes| Ipv4Addr::from(bytes).into()),
+        32 => {
+            let words = [word(0)?, word(8)?, word(16)?, word(24)?];
+            let bytes: [u8; 16] = words.concat().try_into().ok()?;
+            Some(Ipv6Addr::from(bytes).to_canonical())
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+#[cfg(target_endian = "little")]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a failed test")]
+
+    use super::*;
+
+    /// Three that listen at port 8080, and a connection; root is 0, the host's user 998, somebody else 1000.
+    fn sockets(ip: &str, user: u32) -> String {
+        format!(
+            "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n\
+             \x20  0: {ip}:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000  {user}        0 1 1 0 100 0 0 10 0\n\
+             \x20  1: 0100007F:1F91 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 2 1 0 100 0 0 10 0\n\
+             \x20  2: 0100007F:1F90 0100007F:C350 01 00000000:00000000 00:00000000 00000000  1000        0 3 1 0 20 4 30 10 -1\n"
+        )
+    }
+
+    #[test]
+    fn no_token_goes_to_a_program_of_another_user() {
+        let v6 = "00000000000000000000000001000000";
+        let mapped = "0000000000000000FFFF00000100007F";
+        let nowhere = "00000000000000000000000000000000";
+        for (ip, url) in [
+            ("0100007F", "http://127.0.0.1:8080/"),
+            ("0100007F", "http://localhost:8080/"),
+            ("00000000", "http://127.0.0.1:8080/"),
+            (mapped, "http://127.0.0.1:8080/"),
+            (v6, "http://[::1]:8080/"),
+            (v6, "http://localhost:8080/"),
+            (nowhere, "http://127.0.0.1:8080/"),
+            ("0500000A", "http://10.0.0.5:8080/"),
+        ] {
+            let url = Url::parse(url).unwrap();
+            assert_eq!(
+                stranger(&sockets(ip, 1000), &url, &[0, 998]),
+                Some(1000),
+                "{ip} {url}"
+            );
+            for user in [0, 998] {
+                assert_eq!(
+                    stranger(&sockets(ip, user), &url, &[0, 998]),
+                    None,
+                    "{ip} {url}"
+                );
+            }
+        }
+        let elsewhere = Url::parse("http://127.0.0.1:8080/").unwrap();
+        assert_eq!(
+            stranger(&sockets("0500000A", 1000), &elsewhere, &[0]),
+            None,
+            "another address"
+        );
+        assert_eq!(stranger("", &elsewhere, &[0]), None);
+    }
+
+    #[test]
+    fn what_this_program_listens_at_is_its_own() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = Url::parse(&format!("http://{}/", listener.local_addr().unwrap())).unwrap();
+        must_be_trusted(&url).unwrap();
+        if let Ok(sockets) = std::fs::read_to_string(SOCKETS[0]) {
+            assert!(
+                stranger(&sockets, &url, &[]).is_some(),
+                "it is found, if nobody is trusted"
+            );
+        }
+    }
+}

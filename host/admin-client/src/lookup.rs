@@ -1,0 +1,179 @@
+//! Names in place of ids: the search of the admin API finds the object with exactly this name.
+
+use serde_json::Value;
+
+use assent_model::id::{AccountId, Did, UserId};
+
+use crate::connection::Api;
+use crate::failure::{self, Failure};
+
+/// Things that may be named by something else than their id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A user, by name or e-mail address.
+    User,
+    /// An application, by name.
+    Application,
+    /// An account, by its user, where the application is known.
+    Account,
+}
+
+impl Kind {
+    /// What a parameter or a member of this name names.
+    pub fn of(name: &str) -> Option<Self> {
+        match name {
+            "user" | "user_id" => Some(Self::User),
+            "application" | "application_id" => Some(Self::Application),
+            "account" | "account_id" => Some(Self::Account),
+            _ => None,
+        }
+    }
+
+    /// What help and messages call it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Application => "application",
+            Self::Account => "account",
+        }
+    }
+
+    /// Whether a text is an id.
+    pub fn is_id(self, text: &str) -> bool {
+        match self {
+            Self::User => text.parse::<UserId>().is_ok(),
+            Self::Application => text.parse::<Did>().is_ok(),
+            Self::Account => text.parse::<AccountId>().is_ok(),
+        }
+    }
+}
+
+/// The ids of an application and of a user's account there, by names or ids.
+///
+/// # Errors
+/// [`Failure`] where nothing is called so, or more than one.
+pub async fn account_of(
+    api: &Api,
+    application: &str,
+    user: &str,
+) -> anyhow::Result<(String, String)> {
+    let (mut application, mut account) = (application.to_owned(), user.to_owned());
+    id_of(api, Kind::Application, &mut application, None).await?;
+    id_of(api, Kind::Account, &mut account, Some(&application)).await?;
+    Ok((application, account))
+}
+
+/// Puts the id in the place of a name.
+///
+/// # Errors
+/// [`Failure`] where nothing has this name, or more than one thing.
+pub async fn id_of(
+    api: &Api,
+    kind: Kind,
+    text: &mut String,
+    application: Option<&str>,
+) -> anyhow::Result<()> {
+    if kind.is_id(text) {
+        return Ok(());
+    }
+    *text = match (kind, application) {
+        (Kind::User | Kind::Application, _) => only(api, kind, text).await?,
+        (Kind::Account, Some(application)) => {
+            let user = match Kind::User.is_id(text) {
+                true => text.clone(),
+                false => only(api, Kind::User, text).await?,
+            };
+            let accounts = items(api, &["users", &user, "accounts"], &[], usize::MAX).await?;
+            let theirs = accounts
+                .iter()
+                .find(|one| member(one, "application_id") == application);
+            let Some(account) = theirs else {
+                let message = format!("{text} has no account in this application");
+                return Err(Failure::error(failure::Kind::NotFound, message));
+            };
+            member(account, "id").to_owned()
+        }
+        // The host says what is wrong with it.
+        (Kind::Account, None) => text.clone(),
+    };
+    Ok(())
+}
+
+/// The id of the one thing that is called so.
+async fn only(api: &Api, kind: Kind, text: &str) -> anyhow::Result<String> {
+    // A search tells them in the order of their names, so whatever is called just so comes first.
+    let list = if kind == Kind::Application {
+        "applications"
+    } else {
+        "users"
+    };
+    let found = items(api, &[list], &[("q", text)], 1).await?;
+    let found: Vec<&Value> = found
+        .iter()
+        .filter(|one| is_called(kind, one, text))
+        .collect();
+    match found.as_slice() {
+        [] => Err(Failure::error(
+            failure::Kind::NotFound,
+            format!("there is no {} {text}", kind.as_str()),
+        )),
+        [one] => Ok(member(one, "id").to_owned()),
+        several => {
+            let lines: String = several
+                .iter()
+                .map(|one| format!("\n  {}  {}", member(one, "id"), member(one, "name")))
+                .collect();
+            let kind = kind.as_str();
+            Err(Failure::usage(format!(
+                "more than one {kind} is called {text}; name one by its id:{lines}"
+            )))
+        }
+    }
+}
+
+/// Whether something is called so. Names of users are the same in capitals, those of applications are not.
+fn is_called(kind: Kind, one: &Value, text: &str) -> bool {
+    let is = |name: &&str| member(one, name) == text;
+    match kind {
+        Kind::Application => is(&"name"),
+        _ => {
+            let lower = text.to_lowercase();
+            ["name", "email"]
+                .iter()
+                .any(|name| member(one, name).to_lowercase() == lower)
+                || ["did", "sub"].iter().any(is)
+        }
+    }
+}
+
+/// The items of a list's first pages.
+async fn items(
+    api: &Api,
+    parts: &[&str],
+    query: &[(&str, &str)],
+    pages: usize,
+) -> anyhow::Result<Vec<Value>> {
+    let parts: Vec<String> = parts.iter().map(|part| (*part).to_owned()).collect();
+    let mut query: Vec<(String, String)> = query
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+        .collect();
+    query.push(("limit".to_owned(), "200".to_owned()));
+    let mut items = Vec::new();
+    for _ in 0..pages {
+        let (mut page, _) = api.read(&parts, &query).await?;
+        if let Some(Value::Array(more)) = page.get_mut("items").map(Value::take) {
+            items.extend(more);
+        }
+        let Some(next) = page.get("next").and_then(Value::as_str) else {
+            break;
+        };
+        query.retain(|(name, _)| name != "after");
+        query.push(("after".to_owned(), next.to_owned()));
+    }
+    Ok(items)
+}
+
+fn member<'a>(value: &'a Value, name: &str) -> &'a str {
+    value.get(name).and_then(Value::as_str).unwrap_or_default()
+}

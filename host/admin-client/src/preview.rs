@@ -1,0 +1,356 @@
+//! Previews of claims as people read them: a table for each place that an application is told something in, or one of what a
+//! candidate would change.
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::terminal::{self, Table, harmless};
+
+/// The OpenAPI schema of a preview.
+pub const PREVIEW: &str = "ClaimsPreview";
+/// The OpenAPI schema of a comparison.
+pub const COMPARISON: &str = "ClaimsComparison";
+
+/// What stands for a value that only a sign-in has.
+const AT_SIGN_IN: &str = "made at the sign-in";
+
+#[derive(Deserialize)]
+struct Preview {
+    sinks: Vec<Sink>,
+}
+
+#[derive(Deserialize)]
+struct Sink {
+    sink: String,
+    #[serde(default)]
+    scope: String,
+    token: Option<Token>,
+    name_id: Option<NameId>,
+    claims: Option<Map<String, Value>>,
+    #[serde(default)]
+    attributes: Vec<Attribute>,
+    stopped: Option<Stopped>,
+    #[serde(default)]
+    origins: Vec<Origin>,
+}
+
+#[derive(Deserialize)]
+struct Token {
+    iss: String,
+    aud: String,
+    at_sign_in: Vec<String>,
+    slim_id_token: bool,
+}
+
+#[derive(Deserialize)]
+struct NameId {
+    format: String,
+    value: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Attribute {
+    name: String,
+    values: Vec<String>,
+}
+
+#[derive(Deserialize, PartialEq)]
+struct Stopped {
+    plugin: Option<String>,
+    outcome: String,
+    reason: String,
+}
+
+#[derive(Deserialize)]
+struct Origin {
+    name: String,
+    plugin: Option<String>,
+    what: String,
+    scope: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Comparison {
+    candidate: Preview,
+    differences: Vec<Difference>,
+    #[serde(default)]
+    log: Vec<LogLine>,
+}
+
+#[derive(Deserialize)]
+struct LogLine {
+    level: String,
+    message: String,
+}
+
+#[derive(Deserialize)]
+struct Difference {
+    sink: String,
+    path: String,
+    today: Option<Value>,
+    candidate: Option<Value>,
+}
+
+/// The text for an answer of this schema; `None` for one that is none of these.
+///
+/// # Errors
+/// If the answer is not what its schema says.
+pub fn text(schema: Option<&str>, bytes: &[u8]) -> anyhow::Result<Option<String>> {
+    Ok(match schema {
+        Some(PREVIEW) => Some(of_preview(&serde_json::from_slice(bytes)?)),
+        Some(COMPARISON) => Some(comparison(bytes)?),
+        _ => None,
+    })
+}
+
+/// The text for a comparison.
+///
+/// # Errors
+/// If the answer does not match its schema.
+pub fn comparison(bytes: &[u8]) -> anyhow::Result<String> {
+    Ok(of_comparison(&serde_json::from_slice(bytes)?))
+}
+
+fn of_preview(Preview { sinks }: &Preview) -> String {
+    let mut parts: Vec<String> = by_host(sinks)
+        .into_iter()
+        .map(|stopped| words("Stopped", stopped))
+        .collect();
+    parts.extend(sinks.iter().map(of_sink));
+    parts.join("\n")
+}
+
+/// What the host itself stops, which is the same in each place.
+fn by_host(sinks: &[Sink]) -> Option<&Stopped> {
+    sinks
+        .iter()
+        .filter_map(|sink| sink.stopped.as_ref())
+        .find(|stopped| stopped.plugin.is_none())
+}
+
+fn of_sink(sink: &Sink) -> String {
+    let mut shown = format!("{}\n", place(&sink.sink));
+    if !sink.scope.is_empty() {
+        shown.push_str(&format!("Scopes: {}\n", harmless(&sink.scope)));
+    }
+    if let Some(stopped) = sink
+        .stopped
+        .as_ref()
+        .filter(|stopped| stopped.plugin.is_some())
+    {
+        shown.push_str(&words("Stopped", stopped));
+    }
+    let rows = rows(sink);
+    if rows.is_empty() {
+        shown.push_str("Nothing.\n");
+    } else {
+        shown.push_str(&table(["NAME", "VALUE", "FROM"], rows));
+    }
+    if sink.token.as_ref().is_some_and(|token| token.slim_id_token) {
+        shown.push_str(
+            "The application has slim_id_token: the claims of the scopes are at UserInfo alone.\n",
+        );
+    }
+    shown
+}
+
+fn place(sink: &str) -> String {
+    match sink {
+        "id-token" => "ID token".to_owned(),
+        "userinfo" => "UserInfo".to_owned(),
+        "introspection" => "Introspection".to_owned(),
+        "saml-assertion" => "Assertion".to_owned(),
+        other => harmless(other),
+    }
+}
+
+fn words(
+    begin: &str,
+    Stopped {
+        plugin,
+        outcome,
+        reason,
+    }: &Stopped,
+) -> String {
+    let reason = harmless(reason);
+    match plugin.as_deref().map(harmless) {
+        None => format!("{begin}: nobody would be signed in: {reason}\n"),
+        Some(plugin) if outcome == "denied" => {
+            format!("{begin}: the plugin {plugin} refuses this person: {reason}\n")
+        }
+        Some(plugin) => format!("{begin}: the plugin {plugin} failed: {reason}\n"),
+    }
+}
+
+/// What is in one place: first what the host says itself, then the person's values, then what a sign-in adds.
+fn rows(sink: &Sink) -> Vec<[String; 3]> {
+    let host = |name: &str, value: &str| [harmless(name), harmless(value), "Assent".to_owned()];
+    let mut rows = Vec::new();
+    if let Some(NameId { format, value }) = &sink.name_id {
+        let [name, value, from] = host("NameID", value.as_deref().unwrap_or(AT_SIGN_IN));
+        let format = format.rsplit(':').next().unwrap_or_default();
+        rows.push([name, value, format!("{from}, as {}", harmless(format))]);
+    }
+    // Where a plugin stops it there is no token at all.
+    let token = sink.token.as_ref().filter(|_| sink.claims.is_some());
+    if let Some(Token { iss, aud, .. }) = token {
+        rows.extend([host("iss", iss), host("aud", aud)]);
+    }
+    rows.extend(
+        sink.origins
+            .iter()
+            .map(|origin| [harmless(&origin.name), value(sink, origin), from(origin)]),
+    );
+    rows.extend(
+        token
+            .into_iter()
+            .flat_map(|token| &token.at_sign_in)
+            .map(|name| host(name, AT_SIGN_IN)),
+    );
+    rows
+}
+
+fn value(sink: &Sink, origin: &Origin) -> String {
+    if origin.what == "removed" {
+        return "-".to_owned();
+    }
+    match &sink.claims {
+        Some(claims) => plain(claims.get(&origin.name)),
+        None => {
+            let named = sink
+                .attributes
+                .iter()
+                .filter(|attribute| attribute.name == origin.name);
+            harmless(
+                &named
+                    .flat_map(|attribute| &attribute.values)
+                    .map(String::as_str)
+                    .collect::<Vec<_>>()
+                    .join(", "),
+            )
+        }
+    }
+}
+
+fn from(
+    Origin {
+        plugin,
+        what,
+        scope,
+        ..
+    }: &Origin,
+) -> String {
+    let who = plugin
+        .as_deref()
+        .map_or_else(|| "Assent".to_owned(), harmless);
+    match (what.as_str(), scope) {
+        ("overwrote", _) => format!("{who}, in place of another value"),
+        ("removed", _) => format!("{who}, which removed it"),
+        ("told", Some(scope)) => format!("{who}, for the scope {}", harmless(scope)),
+        _ => who,
+    }
+}
+
+/// A value in one line: texts as they are, all else as JSON.
+fn plain(value: Option<&Value>) -> String {
+    match value {
+        None => "-".to_owned(),
+        Some(Value::String(text)) => harmless(text),
+        Some(value) => harmless(&value.to_string()),
+    }
+}
+
+fn of_comparison(
+    Comparison {
+        candidate,
+        differences,
+        log,
+    }: &Comparison,
+) -> String {
+    let mut told: Vec<&Stopped> = Vec::new();
+    for stopped in candidate
+        .sinks
+        .iter()
+        .filter_map(|sink| sink.stopped.as_ref())
+    {
+        if !told.contains(&stopped) {
+            told.push(stopped);
+        }
+    }
+    let mut shown: String = told
+        .into_iter()
+        .map(|stopped| {
+            words(
+                if stopped.plugin.is_some() {
+                    "Stopped with the candidate"
+                } else {
+                    "Stopped"
+                },
+                stopped,
+            )
+        })
+        .collect();
+    let row = |Difference {
+                   sink,
+                   path,
+                   today,
+                   candidate,
+               }: &Difference| {
+        [
+            place(sink),
+            harmless(path),
+            plain(today.as_ref()),
+            plain(candidate.as_ref()),
+        ]
+    };
+    if differences.is_empty() {
+        shown.push_str("Nothing would be different.\n");
+    } else {
+        let rows = differences.iter().map(row).collect();
+        shown.push_str(&table(
+            ["WHERE", "WHAT", "TODAY", "WITH THE CANDIDATE"],
+            rows,
+        ));
+    }
+    for LogLine { level, message } in log {
+        shown.push_str(&format!(
+            "Log: {}: {}\n",
+            harmless(level),
+            harmless(message)
+        ));
+    }
+    shown
+}
+
+fn table<const COLUMNS: usize>(head: [&str; COLUMNS], rows: Vec<[String; COLUMNS]>) -> String {
+    let rows: Vec<Vec<String>> = std::iter::once(head.map(str::to_owned))
+        .chain(rows)
+        .map(|row| row.into_iter().collect())
+        .collect();
+    let table = Table::of(&rows, terminal::width());
+    rows.iter().map(|row| table.line(row)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_plugin_removed_or_overwrote_is_told_and_nothing_steers_the_terminal() {
+        let answer = r#"{"sinks": [{"sink": "userinfo", "scope": "openid", "claims": {"team": "\u001b[31mred", "sub": "s"},
+            "origins": [{"name": "sub", "plugin": null, "what": "told", "scope": "openid"},
+                        {"name": "email", "plugin": "second", "what": "removed", "scope": "email"},
+                        {"name": "team", "plugin": "second", "what": "overwrote", "scope": null}]}]}"#;
+        let shown = text(Some(PREVIEW), answer.as_bytes())
+            .expect("read")
+            .expect("a preview");
+        let lines: Vec<&str> = shown.lines().collect();
+        assert_eq!(lines[..2], ["UserInfo", "Scopes: openid"]);
+        assert_eq!(lines[4], "email  -         second, which removed it");
+        assert_eq!(
+            lines[5],
+            "team   \u{fffd}[31mred  second, in place of another value"
+        );
+        assert!(text(Some("User"), b"{}").expect("not looked at").is_none());
+    }
+}

@@ -1,0 +1,219 @@
+//! What is written for people: nothing of it can steer their terminal, and a reader who has seen enough is no failure.
+
+use std::io::{IsTerminal, Write};
+
+use anyhow::bail;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+use assent_model::printable::is_printable;
+pub use assent_model::printable::lines as harmless_lines;
+
+/// The narrowest that a column is made.
+const NARROWEST: usize = 10;
+/// What stands between two columns.
+const GAP: usize = 2;
+
+/// A text in one line, with `\u{fffd}` for each character that is not for a terminal.
+pub fn harmless(text: &str) -> String {
+    text.chars()
+        .map(|character| {
+            if is_printable(character) {
+                character
+            } else {
+                char::REPLACEMENT_CHARACTER
+            }
+        })
+        .collect()
+}
+
+/// JSON for a terminal: the same value, with escapes for each character that is not for a terminal.
+pub fn harmless_json(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for character in text.chars() {
+        // Between values there are line feeds, which are no part of a text.
+        if is_printable(character) || character == '\n' {
+            shown.push(character);
+        } else {
+            let mut units = [0; 2];
+            for unit in character.encode_utf16(&mut units) {
+                shown.push_str(&format!("\\u{unit:04x}"));
+            }
+        }
+    }
+    shown
+}
+
+/// Writes to standard output.
+///
+/// # Errors
+/// [`std::io::Error`]; of the kind `BrokenPipe` where whoever reads has seen enough.
+pub fn print(text: &str) -> anyhow::Result<()> {
+    print_bytes(text.as_bytes())
+}
+
+/// Writes bytes to standard output.
+///
+/// # Errors
+/// As [`print`].
+pub fn print_bytes(bytes: &[u8]) -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    out.write_all(bytes)?;
+    Ok(out.flush()?)
+}
+
+/// How wide a line of the terminal is; none where standard output is none.
+pub fn width() -> Option<usize> {
+    let out = std::io::stdout();
+    if !out.is_terminal() {
+        return None;
+    }
+    terminal_size::terminal_size_of(out).map(|(terminal_size::Width(width), _)| usize::from(width))
+}
+
+/// Asks whoever sits at the terminal to type a word.
+///
+/// # Errors
+/// If another word was typed.
+#[allow(clippy::print_stderr, reason = "a command asks on the terminal")]
+pub fn confirm(question: &str, word: &str) -> anyhow::Result<()> {
+    eprint!("{} Type {} to go on: ", harmless(question), harmless(word));
+    let mut typed = String::new();
+    std::io::stdin().read_line(&mut typed)?;
+    if typed.trim() != harmless(word).trim() {
+        bail!("nothing was done");
+    }
+    Ok(())
+}
+
+/// Whether somebody sits at the terminal who can be asked.
+pub fn is_interactive() -> bool {
+    std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+}
+
+/// A table whose columns stay as wide as its first rows made them.
+pub struct Table {
+    widths: Vec<usize>,
+    /// Whether cells are cut to the width of their column, since the terminal ends there.
+    cut: bool,
+}
+
+impl Table {
+    /// A table for these rows, the first of which is the head. On a terminal of this `width` the widest columns but the first
+    /// are made narrower until it fits, and the last ones left out where that is not enough.
+    pub fn of(rows: &[Vec<String>], width: Option<usize>) -> Self {
+        let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
+        let widest = |column: usize| {
+            rows.iter()
+                .filter_map(|row| row.get(column))
+                .map(|cell| cell.width())
+                .max()
+        };
+        let mut widths: Vec<usize> = (0..columns)
+            .map(|column| widest(column).unwrap_or_default())
+            .collect();
+        if let Some(width) = width {
+            let least = |widths: &[usize]| -> usize {
+                let narrow = widths.iter().enumerate().map(|(place, width)| {
+                    if place == 0 {
+                        *width
+                    } else {
+                        NARROWEST.min(*width)
+                    }
+                });
+                narrow.sum::<usize>() + GAP * widths.len().saturating_sub(1)
+            };
+            while widths.len() > 2 && least(&widths) > width {
+                widths.pop();
+            }
+            let room = width.saturating_sub(GAP * widths.len().saturating_sub(1));
+            while widths.iter().sum::<usize>() > room {
+                let narrowed = widths
+                    .iter_mut()
+                    .skip(1)
+                    .filter(|width| **width > NARROWEST)
+                    .max();
+                let Some(widest) = narrowed else { break };
+                *widest -= 1;
+            }
+        }
+        Self {
+            widths,
+            cut: width.is_some(),
+        }
+    }
+
+    /// A row as a line.
+    pub fn line(&self, row: &[String]) -> String {
+        let mut line = String::new();
+        for (cell, width) in row.iter().zip(&self.widths) {
+            let shown = if self.cut {
+                cut(cell, *width)
+            } else {
+                cell.clone()
+            };
+            line.push_str(&shown);
+            line.push_str(&" ".repeat(width.saturating_sub(shown.width()) + GAP));
+        }
+        format!("{}\n", line.trim_end())
+    }
+}
+
+/// A text that is at most so wide.
+fn cut(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return text.to_owned();
+    }
+    let mut shown = String::new();
+    let mut room = width.saturating_sub(1);
+    for character in text.chars() {
+        let Some(left) = room.checked_sub(character.width().unwrap_or_default()) else {
+            break;
+        };
+        room = left;
+        shown.push(character);
+    }
+    shown + "…"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_steers_the_terminal() {
+        assert_eq!(
+            harmless("a\x1b[31mb\u{9b}c\u{202e}d\re\nf"),
+            "a\u{fffd}[31mb\u{fffd}c\u{fffd}d\u{fffd}e\u{fffd}f"
+        );
+        for unseen in [
+            '\u{61c}', '\u{115f}', '\u{1160}', '\u{180e}', '\u{3164}', '\u{ffa0}',
+        ] {
+            assert_eq!(harmless(&unseen.to_string()), "\u{fffd}", "{unseen:?}");
+        }
+        assert_eq!(harmless("Zoë 李 👩\u{200d}🚀"), "Zoë 李 👩\u{200d}🚀");
+        let text = harmless_json("{\n \"a\u{9b}\": \"\u{202e}\u{e0041}\"}");
+        assert_eq!(text, "{\n \"a\\u009b\": \"\\u202e\\udb40\\udc41\"}");
+        let value: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        assert_eq!(value["a\u{9b}"], "\u{202e}\u{e0041}");
+    }
+
+    #[test]
+    fn a_table_fits_the_terminal_and_counts_wide_letters() {
+        let row = |cells: [&str; 3]| cells.map(str::to_owned).to_vec();
+        let rows = [
+            row(["ID", "NAME", "X"]),
+            row(["0123456789", "李李", "a long text that goes on and on"]),
+        ];
+        let whole = Table::of(&rows, None);
+        assert_eq!(whole.line(&rows[0]), "ID          NAME  X\n");
+        assert_eq!(
+            whole.line(&rows[1]),
+            "0123456789  李李  a long text that goes on and on\n"
+        );
+        let fit = Table::of(&rows, Some(30));
+        assert_eq!(fit.line(&rows[1]), "0123456789  李李  a long text…\n");
+        let narrow = Table::of(&rows, Some(5));
+        assert_eq!(narrow.line(&rows[1]), "0123456789  李李\n");
+        assert_eq!(cut("李李李", 4), "李…");
+    }
+}

@@ -1,0 +1,355 @@
+//! Applications: OpenID Connect clients, and what they have in common with SAML service providers.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use url::Url;
+
+use crate::administration::AdminScopes;
+use crate::client_auth::{ClientAuthMethod, ClientAuthentication};
+use crate::clock::Timestamp;
+use crate::id::Did;
+use crate::key::SigningAlgorithm;
+use crate::redirect::RedirectUri;
+use crate::saml::ServiceProvider;
+use crate::scope::{Scope, Scopes};
+use crate::secret::Digest;
+
+/// The specification's three types of OpenID Connect application.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum ApplicationType {
+    /// Confidential: runs on a server and keeps a secret.
+    Web,
+    /// Public: runs in a browser.
+    Spa,
+    /// Public: runs on a person's device.
+    Native,
+}
+
+impl ApplicationType {
+    /// Whether the application authenticates itself at the token endpoint.
+    pub const fn is_confidential(self) -> bool {
+        matches!(self, Self::Web)
+    }
+}
+
+/// What an application speaks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Protocol {
+    /// OpenID Connect.
+    #[default]
+    OpenidConnect,
+    /// SAML 2.0.
+    Saml,
+}
+
+/// A grant type that an application may use at the token endpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum GrantType {
+    /// RFC 6749 section 4.1.
+    AuthorizationCode,
+    /// RFC 6749 section 6.
+    RefreshToken,
+    /// RFC 6749 section 4.4: the application acts as itself.
+    ClientCredentials,
+}
+
+impl GrantType {
+    /// Every grant type there is, which is what a new application gets.
+    pub const ALL: [Self; 3] = [
+        Self::AuthorizationCode,
+        Self::RefreshToken,
+        Self::ClientCredentials,
+    ];
+
+    /// The grant type's name on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::AuthorizationCode => "authorization_code",
+            Self::RefreshToken => "refresh_token",
+            Self::ClientCredentials => "client_credentials",
+        }
+    }
+}
+
+/// What an application calls a person (OpenID Connect Core section 8).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SubjectType {
+    /// The same in every application.
+    #[default]
+    Public,
+    /// Another in each sector, so that applications of different sectors can't tell that two people are one.
+    Pairwise {
+        /// The sector: a host name that the application's redirect URIs have in common, or one that was given.
+        sector: String,
+    },
+}
+
+/// Whether people are asked before an application learns about them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum ConsentPolicy {
+    /// They are asked, and their answer is remembered.
+    #[default]
+    Ask,
+    /// They are not, since the operator runs the application; only `prompt=consent` asks.
+    Implied,
+}
+
+/// Where an application is told that a session ended (OpenID Connect Back-Channel Logout section 2.2).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BackchannelLogout {
+    /// Where the logout token is posted.
+    pub uri: Url,
+    /// Whether the application needs `sid` in it. It is always there.
+    pub session_required: bool,
+}
+
+/// Where the browser of a person is sent to have an application begin a sign-in with this host (OpenID Connect Core
+/// section 4).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct InitiateLoginUri(Url);
+
+/// An address that is not for that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "expected an address that starts with https://, or http:// on this machine (localhost), without user name, fragment or a parameter iss"
+)]
+pub struct LoginUriError;
+
+impl InitiateLoginUri {
+    /// The address that a text is: by https, or on a loopback address.
+    pub fn parse(text: &str) -> Result<Self, LoginUriError> {
+        let url = (text.len() <= 2000)
+            .then(|| Url::parse(text).ok())
+            .flatten();
+        let fits = |url: &Url| {
+            let loopback = match url.host() {
+                Some(url::Host::Domain(name)) => name == "localhost",
+                Some(url::Host::Ipv4(address)) => address.is_loopback(),
+                Some(url::Host::Ipv6(address)) => address.is_loopback(),
+                None => false,
+            };
+            (url.scheme() == "https" && url.has_host() || url.scheme() == "http" && loopback)
+                && url.username().is_empty()
+                && url.password().is_none()
+                && url.fragment().is_none()
+                && url.query_pairs().all(|(name, _)| name != "iss")
+        };
+        url.filter(fits).map(Self).ok_or(LoginUriError)
+    }
+
+    /// The address as text.
+    pub fn as_str(&self) -> &str {
+        self.0.as_str()
+    }
+
+    /// Where the browser is sent, so that the application knows which host asks.
+    pub fn with_issuer(&self, issuer: &str) -> Url {
+        let mut address = self.0.clone();
+        address.query_pairs_mut().append_pair("iss", issuer);
+        address
+    }
+}
+
+/// An OpenID Connect client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Application {
+    /// The Client ID.
+    pub id: Did,
+    /// The name that people see.
+    pub name: String,
+    /// What an administrator may set.
+    pub settings: OidcSettings,
+    /// The digest of the client secret, once one was made.
+    pub secret: Option<Digest>,
+    /// The client secret itself, sealed: for `client_secret_jwt` alone, which can't do with a digest.
+    pub sealed_secret: Option<String>,
+    /// How often it was changed: a change counts only if it was made to the newest version.
+    pub version: i64,
+    /// When the application was made.
+    pub created_at: Timestamp,
+    /// When the application was last changed.
+    pub updated_at: Timestamp,
+}
+
+/// An application, whichever protocol it speaks.
+#[derive(Clone, Debug)]
+pub enum Registered {
+    /// OpenID Connect.
+    Client(Arc<Application>),
+    /// SAML 2.0.
+    ServiceProvider(Arc<ServiceProvider>),
+}
+
+impl Registered {
+    /// Its id.
+    pub fn id(&self) -> &Did {
+        match self {
+            Self::Client(client) => &client.id,
+            Self::ServiceProvider(provider) => &provider.id,
+        }
+    }
+
+    /// The name that people see.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Client(client) => &client.name,
+            Self::ServiceProvider(provider) => &provider.name,
+        }
+    }
+
+    /// What it speaks.
+    pub const fn protocol(&self) -> Protocol {
+        match self {
+            Self::Client(_) => Protocol::OpenidConnect,
+            Self::ServiceProvider(_) => Protocol::Saml,
+        }
+    }
+
+    /// How often it was changed.
+    pub fn version(&self) -> i64 {
+        match self {
+            Self::Client(client) => client.version,
+            Self::ServiceProvider(provider) => provider.version,
+        }
+    }
+
+    /// The OpenID Connect client, if it is one.
+    pub fn client(self) -> Option<Arc<Application>> {
+        match self {
+            Self::Client(client) => Some(client),
+            Self::ServiceProvider(_) => None,
+        }
+    }
+
+    /// The SAML service provider, if it is one.
+    pub fn service_provider(self) -> Option<Arc<ServiceProvider>> {
+        match self {
+            Self::Client(_) => None,
+            Self::ServiceProvider(provider) => Some(provider),
+        }
+    }
+}
+
+/// The settings of an OpenID Connect client. What was not there when the application was kept has its default.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OidcSettings {
+    /// Web application, SPA or native app.
+    pub application_type: ApplicationType,
+    /// Where a person may be sent back to.
+    pub redirect_uris: Vec<RedirectUri>,
+    /// Where a person may be sent after signing out.
+    #[serde(default)]
+    pub post_logout_redirect_uris: Vec<RedirectUri>,
+    /// What the application may ask for.
+    pub scopes: Scopes,
+    /// The grant types that it may use.
+    pub grant_types: BTreeSet<GrantType>,
+    /// How a web application authenticates itself. SPAs and native apps can't, whatever stands here: see
+    /// [`OidcSettings::auth_method`].
+    #[serde(default)]
+    pub authentication: ClientAuthentication,
+    /// How its ID tokens are signed.
+    #[serde(default)]
+    pub id_token_algorithm: SigningAlgorithm,
+    /// Whether its ID tokens leave the claims of the scopes to UserInfo.
+    #[serde(default)]
+    pub slim_id_token: bool,
+    /// What it calls people.
+    #[serde(default)]
+    pub subject_type: SubjectType,
+    /// Whether people are asked.
+    #[serde(default)]
+    pub consent: ConsentPolicy,
+    /// Where it is told that a session ended.
+    #[serde(default)]
+    pub backchannel_logout: Option<BackchannelLogout>,
+    /// Where a sign-in to it can be begun from here (OpenID Connect Core section 4).
+    #[serde(default)]
+    pub initiate_login_uri: Option<InitiateLoginUri>,
+    /// Whether its client assertions may name the token endpoint as their audience, and not the issuer. See
+    /// [`OidcSettings::accepts_token_endpoint_audience`].
+    #[serde(default)]
+    pub lenient_assertion_audience: bool,
+    /// What it may do in the admin API as itself.
+    #[serde(default, skip_serializing_if = "AdminScopes::is_empty")]
+    pub admin_scopes: AdminScopes,
+}
+
+impl OidcSettings {
+    /// The settings of a new application of this type.
+    pub fn new(application_type: ApplicationType) -> Self {
+        Self {
+            application_type,
+            redirect_uris: Vec::new(),
+            post_logout_redirect_uris: Vec::new(),
+            scopes: Scope::DEFAULT.into_iter().collect(),
+            grant_types: GrantType::ALL.into(),
+            authentication: ClientAuthentication::default(),
+            id_token_algorithm: SigningAlgorithm::default(),
+            slim_id_token: false,
+            subject_type: SubjectType::default(),
+            consent: ConsentPolicy::default(),
+            backchannel_logout: None,
+            initiate_login_uri: None,
+            lenient_assertion_audience: false,
+            admin_scopes: AdminScopes::default(),
+        }
+    }
+
+    /// Whether it may act in the admin API as itself. Who may change such an application may act as it does.
+    pub fn is_service_account(&self) -> bool {
+        !self.admin_scopes.is_empty()
+    }
+
+    /// Whether the audience of its client assertions may be the token endpoint. Never for a service account: a hostile server
+    /// could name that endpoint in its metadata, and use the received assertion here.
+    pub fn accepts_token_endpoint_audience(&self) -> bool {
+        self.lenient_assertion_audience && !self.is_service_account()
+    }
+
+    /// What it may do in the admin API now, with a token that was given these scopes.
+    pub fn admin_scopes_of(&self, token: &AdminScopes) -> AdminScopes {
+        let as_itself = self.application_type.is_confidential()
+            && self.grant_types.contains(&GrantType::ClientCredentials);
+        if as_itself {
+            self.admin_scopes.both(token)
+        } else {
+            AdminScopes::default()
+        }
+    }
+
+    /// How the application authenticates itself at the token endpoint.
+    pub const fn auth_method(&self) -> ClientAuthMethod {
+        if self.application_type.is_confidential() {
+            self.authentication.method()
+        } else {
+            ClientAuthMethod::None
+        }
+    }
+
+    /// The origins that its pages call from (RFC 6454), if it is a single-page application.
+    pub fn origins(&self) -> BTreeSet<String> {
+        if self.application_type != ApplicationType::Spa {
+            return BTreeSet::new();
+        }
+        self.redirect_uris
+            .iter()
+            .filter_map(RedirectUri::origin)
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

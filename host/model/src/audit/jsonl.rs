@@ -1,0 +1,273 @@
+//! An entry as one line of JSON: in an export, and in a stream. Its values stand there letter by letter as they were chained,
+//! so a file of such lines is verified by itself.
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::audit::chain::Record;
+
+/// The line, with borrowed values on the way in.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line<'a> {
+    seq: i64,
+    id: String,
+    at: String,
+    event: String,
+    actor: Actor,
+    user_id: Option<String>,
+    application_id: Option<String>,
+    approval_id: Option<String>,
+    #[serde(borrow)]
+    detail: &'a RawValue,
+    #[serde(borrow)]
+    personal: Option<&'a RawValue>,
+    personal_salt: Option<String>,
+    personal_digest: Option<String>,
+    /// Only where a user acted upon another user's object.
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    origin: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    origin_salt: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    origin_digest: Option<String>,
+    previous: String,
+    digest: String,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Actor {
+    kind: String,
+    id: Option<String>,
+}
+
+/// The entry as a line, without its end.
+pub fn write(record: &Record) -> Result<String, serde_json::Error> {
+    let detail = raw(&record.detail)?;
+    let personal = record.personal.as_deref().map(raw).transpose()?;
+    let origin = record.origin.as_deref().map(raw).transpose()?;
+    let line = Line {
+        seq: record.seq,
+        id: record.id.clone(),
+        at: jiff::Timestamp::from_millisecond(record.at)
+            .map(|at| at.to_string())
+            .unwrap_or_default(),
+        event: record.event.clone(),
+        actor: Actor {
+            kind: record.actor_kind.clone(),
+            id: record.actor.clone(),
+        },
+        user_id: record.user.clone(),
+        application_id: record.application.clone(),
+        approval_id: record.approval.clone(),
+        detail: &detail,
+        personal: personal.as_deref(),
+        personal_salt: record.salt.clone(),
+        personal_digest: record.personal_digest.clone(),
+        origin: origin.as_deref(),
+        origin_salt: record.origin_salt.clone(),
+        origin_digest: record.origin_digest.clone(),
+        previous: record.previous.clone(),
+        digest: record.digest.clone(),
+    };
+    serde_json::to_string(&line)
+}
+
+/// The text as it is. What is no JSON on one line was not written by a host; it becomes a string, so that the rest can be
+/// told, and verifying finds it.
+fn raw(text: &str) -> Result<Box<RawValue>, serde_json::Error> {
+    let one_line = !text.contains(['\n', '\r']);
+    match RawValue::from_string(text.to_owned()) {
+        Ok(value) if one_line => Ok(value),
+        _ => serde_json::value::to_raw_value(text),
+    }
+}
+
+/// The entry that a line is.
+pub fn read(line: &str) -> Result<Record, serde_json::Error> {
+    let line: Line<'_> = serde_json::from_str(line)?;
+    let at: jiff::Timestamp = line
+        .at
+        .parse()
+        .map_err(|_| serde::de::Error::custom("at: expected a moment"))?;
+    Ok(Record {
+        seq: line.seq,
+        previous: line.previous,
+        digest: line.digest,
+        id: line.id,
+        at: at.as_millisecond(),
+        event: line.event,
+        actor_kind: line.actor.kind,
+        actor: line.actor.id,
+        user: line.user_id,
+        application: line.application_id,
+        approval: line.approval_id,
+        detail: line.detail.get().to_owned(),
+        personal: line.personal.map(|personal| personal.get().to_owned()),
+        salt: line.personal_salt,
+        personal_digest: line.personal_digest,
+        origin: line.origin.map(|origin| origin.get().to_owned()),
+        origin_salt: line.origin_salt,
+        origin_digest: line.origin_digest,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::audit::chain::{Mark, Walk, personal_digest};
+    use crate::secret::Digest;
+
+    /// Any record, in its place after the first mark.
+    fn any_record() -> impl Strategy<Value = Record> {
+        let text = || "\\PC{0,12}";
+        let some = || proptest::option::of(text());
+        let about = (some(), some(), some(), some());
+        let content = (
+            proptest::collection::btree_map(text(), text(), 0..4),
+            some(),
+            some(),
+            text(),
+        );
+        (
+            0..4_000_000_000_000_i64,
+            (text(), text(), text()),
+            about,
+            content,
+        )
+            .prop_map(
+                |(
+                    at,
+                    (id, event, actor_kind),
+                    (actor, user, application, approval),
+                    (detail, personal, origin, salt),
+                )| {
+                    let origin =
+                        origin.map(|address| serde_json::json!({ "address": address }).to_string());
+                    let personal =
+                        personal.map(|name| serde_json::json!({ "name": name }).to_string());
+                    let mut record = Record {
+                        seq: 0,
+                        previous: String::new(),
+                        digest: String::new(),
+                        id,
+                        at,
+                        event,
+                        actor_kind,
+                        actor,
+                        user,
+                        application,
+                        approval,
+                        detail: serde_json::to_string(&detail).expect("JSON"),
+                        personal_digest: personal
+                            .as_ref()
+                            .map(|text| personal_digest(&salt, text).to_text()),
+                        salt: personal.is_some().then(|| salt.clone()),
+                        personal,
+                        origin_digest: origin
+                            .as_ref()
+                            .map(|text| personal_digest(&salt, text).to_text()),
+                        origin_salt: origin.is_some().then_some(salt),
+                        origin,
+                    };
+                    record.follow(&Mark::START);
+                    record
+                },
+            )
+    }
+
+    proptest! {
+        #[test]
+        fn a_line_is_read_as_what_was_written_and_still_verifies(record in any_record()) {
+            let line = write(&record).expect("written");
+            prop_assert!(!line.contains('\n'));
+            prop_assert_eq!(&read(&line).expect("read"), &record);
+            prop_assert_eq!(Walk::after(Mark::START).step(&record), Ok(()));
+        }
+
+        /// No two entries have one encoding: whatever differs, the digest does.
+        #[test]
+        fn entries_that_differ_have_digests_that_differ(one in any_record(), other in any_record()) {
+            let said = |record: &Record| Record {
+                digest: String::new(),
+                personal: None,
+                salt: None,
+                origin: None,
+                origin_salt: None,
+                ..record.clone()
+            };
+            prop_assert_eq!(said(&one) == said(&other), one.covered() == other.covered());
+            // A letter that goes over from one value to the next.
+            let mut moved = one.clone();
+            if let Some(letter) = moved.event.pop() {
+                moved.actor_kind.insert(0, letter);
+                prop_assert!(moved.covered() != one.covered());
+            }
+            let nothing = Record { user: Some(String::new()), ..one.clone() };
+            prop_assert_eq!(nothing.covered() == one.covered(), one.user.as_deref() == Some(""));
+        }
+
+        #[test]
+        fn no_text_panics(text in ".*") {
+            let _ = read(&text);
+        }
+    }
+
+    #[test]
+    fn what_is_no_json_is_told_as_text_and_found() {
+        let mut record = Record {
+            seq: 0,
+            previous: String::new(),
+            digest: String::new(),
+            id: "id".to_owned(),
+            at: 0,
+            event: "event".to_owned(),
+            actor_kind: "host".to_owned(),
+            actor: None,
+            user: None,
+            application: None,
+            approval: None,
+            detail: "{}".to_owned(),
+            personal: None,
+            salt: None,
+            personal_digest: None,
+            origin: None,
+            origin_salt: None,
+            origin_digest: None,
+        };
+        record.follow(&Mark::START);
+        for forged in ["{", "{\n}", "nonsense"] {
+            record.detail = forged.to_owned();
+            let line = write(&record).expect("written");
+            let read = read(&line).expect("read");
+            assert!(
+                !line.contains('\n') && Digest::from_text(&read.digest) != Some(read.covered()),
+                "{line}"
+            );
+        }
+    }
+
+    /// The encoding is what others verify by: a change of it is a new version. The digests were made by another program.
+    #[test]
+    fn the_encoding_stays_as_it_is() {
+        let mut record = read(concat!(
+            r#"{"seq":1,"id":"019a","at":"2026-11-22T09:30:00.123Z","event":"user.created","actor":{"kind":"host","id":null},"#,
+            r#""user_id":"u","application_id":null,"approval_id":null,"detail":{"a":[1,2.5]},"personal":{"name":"Ada"},"#,
+            r#""personal_salt":"00ff","personal_digest":"","previous":"","digest":""}"#
+        ))
+        .expect("a line");
+        record.personal_digest = Some(personal_digest("00ff", r#"{"name":"Ada"}"#).to_text());
+        record.follow(&Mark::START);
+        assert_eq!(
+            record.personal_digest.as_deref(),
+            Some("1024ca56885388ada60837587038969a3202715f1ee88b80c4012ce381c99f9f")
+        );
+        assert_eq!(
+            record.digest,
+            "e876487b72e0e73d25629434971dadef75037839325a0933ea81d2b2f30757b5"
+        );
+    }
+}

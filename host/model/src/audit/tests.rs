@@ -1,0 +1,24 @@
+use super::*;
+
+#[test]
+fn each_event_and_actor_has_a_name_of_its_own() {
+    for event in Event::ALL {
+        assert_eq!(Event::parse(event.as_str()), Some(*event));
+    }
+    let id = [7; 16];
+    let actors = [
+        Actor::Host,
+        Actor::Administrator(TokenId::from_bytes(id)),
+        Actor::Person(UserId::from_bytes(id)),
+        Actor::Device(DeviceId::from_bytes(id)),
+        Actor::Application(Did::from_ed25519(&[7; 32])),
+        Actor::Channel("vendor".to_owned()),
+    ];
+    for actor in actors {
+        assert_eq!(
+            Actor::parse(actor.kind(), actor.id().as_deref()),
+            Some(actor)
+        );
+    }
+    assert_eq!(Actor::parse("person", None), None);
+}

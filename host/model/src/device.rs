@@ -1,0 +1,210 @@
+//! Devices: the authenticators that people enrolled.
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use openssl::bn::{BigNum, BigNumContext};
+use openssl::ec::{EcGroup, EcKey};
+use openssl::ecdsa::EcdsaSig;
+use openssl::nid::Nid;
+use serde::{Deserialize, Serialize};
+
+use crate::clock::Timestamp;
+use crate::id::{DeviceId, EnrolmentId, UserId};
+use crate::secret::Digest;
+
+/// An enrolled authenticator.
+#[derive(Clone, Debug)]
+pub struct Device {
+    /// The row's id.
+    pub id: DeviceId,
+    /// Whose it is.
+    pub user_id: UserId,
+    /// What its owner calls it.
+    pub name: String,
+    /// The key that its proofs are checked with.
+    pub key: DeviceKey,
+    /// Where it can be woken, if it asked for that.
+    pub push: Option<PushSubscription>,
+    /// When it was enrolled.
+    pub created_at: Timestamp,
+    /// When it was revoked, if it was.
+    pub revoked_at: Option<Timestamp>,
+}
+
+/// The right to enrol one authenticator, good once and for a short time.
+#[derive(Clone, Debug)]
+pub struct Enrolment {
+    /// The row's id.
+    pub id: EnrolmentId,
+    /// Whose authenticator it will be.
+    pub user_id: UserId,
+    /// The digest of the token in the link.
+    pub digest: Digest,
+    /// Until when the link is good.
+    pub expires_at: Timestamp,
+    /// What made it, where that was not an administrator or the host.
+    pub made_by: Option<LinkMaker>,
+}
+
+/// What made a link by which a person enrols another device themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LinkMaker {
+    /// One of their devices, with which the link ends.
+    Device(DeviceId),
+    /// A recovery code.
+    Code,
+}
+
+/// A Web Push subscription (RFC 8030, with the keys of RFC 8291), as a browser's `PushSubscription.toJSON()` has it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PushSubscription {
+    /// The push resource's URL.
+    pub endpoint: String,
+    /// The keys that messages are encrypted with.
+    pub keys: PushKeys,
+}
+
+/// The keys of a Web Push subscription, base64url.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PushKeys {
+    /// The P-256 public key of the browser, 65 bytes.
+    pub p256dh: String,
+    /// The authentication secret, 16 bytes.
+    pub auth: String,
+}
+
+/// What a call of the authenticator's interface shows to be a device's own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CallCredentials {
+    /// The device that it says it is of.
+    pub device: DeviceId,
+    /// The device's idea of the time, in seconds since the epoch.
+    pub time: i64,
+    /// The signature of the [`CallStatement`](crate::statement::CallStatement); empty if it was no base64url.
+    pub signature: Vec<u8>,
+}
+
+impl CallCredentials {
+    /// Reads the `Authorization` header `Assent-Device {device}.{seconds}.{signature}`.
+    pub fn parse(authorization: &str) -> Option<Self> {
+        let mut fields = authorization.strip_prefix("Assent-Device ")?.splitn(3, '.');
+        let (device, time) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
+        // What is no base64url is no signature either, and verifies as none.
+        let signature = URL_SAFE_NO_PAD.decode(fields.next()?).unwrap_or_default();
+        Some(Self {
+            device,
+            time,
+            signature,
+        })
+    }
+}
+
+/// A device's P-256 public key, in the form of a JSON Web Key (RFC 7518 section 6.2) without anything else in it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "Jwk", try_from = "Jwk")]
+pub struct DeviceKey {
+    x: [u8; 32],
+    y: [u8; 32],
+}
+
+/// A key that is no point of the curve P-256, or not written as a JSON Web Key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the key is no P-256 public key in JSON Web Key form")]
+pub struct DeviceKeyError;
+
+#[derive(Clone, Serialize, Deserialize)]
+struct Jwk {
+    kty: String,
+    crv: String,
+    x: String,
+    y: String,
+}
+
+impl DeviceKey {
+    /// The key with these coordinates, if they are a point of the curve.
+    pub fn from_coordinates(x: [u8; 32], y: [u8; 32]) -> Result<Self, DeviceKeyError> {
+        let key = Self { x, y };
+        key.to_openssl().map_err(|_| DeviceKeyError)?;
+        Ok(key)
+    }
+
+    /// The JWK thumbprint (RFC 7638), base64url.
+    pub fn thumbprint(&self) -> String {
+        let (x, y) = (
+            URL_SAFE_NO_PAD.encode(self.x),
+            URL_SAFE_NO_PAD.encode(self.y),
+        );
+        let canonical = format!(r#"{{"crv":"P-256","kty":"EC","x":"{x}","y":"{y}"}}"#);
+        URL_SAFE_NO_PAD.encode(openssl::sha::sha256(canonical.as_bytes()))
+    }
+
+    /// Whether `signature` (ECDSA with SHA-256, `r` and `s` of 32 bytes each, as WebCrypto makes it) is this key's
+    /// signature of `text`.
+    pub fn verifies(&self, text: &str, signature: &[u8]) -> bool {
+        let Some((r, s)) = signature
+            .split_at_checked(32)
+            .filter(|(_, s)| s.len() == 32)
+        else {
+            return false;
+        };
+        let check = || -> Result<bool, openssl::error::ErrorStack> {
+            let signature =
+                EcdsaSig::from_private_components(BigNum::from_slice(r)?, BigNum::from_slice(s)?)?;
+            let key = self.to_openssl()?;
+            signature.verify(&openssl::sha::sha256(text.as_bytes()), &key)
+        };
+        check().unwrap_or(false)
+    }
+
+    fn to_openssl(&self) -> Result<EcKey<openssl::pkey::Public>, openssl::error::ErrorStack> {
+        let group = EcGroup::from_curve_name(Nid::X9_62_PRIME256V1)?;
+        let (x, y) = (BigNum::from_slice(&self.x)?, BigNum::from_slice(&self.y)?);
+        let key = EcKey::from_public_key_affine_coordinates(&group, &x, &y)?;
+        key.check_key()?;
+        let mut context = BigNumContext::new()?;
+        if !key.public_key().is_on_curve(&group, &mut context)? {
+            return Err(openssl::error::ErrorStack::get());
+        }
+        Ok(key)
+    }
+}
+
+impl TryFrom<Jwk> for DeviceKey {
+    type Error = DeviceKeyError;
+    fn try_from(jwk: Jwk) -> Result<Self, DeviceKeyError> {
+        if jwk.kty != "EC" || jwk.crv != "P-256" {
+            return Err(DeviceKeyError);
+        }
+        let coordinate = |text: &str| -> Result<[u8; 32], DeviceKeyError> {
+            let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| DeviceKeyError)?;
+            bytes.try_into().map_err(|_| DeviceKeyError)
+        };
+        Self::from_coordinates(coordinate(&jwk.x)?, coordinate(&jwk.y)?)
+    }
+}
+
+impl From<DeviceKey> for Jwk {
+    fn from(key: DeviceKey) -> Self {
+        Self {
+            kty: "EC".to_owned(),
+            crv: "P-256".to_owned(),
+            x: URL_SAFE_NO_PAD.encode(key.x),
+            y: URL_SAFE_NO_PAD.encode(key.y),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_point_off_the_curve_is_refused() {
+        assert_eq!(
+            DeviceKey::from_coordinates([1; 32], [2; 32]),
+            Err(DeviceKeyError)
+        );
+        let jwk = r#"{"kty":"EC","crv":"P-384","x":"AA","y":"AA"}"#;
+        assert!(serde_json::from_str::<DeviceKey>(jwk).is_err());
+    }
+}

@@ -1,0 +1,240 @@
+//! Identifiers: each kind of thing has its own type, so that one is never taken for another.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::clock::Timestamp;
+use crate::entropy::Entropy;
+
+/// A text that is not an identifier of the expected kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not a valid identifier")]
+pub struct IdError;
+
+/// A time-ordered row identifier (UUID version 7, RFC 9562 section 5.7), written as 32 hexadecimal digits.
+///
+/// Ordered keys keep the tables' indexes compact: new rows go to their end.
+fn ordered(now: Timestamp, entropy: &dyn Entropy) -> Uuid {
+    let millis = u64::try_from(now.millis()).unwrap_or(0);
+    uuid::Builder::from_unix_timestamp_millis(millis, &entropy.bytes()).into_uuid()
+}
+
+/// The text that every id made at `moment` or later is not below: rows with a lesser id are older.
+pub fn first_text_of(moment: Timestamp) -> String {
+    let millis = u64::try_from(moment.millis()).unwrap_or(0);
+    // 48 bits of time (RFC 9562 section 5.7), twelve digits of the thirty-two.
+    format!("{:012x}{:020}", millis & 0xffff_ffff_ffff, 0)
+}
+
+macro_rules! ids {
+    ($($(#[$doc:meta])* $name:ident;)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(into = "String", try_from = "String")]
+        pub struct $name(Uuid);
+
+        impl $name {
+            /// A new identifier, made at `now`.
+            pub fn new(now: Timestamp, entropy: &dyn Entropy) -> Self {
+                Self(ordered(now, entropy))
+            }
+
+            /// The identifier with these sixteen bytes.
+            pub const fn from_bytes(bytes: [u8; 16]) -> Self {
+                Self(Uuid::from_bytes(bytes))
+            }
+
+            /// The identifier's sixteen bytes.
+            pub const fn as_bytes(&self) -> &[u8; 16] {
+                self.0.as_bytes()
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.as_simple().fmt(f)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!(stringify!($name), "({})"), self)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = IdError;
+            fn from_str(text: &str) -> Result<Self, IdError> {
+                // Only the one form that we write: a second spelling of an id would be a second key for the same row.
+                let canonical = text.len() == 32 && text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
+                if !canonical {
+                    return Err(IdError);
+                }
+                Uuid::try_parse(text).map(Self).map_err(|_| IdError)
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = IdError;
+            fn try_from(text: String) -> Result<Self, IdError> {
+                text.parse()
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(id: $name) -> String {
+                id.to_string()
+            }
+        }
+    )*};
+}
+
+ids! {
+    /// A person.
+    UserId;
+    /// A person in one application.
+    AccountId;
+    /// An enrolled authenticator.
+    DeviceId;
+    /// The right to enrol one authenticator.
+    EnrolmentId;
+    /// A recovery code.
+    RecoveryCodeId;
+    /// An application's request that a person sign in.
+    LoginId;
+    /// The question put to a person's phone.
+    ApprovalId;
+    /// The approval of a protected action.
+    ActionApprovalId;
+    /// A request that an approval channel has begun.
+    DeliveryId;
+    /// A browser's signed-in session.
+    SessionId;
+    /// A remembered consent.
+    ConsentId;
+    /// An authorization code.
+    CodeId;
+    /// An access token or an administrator's token.
+    TokenId;
+    /// A signing key.
+    KeyId;
+    /// A SAML request for sign-on that waits for its browser.
+    SignOnId;
+    /// A logout that SAML service providers are told of.
+    LogoutId;
+    /// What the plugins did for one token or assertion.
+    TraceId;
+    /// A sign-in that an administrator tries in an application's place.
+    TestSignInId;
+    /// An entry of the audit log.
+    AuditId;
+}
+
+/// A decentralized identifier (`did:key`): what applications and users are called outside.
+///
+/// It is made from a fresh Ed25519 key (W3C did:key method), so it resolves with no network and needs no
+/// percent-encoding in a path.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct Did(String);
+
+impl Did {
+    /// The `did:key` of an Ed25519 public key.
+    pub fn from_ed25519(public_key: &[u8; 32]) -> Self {
+        // 0xed 0x01 is the multicodec prefix of an Ed25519 public key; `z` says base58btc.
+        let mut bytes = vec![0xed, 0x01];
+        bytes.extend_from_slice(public_key);
+        Self(format!("did:key:z{}", bs58::encode(bytes).into_string()))
+    }
+
+    /// The identifier as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Did {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl FromStr for Did {
+    type Err = IdError;
+    fn from_str(text: &str) -> Result<Self, IdError> {
+        let encoded = text.strip_prefix("did:key:z").ok_or(IdError)?;
+        if encoded.len() > 64 {
+            return Err(IdError);
+        }
+        let bytes = bs58::decode(encoded).into_vec().map_err(|_| IdError)?;
+        match bytes.strip_prefix(&[0xed, 0x01]) {
+            Some(key) if key.len() == 32 => Ok(Self(text.to_owned())),
+            _ => Err(IdError),
+        }
+    }
+}
+
+impl TryFrom<String> for Did {
+    type Error = IdError;
+    fn try_from(text: String) -> Result<Self, IdError> {
+        text.parse()
+    }
+}
+
+impl From<Did> for String {
+    fn from(did: Did) -> String {
+        did.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::entropy::SystemEntropy;
+
+    #[test]
+    fn ids_are_ordered_by_time_and_survive_text() {
+        let early = UserId::new(Timestamp::from_millis(1_000), &SystemEntropy);
+        let late = UserId::new(Timestamp::from_millis(2_000), &SystemEntropy);
+        assert!(early < late);
+        assert_eq!(early.to_string().parse(), Ok(early));
+        assert!(early.to_string() < late.to_string());
+    }
+
+    #[test]
+    fn ids_are_compared_with_moments() {
+        let (before, moment) = (
+            Timestamp::from_millis(1_999_999),
+            Timestamp::from_millis(2_000_000),
+        );
+        assert!(UserId::new(before, &SystemEntropy).to_string() < first_text_of(moment));
+        assert!(UserId::new(moment, &SystemEntropy).to_string() >= first_text_of(moment));
+    }
+
+    #[test]
+    fn a_second_spelling_of_an_id_is_refused() {
+        let id = UserId::new(Timestamp::from_millis(1_000), &SystemEntropy).to_string();
+        assert_eq!(format!("{{{id}}}").parse::<UserId>(), Err(IdError));
+        assert_eq!("A".repeat(32).parse::<UserId>(), Err(IdError));
+    }
+
+    proptest! {
+        #[test]
+        fn a_did_survives_text(key in any::<[u8; 32]>()) {
+            let did = Did::from_ed25519(&key);
+            prop_assert!(did.as_str().starts_with("did:key:z6Mk"));
+            prop_assert_eq!(did.as_str().parse::<Did>(), Ok(did));
+        }
+
+        #[test]
+        fn no_text_panics(text in ".*") {
+            let _ = text.parse::<Did>();
+            let _ = text.parse::<UserId>();
+        }
+    }
+}

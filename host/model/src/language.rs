@@ -1,0 +1,120 @@
+//! The languages that the pages speak, and which of them somebody means.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A language that the pages speak. Each has its file of messages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+pub enum Language {
+    /// English.
+    #[default]
+    #[serde(rename = "en")]
+    English,
+    /// German.
+    #[serde(rename = "de")]
+    German,
+}
+
+impl Language {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::English, Self::German];
+
+    /// Its BCP 47 tag, as in `lang` and `Content-Language`.
+    pub const fn tag(self) -> &'static str {
+        match self {
+            Self::English => "en",
+            Self::German => "de",
+        }
+    }
+
+    /// The direction of its script, as in `dir`: `ltr` or `rtl`.
+    pub const fn direction(self) -> &'static str {
+        match self {
+            Self::English | Self::German => "ltr",
+        }
+    }
+
+    /// The language of the first range that means one (RFC 4647 section 3.4): `de-AT` means `de`. A wildcard means none.
+    pub fn of_ranges<'a>(ranges: impl IntoIterator<Item = &'a str>) -> Option<Self> {
+        ranges.into_iter().find_map(Self::of_range)
+    }
+
+    fn of_range(range: &str) -> Option<Self> {
+        // Our tags are of one subtag, so what is left of a range in the end is its first.
+        let primary = range.split('-').next().unwrap_or_default();
+        Self::ALL
+            .into_iter()
+            .find(|language| language.tag().eq_ignore_ascii_case(primary))
+    }
+
+    /// The language that an `Accept-Language` header prefers (RFC 9110 section 12.5.4), if it is one of ours.
+    pub fn accepted(header: &str) -> Option<Self> {
+        let mut ranges: Vec<(&str, u16)> = header
+            .split(',')
+            .take(MOST_RANGES)
+            .filter_map(weighed)
+            .collect();
+        // It keeps the order of those that weigh the same.
+        ranges.sort_by_key(|(_, weight)| std::cmp::Reverse(*weight));
+        Self::of_ranges(ranges.into_iter().map(|(range, _)| range))
+    }
+}
+
+/// How many ranges of a header are looked at.
+const MOST_RANGES: usize = 32;
+
+/// A range and its weight in thousandths; nothing where it weighs nothing, or has a weight that can't be read.
+fn weighed(item: &str) -> Option<(&str, u16)> {
+    let (range, weight) = item.split_once(';').unwrap_or((item, "q=1"));
+    let (name, value) = weight.trim().split_once('=')?;
+    let value: f32 = value.parse().ok()?;
+    let fits = name.eq_ignore_ascii_case("q") && value > 0.0 && value <= 1.0;
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "it is from 0 to 1,000"
+    )]
+    fits.then_some((range.trim(), (value * 1000.0) as u16))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_heaviest_range_that_we_speak_is_meant() {
+        for (header, language) in [
+            ("de", Some(Language::German)),
+            ("de-AT", Some(Language::German)),
+            ("DE-Latn-CH-1996, en", Some(Language::German)),
+            ("fr-FR, de;q=0.5, en;q=0.8", Some(Language::English)),
+            (
+                "fr, de-DE;q=0.9, de;q=0.8, en-US;q=0.7",
+                Some(Language::German),
+            ),
+            ("en;q=0.5,de;q=0.5", Some(Language::English)),
+            ("en;q=0, de;q=0.1", Some(Language::German)),
+            ("en;q=2, de;Q=1.000", Some(Language::German)),
+            ("en;q=NaN, en;level=1", None),
+            ("*", None),
+            ("fr", None),
+            ("deutsch, d", None),
+            ("", None),
+            (";;,-,=", None),
+        ] {
+            assert_eq!(Language::accepted(header), language, "{header}");
+        }
+        assert_eq!(
+            Language::of_ranges("se de-CH en".split(' ')),
+            Some(Language::German)
+        );
+        assert_eq!(Language::of_ranges([]), None);
+    }
+
+    #[test]
+    fn a_language_is_written_as_its_tag() {
+        for language in Language::ALL {
+            assert_eq!(serde_json::json!(language), language.tag());
+        }
+    }
+}

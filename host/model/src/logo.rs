@@ -1,0 +1,128 @@
+//! The pictures of applications, as an administrator uploads them.
+
+/// The largest picture, in bytes: people load it with a page that shows many.
+pub const LARGEST: usize = 64 * 1024;
+
+/// The picture of an application.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ApplicationLogo {
+    /// What it is.
+    pub kind: LogoFormat,
+    /// Sixteen hexadecimal digits of its SHA-256.
+    pub digest: String,
+    /// The file.
+    pub bytes: Vec<u8>,
+}
+
+/// What a picture's file is. None of them can hold a script.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogoFormat {
+    /// Portable Network Graphics.
+    Png,
+    /// JPEG.
+    Jpeg,
+    /// WebP.
+    Webp,
+}
+
+/// Why a file is no application's picture. The message says what would do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LogoError {
+    /// It is too large.
+    #[error("expected a picture of 64 KiB at most")]
+    TooLarge,
+    /// It is none that every browser shows.
+    #[error("expected a picture in PNG, JPEG or WebP form")]
+    Unknown,
+}
+
+impl LogoFormat {
+    /// The kind's name, as it is kept.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Png => "png",
+            Self::Jpeg => "jpeg",
+            Self::Webp => "webp",
+        }
+    }
+
+    /// The kind with this name.
+    pub fn parse(name: &str) -> Option<Self> {
+        [Self::Png, Self::Jpeg, Self::Webp]
+            .into_iter()
+            .find(|kind| kind.as_str() == name)
+    }
+
+    /// The media type (RFC 2046, RFC 9649).
+    pub const fn media_type(self) -> &'static str {
+        match self {
+            Self::Png => "image/png",
+            Self::Jpeg => "image/jpeg",
+            Self::Webp => "image/webp",
+        }
+    }
+
+    /// What a file is by what it begins with, whatever it was called.
+    fn of(bytes: &[u8]) -> Option<Self> {
+        if bytes.starts_with(b"\x89PNG\r\n\x1a\n") {
+            Some(Self::Png)
+        } else if bytes.starts_with(b"\xff\xd8\xff") {
+            Some(Self::Jpeg)
+        } else if bytes.starts_with(b"RIFF") && bytes.get(8..12) == Some(b"WEBP") {
+            Some(Self::Webp)
+        } else {
+            None
+        }
+    }
+}
+
+impl ApplicationLogo {
+    /// The picture that a file is.
+    pub fn new(bytes: Vec<u8>) -> Result<Self, LogoError> {
+        if bytes.len() > LARGEST {
+            return Err(LogoError::TooLarge);
+        }
+        let kind = LogoFormat::of(&bytes).ok_or(LogoError::Unknown)?;
+        let digest = openssl::sha::sha256(&bytes)
+            .iter()
+            .take(8)
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        Ok(Self {
+            kind,
+            digest,
+            bytes,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_picture_is_known_by_its_bytes_and_bounded() {
+        for (bytes, kind) in [
+            (&b"\x89PNG\r\n\x1a\nIHDR"[..], Ok(LogoFormat::Png)),
+            (b"\xff\xd8\xff\xe0", Ok(LogoFormat::Jpeg)),
+            (b"RIFF\x24\0\0\0WEBPVP8 ", Ok(LogoFormat::Webp)),
+            (b"RIFF\x24\0\0\0WAVE", Err(LogoError::Unknown)),
+            (
+                b"<svg xmlns=\"http://www.w3.org/2000/svg\"/>",
+                Err(LogoError::Unknown),
+            ),
+            (b"RIFF", Err(LogoError::Unknown)),
+            (b"", Err(LogoError::Unknown)),
+        ] {
+            assert_eq!(
+                ApplicationLogo::new(bytes.to_vec()).map(|logo| logo.kind),
+                kind
+            );
+        }
+        let mut large = b"\xff\xd8\xff".to_vec();
+        large.resize(LARGEST, 0);
+        assert!(ApplicationLogo::new(large.clone()).is_ok());
+        large.push(0);
+        assert_eq!(ApplicationLogo::new(large), Err(LogoError::TooLarge));
+    }
+}

@@ -1,0 +1,67 @@
+//! Telling applications that a session ended.
+
+use std::time::Duration;
+
+use crate::clock::Timestamp;
+use crate::id::Did;
+
+/// The pauses after the first attempts, in seconds; after later ones the last of them.
+const PAUSES: [u64; 5] = [5, 30, 2 * 60, 10 * 60, 60 * 60];
+/// After what time an application that can't be told is given up.
+const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// A logout token that is to be delivered to an application, claimed for one attempt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogoutDelivery {
+    /// The row's id.
+    pub id: String,
+    /// The application.
+    pub application: Did,
+    /// The session, as its ID tokens name it.
+    pub sid: String,
+    /// The person, as the application knows them.
+    pub subject: String,
+    /// How many attempts have begun, with this one.
+    pub attempts: u32,
+    /// When the session ended.
+    pub created_at: Timestamp,
+}
+
+impl LogoutDelivery {
+    /// When the next attempt is, if this one fails at `now`; `None` if it was the last.
+    pub fn again_after(&self, now: Timestamp) -> Option<Timestamp> {
+        let begun = usize::try_from(self.attempts.saturating_sub(1)).unwrap_or(usize::MAX);
+        let [.., last] = PAUSES;
+        let again = now + Duration::from_secs(PAUSES.get(begun).copied().unwrap_or(last));
+        (again <= self.created_at + LONGEST).then_some(again)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pauses_grow_and_a_day_is_the_end() {
+        let start = Timestamp::from_seconds(1_800_000_000);
+        let did = Did::from_ed25519(&[1; 32]);
+        let (sid, subject) = ("sid".to_owned(), "ada".to_owned());
+        let mut delivery = LogoutDelivery {
+            id: "id".to_owned(),
+            application: did,
+            sid,
+            subject,
+            attempts: 1,
+            created_at: start,
+        };
+        let mut now = start;
+        let mut pauses = Vec::new();
+        while let Some(again) = delivery.again_after(now) {
+            pauses.push(again.seconds() - now.seconds());
+            now = again;
+            delivery.attempts += 1;
+        }
+        assert_eq!(pauses[..7], [5, 30, 120, 600, 3600, 3600, 3600]);
+        assert!(now <= start + LONGEST && now > start + LONGEST - Duration::from_secs(3600));
+    }
+}

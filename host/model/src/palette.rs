@@ -1,0 +1,116 @@
+//! The accent colour of the pages in a theme, and the colours that follow from it.
+
+use super::colour::Colour;
+
+const BLACK: Colour = Colour::new(0, 0, 0);
+const WHITE: Colour = Colour::new(255, 255, 255);
+
+/// The least contrast of text with its ground (WCAG 2.2, 1.4.3, level AA).
+pub const LEAST_CONTRAST: f64 = 4.5;
+
+/// Light or dark, as the person's system is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Theme {
+    /// Dark text on light grounds.
+    Light,
+    /// Light text on dark grounds.
+    Dark,
+}
+
+impl Theme {
+    /// The grounds of pages and of cards, as the stylesheet has them.
+    pub const fn grounds(self) -> [Colour; 2] {
+        match self {
+            Self::Light => [Colour::new(0xf3, 0xf5, 0xf8), Colour::new(0xff, 0xff, 0xff)],
+            Self::Dark => [Colour::new(0x0d, 0x13, 0x18), Colour::new(0x16, 0x1e, 0x25)],
+        }
+    }
+}
+
+/// An accent colour and those that follow from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Palette {
+    /// Links, and the grounds of the buttons that matter.
+    pub accent: Colour,
+    /// Such a button under the pointer.
+    pub hover: Colour,
+    /// The text on such a button.
+    pub ink: Colour,
+    /// The ground of what is to stand out a little.
+    pub soft: Colour,
+}
+
+impl Palette {
+    /// That of an accent colour in a theme.
+    pub fn of(accent: Colour, theme: Theme) -> Self {
+        let [ground, card] = theme.grounds();
+        match theme {
+            Theme::Light => Self {
+                accent,
+                hover: accent.mixed(BLACK, 20),
+                ink: WHITE,
+                soft: card.mixed(accent, 10),
+            },
+            Theme::Dark => Self {
+                accent,
+                hover: accent.mixed(WHITE, 25),
+                ink: ground,
+                soft: card.mixed(accent, 12),
+            },
+        }
+    }
+
+    /// The least contrast that any text has with its ground, and that ground.
+    pub fn least_contrast(&self, theme: Theme) -> (f64, Colour) {
+        let [ground, card] = theme.grounds();
+        let pairs = [
+            (self.accent, ground),
+            (self.accent, card),
+            (self.accent, self.soft),
+            (self.ink, self.accent),
+        ];
+        let contrasts = pairs.map(|(text, ground)| (text.contrast(ground), ground));
+        contrasts
+            .into_iter()
+            .fold((f64::INFINITY, ground), |least, one| {
+                if one.0 < least.0 { one } else { least }
+            })
+    }
+}
+
+/// The colour nearest to this one that can be read in a theme: darker on light grounds, lighter on dark ones.
+pub fn readable(accent: Colour, theme: Theme) -> Colour {
+    let end = if theme == Theme::Light { BLACK } else { WHITE };
+    let mut steps = (0..=100).map(|hundredths| accent.mixed(end, hundredths));
+    steps
+        .find(|colour| Palette::of(*colour, theme).least_contrast(theme).0 >= LEAST_CONTRAST)
+        .unwrap_or(end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_colour_has_a_readable_one_near_it_and_a_readable_one_is_its_own() {
+        for text in [
+            "#000000", "#ffffff", "#ff0000", "#ffcc00", "#0b5a6e", "#6fcbdd", "#808080", "#0000ff",
+        ] {
+            let colour: Colour = text.parse().unwrap();
+            for theme in [Theme::Light, Theme::Dark] {
+                let near = readable(colour, theme);
+                let palette = Palette::of(near, theme);
+                assert!(
+                    palette.least_contrast(theme).0 >= LEAST_CONTRAST,
+                    "{text} {theme:?}"
+                );
+                // What is under the pointer is read as well as what is not.
+                assert!(
+                    palette.ink.contrast(palette.hover) >= LEAST_CONTRAST,
+                    "{text} {theme:?}"
+                );
+                assert_eq!(readable(near, theme), near);
+            }
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Recovery codes: how a person who lost their authenticator shows who they are.
+
+use std::fmt;
+
+use crate::entropy::Entropy;
+use crate::id::UserId;
+use crate::secret::Digest;
+
+/// How many a person has.
+pub const CODES: usize = 10;
+/// The characters of a code: 80 random bits, so that a digest without salt or work is enough.
+const LENGTH: usize = 16;
+/// How many stand together.
+const GROUP: usize = 4;
+/// The 32 characters of Crockford's base 32, without those that are taken for others.
+const ALPHABET: [char; 32] = [
+    '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'A', 'B', 'C', 'D', 'E', 'F', 'G', 'H', 'J',
+    'K', 'M', 'N', 'P', 'Q', 'R', 'S', 'T', 'V', 'W', 'X', 'Y', 'Z',
+];
+
+/// What becomes of the codes that a device made, when it is revoked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CodesOfDevice {
+    /// They end: whoever has the device may have made them.
+    End,
+    /// They stay: the person says that they have them, and nobody else.
+    Keep,
+}
+
+/// A code that lets its person enrol an authenticator, once. It is told to them alone, and once.
+#[derive(Clone, PartialEq, Eq)]
+pub struct RecoveryCode(String);
+
+impl RecoveryCode {
+    /// A new one.
+    pub fn random(entropy: &dyn Entropy) -> Self {
+        let draw = |_| {
+            ALPHABET
+                .get(entropy.below(32) as usize)
+                .copied()
+                .unwrap_or('0')
+        };
+        Self((0..LENGTH).map(draw).collect())
+    }
+
+    /// Reads what a person typed, with whatever between the characters, in either case, and with letters for the digits that they
+    /// look like.
+    pub fn parse(typed: &str) -> Option<Self> {
+        // Nobody types so much; and nothing longer is looked at.
+        if typed.len() > 100 {
+            return None;
+        }
+        let read = |typed: char| match typed.to_ascii_uppercase() {
+            'O' => Some('0'),
+            'I' | 'L' => Some('1'),
+            upper => ALPHABET.contains(&upper).then_some(upper),
+        };
+        let between = |typed: &char| {
+            !(typed.is_whitespace() || matches!(typed, '-' | '–' | '‐' | '‑' | '.' | '_'))
+        };
+        let code: Option<String> = typed.chars().filter(between).map(read).collect();
+        code.filter(|code| code.len() == LENGTH).map(Self)
+    }
+
+    /// What is kept of it. It is good for this person alone.
+    pub fn digest(&self, user: UserId) -> Digest {
+        Digest::of(format!("recovery code {user} {}", self.0).as_bytes())
+    }
+
+    /// The code as its person sees it, in groups.
+    pub fn shown(&self) -> String {
+        let characters: Vec<char> = self.0.chars().collect();
+        let groups: Vec<String> = characters
+            .chunks(GROUP)
+            .map(|group| group.iter().collect())
+            .collect();
+        groups.join("-")
+    }
+}
+
+impl fmt::Debug for RecoveryCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("RecoveryCode(***)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::entropy::SystemEntropy;
+
+    #[test]
+    fn a_code_is_read_however_it_is_typed_and_each_is_another() {
+        let code = RecoveryCode::parse("0123-4567-89AB-CDEF").unwrap();
+        assert_eq!(code.shown(), "0123-4567-89AB-CDEF");
+        for typed in [
+            "0123456789abcdef",
+            " o1 23 – 45.67 89Ab_cdef ",
+            "oi23-4567-89ab-cdef",
+            "OL23‑4567‑89AB‑CDEF",
+        ] {
+            assert_eq!(RecoveryCode::parse(typed), Some(code.clone()), "{typed}");
+        }
+        for typed in [
+            "",
+            "0123",
+            "0123-4567-89AB-CDEU",
+            "0123-4567-89AB-CDEFG",
+            "０123-4567-89AB-CDEF",
+        ] {
+            assert_eq!(RecoveryCode::parse(typed), None, "{typed}");
+        }
+        assert_eq!(RecoveryCode::parse(&"-".repeat(1000)), None);
+        let (one, other) = (UserId::from_bytes([1; 16]), UserId::from_bytes([2; 16]));
+        assert_ne!(code.digest(one).to_text(), code.digest(other).to_text());
+        assert!(!format!("{code:?}").contains("0123"));
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_shown_is_read_again(_ in 0..1000) {
+            let code = RecoveryCode::random(&SystemEntropy);
+            prop_assert_eq!(RecoveryCode::parse(&code.shown()), Some(code));
+        }
+
+        #[test]
+        fn whatever_is_typed_is_read_or_is_none(typed in "\\PC{0,40}") {
+            if let Some(code) = RecoveryCode::parse(&typed) {
+                prop_assert_eq!(code.shown().len(), LENGTH + LENGTH / GROUP - 1);
+            }
+        }
+    }
+}

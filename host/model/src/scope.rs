@@ -1,0 +1,183 @@
+//! Scopes: what an application may ask to know or do.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// A scope of the specification's table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Scope {
+    /// Required on every authentication request.
+    #[serde(rename = "openid")]
+    OpenId,
+    /// The person's profile and account.
+    Profile,
+    /// The e-mail address.
+    Email,
+    /// The telephone number.
+    Phone,
+    /// The postal address.
+    Address,
+    /// A refresh token, so that the application can act while the person is away (OpenID Connect Core section 11).
+    OfflineAccess,
+}
+
+impl Scope {
+    /// Every scope there is.
+    pub const ALL: [Self; 6] = [
+        Self::OpenId,
+        Self::Profile,
+        Self::Email,
+        Self::Phone,
+        Self::Address,
+        Self::OfflineAccess,
+    ];
+
+    /// The scopes of a new application without a setting of its own: all but `address`, because it reveals where users live.
+    pub const DEFAULT: [Self; 5] = [
+        Self::OpenId,
+        Self::Profile,
+        Self::Email,
+        Self::Phone,
+        Self::OfflineAccess,
+    ];
+
+    /// The scope's name on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::OpenId => "openid",
+            Self::Profile => "profile",
+            Self::Email => "email",
+            Self::Phone => "phone",
+            Self::Address => "address",
+            Self::OfflineAccess => "offline_access",
+        }
+    }
+
+    /// The claims that the scope stands for (OpenID Connect Core section 5.4, and the specification's own), but for
+    /// those of every ID token.
+    pub const fn claims(self) -> &'static [&'static str] {
+        match self {
+            Self::OpenId | Self::OfflineAccess => &[],
+            Self::Profile => &[
+                "name",
+                "given_name",
+                "family_name",
+                "middle_name",
+                "nickname",
+                "preferred_username",
+                "picture",
+                "profile",
+                "website",
+                "gender",
+                "birthdate",
+                "zoneinfo",
+                "locale",
+                "updated_at",
+                "upn",
+                "user_did",
+                "user_short_code",
+                "account",
+            ],
+            Self::Email => &["email", "email_verified"],
+            Self::Phone => &["phone_number", "phone_number_verified"],
+            Self::Address => &["address"],
+        }
+    }
+
+    /// The scope that stands for this claim.
+    pub fn of_claim(claim: &str) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|scope| scope.claims().contains(&claim))
+    }
+}
+
+/// A set of scopes. On the wire: names with one space between them (RFC 6749 section 3.3).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Scopes(BTreeSet<Scope>);
+
+impl Scopes {
+    /// The scopes that a request names, without those that are unknown.
+    pub fn known(text: &str) -> Self {
+        let named: Vec<&str> = text.split(' ').collect();
+        Self(
+            Scope::ALL
+                .into_iter()
+                .filter(|scope| named.contains(&scope.as_str()))
+                .collect(),
+        )
+    }
+
+    /// Whether the set holds `scope`.
+    pub fn has(&self, scope: Scope) -> bool {
+        self.0.contains(&scope)
+    }
+
+    /// What both sets hold.
+    pub fn both(&self, other: &Self) -> Self {
+        Self(self.0.intersection(&other.0).copied().collect())
+    }
+
+    /// The scopes that a request names; `None` if one of them is unknown.
+    pub fn parse(text: &str) -> Option<Self> {
+        let named = text.split(' ').filter(|name| !name.is_empty());
+        named
+            .map(|name| Scope::ALL.into_iter().find(|scope| scope.as_str() == name))
+            .collect()
+    }
+
+    /// The set without `scope`.
+    pub fn without(mut self, scope: Scope) -> Self {
+        self.0.remove(&scope);
+        self
+    }
+
+    /// Whether every scope of this set is in the other one.
+    pub fn within(&self, other: &Self) -> bool {
+        self.0.is_subset(&other.0)
+    }
+
+    /// What either set holds.
+    pub fn either(&self, other: &Self) -> Self {
+        Self(self.0.union(&other.0).copied().collect())
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The scopes in their order.
+    pub fn iter(&self) -> impl Iterator<Item = Scope> + '_ {
+        self.0.iter().copied()
+    }
+}
+
+impl FromIterator<Scope> for Scopes {
+    fn from_iter<I: IntoIterator<Item = Scope>>(scopes: I) -> Self {
+        Self(scopes.into_iter().collect())
+    }
+}
+
+impl fmt::Display for Scopes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&str> = self.0.iter().map(|scope| scope.as_str()).collect();
+        f.write_str(&names.join(" "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unknown_scopes_are_left_out() {
+        let scopes = Scopes::known("profile  openid admin openid");
+        assert_eq!(scopes.to_string(), "openid profile");
+    }
+}

@@ -1,0 +1,218 @@
+//! What people are found by: terms, of which a search knows the beginning.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::str::FromStr;
+
+use crate::account::Account;
+use crate::user::User;
+
+/// How much of a name is looked at, in characters: as much as the longest that people sign in with.
+const LONGEST: usize = 128;
+/// How many words of a name it may be found by, the first of them.
+const WORDS: usize = 4;
+/// How many characters an id has.
+const ID: usize = 32;
+
+/// What a user is found by: name, e-mail address, and the words of the full name. "Ada King Lovelace" is found by "king" too, and by
+/// "lovelace ada": a term begins with each of the words.
+pub fn of_user(user: &User) -> BTreeSet<String> {
+    let mut terms: BTreeSet<String> = [Some(&user.name), user.email.as_ref()]
+        .into_iter()
+        .flatten()
+        .map(ToString::to_string)
+        .collect();
+    let profile = &user.profile;
+    match &profile.name {
+        Some(name) => terms.extend(of_words(&[name])),
+        None => {
+            let parts: Vec<&str> = [&profile.given_name, &profile.family_name]
+                .into_iter()
+                .flatten()
+                .map(String::as_str)
+                .collect();
+            terms.extend(of_words(&parts));
+        }
+    }
+    terms
+}
+
+/// What an account is found by: its name, and what its user is found by.
+pub fn of_account(account: &Account, user: &User) -> BTreeSet<String> {
+    let mut terms = of_user(user);
+    terms.extend(of_words(&[&account.name]));
+    terms
+}
+
+fn of_words(texts: &[&str]) -> Vec<String> {
+    let text = texts.join(" ").to_lowercase();
+    let words: Vec<&str> = text
+        .split_whitespace()
+        .map(without_comma)
+        .filter(|word| !word.is_empty())
+        .collect();
+    let beginning_with = |first: usize| {
+        let (before, after) = words.split_at_checked(first).unwrap_or_default();
+        [after, before]
+            .concat()
+            .join(" ")
+            .chars()
+            .take(LONGEST)
+            .collect()
+    };
+    (0..words.len().min(WORDS)).map(beginning_with).collect()
+}
+
+/// "Lovelace, Ada" is "lovelace ada".
+fn without_comma(word: &str) -> &str {
+    word.strip_suffix(',').unwrap_or(word)
+}
+
+/// How a term begins that is looked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Prefix(String);
+
+impl Prefix {
+    /// What somebody typed; `None` where it is blank.
+    pub fn of(text: &str) -> Option<Self> {
+        let text = text.to_lowercase();
+        let words: Vec<&str> = text.split_whitespace().collect();
+        match words.as_slice() {
+            [] => None,
+            [word] => Some(Self((*word).to_owned())),
+            words => Some(Self(
+                words
+                    .iter()
+                    .copied()
+                    .map(without_comma)
+                    .collect::<Vec<_>>()
+                    .join(" "),
+            )),
+        }
+    }
+
+    /// The least text that begins so.
+    pub fn first(&self) -> &str {
+        &self.0
+    }
+
+    /// The least bytes after all texts that begin so.
+    pub fn end(&self) -> Vec<u8> {
+        let mut end = self.0.as_bytes().to_vec();
+        if let Some(last) = end.last_mut() {
+            // No byte of UTF-8 is the largest there is.
+            *last = last.saturating_add(1);
+        }
+        end
+    }
+}
+
+/// A place in the order of what was found: the term, and whose it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Cursor {
+    /// The term by which it was found.
+    pub term: String,
+    /// The id of what was found.
+    pub id: String,
+}
+
+impl fmt::Display for Cursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.id, self.term)
+    }
+}
+
+/// A text that is no place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not a place in a list")]
+pub struct CursorError;
+
+impl FromStr for Cursor {
+    type Err = CursorError;
+    fn from_str(text: &str) -> Result<Self, CursorError> {
+        let (id, term) = text.split_at_checked(ID).ok_or(CursorError)?;
+        if term.is_empty() || !id.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Err(CursorError);
+        }
+        Ok(Self {
+            term: term.to_owned(),
+            id: id.to_owned(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a failed test")]
+
+    use super::*;
+
+    #[test]
+    fn a_name_is_found_by_each_of_its_words() {
+        assert_eq!(
+            of_words(&["Ada King Lovelace"]),
+            [
+                "ada king lovelace",
+                "king lovelace ada",
+                "lovelace ada king"
+            ]
+        );
+        assert_eq!(
+            of_words(&["Lovelace,", " Ada "]),
+            ["lovelace ada", "ada lovelace"]
+        );
+        assert_eq!(of_words(&["ÅSA"]), ["åsa"]);
+        assert_eq!(of_words(&[" , "]), Vec::<String>::new());
+        assert_eq!(of_words(&["a b c d e f"]).len(), WORDS);
+        assert_eq!(
+            of_words(&[&"x".repeat(2000)]).first().unwrap().len(),
+            LONGEST
+        );
+    }
+
+    #[test]
+    fn what_is_typed_is_read_as_names_are() {
+        assert_eq!(
+            Prefix::of("  Lovelace,  ADA ").unwrap().first(),
+            "lovelace ada"
+        );
+        assert_eq!(Prefix::of("a,b").unwrap().first(), "a,b");
+        assert_eq!(Prefix::of("a,").unwrap().first(), "a,", "it may go on");
+        assert_eq!(Prefix::of(" \t"), None);
+    }
+
+    #[test]
+    fn a_range_ends_where_a_prefix_does() {
+        for prefix in ["abc", "ab\u{10FFFF}", "\u{D7FF}", "é"] {
+            let range = Prefix::of(prefix).unwrap();
+            let end = range.end();
+            for inside in [
+                prefix.to_owned(),
+                format!("{prefix}\u{10FFFF}"),
+                format!("{prefix} z"),
+            ] {
+                assert!(inside.as_bytes() < end.as_slice(), "{inside}");
+            }
+            assert!(end.as_slice() > prefix.as_bytes());
+        }
+        assert_eq!(Prefix::of("abc").unwrap().end(), b"abd");
+    }
+
+    #[test]
+    fn a_place_comes_back_as_it_was_told() {
+        let place = Cursor {
+            term: "ada lovelace".to_owned(),
+            id: "0".repeat(32),
+        };
+        assert_eq!(place.to_string().parse(), Ok(place));
+        for text in [
+            "",
+            "ada",
+            &"0".repeat(32),
+            &format!("{}x", "g".repeat(32)),
+            &"ä".repeat(40),
+        ] {
+            assert_eq!(text.parse::<Cursor>(), Err(CursorError), "{text}");
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! Secrets: what must not be printed, and what is compared in constant time.
+
+use std::fmt;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use subtle::ConstantTimeEq;
+use zeroize::Zeroizing;
+
+use crate::entropy::Entropy;
+
+/// A secret text. It prints as `***` and is wiped when dropped.
+#[derive(Clone)]
+pub struct Secret(Zeroizing<String>);
+
+impl Secret {
+    /// Takes a text into custody.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(Zeroizing::new(text.into()))
+    }
+
+    /// 32 random bytes as base64url: 43 characters, never a colon.
+    pub fn random(entropy: &dyn Entropy) -> Self {
+        Self::new(URL_SAFE_NO_PAD.encode(entropy.bytes::<32>()))
+    }
+
+    /// The text itself, for the one place that has to hand it out.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+
+    /// What the store keeps instead of the secret.
+    pub fn digest(&self) -> Digest {
+        Digest::of(self.0.as_bytes())
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}
+
+/// The SHA-256 digest of a secret, compared in constant time.
+///
+/// A plain digest is enough because every secret of ours has 256 bits of entropy: there is nothing to guess.
+#[derive(Clone, Copy)]
+pub struct Digest([u8; 32]);
+
+impl Digest {
+    /// The digest of these bytes.
+    pub fn of(bytes: &[u8]) -> Self {
+        Self(openssl::sha::sha256(bytes))
+    }
+
+    /// The digest, or code, of these bytes.
+    pub const fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// The digest in the form the store keeps.
+    pub fn to_text(self) -> String {
+        hex::encode(self.0)
+    }
+
+    /// The digest in the form that JOSE writes (RFC 7515 section 2).
+    pub fn to_base64url(self) -> String {
+        URL_SAFE_NO_PAD.encode(self.0)
+    }
+
+    /// Reads the form the store keeps.
+    pub fn from_text(text: &str) -> Option<Self> {
+        let mut bytes = [0; 32];
+        hex::decode_to_slice(text, &mut bytes).ok()?;
+        Some(Self(bytes))
+    }
+
+    /// The digest's bytes.
+    pub const fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+}
+
+impl PartialEq for Digest {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.ct_eq(&other.0).into()
+    }
+}
+
+impl Eq for Digest {}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Digest(***)")
+    }
+}
+
+/// A token that the host hands out: a time-ordered row id and a random secret, with a prefix that tells its kind.
+///
+/// The text is `{prefix}_` and 64 characters of base64url (16 bytes of id, 32 of secret). The row is found by its
+/// ordered key; the digest covers the whole text, prefix included, so a token of one kind is no use as another.
+#[derive(Clone)]
+pub struct Token {
+    id: [u8; 16],
+    text: Secret,
+}
+
+impl Token {
+    /// A new token of the kind `prefix` for the row `id`.
+    pub fn new(prefix: &str, id: &[u8; 16], entropy: &dyn Entropy) -> Self {
+        let mut bytes = Zeroizing::new([0; 48]);
+        let (head, tail) = bytes.split_at_mut(16);
+        head.copy_from_slice(id);
+        entropy.fill(tail);
+        Self {
+            id: *id,
+            text: Secret::new(format!(
+                "{prefix}_{}",
+                URL_SAFE_NO_PAD.encode(bytes.as_slice())
+            )),
+        }
+    }
+
+    /// Reads a token of the kind `prefix`; `None` for anything else.
+    pub fn parse(prefix: &str, text: &str) -> Option<Self> {
+        let encoded = text.strip_prefix(prefix)?.strip_prefix('_')?;
+        if encoded.len() != 64 {
+            return None;
+        }
+        let bytes = Zeroizing::new(URL_SAFE_NO_PAD.decode(encoded).ok()?);
+        let id = bytes.get(..16)?.try_into().ok()?;
+        Some(Self {
+            id,
+            text: Secret::new(text),
+        })
+    }
+
+    /// The bytes of the row's id.
+    pub const fn id(&self) -> [u8; 16] {
+        self.id
+    }
+
+    /// The text that is handed out.
+    pub fn expose(&self) -> &str {
+        self.text.expose()
+    }
+
+    /// What the store keeps.
+    pub fn digest(&self) -> Digest {
+        self.text.digest()
+    }
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Token(***)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::entropy::SystemEntropy;
+
+    #[test]
+    fn secrets_are_not_printed() {
+        let token = Token::new("at", &[7; 16], &SystemEntropy);
+        let printed = format!(
+            "{:?} {:?} {:?}",
+            Secret::new("hunter2"),
+            token,
+            token.digest()
+        );
+        assert_eq!(printed, "*** Token(***) Digest(***)");
+    }
+
+    #[test]
+    fn a_token_of_one_kind_is_no_use_as_another() {
+        let code = Token::new("ac", &[7; 16], &SystemEntropy);
+        assert!(Token::parse("at", code.expose()).is_none());
+        let renamed = code.expose().replacen("ac_", "at_", 1);
+        let access = Token::parse("at", &renamed).expect("well formed");
+        assert_ne!(access.digest(), code.digest());
+    }
+
+    proptest! {
+        #[test]
+        fn a_token_survives_text(id in any::<[u8; 16]>()) {
+            let token = Token::new("ac", &id, &SystemEntropy);
+            let read = Token::parse("ac", token.expose()).expect("well formed");
+            prop_assert_eq!(read.id(), id);
+            prop_assert_eq!(read.digest(), token.digest());
+        }
+
+        #[test]
+        fn no_text_panics(text in ".*") {
+            let _ = Token::parse("ac", &text);
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! The texts that a device signs. What is signed is what was shown.
+//!
+//! Each text starts with its purpose and version. Then one line for each value, `name: value`, texts as JSON strings
+//! (RFC 8259 section 7) so that no value can pass for another line, numbers bare, joined by `\n` with none at the end.
+
+use serde::Deserialize;
+
+use crate::clock::Timestamp;
+use crate::id::{ApprovalId, DeviceId, Did};
+use crate::secret::Digest;
+
+/// What the person decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Decision {
+    /// Let the browser in.
+    Approve,
+    /// Do not.
+    Deny,
+    /// Do not, and let nobody ask for a while: it was not the person who signed in.
+    NotMe,
+}
+
+impl Decision {
+    /// The decision's name, in texts and in JSON.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Approve => "approve",
+            Self::Deny => "deny",
+            Self::NotMe => "not_me",
+        }
+    }
+}
+
+/// What a person was shown and decided about a request to sign in.
+#[derive(Clone, Copy, Debug)]
+pub struct ApprovalStatement<'a> {
+    /// Who asks for the proof: the issuer's URL.
+    pub issuer: &'a str,
+    /// The approval.
+    pub request: ApprovalId,
+    /// The device that was asked.
+    pub device: DeviceId,
+    /// The application's identifier; the host's own pages use the issuer's.
+    pub application: &'a str,
+    /// The application's name.
+    pub application_name: &'a str,
+    /// What is to happen in place of a sign-in.
+    pub step: Option<&'a str>,
+    /// The name of the account.
+    pub account: &'a str,
+    /// Where the browser seems to be.
+    pub place: &'a str,
+    /// The browser and system in plain words.
+    pub browser: &'a str,
+    /// Until when the request is good.
+    pub expires: Timestamp,
+    /// What the person decided.
+    pub decision: Decision,
+    /// The number that was typed; empty when the person denied.
+    pub number: &'a str,
+}
+
+impl ApprovalStatement<'_> {
+    /// The text to sign. What lets a step happen can never pass for what lets a browser in. "This was not me" has a text of its own, without a number, so that those of the other two
+    /// decisions stay as they are.
+    pub fn text(&self) -> String {
+        let mut values = vec![
+            ("issuer", quoted(self.issuer)),
+            ("request", quoted(&self.request.to_string())),
+            ("device", quoted(&self.device.to_string())),
+            ("application", quoted(self.application)),
+            ("application-name", quoted(self.application_name)),
+            ("account", quoted(self.account)),
+            ("place", quoted(self.place)),
+            ("browser", quoted(self.browser)),
+            ("expires", self.expires.seconds().to_string()),
+        ];
+        if self.decision == Decision::NotMe {
+            return lines("assent-not-me-v1", &values);
+        }
+        let purpose = match self.step {
+            Some(step) => {
+                values.push(("step", quoted(step)));
+                "assent-step-v1"
+            }
+            None => "assent-approval-v1",
+        };
+        values.extend([
+            ("decision", quoted(self.decision.as_str())),
+            ("number", quoted(self.number)),
+        ]);
+        lines(purpose, &values)
+    }
+}
+
+/// What a device signs when it is enrolled: it has the private key, and it was given the link.
+#[derive(Clone, Copy, Debug)]
+pub struct EnrolmentStatement<'a> {
+    /// The issuer's URL.
+    pub issuer: &'a str,
+    /// The token of the link; its digest is what is signed.
+    pub token: &'a str,
+    /// The name of the device.
+    pub device_name: &'a str,
+    /// The key's thumbprint (RFC 7638).
+    pub key_thumbprint: &'a str,
+}
+
+impl EnrolmentStatement<'_> {
+    /// The text to sign.
+    pub fn text(&self) -> String {
+        lines(
+            "assent-enrolment-v1",
+            &[
+                ("issuer", quoted(self.issuer)),
+                (
+                    "token",
+                    quoted(&Digest::of(self.token.as_bytes()).to_text()),
+                ),
+                ("device-name", quoted(self.device_name)),
+                ("key", quoted(self.key_thumbprint)),
+            ],
+        )
+    }
+}
+
+/// What a device signs to say that a call of the authenticator's interface is its own.
+#[derive(Clone, Copy, Debug)]
+pub struct CallStatement<'a> {
+    /// The issuer's URL.
+    pub issuer: &'a str,
+    /// The device.
+    pub device: DeviceId,
+    /// The device's idea of the time, in seconds since the epoch.
+    pub time: i64,
+    /// The HTTP method, in capitals.
+    pub method: &'a str,
+    /// The path, without the query.
+    pub path: &'a str,
+    /// The body.
+    pub body: &'a [u8],
+}
+
+impl CallStatement<'_> {
+    /// The text to sign.
+    pub fn text(&self) -> String {
+        lines(
+            "assent-device-v1",
+            &[
+                ("issuer", quoted(self.issuer)),
+                ("device", quoted(&self.device.to_string())),
+                ("time", self.time.to_string()),
+                ("method", quoted(self.method)),
+                ("path", quoted(self.path)),
+                ("body", quoted(&Digest::of(self.body).to_text())),
+            ],
+        )
+    }
+}
+
+/// The identifier that stands for an application in a statement.
+pub fn application_identifier<'a>(application: Option<&'a Did>, issuer: &'a str) -> &'a str {
+    application.map_or(issuer, Did::as_str)
+}
+
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+fn lines(purpose: &str, values: &[(&str, String)]) -> String {
+    let mut text = purpose.to_owned();
+    for (name, value) in values {
+        text.push('\n');
+        text.push_str(name);
+        text.push_str(": ");
+        text.push_str(value);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_signed_is_what_was_shown() {
+        let statement = ApprovalStatement {
+            issuer: "https://id.example/oidc",
+            request: ApprovalId::from_bytes([1; 16]),
+            device: DeviceId::from_bytes([2; 16]),
+            application: "did:key:z6MkTest",
+            step: None,
+            application_name: "Books \"R\" Us\nnumber: \"99\"",
+            account: "ada",
+            place: "192.0.2.7",
+            browser: "Firefox on Linux",
+            expires: Timestamp::from_seconds(1_800_000_000),
+            decision: Decision::Approve,
+            number: "42",
+        };
+        assert_eq!(
+            statement.text(),
+            "assent-approval-v1\nissuer: \"https://id.example/oidc\"\nrequest: \"01010101010101010101010101010101\"\n\
+             device: \"02020202020202020202020202020202\"\napplication: \"did:key:z6MkTest\"\n\
+             application-name: \"Books \\\"R\\\" Us\\nnumber: \\\"99\\\"\"\naccount: \"ada\"\nplace: \"192.0.2.7\"\n\
+             browser: \"Firefox on Linux\"\nexpires: 1800000000\ndecision: \"approve\"\nnumber: \"42\""
+        );
+        let step = ApprovalStatement {
+            step: Some("Delete \"bob\"\nnumber: \"00\""),
+            ..statement
+        }
+        .text();
+        let signed: Vec<&str> = step.split('\n').collect();
+        assert_eq!(signed[0], "assent-step-v1");
+        assert_eq!(
+            signed[10],
+            "step: \"Delete \\\"bob\\\"\\nnumber: \\\"00\\\"\""
+        );
+        let sign_in = statement.text();
+        assert_eq!(
+            [&signed[1..10], &signed[11..]].concat(),
+            sign_in.split('\n').skip(1).collect::<Vec<_>>()
+        );
+        let not_me = ApprovalStatement {
+            decision: Decision::NotMe,
+            number: "",
+            ..statement
+        };
+        assert_eq!(
+            not_me.text(),
+            "assent-not-me-v1\nissuer: \"https://id.example/oidc\"\nrequest: \"01010101010101010101010101010101\"\n\
+             device: \"02020202020202020202020202020202\"\napplication: \"did:key:z6MkTest\"\n\
+             application-name: \"Books \\\"R\\\" Us\\nnumber: \\\"99\\\"\"\naccount: \"ada\"\nplace: \"192.0.2.7\"\n\
+             browser: \"Firefox on Linux\"\nexpires: 1800000000"
+        );
+    }
+}

@@ -1,0 +1,259 @@
+//! A trial: an administrator signs in to an application in its place, to see each step and what it would be told.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::clock::Timestamp;
+use crate::id::{Did, LoginId, SessionId, TestSignInId, UserId};
+use crate::name::LoginName;
+use crate::secret::Digest;
+
+/// A trial.
+#[derive(Clone, Debug)]
+pub struct TestSignIn {
+    /// The row's id; it stands in the address where its answer goes.
+    pub id: TestSignInId,
+    /// The application.
+    pub application: Did,
+    /// Who began it. Nobody else may complete it.
+    pub user: UserId,
+    /// The session of the console that began it.
+    pub session: SessionId,
+    /// The digest of the cookie of that browser.
+    pub browser: Digest,
+    /// The login that may answer it.
+    pub login: Option<LoginId>,
+    /// When it began.
+    pub created_at: Timestamp,
+    /// Until when it is good, and what is known of it is kept.
+    pub expires_at: Timestamp,
+    /// How far it has come.
+    pub stage: TestSignInStage,
+}
+
+/// How far a trial has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TestSignInStage {
+    /// It may be answered.
+    Open,
+    /// Its answer came, and is looked at.
+    Taken,
+    /// There is a result.
+    Finished(TestSignInOutcome),
+}
+
+/// How a trial ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TestSignInOutcome {
+    /// The application would have signed the person in.
+    Done,
+    /// It would not.
+    Failed,
+}
+
+impl TestSignInOutcome {
+    /// Its stable name.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// The browser that asks, and who is signed in there.
+#[derive(Clone, Copy, Debug)]
+pub struct Visitor {
+    /// The digest of the cookie that tells browsers apart.
+    pub browser: Digest,
+    /// The session.
+    pub session: SessionId,
+    /// Who is signed in by it.
+    pub user: UserId,
+}
+
+impl TestSignIn {
+    /// Whether it is this visitor's own.
+    pub fn is_of(&self, visitor: Visitor) -> bool {
+        self.browser == visitor.browser
+            && self.session == visitor.session
+            && self.user == visitor.user
+    }
+}
+
+/// A trial that is open, in the very browser and session that began it.
+///
+/// Without one no answer goes to a trial's address.
+#[derive(Clone, Debug)]
+pub struct OpenTestSignIn {
+    trial: TestSignIn,
+    request: RequestMarks,
+}
+
+/// What identifies the request that the server makes for a test sign-in.
+#[derive(Clone, Debug)]
+pub struct RequestMarks {
+    /// Where the answer goes: an address of this server.
+    pub address: String,
+    /// The ID of the AuthnRequest.
+    pub request_id: String,
+    /// The name of the user who started the test sign-in.
+    pub login_hint: LoginName,
+}
+
+impl OpenTestSignIn {
+    /// The trial as an open one of this visitor, with the address where its answer goes.
+    pub fn of(
+        trial: TestSignIn,
+        visitor: Visitor,
+        request: RequestMarks,
+        now: Timestamp,
+    ) -> Option<Self> {
+        let is_open = trial.stage == TestSignInStage::Open && now < trial.expires_at;
+        (is_open && trial.is_of(visitor)).then_some(Self { trial, request })
+    }
+
+    /// The trial.
+    pub const fn trial(&self) -> &TestSignIn {
+        &self.trial
+    }
+
+    /// Where the answer of this application's sign-in goes, if the trial is of it.
+    pub fn address_for(&self, application: &Did) -> Option<&str> {
+        (self.trial.application == *application).then_some(self.request.address.as_str())
+    }
+
+    /// The ID of the server's AuthnRequest.
+    pub fn request_id(&self) -> &str {
+        &self.request.request_id
+    }
+
+    /// The name of the user who may complete it.
+    pub const fn login_hint(&self) -> &LoginName {
+        &self.request.login_hint
+    }
+}
+
+/// What a trial goes through, in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum TestSignInStep {
+    /// The request was made.
+    Request,
+    /// The endpoint accepted it.
+    Checked,
+    /// The person said who they are.
+    Named,
+    /// The phone was asked.
+    Asked,
+    /// The person approved.
+    Approved,
+    /// The person's account was looked at.
+    Account,
+    /// Whether the person agreed to what the application wants to know.
+    Consent,
+    /// What an assertion calls the person.
+    NameId,
+    /// What the plugins made.
+    Claims,
+    /// The answer came back.
+    Answered,
+    /// The code was exchanged.
+    Exchanged,
+    /// UserInfo was asked.
+    Userinfo,
+}
+
+impl TestSignInStep {
+    /// All of them, in their order.
+    pub const ALL: [Self; 12] = [
+        Self::Request,
+        Self::Checked,
+        Self::Named,
+        Self::Asked,
+        Self::Approved,
+        Self::Account,
+        Self::Consent,
+        Self::NameId,
+        Self::Claims,
+        Self::Answered,
+        Self::Exchanged,
+        Self::Userinfo,
+    ];
+
+    /// Its stable name.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Request => "request",
+            Self::Checked => "checked",
+            Self::Named => "named",
+            Self::Asked => "asked",
+            Self::Approved => "approved",
+            Self::Account => "account",
+            Self::Consent => "consent",
+            Self::NameId => "name_id",
+            Self::Claims => "claims",
+            Self::Answered => "answered",
+            Self::Exchanged => "exchanged",
+            Self::Userinfo => "userinfo",
+        }
+    }
+
+    /// What it is, in a few words of the console.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::Request => "The request was made",
+            Self::Checked => "The request was checked",
+            Self::Named => "The person said who they are",
+            Self::Asked => "The question to the phone",
+            Self::Approved => "The person decided on the phone",
+            Self::Account => "The account was looked up",
+            Self::Consent => "Consent",
+            Self::NameId => "The NameID",
+            Self::Claims => "The plugins made the claims",
+            Self::Answered => "The answer came back",
+            Self::Exchanged => "The code was exchanged for tokens",
+            Self::Userinfo => "UserInfo was asked",
+        }
+    }
+}
+
+/// What is known of a step.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StepNote {
+    /// Whether it went well.
+    pub good: bool,
+    /// What happened, in a sentence.
+    pub detail: String,
+    /// More of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<Value>,
+}
+
+impl StepNote {
+    /// A step that went well.
+    pub fn good(detail: impl Into<String>) -> Self {
+        Self {
+            good: true,
+            detail: detail.into(),
+            data: None,
+        }
+    }
+
+    /// A step that ended the sign-in.
+    pub fn bad(detail: impl Into<String>) -> Self {
+        Self {
+            good: false,
+            detail: detail.into(),
+            data: None,
+        }
+    }
+
+    /// The same, with more of it.
+    #[must_use]
+    pub fn with(mut self, data: Value) -> Self {
+        self.data = Some(data);
+        self
+    }
+}

@@ -1,0 +1,153 @@
+//! Admission: which built plugins a set may have.
+
+use std::sync::Arc;
+
+use super::approval::ApprovalChannel;
+use super::call::Runner;
+use super::claims::{ClaimMapper, Parts, Scope};
+use super::contract::Linked;
+use super::description::{Description, Identity};
+use super::fault::LoadError;
+use super::loaded::{Granted, Loaded};
+use super::protected::Grants;
+use super::spec::{HttpGrant, OnFailure, Role};
+
+/// A plugin that can be called, before the set admits it.
+pub(super) struct BuiltPlugin {
+    pub(super) identity: Arc<Identity>,
+    pub(super) role: Role,
+    pub(super) linked: Linked,
+    pub(super) runner: Runner,
+    pub(super) description: Description,
+    pub(super) config: String,
+}
+
+impl BuiltPlugin {
+    /// Adds the plugin to a set, if the operator grants it no more than it asks for. The error is the end of a sentence
+    /// about the plugin.
+    pub(super) fn admit(self, loaded: &mut Loaded) -> Result<(), String> {
+        let Self {
+            identity,
+            role,
+            linked,
+            runner,
+            description,
+            config,
+        } = self;
+        let granted = Granted::of(&role);
+        let name = identity.plugin.clone();
+        match (role, linked) {
+            (
+                Role::ClaimMapper {
+                    applications,
+                    writes,
+                    on_failure,
+                },
+                Linked::Mapper(component),
+            ) => {
+                if description.denies && on_failure == OnFailure::Omit {
+                    let what = "`on_failure` is omit, but the component may turn people away: a fault of it would let them in";
+                    return Err(what.to_owned());
+                }
+                let grants = Grants::new(description.writes, writes)?;
+                let scope = Scope {
+                    applications,
+                    sinks: description.sinks,
+                };
+                loaded.mappers.push(Arc::new(ClaimMapper::new(Parts {
+                    identity,
+                    runner,
+                    component,
+                    scope,
+                    grants,
+                    on_failure,
+                    config,
+                })));
+            }
+            (
+                Role::ApprovalChannel {
+                    applications,
+                    trust,
+                    shows_letters,
+                    http,
+                },
+                Linked::Channel(component) | Linked::Delegated(component),
+            ) => {
+                asked_for(&description, &http)?;
+                loaded.channels.push(ApprovalChannel {
+                    identity,
+                    runner,
+                    component,
+                    trust,
+                    shows_letters,
+                    applications,
+                    config,
+                });
+            }
+            // Its world was compared with its role before.
+            (_, _) => return Err("the component is of another role".to_owned()),
+        }
+        loaded.granted.insert(name, granted);
+        Ok(())
+    }
+}
+
+/// The operator grants nothing that the component does not ask for.
+fn asked_for(described: &Description, granted: &HttpGrant) -> Result<(), String> {
+    let asks = |host: &String| {
+        described
+            .hosts
+            .iter()
+            .any(|asked| asked == "*" || asked == host)
+    };
+    if let Some(host) = granted.hosts.iter().find(|host| !asks(host)) {
+        let known = if described.hosts.is_empty() {
+            "none".to_owned()
+        } else {
+            described.hosts.join(", ")
+        };
+        return Err(format!(
+            "`http_hosts` grants `{host}`, which the component does not ask for (it asks for: {known})"
+        ));
+    }
+    if granted.follow_redirects && !described.follow_redirects {
+        return Err(
+            "`follow_redirects` is granted, which the component does not ask for".to_owned(),
+        );
+    }
+    Ok(())
+}
+
+pub(super) fn check_name(loaded: &Loaded, name: &str) -> Result<(), LoadError> {
+    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    if name.is_empty() || name.len() > 64 || !name.bytes().all(plain) {
+        return Err(LoadError::of(
+            name,
+            "the name may have lower-case letters, digits and `-`, at most 64",
+        ));
+    }
+    let mut mappers = loaded.mappers.iter().map(|mapper| mapper.name());
+    let mut channels = loaded.channels.iter().map(ApprovalChannel::name);
+    if mappers.any(|taken| taken == name) || channels.any(|taken| taken == name) {
+        return Err(LoadError::of(name, "two plugins have this name"));
+    }
+    Ok(())
+}
+
+/// Each claim has one owner in an application, so no order of plugins decides what it says.
+pub(super) fn check_owners(mappers: &[Arc<ClaimMapper>]) -> Result<(), LoadError> {
+    let mut rest = mappers;
+    while let Some((mapper, others)) = rest.split_first() {
+        for other in others {
+            if let Some(claim) = mapper.contended_claim(other) {
+                let what = format!(
+                    "`writes` grants the claim `{claim}`, which plugin `{}` writes too",
+                    mapper.name()
+                );
+                return Err(LoadError::of(other.name(), what));
+            }
+        }
+        rest = others;
+    }
+    Ok(())
+}

@@ -1,0 +1,107 @@
+//! One approval channel.
+
+use std::sync::Arc;
+
+use super::types::{
+    Begun, Callback, ChannelFailure, ChannelFailureKind, ChannelInfo, ChannelState, News, Opening,
+};
+use crate::call::Runner;
+use crate::contract::Carrier;
+use crate::description::Identity;
+use crate::spec::Trust;
+use crate::usage::Ran;
+use assent_model::id::Did;
+
+/// One approval channel.
+pub(crate) struct ApprovalChannel {
+    pub(crate) identity: Arc<Identity>,
+    pub(crate) runner: Runner,
+    pub(crate) component: Box<dyn Carrier>,
+    pub(crate) trust: Trust,
+    pub(crate) shows_letters: bool,
+    /// The applications it serves; `None` stands for all, and for the host's own pages.
+    pub(crate) applications: Option<Vec<Did>>,
+    pub(crate) config: String,
+}
+
+impl ApprovalChannel {
+    pub(crate) fn name(&self) -> &str {
+        self.runner.name()
+    }
+
+    /// Whether it carries approvals for this application, or without one for the host's own pages.
+    pub(crate) fn serves(&self, application: Option<&Did>) -> bool {
+        let served =
+            |list: &Vec<Did>| application.is_some_and(|application| list.contains(application));
+        self.applications.as_ref().is_none_or(served)
+    }
+
+    pub(crate) fn info(&self) -> ChannelInfo {
+        ChannelInfo {
+            name: self.name().to_owned(),
+            trust: self.trust,
+            shows_letters: self.shows_letters,
+        }
+    }
+
+    /// Sends a request on its way.
+    pub(crate) async fn begin(&self, opening: Opening) -> Result<Begun, ChannelFailure> {
+        let fits = matches!(
+            (&opening, self.trust),
+            (Opening::Notice(_), Trust::Verified) | (Opening::Question(_), Trust::Delegated)
+        );
+        if !fits {
+            return Err(self.failed(ChannelFailureKind::WrongKind));
+        }
+        let begun = self.judged(
+            self.component
+                .begin(&self.runner, &self.config, opening)
+                .await,
+        )?;
+        begun.kept().map_err(|fault| {
+            self.runner.meter().broke_contract();
+            self.failed(ChannelFailureKind::Fault(fault))
+        })
+    }
+
+    /// Asks how a request stands.
+    pub(crate) async fn poll(&self, handle: Vec<u8>) -> Result<ChannelState, ChannelFailure> {
+        self.judged(
+            self.component
+                .poll(&self.runner, &self.config, handle)
+                .await,
+        )
+    }
+
+    /// Reads what came to the callback address.
+    pub(crate) async fn on_callback(&self, callback: Callback) -> Result<News, ChannelFailure> {
+        self.judged(
+            self.component
+                .on_callback(&self.runner, &self.config, callback)
+                .await,
+        )
+    }
+
+    /// Takes a request back.
+    pub(crate) async fn cancel(&self, handle: Vec<u8>) -> Result<(), ChannelFailure> {
+        self.judged(
+            self.component
+                .cancel(&self.runner, &self.config, handle)
+                .await,
+        )
+    }
+
+    fn judged<T>(&self, ran: Ran<Result<T, ChannelFailureKind>>) -> Result<T, ChannelFailure> {
+        match ran.result {
+            Ok(Ok(value)) => Ok(value),
+            Ok(Err(kind)) => Err(self.failed(kind)),
+            Err(fault) => Err(self.failed(ChannelFailureKind::Fault(fault))),
+        }
+    }
+
+    fn failed(&self, kind: ChannelFailureKind) -> ChannelFailure {
+        let channel = self.name().to_owned();
+        tracing::warn!(plugin = channel, "the channel {kind}");
+        ChannelFailure { channel, kind }
+    }
+}

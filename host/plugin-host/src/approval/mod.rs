@@ -1,0 +1,13 @@
+//! Approval channels: plugins that carry the question to a person's authenticator.
+
+mod channel;
+pub(super) mod channel_v1;
+pub(super) mod delegated_v1;
+mod types;
+mod wire;
+
+pub(super) use channel::ApprovalChannel;
+pub use types::{
+    Begun, Callback, ChannelFailure, ChannelFailureKind, ChannelInfo, ChannelState, Evidence, News,
+    Notice, Opening, Question,
+};

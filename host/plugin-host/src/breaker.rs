@@ -1,0 +1,268 @@
+//! A circuit breaker for each application of a plugin: code that broke its limits again and again does not run for a while.
+//!
+//! It opens at the fifth broken limit within ten seconds. Calls then fail at once, for a cooldown that doubles each time, from
+//! a second to a minute. After that one call is let through: if it keeps to its limits, the breaker closes.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use super::fault::Fault;
+use assent_model::clock::{SharedClock, Timestamp};
+
+/// How many broken limits within [`WINDOW`] open the breaker.
+const FAULTS: usize = 5;
+const WINDOW: Duration = Duration::from_secs(10);
+/// The cooldown, at first and at most. After as long as the longest without another one it begins at the first again.
+const FIRST: Duration = Duration::from_secs(1);
+const LONGEST: Duration = Duration::from_secs(60);
+
+/// The breakers of one plugin.
+pub(super) struct Breakers {
+    plugin: Arc<str>,
+    clock: SharedClock,
+    by_asker: Mutex<HashMap<Arc<str>, Breaker>>,
+}
+
+#[derive(Debug, Default)]
+struct Breaker {
+    /// When limits were broken lately.
+    faults: VecDeque<Timestamp>,
+    /// The cooldown of now or of the last time, and when it ends or ended.
+    cooldown: Option<(Duration, Timestamp)>,
+    /// Whether calls fail.
+    is_open: bool,
+    /// Whether the call that was let through is under way.
+    is_tried: bool,
+}
+
+/// A call that may run.
+pub(super) struct Admitted<'a> {
+    breakers: &'a Breakers,
+    asker: Arc<str>,
+    /// Whether this call is the trial that decides whether the breaker closes.
+    is_trial: bool,
+}
+
+impl Breakers {
+    pub(super) fn new(plugin: Arc<str>, clock: SharedClock) -> Self {
+        Self {
+            plugin,
+            clock,
+            by_asker: Mutex::default(),
+        }
+    }
+
+    /// Lets a call run. The error is how long calls still fail.
+    pub(super) fn admit(&self, asker: &Arc<str>) -> Result<Admitted<'_>, Duration> {
+        let admitted = |is_trial| Admitted {
+            breakers: self,
+            asker: Arc::clone(asker),
+            is_trial,
+        };
+        let mut breakers = self.breakers();
+        let Some(breaker) = breakers.get_mut(asker).filter(|breaker| breaker.is_open) else {
+            return Ok(admitted(false));
+        };
+        let left = breaker
+            .cooldown
+            .map(|(cooldown, until)| (cooldown, until.remaining(self.clock.now())));
+        // More than all of it is left only where the clock was set back.
+        if let Some((cooldown, left)) = left
+            && left > Duration::ZERO
+            && left <= cooldown
+        {
+            return Err(left);
+        }
+        if breaker.is_tried {
+            return Err(FIRST);
+        }
+        breaker.is_tried = true;
+        Ok(admitted(true))
+    }
+
+    fn breakers(&self) -> MutexGuard<'_, HashMap<Arc<str>, Breaker>> {
+        self.by_asker.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn open(&self, asker: &str, breaker: &mut Breaker, now: Timestamp) {
+        let longer = |(cooldown, until): (Duration, Timestamp)| {
+            (until + LONGEST > now).then(|| cooldown.saturating_mul(2).min(LONGEST))
+        };
+        let cooldown = breaker.cooldown.and_then(longer).unwrap_or(FIRST);
+        breaker.cooldown = Some((cooldown, now + cooldown));
+        breaker.is_open = true;
+        breaker.faults.clear();
+        let (plugin, seconds) = (&*self.plugin, cooldown.as_secs());
+        tracing::error!(
+            plugin,
+            asker,
+            seconds,
+            "plugin suspended: it broke its limits again and again"
+        );
+    }
+}
+
+impl Admitted<'_> {
+    /// Records the result of the call. Returns whether the breaker opened.
+    pub(super) fn ended(self, fault: Option<&Fault>) -> bool {
+        let breaks = fault.is_some_and(Fault::breaks_a_limit);
+        let now = self.breakers.clock.now();
+        let mut breakers = self.breakers.breakers();
+        if self.is_trial {
+            let Some(breaker) = breakers.get_mut(&self.asker) else {
+                return false;
+            };
+            if breaks {
+                self.breakers.open(&self.asker, breaker, now);
+            } else {
+                breaker.is_open = false;
+                let (plugin, asker) = (&*self.breakers.plugin, &*self.asker);
+                tracing::info!(plugin, asker, "plugin resumed: it keeps to its limits");
+            }
+            return breaks;
+        }
+        if !breaks {
+            return false;
+        }
+        let breaker = breakers.entry(Arc::clone(&self.asker)).or_default();
+        if breaker.is_open {
+            // It began before.
+            return false;
+        }
+        breaker.faults.retain(|at| *at + WINDOW > now);
+        breaker.faults.push_back(now);
+        let opens = breaker.faults.len() >= FAULTS;
+        if opens {
+            self.breakers.open(&self.asker, breaker, now);
+        }
+        opens
+    }
+}
+
+impl Drop for Admitted<'_> {
+    fn drop(&mut self) {
+        // An abandoned trial proves nothing, so the next call is a trial.
+        if self.is_trial
+            && let Some(breaker) = self.breakers.breakers().get_mut(&self.asker)
+        {
+            breaker.is_tried = false;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use assent_model::clock::ManualClock;
+
+    struct It {
+        clock: Arc<ManualClock>,
+        breakers: Breakers,
+        ours: Arc<str>,
+    }
+
+    impl It {
+        fn new() -> Self {
+            let clock = Arc::new(ManualClock::new(Timestamp::from_seconds(1_800_000_000)));
+            let breakers = Breakers::new("loops".into(), Arc::clone(&clock) as SharedClock);
+            Self {
+                clock,
+                breakers,
+                ours: "ours".into(),
+            }
+        }
+
+        /// A call that ends so; `Err` with the seconds for which calls still fail.
+        fn call(&self, fault: Option<&Fault>) -> Result<bool, u64> {
+            let admitted = self
+                .breakers
+                .admit(&self.ours)
+                .map_err(|left| left.as_secs());
+            admitted.map(|admitted| admitted.ended(fault))
+        }
+
+        /// Breaks a limit until the breaker opens.
+        fn breaks_its_limits(&self) {
+            assert!((0..FAULTS).all(|_| self.call(Some(&LIMIT)).is_ok()));
+        }
+
+        fn later(&self, seconds: u64) {
+            self.clock.advance(Duration::from_secs(seconds));
+        }
+    }
+
+    const LIMIT: Fault = Fault::Fuel(1);
+
+    #[test]
+    fn five_broken_limits_within_ten_seconds_open_it_for_this_application_alone() {
+        let it = It::new();
+        for _ in 0..4 {
+            assert_eq!(it.call(Some(&LIMIT)), Ok(false));
+        }
+        it.later(10);
+        for _ in 0..4 {
+            assert_eq!(
+                it.call(Some(&LIMIT)),
+                Ok(false),
+                "those of before are forgotten"
+            );
+        }
+        assert_eq!(it.call(Some(&LIMIT)), Ok(true));
+        assert_eq!(it.call(None), Err(1));
+        assert!(
+            it.breakers.admit(&"theirs".into()).is_ok(),
+            "another application"
+        );
+    }
+
+    #[test]
+    fn the_cooldown_doubles_up_to_a_minute_and_one_call_is_tried_then() {
+        let it = It::new();
+        it.breaks_its_limits();
+        for seconds in [1, 2, 4, 8, 16, 32, 60, 60] {
+            assert_eq!(it.call(None), Err(seconds));
+            it.later(seconds);
+            let trial = it.breakers.admit(&it.ours).expect("one is tried");
+            assert!(
+                it.breakers.admit(&it.ours).is_err(),
+                "only one trial at a time"
+            );
+            assert!(trial.ended(Some(&LIMIT)));
+        }
+        it.later(60);
+        drop(it.breakers.admit(&it.ours).expect("one is tried"));
+        assert_eq!(
+            it.call(None),
+            Ok(false),
+            "the abandoned trial proved nothing, and this one closes it"
+        );
+        assert_eq!(it.call(None), Ok(false));
+        it.breaks_its_limits();
+        assert_eq!(it.call(None), Err(60), "it was open a moment ago");
+        it.later(60);
+        assert_eq!(it.call(None), Ok(false));
+        it.later(61);
+        it.breaks_its_limits();
+        assert_eq!(it.call(None), Err(1), "it behaved for a minute");
+    }
+
+    #[test]
+    fn denials_and_other_faults_never_open_it() {
+        let it = It::new();
+        let trap = Fault::Trap {
+            trap: "unreachable".to_owned(),
+            last_words: None,
+        };
+        for fault in [
+            Some(&Fault::Busy),
+            Some(&trap),
+            Some(&Fault::Reported("no".to_owned())),
+            None,
+        ] {
+            for _ in 0..20 {
+                assert_eq!(it.call(fault), Ok(false), "{fault:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! What a plugin may ask of the host: a line in the log, the time, a request.
+
+use std::time::Instant;
+
+use super::state::{Call, LOG_LINES, Outside, REQUESTS};
+use crate::bindings::approval::assent::host::{clock, http, log};
+use crate::log_line::{one_line, say_suppressed};
+
+impl log::Host for Call {
+    fn write(&mut self, level: log::Level, message: String) {
+        let plugin = &*self.plugin;
+        let Some(left) = self.lines.checked_sub(1) else {
+            return;
+        };
+        self.lines = left;
+        let line = one_line(&message);
+        if let Some(journal) = &self.journal {
+            let level = match level {
+                log::Level::Debug => "debug",
+                log::Level::Info => "info",
+                log::Level::Warn => "warn",
+                log::Level::Error => "error",
+            };
+            journal.add(level, &line);
+        }
+        let allowed = self.limit.count(self.clock.now());
+        say_suppressed(plugin, allowed.suppressed);
+        match level {
+            _ if !allowed.line => {}
+            log::Level::Debug => tracing::debug!(plugin, "{line}"),
+            log::Level::Info => tracing::info!(plugin, "{line}"),
+            log::Level::Warn => tracing::warn!(plugin, "{line}"),
+            log::Level::Error => tracing::error!(plugin, "{line}"),
+        }
+        if matches!(level, log::Level::Error) {
+            self.last_words = Some(line);
+        }
+        if !allowed.line {
+            return;
+        }
+        if left == 0 {
+            tracing::warn!(
+                plugin,
+                "the plugin wrote {LOG_LINES} lines in one call; the rest is dropped"
+            );
+        }
+    }
+}
+
+impl clock::Host for Call {
+    fn now(&mut self) -> u64 {
+        u64::try_from(self.clock.now().seconds()).unwrap_or(0)
+    }
+}
+
+impl http::Host for Call {
+    async fn send(&mut self, request: http::Request) -> Result<http::Response, http::Error> {
+        let Some(left) = self.requests.checked_sub(1) else {
+            return Err(http::Error::Refused(format!(
+                "one call may send {REQUESTS} requests"
+            )));
+        };
+        self.requests = left;
+        let begun = Instant::now();
+        let sent = match &self.outside {
+            Outside::Closed => Err(http::Error::Refused(
+                "the operator granted no host".to_owned(),
+            )),
+            Outside::Granted(egress) => egress.send(request).await,
+            Outside::Scripted(script) => script.answer(request),
+        };
+        self.waited += begun.elapsed();
+        let plugin = &*self.plugin;
+        let failed = matches!(
+            &sent,
+            Err(http::Error::Refused(_) | http::Error::Unreachable(_))
+        );
+        let allowed = failed.then(|| self.limit.count(self.clock.now()));
+        say_suppressed(
+            plugin,
+            allowed.as_ref().map_or(0, |allowed| allowed.suppressed),
+        );
+        match &sent {
+            _ if !allowed.is_some_and(|allowed| allowed.line) => {}
+            Err(http::Error::Refused(why)) => {
+                tracing::warn!(plugin, "refused a request of the plugin: {}", one_line(why));
+            }
+            Err(http::Error::Unreachable(why)) => {
+                tracing::info!(
+                    plugin,
+                    "a request of the plugin did not get there: {}",
+                    one_line(why)
+                );
+            }
+            _ => {}
+        }
+        sent
+    }
+}

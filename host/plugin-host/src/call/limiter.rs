@@ -1,0 +1,78 @@
+//! The limit on a call's memory.
+
+use wasmtime::ResourceLimiter;
+
+use super::state::Call;
+use crate::engine::TABLE_ENTRIES;
+use crate::fault::Fault;
+
+impl ResourceLimiter for Call {
+    fn memory_growing(
+        &mut self,
+        current: usize,
+        desired: usize,
+        _maximum: Option<usize>,
+    ) -> wasmtime::Result<bool> {
+        // A component may have several memories; the limit is one for all of them.
+        let used = self
+            .used_memory
+            .saturating_sub(current)
+            .saturating_add(desired);
+        if used > self.memory {
+            return Err(Fault::Memory(self.memory).into());
+        }
+        self.used_memory = used;
+        Ok(true)
+    }
+
+    fn table_growing(
+        &mut self,
+        _current: usize,
+        desired: usize,
+        _maximum: Option<usize>,
+    ) -> wasmtime::Result<bool> {
+        Ok(desired <= TABLE_ENTRIES)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::call::Outside;
+
+    #[test]
+    fn all_memories_of_a_call_share_one_limit() {
+        let mut call = Call {
+            plugin: "greedy".into(),
+            memory: 100,
+            used_memory: 0,
+            deadline: Duration::ZERO,
+            own: Arc::default(),
+            limit: Arc::default(),
+            waited: Duration::ZERO,
+            clock: Arc::new(assent_model::clock::SystemClock),
+            outside: Outside::Closed,
+            requests: 0,
+            lines: 0,
+            journal: None,
+            last_words: None,
+        };
+        // One memory begins with 40 and grows to 60; another begins with 40, and then neither can grow.
+        for (current, desired) in [(0, 40), (40, 60), (0, 40)] {
+            assert!(
+                call.memory_growing(current, desired, None).is_ok(),
+                "{current} to {desired}"
+            );
+        }
+        assert_eq!(call.used_memory, 100);
+        for (current, desired) in [(60, 61), (40, 41), (0, 1)] {
+            assert!(
+                call.memory_growing(current, desired, None).is_err(),
+                "{current} to {desired}"
+            );
+        }
+    }
+}

@@ -1,0 +1,343 @@
+//! One call of a plugin, and the walls around it.
+//!
+//! Its code runs on a fiber, so a wait for the host holds no thread. A thread of the engine ticks every ten milliseconds; at
+//! each tick running code yields to the other tasks of its thread, and it ends once it used more processor time than its
+//! deadline. Only the time of the plugin's own code is counted, so neither the host's waits nor a busy machine are held
+//! against it.
+//!
+//! While its own code runs, a call holds one of the few turns that all plugins share (see `turns`). Each application has its
+//! share of them and of the plugin's places, and a breaker of its own.
+
+mod host_functions;
+mod limiter;
+mod own_time;
+mod state;
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::ready;
+use std::time::Duration;
+
+use tokio::runtime::{Handle, RuntimeFlavor};
+use wasmtime::{Engine, Store, Trap, UpdateDeadline};
+
+use crate::breaker::Breakers;
+use crate::fault::Fault;
+use crate::log_limit::LogLimit;
+use crate::log_line::{Journal, one_line, say_suppressed};
+use crate::meter::Meter;
+use crate::spec::Limits;
+use crate::turns::{Bounds, Ticket, Turns};
+use crate::usage::{Ran, Usage};
+use assent_model::clock::SharedClock;
+use assent_model::id::Did;
+use own_time::OwnTime;
+pub(crate) use state::{Call, Outside};
+use state::{LOG_LINES, REQUESTS};
+
+/// The message of a Rust plugin before it traps because it requested the time.
+const NO_TIME: &str = "time not implemented on this platform";
+
+/// The engine's error for a call that passed more data than the limit.
+const TOO_MUCH: &str = "fuel allocated for hostcalls has been exhausted";
+
+/// The running time after which a call counts as long. Other tasks of its thread then move to another thread.
+const SHORT: Duration = Duration::from_millis(2);
+
+/// The origin of a plugin call.
+pub(crate) enum Asker<'a> {
+    /// An application.
+    Application(&'a Did),
+    /// The plugin itself, or all applications together.
+    Itself,
+    /// An unauthenticated caller, who must not be able to suspend the plugin for others.
+    Stranger,
+}
+
+/// Calls a function of a component in a fresh instance of it: `fresh!(runner, component, interface.function, arguments...)`,
+/// with `runner for asker` for others than the plugin itself.
+macro_rules! fresh {
+    ($runner:expr, $($rest:tt)*) => {
+        $crate::call::fresh_for!($runner, $crate::call::Asker::Itself, $($rest)*)
+    };
+}
+pub(crate) use fresh;
+
+/// The same, for an asker.
+macro_rules! fresh_for {
+    ($runner:expr, $asker:expr, $component:expr, $interface:ident . $function:ident $(, $argument:expr)*) => {{
+        let call = async |mut store: wasmtime::Store<$crate::call::Call>| {
+            let called = async {
+                let instance = $component.instantiate_async(&mut store).await?;
+                instance.$interface().$function(&mut store $(, $argument)*).await
+            };
+            let answer = called.await;
+            (store, answer)
+        };
+        $runner.run($asker, call).await
+    }};
+}
+pub(crate) use fresh_for;
+
+/// What a plugin's calls have in common: its name, its limits, its place in the pool, what it may reach.
+pub(crate) struct Runner {
+    engine: Engine,
+    name: Arc<str>,
+    limits: Limits,
+    clock: SharedClock,
+    outside: Outside,
+    meter: Arc<Meter>,
+    /// The asker for the plugin's own calls.
+    itself: Arc<str>,
+    /// The common asker of all unauthenticated callers, so that they delay the plugin's own calls by one turn at most.
+    strangers: Arc<str>,
+    /// A place for each call that has an instance.
+    places: Turns,
+    /// The turns of all plugins: a call holds one while its code runs.
+    turns: Arc<Turns>,
+    breakers: Breakers,
+    lines: Arc<LogLimit>,
+    /// The host's own lines about the plugin.
+    host_lines: LogLimit,
+    journal: Option<Arc<Journal>>,
+}
+
+impl Runner {
+    pub(crate) fn new(
+        engine: Engine,
+        name: &str,
+        limits: Limits,
+        clock: SharedClock,
+        outside: Outside,
+        meter: Arc<Meter>,
+        turns: Arc<Turns>,
+    ) -> Self {
+        let name: Arc<str> = name.into();
+        Self {
+            places: Turns::new(bounds(&limits, &outside)),
+            breakers: Breakers::new(Arc::clone(&name), Arc::clone(&clock)),
+            itself: Arc::clone(&name),
+            strangers: format!("callbacks of {name}").into(),
+            lines: Arc::default(),
+            host_lines: LogLimit::default(),
+            engine,
+            name,
+            limits,
+            clock,
+            outside,
+            meter,
+            turns,
+            journal: None,
+        }
+    }
+
+    /// The same with a journal of the log lines of its calls.
+    pub(crate) fn with_journal(self, journal: Option<Arc<Journal>>) -> Self {
+        Self { journal, ..self }
+    }
+
+    /// The same for calls that are not counted. The error is the end of a sentence about the plugin.
+    pub(crate) fn uncounted(&self) -> Result<Self, String> {
+        let (engine, clock, outside) = (
+            self.engine.clone(),
+            Arc::clone(&self.clock),
+            self.outside.clone(),
+        );
+        let turns = Arc::clone(&self.turns);
+        Ok(Self::new(
+            engine,
+            &self.name,
+            self.limits,
+            clock,
+            outside,
+            Arc::new(Meter::new()?),
+            turns,
+        ))
+    }
+
+    /// The plugin's name.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The limits of its calls.
+    pub(crate) const fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// What its calls used until now.
+    pub(crate) fn meter(&self) -> &Meter {
+        &self.meter
+    }
+
+    /// Runs one call in a store of its own, which it gives back; see [`fresh`].
+    pub(crate) async fn run<T, F>(
+        &self,
+        asker: Asker<'_>,
+        call: impl FnOnce(Store<Call>) -> F,
+    ) -> Ran<T>
+    where
+        F: Future<Output = (Store<Call>, wasmtime::Result<T>)>,
+    {
+        let key = match asker {
+            Asker::Application(application) => application.as_str().into(),
+            Asker::Itself => Arc::clone(&self.itself),
+            Asker::Stranger => Arc::clone(&self.strangers),
+        };
+        // An unauthenticated caller could break a limit at will, and so suspend the plugin.
+        let admitted = match (!matches!(asker, Asker::Stranger))
+            .then(|| self.breakers.admit(&key))
+            .transpose()
+        {
+            Ok(admitted) => admitted,
+            Err(left) => {
+                self.meter.turned_away();
+                return Ran::not_begun(Fault::Suspended(left));
+            }
+        };
+        let Some(place) = self.places.enter(&key, None) else {
+            return self.turned_away();
+        };
+        let waiting = self.meter.waits();
+        let has_place = tokio::time::timeout(self.limits.wait, place.turn()).await;
+        drop(waiting);
+        let (Ok(()), Some(turn)) = (has_place, self.turns.enter(&key, Some(self.engine.clone())))
+        else {
+            return self.turned_away();
+        };
+        let own = Arc::new(OwnTime::default());
+        let store = match self.store(Arc::clone(&own)) {
+            Ok(store) => store,
+            Err(error) => return Ran::not_begun(self.fault(&error, None)),
+        };
+        let (store, answer) = by_turns(&turn, &own, call(store)).await;
+        drop(turn);
+        let state = store.data();
+        let usage = Usage {
+            fuel: self
+                .limits
+                .fuel
+                .saturating_sub(store.get_fuel().unwrap_or(0)),
+            time: own.spans().total,
+            waited: state.waited,
+            memory: state.used_memory,
+        };
+        let result = answer.map_err(|error| self.fault(&error, state.last_words.as_deref()));
+        self.meter.count(&usage, result.is_err());
+        if admitted.is_some_and(|admitted| admitted.ended(result.as_ref().err())) {
+            self.meter.suspended();
+        }
+        Ran { result, usage }
+    }
+
+    fn turned_away<T>(&self) -> Ran<T> {
+        self.meter.turned_away();
+        Ran::not_begun(Fault::Busy)
+    }
+
+    /// Whether the host may write one more line about this plugin into the log.
+    pub(crate) fn may_log(&self) -> bool {
+        let allowed = self.host_lines.count(self.clock.now());
+        say_suppressed(&self.name, allowed.suppressed);
+        allowed.line
+    }
+
+    fn store(&self, own: Arc<OwnTime>) -> wasmtime::Result<Store<Call>> {
+        let call = Call {
+            plugin: Arc::clone(&self.name),
+            memory: self.limits.memory_bytes,
+            used_memory: 0,
+            deadline: self.limits.deadline,
+            own,
+            waited: Duration::ZERO,
+            limit: Arc::clone(&self.lines),
+            clock: Arc::clone(&self.clock),
+            outside: self.outside.clone(),
+            requests: REQUESTS,
+            lines: LOG_LINES,
+            journal: self.journal.clone(),
+            last_words: None,
+        };
+        let mut store = Store::new(&self.engine, call);
+        store.limiter(|call| call);
+        store.set_fuel(self.limits.fuel)?;
+        store.set_hostcall_fuel(self.limits.output_bytes);
+        store.set_epoch_deadline(1);
+        store.epoch_deadline_callback(|mut store| {
+            let call = store.data_mut();
+            if call.own.processor() > call.deadline {
+                return Err(Fault::Deadline(call.deadline).into());
+            }
+            Ok(UpdateDeadline::Yield(1))
+        });
+        Ok(store)
+    }
+
+    /// What an error of the engine means, after what the plugin complained of last.
+    fn fault(&self, error: &wasmtime::Error, last_words: Option<&str>) -> Fault {
+        if let Some(fault) = error.downcast_ref::<Fault>() {
+            return fault.clone();
+        }
+        if error.is::<wasmtime::PoolConcurrencyLimitError>() {
+            return Fault::Busy;
+        }
+        match error.downcast_ref::<Trap>() {
+            Some(Trap::OutOfFuel) => Fault::Fuel(self.limits.fuel),
+            Some(Trap::StackOverflow) => Fault::Stack,
+            Some(_) if last_words.is_some_and(|words| words.contains(NO_TIME)) => Fault::NoClock,
+            Some(trap) => Fault::Trap {
+                trap: trap
+                    .to_string()
+                    .trim_start_matches("wasm trap: ")
+                    .to_owned(),
+                last_words: last_words.map(str::to_owned),
+            },
+            // The engine has no type for it that could be compared.
+            None if error.root_cause().to_string().contains(TOO_MUCH) => {
+                Fault::TooLarge(self.limits.output_bytes)
+            }
+            None => Fault::Answer(one_line(&error.root_cause().to_string())),
+        }
+    }
+}
+
+/// How many calls of a plugin have an instance or wait for one. Claim mappers are called for applications, of which none has
+/// more than half of the places, and each a queue of its own; calls of a channel are for all of them.
+fn bounds(limits: &Limits, outside: &Outside) -> Bounds {
+    let count = |count: u32| usize::try_from(count).unwrap_or(usize::MAX);
+    let (all, each_waiting) = (count(limits.concurrency), count(limits.waiting));
+    match outside {
+        Outside::Closed => Bounds {
+            all,
+            each: all.div_ceil(2),
+            each_waiting,
+        },
+        Outside::Granted(_) | Outside::Scripted(_) => Bounds {
+            all,
+            each: all,
+            each_waiting,
+        },
+    }
+}
+
+/// Runs a call, one turn at a time.
+async fn by_turns<F: Future>(turn: &Ticket<'_>, own: &OwnTime, call: F) -> F::Output {
+    let mut call = pin!(call);
+    let has_other_threads = Handle::try_current()
+        .is_ok_and(|runtime| runtime.runtime_flavor() == RuntimeFlavor::MultiThread);
+    std::future::poll_fn(|context| {
+        ready!(turn.poll(context));
+        let is_long = own.spans().processor > SHORT;
+        own.resume();
+        let polled = if is_long && has_other_threads {
+            // The other tasks of this thread may belong to sign-ins. They continue on another thread.
+            tokio::task::block_in_place(|| call.as_mut().poll(context))
+        } else {
+            call.as_mut().poll(context)
+        };
+        own.pause();
+        turn.end();
+        polled
+    })
+    .await
+}

@@ -1,0 +1,168 @@
+//! A candidate: a claim mapper that is tried in the place of one of the chain, and never loaded.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::admission::check_owners;
+use super::component_check;
+use super::fault::LoadError;
+use super::load::Build;
+use super::loaded::Loaded;
+use super::log_line::Journal;
+use super::meter::Meter;
+use super::plugins::Plugins;
+use super::set::PluginSet;
+use super::spec::{Limits, OnFailure, PluginSpec, Role};
+use assent_model::secret::Digest;
+
+/// A claim mapper as it might be.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    /// The plugin of the chain in whose place it runs; with another name it runs after the others.
+    pub plugin: String,
+    /// The component; that of the plugin of the chain where it is missing.
+    pub component: Option<Vec<u8>>,
+    /// Its settings; those of the plugin of the chain where they are missing and the component is that plugin's.
+    pub config: Option<Map<String, Value>>,
+}
+
+/// Why a candidate can't be tried.
+#[derive(Debug, thiserror::Error)]
+pub enum CandidateError {
+    /// The plugin's settings may hold secrets, and another component could tell them.
+    #[error(
+        "expected settings: the component is not the one that is loaded, so it does not get the settings of the plugin in whose \
+         place it runs"
+    )]
+    NeedsConfig,
+    /// It can't be used.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+}
+
+impl Plugins {
+    /// Today's claim mappers, with the candidate among them. It is compiled, checks its settings, and is granted what the
+    /// plugin is granted whose place it takes. A new one may write the claims that its description names one by one, where no
+    /// other plugin does. Nothing of it is kept. The journal receives the log lines of the candidate.
+    ///
+    /// # Errors
+    /// What is wrong with it, in a sentence.
+    pub async fn with_candidate(
+        &self,
+        candidate: Candidate,
+    ) -> Result<(PluginSet, Arc<Journal>), CandidateError> {
+        let today = self.loaded.load_full();
+        let Candidate {
+            plugin,
+            component,
+            config,
+        } = candidate;
+        let known = today.specs.iter().find(|spec| spec.name == plugin);
+        if known.is_some_and(|spec| !matches!(spec.role, Role::ClaimMapper { .. })) {
+            return Err(LoadError::of(
+                &plugin,
+                "it is an approval channel; only claim mappers make claims",
+            )
+            .into());
+        }
+        let place = today
+            .mappers
+            .iter()
+            .position(|mapper| mapper.name() == plugin);
+        let bytes = match (component, known) {
+            (Some(bytes), _) => bytes,
+            (None, Some(spec)) => loaded_bytes(&today, spec).await?,
+            (None, None) => {
+                return Err(LoadError::of(
+                    &plugin,
+                    "no plugin has this name, so `component` has to say what it is",
+                )
+                .into());
+            }
+        };
+        if config.is_none() && known.is_some() && !is_loaded(&today, &plugin, &bytes) {
+            return Err(CandidateError::NeedsConfig);
+        }
+        let base = known.cloned().unwrap_or_else(|| newcomer(&plugin));
+        let limits = Limits {
+            concurrency: 1,
+            ..base.limits
+        };
+        let config = config.map_or(base.config, Value::Object);
+        let spec = PluginSpec {
+            sha256: None,
+            config,
+            limits,
+            ..base
+        };
+        let engine = self.loader.engine_for_one(&limits)?;
+        let meter = Arc::new(Meter::new().map_err(|what| LoadError::of(&plugin, what))?);
+        let mut alone = Loaded::default();
+        let journal = Arc::new(Journal::default());
+        let build = Build {
+            bytes,
+            kept: None,
+            meter,
+            as_asked: known.is_none(),
+            journal: Some(Arc::clone(&journal)),
+        };
+        super::admission::check_name(&alone, &plugin)?;
+        self.loader.build(&mut alone, &engine, spec, build).await?;
+        let mut mappers = today.mappers.clone();
+        match place.and_then(|place| mappers.get_mut(place)) {
+            Some(taken) => alone.mappers.into_iter().for_each(|mapper| *taken = mapper),
+            None => mappers.append(&mut alone.mappers),
+        }
+        check_owners(&mappers)?;
+        Ok((
+            PluginSet(Arc::new(Loaded {
+                mappers,
+                ..Loaded::default()
+            })),
+            journal,
+        ))
+    }
+}
+
+/// A plugin that nobody set up: what it fails to say ends the login.
+fn newcomer(name: &str) -> PluginSpec {
+    PluginSpec {
+        name: name.to_owned(),
+        file: PathBuf::new(),
+        sha256: None,
+        config: Value::Object(Map::new()),
+        role: Role::ClaimMapper {
+            applications: None,
+            writes: Vec::new(),
+            on_failure: OnFailure::Fail,
+        },
+        limits: Limits::default(),
+    }
+}
+
+/// The component that is loaded, from its file.
+async fn loaded_bytes(today: &Loaded, spec: &PluginSpec) -> Result<Vec<u8>, LoadError> {
+    let (name, file) = (spec.name.clone(), spec.file.clone());
+    let read = tokio::task::spawn_blocking(move || component_check::read(&name, &file));
+    let bytes = read
+        .await
+        .map_err(|error| LoadError::of(&spec.name, error))??;
+    if is_loaded(today, &spec.name, &bytes) {
+        return Ok(bytes);
+    }
+    Err(LoadError::of(
+        &spec.name,
+        "its file is another one than was loaded; reload the plugins, or send the `component`",
+    ))
+}
+
+/// Whether this is the component of the claim mapper with this name.
+fn is_loaded(today: &Loaded, name: &str, bytes: &[u8]) -> bool {
+    let digest = Digest::of(bytes).to_text();
+    today
+        .mappers
+        .iter()
+        .any(|mapper| mapper.name() == name && mapper.identity().sha256 == digest)
+}

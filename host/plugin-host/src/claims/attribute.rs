@@ -1,0 +1,105 @@
+//! Attributes for assertions, and what XML lets their values be.
+
+use base64::Engine;
+
+/// An attribute for the assertion's AttributeStatement (SAML 2.0 Core, section 2.7.3.1). Every text in it is one that
+/// XML 1.0 can carry; escaping is up to whoever writes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SamlAttribute {
+    /// `Name`.
+    pub name: String,
+    /// `NameFormat`; never the basic one, which is that of an attribute without.
+    pub name_format: Option<String>,
+    /// `FriendlyName`.
+    pub friendly_name: Option<String>,
+    /// What the values are.
+    pub value_type: ValueType,
+    /// One `AttributeValue` each.
+    pub values: Vec<String>,
+}
+
+/// The `NameFormat` of an attribute that names none (SAML 2.0 Core, section 8.2.3).
+pub(super) const BASIC: &str = "urn:oasis:names:tc:SAML:2.0:attrname-format:basic";
+
+/// What the values of an attribute are (XML Schema Part 2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ValueType {
+    /// `xs:string`
+    String,
+    /// `xs:boolean`
+    Boolean,
+    /// `xs:integer`
+    Integer,
+    /// `xs:dateTime`
+    DateTime,
+    /// `xs:anyURI`
+    AnyUri,
+    /// `xs:base64Binary`
+    Base64Binary,
+}
+
+impl ValueType {
+    /// What `xsi:type` says.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::String => "xs:string",
+            Self::Boolean => "xs:boolean",
+            Self::Integer => "xs:integer",
+            Self::DateTime => "xs:dateTime",
+            Self::AnyUri => "xs:anyURI",
+            Self::Base64Binary => "xs:base64Binary",
+        }
+    }
+
+    /// Whether a value is of this type.
+    pub(super) fn admits(self, value: &str) -> bool {
+        match self {
+            Self::String => true,
+            Self::Boolean => matches!(value, "true" | "false" | "1" | "0"),
+            Self::Integer => {
+                let digits = value.strip_prefix(['+', '-']).unwrap_or(value);
+                !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+            }
+            Self::DateTime => value.contains('T') && value.parse::<jiff::Timestamp>().is_ok(),
+            Self::AnyUri => !value.contains(char::is_whitespace),
+            Self::Base64Binary => base64::engine::general_purpose::STANDARD
+                .decode(value)
+                .is_ok(),
+        }
+    }
+}
+
+/// `Char` of XML 1.0, section 2.2.
+pub(super) fn is_xml_char(character: char) -> bool {
+    matches!(character, '\t' | '\n' | '\r' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn value_types_admit_their_values() {
+        for (value_type, good, bad) in [
+            (ValueType::Boolean, "true", "yes"),
+            (ValueType::Integer, "-42", "4.2"),
+            (ValueType::Integer, "+7", "+"),
+            (ValueType::DateTime, "2026-11-21T08:00:00Z", "yesterday"),
+            (ValueType::AnyUri, "urn:x", "a b"),
+            (ValueType::Base64Binary, "AAEC", "A*"),
+        ] {
+            assert!(
+                value_type.admits(good) && !value_type.admits(bad),
+                "{good} {bad}"
+            );
+        }
+    }
+
+    #[test]
+    fn text_that_xml_can_not_carry_is_told_apart() {
+        assert!("a <b> & \u{1f600}\n".chars().all(is_xml_char));
+        for bad in ['\0', '\u{b}', '\u{fffe}', '\u{ffff}'] {
+            assert!(!is_xml_char(bad));
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! The chain of claim mappers: each sees what the earlier ones made.
+
+use std::borrow::Borrow;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::attribute::SamlAttribute;
+use super::mapper::{Change, ClaimMapper};
+use super::types::{
+    ClaimInput, MapFailure, MapFailureKind, Mapped, Step, StepEnd, Traced, json_text,
+};
+use crate::spec::OnFailure;
+
+/// Runs the chain, each plugin seeing what the earlier ones made.
+pub(crate) async fn run_chain(
+    chain: &[impl Borrow<ClaimMapper>],
+    mut input: ClaimInput,
+) -> Result<Mapped, MapFailure> {
+    let mut mapped = Mapped {
+        claims: std::mem::take(&mut input.claims),
+        ..Mapped::default()
+    };
+    let application = &input.application_id;
+    for mapper in chain
+        .iter()
+        .map(Borrow::borrow)
+        .filter(|mapper: &&ClaimMapper| mapper.scope.includes(application, input.sink))
+    {
+        let plugin = mapper.name();
+        let (changes, usage) = mapper
+            .changes(&mapper.runner, &input, &json_text(&mapped.claims))
+            .await;
+        let step = |mapped: &mut Mapped, end| {
+            mapped.steps.push(Step {
+                plugin: Arc::clone(&mapper.identity),
+                usage,
+                end,
+            });
+        };
+        match changes {
+            Ok(changes) => {
+                let changed = mapped.apply(plugin, changes);
+                step(&mut mapped, StepEnd::Changed(changed));
+            }
+            // That it is busy says nothing of this person: who makes it busy must not choose what is left out.
+            Err(MapFailureKind::Fault(fault))
+                if mapper.on_failure == OnFailure::Omit && !fault.is_of_the_load() =>
+            {
+                if mapper.runner.may_log() {
+                    tracing::warn!(plugin, %application, "the plugin {fault}; its claims are left out");
+                }
+                step(&mut mapped, StepEnd::LeftOut(fault));
+            }
+            Err(kind) => {
+                if mapper.runner.may_log() {
+                    tracing::warn!(plugin, %application, "the plugin {kind}; the login fails");
+                }
+                step(&mut mapped, StepEnd::Stopped(kind.clone()));
+                return Err(MapFailure {
+                    plugin: plugin.to_owned(),
+                    kind,
+                    steps: mapped.steps,
+                });
+            }
+        }
+    }
+    Ok(mapped)
+}
+
+/// Claims that the host has a verdict on, and the claim that tells it.
+const VOUCHED: [(&str, &str); 2] = [
+    ("email", "email_verified"),
+    ("phone_number", "phone_number_verified"),
+];
+
+impl Mapped {
+    /// Adds an attribute, or its values to those of the same.
+    fn add(&mut self, attribute: SamlAttribute) {
+        let same = self.attributes.iter_mut().find(|other| {
+            other.name == attribute.name
+                && other.name_format == attribute.name_format
+                && other.value_type == attribute.value_type
+        });
+        match same {
+            Some(other) => other.values.extend(attribute.values),
+            None => self.attributes.push(attribute),
+        }
+    }
+
+    fn apply(&mut self, plugin: &str, changes: Vec<Change>) -> Vec<Traced> {
+        let mut traced = Vec::with_capacity(changes.len());
+        for change in changes {
+            match change {
+                Change::Set(name, value) => self.claim(plugin, name, Some(value), &mut traced),
+                Change::Remove(name) => self.claim(plugin, name, None, &mut traced),
+                Change::Attribute(attribute) => {
+                    self.add(attribute.clone());
+                    traced.push(Traced::Attribute(attribute));
+                }
+            }
+        }
+        traced
+    }
+
+    /// Sets or removes a claim. What the host vouched for of the old value goes with it.
+    fn claim(
+        &mut self,
+        plugin: &str,
+        name: String,
+        after: Option<Value>,
+        traced: &mut Vec<Traced>,
+    ) {
+        let before = match &after {
+            Some(value) => self.claims.insert(name.clone(), value.clone()),
+            None => self.claims.remove(&name),
+        };
+        self.owners.insert(name.clone(), plugin.to_owned());
+        let vouched = VOUCHED
+            .iter()
+            .find(|(claim, _)| *claim == name)
+            .filter(|_| before != after);
+        traced.push(Traced::Claim {
+            name,
+            before,
+            after,
+        });
+        if let Some((_, verdict)) = vouched
+            && let Some(before) = self.claims.remove(*verdict)
+        {
+            traced.push(Traced::Claim {
+                name: (*verdict).to_owned(),
+                before: Some(before),
+                after: None,
+            });
+        }
+    }
+}

@@ -1,0 +1,315 @@
+//! One claim mapper: which changes it suggests, and which of them it may make.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::attribute::{BASIC, SamlAttribute, is_xml_char};
+use super::types::{ClaimInput, Edit, MapFailureKind, Refusal, json_text};
+use crate::call::Runner;
+use crate::contract::Mapper;
+use crate::description::Identity;
+use crate::fault::Fault;
+use crate::log_line::one_line;
+use crate::names::is_name;
+use crate::protected::{Grants, is_protected};
+use crate::share::Share;
+use crate::sink::Sink;
+use crate::spec::OnFailure;
+use crate::usage::Usage;
+use assent_model::id::Did;
+
+/// What a claim mapper is asked for; everything, where a list is not there.
+pub(crate) struct Scope {
+    /// The applications, by the operator's settings.
+    pub(crate) applications: Option<Vec<Did>>,
+    /// Where the claims go, by the plugin's own description.
+    pub(crate) sinks: Option<Vec<Sink>>,
+}
+
+impl Scope {
+    pub(super) fn includes(&self, application: &Did, sink: Sink) -> bool {
+        self.applications
+            .as_ref()
+            .is_none_or(|served| served.contains(application))
+            && self
+                .sinks
+                .as_ref()
+                .is_none_or(|served| served.contains(&sink))
+    }
+}
+
+/// One claim mapper of the chain.
+pub(crate) struct ClaimMapper {
+    pub(super) identity: Arc<Identity>,
+    /// The places that UserInfo and introspection may use.
+    lookups: Share,
+    pub(super) runner: Runner,
+    component: Box<dyn Mapper>,
+    pub(super) scope: Scope,
+    grants: Grants,
+    pub(super) on_failure: OnFailure,
+    config: String,
+}
+
+/// What a claim mapper is made of.
+pub(crate) struct Parts {
+    pub(crate) identity: Arc<Identity>,
+    pub(crate) runner: Runner,
+    pub(crate) component: Box<dyn Mapper>,
+    pub(crate) scope: Scope,
+    pub(crate) grants: Grants,
+    pub(crate) on_failure: OnFailure,
+    pub(crate) config: String,
+}
+
+impl ClaimMapper {
+    pub(crate) fn new(parts: Parts) -> Self {
+        let Parts {
+            identity,
+            runner,
+            component,
+            scope,
+            grants,
+            on_failure,
+            config,
+        } = parts;
+        Self {
+            lookups: Share::of(runner.limits()),
+            identity,
+            runner,
+            component,
+            scope,
+            grants,
+            on_failure,
+            config,
+        }
+    }
+
+    /// A claim that this plugin and the other may both write for one application: then neither would be its owner.
+    pub(crate) fn contended_claim(&self, other: &Self) -> Option<&str> {
+        let overlap = match (&self.scope.applications, &other.scope.applications) {
+            (Some(ours), Some(theirs)) => {
+                ours.iter().any(|application| theirs.contains(application))
+            }
+            _ => true,
+        };
+        if overlap {
+            self.grants.shared_claim(&other.grants)
+        } else {
+            None
+        }
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        self.runner.name()
+    }
+
+    /// Asks it once, as the chain would; what that used is not counted, and how it ends is not logged.
+    pub(crate) async fn try_out(&self, input: &ClaimInput) -> Result<(), MapFailureKind> {
+        let runner = self
+            .runner
+            .uncounted()
+            .map_err(|error| MapFailureKind::Fault(Fault::Answer(error)))?;
+        self.changes(&runner, input, &json_text(&input.claims))
+            .await
+            .0
+            .map(drop)
+    }
+
+    /// Whether it is asked for claims of this application that go there.
+    pub(crate) fn is_asked_for(&self, application: &Did, sink: Sink) -> bool {
+        self.scope.includes(application, sink)
+    }
+
+    /// Whether it may add attributes to assertions.
+    pub(crate) fn writes_attributes(&self) -> bool {
+        self.grants.any_attribute()
+    }
+
+    /// Whether it may write this claim.
+    pub(crate) fn writes_claim(&self, name: &str) -> bool {
+        !is_protected(name) && self.grants.claim(name)
+    }
+
+    /// An application to try it out with for this place, if it makes claims for it.
+    pub(crate) fn application_for_smoke_test(&self, sink: Sink) -> Option<Did> {
+        let none = Did::from_ed25519(&[0; 32]);
+        let application = self
+            .scope
+            .applications
+            .as_ref()
+            .map_or(Some(none), |served| served.first().cloned())?;
+        self.scope
+            .includes(&application, sink)
+            .then_some(application)
+    }
+
+    pub(crate) fn identity(&self) -> &Arc<Identity> {
+        &self.identity
+    }
+
+    pub(crate) fn runner(&self) -> &Runner {
+        &self.runner
+    }
+
+    /// What this plugin would change, and what asking it used.
+    pub(super) async fn changes(
+        &self,
+        runner: &Runner,
+        input: &ClaimInput,
+        current: &str,
+    ) -> (Result<Vec<Change>, MapFailureKind>, Usage) {
+        let _place = match input.sink {
+            Sink::Userinfo | Sink::Introspection => {
+                match self.lookups.enter(&input.application_id).await {
+                    Ok(place) => Some(place),
+                    Err(fault) => {
+                        runner.meter().turned_away();
+                        return (Err(MapFailureKind::Fault(fault)), Usage::default());
+                    }
+                }
+            }
+            _ => None,
+        };
+        let ran = self
+            .component
+            .map(runner, input, current, &self.config)
+            .await;
+        let changes = match ran.result {
+            Ok(Ok(edits)) => edits
+                .into_iter()
+                .map(|edit| self.change(input.sink, edit))
+                .collect(),
+            Ok(Err(Refusal::Deny(reason))) => {
+                runner.meter().denied();
+                return (Err(MapFailureKind::Deny(one_line(&reason))), ran.usage);
+            }
+            Ok(Err(Refusal::Fault(reason))) => Err(Fault::Reported(one_line(&reason))),
+            Err(fault) => return (Err(MapFailureKind::Fault(fault)), ran.usage),
+        };
+        let changes = changes.inspect_err(|_| runner.meter().broke_contract());
+        (changes.map_err(MapFailureKind::Fault), ran.usage)
+    }
+
+    /// The edit as a change that this plugin may make. One that it may not make spoils all.
+    fn change(&self, sink: Sink, edit: Edit) -> Result<Change, Fault> {
+        match edit {
+            Edit::Set(name, json) => {
+                let name = self.writable(name)?;
+                match serde_json::from_str(&json) {
+                    Ok(value) => Ok(Change::Set(name, value)),
+                    Err(error) => Err(Fault::NotJson {
+                        name,
+                        why: error.to_string(),
+                    }),
+                }
+            }
+            Edit::Remove(name) => Ok(Change::Remove(self.writable(name)?)),
+            Edit::Attribute(SamlAttribute {
+                name,
+                name_format,
+                friendly_name,
+                value_type,
+                values,
+            }) => {
+                if sink != Sink::SamlAssertion {
+                    return Err(Fault::Attribute {
+                        name: one_line(&name),
+                        why: "but these claims are for no assertion",
+                    });
+                }
+                let texts = [&name]
+                    .into_iter()
+                    .chain(&name_format)
+                    .chain(&friendly_name)
+                    .chain(&values);
+                if texts.into_iter().any(|text| !text.chars().all(is_xml_char)) {
+                    return Err(Fault::Attribute {
+                        name: one_line(&name),
+                        why: "with a character that XML can't carry",
+                    });
+                }
+                if !values.iter().all(|value| value_type.admits(value)) {
+                    return Err(Fault::Attribute {
+                        name: one_line(&name),
+                        why: "with a value that is not of its type",
+                    });
+                }
+                if !self.grants.attribute(&name) {
+                    return Err(Fault::NotGranted(one_line(&format!("attribute:{name}"))));
+                }
+                // Service providers may go by the friendly name, so it is granted like a name. The name format needs no grant of
+                // its own: the granted name stays the same in each.
+                if let Some(friendly) = friendly_name
+                    .as_ref()
+                    .filter(|friendly| !self.grants.attribute(friendly))
+                {
+                    return Err(Fault::NotGranted(one_line(&format!(
+                        "attribute:{friendly}"
+                    ))));
+                }
+                if !is_name(&name)
+                    || !friendly_name
+                        .iter()
+                        .chain(&name_format)
+                        .all(|text| is_name(text))
+                {
+                    return Err(Fault::Attribute {
+                        name: one_line(&name),
+                        why: "with names that are not of 1 to 256 characters that can be shown",
+                    });
+                }
+                let name_format = name_format.filter(|format| format != BASIC);
+                Ok(Change::Attribute(SamlAttribute {
+                    name,
+                    name_format,
+                    friendly_name,
+                    value_type,
+                    values,
+                }))
+            }
+        }
+    }
+
+    /// The claim's name, if this plugin may write it.
+    fn writable(&self, name: String) -> Result<String, Fault> {
+        if is_protected(&name) {
+            Err(Fault::Protected(name))
+        } else if !self.grants.claim(&name) {
+            Err(Fault::NotGranted(one_line(&name)))
+        } else if !is_name(&name) {
+            Err(Fault::Name(one_line(&name)))
+        } else {
+            Ok(name)
+        }
+    }
+}
+
+/// A change that may be made.
+pub(super) enum Change {
+    Set(String, Value),
+    Remove(String),
+    Attribute(SamlAttribute),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mapper_is_asked_for_what_it_and_the_operator_name() {
+        let [one, other] = [[1; 32], [2; 32]].map(|key| Did::from_ed25519(&key));
+        let whole = Scope {
+            applications: None,
+            sinks: None,
+        };
+        assert!(whole.includes(&one, Sink::IdToken));
+        let part = Scope {
+            applications: Some(vec![one.clone()]),
+            sinks: Some(vec![Sink::SamlAssertion]),
+        };
+        assert!(part.includes(&one, Sink::SamlAssertion));
+        assert!(!part.includes(&one, Sink::IdToken) && !part.includes(&other, Sink::SamlAssertion));
+    }
+}

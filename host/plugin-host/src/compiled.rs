@@ -1,0 +1,281 @@
+//! Compiled plugins, kept for the next start: compiling takes a good part of a second and much memory.
+//!
+//! A compiled plugin is machine code that runs with all that the host may do. So a file is used only if it carries a code
+//! that this host alone can make, over what it was compiled from, by which version and settings of the engine, and every
+//! byte that is loaded. What an older engine made, with its faults, is never loaded by a newer one.
+
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::hash::{Hash, Hasher};
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use openssl::hash::MessageDigest;
+use openssl::pkey::PKey;
+use openssl::sha::{Sha256, sha256};
+use openssl::sign::Signer;
+use rustix::fs::Access;
+use wasmtime::Engine;
+use wasmtime::component::Component;
+use zeroize::Zeroizing;
+
+use super::compiler::{Compiler, LARGEST_COMPILED};
+use super::engine::{CORE_INSTANCES, MEMORIES, TABLES};
+
+/// Bytes of the code at the beginning of a file: HMAC-SHA256.
+const CODE: usize = 32;
+/// What the code is for, and the form of the file.
+const PURPOSE: &[u8] = b"assent compiled plugin 1";
+/// The longest file that is read.
+const LONGEST: u64 = LARGEST_COMPILED + CODE as u64;
+
+/// A folder of compiled plugins. It may be emptied at any time.
+pub struct Compiled {
+    folder: PathBuf,
+    key: Zeroizing<[u8; 32]>,
+}
+
+impl std::fmt::Debug for Compiled {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Compiled")
+            .field("folder", &self.folder)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Compiled {
+    /// The compiled plugins in `folder`, authenticated with a key that nobody else has.
+    pub fn new(folder: PathBuf, key: Zeroizing<[u8; 32]>) -> Self {
+        Self { folder, key }
+    }
+
+    /// The component of these bytes: as it was kept, or else compiled now and kept. The error is the end of a sentence
+    /// about the plugin.
+    pub(super) fn component(
+        &self,
+        engine: &Engine,
+        compiler: &Compiler,
+        bytes: &[u8],
+    ) -> Result<Component, String> {
+        let origin = origin(engine, bytes);
+        let file = self.file(&origin);
+        if let Some(kept) = self.kept(engine, &origin, &file) {
+            return Ok(kept);
+        }
+        let artifact = compiler.compile(engine, bytes)?;
+        // A host that can't keep it serves all the same; the next start is slower.
+        if let Err(reason) = self.keep(&artifact, &origin, &file) {
+            tracing::warn!(file = %file.display(), reason, "a compiled plugin can't be kept");
+        }
+        load(engine, &artifact)
+    }
+
+    fn file(&self, origin: &[u8; 32]) -> PathBuf {
+        self.folder
+            .join(hex::encode(origin))
+            .with_extension("cwasm")
+    }
+
+    fn kept(&self, engine: &Engine, origin: &[u8; 32], file: &Path) -> Option<Component> {
+        let content = match check_folder(&self.folder).and_then(|()| read(file)) {
+            Ok(content) => content,
+            Err(error) if error.kind() == ErrorKind::NotFound => return None,
+            Err(reason) => {
+                tracing::warn!(file = %file.display(), %reason, "a compiled plugin can't be read; it is compiled anew");
+                return None;
+            }
+        };
+        let (code, artifact) = content.split_at_checked(CODE)?;
+        if !openssl::memcmp::eq(code, &self.code(origin, artifact)?) {
+            tracing::warn!(file = %file.display(), "a compiled plugin was not made by this host; it is compiled anew");
+            return None;
+        }
+        load(engine, artifact).ok()
+    }
+
+    fn keep(&self, artifact: &[u8], origin: &[u8; 32], file: &Path) -> Result<(), String> {
+        let code = self
+            .code(origin, artifact)
+            .ok_or("it can't be authenticated")?;
+        let write = || -> io::Result<()> {
+            DirBuilder::new()
+                .recursive(true)
+                .mode(0o700)
+                .create(&self.folder)?;
+            check_folder(&self.folder)?;
+            // Whole or not at all: another host may read it at this moment, or write the same.
+            let unfinished = file.with_extension(format!("{}.new", std::process::id()));
+            let mut new = create(&unfinished)?;
+            let written = new.write_all(&code).and_then(|()| new.write_all(artifact));
+            let kept = written.and_then(|()| std::fs::rename(&unfinished, file));
+            if kept.is_err() {
+                // Nobody reads it; whether it goes does not matter for what is said.
+                let _ = std::fs::remove_file(&unfinished);
+            }
+            kept
+        };
+        write().map_err(|error| error.to_string())
+    }
+
+    /// The code of what was made of a component.
+    fn code(&self, origin: &[u8; 32], artifact: &[u8]) -> Option<[u8; CODE]> {
+        let mut code = [0; CODE];
+        let key = PKey::hmac(&*self.key).ok()?;
+        let mut signer = Signer::new(MessageDigest::sha256(), &key).ok()?;
+        for part in [PURPOSE, origin, artifact] {
+            signer.update(part).ok()?;
+        }
+        (signer.sign(&mut code).ok()? == CODE).then_some(code)
+    }
+}
+
+/// Whether compiled plugins can be kept in `folder`. Nothing is made: where it is not there yet, the folder above must let
+/// this user make it. The error is the end of a sentence about the folder.
+pub fn check_compiled_folder(folder: &Path) -> Result<(), String> {
+    let Err(error) = check_folder(folder) else {
+        return Ok(());
+    };
+    if error.kind() != ErrorKind::NotFound {
+        return Err(error.to_string());
+    }
+    let here = |path: &Path| {
+        if path.as_os_str().is_empty() {
+            PathBuf::from(".")
+        } else {
+            path.to_owned()
+        }
+    };
+    let above = folder
+        .ancestors()
+        .skip(1)
+        .map(here)
+        .find(|path| path.exists())
+        .ok_or("it can't be made")?;
+    rustix::fs::access(&above, Access::WRITE_OK | Access::EXEC_OK).map_err(|error| {
+        format!(
+            "it can't be made in {}: {}",
+            above.display(),
+            io::Error::from(error)
+        )
+    })
+}
+
+/// In a folder that others may write to, they could have this host write to where they like.
+fn check_folder(folder: &Path) -> io::Result<()> {
+    let (folder, own) = (std::fs::metadata(folder)?, std::fs::metadata("/proc/self")?);
+    if !folder.is_dir() {
+        return Err(io::Error::other("it must be a folder"));
+    }
+    if folder.uid() != own.uid() {
+        let (owner, own) = (folder.uid(), own.uid());
+        let reason = format!(
+            "the folder must belong to the user that runs the host: it is user {owner}'s, this is {own}"
+        );
+        return Err(io::Error::other(reason));
+    }
+    if folder.mode() & 0o022 != 0 {
+        return Err(io::Error::other(
+            "the folder must be writable by nobody but its owner (chmod go-w)",
+        ));
+    }
+    Ok(())
+}
+
+/// What a compiled plugin comes from: the component, and the engine in its exact version and settings.
+fn origin(engine: &Engine, bytes: &[u8]) -> [u8; 32] {
+    struct Digest(Sha256);
+    impl Hasher for Digest {
+        fn write(&mut self, bytes: &[u8]) {
+            self.0.update(bytes);
+        }
+        // Not asked for: what was hashed is read off whole.
+        fn finish(&self) -> u64 {
+            0
+        }
+    }
+    let mut digest = Digest(Sha256::new());
+    digest.0.update(&sha256(bytes));
+    engine.precompile_compatibility_hash().hash(&mut digest);
+    digest.0.finish()
+}
+
+fn read(file: &Path) -> io::Result<Vec<u8>> {
+    if !std::fs::symlink_metadata(file)?.is_file() {
+        return Err(io::Error::other("it is not a file"));
+    }
+    let mut content = Vec::new();
+    File::open(file)?.take(LONGEST).read_to_end(&mut content)?;
+    Ok(content)
+}
+
+/// A file that was not there; one that a start left behind unfinished is replaced.
+fn create(path: &Path) -> io::Result<File> {
+    let create = || {
+        OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(path)
+    };
+    create().or_else(|error| match error.kind() {
+        ErrorKind::AlreadyExists => std::fs::remove_file(path).and_then(|()| create()),
+        _ => Err(error),
+    })
+}
+
+/// Compiles a component and keeps nothing.
+pub(super) fn compile(
+    engine: &Engine,
+    compiler: &Compiler,
+    bytes: &[u8],
+) -> Result<Component, String> {
+    load(engine, &compiler.compile(engine, bytes)?)
+}
+
+/// Loads machine code: what this host's compiler has just made, or what carries the code of a file of its own.
+#[allow(
+    unsafe_code,
+    reason = "machine code is loaded here, and only what this host made"
+)]
+fn load(engine: &Engine, authenticated: &[u8]) -> Result<Component, String> {
+    // SAFETY: the bytes are what `Engine::precompile_component` returned for an engine like this one: in this process, in the
+    // compiler's process, or at an earlier start, and then under this host's authentication code. The component itself came
+    // from the operator, or from an administrator who approved its digest on the phone. We trust the compiler to produce code
+    // that stays in its sandbox for any component.
+    let component = unsafe { Component::deserialize(engine, authenticated) };
+    component.map_err(|error| unfit(&format!("{error:#}")))
+}
+
+/// Why the engine has no room for a component, in the terms of the limits. The error is the end of a sentence about the plugin.
+fn unfit(said: &str) -> String {
+    let counted = |before: &str| {
+        let (_, rest) = said.split_once(before)?;
+        rest.trim_start().split(' ').next()?.parse::<u64>().ok()
+    };
+    let contains = "The component transitively contains";
+    match counted(contains) {
+        Some(count) if said.contains("core module instances") => {
+            format!("it has {count} core instances; a plugin may have {CORE_INSTANCES}")
+        }
+        Some(count) if said.contains("linear memories") => {
+            format!("it has {count} memories; a plugin may have {MEMORIES}")
+        }
+        Some(count) if said.contains("tables") => {
+            format!("it has {count} tables; a plugin may have {TABLES}")
+        }
+        _ if said.contains("defined memories count") => {
+            format!(
+                "a module in it has several memories; a plugin may have {MEMORIES}, one in each module"
+            )
+        }
+        _ if said.contains("defined tables count") => {
+            format!(
+                "a module in it has several tables; a plugin may have {TABLES}, one in each module"
+            )
+        }
+        _ => format!("the compiled component can't be loaded: {said}"),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,232 @@
+//! What a file is, before it is compiled: so that a wrong one is answered with a plain sentence.
+
+use std::path::Path;
+
+use wasmparser::{BinaryReaderError, Parser, Payload};
+
+use super::compiler::LARGEST;
+use super::contracts::Contracts;
+use super::engine::TABLE_ENTRIES;
+use super::fault::LoadError;
+use super::spec::Limits;
+use super::world::World;
+
+/// What a component's outside says about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Surface {
+    /// The world it is made for.
+    pub(super) world: World,
+    /// The version of its contract.
+    pub(super) version: String,
+    /// What it imports, in its order.
+    pub(super) imports: Vec<String>,
+}
+
+/// Reads a component's bytes. The plugin's `name` is for the errors.
+pub(super) fn read(name: &str, file: &Path) -> Result<Vec<u8>, LoadError> {
+    let error = |why: &dyn std::fmt::Display| {
+        LoadError::of(
+            name,
+            format_args!("`{}` can't be read: {why}", file.display()),
+        )
+    };
+    let size = std::fs::metadata(file)
+        .map_err(|reason| error(&reason))?
+        .len();
+    if size > LARGEST {
+        return Err(error(&format_args!(
+            "it is larger than {} MiB",
+            LARGEST >> 20
+        )));
+    }
+    std::fs::read(file).map_err(|reason| error(&reason))
+}
+
+/// Finds out which world a component is made for, and that it asks for nothing beyond it.
+///
+/// The error is the end of a sentence about the plugin.
+pub(super) fn surface(bytes: &[u8], contracts: &Contracts) -> Result<Surface, String> {
+    if Parser::is_core_wasm(bytes) {
+        return Err(
+            "the file is a core WebAssembly module, not a component; build it with `assent-plugin build`".to_owned()
+        );
+    }
+    if !Parser::is_component(bytes) {
+        return Err("the file is not WebAssembly".to_owned());
+    }
+    let (imports, exports) =
+        names(bytes).map_err(|error| format!("the file is cut short or damaged: {error}"))?;
+    let (world, version) = world_of(&exports)?;
+    let Some(served) = contracts.find(world, version) else {
+        return Err(format!(
+            "it is {} for version {version} of `{}`; this Assent serves version {}",
+            world.role(),
+            world.package(),
+            contracts.served(world)
+        ));
+    };
+    for import in &imports {
+        if served.imports.contains(&import.as_str()) {
+            continue;
+        }
+        let (interface, _) = split_version(import);
+        let same = served
+            .imports
+            .iter()
+            .find(|known| split_version(known).0 == interface);
+        return Err(match same {
+            Some(known) => format!("it asks for `{import}`; this Assent serves `{known}`"),
+            None => format!(
+                "it asks for `{import}`, which {} does not get; build it with `assent-plugin build`",
+                world.role()
+            ),
+        });
+    }
+    Ok(Surface {
+        world,
+        version: version.to_owned(),
+        imports,
+    })
+}
+
+/// Whether the memories and tables of a component, as they are at first, fit its limits.
+///
+/// The error is the end of a sentence about the plugin.
+pub(super) fn fits(bytes: &[u8], limits: &Limits) -> Result<(), String> {
+    let damaged = |error: BinaryReaderError| format!("the file is cut short or damaged: {error}");
+    for payload in Parser::new(0).parse_all(bytes) {
+        match payload.map_err(damaged)? {
+            Payload::MemorySection(section) => {
+                for memory in section {
+                    let memory = memory.map_err(damaged)?;
+                    if memory.shared {
+                        return Err("it has a shared memory; a plugin has no threads".to_owned());
+                    }
+                    let page = 1_u64
+                        .checked_shl(memory.page_size_log2.unwrap_or(16))
+                        .unwrap_or(u64::MAX);
+                    let asked = memory.initial.saturating_mul(page);
+                    if asked > limits.memory_bytes as u64 {
+                        return Err(format!(
+                            "it asks for {} MiB of memory; `limits.memory` allows {} MiB",
+                            asked.div_ceil(1 << 20),
+                            limits.memory_bytes >> 20
+                        ));
+                    }
+                }
+            }
+            Payload::TableSection(section) => {
+                for table in section {
+                    let asked = table.map_err(damaged)?.ty.initial;
+                    if asked > TABLE_ENTRIES as u64 {
+                        return Err(format!(
+                            "it asks for a table of {asked} entries; a plugin may have {TABLE_ENTRIES} in a table"
+                        ));
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// The world that these exports belong to, and the version of its contract.
+fn world_of(exports: &[String]) -> Result<(World, &str), String> {
+    for export in exports {
+        let (interface, version) = split_version(export);
+        if let Some(world) = World::ALL
+            .into_iter()
+            .find(|world| world.export() == interface)
+        {
+            return Ok((world, version));
+        }
+    }
+    let found = if exports.is_empty() {
+        "nothing".to_owned()
+    } else {
+        exports.join("`, `")
+    };
+    Err(format!(
+        "it is no plugin of Assent: it exports `{found}`, not `assent:claims/mapper`, `assent:approval/channel` or \
+         `assent:approval/delegated-channel`"
+    ))
+}
+
+/// `name@version` in its two parts.
+fn split_version(name: &str) -> (&str, &str) {
+    name.split_once('@').unwrap_or((name, "none"))
+}
+
+/// The names of a component's own imports and exports; those of what is nested in it are skipped.
+fn names(bytes: &[u8]) -> Result<(Vec<String>, Vec<String>), BinaryReaderError> {
+    let (mut imports, mut exports) = (Vec::new(), Vec::new());
+    let mut depth = 0_u32;
+    for payload in Parser::new(0).parse_all(bytes) {
+        match payload? {
+            Payload::Version { .. } => depth += 1,
+            Payload::End(_) => depth = depth.saturating_sub(1),
+            Payload::ComponentImportSection(section) if depth == 1 => {
+                for import in section {
+                    imports.push(import?.name.name.to_owned());
+                }
+            }
+            Payload::ComponentExportSection(section) if depth == 1 => {
+                for export in section {
+                    exports.push(export?.name.name.to_owned());
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok((imports, exports))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const COMPONENT: [u8; 8] = *b"\0asm\x0d\0\x01\0";
+
+    #[test]
+    fn a_core_module_is_named_as_such() {
+        let error = surface(b"\0asm\x01\0\0\0", &Contracts::released()).expect_err("a module");
+        assert!(error.contains("core WebAssembly module"), "{error}");
+    }
+
+    #[test]
+    fn what_is_not_wasm_is_named_as_such() {
+        for bytes in [b"".as_slice(), b"#!/bin/sh", b"\0as"] {
+            assert_eq!(
+                surface(bytes, &Contracts::released()).expect_err("not wasm"),
+                "the file is not WebAssembly"
+            );
+        }
+    }
+
+    #[test]
+    fn an_empty_component_is_no_plugin() {
+        let error = surface(&COMPONENT, &Contracts::released()).expect_err("no exports");
+        assert!(error.contains("no plugin of Assent"), "{error}");
+    }
+
+    #[test]
+    fn the_world_and_version_are_found_out() {
+        let of = |export: &str| {
+            world_of(&[export.to_owned()]).map(|(world, version)| (world, version.to_owned()))
+        };
+        assert_eq!(
+            of("assent:claims/mapper@2.0.0"),
+            Ok((World::ClaimMapper, "2.0.0".to_owned()))
+        );
+        assert_eq!(
+            of("assent:approval/channel@1.0.0"),
+            Ok((World::ApprovalChannel, "1.0.0".to_owned()))
+        );
+        assert_eq!(
+            of("assent:approval/delegated-channel@1.0.0"),
+            Ok((World::DelegatedChannel, "1.0.0".to_owned()))
+        );
+        assert!(of("wasi:cli/run@0.2.0").is_err());
+    }
+}

@@ -1,0 +1,45 @@
+//! The versions of contracts that a host serves.
+
+use crate::contract::Version;
+use crate::world::World;
+use crate::{approval, claims};
+
+/// The versions that a host serves.
+#[derive(Clone)]
+pub(crate) struct Contracts(Vec<Version>);
+
+impl Contracts {
+    /// Those that are released.
+    pub(crate) fn released() -> Self {
+        Self(vec![
+            claims::v1::VERSION,
+            approval::channel_v1::VERSION,
+            approval::delegated_v1::VERSION,
+        ])
+    }
+
+    /// These and one more.
+    #[cfg(test)]
+    pub(crate) fn with(mut self, version: Version) -> Self {
+        self.0.push(version);
+        self
+    }
+
+    /// The version of a role's contract.
+    pub(crate) fn find(&self, world: World, version: &str) -> Option<&Version> {
+        self.0
+            .iter()
+            .find(|served| served.world == world && served.version == version)
+    }
+
+    /// The versions of a role's contract, in words.
+    pub(crate) fn served(&self, world: World) -> String {
+        let versions: Vec<_> = self
+            .0
+            .iter()
+            .filter(|served| served.world == world)
+            .map(|served| served.version)
+            .collect();
+        versions.join(" and ")
+    }
+}

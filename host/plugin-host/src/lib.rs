@@ -1,0 +1,74 @@
+//! Plugins: sandboxed components that suggest claims and carry approvals.
+//!
+//! A plugin only suggests or carries; the host keeps every promise. Each call runs in an instance of its own, with limits on
+//! work, time, memory and output, behind a queue of the plugin's own, so that one plugin can harm no other call. Nothing
+//! outside this module knows which engine runs them.
+
+mod admission;
+mod approval;
+mod bindings;
+mod breaker;
+mod call;
+mod candidate;
+mod claims;
+mod compiled;
+mod compiler;
+mod component_check;
+mod contract;
+mod contracts;
+mod description;
+mod egress;
+mod engine;
+mod fault;
+mod load;
+mod loaded;
+mod log_limit;
+mod log_line;
+mod meter;
+mod names;
+pub mod outgoing;
+mod plugins;
+mod protected;
+mod script;
+mod set;
+mod share;
+mod sink;
+mod smoke_test;
+mod spec;
+mod turns;
+mod usage;
+mod workbench;
+mod world;
+
+pub use approval::{
+    Begun, Callback, ChannelFailure, ChannelFailureKind, ChannelInfo, ChannelState, Evidence, News,
+    Notice, Opening, Question,
+};
+pub use candidate::{Candidate, CandidateError};
+pub use claims::{
+    ClaimInput, MapFailure, MapFailureKind, Mapped, Protocol, RequestedClaim, SamlAttribute, Step,
+    StepEnd, Traced, ValueType,
+};
+pub use compiled::{Compiled, check_compiled_folder};
+pub use compiler::{COMPILE, Compiler, compile_plugin};
+pub use description::{Description, Identity, Inspection};
+pub use fault::{Fault, LoadError};
+pub use load::Loader;
+pub use loaded::Granted;
+pub use log_line::{Journal, LogLine, one_line};
+pub use meter::{Measured, Quantiles};
+pub use plugins::{PluginStatus, Plugins};
+pub use protected::{PROTECTED, is_protected};
+pub use script::{NoAnswer, Outgoing, OutgoingMethod, Received, Script};
+pub use set::PluginSet;
+pub use sink::Sink;
+pub use spec::{
+    Credential, CredentialGrant, Credentials, HttpGrant, Limits, NoCredentials, OnFailure,
+    PluginSpec, Role, Trust,
+};
+pub use usage::Usage;
+pub use workbench::{ChannelTrial, MapperTrial, Tried, Workbench, inspect};
+pub use world::World;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,378 @@
+//! Loading: from the operator's settings to plugins that can be called.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use wasmtime::Engine;
+use wasmtime::component::Component;
+
+use super::admission::{BuiltPlugin, check_name, check_owners};
+use super::call::{Outside, Runner};
+use super::compiled::{self, Compiled};
+use super::compiler::Compiler;
+use super::component_check::{self, Surface};
+use super::contract::{Described, Linked};
+use super::contracts::Contracts;
+use super::description::{Description, Identity};
+use super::egress::Egress;
+use super::engine::{self, Pool};
+use super::fault::LoadError;
+use super::loaded::Loaded;
+use super::log_line::{Journal, one_line};
+use super::meter::Meter;
+use super::names;
+use super::spec::{Credentials, Limits, NoCredentials, PluginSpec, Role, Trust};
+use super::turns::Turns;
+use super::world::World;
+use assent_model::clock::{SharedClock, SystemClock};
+use assent_model::secret::Digest;
+
+/// What loading takes from the host.
+pub struct Loader {
+    clock: SharedClock,
+    credentials: Arc<dyn Credentials>,
+    compiler: Compiler,
+    compiled: Option<Arc<Compiled>>,
+    contracts: Contracts,
+    /// Those of all plugins together.
+    turns: Arc<Turns>,
+    /// By the operator's name, so that what is counted goes on after a reload.
+    meters: Mutex<HashMap<String, Arc<Meter>>>,
+}
+
+impl Loader {
+    /// What was compiled is kept in `compiled` for the next time.
+    pub fn new(
+        clock: SharedClock,
+        credentials: Arc<dyn Credentials>,
+        compiler: Compiler,
+        compiled: Option<Compiled>,
+    ) -> Self {
+        let contracts = Contracts::released();
+        let (compiled, turns) = (compiled.map(Arc::new), Arc::new(Turns::of_processors()));
+        Self {
+            clock,
+            credentials,
+            compiler,
+            compiled,
+            contracts,
+            turns,
+            meters: Mutex::default(),
+        }
+    }
+
+    /// Serves one more version of a contract.
+    #[cfg(test)]
+    pub(super) fn with_version(mut self, version: super::contract::Version) -> Self {
+        self.contracts = self.contracts.with(version);
+        self
+    }
+
+    /// Compiles, checks and tries out every plugin.
+    pub(super) async fn load(&self, specs: Vec<PluginSpec>) -> Result<Loaded, LoadError> {
+        let engine = |pool| {
+            let limits = specs
+                .iter()
+                .filter(|spec| spec.role.pool() == pool)
+                .map(|spec| &spec.limits);
+            engine::engine(pool, limits, &self.turns).map_err(LoadError)
+        };
+        let (warm, cold) = (engine(Pool::Warm)?, engine(Pool::Cold)?);
+        let mut loaded = Loaded::default();
+        for spec in specs {
+            check_name(&loaded, &spec.name)?;
+            let engine = match spec.role.pool() {
+                Pool::Warm => &warm,
+                Pool::Cold => &cold,
+            };
+            self.add(&mut loaded, engine, spec).await?;
+        }
+        check_owners(&loaded.mappers)?;
+        Ok(loaded)
+    }
+
+    /// An engine with room for one call of one claim mapper at a time.
+    pub(super) fn engine_for_one(&self, limits: &Limits) -> Result<Engine, LoadError> {
+        engine::engine(Pool::Warm, std::iter::once(limits), &self.turns).map_err(LoadError)
+    }
+
+    async fn add(
+        &self,
+        loaded: &mut Loaded,
+        engine: &Engine,
+        spec: PluginSpec,
+    ) -> Result<(), LoadError> {
+        let bytes = component_check::read(&spec.name, &spec.file)?;
+        let meter = self
+            .meter(&spec.name)
+            .map_err(|what| LoadError::of(&spec.name, what))?;
+        let build = Build {
+            bytes,
+            kept: self.compiled.as_ref(),
+            meter,
+            as_asked: false,
+            journal: None,
+        };
+        self.build(loaded, engine, spec, build).await
+    }
+
+    /// Makes a plugin of a component and adds it to those that are there.
+    pub(super) async fn build(
+        &self,
+        loaded: &mut Loaded,
+        engine: &Engine,
+        spec: PluginSpec,
+        build: Build<'_>,
+    ) -> Result<(), LoadError> {
+        loaded.specs.push(spec.clone());
+        let name = spec.name.clone();
+        let built = self.built(engine, spec, build).await;
+        built
+            .and_then(|plugin| plugin.admit(loaded))
+            .map_err(|what| LoadError::of(&name, what))
+    }
+
+    /// Checks, compiles and links a component, and has it describe itself and check its settings.
+    async fn built(
+        &self,
+        engine: &Engine,
+        spec: PluginSpec,
+        build: Build<'_>,
+    ) -> Result<BuiltPlugin, String> {
+        let Build {
+            bytes,
+            kept,
+            meter,
+            as_asked,
+            journal,
+        } = build;
+        let digest = check_settings(&spec, &bytes)?;
+        let surface = component_check::surface(&bytes, &self.contracts)?;
+        spec.role.expects(surface.world)?;
+        component_check::fits(&bytes, &spec.limits)?;
+        let outside = self.outside(&spec)?;
+        let component = compile(engine, bytes, &self.compiler, kept).await?;
+        let linked = link(&self.contracts, &surface, &component)?;
+        let (clock, turns) = (Arc::clone(&self.clock), Arc::clone(&self.turns));
+        let PluginSpec {
+            name,
+            config,
+            role,
+            limits,
+            ..
+        } = spec;
+        let runner = Runner::new(engine.clone(), &name, limits, clock, outside, meter, turns)
+            .with_journal(journal);
+        let description = describe(linked.described(), &runner).await?;
+        let config = config.to_string();
+        validate(linked.described(), &runner, &config).await?;
+        let identity = Arc::new(Identity {
+            plugin: name,
+            component: description.name.clone(),
+            version: description.version.clone(),
+            sha256: digest.to_text(),
+        });
+        Ok(BuiltPlugin {
+            identity,
+            role: if as_asked {
+                role.with_claims_of(&description)
+            } else {
+                role
+            },
+            linked,
+            runner,
+            description,
+            config,
+        })
+    }
+
+    /// Where the requests of a plugin go.
+    fn outside(&self, spec: &PluginSpec) -> Result<Outside, String> {
+        let Role::ApprovalChannel { http, .. } = &spec.role else {
+            return Ok(Outside::Closed);
+        };
+        let egress = Egress::new(
+            http,
+            spec.limits.http_timeout,
+            Arc::clone(&self.credentials),
+            Arc::clone(&self.clock),
+        )?;
+        Ok(Outside::Granted(Arc::new(egress)))
+    }
+
+    fn meter(&self, name: &str) -> Result<Arc<Meter>, String> {
+        let mut meters = self.meters.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = meters.get(name) {
+            return Ok(Arc::clone(known));
+        }
+        let meter = Arc::new(Meter::new()?);
+        meters.insert(name.to_owned(), Arc::clone(&meter));
+        Ok(meter)
+    }
+}
+
+/// What a plugin is made from.
+pub(super) struct Build<'a> {
+    /// The component.
+    pub(super) bytes: Vec<u8>,
+    /// Where what is compiled is kept, if it is.
+    pub(super) kept: Option<&'a Arc<Compiled>>,
+    /// What counts its calls.
+    pub(super) meter: Arc<Meter>,
+    /// Whether a claim mapper may write what its description names, in place of what the settings grant.
+    pub(super) as_asked: bool,
+    /// Where the log lines of its calls are kept, if they are.
+    pub(super) journal: Option<Arc<Journal>>,
+}
+
+/// The claims that a description names. Where it leaves the choice to the operator, nobody chose, so nothing is granted.
+fn asked_by_name(writes: &[String]) -> Vec<String> {
+    writes
+        .iter()
+        .filter(|name| !matches!(name.as_str(), "*" | "attribute:*"))
+        .cloned()
+        .collect()
+}
+
+/// Checks what needs nothing but the settings and the file, whose digest it returns.
+fn check_settings(spec: &PluginSpec, bytes: &[u8]) -> Result<Digest, String> {
+    if spec.limits.concurrency == 0 {
+        return Err("`concurrency` is 0, so it could never run; give at least 1".to_owned());
+    }
+    if !spec.config.is_object() {
+        return Err("its settings are not a table".to_owned());
+    }
+    let digest = Digest::of(bytes);
+    if spec
+        .sha256
+        .as_ref()
+        .is_some_and(|expected| *expected != digest)
+    {
+        return Err(format!(
+            "`{}` has the digest {}, not the one that `sha256` names",
+            spec.file.display(),
+            digest.to_text()
+        ));
+    }
+    Ok(digest)
+}
+
+impl Role {
+    fn pool(&self) -> Pool {
+        match self {
+            Self::ClaimMapper { .. } => Pool::Warm,
+            Self::ApprovalChannel { .. } => Pool::Cold,
+        }
+    }
+
+    /// The role with the claims that a description names, in place of what the settings grant a claim mapper.
+    fn with_claims_of(self, description: &Description) -> Self {
+        match self {
+            Self::ClaimMapper {
+                applications,
+                on_failure,
+                ..
+            } => Self::ClaimMapper {
+                applications,
+                writes: asked_by_name(&description.writes),
+                on_failure,
+            },
+            channel @ Self::ApprovalChannel { .. } => channel,
+        }
+    }
+
+    /// Whether a component is made for this role.
+    fn expects(&self, found: World) -> Result<(), String> {
+        let wanted = match self {
+            Self::ClaimMapper { .. } => World::ClaimMapper,
+            Self::ApprovalChannel {
+                trust: Trust::Verified,
+                ..
+            } => World::ApprovalChannel,
+            Self::ApprovalChannel {
+                trust: Trust::Delegated,
+                ..
+            } => World::DelegatedChannel,
+        };
+        if wanted == found {
+            return Ok(());
+        }
+        let said = match (wanted, found) {
+            (World::ApprovalChannel, World::DelegatedChannel) => {
+                ": it takes a vendor's word for an approval, which works only with `trust = \"delegated\"`"
+            }
+            _ => "",
+        };
+        Err(format!(
+            "the settings make it {}, but the component is {}{said}",
+            wanted.role(),
+            found.role()
+        ))
+    }
+}
+
+/// Compiles, if need be, off the async threads: it takes a good part of a second.
+pub(super) async fn compile(
+    engine: &Engine,
+    bytes: Vec<u8>,
+    compiler: &Compiler,
+    kept: Option<&Arc<Compiled>>,
+) -> Result<Component, String> {
+    let (engine, compiler, kept) = (engine.clone(), compiler.clone(), kept.cloned());
+    let component = tokio::task::spawn_blocking(move || match kept {
+        Some(kept) => kept.component(&engine, &compiler, &bytes),
+        None => compiled::compile(&engine, &compiler, &bytes),
+    });
+    component
+        .await
+        .map_err(|error| format!("the component can't be compiled: {error}"))?
+}
+
+pub(super) fn link(
+    contracts: &Contracts,
+    surface: &Surface,
+    component: &Component,
+) -> Result<Linked, String> {
+    let version = contracts
+        .find(surface.world, &surface.version)
+        .ok_or("its contract is not served")?;
+    (version.link)(component)
+        .map_err(|cause| format!("it does not keep to its contract: {cause:#}"))
+}
+
+/// Has a plugin check its settings.
+async fn validate(component: &dyn Described, runner: &Runner, config: &str) -> Result<(), String> {
+    match component.validate(runner, config).await.result {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(errors)) => Err(errors
+            .iter()
+            .map(|error| one_line(error))
+            .collect::<Vec<_>>()
+            .join("; ")),
+        Err(fault) => Err(format!("its check of the settings failed: it {fault}")),
+    }
+}
+
+/// What a component says about itself.
+pub(super) async fn describe(
+    component: &dyn Described,
+    runner: &Runner,
+) -> Result<Description, String> {
+    let json = component.describe(runner).await.result;
+    let json = json.map_err(|fault| format!("it can't describe itself: it {fault}"))?;
+    let read = serde_json::from_str(&json)
+        .map_err(|error| format!("its description of itself can't be read: {error}"))?;
+    names::checked(read)
+}
+
+/// Loads plugins that have no credentials, and compiles them anew in this process.
+impl Default for Loader {
+    fn default() -> Self {
+        Self::new(
+            Arc::new(SystemClock),
+            Arc::new(NoCredentials),
+            Compiler::InProcess,
+            None,
+        )
+    }
+}

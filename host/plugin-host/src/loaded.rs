@@ -1,0 +1,69 @@
+//! One set of plugins, and what the operator grants them.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use crate::approval::{ApprovalChannel, ChannelFailure, ChannelFailureKind};
+use crate::claims::ClaimMapper;
+use crate::spec::{PluginSpec, Role};
+use assent_model::id::Did;
+
+/// One set of plugins.
+#[derive(Default)]
+pub(crate) struct Loaded {
+    pub(crate) mappers: Vec<Arc<ClaimMapper>>,
+    pub(crate) channels: Vec<ApprovalChannel>,
+    /// By their names.
+    pub(crate) granted: HashMap<String, Granted>,
+    /// What the operator set up, in the order of the settings.
+    pub(crate) specs: Vec<PluginSpec>,
+}
+
+impl Loaded {
+    pub(crate) fn channel(&self, name: &str) -> Result<&ApprovalChannel, ChannelFailure> {
+        let found = self.channels.iter().find(|channel| channel.name() == name);
+        found.ok_or_else(|| ChannelFailure {
+            channel: name.to_owned(),
+            kind: ChannelFailureKind::Unknown,
+        })
+    }
+}
+
+/// What the operator lets a plugin do.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Granted {
+    /// The applications that it serves; `None` stands for all.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Vec<String>>))]
+    pub applications: Option<Vec<Did>>,
+    /// The claims that it may write.
+    pub writes: Vec<String>,
+    /// The hosts that it may send requests to.
+    pub hosts: Vec<String>,
+}
+
+impl Granted {
+    /// What a role gives.
+    pub(crate) fn of(role: &Role) -> Self {
+        match role {
+            Role::ClaimMapper {
+                applications,
+                writes,
+                ..
+            } => Self {
+                applications: applications.clone(),
+                writes: writes.clone(),
+                hosts: Vec::new(),
+            },
+            Role::ApprovalChannel {
+                applications, http, ..
+            } => Self {
+                applications: applications.clone(),
+                writes: Vec::new(),
+                hosts: http.hosts.clone(),
+            },
+        }
+    }
+}

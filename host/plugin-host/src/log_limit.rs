@@ -1,0 +1,81 @@
+//! The rate limit of a plugin's log lines: a flood would hide the lines of others, and fill the disk.
+
+use std::sync::{Mutex, PoisonError};
+
+use assent_model::clock::Timestamp;
+
+/// Lines that a plugin may have in the log within a second.
+pub(super) const LINES_PER_SECOND: u32 = 50;
+
+/// Counts the lines of one plugin.
+#[derive(Debug, Default)]
+pub(super) struct LogLimit(Mutex<Second>);
+
+#[derive(Debug, Default)]
+struct Second {
+    at: i64,
+    lines: u32,
+    suppressed: u64,
+}
+
+/// Whether a line may be written.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Allowed {
+    /// Whether it may.
+    pub(super) line: bool,
+    /// The count of suppressed lines before it that the log does not show yet.
+    pub(super) suppressed: u64,
+}
+
+impl LogLimit {
+    /// Counts a line.
+    pub(super) fn count(&self, now: Timestamp) -> Allowed {
+        let mut second = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut suppressed = 0;
+        if second.at != now.seconds() {
+            suppressed = second.suppressed;
+            *second = Second {
+                at: now.seconds(),
+                ..Second::default()
+            };
+        }
+        if second.lines >= LINES_PER_SECOND {
+            second.suppressed += 1;
+            return Allowed {
+                line: false,
+                suppressed,
+            };
+        }
+        second.lines += 1;
+        Allowed {
+            line: true,
+            suppressed,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_has_so_many_lines_and_the_next_says_how_many_there_were_more() {
+        let limit = LogLimit::default();
+        let at = |seconds| limit.count(Timestamp::from_seconds(seconds));
+        assert_eq!((0..200).filter(|_| at(1).line).count(), 50);
+        assert_eq!(
+            at(2),
+            Allowed {
+                line: true,
+                suppressed: 150
+            }
+        );
+        assert_eq!(
+            at(2),
+            Allowed {
+                line: true,
+                suppressed: 0
+            }
+        );
+    }
+}

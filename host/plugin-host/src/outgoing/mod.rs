@@ -1,0 +1,397 @@
+//! The way out: HTTP to addresses that others named, such as an application's `jwks_uri`.
+//!
+//! Whoever names a URL that this host calls could have it call what only this host reaches. So each name is resolved here
+//! and each address is judged before a connection is made to it; redirects are not followed and no proxy is asked.
+
+mod address;
+
+use std::fmt;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use reqwest::header::ACCEPT;
+use tokio::sync::{OnceCell, Semaphore};
+use url::{Host, Url};
+
+use address::reachable;
+
+/// How long a call may take, from the resolving of the name to the last byte of the answer.
+const TIMEOUT: Duration = Duration::from_secs(10);
+/// Time to connect, out of the call's whole time.
+const CONNECT: Duration = Duration::from_secs(5);
+/// How many names one client looks up at once.
+const LOOKUPS: usize = 16;
+/// Bytes of the answer to a form that are of interest.
+const FORM_ANSWER: usize = 4 << 10;
+
+/// The host's own way out.
+#[derive(Debug)]
+pub struct Outgoing {
+    client: Client,
+    allow_private: bool,
+}
+
+/// What came back, whatever its status.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// The HTTP status. A redirect is one too: it is not followed.
+    pub status: u16,
+    /// The body.
+    pub body: Vec<u8>,
+}
+
+/// Why a call brought no answer. The message is the end of a sentence and may be logged.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Failure {
+    /// The URL leads where this host does not call.
+    #[error("{0}")]
+    Refused(String),
+    /// No whole answer in time.
+    #[error("there was no answer in time")]
+    TimedOut,
+    /// The answer is longer than the caller takes.
+    #[error("the answer is too large")]
+    TooLarge,
+    /// No connection, or one that broke.
+    #[error("the request failed: {0}")]
+    Unreachable(String),
+    /// This machine's TLS can't be used.
+    #[error("the HTTP client can't be set up: {0}")]
+    Setup(String),
+}
+
+impl Outgoing {
+    /// A way out to the public internet by https; with `allow_private`, by http and to this machine and private networks
+    /// too.
+    pub fn new(allow_private: bool) -> Self {
+        Self {
+            client: Client::new(allow_private, TIMEOUT),
+            allow_private,
+        }
+    }
+
+    /// Gets what is at `url`, with `accept` as the header of that name. An answer longer than `most_bytes` is
+    /// [`Failure::TooLarge`].
+    pub async fn get(&self, url: &Url, accept: &str, most_bytes: usize) -> Result<Answer, Failure> {
+        self.judge(url)?;
+        let mut response = self
+            .client
+            .ready()
+            .await?
+            .get(url.clone())
+            .header(ACCEPT, accept)
+            .send()
+            .await?;
+        let mut body = Vec::new();
+        while let Some(chunk) = response.chunk().await? {
+            if body.len().saturating_add(chunk.len()) > most_bytes {
+                return Err(Failure::TooLarge);
+            }
+            body.extend_from_slice(&chunk);
+        }
+        Ok(Answer {
+            status: response.status().as_u16(),
+            body,
+        })
+    }
+
+    /// Posts a form to `url`. The status counts: of the body there are the first 4 KiB, or what came of them.
+    pub async fn post_form(&self, url: &Url, form: &[(&str, &str)]) -> Result<Answer, Failure> {
+        self.judge(url)?;
+        let mut response = self
+            .client
+            .ready()
+            .await?
+            .post(url.clone())
+            .form(form)
+            .send()
+            .await?;
+        let mut body = Vec::new();
+        while let Ok(Some(chunk)) = response.chunk().await {
+            let room = FORM_ANSWER.saturating_sub(body.len());
+            body.extend(chunk.into_iter().take(room));
+            if body.len() >= FORM_ANSWER {
+                break;
+            }
+        }
+        Ok(Answer {
+            status: response.status().as_u16(),
+            body,
+        })
+    }
+
+    /// What can be judged before a name is resolved: [`Failure::Refused`] where no call is ever made. An address in place
+    /// of a name is never resolved, so it is judged here.
+    pub fn judge(&self, url: &Url) -> Result<(), Failure> {
+        let plain = url.scheme() == "http" && self.allow_private;
+        if url.scheme() != "https" && !plain {
+            return Err(Failure::Refused(format!(
+                "the scheme `{}` is not allowed, only `https`",
+                url.scheme()
+            )));
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(Failure::Refused(
+                "a URL with a user name or password is not allowed".to_owned(),
+            ));
+        }
+        let address = match url.host() {
+            Some(Host::Ipv4(v4)) => IpAddr::V4(v4),
+            Some(Host::Ipv6(v6)) => IpAddr::V6(v6),
+            Some(Host::Domain(_)) => return Ok(()),
+            None => return Err(Failure::Refused("the URL has no host".to_owned())),
+        };
+        if reachable(address, self.allow_private) {
+            Ok(())
+        } else {
+            Err(NotPublic(address.to_string()).into())
+        }
+    }
+}
+
+/// An HTTP client that connects to public addresses alone, or with `allow_private` to private ones too and by plain http;
+/// that follows no redirect and asks no proxy. An address in place of a name is not judged by it, since there is nothing
+/// to resolve: that is the caller's part.
+///
+/// It is made at its first use: it reads this machine's certificate authorities, which would be a third of the host's
+/// start.
+#[derive(Debug)]
+pub struct Client {
+    allow_private: bool,
+    timeout: Duration,
+    made: OnceCell<reqwest::Client>,
+}
+
+impl Client {
+    /// A client whose calls may take so long.
+    pub fn new(allow_private: bool, timeout: Duration) -> Self {
+        Self {
+            allow_private,
+            timeout,
+            made: OnceCell::new(),
+        }
+    }
+
+    /// The client. [`Failure::Setup`] if this machine's TLS can't be used.
+    pub async fn ready(&self) -> Result<&reqwest::Client, Failure> {
+        let (allow_private, timeout) = (self.allow_private, self.timeout);
+        let make = async || {
+            let making = tokio::task::spawn_blocking(move || make(allow_private, timeout));
+            making
+                .await
+                .map_err(|error| Failure::Setup(error.to_string()))?
+        };
+        self.made.get_or_try_init(make).await
+    }
+}
+
+fn make(allow_private: bool, timeout: Duration) -> Result<reqwest::Client, Failure> {
+    reqwest::Client::builder()
+        .user_agent(concat!("assent/", env!("CARGO_PKG_VERSION")))
+        .redirect(reqwest::redirect::Policy::none())
+        .referer(false)
+        .no_proxy()
+        .https_only(!allow_private)
+        .dns_resolver(Arc::new(Resolver {
+            allow_private,
+            turns: Arc::new(Semaphore::new(LOOKUPS)),
+        }))
+        .connect_timeout(CONNECT.min(timeout))
+        .timeout(timeout)
+        .build()
+        .map_err(|error| Failure::Setup(error.to_string()))
+}
+
+impl From<reqwest::Error> for Failure {
+    fn from(error: reqwest::Error) -> Self {
+        let causes =
+            || std::iter::successors(std::error::Error::source(&error), |cause| cause.source());
+        if let Some(refused) = causes().find_map(|cause| cause.downcast_ref::<NotPublic>()) {
+            return Self::Refused(refused.to_string());
+        }
+        if error.is_timeout() {
+            return Self::TimedOut;
+        }
+        Self::Unreachable(
+            causes()
+                .last()
+                .map_or_else(|| "it could not be sent".to_owned(), ToString::to_string),
+        )
+    }
+}
+
+/// Resolves names, and leaves out the addresses that may not be reached.
+struct Resolver {
+    allow_private: bool,
+    /// Each look-up holds a thread, and those are for signatures too: however many requests wait for a slow name server,
+    /// no more of them look at once.
+    turns: Arc<Semaphore>,
+}
+
+impl Resolve for Resolver {
+    fn resolve(&self, name: Name) -> Resolving {
+        let (allow_private, turns) = (self.allow_private, Arc::clone(&self.turns));
+        Box::pin(async move {
+            let turn = turns.acquire_owned().await?;
+            // Whoever gives up waiting for a name does not end the look-up.
+            let found = tokio::spawn(async move {
+                let found = tokio::net::lookup_host((name.as_str(), 0))
+                    .await
+                    .map(Vec::from_iter);
+                drop(turn);
+                (name, found)
+            });
+            let (name, found) = found.await?;
+            let found = found?.into_iter();
+            let allowed: Vec<SocketAddr> = found
+                .filter(|address| reachable(address.ip(), allow_private))
+                .collect();
+            if allowed.is_empty() {
+                return Err(NotPublic(name.as_str().to_owned()).into());
+            }
+            Ok(Box::new(allowed.into_iter()) as Addrs)
+        })
+    }
+}
+
+/// A host that has only addresses inside.
+#[derive(Debug)]
+struct NotPublic(String);
+
+impl fmt::Display for NotPublic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "the host `{}` has no address on the public internet",
+            self.0
+        )
+    }
+}
+
+impl std::error::Error for NotPublic {}
+
+impl From<NotPublic> for Failure {
+    fn from(refused: NotPublic) -> Self {
+        Self::Refused(refused.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    fn url(text: &str) -> Url {
+        Url::parse(text).expect("a URL")
+    }
+
+    /// A server on loopback that gives this answer once, and its address.
+    async fn server(answer: &'static str) -> (SocketAddr, tokio::task::JoinHandle<String>) {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
+        let address = listener.local_addr().expect("an address");
+        let served = tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.expect("a connection");
+            let mut request = vec![0; 4096];
+            let read = stream.read(&mut request).await.expect("a request");
+            stream
+                .write_all(answer.as_bytes())
+                .await
+                .expect("an answer");
+            String::from_utf8_lossy(&request[..read]).into_owned()
+        });
+        (address, served)
+    }
+
+    #[tokio::test]
+    async fn inside_is_out_of_reach() {
+        let outgoing = Outgoing::new(false);
+        for inside in [
+            "http://example.com/",
+            "ftp://example.com/",
+            "https://user@example.com/",
+            "https://127.0.0.1/",
+            "https://2130706433/",
+            "https://10.0.0.1/",
+            "https://169.254.169.254/latest/meta-data",
+            "https://[::1]/",
+            "https://[::ffff:127.0.0.1]/",
+            "https://[fd00:ec2::254]/",
+            // A name that has only addresses inside.
+            "https://localhost/",
+        ] {
+            let got = outgoing.get(&url(inside), "*/*", 10).await;
+            assert!(matches!(got, Err(Failure::Refused(_))), "{inside}: {got:?}");
+            let got = outgoing.post_form(&url(inside), &[]).await;
+            assert!(matches!(got, Err(Failure::Refused(_))), "{inside}: {got:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn private_addresses_are_reached_where_the_operator_says_so_but_never_metadata() {
+        let outgoing = Outgoing::new(true);
+        let (address, served) = server("HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nfine").await;
+        let got = outgoing
+            .get(
+                &url(&format!("http://{address}/keys")),
+                "application/json",
+                4,
+            )
+            .await;
+        assert_eq!(
+            got,
+            Ok(Answer {
+                status: 200,
+                body: b"fine".to_vec()
+            })
+        );
+        let request = served.await.expect("served").to_lowercase();
+        assert!(
+            request.starts_with("get /keys ") && request.contains("accept: application/json"),
+            "{request}"
+        );
+        let got = outgoing
+            .get(&url("http://169.254.169.254/"), "*/*", 10)
+            .await;
+        assert!(matches!(got, Err(Failure::Refused(_))), "{got:?}");
+    }
+
+    #[tokio::test]
+    async fn a_redirect_is_an_answer_and_a_long_answer_is_none() {
+        let outgoing = Outgoing::new(true);
+        let (address, _) =
+            server("HTTP/1.1 302 Found\r\nlocation: /other\r\ncontent-length: 0\r\n\r\n").await;
+        let got = outgoing
+            .get(&url(&format!("http://{address}/")), "*/*", 10)
+            .await;
+        assert_eq!(got.map(|answer| answer.status), Ok(302));
+        let (address, _) = server("HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n12345").await;
+        assert_eq!(
+            outgoing
+                .get(&url(&format!("http://{address}/")), "*/*", 4)
+                .await,
+            Err(Failure::TooLarge)
+        );
+    }
+
+    #[tokio::test]
+    async fn a_form_is_posted() {
+        let outgoing = Outgoing::new(true);
+        let (address, served) =
+            server("HTTP/1.1 400 Bad Request\r\ncontent-length: 2\r\n\r\nno").await;
+        let got = outgoing
+            .post_form(&url(&format!("http://{address}/")), &[("a", "b c")])
+            .await;
+        assert_eq!(
+            got,
+            Ok(Answer {
+                status: 400,
+                body: b"no".to_vec()
+            })
+        );
+        assert!(served.await.expect("served").ends_with("a=b+c"));
+    }
+}

@@ -1,0 +1,198 @@
+//! Which claims a plugin may write.
+
+use super::names;
+
+/// Claims that the host alone writes, whatever a plugin or its settings say: they carry the promises of the protocol.
+pub const PROTECTED: [&str; 29] = [
+    "active",
+    "token_type",
+    "username",
+    "act",
+    "may_act",
+    "authorization_details",
+    "_claim_names",
+    "_claim_sources",
+    "iss",
+    "sub",
+    "aud",
+    "exp",
+    "iat",
+    "nbf",
+    "jti",
+    "nonce",
+    "sid",
+    "auth_time",
+    "acr",
+    "amr",
+    "azp",
+    "client_id",
+    "scope",
+    "cnf",
+    "at_hash",
+    "c_hash",
+    "events",
+    "email_verified",
+    "phone_number_verified",
+];
+
+/// The prefix that tells a SAML attribute from a claim in a list of grants.
+const ATTRIBUTE: &str = "attribute:";
+
+/// Whether only the host writes this claim.
+pub fn is_protected(claim: &str) -> bool {
+    PROTECTED.contains(&claim)
+}
+
+/// The grants that hold: those which both the component's description and the operator's settings name.
+#[derive(Clone, Debug)]
+pub(super) struct Grants {
+    described: Vec<String>,
+    operator: Vec<String>,
+}
+
+impl Grants {
+    /// Puts the two lists together. The error is the end of a sentence about the plugin.
+    pub(super) fn new(described: Vec<String>, operator: Vec<String>) -> Result<Self, String> {
+        for name in described.iter().chain(&operator) {
+            if let Some(why) = names::fault_of(names::granted(name)) {
+                return Err(format!(
+                    "the claim `{name}` can't be granted: its name {why}"
+                ));
+            }
+            if is_protected(name) {
+                return Err(format!(
+                    "the claim `{name}` is protected, so no plugin may write it"
+                ));
+            }
+        }
+        if operator.iter().any(|name| name == "*") {
+            return Err(
+                "`writes` has to name each claim; `*` is for the component's own description"
+                    .to_owned(),
+            );
+        }
+        if let Some(name) = operator.iter().find(|name| !names(&described, name)) {
+            let known = if described.is_empty() {
+                "none".to_owned()
+            } else {
+                described.join(", ")
+            };
+            return Err(format!(
+                "`writes` grants `{name}`, which the component does not write (it writes: {known})"
+            ));
+        }
+        Ok(Self {
+            described,
+            operator,
+        })
+    }
+
+    /// All that a component asks for, as if an operator granted every name of it. The error is as in [`new`](Self::new).
+    pub(super) fn whole(described: Vec<String>) -> Result<Self, String> {
+        let operator = described
+            .iter()
+            .filter(|name| *name != "*")
+            .cloned()
+            .collect();
+        let Self { described, .. } = Self::new(described, operator)?;
+        Ok(Self {
+            operator: described.clone(),
+            described,
+        })
+    }
+
+    /// Whether the claim may be set and removed.
+    pub(super) fn claim(&self, name: &str) -> bool {
+        !name.starts_with(ATTRIBUTE) && names(&self.described, name) && names(&self.operator, name)
+    }
+
+    /// Whether the SAML attribute may be added.
+    pub(super) fn attribute(&self, name: &str) -> bool {
+        let name = format!("{ATTRIBUTE}{name}");
+        names(&self.described, &name) && names(&self.operator, &name)
+    }
+
+    /// Whether any SAML attribute may be added.
+    pub(super) fn any_attribute(&self) -> bool {
+        self.operator
+            .iter()
+            .any(|name| name.starts_with(ATTRIBUTE) && names(&self.described, name))
+    }
+
+    /// A claim that both this plugin and the other may write.
+    pub(super) fn shared_claim(&self, other: &Self) -> Option<&str> {
+        self.operator
+            .iter()
+            .map(String::as_str)
+            .find(|name| self.claim(name) && other.claim(name))
+    }
+}
+
+/// Whether a list of grants names this claim or attribute.
+fn names(list: &[String], name: &str) -> bool {
+    let wildcard = if name.starts_with(ATTRIBUTE) {
+        "attribute:*"
+    } else {
+        "*"
+    };
+    list.iter()
+        .any(|granted| granted == name || granted == wildcard)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn grants(described: &[&str], operator: &[&str]) -> Result<Grants, String> {
+        let owned = |list: &[&str]| list.iter().map(|name| (*name).to_owned()).collect();
+        Grants::new(owned(described), owned(operator))
+    }
+
+    #[test]
+    fn a_claim_needs_both_grants() {
+        let both = grants(&["account", "team"], &["account"]).expect("grants");
+        assert!(both.claim("account"));
+        assert!(!both.claim("team"), "the operator did not grant it");
+        assert!(!both.claim("name"));
+        assert!(
+            grants(&["account"], &["team"]).is_err(),
+            "the component does not write it"
+        );
+    }
+
+    #[test]
+    fn a_component_may_leave_the_choice_to_the_operator() {
+        let any = grants(&["*"], &["team"]).expect("grants");
+        assert!(any.claim("team") && !any.claim("account") && !any.attribute("team"));
+        assert!(
+            grants(&["*"], &["*"]).is_err(),
+            "the operator has to name them"
+        );
+    }
+
+    #[test]
+    fn attributes_are_granted_apart_from_claims() {
+        let attributes = grants(&["attribute:*"], &["attribute:department"]).expect("grants");
+        assert!(attributes.attribute("department") && !attributes.attribute("role"));
+        assert!(!attributes.claim("department") && !attributes.claim("attribute:department"));
+    }
+
+    #[test]
+    fn nobody_can_grant_a_protected_claim() {
+        for claim in ["sub", "amr", "email_verified", "phone_number_verified"] {
+            assert!(is_protected(claim));
+            assert!(grants(&[claim], &[]).is_err_and(|error| error.contains(claim)));
+            assert!(grants(&["*"], &[claim]).is_err_and(|error| error.contains(claim)));
+        }
+        assert!(!is_protected("email") && !is_protected("account"));
+    }
+
+    #[test]
+    fn a_claim_has_one_owner() {
+        let one = grants(&["*"], &["team", "account"]).expect("grants");
+        let two = grants(&["account"], &["account"]).expect("grants");
+        let three = grants(&["*"], &["name"]).expect("grants");
+        assert_eq!(one.shared_claim(&two), Some("account"));
+        assert_eq!(one.shared_claim(&three), None);
+    }
+}

@@ -1,0 +1,100 @@
+//! Scripts that answer a plugin's requests in place of the network.
+
+use std::sync::{Mutex, PoisonError};
+
+use crate::bindings::approval::assent::host::http;
+
+/// A request that a plugin sends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outgoing {
+    /// Its method.
+    pub method: OutgoingMethod,
+    /// Its URL.
+    pub url: String,
+    /// Names and values.
+    pub headers: Vec<(String, String)>,
+    /// Its body.
+    pub body: Vec<u8>,
+}
+
+/// The method of a request (RFC 9110, section 9.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OutgoingMethod {
+    /// `GET`
+    Get,
+    /// `POST`
+    Post,
+    /// `PUT`
+    Put,
+    /// `DELETE`
+    Delete,
+}
+
+/// What a request is answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Received {
+    /// The status code.
+    pub status: u16,
+    /// Names in lower case, and values.
+    pub headers: Vec<(String, String)>,
+    /// The body.
+    pub body: Vec<u8>,
+}
+
+/// Why a request has no answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NoAnswer {
+    /// The host does not allow it.
+    Refused(String),
+    /// It can't be sent as it is.
+    Invalid(String),
+    /// Nobody answers.
+    Unreachable(String),
+    /// No complete answer in time.
+    TimedOut,
+    /// The answer is larger than the host takes in.
+    TooLarge,
+}
+
+/// Answers a plugin's requests in place of the network.
+pub type Script = Box<dyn FnMut(Outgoing) -> Result<Received, NoAnswer> + Send>;
+
+/// A script that calls of one plugin share.
+pub(crate) struct Scripted(Mutex<Script>);
+
+impl Scripted {
+    pub(crate) fn new(script: Script) -> Self {
+        Self(Mutex::new(script))
+    }
+
+    pub(crate) fn answer(&self, request: http::Request) -> Result<http::Response, http::Error> {
+        let request = Outgoing {
+            method: match request.method {
+                http::Method::Get => OutgoingMethod::Get,
+                http::Method::Post => OutgoingMethod::Post,
+                http::Method::Put => OutgoingMethod::Put,
+                http::Method::Delete => OutgoingMethod::Delete,
+            },
+            url: request.url,
+            headers: request.headers,
+            body: request.body,
+        };
+        let mut script = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match script(request) {
+            Ok(Received {
+                status,
+                headers,
+                body,
+            }) => Ok(http::Response {
+                status,
+                headers,
+                body,
+            }),
+            Err(NoAnswer::Refused(why)) => Err(http::Error::Refused(why)),
+            Err(NoAnswer::Invalid(why)) => Err(http::Error::Invalid(why)),
+            Err(NoAnswer::Unreachable(why)) => Err(http::Error::Unreachable(why)),
+            Err(NoAnswer::TimedOut) => Err(http::Error::TimedOut),
+            Err(NoAnswer::TooLarge) => Err(http::Error::TooLarge),
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! A set of plugins that was loaded, whatever has taken its place since.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::claims::{self, ClaimInput, MapFailure, Mapped};
+use super::component_check;
+use super::description::Identity;
+use super::loaded::Loaded;
+use super::spec::PluginSpec;
+use assent_model::secret::Digest;
+
+/// A set of plugins that was loaded, compiled as it was, with the settings it had.
+#[derive(Clone)]
+pub struct PluginSet(pub(super) Arc<Loaded>);
+
+impl std::fmt::Debug for PluginSet {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("PluginSet")
+            .field(&self.identities())
+            .finish()
+    }
+}
+
+impl PluginSet {
+    /// Which plugins it has: claim mappers in their order, then channels.
+    pub fn identities(&self) -> Vec<Identity> {
+        let mappers = self
+            .0
+            .mappers
+            .iter()
+            .map(|mapper| Identity::clone(mapper.identity()));
+        mappers
+            .chain(
+                self.0
+                    .channels
+                    .iter()
+                    .map(|channel| Identity::clone(&channel.identity)),
+            )
+            .collect()
+    }
+
+    /// Runs its claim mappers that serve the application, in order, each seeing what the earlier ones made.
+    ///
+    /// # Errors
+    /// The first plugin that denies or fails, unless its settings say that its claims may be left out.
+    pub async fn map_claims(&self, input: ClaimInput) -> Result<Mapped, MapFailure> {
+        claims::run_chain(&self.0.mappers, input).await
+    }
+
+    /// Whether the files that it was loaded from are other ones now, or gone. It reads them all, so it is not for an async
+    /// thread.
+    pub fn has_other_files(&self) -> bool {
+        let loaded = self.identities();
+        let is_same = |spec: &PluginSpec| {
+            let known = loaded.iter().find(|identity| identity.plugin == spec.name);
+            known.is_some_and(|identity| {
+                digest_of(&spec.name, &spec.file).as_deref() == Some(identity.sha256.as_str())
+            })
+        };
+        !self.0.specs.iter().all(is_same)
+    }
+}
+
+fn digest_of(name: &str, file: &Path) -> Option<String> {
+    component_check::read(name, file)
+        .ok()
+        .map(|bytes| Digest::of(&bytes).to_text())
+}

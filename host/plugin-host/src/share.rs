@@ -1,0 +1,48 @@
+//! The part of a claim mapper's places that UserInfo and introspection may use.
+//!
+//! A client with an access token may call them at will, and sign-ins of every application wait for the same places. So those
+//! calls wait in a queue of their own, and run in a quarter of the places at most: one application may have half of them. The queue
+//! is fair between applications.
+
+use std::time::Duration;
+
+use super::fault::Fault;
+use super::spec::Limits;
+use super::turns::{Bounds, Ticket, Turns};
+use assent_model::id::Did;
+
+/// A part of the places of a plugin.
+pub(super) struct Share {
+    /// A place for each call that runs, or waits for the plugin.
+    places: Turns,
+    wait: Duration,
+}
+
+impl Share {
+    /// A quarter of the places of these limits, one at least, and for each application half of the queue.
+    pub(super) fn of(limits: &Limits) -> Self {
+        let count = |count: u32| usize::try_from(count).unwrap_or(usize::MAX);
+        let running = count((limits.concurrency / 4).max(1));
+        let bounds = Bounds {
+            all: running,
+            each: running,
+            each_waiting: count(limits.waiting / 2),
+        };
+        Self {
+            places: Turns::new(bounds),
+            wait: limits.wait,
+        }
+    }
+
+    /// Waits for a place of a call for this application until the plugin's limit expires. Dropping the ticket returns the place.
+    pub(super) async fn enter(&self, application: &Did) -> Result<Ticket<'_>, Fault> {
+        let ticket = self
+            .places
+            .enter(&application.as_str().into(), None)
+            .ok_or(Fault::Busy)?;
+        tokio::time::timeout(self.wait, ticket.turn())
+            .await
+            .map_err(|_| Fault::Busy)?;
+        Ok(ticket)
+    }
+}

@@ -1,0 +1,226 @@
+//! What the contracts promise: a released one does not change, and two versions are served side by side.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use super::call::{Call, Runner, fresh};
+use super::claims::{ClaimInput, Edit, Refusal};
+use super::contract::{Described, Later, Linked, Mapper, Version};
+use super::*;
+use assent_model::clock::Timestamp;
+use assent_model::id::Did;
+
+/// `assent:claims@2.0.0`, which only this test serves.
+mod next {
+    use wasmtime::component::{Component, HasSelf, Linker};
+
+    use super::*;
+
+    #[allow(unsafe_code, missing_docs, clippy::all, reason = "generated code")]
+    mod bindings {
+        wasmtime::component::bindgen!({
+            path: ["../../wit/host@1.0.0", "../../tests/wit/claims@2.0.0"],
+            world: "assent:claims/claim-mapper",
+            exports: { default: async },
+            with: { "assent:host": crate::bindings::approval::assent::host },
+        });
+    }
+
+    pub(super) const VERSION: Version = Version {
+        world: World::ClaimMapper,
+        version: "2.0.0",
+        imports: &["assent:host/log@1.0.0"],
+        link,
+    };
+
+    fn link(component: &Component) -> wasmtime::Result<Linked> {
+        let mut linker = Linker::<Call>::new(component.engine());
+        crate::bindings::approval::assent::host::log::add_to_linker::<_, HasSelf<Call>>(
+            &mut linker,
+            |call| call,
+        )?;
+        Ok(Linked::Mapper(Box::new(V2(bindings::ClaimMapperPre::new(
+            linker.instantiate_pre(component)?,
+        )?))))
+    }
+
+    struct V2(bindings::ClaimMapperPre<Call>);
+
+    impl Described for V2 {
+        fn describe<'a>(&'a self, runner: &'a Runner) -> Later<'a, String> {
+            Box::pin(async move { fresh!(runner, self.0, assent_claims_mapper.call_describe) })
+        }
+
+        fn validate<'a>(
+            &'a self,
+            runner: &'a Runner,
+            config: &'a str,
+        ) -> Later<'a, Result<(), Vec<String>>> {
+            Box::pin(
+                async move { fresh!(runner, self.0, assent_claims_mapper.call_validate, config) },
+            )
+        }
+    }
+
+    impl Mapper for V2 {
+        fn map<'a>(
+            &'a self,
+            runner: &'a Runner,
+            input: &'a ClaimInput,
+            current: &'a str,
+            config: &'a str,
+        ) -> Later<'a, Result<Vec<Edit>, Refusal>> {
+            Box::pin(async move {
+                let person = bindings::exports::assent::claims::mapper::Person {
+                    roles: input.roles.clone(),
+                    claims: current.to_owned(),
+                };
+                fresh!(
+                    runner,
+                    self.0,
+                    assent_claims_mapper.call_map_claims,
+                    &person,
+                    config
+                )
+                .map(|answer| match answer {
+                    Ok(claims) => Ok(claims
+                        .into_iter()
+                        .map(|(name, json)| Edit::Set(name, json))
+                        .collect()),
+                    Err(reason) => Err(Refusal::Fault(reason)),
+                })
+            })
+        }
+    }
+}
+
+fn component(name: &str) -> PathBuf {
+    // This binary is `<target>/<profile>/deps/assent-...`.
+    let binary = std::env::current_exe().expect("this binary");
+    let file = binary
+        .ancestors()
+        .nth(3)
+        .expect("the target folder")
+        .join("plugins")
+        .join(name)
+        .with_extension("wasm");
+    assert!(
+        file.is_file(),
+        "{} is missing; run `make test`, or `assent-plugin build tests/plugins/* plugins/*`",
+        file.display()
+    );
+    file
+}
+
+fn mapper(name: &str, writes: &str) -> PluginSpec {
+    PluginSpec {
+        name: name.to_owned(),
+        file: component(name),
+        sha256: None,
+        config: json!({}),
+        role: Role::ClaimMapper {
+            applications: None,
+            writes: vec![writes.to_owned()],
+            on_failure: OnFailure::Fail,
+        },
+        limits: Limits::default(),
+    }
+}
+
+fn input() -> ClaimInput {
+    let application_id = Did::from_ed25519(&[1; 32]);
+    ClaimInput {
+        protocol: Protocol::Oidc,
+        sink: Sink::IdToken,
+        now: Timestamp::from_seconds(1_800_000_000),
+        application: json!({ "id": application_id, "name": "Shop" }),
+        application_id,
+        account: json!({ "name": "ada" }),
+        user: json!({ "name": "ada" }),
+        roles: vec!["admin".to_owned()],
+        scopes: vec!["openid".to_owned(), "profile".to_owned()],
+        requested: Vec::new(),
+        acr: None,
+        amr: Vec::new(),
+        claims: serde_json::Map::new(),
+    }
+}
+
+#[tokio::test]
+async fn two_versions_of_a_contract_are_served_in_one_chain() {
+    let specs = || {
+        vec![
+            mapper("account-roles", "account"),
+            mapper("next-mapper", "team"),
+        ]
+    };
+    let plugins = Plugins::load(specs(), Loader::default().with_version(next::VERSION))
+        .await
+        .expect("both load");
+    let made = plugins.map_claims(input()).await.expect("claims");
+    assert_eq!(made.claims["team"]["roles"], json!(["admin"]));
+    assert_eq!(
+        made.claims["team"]["account"], made.claims["account"],
+        "the later sees what the earlier made"
+    );
+
+    let error = Plugins::load(specs(), Loader::default())
+        .await
+        .err()
+        .expect("it is not served")
+        .to_string();
+    assert_eq!(
+        error,
+        "plugin `next-mapper`: it is a claim mapper for version 2.0.0 of `assent:claims`; this Assent serves version 1.0.0"
+    );
+}
+
+/// The digests of the released contracts. A released contract is never changed: components that others have built rely on
+/// every word of it. A change is a new version in a new folder, with an adapter of its own.
+const RELEASED: [(&str, &str); 3] = [
+    (
+        "approval@1.0.0/approval.wit",
+        "6da291fe1faef320b8b72a44b5406365d6fad5445c631ff58b14e2e38d5be090",
+    ),
+    (
+        "claims@1.0.0/claims.wit",
+        "dac5d5d36997118b9e612c7f61ad8f94ab21a2a98e71206534b5966cdde59d84",
+    ),
+    (
+        "host@1.0.0/host.wit",
+        "0db7b33f9ba2b3188d6efc4c572e45214864fea6b8a88672c900d99b6ad31c49",
+    ),
+];
+
+#[test]
+fn released_contracts_are_frozen() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../wit");
+    let mut found: Vec<String> = Vec::new();
+    for package in std::fs::read_dir(&folder).expect("the contracts") {
+        let package = package.expect("a folder");
+        for file in std::fs::read_dir(package.path()).expect("a package") {
+            let file = file.expect("a file").path();
+            found.push(
+                file.strip_prefix(&folder)
+                    .expect("below")
+                    .display()
+                    .to_string(),
+            );
+        }
+    }
+    found.sort();
+    assert_eq!(
+        found,
+        RELEASED.map(|(file, _)| file.to_owned()),
+        "each file of a contract is recorded"
+    );
+    for (file, digest) in RELEASED {
+        let text = std::fs::read(folder.join(file)).expect("the contract");
+        assert_eq!(
+            assent_model::secret::Digest::of(&text).to_text(),
+            digest,
+            "{file} was released and may not change"
+        );
+    }
+}

@@ -1,0 +1,371 @@
+//! A fair queue. It decides which calls run now, and the order of the others.
+//!
+//! It serves two purposes. Each plugin has places, one for each instance that it may have at a time. All plugins together
+//! have turns, one for each processor that plugin code may keep busy; a call holds a turn only while its own code runs.
+//! The asker, usually the application, that used the least is next. So an application with many calls or long ones delays
+//! another one by one turn at most, and where its code can be interrupted, by less.
+
+use std::collections::{BTreeMap, HashMap};
+use std::num::NonZero;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+use wasmtime::Engine;
+
+/// How long a turn waits for the call that it was assigned to. A task that does not take it has other work.
+const UNTAKEN: Duration = Duration::from_millis(50);
+
+/// The advantage of a new asker over the present ones.
+const HEAD_START: Duration = Duration::from_micros(1);
+
+/// The longest advantage of an asker that had no turn recently.
+const SAVED: Duration = Duration::from_millis(100);
+
+/// The bounds of concurrent calls, and of waiting ones.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bounds {
+    /// Concurrent calls.
+    pub(super) all: usize,
+    /// Those of one asker among them.
+    pub(super) each: usize,
+    /// Calls of one asker that wait.
+    pub(super) each_waiting: usize,
+}
+
+/// A fair queue.
+pub(super) struct Turns {
+    bounds: Bounds,
+    queue: Mutex<Queue>,
+}
+
+#[derive(Default)]
+struct Queue {
+    next: u64,
+    /// Running calls, and calls with an assigned turn.
+    held: Vec<Held>,
+    /// Calls that wait, by their askers, the earliest call first.
+    lines: HashMap<Arc<str>, BTreeMap<u64, Waker>>,
+    /// The askers with a ticket, and former ones that used more than an asker with a ticket.
+    askers: HashMap<Arc<str>, Asker>,
+    /// The use of the asker with the latest turn. A new asker has saved nothing, so it begins there.
+    clock: Duration,
+}
+
+/// An application or plugin that has tickets, or had them a moment ago.
+struct Asker {
+    tickets: usize,
+    /// For how long its calls held turns, counted from where the clock was when it came.
+    used: Duration,
+}
+
+/// A turn that a call has.
+struct Held {
+    ticket: u64,
+    asker: Arc<str>,
+    /// The engine of its code, if another asker can interrupt it.
+    engine: Option<Engine>,
+    /// Since when the call has it.
+    since: Instant,
+    /// The waker of a call that has not taken it yet.
+    untaken: Option<Waker>,
+}
+
+/// A call in the queue. Dropping it releases its turn or ends its wait.
+pub(super) struct Ticket<'a> {
+    turns: &'a Turns,
+    number: u64,
+    asker: Arc<str>,
+    engine: Option<Engine>,
+}
+
+impl Turns {
+    pub(super) fn new(bounds: Bounds) -> Self {
+        Self {
+            bounds,
+            queue: Mutex::default(),
+        }
+    }
+
+    /// Turns for plugin code: one processor less than there are, so that one is left for all other work; at least one.
+    pub(super) fn of_processors() -> Self {
+        let all = std::thread::available_parallelism()
+            .map_or(1, NonZero::get)
+            .saturating_sub(1)
+            .max(1);
+        Self::new(Bounds {
+            all,
+            each: all,
+            each_waiting: usize::MAX,
+        })
+    }
+
+    /// Lets a call in; `None` if too many calls of this asker are in already. With an `engine`, its code is interrupted when another asker
+    /// waits.
+    pub(super) fn enter(&self, asker: &Arc<str>, engine: Option<Engine>) -> Option<Ticket<'_>> {
+        let Bounds {
+            each, each_waiting, ..
+        } = self.bounds;
+        let mut queue = self.queue();
+        let used = queue.clock.saturating_sub(HEAD_START);
+        let own = queue
+            .askers
+            .entry(Arc::clone(asker))
+            .or_insert(Asker { tickets: 0, used });
+        if own.tickets == 0 {
+            own.used = own.used.max(used);
+        }
+        if own.tickets >= each.saturating_add(each_waiting) {
+            return None;
+        }
+        own.tickets += 1;
+        let number = queue.next;
+        queue.next += 1;
+        Some(Ticket {
+            turns: self,
+            number,
+            asker: Arc::clone(asker),
+            engine,
+        })
+    }
+
+    /// Takes turns back from calls that did not take them in time, and assigns them to others.
+    pub(super) fn reclaim(&self) {
+        let woken = {
+            let mut queue = self.queue();
+            let is_late = |held: &Held| held.untaken.is_some() && held.since.elapsed() > UNTAKEN;
+            let (late, held): (Vec<Held>, Vec<Held>) = std::mem::take(&mut queue.held)
+                .into_iter()
+                .partition(is_late);
+            queue.held = held;
+            for Held {
+                ticket,
+                asker,
+                untaken,
+                ..
+            } in late
+            {
+                if let Some(waker) = untaken {
+                    // It kept others from the turn, so they go first.
+                    if let Some(asker) = queue.askers.get_mut(&asker) {
+                        asker.used += UNTAKEN;
+                    }
+                    queue.wait(&asker, ticket, waker);
+                }
+            }
+            queue.give(&self.bounds)
+        };
+        woken.into_iter().for_each(Waker::wake);
+    }
+
+    /// A thread that panicked left a queue that is whole: no caller's code runs inside.
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Queue {
+    fn held_by(&self, asker: &Arc<str>) -> usize {
+        self.held.iter().filter(|held| held.asker == *asker).count()
+    }
+
+    fn wait(&mut self, asker: &Arc<str>, ticket: u64, waker: Waker) {
+        // A call that waited long for something else has saved no more than this.
+        let least = self.clock.saturating_sub(SAVED);
+        if let Some(own) = self.askers.get_mut(asker) {
+            own.used = own.used.max(least);
+        }
+        self.lines
+            .entry(Arc::clone(asker))
+            .or_default()
+            .insert(ticket, waker);
+    }
+
+    /// For how long an asker's calls held turns, those included that they hold now.
+    fn used(&self, asker: &Arc<str>) -> Duration {
+        let before = self
+            .askers
+            .get(asker)
+            .map_or(self.clock, |asker| asker.used);
+        let now = self
+            .held
+            .iter()
+            .filter(|held| held.untaken.is_none() && held.asker == *asker);
+        before + now.map(|held| held.since.elapsed()).sum::<Duration>()
+    }
+
+    /// Whether a call that waits for a turn belongs to an asker that used less than this one.
+    fn is_overtaken(&self, asker: &Arc<str>, bounds: &Bounds) -> bool {
+        let own = self.used(asker);
+        let others = self
+            .lines
+            .keys()
+            .filter(|other| *other != asker && self.held_by(other) < bounds.each);
+        others.into_iter().any(|other| self.used(other) < own)
+    }
+
+    /// Removes the askers that have no ticket and used no more than others. Their use no longer affects the order.
+    fn forget(&mut self) {
+        if self.askers.values().all(|asker| asker.tickets == 0) {
+            self.clock = self
+                .askers
+                .values()
+                .map(|asker| asker.used)
+                .fold(self.clock, Duration::max);
+            self.askers.clear();
+        } else {
+            let clock = self.clock;
+            self.askers
+                .retain(|_, asker| asker.tickets > 0 || asker.used > clock);
+        }
+    }
+
+    fn leave(&mut self, asker: &Arc<str>, ticket: u64) {
+        let left = self
+            .held
+            .iter()
+            .position(|held| held.ticket == ticket)
+            .map(|at| self.held.swap_remove(at));
+        if let Some(held) = left.filter(|held| held.untaken.is_none())
+            && let Some(asker) = self.askers.get_mut(asker)
+        {
+            asker.used += held.since.elapsed().max(Duration::from_nanos(1));
+        }
+        let Some(line) = self.lines.get_mut(asker) else {
+            return;
+        };
+        line.remove(&ticket);
+        if line.is_empty() {
+            self.lines.remove(asker);
+        }
+    }
+
+    /// Assigns free turns to the next calls. Returns their wakers, which the caller must wake.
+    fn give(&mut self, bounds: &Bounds) -> Vec<Waker> {
+        let mut woken = Vec::new();
+        while self.held.len() < bounds.all {
+            let waiting = self
+                .lines
+                .iter()
+                .filter(|(asker, _)| self.held_by(asker) < bounds.each);
+            let next =
+                waiting.min_by_key(|(asker, line)| (self.used(asker), line.keys().next().copied()));
+            let Some(asker) = next.map(|(asker, _)| Arc::clone(asker)) else {
+                break;
+            };
+            let Some((ticket, waker)) = self.lines.get_mut(&asker).and_then(BTreeMap::pop_first)
+            else {
+                break;
+            };
+            if self.lines.get(&asker).is_some_and(BTreeMap::is_empty) {
+                self.lines.remove(&asker);
+            }
+            self.clock = self.clock.max(self.used(&asker));
+            woken.push(waker.clone());
+            self.held.push(Held {
+                ticket,
+                asker,
+                engine: None,
+                since: Instant::now(),
+                untaken: Some(waker),
+            });
+        }
+        woken
+    }
+
+    /// The engine of an asker that used more than this one, if its interruption frees a turn.
+    fn in_the_way_of(&self, asker: &Arc<str>) -> Option<Engine> {
+        let own = self.used(asker);
+        let running = self
+            .held
+            .iter()
+            .filter(|held| held.untaken.is_none() && held.asker != *asker);
+        running
+            .filter(|held| self.used(&held.asker) > own)
+            .find_map(|held| held.engine.clone())
+    }
+}
+
+impl Ticket<'_> {
+    /// Whether it is the call's turn. It keeps the turn until [`end`](Self::end), or until it is dropped.
+    pub(super) fn poll(&self, context: &mut Context<'_>) -> Poll<()> {
+        let (woken, in_the_way) = {
+            let mut queue = self.turns.queue();
+            let bounds = self.turns.bounds;
+            if let Some(at) = queue
+                .held
+                .iter()
+                .position(|held| held.ticket == self.number)
+            {
+                // A call with precedence may have arrived after the assignment.
+                let is_overtaken = queue
+                    .held
+                    .get(at)
+                    .is_some_and(|held| held.untaken.is_some())
+                    && queue.is_overtaken(&self.asker, &bounds);
+                if !is_overtaken {
+                    if let Some(held) = queue.held.get_mut(at)
+                        && held.untaken.take().is_some()
+                    {
+                        (held.since, held.engine) = (Instant::now(), self.engine.clone());
+                    }
+                    return Poll::Ready(());
+                }
+                queue.held.swap_remove(at);
+            }
+            // Waiting calls already got the free turns, so this overtakes only calls that have their share.
+            else if queue.held.len() < bounds.all && queue.held_by(&self.asker) < bounds.each {
+                let (asker, engine) = (Arc::clone(&self.asker), self.engine.clone());
+                queue.clock = queue.clock.max(queue.used(&asker));
+                queue.held.push(Held {
+                    ticket: self.number,
+                    asker,
+                    engine,
+                    since: Instant::now(),
+                    untaken: None,
+                });
+                return Poll::Ready(());
+            }
+            queue.wait(&self.asker, self.number, context.waker().clone());
+            (queue.give(&bounds), queue.in_the_way_of(&self.asker))
+        };
+        woken.into_iter().for_each(Waker::wake);
+        if let Some(engine) = in_the_way {
+            engine.increment_epoch();
+        }
+        Poll::Pending
+    }
+
+    /// Returns once it is the call's turn.
+    pub(super) async fn turn(&self) {
+        std::future::poll_fn(|context| self.poll(context)).await;
+    }
+
+    /// Ends the turn. The call may ask for another one.
+    pub(super) fn end(&self) {
+        let woken = {
+            let mut queue = self.turns.queue();
+            queue.leave(&self.asker, self.number);
+            queue.give(&self.turns.bounds)
+        };
+        woken.into_iter().for_each(Waker::wake);
+    }
+}
+
+impl Drop for Ticket<'_> {
+    fn drop(&mut self) {
+        let woken = {
+            let mut queue = self.turns.queue();
+            queue.leave(&self.asker, self.number);
+            if let Some(asker) = queue.askers.get_mut(&self.asker) {
+                asker.tickets -= 1;
+            }
+            queue.forget();
+            queue.give(&self.turns.bounds)
+        };
+        woken.into_iter().for_each(Waker::wake);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,167 @@
+use super::*;
+
+fn turns(all: usize, each: usize) -> Turns {
+    Turns::new(Bounds {
+        all,
+        each,
+        each_waiting: 2,
+    })
+}
+
+fn asker(name: &str) -> Arc<str> {
+    name.into()
+}
+
+fn has_turn(ticket: &Ticket<'_>) -> bool {
+    ticket
+        .poll(&mut Context::from_waker(Waker::noop()))
+        .is_ready()
+}
+
+#[test]
+fn an_application_with_many_calls_delays_another_by_one_turn() {
+    let turns = Turns::new(Bounds {
+        all: 1,
+        each: 1,
+        each_waiting: 100,
+    });
+    let (a, b) = (asker("a"), asker("b"));
+    let many: Vec<_> = (0..50)
+        .map(|_| turns.enter(&a, None).expect("room"))
+        .collect();
+    assert_eq!(
+        many.iter().filter(|ticket| has_turn(ticket)).count(),
+        1,
+        "one runs, the others wait"
+    );
+    let other = turns.enter(&b, None).expect("room");
+    assert!(!has_turn(&other));
+    many[0].end();
+    assert!(has_turn(&other), "it waited for one turn, and not for 49");
+    assert!(!has_turn(&many[0]));
+    other.end();
+    assert!(
+        has_turn(&many[0]),
+        "then the first again, with its earliest call"
+    );
+}
+
+#[test]
+fn a_call_that_has_not_begun_gives_way_to_an_application_that_used_less() {
+    let turns = Turns::new(Bounds {
+        all: 1,
+        each: 1,
+        each_waiting: 100,
+    });
+    let (long, short) = (asker("long"), asker("short"));
+    let calls: Vec<_> = (0..2)
+        .map(|_| turns.enter(&long, None).expect("room"))
+        .collect();
+    assert!(has_turn(&calls[0]) && !has_turn(&calls[1]));
+    turns.queue().askers.get_mut(&long).expect("an asker").used += UNTAKEN;
+    calls[0].end();
+    // The second call has the turn now and has not taken it.
+    let other = turns.enter(&short, None).expect("room");
+    assert!(!has_turn(&other));
+    assert!(
+        !has_turn(&calls[1]),
+        "the other application used nothing yet"
+    );
+    assert!(has_turn(&other));
+    other.end();
+    assert!(has_turn(&calls[1]));
+}
+
+#[test]
+fn applications_that_come_again_and_again_do_not_keep_another_from_its_turn() {
+    let turns = Turns::new(Bounds {
+        all: 1,
+        each: 1,
+        each_waiting: 100,
+    });
+    let run = |ticket: &Ticket<'_>| {
+        turns
+            .queue()
+            .askers
+            .get_mut(&ticket.asker)
+            .expect("an asker")
+            .used += Duration::from_millis(5);
+        ticket.end();
+    };
+    let patient = turns.enter(&asker("patient"), None).expect("room");
+    assert!(has_turn(&patient));
+    run(&patient);
+    // Each of the others takes its turn, ends, and enters again while the other one waits.
+    let mut others = std::collections::VecDeque::from(
+        ["a", "b"].map(|name| turns.enter(&asker(name), None).expect("room")),
+    );
+    let mut rounds = 0;
+    while !has_turn(&patient) {
+        rounds += 1;
+        assert!(rounds < 6, "it waits for ever");
+        others.iter().for_each(|other| _ = has_turn(other));
+        let at = others
+            .iter()
+            .position(has_turn)
+            .expect("one call has the turn");
+        let gone = others.remove(at).expect("it is there");
+        run(&gone);
+        let name = Arc::clone(&gone.asker);
+        drop(gone);
+        others.push_back(turns.enter(&name, None).expect("room"));
+    }
+}
+
+#[test]
+fn an_application_has_no_more_than_its_share() {
+    let turns = turns(4, 2);
+    let (a, b) = (asker("a"), asker("b"));
+    let held: Vec<_> = (0..4)
+        .map(|_| turns.enter(&a, None).expect("room"))
+        .collect();
+    assert_eq!(
+        held.iter().filter(|ticket| has_turn(ticket)).count(),
+        2,
+        "its share goes on"
+    );
+    assert!(turns.enter(&a, None).is_none(), "and two wait");
+    let other = turns.enter(&b, None).expect("room for another");
+    assert!(has_turn(&other), "the other share is free");
+    drop(held);
+    let again = turns.enter(&a, None).expect("room again");
+    assert!(has_turn(&again));
+}
+
+#[test]
+fn a_call_that_is_given_up_keeps_nothing() {
+    let turns = turns(1, 1);
+    let a = asker("a");
+    let runs = turns.enter(&a, None).expect("room");
+    let waits = turns.enter(&a, None).expect("room");
+    let last = turns.enter(&a, None).expect("room");
+    assert!(has_turn(&runs) && !has_turn(&waits) && !has_turn(&last));
+    drop(waits);
+    drop(runs);
+    assert!(has_turn(&last));
+    drop(last);
+    let queue = turns.queue();
+    assert!(queue.held.is_empty() && queue.lines.is_empty() && queue.askers.is_empty());
+}
+
+#[test]
+fn a_turn_that_is_not_taken_goes_to_another() {
+    let turns = turns(1, 1);
+    let [neglected, other, runs] =
+        ["a", "b", "c"].map(|name| turns.enter(&asker(name), None).expect("room"));
+    assert!(has_turn(&runs) && !has_turn(&neglected) && !has_turn(&other));
+    runs.end();
+    turns.reclaim();
+    assert!(!has_turn(&other), "the turn is still kept for the first");
+    for held in &mut turns.queue().held {
+        held.since = held.since.checked_sub(2 * UNTAKEN).expect("a moment ago");
+    }
+    turns.reclaim();
+    assert!(has_turn(&other), "its task had other work");
+    other.end();
+    assert!(has_turn(&neglected), "and comes later");
+}

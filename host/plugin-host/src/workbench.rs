@@ -1,0 +1,348 @@
+//! A workbench for whoever writes a plugin: one component in the host's own runtime, with nothing else of a host around it.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::Value;
+use wasmtime::Engine;
+use wasmtime::component::Component;
+
+use super::approval::{
+    ApprovalChannel, Begun, Callback, ChannelFailureKind, ChannelState, News, Opening,
+};
+use super::call::{Outside, Runner};
+use super::claims::{
+    self, ClaimInput, ClaimMapper, MapFailureKind, Parts, Scope, Step, StepEnd, Traced,
+};
+use super::compiler::Compiler;
+use super::component_check::{self, Surface};
+use super::contract::Linked;
+use super::contracts::Contracts;
+use super::description::{Description, Identity, Inspection};
+use super::engine::{self, Pool};
+use super::fault::{Fault, LoadError};
+use super::load::{compile, describe, link};
+use super::log_line::one_line;
+use super::meter::Meter;
+use super::protected::Grants;
+use super::script::{Script, Scripted};
+use super::spec::{Limits, OnFailure, Trust};
+use super::turns::Turns;
+use super::usage::{Ran, Usage};
+use super::world::World;
+use assent_model::clock::{ManualClock, SharedClock, SystemClock, Timestamp};
+use assent_model::secret::Digest;
+
+/// One component, compiled.
+pub struct Workbench {
+    inspection: Inspection,
+    compiled: Compiled,
+}
+
+/// What a component's calls are made from.
+struct Compiled {
+    name: String,
+    surface: Surface,
+    contracts: Contracts,
+    engine: Engine,
+    component: Component,
+    limits: Limits,
+    turns: Arc<Turns>,
+}
+
+/// What came of a call, and what the call used.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tried<T> {
+    /// What came of it.
+    pub outcome: T,
+    /// What it used; nothing, if the plugin was not asked.
+    pub usage: Usage,
+}
+
+impl<T, E> Tried<Result<T, E>> {
+    /// The same with what came of it, if anything, changed.
+    pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Tried<Result<U, E>> {
+        Tried {
+            outcome: self.outcome.map(change),
+            usage: self.usage,
+        }
+    }
+}
+
+/// A claim mapper with its settings.
+pub struct MapperTrial(ClaimMapper);
+
+/// An approval channel with its settings, at a moment that stands still.
+pub struct ChannelTrial(ApprovalChannel);
+
+/// Detects the kind of a file, and has it describe itself, for `assent-plugin check`.
+///
+/// # Errors
+/// One plain sentence, if the file is not a plugin that this host can use.
+pub async fn inspect(file: &Path, compiler: &Compiler) -> Result<Inspection, LoadError> {
+    let limits = Limits {
+        concurrency: 1,
+        ..Limits::default()
+    };
+    Ok(Workbench::open(file, limits, compiler).await?.inspection)
+}
+
+impl Workbench {
+    /// Compiles a component, finds out what it is, and has it describe itself.
+    ///
+    /// # Errors
+    /// One plain sentence, if the file is not a plugin that this host can use.
+    pub async fn open(file: &Path, limits: Limits, compiler: &Compiler) -> Result<Self, LoadError> {
+        let name = file
+            .file_stem()
+            .and_then(|stem| stem.to_str())
+            .unwrap_or("plugin");
+        let error = |what: String| LoadError::of(name, what);
+        let bytes = component_check::read(name, file)?;
+        let (size, sha256) = (bytes.len(), Digest::of(&bytes).to_text());
+        let contracts = Contracts::released();
+        let surface = component_check::surface(&bytes, &contracts).map_err(error)?;
+        component_check::fits(&bytes, &limits).map_err(error)?;
+        let pool = if surface.world == World::ClaimMapper {
+            Pool::Warm
+        } else {
+            Pool::Cold
+        };
+        let turns = Arc::new(Turns::of_processors());
+        let engine = engine::engine(pool, std::iter::once(&limits), &turns).map_err(LoadError)?;
+        let component = compile(&engine, bytes, compiler, None)
+            .await
+            .map_err(error)?;
+        let compiled = Compiled {
+            name: name.to_owned(),
+            surface,
+            contracts,
+            engine,
+            component,
+            limits,
+            turns,
+        };
+        let (linked, runner) = compiled
+            .plugin(Arc::new(SystemClock), Outside::Closed)
+            .map_err(error)?;
+        let description = describe(linked.described(), &runner).await.map_err(error)?;
+        let Surface {
+            world,
+            version,
+            imports,
+        } = compiled.surface.clone();
+        let inspection = Inspection {
+            world,
+            contract_version: version,
+            imports,
+            size,
+            sha256,
+            description,
+        };
+        Ok(Self {
+            inspection,
+            compiled,
+        })
+    }
+
+    /// What the component is.
+    pub fn inspection(&self) -> &Inspection {
+        &self.inspection
+    }
+
+    /// What the plugin says about these settings: each error is a sentence, none if they are good.
+    ///
+    /// # Errors
+    /// The plugin fails.
+    pub async fn validate(&self, config: &Value) -> Result<Vec<String>, Fault> {
+        let plugin = self.compiled.plugin(Arc::new(SystemClock), Outside::Closed);
+        let (linked, runner) = plugin.map_err(|why| Fault::Answer(one_line(&why)))?;
+        let config = config.to_string();
+        let said = linked.described().validate(&runner, &config).await.result?;
+        Ok(said
+            .err()
+            .unwrap_or_default()
+            .iter()
+            .map(|error| one_line(error))
+            .collect())
+    }
+
+    /// The claim mapper with these settings, granted all that its description asks for.
+    ///
+    /// # Errors
+    /// The component is none, or asks for a protected claim.
+    pub fn mapper(&self, config: &Value) -> Result<MapperTrial, LoadError> {
+        let error = |what: String| self.error(what);
+        let (linked, runner) = self
+            .compiled
+            .plugin(Arc::new(SystemClock), Outside::Closed)
+            .map_err(error)?;
+        let Linked::Mapper(component) = linked else {
+            return Err(self.wrong_role(World::ClaimMapper));
+        };
+        let Description { writes, sinks, .. } = self.inspection.description.clone();
+        Ok(MapperTrial(ClaimMapper::new(Parts {
+            identity: self.identity(),
+            runner,
+            component,
+            scope: Scope {
+                applications: None,
+                sinks,
+            },
+            grants: Grants::whole(writes).map_err(error)?,
+            on_failure: OnFailure::Fail,
+            config: config.to_string(),
+        })))
+    }
+
+    /// The approval channel with these settings, at this moment. Its requests go to the script.
+    ///
+    /// # Errors
+    /// The component is none.
+    pub fn channel(
+        &self,
+        config: &Value,
+        now: Timestamp,
+        script: Script,
+    ) -> Result<ChannelTrial, LoadError> {
+        let outside = Outside::Scripted(Arc::new(Scripted::new(script)));
+        let plugin = self
+            .compiled
+            .plugin(Arc::new(ManualClock::new(now)), outside);
+        let (linked, runner) = plugin.map_err(|what| self.error(what))?;
+        let (component, trust) = match linked {
+            Linked::Channel(component) => (component, Trust::Verified),
+            Linked::Delegated(component) => (component, Trust::Delegated),
+            Linked::Mapper(_) => return Err(self.wrong_role(World::ApprovalChannel)),
+        };
+        let (identity, config) = (self.identity(), config.to_string());
+        let (shows_letters, applications) = (false, None);
+        Ok(ChannelTrial(ApprovalChannel {
+            identity,
+            runner,
+            component,
+            trust,
+            shows_letters,
+            applications,
+            config,
+        }))
+    }
+
+    fn identity(&self) -> Arc<Identity> {
+        let Inspection {
+            description,
+            sha256,
+            ..
+        } = &self.inspection;
+        Arc::new(Identity {
+            plugin: self.compiled.name.clone(),
+            component: description.name.clone(),
+            version: description.version.clone(),
+            sha256: sha256.clone(),
+        })
+    }
+
+    fn error(&self, what: String) -> LoadError {
+        LoadError::of(&self.compiled.name, what)
+    }
+
+    fn wrong_role(&self, wanted: World) -> LoadError {
+        self.error(format!(
+            "it is {}, not {}",
+            self.inspection.world.role(),
+            wanted.role()
+        ))
+    }
+}
+
+impl Compiled {
+    /// The component, linked anew, with what runs its calls.
+    fn plugin(&self, clock: SharedClock, outside: Outside) -> Result<(Linked, Runner), String> {
+        let linked = link(&self.contracts, &self.surface, &self.component)?;
+        let (engine, limits, meter) = (self.engine.clone(), self.limits, Arc::new(Meter::new()?));
+        let turns = Arc::clone(&self.turns);
+        Ok((
+            linked,
+            Runner::new(engine, &self.name, limits, clock, outside, meter, turns),
+        ))
+    }
+}
+
+impl MapperTrial {
+    /// What the mapper changes, each edit judged as in a login; nothing, if its description leaves this sink out.
+    pub async fn map(&self, input: ClaimInput) -> Tried<Result<Vec<Traced>, MapFailureKind>> {
+        let ran = claims::run_chain(std::slice::from_ref(&self.0), input).await;
+        let mut steps = ran.map_or_else(|failure| failure.steps, |mapped| mapped.steps);
+        let Some(Step { usage, end, .. }) = steps.pop() else {
+            return Tried {
+                outcome: Ok(Vec::new()),
+                usage: Usage::default(),
+            };
+        };
+        let outcome = match end {
+            StepEnd::Changed(changes) => Ok(changes),
+            StepEnd::LeftOut(fault) => Err(MapFailureKind::Fault(fault)),
+            StepEnd::Stopped(kind) => Err(kind),
+        };
+        Tried { outcome, usage }
+    }
+}
+
+impl ChannelTrial {
+    /// Sends a request on its way: a notice, or a question for a delegated channel.
+    pub async fn begin(&self, opening: Opening) -> Tried<Result<Begun, ChannelFailureKind>> {
+        let Self(ApprovalChannel {
+            runner,
+            component,
+            config,
+            ..
+        }) = self;
+        let Tried { outcome, usage } = tried(component.begin(runner, config, opening).await);
+        Tried {
+            outcome: outcome.and_then(|begun| begun.kept().map_err(ChannelFailureKind::Fault)),
+            usage,
+        }
+    }
+
+    /// Asks how the request with this handle stands.
+    pub async fn poll(&self, handle: Vec<u8>) -> Tried<Result<ChannelState, ChannelFailureKind>> {
+        let Self(ApprovalChannel {
+            runner,
+            component,
+            config,
+            ..
+        }) = self;
+        tried(component.poll(runner, config, handle).await)
+    }
+
+    /// Has the channel read what came to its callback address.
+    pub async fn on_callback(&self, callback: Callback) -> Tried<Result<News, ChannelFailureKind>> {
+        let Self(ApprovalChannel {
+            runner,
+            component,
+            config,
+            ..
+        }) = self;
+        tried(component.on_callback(runner, config, callback).await)
+    }
+
+    /// Takes the request with this handle back.
+    pub async fn cancel(&self, handle: Vec<u8>) -> Tried<Result<(), ChannelFailureKind>> {
+        let Self(ApprovalChannel {
+            runner,
+            component,
+            config,
+            ..
+        }) = self;
+        tried(component.cancel(runner, config, handle).await)
+    }
+}
+
+fn tried<T>(ran: Ran<Result<T, ChannelFailureKind>>) -> Tried<Result<T, ChannelFailureKind>> {
+    Tried {
+        outcome: ran
+            .result
+            .unwrap_or_else(|fault| Err(ChannelFailureKind::Fault(fault))),
+        usage: ran.usage,
+    }
+}

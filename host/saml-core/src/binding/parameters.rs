@@ -1,0 +1,136 @@
+//! The parameters that carry a message, as the octets that came.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use percent_encoding::percent_decode;
+
+use super::{BindingError, Kind, RELAY_STATE_BYTES};
+use crate::xml::{Document, Limits};
+
+pub(super) const RELAY_STATE: &str = "RelayState";
+
+/// The known parameters of a query or a form, each at most once. Unknown ones are ignored: other systems on the way add
+/// their own.
+#[derive(Debug)]
+pub(super) struct Parameters<'q>(Vec<(&'static str, &'q [u8])>);
+
+impl<'q> Parameters<'q> {
+    /// Finds the message, the relay state, and those of the other names that are there.
+    ///
+    /// # Errors
+    /// [`BindingError::Repeated`]. A name may be percent-encoded as well, and is repeated all the same.
+    pub(super) fn find(encoded: &'q [u8], others: &[&'static str]) -> Result<Self, BindingError> {
+        let own = [
+            Kind::Request.parameter(),
+            Kind::Response.parameter(),
+            RELAY_STATE,
+        ];
+        let mut found: Vec<(&str, &[u8])> = Vec::new();
+        for pair in encoded.split(|byte| *byte == b'&') {
+            let mut halves = pair.splitn(2, |byte| *byte == b'=');
+            let name = halves.next().unwrap_or_default();
+            let mut known = own.iter().chain(others);
+            let Some(known) = known.find(|known| percent_decode(name).eq(known.bytes())) else {
+                continue;
+            };
+            if found.iter().any(|(name, _)| name == known) {
+                return Err(BindingError::Repeated(known));
+            }
+            found.push((known, halves.next().unwrap_or_default()));
+        }
+        Ok(Self(found))
+    }
+
+    /// The octets of a value as they came.
+    pub(super) fn raw(&self, name: &str) -> Option<&'q [u8]> {
+        self.0
+            .iter()
+            .find(|(known, _)| *known == name)
+            .map(|(_, value)| *value)
+    }
+
+    /// A value without its percent-encoding, in which `+` is a space.
+    ///
+    /// # Errors
+    /// [`BindingError::Escape`]
+    pub(super) fn decoded(&self, name: &'static str) -> Result<Option<Vec<u8>>, BindingError> {
+        let Some(raw) = self.raw(name) else {
+            return Ok(None);
+        };
+        let is_escape = |after: &[u8]| matches!(after, [a, b, ..] if a.is_ascii_hexdigit() && b.is_ascii_hexdigit());
+        if !raw.split(|byte| *byte == b'%').skip(1).all(is_escape) {
+            return Err(BindingError::Escape(name));
+        }
+        let spaced: Vec<u8> = raw
+            .iter()
+            .map(|byte| if *byte == b'+' { b' ' } else { *byte })
+            .collect();
+        Ok(Some(percent_decode(&spaced).collect()))
+    }
+
+    /// What a value holds in base64. Some senders break it into lines, which the standard forbids and nobody minds.
+    ///
+    /// # Errors
+    /// [`BindingError::Base64`], and [`BindingError::TooLong`] for what no message can be.
+    pub(super) fn base64(&self, name: &'static str) -> Result<Option<Vec<u8>>, BindingError> {
+        let Some(mut text) = self.decoded(name)? else {
+            return Ok(None);
+        };
+        text.retain(|byte| !byte.is_ascii_whitespace());
+        // Not even decoded: it could be no message. Padding may stand for up to three of the bytes.
+        if text.len() / 4 * 3 > Limits::MESSAGE.bytes.saturating_add(3) {
+            return Err(BindingError::TooLong);
+        }
+        STANDARD
+            .decode(text)
+            .map(Some)
+            .map_err(|_| BindingError::Base64(name))
+    }
+
+    /// Whether a request or a response came.
+    ///
+    /// # Errors
+    /// [`BindingError::Missing`] or [`BindingError::Both`]
+    pub(super) fn kind(&self) -> Result<Kind, BindingError> {
+        match (
+            self.raw(Kind::Request.parameter()),
+            self.raw(Kind::Response.parameter()),
+        ) {
+            (Some(_), None) => Ok(Kind::Request),
+            (None, Some(_)) => Ok(Kind::Response),
+            (Some(_), Some(_)) => Err(BindingError::Both),
+            (None, None) => Err(BindingError::Missing),
+        }
+    }
+
+    /// The message in base64, which may yet be compressed.
+    pub(super) fn message(&self) -> Result<(Kind, Vec<u8>), BindingError> {
+        let kind = self.kind()?;
+        Ok((
+            kind,
+            self.base64(kind.parameter())?
+                .ok_or(BindingError::Missing)?,
+        ))
+    }
+
+    /// The relay state.
+    ///
+    /// # Errors
+    /// [`BindingError::RelayStateTooLong`] or [`BindingError::RelayStateEncoding`]: changed it is of no use to its sender.
+    pub(super) fn relay_state(&self) -> Result<Option<String>, BindingError> {
+        let Some(bytes) = self.decoded(RELAY_STATE)? else {
+            return Ok(None);
+        };
+        if bytes.len() > RELAY_STATE_BYTES {
+            return Err(BindingError::RelayStateTooLong);
+        }
+        String::from_utf8(bytes)
+            .map(Some)
+            .map_err(|_| BindingError::RelayStateEncoding)
+    }
+}
+
+/// Reads a message's XML.
+pub(super) fn document(bytes: &[u8]) -> Result<Document, BindingError> {
+    Ok(Document::read(bytes, Limits::MESSAGE)?)
+}

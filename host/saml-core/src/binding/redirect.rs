@@ -1,0 +1,127 @@
+//! The HTTP Redirect binding (SAML bindings section 3.4). Its signature is over the octets of the query, so these are kept
+//! as they came: two encoders seldom make the same of a text.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
+use super::deflate::{deflate, inflate};
+use super::parameters::{Parameters, RELAY_STATE, document};
+use super::{BindingError, Carrier, Incoming, Kind, SendError};
+use crate::xml::{Limits, SignatureAlgorithm, Signer, TrustedKey, UnfitAlgorithm};
+
+const ENCODING: &str = "SAMLEncoding";
+const ALGORITHM: &str = "SigAlg";
+const SIGNATURE: &str = "Signature";
+/// The one encoding (SAML bindings section 3.4.4.1).
+const DEFLATE: &[u8] = b"urn:oasis:names:tc:SAML:2.0:bindings:URL-Encoding:DEFLATE";
+/// All but the unreserved characters (RFC 3986 section 2.3).
+const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
+
+/// The signature of a query.
+#[derive(Clone, Debug)]
+pub(super) struct Detached {
+    /// What it covers.
+    octets: Vec<u8>,
+    /// Which algorithm is no matter as long as the signature is not asked for.
+    algorithm: Result<SignatureAlgorithm, UnfitAlgorithm>,
+    value: Vec<u8>,
+}
+
+impl Detached {
+    /// The signature of a query, if there is one. It covers the message, the relay state if there is one, and the
+    /// algorithm, in this order, in whichever order they came (SAML bindings section 3.4.4.1).
+    fn of(parameters: &Parameters<'_>, kind: Kind) -> Result<Option<Self>, BindingError> {
+        let (algorithm, value) = match (
+            parameters.decoded(ALGORITHM)?,
+            parameters.base64(SIGNATURE)?,
+        ) {
+            (None, None) => return Ok(None),
+            (Some(algorithm), Some(value)) => (algorithm, value),
+            (Some(_), None) => return Err(BindingError::HalfSigned(SIGNATURE)),
+            (None, Some(_)) => return Err(BindingError::HalfSigned(ALGORITHM)),
+        };
+        let covered = [kind.parameter(), RELAY_STATE, ALGORITHM];
+        let parts = covered
+            .into_iter()
+            .filter_map(|name| Some([name.as_bytes(), parameters.raw(name)?].join(&b'=')));
+        let octets = parts.collect::<Vec<_>>().join(&b'&');
+        let algorithm = SignatureAlgorithm::from_uri(&String::from_utf8_lossy(&algorithm));
+        Ok(Some(Self {
+            octets,
+            algorithm,
+            value,
+        }))
+    }
+
+    /// Whether one of the keys made it.
+    ///
+    /// # Errors
+    /// [`UnfitAlgorithm`] if it would prove nothing, whoever made it.
+    pub(super) fn is_of(&self, keys: &[TrustedKey]) -> Result<bool, UnfitAlgorithm> {
+        let algorithm = self.algorithm?;
+        Ok(keys
+            .iter()
+            .any(|key| key.verifies(algorithm, &self.octets, &self.value)))
+    }
+}
+
+impl Incoming {
+    /// Reads a query: what stands after the `?`, exactly as it came.
+    ///
+    /// # Errors
+    /// [`BindingError`] unless there is one message that is XML, signed wholly or not at all.
+    pub fn read_redirect(query: &[u8]) -> Result<Self, BindingError> {
+        let parameters = Parameters::find(query, &[ENCODING, ALGORITHM, SIGNATURE])?;
+        if parameters
+            .decoded(ENCODING)?
+            .is_some_and(|encoding| encoding != DEFLATE)
+        {
+            return Err(BindingError::Encoding);
+        }
+        let (kind, compressed) = parameters.message()?;
+        let relay_state = parameters.relay_state()?;
+        let detached = Detached::of(&parameters, kind)?;
+        let message = inflate(&compressed, Limits::MESSAGE.bytes)?;
+        Ok(Self {
+            kind,
+            relay_state,
+            document: document(&message)?,
+            carrier: Carrier::Redirect(detached),
+        })
+    }
+}
+
+/// The address that a browser is sent to with a message: `url`, which has no fragment, with the message added to its query.
+/// With a signer the query is signed, and then the message has no signature in it.
+///
+/// # Errors
+/// [`SendError`]
+pub fn redirect_location(
+    url: &str,
+    kind: Kind,
+    xml: &str,
+    relay_state: Option<&str>,
+    signer: Option<&Signer>,
+) -> Result<String, SendError> {
+    let message = STANDARD.encode(deflate(xml.as_bytes())?);
+    let mut query = parameter(kind.parameter(), &message);
+    if let Some(relay_state) = relay_state {
+        query = format!("{query}&{}", parameter(RELAY_STATE, relay_state));
+    }
+    if let Some(signer) = signer {
+        query = format!("{query}&{}", parameter(ALGORITHM, Signer::ALGORITHM.uri()));
+        let signature = STANDARD.encode(signer.sign(query.as_bytes())?);
+        query = format!("{query}&{}", parameter(SIGNATURE, &signature));
+    }
+    let mark = if url.contains('?') { '&' } else { '?' };
+    Ok(format!("{url}{mark}{query}"))
+}
+
+fn parameter(name: &str, value: &str) -> String {
+    format!("{name}={}", utf8_percent_encode(value, ESCAPED))
+}

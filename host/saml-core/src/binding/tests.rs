@@ -1,0 +1,589 @@
+//! What a browser brings, forged and not.
+
+use std::slice;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use proptest::prelude::*;
+
+use super::deflate::deflate;
+use super::*;
+use crate::xml::testing::{ISSUER, PARTNER, STRANGER, request};
+use crate::xml::{
+    Limits, SignatureAlgorithm, SignatureError, Signer, TrustedKey, UnfitAlgorithm, XmlProblem,
+};
+
+const RSA_SHA256: &str = "http://www.w3.org/2001/04/xmldsig-more#rsa-sha256";
+const PLAIN: &str = r#"<samlp:AuthnRequest xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol" ID="_r1"></samlp:AuthnRequest>"#;
+
+fn keys() -> &'static [TrustedKey] {
+    slice::from_ref(&PARTNER.trusted)
+}
+
+fn escape(text: &str) -> String {
+    form_urlencoded::byte_serialize(text.as_bytes()).collect()
+}
+
+fn compressed(xml: &str) -> String {
+    escape(&STANDARD.encode(deflate(xml.as_bytes()).unwrap()))
+}
+
+/// A query of our own making.
+fn query(relay_state: Option<&str>, signer: Option<&Signer>) -> String {
+    let location = redirect_location(
+        "https://id.example.org/sso",
+        Kind::Request,
+        PLAIN,
+        relay_state,
+        signer,
+    )
+    .unwrap();
+    location
+        .strip_prefix("https://id.example.org/sso?")
+        .unwrap()
+        .to_owned()
+}
+
+/// A query signed by the partner, in a way of his own: what he signs, and what he says of it.
+fn signed(covered: &str, algorithm: &str) -> String {
+    let covered = format!("{covered}&SigAlg={}", escape(algorithm));
+    let signature = STANDARD.encode(PARTNER.signer.sign(covered.as_bytes()).unwrap());
+    format!("{covered}&Signature={}", escape(&signature))
+}
+
+fn redirect(query: &str) -> Incoming {
+    Incoming::read_redirect(query.as_bytes()).unwrap_or_else(|error| panic!("{error}: {query}"))
+}
+
+fn refused(query: &str) -> BindingError {
+    Incoming::read_redirect(query.as_bytes()).expect_err(query)
+}
+
+fn post(xml: &str) -> Incoming {
+    let body = format!("SAMLRequest={}", escape(&post_value(xml)));
+    Incoming::read_post(body.as_bytes()).unwrap_or_else(|error| panic!("{error}: {body}"))
+}
+
+macro_rules! assert_untrusted {
+    ($incoming:expr, $keys:expr, $signature:ident, $error:pat) => {
+        let incoming: Incoming = $incoming;
+        let trusted = incoming.trusted($keys, Signature::$signature);
+        assert!(matches!(trusted, Err($error)), "{trusted:?}");
+    };
+}
+
+#[test]
+fn a_redirect_brings_a_message_and_its_relay_state() {
+    let incoming = redirect(&query(Some("a b+c/<script>\r\n\u{1f600}"), None));
+    assert_eq!(
+        (incoming.kind(), incoming.is_signed()),
+        (Kind::Request, false)
+    );
+    assert_eq!(incoming.relay_state(), Some("a b+c/<script>\r\n\u{1f600}"));
+    let trusted = incoming.trusted(keys(), Signature::Optional).unwrap();
+    assert!(trusted.root().attribute("ID") == Some("_r1") && !trusted.is_signed());
+    assert_eq!(redirect(&query(None, None)).relay_state(), None);
+    // An empty one is one.
+    assert_eq!(redirect(&query(Some(""), None)).relay_state(), Some(""));
+}
+
+#[test]
+fn a_message_joins_the_query_that_is_there() {
+    let location = redirect_location(
+        "https://sp.example.org/slo?a=1",
+        Kind::Response,
+        PLAIN,
+        None,
+        None,
+    )
+    .unwrap();
+    assert!(location.starts_with("https://sp.example.org/slo?a=1&SAMLResponse="));
+    let incoming = redirect(location.split_once('?').unwrap().1);
+    assert_eq!(incoming.kind(), Kind::Response);
+}
+
+#[test]
+fn a_post_brings_a_message_and_its_relay_state() {
+    // Broken into lines, as some libraries do it; the signature of a redirect means nothing in a form.
+    let mut message = post_value(PLAIN);
+    message.insert_str(64, "\r\n ");
+    let message = escape(&message);
+    let body =
+        format!("RelayState=%3Cb%3E+%26&Signature=%&SAMLResponse={message}&SigAlg=x&SigAlg=x");
+    let incoming = Incoming::read_post(body.as_bytes()).unwrap();
+    assert_eq!(
+        (incoming.kind(), incoming.relay_state()),
+        (Kind::Response, Some("<b> &"))
+    );
+    assert!(!incoming.is_signed());
+    // It is not compressed.
+    let compressed = format!("SAMLRequest={}", compressed(PLAIN));
+    assert!(matches!(
+        Incoming::read_post(compressed.as_bytes()),
+        Err(BindingError::Xml(_))
+    ));
+    assert!(matches!(
+        refused(&format!("SAMLRequest={}", escape(&post_value(PLAIN)))),
+        BindingError::Deflate
+    ));
+}
+
+#[test]
+fn there_is_exactly_one_message() {
+    let message = compressed(PLAIN);
+    assert_eq!(refused(""), BindingError::Missing);
+    assert_eq!(refused("RelayState=a&samlrequest=a"), BindingError::Missing);
+    assert_eq!(
+        refused(&format!("SAMLRequest={message}&SAMLResponse={message}")),
+        BindingError::Both
+    );
+    assert_eq!(
+        refused(&format!("SAMLRequest={message}&SAMLResponse")),
+        BindingError::Both
+    );
+    for body in ["", "a=SAMLRequest"] {
+        assert_eq!(
+            Incoming::read_post(body.as_bytes()).unwrap_err(),
+            BindingError::Missing
+        );
+    }
+}
+
+#[test]
+fn a_repeated_parameter_is_refused() {
+    let good = query(Some("state"), Some(&PARTNER.signer));
+    for name in [
+        "SAMLRequest",
+        "RelayState",
+        "SigAlg",
+        "Signature",
+        "SAMLEncoding",
+    ] {
+        let repeated = format!("{name}=a&{good}&{name}=b");
+        assert_eq!(refused(&repeated), BindingError::Repeated(name));
+        // Its name may be spelled in another way.
+        let spelled = format!("%{:02x}{}", name.as_bytes()[0], &name[1..]);
+        assert_eq!(
+            refused(&format!("{name}&{good}&{spelled}=b")),
+            BindingError::Repeated(name)
+        );
+    }
+    let body = format!("SAMLRequest={}", escape(&post_value(PLAIN)));
+    for (extra, name) in [
+        ("&SAMLRequest=", "SAMLRequest"),
+        ("&RelayState=a&RelayState=a", "RelayState"),
+    ] {
+        let repeated = Incoming::read_post(format!("{body}{extra}").as_bytes()).unwrap_err();
+        assert_eq!(repeated, BindingError::Repeated(name));
+    }
+    // What is not ours may come as often as it likes, and be what it likes.
+    assert!(
+        redirect(&format!("utm=%&{good}&utm=%zz&&=&"))
+            .trusted(keys(), Signature::Required)
+            .is_ok()
+    );
+}
+
+#[test]
+fn bad_encodings_are_refused() {
+    for bad in ["%", "a%4", "%zz", "%%41", "a%4%41"] {
+        assert_eq!(
+            refused(&format!("SAMLRequest={bad}")),
+            BindingError::Escape("SAMLRequest")
+        );
+        let state = format!("SAMLRequest={}&RelayState={bad}", compressed(PLAIN));
+        assert_eq!(refused(&state), BindingError::Escape("RelayState"));
+    }
+    for bad in [
+        "a",
+        "YQ",
+        "YQ=",
+        "YR%3D%3D",
+        "%00%00%00%00",
+        "-_-_",
+        "YQ%3D%3DYQ%3D%3D",
+    ] {
+        assert_eq!(
+            refused(&format!("SAMLRequest={bad}")),
+            BindingError::Base64("SAMLRequest"),
+            "{bad}"
+        );
+    }
+    let signed = query(None, Some(&PARTNER.signer));
+    assert_eq!(
+        refused(&format!("{signed}!")),
+        BindingError::Base64("Signature")
+    );
+    let encoding =
+        |value: &str| Incoming::read_redirect(format!("{signed}&SAMLEncoding={value}").as_bytes());
+    let known = escape("urn:oasis:names:tc:SAML:2.0:bindings:URL-Encoding:DEFLATE");
+    assert!(encoding(&known).is_ok());
+    assert_eq!(
+        encoding(&format!("{known}x")).unwrap_err(),
+        BindingError::Encoding
+    );
+    assert_eq!(encoding("").unwrap_err(), BindingError::Encoding);
+}
+
+#[test]
+fn a_bomb_and_trailing_bytes_are_refused() {
+    let carried = |stream: &[u8]| format!("SAMLRequest={}", escape(&STANDARD.encode(stream)));
+    let bomb = deflate(&vec![b' '; 20_000_000]).unwrap();
+    assert_eq!(refused(&carried(&bomb)), BindingError::TooLong);
+    let stream = deflate(PLAIN.as_bytes()).unwrap();
+    assert_eq!(
+        refused(&carried(&[&stream, &b"more"[..]].concat())),
+        BindingError::Trailing
+    );
+    assert_eq!(
+        refused(&carried(&stream[..stream.len() - 1])),
+        BindingError::Deflate
+    );
+    // What is too long is not even decoded.
+    let long = "A".repeat(Limits::MESSAGE.bytes * 2);
+    assert_eq!(
+        refused(&format!("SAMLRequest={long}")),
+        BindingError::TooLong
+    );
+    let body = format!("SAMLRequest={long}");
+    assert_eq!(
+        Incoming::read_post(body.as_bytes()).unwrap_err(),
+        BindingError::TooLong
+    );
+}
+
+#[test]
+fn a_message_may_be_as_long_as_the_reader_allows() {
+    let of_length = |length: usize| {
+        let xml = format!("<r>{}</r>", "x".repeat(length - "<r></r>".len()));
+        let body = format!("SAMLRequest={}", escape(&post_value(&xml)));
+        let post = Incoming::read_post(body.as_bytes()).is_ok();
+        (
+            post,
+            Incoming::read_redirect(format!("SAMLRequest={}", compressed(&xml)).as_bytes()).is_ok(),
+        )
+    };
+    assert_eq!(of_length(Limits::MESSAGE.bytes), (true, true));
+    assert_eq!(of_length(Limits::MESSAGE.bytes + 1), (false, false));
+}
+
+#[test]
+fn the_relay_state_is_text_of_at_most_2_kb() {
+    let message = compressed(PLAIN);
+    let with = |state: &str| {
+        Incoming::read_redirect(format!("SAMLRequest={message}&RelayState={state}").as_bytes())
+    };
+    let longest = "%C3%A4".repeat(1024);
+    assert_eq!(
+        with(&longest).unwrap().relay_state(),
+        Some(&*"ä".repeat(1024))
+    );
+    assert_eq!(
+        with(&format!("{longest}a")).unwrap_err(),
+        BindingError::RelayStateTooLong
+    );
+    assert_eq!(with("%C3").unwrap_err(), BindingError::RelayStateEncoding);
+    let body = format!("SAMLRequest={}&RelayState=%FF", escape(&post_value(PLAIN)));
+    assert_eq!(
+        Incoming::read_post(body.as_bytes()).unwrap_err(),
+        BindingError::RelayStateEncoding
+    );
+}
+
+#[test]
+fn what_is_not_plain_xml_is_refused() {
+    for (xml, expected) in [
+        ("", XmlProblem::NotOneRoot),
+        ("<!DOCTYPE r><r/>", XmlProblem::Doctype),
+        ("<r><?x y?></r>", XmlProblem::Instruction),
+        (
+            "<Issuer>https://sp.example.org/<!-- -->.evil.example</Issuer>",
+            XmlProblem::CommentInText,
+        ),
+    ] {
+        let error = refused(&format!("SAMLRequest={}", compressed(xml)));
+        assert!(
+            matches!(&error, BindingError::Xml(error) if error.problem == expected),
+            "{error:?}"
+        );
+        assert!(!error.to_string().contains("sp.example.org"));
+    }
+}
+
+#[test]
+fn a_signed_query_is_trusted_as_a_whole() {
+    for state in [None, Some(""), Some("a state")] {
+        let incoming = redirect(&query(state, Some(&PARTNER.signer)));
+        assert!(incoming.is_signed());
+        for rule in [Signature::Required, Signature::Optional] {
+            let trusted = incoming.trusted(keys(), rule).unwrap();
+            assert!(trusted.is_signed() && trusted.root().attribute("ID") == Some("_r1"));
+        }
+        let both = [STRANGER.trusted.clone(), PARTNER.trusted.clone()];
+        assert!(incoming.trusted(&both, Signature::Required).is_ok());
+        assert_untrusted!(
+            incoming,
+            slice::from_ref(&STRANGER.trusted),
+            Optional,
+            Untrusted::Query
+        );
+    }
+}
+
+#[test]
+fn the_octets_count_as_they_came_and_in_the_order_of_the_standard() {
+    let message = compressed(PLAIN);
+    // Escapes in lower case, and one that was not needed.
+    let lower = message
+        .replace("%2B", "%2b")
+        .replace("%2F", "%2f")
+        .replace("%3D", "%3d");
+    let covered = format!("SAMLRequest={lower}&RelayState=%61+b%20c");
+    let query = signed(&covered, RSA_SHA256);
+    let incoming = redirect(&query);
+    assert!(
+        incoming.relay_state() == Some("a b c")
+            && incoming.trusted(keys(), Signature::Required).is_ok()
+    );
+    let mut parts: Vec<_> = query.split('&').collect();
+    for _ in 0..parts.len() {
+        parts.rotate_left(1);
+        assert!(
+            redirect(&parts.join("&"))
+                .trusted(keys(), Signature::Required)
+                .is_ok()
+        );
+    }
+    // The same text otherwise encoded is not what was signed.
+    assert_untrusted!(
+        redirect(&query.replace("%61", "a")),
+        keys(),
+        Required,
+        Untrusted::Query
+    );
+    // Signed in another order than the standard's it is not signed.
+    let swapped = signed(&format!("RelayState=a&SAMLRequest={message}"), RSA_SHA256);
+    assert_untrusted!(redirect(&swapped), keys(), Required, Untrusted::Query);
+}
+
+#[test]
+fn a_changed_query_is_refused() {
+    let good = query(Some("state"), Some(&PARTNER.signer));
+    let stateless = query(None, Some(&PARTNER.signer));
+    let other = compressed(&PLAIN.replace("_r1", "_r2"));
+    let signature = good.split_once("&Signature=").unwrap().1;
+    for bad in [
+        good.replace("RelayState=state", "RelayState=other"),
+        good.replace("&RelayState=state", ""),
+        format!("{stateless}&RelayState=state"),
+        good.replace("SAMLRequest=", "SAMLResponse="),
+        good.replace(&compressed(PLAIN), &other),
+        good.replace("rsa-sha256", "rsa-sha512"),
+        good.replace("rsa-sha256", "ecdsa-sha256"),
+        good.replace(signature, "YWJj"),
+        good.replace(signature, ""),
+    ] {
+        assert_untrusted!(redirect(&bad), keys(), Required, Untrusted::Query);
+        assert_untrusted!(redirect(&bad), keys(), Optional, Untrusted::Query);
+    }
+    let half = good.split_once("&Signature=").unwrap().0;
+    assert_eq!(refused(half), BindingError::HalfSigned("Signature"));
+    let half = good.replace(&format!("&SigAlg={}", escape(RSA_SHA256)), "");
+    assert_eq!(refused(&half), BindingError::HalfSigned("SigAlg"));
+}
+
+#[test]
+fn weak_algorithms_are_refused() {
+    let covered = format!("SAMLRequest={}", compressed(PLAIN));
+    for (algorithm, expected) in [
+        (
+            "http://www.w3.org/2000/09/xmldsig#rsa-sha1",
+            UnfitAlgorithm::Sha1,
+        ),
+        (
+            "http://www.w3.org/2000/09/xmldsig#hmac-sha1",
+            UnfitAlgorithm::Sha1,
+        ),
+        (
+            "http://www.w3.org/2001/04/xmldsig-more#hmac-sha256",
+            UnfitAlgorithm::Unknown,
+        ),
+        (
+            "http://www.w3.org/2001/04/xmldsig-more#rsa-md5",
+            UnfitAlgorithm::Unknown,
+        ),
+        ("", UnfitAlgorithm::Unknown),
+    ] {
+        let incoming = redirect(&signed(&covered, algorithm));
+        for rule in [Signature::Required, Signature::Optional] {
+            let trusted = incoming.trusted(keys(), rule);
+            assert!(
+                matches!(trusted, Err(Untrusted::Algorithm(error)) if error == expected),
+                "{trusted:?}"
+            );
+        }
+        assert!(
+            !incoming
+                .trusted(&[], Signature::Optional)
+                .unwrap()
+                .is_signed()
+        );
+    }
+    assert_eq!(
+        SignatureAlgorithm::from_uri(RSA_SHA256),
+        Ok(SignatureAlgorithm::RsaSha256)
+    );
+}
+
+#[test]
+fn a_posted_message_is_read_from_what_was_signed() {
+    let xml = request(&PARTNER.signer);
+    let incoming = post(&xml);
+    assert!(incoming.is_signed());
+    for rule in [Signature::Required, Signature::Optional] {
+        let trusted = incoming.trusted(keys(), rule).unwrap();
+        assert!(trusted.is_signed() && trusted.root().child(ISSUER).is_ok());
+        assert!(
+            trusted
+                .root()
+                .descendants()
+                .all(|element| element.local_name() != "Signature")
+        );
+    }
+    assert_untrusted!(
+        post(&xml.replace("acs?a=1", "acs?a=2")),
+        keys(),
+        Optional,
+        Untrusted::Message(_)
+    );
+    assert_untrusted!(
+        incoming,
+        slice::from_ref(&STRANGER.trusted),
+        Optional,
+        Untrusted::Message(_)
+    );
+}
+
+#[test]
+fn a_signature_that_is_there_must_be_good() {
+    let signed = request(&PARTNER.signer);
+    let (before, after) = (
+        signed.find("<ds:Signature ").unwrap(),
+        signed.find("</ds:Signature>").unwrap(),
+    );
+    let signature = &signed[before..after + "</ds:Signature>".len()];
+    let duplicate = signed.replace("<samlp:NameIDPolicy ", "<samlp:NameIDPolicy ID=\"_r1\" ");
+    let nested = signed.replace(signature, "").replace(
+        "<samlp:NameIDPolicy",
+        &format!("<w>{signature}</w><samlp:NameIDPolicy"),
+    );
+    let bare = r#"<ds:Signature xmlns:ds="http://www.w3.org/2000/09/xmldsig#"/>"#;
+    for (xml, is_expected) in [
+        (
+            duplicate,
+            (|error| matches!(error, SignatureError::RepeatedId)) as fn(&SignatureError) -> bool,
+        ),
+        (nested, |error| matches!(error, SignatureError::Misplaced)),
+        (signed.replace(signature, bare), |error| {
+            matches!(error, SignatureError::Malformed(_))
+        }),
+        (signed.replace(signature, &signature.repeat(2)), |error| {
+            matches!(error, SignatureError::Several)
+        }),
+    ] {
+        for incoming in [
+            post(&xml),
+            redirect(&format!("SAMLRequest={}", compressed(&xml))),
+        ] {
+            let trusted = incoming.trusted(keys(), Signature::Optional);
+            assert!(
+                matches!(&trusted, Err(Untrusted::Message(error)) if is_expected(error)),
+                "{trusted:?}"
+            );
+        }
+    }
+    // Without it, it is a message that nobody signed.
+    let stripped = post(&signed.replace(signature, ""));
+    assert!(
+        !stripped
+            .trusted(keys(), Signature::Optional)
+            .unwrap()
+            .is_signed()
+    );
+    assert_untrusted!(stripped, keys(), Required, Untrusted::Unsigned);
+}
+
+#[test]
+fn the_signature_of_a_redirect_is_in_its_query() {
+    let xml = request(&PARTNER.signer);
+    let bare = redirect(&format!("SAMLRequest={}", compressed(&xml)));
+    assert!(
+        bare.trusted(keys(), Signature::Optional)
+            .unwrap()
+            .is_signed()
+    );
+    assert_untrusted!(bare, keys(), Required, Untrusted::Unsigned);
+    // With both, both count.
+    let with = |xml: &str| {
+        redirect(&signed(
+            &format!("SAMLRequest={}", compressed(xml)),
+            RSA_SHA256,
+        ))
+    };
+    let both = with(&xml);
+    let trusted = both.trusted(keys(), Signature::Required).unwrap();
+    assert!(
+        trusted
+            .root()
+            .descendants()
+            .all(|element| element.local_name() != "Signature")
+    );
+    let foreign = with(&request(&STRANGER.signer));
+    assert_untrusted!(
+        foreign,
+        keys(),
+        Required,
+        Untrusted::Message(SignatureError::Untrusted)
+    );
+}
+
+#[test]
+fn without_keys_nothing_is_signed() {
+    for incoming in [
+        redirect(&query(None, Some(&PARTNER.signer))),
+        post(&request(&PARTNER.signer)),
+    ] {
+        let trusted = incoming.trusted(&[], Signature::Optional).unwrap();
+        assert!(!trusted.is_signed() && trusted.root().attribute("ID") == Some("_r1"));
+        assert_untrusted!(incoming, &[], Required, Untrusted::NoKeys);
+    }
+    for incoming in [redirect(&query(None, None)), post(PLAIN)] {
+        assert_untrusted!(incoming.clone(), &[], Required, Untrusted::NoKeys);
+        assert_untrusted!(incoming, keys(), Required, Untrusted::Unsigned);
+    }
+}
+
+proptest! {
+    #[test]
+    fn what_is_sent_comes_back(text in "[^\\x00-\\x08\\x0b\\x0c\\x0d-\\x1f<&>\\u{fffe}\\u{ffff}]{0,200}", state in any::<Option<String>>()) {
+        prop_assume!(state.as_ref().is_none_or(|state| state.len() <= RELAY_STATE_BYTES));
+        let xml = format!("<r>{text}</r>");
+        let location = redirect_location("https://sp.example.org/", Kind::Response, &xml, state.as_deref(), None).unwrap();
+        prop_assert!(location.bytes().all(|byte| byte.is_ascii_graphic()));
+        let incoming = redirect(location.split_once('?').unwrap().1);
+        prop_assert_eq!(incoming.relay_state(), state.as_deref());
+        let posted = post(&xml);
+        for incoming in [incoming, posted] {
+            let trusted = incoming.trusted(&[], Signature::Optional).unwrap();
+            prop_assert_eq!(trusted.root().text().unwrap(), &text);
+        }
+    }
+
+    #[test]
+    fn no_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300), value in "[A-Za-z0-9+/%=& ]{0,60}") {
+        let _ = (Incoming::read_redirect(&bytes).is_ok(), Incoming::read_post(&bytes).is_ok());
+        for query in [format!("SAMLRequest={value}&RelayState={value}"), format!("SAMLResponse={value}&SigAlg={value}&Signature={value}")] {
+            let _ = (Incoming::read_redirect(query.as_bytes()).is_ok(), Incoming::read_post(query.as_bytes()).is_ok());
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! The request to sign a person out, and its answer. Both go both ways, so they are read and written.
+
+use super::names::{LOGOUT_REQUEST, LOGOUT_RESPONSE, SESSION_INDEX};
+use super::{Header, MessageError, NameId, Status, instant_text, read};
+use crate::xml::{Element, ShapeError, Signer, WriteError};
+use assent_model::clock::Timestamp;
+
+/// A request to sign a person out (SAML core section 3.7.1).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogoutRequest {
+    /// What it begins with.
+    pub header: Header,
+    /// When it is too late for it.
+    pub not_on_or_after: Option<Timestamp>,
+    /// Who is to be signed out.
+    pub name_id: NameId,
+    /// Of which sessions; of all, if none is named.
+    pub session_indexes: Vec<String>,
+    /// Why, a URI as a rule.
+    pub reason: Option<String>,
+}
+
+/// The answer to such a request (SAML core section 3.7.2).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogoutResponse {
+    /// What it begins with.
+    pub header: Header,
+    /// The ID of the request.
+    pub in_response_to: Option<String>,
+    /// What became of it.
+    pub status: Status,
+}
+
+impl LogoutRequest {
+    /// Reads a request.
+    ///
+    /// # Errors
+    /// [`MessageError::Malformed`] for what breaks the schema or SAML core, and [`MessageError::Unsupported`] for another
+    /// version, and for a person who is not named by a `NameID`.
+    pub fn read(root: Element<'_>) -> Result<Self, MessageError> {
+        let header = Header::read(root, LOGOUT_REQUEST)?;
+        let indexes = root.children().filter(|child| child.is(SESSION_INDEX));
+        Ok(Self {
+            not_on_or_after: read::moment(root, "NotOnOrAfter")?,
+            name_id: NameId::within(root, &header)?.ok_or(ShapeError::Missing("NameID"))?,
+            session_indexes: indexes
+                .map(|index| read::text(index, "a SessionIndex"))
+                .collect::<Result<_, _>>()?,
+            // A remark, from which nothing follows: pysaml2 sends an empty one.
+            reason: read::string(root, "Reason").unwrap_or_default(),
+            header,
+        })
+    }
+
+    /// Writes the request. With a signer it is signed itself, as the POST binding needs it; in a redirect the query is signed
+    /// instead.
+    ///
+    /// # Errors
+    /// [`WriteError`]
+    pub fn write(&self, signer: Option<&Signer>) -> Result<String, WriteError> {
+        let not_on_or_after = self.not_on_or_after.map(instant_text);
+        let attributes = [
+            ("NotOnOrAfter", not_on_or_after.as_deref()),
+            ("Reason", self.reason.as_deref()),
+        ];
+        self.header
+            .write(LOGOUT_REQUEST, signer, attributes, |request| {
+                self.name_id.write(request);
+                for index in &self.session_indexes {
+                    request.open(SESSION_INDEX).text(index);
+                }
+            })
+    }
+}
+
+impl LogoutResponse {
+    /// Reads a response.
+    ///
+    /// # Errors
+    /// [`MessageError::Malformed`] for what breaks the schema or SAML core, and [`MessageError::Unsupported`] for another
+    /// version.
+    pub fn read(root: Element<'_>) -> Result<Self, MessageError> {
+        Ok(Self {
+            header: Header::read(root, LOGOUT_RESPONSE)?,
+            in_response_to: read::id(root, "InResponseTo")?,
+            status: Status::read(root)?,
+        })
+    }
+
+    /// Writes the response, as [`LogoutRequest::write`] does.
+    ///
+    /// # Errors
+    /// [`WriteError`]
+    pub fn write(&self, signer: Option<&Signer>) -> Result<String, WriteError> {
+        let attributes = [("InResponseTo", self.in_response_to.as_deref())];
+        self.header
+            .write(LOGOUT_RESPONSE, signer, attributes, |response| {
+                self.status.write(response);
+            })
+    }
+}

@@ -1,0 +1,68 @@
+//! What a person is called.
+
+use super::names::{BASE_ID, ENCRYPTED_ID, NAME_ID};
+use super::{Flaw, Header, MessageError, Unsupported, read};
+use crate::xml::{Element, ShapeError, Writer};
+
+/// What a person is called (SAML core section 2.2.2).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NameId {
+    /// The name, of 1 to 4096 bytes, exactly as it was written.
+    pub value: String,
+    /// What kind of name it is: a URI.
+    pub format: Option<String>,
+    /// Whose name it is: the entity ID of the identity provider that gave it.
+    pub name_qualifier: Option<String>,
+    /// For whom it is: the entity ID of the service provider that it was given.
+    pub sp_name_qualifier: Option<String>,
+}
+
+impl NameId {
+    fn read(element: Element<'_>) -> Result<Self, Flaw> {
+        Ok(Self {
+            value: read::text(element, "a NameID")?,
+            format: read::uri(element, "Format")?,
+            name_qualifier: read::string(element, "NameQualifier")?,
+            sp_name_qualifier: read::string(element, "SPNameQualifier")?,
+        })
+    }
+
+    /// The identifier in a subject or a request, which is one of three, if there is any.
+    ///
+    /// # Errors
+    /// [`Unsupported`] for each of the other two; [`ShapeError::Repeated`] where there are several.
+    pub(super) fn within(
+        parent: Element<'_>,
+        header: &Header,
+    ) -> Result<Option<Self>, MessageError> {
+        let mut identifiers = parent.children().filter(|child| {
+            [NAME_ID, BASE_ID, ENCRYPTED_ID]
+                .into_iter()
+                .any(|name| child.is(name))
+        });
+        let Some(identifier) = identifiers.next() else {
+            return Ok(None);
+        };
+        if identifiers.next().is_some() {
+            return Err(ShapeError::Repeated("identifier").into());
+        }
+        if identifier.is(ENCRYPTED_ID) {
+            return Err(header.unsupported(Unsupported::EncryptedId));
+        }
+        if identifier.is(BASE_ID) {
+            return Err(header.unsupported(Unsupported::BaseId));
+        }
+        Ok(Some(Self::read(identifier)?))
+    }
+
+    /// Writes `saml:NameID`.
+    pub fn write(&self, writer: &mut Writer) {
+        let start = writer
+            .open(NAME_ID)
+            .optional_attribute("Format", self.format.as_deref());
+        let start = start.optional_attribute("NameQualifier", self.name_qualifier.as_deref());
+        start
+            .optional_attribute("SPNameQualifier", self.sp_name_qualifier.as_deref())
+            .text(&self.value);
+    }
+}

@@ -1,0 +1,232 @@
+//! The algorithms of signatures, and the keys that are trusted.
+
+use openssl::bn::BigNum;
+use openssl::ecdsa::EcdsaSig;
+use openssl::error::ErrorStack;
+use openssl::hash::MessageDigest;
+use openssl::nid::Nid;
+use openssl::pkey::{Id, PKey, Public};
+use openssl::sign::Verifier;
+use openssl::x509::X509Ref;
+
+/// How a message is signed (RFC 9231 sections 2.3.2 to 2.3.6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SignatureAlgorithm {
+    /// RSASSA-PKCS1-v1_5 with SHA-256: what we sign with.
+    RsaSha256,
+    /// RSASSA-PKCS1-v1_5 with SHA-384.
+    RsaSha384,
+    /// RSASSA-PKCS1-v1_5 with SHA-512.
+    RsaSha512,
+    /// ECDSA with SHA-256.
+    EcdsaSha256,
+    /// ECDSA with SHA-384.
+    EcdsaSha384,
+    /// ECDSA with SHA-512.
+    EcdsaSha512,
+}
+
+/// How the digest of what is signed is made (XML Encryption section 5.7, RFC 9231 section 2.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DigestAlgorithm {
+    /// SHA-256: what we sign with.
+    Sha256,
+    /// SHA-384.
+    Sha384,
+    /// SHA-512.
+    Sha512,
+}
+
+/// An algorithm that proves nothing to us.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum UnfitAlgorithm {
+    /// SHA-1, which is broken.
+    #[error("the signature uses SHA-1, which is refused; set the service provider to SHA-256")]
+    Sha1,
+    /// Any other.
+    #[error(
+        "the signature's algorithm is refused; set the service provider to http://www.w3.org/2001/04/xmldsig-more#rsa-sha256 with http://www.w3.org/2001/04/xmlenc#sha256"
+    )]
+    Unknown,
+}
+
+impl SignatureAlgorithm {
+    /// All that are accepted.
+    pub const ALL: [Self; 6] = [
+        Self::RsaSha256,
+        Self::RsaSha384,
+        Self::RsaSha512,
+        Self::EcdsaSha256,
+        Self::EcdsaSha384,
+        Self::EcdsaSha512,
+    ];
+
+    /// Its identifier: an `Algorithm`, a `SigAlg`.
+    pub const fn uri(self) -> &'static str {
+        match self {
+            Self::RsaSha256 => "http://www.w3.org/2001/04/xmldsig-more#rsa-sha256",
+            Self::RsaSha384 => "http://www.w3.org/2001/04/xmldsig-more#rsa-sha384",
+            Self::RsaSha512 => "http://www.w3.org/2001/04/xmldsig-more#rsa-sha512",
+            Self::EcdsaSha256 => "http://www.w3.org/2001/04/xmldsig-more#ecdsa-sha256",
+            Self::EcdsaSha384 => "http://www.w3.org/2001/04/xmldsig-more#ecdsa-sha384",
+            Self::EcdsaSha512 => "http://www.w3.org/2001/04/xmldsig-more#ecdsa-sha512",
+        }
+    }
+
+    /// The algorithm of an identifier.
+    ///
+    /// # Errors
+    /// [`UnfitAlgorithm`] for all others, HMAC and SHA-1 among them.
+    pub fn from_uri(uri: &str) -> Result<Self, UnfitAlgorithm> {
+        Self::ALL
+            .into_iter()
+            .find(|algorithm| algorithm.uri() == uri)
+            .ok_or_else(|| unfit(uri))
+    }
+
+    const fn key_type(self) -> Id {
+        match self {
+            Self::RsaSha256 | Self::RsaSha384 | Self::RsaSha512 => Id::RSA,
+            Self::EcdsaSha256 | Self::EcdsaSha384 | Self::EcdsaSha512 => Id::EC,
+        }
+    }
+
+    pub(super) fn digest(self) -> MessageDigest {
+        match self {
+            Self::RsaSha256 | Self::EcdsaSha256 => MessageDigest::sha256(),
+            Self::RsaSha384 | Self::EcdsaSha384 => MessageDigest::sha384(),
+            Self::RsaSha512 | Self::EcdsaSha512 => MessageDigest::sha512(),
+        }
+    }
+}
+
+impl DigestAlgorithm {
+    /// All that are accepted.
+    pub const ALL: [Self; 3] = [Self::Sha256, Self::Sha384, Self::Sha512];
+
+    /// Its identifier.
+    pub const fn uri(self) -> &'static str {
+        match self {
+            Self::Sha256 => "http://www.w3.org/2001/04/xmlenc#sha256",
+            Self::Sha384 => "http://www.w3.org/2001/04/xmldsig-more#sha384",
+            Self::Sha512 => "http://www.w3.org/2001/04/xmlenc#sha512",
+        }
+    }
+
+    pub(super) fn from_uri(uri: &str) -> Result<Self, UnfitAlgorithm> {
+        Self::ALL
+            .into_iter()
+            .find(|algorithm| algorithm.uri() == uri)
+            .ok_or_else(|| unfit(uri))
+    }
+
+    pub(super) fn digest(self, bytes: &[u8]) -> Result<Vec<u8>, ErrorStack> {
+        let algorithm = match self {
+            Self::Sha256 => MessageDigest::sha256(),
+            Self::Sha384 => MessageDigest::sha384(),
+            Self::Sha512 => MessageDigest::sha512(),
+        };
+        Ok(openssl::hash::hash(algorithm, bytes)?.to_vec())
+    }
+}
+
+fn unfit(uri: &str) -> UnfitAlgorithm {
+    if uri.ends_with("sha1") {
+        UnfitAlgorithm::Sha1
+    } else {
+        UnfitAlgorithm::Unknown
+    }
+}
+
+/// A public key whose signatures count, because an administrator or checked metadata named it. A key that a message
+/// brings along never becomes one.
+#[derive(Clone, Debug)]
+pub struct TrustedKey {
+    key: PKey<Public>,
+}
+
+/// A key that is not fit for signatures.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum UnfitKey {
+    /// Of another kind, or too small or large.
+    #[error("a signing key is RSA with 2048 to 8192 bits, or on the curve P-256, P-384 or P-521")]
+    Kind,
+    /// The private key is not that of the certificate.
+    #[error("the certificate is not that of the key")]
+    Certificate,
+    /// OpenSSL could not read it.
+    #[error("the key can't be read: {0}")]
+    Unreadable(#[from] ErrorStack),
+}
+
+impl TrustedKey {
+    /// Trusts a key.
+    ///
+    /// # Errors
+    /// [`UnfitKey::Kind`] for a weak key, and for one whose signatures take long to check.
+    pub fn new(key: PKey<Public>) -> Result<Self, UnfitKey> {
+        let fits = match key.id() {
+            Id::RSA => (2048..=8192).contains(&key.bits()),
+            Id::EC => {
+                let curve = key.ec_key()?.group().curve_name();
+                [Nid::X9_62_PRIME256V1, Nid::SECP384R1, Nid::SECP521R1]
+                    .into_iter()
+                    .any(|fit| curve == Some(fit))
+            }
+            _ => false,
+        };
+        if fits {
+            Ok(Self { key })
+        } else {
+            Err(UnfitKey::Kind)
+        }
+    }
+
+    /// Trusts the key of a certificate. What else the certificate says, its issuer and its dates, is not asked: the one who
+    /// named it vouches for it (SAML V2.0 Metadata Interoperability Profile section 2.5).
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn of_certificate(certificate: &X509Ref) -> Result<Self, UnfitKey> {
+        Self::new(certificate.public_key()?)
+    }
+
+    /// Whether this key made the signature over the message. An ECDSA signature is `r` and `s`, each as long as the field
+    /// (RFC 9231 section 2.3.6).
+    pub fn verifies(
+        &self,
+        algorithm: SignatureAlgorithm,
+        message: &[u8],
+        signature: &[u8],
+    ) -> bool {
+        if self.key.id() != algorithm.key_type() {
+            return false;
+        }
+        // What OpenSSL can't even try to verify is not verified.
+        self.try_verify(algorithm, message, signature)
+            .unwrap_or(false)
+    }
+
+    fn try_verify(
+        &self,
+        algorithm: SignatureAlgorithm,
+        message: &[u8],
+        signature: &[u8],
+    ) -> Result<bool, ErrorStack> {
+        let mut verifier = Verifier::new(algorithm.digest(), &self.key)?;
+        if self.key.id() == Id::RSA {
+            return verifier.verify_oneshot(signature, message);
+        }
+        let length = usize::try_from(self.key.bits().div_ceil(8)).unwrap_or_default();
+        match signature.split_at_checked(length) {
+            Some((r, s)) if s.len() == length => {
+                let parts = EcdsaSig::from_private_components(
+                    BigNum::from_slice(r)?,
+                    BigNum::from_slice(s)?,
+                )?;
+                verifier.verify_oneshot(&parts.to_der()?, message)
+            }
+            _ => Ok(false),
+        }
+    }
+}

@@ -1,0 +1,378 @@
+//! The strict reader. quick-xml finds the markup; what it lets pass, and namespaces, are checked here.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use quick_xml::Reader as Events;
+use quick_xml::errors::{Error as EventError, IllFormedError, SyntaxError};
+use quick_xml::events::{BytesStart, Event};
+
+use super::chars::{is_char, is_space};
+use super::error::{XmlError, XmlProblem};
+use super::markup::{
+    attributes, check_declaration, declared_prefix, is_absolute, reference, split_name,
+};
+use super::names::{XML_URI, XMLNS_URI};
+use super::tree::{Attribute, Binding, Document, ElementNode, Node};
+
+/// How much a document may be. All of it is read into memory, and some of it several times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// The length of the document, and of its canonical form, in bytes.
+    pub bytes: usize,
+    /// How many elements and texts there are.
+    pub nodes: usize,
+}
+
+impl Limits {
+    /// How deeply elements may stand in each other.
+    pub const DEPTH: usize = 64;
+    /// How many attributes an element may have, declarations of namespaces among them.
+    pub const ATTRIBUTES: usize = 64;
+    /// How many declarations of namespaces may be in force at once.
+    pub const NAMESPACES: usize = 64;
+    /// For a protocol message, which has about 3 KB, or 10 KB with a chain of certificates.
+    pub const MESSAGE: Self = Self {
+        bytes: 128 * 1024,
+        nodes: 4_000,
+    };
+    /// For the metadata of one service provider.
+    pub const METADATA: Self = Self {
+        bytes: 1024 * 1024,
+        nodes: 40_000,
+    };
+}
+
+pub(super) fn read(bytes: &[u8], limits: Limits) -> Result<Document, XmlError> {
+    let text = decode(bytes, limits).map_err(|problem| XmlError { problem, line: 1 })?;
+    let mut reader = Reader::new(&text, limits);
+    reader.read().map_err(|problem| XmlError {
+        problem,
+        line: reader.line(),
+    })
+}
+
+/// The document's text, its line ends as line feeds (XML 1.0 section 2.11).
+fn decode(bytes: &[u8], limits: Limits) -> Result<Cow<'_, str>, XmlProblem> {
+    if bytes.len() > limits.bytes {
+        return Err(XmlProblem::TooLong);
+    }
+    let text = std::str::from_utf8(bytes).map_err(|_| XmlProblem::Encoding)?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    Ok(match text.contains('\r') {
+        true => Cow::Owned(text.replace("\r\n", "\n").replace('\r', "\n")),
+        false => Cow::Borrowed(text),
+    })
+}
+
+struct Reader<'t> {
+    text: &'t str,
+    events: Events<&'t [u8]>,
+    limits: Limits,
+    root: Option<ElementNode>,
+    nodes: Vec<Node>,
+    /// The elements that are not closed yet.
+    open: Vec<Open>,
+    /// Whether text would go on with the text before it: nothing but comments stands between.
+    in_text: bool,
+    /// The declarations in force, those of the innermost element last.
+    scope: Vec<Arc<Binding>>,
+    /// The binding of the prefix `xml`, which needs no declaration.
+    xml: Arc<Binding>,
+}
+
+/// An element that is not closed yet.
+struct Open {
+    /// As [`ElementNode::parent`] counts.
+    place: usize,
+    /// How many declarations are in force around it.
+    outer_scope: usize,
+    has_text: bool,
+    has_comment: bool,
+}
+
+impl<'t> Reader<'t> {
+    fn new(text: &'t str, limits: Limits) -> Self {
+        let mut events = Events::from_str(text);
+        events.config_mut().check_comments = true;
+        let xml = Arc::new(Binding {
+            prefix: "xml".into(),
+            uri: XML_URI.into(),
+        });
+        let (nodes, open, scope) = (Vec::new(), Vec::new(), Vec::new());
+        Self {
+            text,
+            events,
+            limits,
+            root: None,
+            nodes,
+            open,
+            in_text: false,
+            scope,
+            xml,
+        }
+    }
+
+    fn position(&self) -> usize {
+        usize::try_from(self.events.buffer_position()).unwrap_or(usize::MAX)
+    }
+
+    /// The line where reading stopped.
+    fn line(&self) -> usize {
+        self.text
+            .bytes()
+            .take(self.position())
+            .filter(|byte| *byte == b'\n')
+            .count()
+            + 1
+    }
+
+    fn read(&mut self) -> Result<Document, XmlProblem> {
+        if !self.text.chars().all(is_char) {
+            return Err(XmlProblem::Character);
+        }
+        loop {
+            let before = self.position();
+            // What begins like a document type is not even shown to the parser.
+            if matches!(
+                self.text.as_bytes().get(before..),
+                Some([b'<', b'!', b'D' | b'd', ..])
+            ) {
+                return Err(XmlProblem::Doctype);
+            }
+            match self.events.read_event().map_err(|error| problem(&error))? {
+                Event::Start(tag) => self.start(&tag)?,
+                Event::End(_) => self.end()?,
+                Event::Empty(tag) => {
+                    self.start(&tag)?;
+                    self.end()?;
+                }
+                Event::Text(text) => {
+                    let text = text.into_inner();
+                    if text.contains("]]>") {
+                        return Err(XmlProblem::Syntax);
+                    }
+                    self.characters(&text)?;
+                }
+                Event::CData(_) | Event::GeneralRef(_) if self.open.is_empty() => {
+                    return Err(XmlProblem::NotOneRoot);
+                }
+                Event::CData(section) => self.characters(&section.into_inner())?,
+                Event::GeneralRef(name) => {
+                    let character = reference(&name.into_inner())?;
+                    self.characters(character.encode_utf8(&mut [0; 4]))?;
+                }
+                Event::Comment(_) => self.comment()?,
+                Event::Decl(_) if before > 0 => return Err(XmlProblem::Declaration),
+                Event::Decl(_) => {
+                    check_declaration(self.text.get(..self.position()).unwrap_or_default())?;
+                }
+                Event::PI(_) => return Err(XmlProblem::Instruction),
+                Event::DocType(_) => return Err(XmlProblem::Doctype),
+                Event::Eof => break,
+            }
+        }
+        if !self.open.is_empty() {
+            return Err(XmlProblem::Tags);
+        }
+        let root = self.root.take().ok_or(XmlProblem::NotOneRoot)?;
+        Ok(Document {
+            root,
+            nodes: std::mem::take(&mut self.nodes),
+            limits: self.limits,
+        })
+    }
+
+    fn start(&mut self, tag: &BytesStart<'_>) -> Result<(), XmlProblem> {
+        let parent = self.open.last().map(|open| open.place);
+        if parent.is_none() && self.root.is_some() {
+            return Err(XmlProblem::NotOneRoot);
+        }
+        if self.open.len() >= Limits::DEPTH {
+            return Err(XmlProblem::TooDeep);
+        }
+        let attributes = attributes(tag.attributes_raw())?;
+        let outer_scope = self.scope.len();
+        self.declare(&attributes)?;
+        let declared = self.scope.get(outer_scope..).unwrap_or_default().to_vec();
+        let (prefix, local) = split_name(tag.name().into_inner())?;
+        let node = ElementNode {
+            namespace: self.bound(prefix)?,
+            local: local.into(),
+            declared,
+            attributes: self.attributes(attributes)?,
+            parent,
+            size: 0,
+        };
+        let place = match parent {
+            None => {
+                self.root = Some(node);
+                0
+            }
+            Some(_) => {
+                self.push(Node::Element(node))?;
+                self.nodes.len()
+            }
+        };
+        self.in_text = false;
+        self.open.push(Open {
+            place,
+            outer_scope,
+            has_text: false,
+            has_comment: false,
+        });
+        Ok(())
+    }
+
+    /// Brings the declarations among an element's attributes into force.
+    fn declare(&mut self, attributes: &[(&str, String)]) -> Result<(), XmlProblem> {
+        let mut prefixes = HashSet::new();
+        for (name, uri) in attributes {
+            let Some(prefix) = declared_prefix(name)? else {
+                continue;
+            };
+            if !prefixes.insert(prefix) {
+                return Err(XmlProblem::RepeatedAttribute);
+            }
+            if prefix == "xmlns" || uri == XMLNS_URI || (prefix == "xml") != (uri == XML_URI) {
+                return Err(XmlProblem::ReservedPrefix);
+            }
+            if prefix == "xml" {
+                continue;
+            }
+            let undoes_default = prefix.is_empty() && uri.is_empty();
+            if !undoes_default && !is_absolute(uri) {
+                return Err(XmlProblem::Namespace);
+            }
+            if self.scope.len() >= Limits::NAMESPACES {
+                return Err(XmlProblem::TooManyNamespaces);
+            }
+            self.scope.push(Arc::new(Binding {
+                prefix: prefix.into(),
+                uri: uri.as_str().into(),
+            }));
+        }
+        Ok(())
+    }
+
+    /// An element's attributes that declare no namespace.
+    fn attributes(&self, raw: Vec<(&str, String)>) -> Result<Vec<Attribute>, XmlProblem> {
+        let mut attributes = Vec::with_capacity(raw.len());
+        for (name, value) in raw {
+            if declared_prefix(name)?.is_some() {
+                continue;
+            }
+            let (prefix, local) = split_name(name)?;
+            // The default namespace is not for attributes.
+            let namespace = if prefix.is_empty() {
+                None
+            } else {
+                self.bound(prefix)?
+            };
+            attributes.push(Attribute {
+                namespace,
+                local: local.into(),
+                value: value.into(),
+            });
+        }
+        let mut names = HashSet::with_capacity(attributes.len());
+        if !attributes
+            .iter()
+            .all(|attribute| names.insert((attribute.uri(), &*attribute.local)))
+        {
+            return Err(XmlProblem::RepeatedAttribute);
+        }
+        Ok(attributes)
+    }
+
+    /// What a prefix is bound to; the empty one is that of elements without a prefix.
+    fn bound(&self, prefix: &str) -> Result<Option<Arc<Binding>>, XmlProblem> {
+        if prefix == "xml" {
+            return Ok(Some(Arc::clone(&self.xml)));
+        }
+        match self
+            .scope
+            .iter()
+            .rev()
+            .find(|binding| &*binding.prefix == prefix)
+        {
+            Some(binding) if binding.uri.is_empty() => Ok(None),
+            Some(binding) => Ok(Some(Arc::clone(binding))),
+            None if prefix.is_empty() => Ok(None),
+            None => Err(XmlProblem::UnboundPrefix),
+        }
+    }
+
+    fn end(&mut self) -> Result<(), XmlProblem> {
+        let open = self.open.pop().ok_or(XmlProblem::Tags)?;
+        self.in_text = false;
+        self.scope.truncate(open.outer_scope);
+        let size = self.nodes.len().saturating_sub(open.place);
+        let node = match open.place.checked_sub(1) {
+            None => self.root.as_mut(),
+            Some(below) => match self.nodes.get_mut(below) {
+                Some(Node::Element(node)) => Some(node),
+                _ => None,
+            },
+        };
+        node.ok_or(XmlProblem::Tags)?.size = size;
+        Ok(())
+    }
+
+    fn characters(&mut self, text: &str) -> Result<(), XmlProblem> {
+        let is_blank = text.chars().all(is_space);
+        let Some(open) = self.open.last_mut() else {
+            return if is_blank {
+                Ok(())
+            } else {
+                Err(XmlProblem::NotOneRoot)
+            };
+        };
+        open.has_text |= !is_blank;
+        if open.has_text && open.has_comment {
+            return Err(XmlProblem::CommentInText);
+        }
+        match self.nodes.last_mut() {
+            Some(Node::Text(last)) if self.in_text => last.push_str(text),
+            _ if text.is_empty() => {}
+            _ => {
+                self.push(Node::Text(text.to_owned()))?;
+                self.in_text = true;
+            }
+        }
+        Ok(())
+    }
+
+    fn comment(&mut self) -> Result<(), XmlProblem> {
+        if let Some(open) = self.open.last_mut() {
+            open.has_comment = true;
+            if open.has_text {
+                return Err(XmlProblem::CommentInText);
+            }
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, node: Node) -> Result<(), XmlProblem> {
+        if self.nodes.len() >= self.limits.nodes {
+            return Err(XmlProblem::TooManyNodes);
+        }
+        self.nodes.push(node);
+        Ok(())
+    }
+}
+
+/// The error for what quick-xml stopped at.
+fn problem(error: &EventError) -> XmlProblem {
+    match error {
+        EventError::Syntax(SyntaxError::UnclosedDoctype) => XmlProblem::Doctype,
+        EventError::IllFormed(
+            IllFormedError::MismatchedEndTag { .. } | IllFormedError::UnmatchedEndTag(_),
+        ) => XmlProblem::Tags,
+        _ => XmlProblem::Syntax,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,340 @@
+//! The attacks. What an attacker would sign with the partner's own key is signed so here, where the rule is meant to hold
+//! even then: a broken digest is not what refuses it.
+
+mod forms;
+mod wrapping;
+
+use std::slice;
+
+use super::*;
+use crate::xml::testing::{ISSUER, PARTNER, POLICY, STRANGER, read, request};
+use crate::xml::{DSIG, Limits};
+
+fn verify(text: &str) -> Result<Verified, SignatureError> {
+    read(text).verify(slice::from_ref(&PARTNER.trusted))
+}
+
+fn refused(text: &str) -> SignatureError {
+    match verify(text) {
+        Ok(verified) => panic!("{:?} was verified", verified.root()),
+        Err(error) => error,
+    }
+}
+
+macro_rules! assert_refused {
+    ($text:expr, $($error:pat_param)|+) => {
+        let text: String = $text;
+        let error = refused(&text);
+        assert!(matches!(error, $($error)|+), "{error:?}: {text}");
+    };
+}
+use assert_refused;
+
+const START: &str =
+    r#"<samlp:AuthnRequest xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol" ID="_r1">"#;
+const CONTENT: &str = r#"<saml:Issuer xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion">https://sp.example.org/</saml:Issuer>"#;
+const END: &str = "</samlp:AuthnRequest>";
+const ENVELOPED: &str = r#"<ds:Transform Algorithm="http://www.w3.org/2000/09/xmldsig#enveloped-signature"></ds:Transform>"#;
+const EXCLUSIVE: &str =
+    r#"<ds:Transform Algorithm="http://www.w3.org/2001/10/xml-exc-c14n#"></ds:Transform>"#;
+
+/// A signature by the partner's key, each part of which can be another than it should be. It is always one that a lax
+/// verifier would accept.
+struct Forged {
+    start: String,
+    content: String,
+    uri: String,
+    form: String,
+    method: String,
+    transforms: String,
+    digest_method: String,
+    key_info: String,
+    references: usize,
+}
+
+impl Default for Forged {
+    fn default() -> Self {
+        Self {
+            start: START.into(),
+            content: CONTENT.into(),
+            uri: "URI=\"#_r1\"".into(),
+            form: EXC_C14N.uri.into(),
+            method: SignatureAlgorithm::RsaSha256.uri().into(),
+            transforms: format!("{ENVELOPED}{EXCLUSIVE}"),
+            digest_method: DigestAlgorithm::Sha256.uri().into(),
+            key_info: String::new(),
+            references: 1,
+        }
+    }
+}
+
+impl Forged {
+    fn signature(&self, sign: impl FnOnce(&[u8]) -> Vec<u8>) -> String {
+        let algorithm =
+            DigestAlgorithm::from_uri(&self.digest_method).unwrap_or(DigestAlgorithm::Sha256);
+        let covered = [&self.start, &self.content, END].concat();
+        let digest = STANDARD.encode(algorithm.digest(covered.as_bytes()).unwrap());
+        let reference = format!(
+            "<ds:Reference {}><ds:Transforms>{}</ds:Transforms><ds:DigestMethod Algorithm=\"{}\"></ds:DigestMethod><ds:DigestValue>{digest}</ds:DigestValue></ds:Reference>",
+            self.uri, self.transforms, self.digest_method
+        );
+        let signed_info = format!(
+            "<ds:SignedInfo xmlns:ds=\"{}\"><ds:CanonicalizationMethod Algorithm=\"{}\"></ds:CanonicalizationMethod><ds:SignatureMethod Algorithm=\"{}\"></ds:SignatureMethod>{}</ds:SignedInfo>",
+            DSIG.uri,
+            self.form,
+            self.method,
+            reference.repeat(self.references)
+        );
+        let value = STANDARD.encode(sign(signed_info.as_bytes()));
+        format!(
+            "<ds:Signature xmlns:ds=\"{}\">{signed_info}<ds:SignatureValue>{value}</ds:SignatureValue>{}</ds:Signature>",
+            DSIG.uri, self.key_info
+        )
+    }
+
+    fn message(&self) -> String {
+        let signature = self.signature(|message| PARTNER.signer.sign(message).unwrap());
+        [&self.start, &signature, &self.content, END].concat()
+    }
+}
+
+/// The parts of the partner's request, to be put together in other ways.
+struct Pieces {
+    start: String,
+    before: String,
+    signature: String,
+    after: String,
+}
+
+impl Pieces {
+    fn new() -> Self {
+        let text = request(&PARTNER.signer);
+        let (start, rest) = text.split_at(text.find("<saml:Issuer").unwrap());
+        let (before, rest) = rest.split_at(rest.find("<ds:Signature ").unwrap());
+        let (signature, rest) =
+            rest.split_at(rest.find("</ds:Signature>").unwrap() + "</ds:Signature>".len());
+        let after = rest.strip_suffix(END).unwrap();
+        Self {
+            start: start.into(),
+            before: before.into(),
+            signature: signature.into(),
+            after: after.into(),
+        }
+    }
+
+    /// The request, with and without its signature.
+    fn whole(&self) -> String {
+        [&self.start, &self.before, &self.signature, &self.after, END].concat()
+    }
+
+    fn bare(&self) -> String {
+        [&self.start, &self.before, &self.after, END].concat()
+    }
+
+    /// What the attacker wants to be read.
+    fn evil(&self, id: &str) -> String {
+        self.start
+            .replace("_r1", id)
+            .replace("https://sp.example.org/acs", "https://evil.example/acs")
+    }
+
+    /// The signature with something else put into it.
+    fn signature_with(&self, inside: &str) -> String {
+        self.signature
+            .replace("</ds:Signature>", &format!("{inside}</ds:Signature>"))
+    }
+}
+
+#[test]
+fn a_signed_request_is_read_from_what_was_signed() {
+    let pieces = Pieces::new();
+    let verified = verify(&pieces.whole()).unwrap();
+    assert_eq!(
+        verified.root().attribute("AssertionConsumerServiceURL"),
+        Some("https://sp.example.org/acs?a=1&b=2")
+    );
+    assert!(verified.root().child(ISSUER).is_ok() && verified.root().child(POLICY).is_ok());
+    assert_eq!(verified.algorithm(), SignatureAlgorithm::RsaSha256);
+    let form = canonical(verified.root(), &[], None).unwrap();
+    assert_eq!(form, pieces.bare());
+}
+
+#[test]
+fn a_forged_signature_that_is_not_forged_passes() {
+    verify(&Forged::default().message()).unwrap();
+    let uri = "URI=\"\"".into();
+    verify(
+        &Forged {
+            uri,
+            ..Forged::default()
+        }
+        .message(),
+    )
+    .unwrap();
+    for algorithm in DigestAlgorithm::ALL {
+        verify(
+            &Forged {
+                digest_method: algorithm.uri().into(),
+                ..Forged::default()
+            }
+            .message(),
+        )
+        .unwrap();
+    }
+}
+
+#[test]
+fn other_prefixes_white_space_and_comments_between_elements_do_not_matter() {
+    let text = Pieces::new().whole();
+    let signature = text.find("<ds:SignatureValue>").unwrap() + "<ds:SignatureValue>".len();
+    let mut wrapped = text.clone();
+    wrapped.insert_str(signature + 76, "\r\n\t ");
+    verify(&wrapped).unwrap();
+    verify(&text.replace("<ds:KeyInfo>", "<!-- the key --> <ds:KeyInfo>")).unwrap();
+    verify(&format!(
+        "<?xml version=\"1.0\"?>\n<!-- sent by -->{text}\n"
+    ))
+    .unwrap();
+}
+
+#[test]
+fn empty_values_and_values_in_no_base64() {
+    let text = Pieces::new().whole();
+    for name in ["DigestValue", "SignatureValue"] {
+        let (open, close) = (format!("<ds:{name}>"), format!("</ds:{name}>"));
+        let (from, to) = (
+            text.find(&open).unwrap() + open.len(),
+            text.find(&close).unwrap(),
+        );
+        for value in ["", "AAAA"] {
+            let text = [&text[..from], value, &text[to..]].concat();
+            assert_refused!(text, SignatureError::Untrusted);
+        }
+        for value in ["====", "!", "A", "<a/>"] {
+            let text = [&text[..from], value, &text[to..]].concat();
+            assert_refused!(text, SignatureError::Malformed(_));
+        }
+    }
+}
+
+/// A comment in a signed text does not break the signature, since the canonical form has none. So nothing is read.
+#[test]
+fn a_comment_in_a_signed_text_truncates_nothing() {
+    let text = Pieces::new().whole();
+    for (part, commented) in [
+        (
+            "https://sp.example.org/<",
+            "https://sp.example.org<!-- -->/<",
+        ),
+        (
+            "https://sp.example.org/<",
+            "https://sp.example.org/<!---->.evil.example<",
+        ),
+        ("<ds:DigestValue>", "<ds:DigestValue><!-- -->"),
+    ] {
+        assert!(text.contains(part));
+        let error = Document::read(
+            text.replacen(part, commented, 1).as_bytes(),
+            Limits::MESSAGE,
+        )
+        .unwrap_err();
+        assert_eq!(error.problem, XmlProblem::CommentInText);
+    }
+}
+
+#[test]
+fn entities_in_a_signed_message() {
+    let text = Pieces::new().whole();
+    for (text, problem) in [
+        (
+            format!("<!DOCTYPE x [<!ENTITY e 'https://sp.example.org/'>]>{text}"),
+            XmlProblem::Doctype,
+        ),
+        (
+            text.replace("https://sp.example.org/<", "&e;<"),
+            XmlProblem::Entity,
+        ),
+        (
+            text.replace("https://sp.example.org/<", "https://sp.example.org/<?x?><"),
+            XmlProblem::Instruction,
+        ),
+    ] {
+        assert_eq!(
+            Document::read(text.as_bytes(), Limits::MESSAGE)
+                .unwrap_err()
+                .problem,
+            problem
+        );
+    }
+    // What is only written in another way is the same.
+    verify(&text.replace(
+        "https://sp.example.org/<",
+        "&#104;ttps://sp.example.org<![CDATA[/]]><",
+    ))
+    .unwrap();
+}
+
+#[test]
+fn a_digest_that_differs() {
+    let text = Pieces::new().whole();
+    for (part, other) in [
+        ("https://sp.example.org/acs", "https://evil.example/acs"),
+        ("AllowCreate=\"true\"", "AllowCreate=\"false\""),
+        ("AllowCreate=\"true\"", ""),
+        ("<samlp:NameIDPolicy", " <samlp:NameIDPolicy"),
+        ("</samlp:AuthnRequest>", "<x/></samlp:AuthnRequest>"),
+    ] {
+        assert!(text.contains(part));
+        assert_refused!(text.replacen(part, other, 1), SignatureError::Digest);
+    }
+    // The digest is covered by the signature.
+    let (from, to) = (
+        text.find("<ds:DigestValue>").unwrap(),
+        text.find("</ds:DigestValue>").unwrap(),
+    );
+    let zeros = format!("<ds:DigestValue>{}", STANDARD.encode([0; 32]));
+    assert_refused!(
+        [&text[..from], &zeros, &text[to..]].concat(),
+        SignatureError::Untrusted
+    );
+}
+
+/// Wherever a bit of a signed message is changed, it is refused, or what is handed out is the same.
+#[test]
+fn no_changed_byte_changes_what_is_read() {
+    let pieces = Pieces::new();
+    let (text, bare) = (pieces.whole(), pieces.bare());
+    for at in 0..text.len() {
+        let mut bytes = text.clone().into_bytes();
+        bytes[at] ^= 1;
+        let Ok(document) = Document::read(&bytes, Limits::MESSAGE) else {
+            continue;
+        };
+        if let Ok(verified) = document.verify(slice::from_ref(&PARTNER.trusted)) {
+            assert_eq!(canonical(verified.root(), &[], None).unwrap(), bare);
+        }
+    }
+}
+
+/// Namespaces that make the canonical form of a short message long, which is refused before much is written.
+#[test]
+fn a_canonical_form_that_grows_without_bounds() {
+    let long = format!("urn:{}", "x".repeat(20_000));
+    let content = format!("{}{CONTENT}", format!("<a:b xmlns:a='{long}'/>").repeat(5));
+    let text = [
+        START,
+        &Forged::default().signature(|bytes| PARTNER.signer.sign(bytes).unwrap()),
+        &content,
+        END,
+    ]
+    .concat();
+    assert_refused!(text, SignatureError::Digest);
+    let info = "<ds:SignedInfo><a:x xmlns:a='urn:a'/>";
+    assert_refused!(
+        Forged::default().message().replace(
+            "<ds:SignedInfo xmlns:ds=\"http://www.w3.org/2000/09/xmldsig#\">",
+            info
+        ),
+        SignatureError::Malformed(_)
+    );
+}

@@ -1,0 +1,371 @@
+//! What a signature is made of: its algorithms, transforms, references and keys.
+
+use openssl::ec::{EcGroup, EcKey};
+use openssl::ecdsa::EcdsaSig;
+use openssl::nid::Nid;
+use openssl::pkey::{PKey, Private};
+use openssl::rsa::Rsa;
+
+use super::*;
+use crate::xml::testing::certificate;
+use crate::xml::{Signer, UnfitKey};
+
+#[test]
+fn a_key_in_key_info_is_not_trusted() {
+    let text = request(&STRANGER.signer);
+    assert_refused!(text.clone(), SignatureError::Untrusted);
+    // Nor with the partner's certificate beside it.
+    let certificate = format!(
+        "<ds:X509Certificate>{}</ds:X509Certificate>",
+        PARTNER.signer.certificate()
+    );
+    assert_refused!(
+        text.replace("<ds:X509Data>", &format!("<ds:X509Data>{certificate}")),
+        SignatureError::Untrusted
+    );
+    let rsa = STRANGER.key.rsa().unwrap();
+    let value = format!(
+        "<ds:KeyInfo><ds:KeyValue><ds:RSAKeyValue><ds:Modulus>{}</ds:Modulus><ds:Exponent>AQAB</ds:Exponent></ds:RSAKeyValue></ds:KeyValue>",
+        STANDARD.encode(rsa.n().to_vec())
+    );
+    assert_refused!(
+        text.replace("<ds:KeyInfo>", &value),
+        SignatureError::Untrusted
+    );
+    let method = "<ds:KeyInfo><ds:RetrievalMethod URI='http://169.254.169.254/key'/>";
+    assert_refused!(
+        text.replace("<ds:KeyInfo>", method),
+        SignatureError::Untrusted
+    );
+    assert!(matches!(
+        read(&text).verify(&[]),
+        Err(SignatureError::Untrusted)
+    ));
+    // With it or without it, the partner's own is good; and one of several keys is enough.
+    let own = Pieces::new();
+    let (from, to) = (
+        own.signature.find("<ds:KeyInfo>").unwrap(),
+        own.signature.find("</ds:Signature>").unwrap(),
+    );
+    let signature = [&own.signature[..from], &own.signature[to..]].concat();
+    let text = [&own.start, &own.before, &signature, &own.after, END].concat();
+    read(&text)
+        .verify(&[STRANGER.trusted.clone(), PARTNER.trusted.clone()])
+        .unwrap();
+}
+
+#[test]
+fn sha_1_is_refused_by_name() {
+    for method in [
+        "http://www.w3.org/2000/09/xmldsig#rsa-sha1",
+        "http://www.w3.org/2000/09/xmldsig#dsa-sha1",
+        "http://www.w3.org/2000/09/xmldsig#hmac-sha1",
+    ] {
+        let text = Forged {
+            method: method.into(),
+            ..Forged::default()
+        }
+        .message();
+        assert_refused!(text, SignatureError::Algorithm(UnfitAlgorithm::Sha1));
+    }
+    let digest_method = "http://www.w3.org/2000/09/xmldsig#sha1".into();
+    let error = refused(
+        &Forged {
+            digest_method,
+            ..Forged::default()
+        }
+        .message(),
+    );
+    assert!(error.to_string().contains("SHA-1"), "{error}");
+}
+
+/// The public key as the secret of an HMAC, and what else is no signature.
+#[test]
+fn hmac_and_unknown_algorithms() {
+    for method in [
+        "http://www.w3.org/2001/04/xmldsig-more#hmac-sha256",
+        "http://www.w3.org/2001/04/xmldsig-more#rsa-md5",
+        "http://www.w3.org/2001/04/xmldsig-more#rsa-SHA256",
+        "",
+    ] {
+        let text = Forged {
+            method: method.into(),
+            ..Forged::default()
+        }
+        .message();
+        assert_refused!(text, SignatureError::Algorithm(UnfitAlgorithm::Unknown));
+    }
+    let text = Pieces::new().whole();
+    let method = format!("Algorithm=\"{}\">", SignatureAlgorithm::RsaSha256.uri());
+    assert_refused!(text.replace(&method, ">"), SignatureError::Malformed(_));
+    let truncated = format!("{method}<ds:HMACOutputLength>1</ds:HMACOutputLength>");
+    assert_refused!(
+        text.replace(&method, &truncated),
+        SignatureError::Malformed(_)
+    );
+    // An algorithm of another kind of key.
+    let method = SignatureAlgorithm::EcdsaSha256.uri().into();
+    assert_refused!(
+        Forged {
+            method,
+            ..Forged::default()
+        }
+        .message(),
+        SignatureError::Untrusted
+    );
+}
+
+#[test]
+fn xslt_xpath_and_any_other_transforms() {
+    let transform = |uri: &str| format!("<ds:Transform Algorithm=\"{uri}\"></ds:Transform>");
+    let xpath = "<ds:Transform Algorithm=\"http://www.w3.org/TR/1999/REC-xpath-19991116\"><ds:XPath>not(ancestor::evil)</ds:XPath></ds:Transform>";
+    let xslt = transform("http://www.w3.org/TR/1999/REC-xslt-19991116");
+    let base64 = transform("http://www.w3.org/2000/09/xmldsig#base64");
+    let inclusive = transform("http://www.w3.org/TR/2001/REC-xml-c14n-20010315");
+    let comments = transform("http://www.w3.org/2001/10/xml-exc-c14n#WithComments");
+    for transforms in [
+        String::new(),
+        ENVELOPED.into(),
+        EXCLUSIVE.into(),
+        format!("{EXCLUSIVE}{ENVELOPED}"),
+        format!("{ENVELOPED}{ENVELOPED}"),
+        format!("{ENVELOPED}{EXCLUSIVE}{EXCLUSIVE}"),
+        format!("{ENVELOPED}{xpath}{EXCLUSIVE}"),
+        format!("{xpath}{EXCLUSIVE}"),
+        format!("{xslt}{EXCLUSIVE}"),
+        format!("{ENVELOPED}{xslt}"),
+        format!("{ENVELOPED}{base64}"),
+        format!("{ENVELOPED}{inclusive}"),
+        format!("{ENVELOPED}{comments}"),
+    ] {
+        let text = Forged {
+            transforms,
+            ..Forged::default()
+        }
+        .message();
+        assert_refused!(
+            text,
+            SignatureError::Transforms | SignatureError::Malformed(_)
+        );
+    }
+    for form in [
+        "http://www.w3.org/TR/2001/REC-xml-c14n-20010315",
+        "http://www.w3.org/2001/10/xml-exc-c14n#WithComments",
+    ] {
+        assert_refused!(
+            Forged {
+                form: form.into(),
+                ..Forged::default()
+            }
+            .message(),
+            SignatureError::Transforms
+        );
+    }
+    let without = Pieces::new()
+        .whole()
+        .replace("<ds:Transforms>", "<ds:Other>")
+        .replace("</ds:Transforms>", "</ds:Other>");
+    assert_refused!(without, SignatureError::Malformed(_));
+}
+
+#[test]
+fn none_or_two_references() {
+    for references in [0, 2] {
+        assert_refused!(
+            Forged {
+                references,
+                ..Forged::default()
+            }
+            .message(),
+            SignatureError::Reference
+        );
+    }
+}
+
+#[test]
+fn a_reference_to_anything_but_the_root() {
+    let start = START.replace("_r1", "#xpointer(/)");
+    let odd = Forged {
+        start,
+        uri: "URI=\"##xpointer(/)\"".into(),
+        ..Forged::default()
+    };
+    assert_refused!(odd.message(), SignatureError::Reference);
+    for uri in [
+        "#",
+        "#_r2",
+        "_r1",
+        "#_R1",
+        "# _r1",
+        "#xpointer(id('_r1'))",
+        "#xpointer(/)",
+        "http://evil.example/#_r1",
+        "file:///etc/passwd",
+    ] {
+        let text = Forged {
+            uri: format!("URI=\"{uri}\""),
+            ..Forged::default()
+        }
+        .message();
+        assert_refused!(text, SignatureError::Reference);
+    }
+    assert_refused!(
+        Forged {
+            uri: String::new(),
+            ..Forged::default()
+        }
+        .message(),
+        SignatureError::Reference
+    );
+    // The ID of an element inside.
+    let content = format!("<samlp:Extensions ID=\"_x\"></samlp:Extensions>{CONTENT}");
+    let inner = Forged {
+        content,
+        uri: "URI=\"#_x\"".into(),
+        ..Forged::default()
+    };
+    assert_refused!(inner.message(), SignatureError::Reference);
+    // An ID that SAML does not take for one.
+    let start = START.replace(" ID=", " Id=");
+    assert_refused!(
+        Forged {
+            start,
+            ..Forged::default()
+        }
+        .message(),
+        SignatureError::Reference
+    );
+    // No ID, and an empty one.
+    let start = START.replace(" ID=\"_r1\"", " ID=\"\"");
+    assert_refused!(
+        Forged {
+            start,
+            uri: "URI=\"#\"".into(),
+            ..Forged::default()
+        }
+        .message(),
+        SignatureError::Reference
+    );
+}
+
+#[test]
+fn parts_in_another_order_or_namespace() {
+    let text = Pieces::new().whole();
+    for (part, other) in [
+        ("ds:CanonicalizationMethod", "ds:Other"),
+        ("ds:Reference", "samlp:Reference"),
+        ("ds:DigestMethod", "ds:Other"),
+        ("ds:KeyInfo", "ds:Object"),
+    ] {
+        assert_refused!(
+            text.replace(part, other),
+            SignatureError::Malformed(_) | SignatureError::Reference
+        );
+    }
+}
+
+#[test]
+fn inclusive_prefixes_are_part_of_what_is_signed() {
+    let list = "<ec:InclusiveNamespaces xmlns:ec=\"http://www.w3.org/2001/10/xml-exc-c14n#\" PrefixList=\"xs\"></ec:InclusiveNamespaces>";
+    let transforms = format!(
+        "{ENVELOPED}{}",
+        EXCLUSIVE.replace("></", &format!(">{list}</"))
+    );
+    let start = START.replace(" ID=", " xmlns:xs=\"urn:xs\" ID=");
+    let text = Forged {
+        start,
+        transforms,
+        ..Forged::default()
+    }
+    .message();
+    verify(&text).unwrap();
+    assert_refused!(text.replace("urn:xs", "urn:other"), SignatureError::Digest);
+    assert_refused!(
+        text.replace("PrefixList=\"xs\"", ""),
+        SignatureError::Untrusted
+    );
+    assert_refused!(
+        text.replace("ec:Incl", "ec:Excl"),
+        SignatureError::Transforms
+    );
+}
+
+#[test]
+fn ecdsa_signatures_are_checked_too() {
+    for (curve, algorithm, length) in [
+        (Nid::X9_62_PRIME256V1, SignatureAlgorithm::EcdsaSha256, 32),
+        (Nid::SECP384R1, SignatureAlgorithm::EcdsaSha384, 48),
+        (Nid::SECP521R1, SignatureAlgorithm::EcdsaSha512, 66),
+    ] {
+        let key =
+            PKey::from_ec_key(EcKey::generate(&EcGroup::from_curve_name(curve).unwrap()).unwrap())
+                .unwrap();
+        let trusted = [TrustedKey::of_certificate(&certificate(&key)).unwrap()];
+        let forged = Forged {
+            method: algorithm.uri().into(),
+            ..Forged::default()
+        };
+        let message = |signature: &str| [START, CONTENT, signature, END].concat();
+        let raw = |bytes: &[u8]| {
+            let mut signer = openssl::sign::Signer::new(algorithm.digest(), &key).unwrap();
+            let parts = EcdsaSig::from_der(&signer.sign_oneshot_to_vec(bytes).unwrap()).unwrap();
+            let pad = |number: &openssl::bn::BigNumRef| number.to_vec_padded(length).unwrap();
+            [pad(parts.r()), pad(parts.s())].concat()
+        };
+        let good = message(&forged.signature(raw));
+        assert_eq!(read(&good).verify(&trusted).unwrap().algorithm(), algorithm);
+        assert_refused!(good, SignatureError::Untrusted);
+        let longer = |bytes: &[u8]| {
+            let mut signature = raw(bytes);
+            signature.insert(length as usize, 0);
+            signature
+        };
+        // In DER, as OpenSSL has it; too short; too long; of zeros.
+        let der = |bytes: &[u8]| {
+            openssl::sign::Signer::new(algorithm.digest(), &key)
+                .unwrap()
+                .sign_oneshot_to_vec(bytes)
+                .unwrap()
+        };
+        for signature in [
+            forged.signature(der),
+            forged.signature(|bytes| raw(bytes)[1..].to_vec()),
+            forged.signature(longer),
+            forged.signature(|_| vec![0; 2 * length as usize]),
+        ] {
+            let result = read(&message(&signature)).verify(&trusted);
+            assert!(
+                matches!(result, Err(SignatureError::Untrusted)),
+                "{result:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn keys_that_are_weak_or_of_another_kind() {
+    let public =
+        |key: &PKey<Private>| PKey::public_key_from_der(&key.public_key_to_der().unwrap()).unwrap();
+    let weak = PKey::from_rsa(Rsa::generate(1024).unwrap()).unwrap();
+    assert!(matches!(
+        TrustedKey::new(public(&weak)),
+        Err(UnfitKey::Kind)
+    ));
+    let curve = EcGroup::from_curve_name(Nid::SECP256K1).unwrap();
+    let other = PKey::from_ec_key(EcKey::generate(&curve).unwrap()).unwrap();
+    assert!(matches!(
+        TrustedKey::new(public(&other)),
+        Err(UnfitKey::Kind)
+    ));
+    assert!(matches!(
+        TrustedKey::new(public(&PKey::generate_ed25519().unwrap())),
+        Err(UnfitKey::Kind)
+    ));
+    let result = Signer::new(PARTNER.key.clone(), &STRANGER.certificate);
+    assert!(matches!(result, Err(UnfitKey::Certificate)));
+    assert!(matches!(
+        Signer::new(weak.clone(), &certificate(&weak)),
+        Err(UnfitKey::Kind)
+    ));
+    assert_eq!(format!("{:?}", PARTNER.signer), "Signer { .. }");
+}

@@ -1,0 +1,321 @@
+//! A writer whose output is in exclusive canonical form as it is written, so that signing needs no parser.
+//!
+//! It declares a namespace where it is first used, as the canonical form does, and it sorts attributes. The names are
+//! constants; the values are escaped. So nothing that comes from outside can become markup.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+use openssl::error::ErrorStack;
+
+use super::chars::{is_ncname, is_text};
+use super::escape;
+use super::names::{DSIG, Name, Namespace, XML_URI};
+use super::sign::Signer;
+
+/// Writes elements. What goes wrong on the way is told by [`Self::finish`], which then gives no output.
+#[derive(Debug, Default)]
+pub struct Writer {
+    out: String,
+    /// The namespaces that the open elements declare, the innermost last.
+    scope: Vec<Namespace>,
+    /// The elements that are being written and will be signed, the innermost last.
+    signed: Vec<SignedElement>,
+    error: Option<WriteError>,
+}
+
+/// An element that will be signed once it is written.
+#[derive(Debug)]
+struct SignedElement {
+    /// How many namespaces are declared around it. They are not to be used in it: its own canonical form would have to
+    /// declare them once more.
+    outer_scope: usize,
+    /// The prefixes in it that are declared for the sake of values alone.
+    inclusive: BTreeSet<&'static str>,
+}
+
+/// Why there is no output.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum WriteError {
+    /// A value has a character that XML can't hold, such as NUL.
+    #[error("a value has a character that XML can't hold")]
+    Character,
+    /// The output would be longer than [`Writer::MAX_BYTES`].
+    #[error("the values are too long for an XML message")]
+    TooLong,
+    /// An ID that is no `xs:ID`.
+    #[error(
+        "an ID begins with a letter or an underscore, and has letters, digits, '.', '-' and '_'"
+    )]
+    Id,
+    /// An element has an attribute twice.
+    #[error("an attribute is written twice")]
+    RepeatedAttribute,
+    /// A signed element uses a namespace, or an element one prefix for two, in a way that has no one canonical form.
+    #[error("the namespace {0} can't be used there")]
+    Namespace(&'static str),
+    /// OpenSSL failed.
+    #[error("cannot sign: {0}")]
+    Signing(#[from] ErrorStack),
+}
+
+impl Writer {
+    /// The longest output, in bytes.
+    pub const MAX_BYTES: usize = 1024 * 1024;
+
+    /// A writer of one document.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Begins an element. Nothing is written before it is given its content.
+    pub fn open(&mut self, name: Name) -> Start<'_, '_> {
+        Start {
+            writer: self,
+            name,
+            attributes: Vec::new(),
+            declared: Vec::new(),
+        }
+    }
+
+    /// What was written.
+    ///
+    /// # Errors
+    /// [`WriteError`], the first that occurred.
+    pub fn finish(self) -> Result<String, WriteError> {
+        match self.error {
+            Some(error) => Err(error),
+            // Escaped, the values may be longer than they were.
+            None if self.out.len() > Self::MAX_BYTES => Err(WriteError::TooLong),
+            None => Ok(self.out),
+        }
+    }
+
+    fn fail(&mut self, error: WriteError) {
+        self.error.get_or_insert(error);
+    }
+
+    /// Checks a value before it is escaped; false if it is not to be written.
+    fn admits(&mut self, value: &str) -> bool {
+        if self.out.len().saturating_add(value.len()) > Self::MAX_BYTES {
+            self.fail(WriteError::TooLong);
+        } else if !is_text(value) {
+            self.fail(WriteError::Character);
+        }
+        self.error.is_none()
+    }
+
+    /// Whether a namespace is declared on an element around.
+    fn is_declared(&mut self, namespace: Namespace) -> bool {
+        let found = self
+            .scope
+            .iter()
+            .rposition(|declared| declared.prefix == namespace.prefix);
+        let Some((at, declared)) = found.and_then(|at| Some((at, *self.scope.get(at)?))) else {
+            return false;
+        };
+        if declared.uri != namespace.uri
+            || self
+                .signed
+                .last()
+                .is_some_and(|signed| at < signed.outer_scope)
+        {
+            self.fail(WriteError::Namespace(namespace.uri));
+        }
+        true
+    }
+
+    /// Writes the declarations that a start tag needs, by prefix.
+    fn declare(&mut self, mut namespaces: Vec<Namespace>) {
+        namespaces.sort_unstable_by_key(|namespace| (namespace.prefix, namespace.uri));
+        namespaces.dedup();
+        for namespace in namespaces {
+            if namespace.uri == XML_URI || self.is_declared(namespace) {
+                continue;
+            }
+            self.out.push_str(if namespace.prefix.is_empty() {
+                " xmlns"
+            } else {
+                " xmlns:"
+            });
+            self.out.push_str(namespace.prefix);
+            self.assign(namespace.uri);
+            self.scope.push(namespace);
+        }
+    }
+
+    fn qualified(&mut self, name: Name) {
+        if !name.namespace.prefix.is_empty() {
+            self.out.push_str(name.namespace.prefix);
+            self.out.push(':');
+        }
+        self.out.push_str(name.local);
+    }
+
+    fn assign(&mut self, value: &str) {
+        self.out.push_str("=\"");
+        if self.admits(value) {
+            escape::attribute(&mut self.out, value);
+        }
+        self.out.push('"');
+    }
+
+    fn end(&mut self, name: Name, outer_scope: usize) {
+        self.out.push_str("</");
+        self.qualified(name);
+        self.out.push('>');
+        self.scope.truncate(outer_scope);
+    }
+
+    /// Signs the element that begins at `from` and was written last; the signature goes to `place`.
+    fn sign(&mut self, id: &str, signer: &Signer, from: usize, place: usize) {
+        let Some(element) = self.signed.pop() else {
+            return;
+        };
+        if !is_ncname(id) {
+            self.fail(WriteError::Id);
+        }
+        if self.error.is_some() {
+            return;
+        }
+        let inclusive = element.inclusive.into_iter().collect::<Vec<_>>().join(" ");
+        match signer.signature(self.out.get(from..).unwrap_or_default(), id, &inclusive) {
+            Ok(signature) => self.out.insert_str(place, &signature),
+            Err(error) => self.fail(error),
+        }
+    }
+}
+
+/// An element whose start tag is being put together. It is written by giving it its content.
+#[derive(Debug)]
+#[must_use = "an element is written by `empty`, `text`, `content` or `signed`"]
+pub struct Start<'w, 'v> {
+    writer: &'w mut Writer,
+    name: Name,
+    attributes: Vec<(Option<Namespace>, &'static str, Cow<'v, str>)>,
+    declared: Vec<Namespace>,
+}
+
+impl<'w, 'v> Start<'w, 'v> {
+    /// Adds an attribute that is in no namespace.
+    pub fn attribute(mut self, name: &'static str, value: impl Into<Cow<'v, str>>) -> Self {
+        self.attributes.push((None, name, value.into()));
+        self
+    }
+
+    /// Adds an attribute that is in no namespace, if there is a value.
+    pub fn optional_attribute<V: Into<Cow<'v, str>>>(
+        self,
+        name: &'static str,
+        value: Option<V>,
+    ) -> Self {
+        match value {
+            Some(value) => self.attribute(name, value),
+            None => self,
+        }
+    }
+
+    /// Adds an attribute in a namespace, such as `xsi:type`.
+    pub fn qualified_attribute(mut self, name: Name, value: impl Into<Cow<'v, str>>) -> Self {
+        self.attributes
+            .push((Some(name.namespace), name.local, value.into()));
+        self
+    }
+
+    /// Declares a namespace that only values use, as `xs:string` does in `xsi:type`. The signatures around the element name
+    /// its prefix in `InclusiveNamespaces`, so that it is signed.
+    pub fn declare(mut self, namespace: Namespace) -> Self {
+        self.declared.push(namespace);
+        self
+    }
+
+    /// Writes the element with nothing in it.
+    pub fn empty(self) {
+        self.content(|_| {});
+    }
+
+    /// Writes the element with a text.
+    pub fn text(self, text: &str) {
+        self.content(|writer| {
+            if writer.admits(text) {
+                escape::text(&mut writer.out, text);
+            }
+        });
+    }
+
+    /// Writes the element with what the function writes.
+    pub fn content(self, content: impl FnOnce(&mut Writer)) {
+        let (name, outer_scope) = (self.name, self.writer.scope.len());
+        let writer = self.tag();
+        content(writer);
+        writer.end(name, outer_scope);
+    }
+
+    /// Writes the element with the attribute `ID`, and signs it. The signature stands between what the two functions
+    /// write, since SAML wants it right after the issuer (SAML core section 5.4.1).
+    pub fn signed(
+        self,
+        id: &'v str,
+        signer: &Signer,
+        before: impl FnOnce(&mut Writer),
+        after: impl FnOnce(&mut Writer),
+    ) {
+        let (name, from, outer_scope) = (self.name, self.writer.out.len(), self.writer.scope.len());
+        self.writer.signed.push(SignedElement {
+            outer_scope,
+            inclusive: BTreeSet::new(),
+        });
+        let writer = self.attribute("ID", id).tag();
+        before(writer);
+        let place = writer.out.len();
+        if writer
+            .scope
+            .iter()
+            .any(|declared| declared.prefix == DSIG.prefix)
+        {
+            writer.fail(WriteError::Namespace(DSIG.uri));
+        }
+        after(writer);
+        writer.end(name, outer_scope);
+        writer.sign(id, signer, from, place);
+    }
+
+    /// Writes the start tag.
+    fn tag(mut self) -> &'w mut Writer {
+        let writer = self.writer;
+        for element in &mut writer.signed {
+            element
+                .inclusive
+                .extend(self.declared.iter().map(|namespace| namespace.prefix));
+        }
+        writer.out.push('<');
+        writer.qualified(self.name);
+        let of_attributes = self
+            .attributes
+            .iter()
+            .filter_map(|(namespace, _, _)| *namespace);
+        self.declared
+            .extend(of_attributes.chain([self.name.namespace]));
+        writer.declare(self.declared);
+
+        self.attributes
+            .sort_unstable_by_key(|(namespace, local, _)| {
+                (namespace.map_or("", |name| name.uri), *local)
+            });
+        let mut before = None;
+        for (namespace, local, value) in &self.attributes {
+            let name = (namespace.map(|name| name.uri), *local);
+            if before.replace(name) == Some(name) {
+                writer.fail(WriteError::RepeatedAttribute);
+            }
+            writer.out.push(' ');
+            writer.qualified(namespace.unwrap_or(Namespace::new("", "")).name(local));
+            writer.assign(value);
+        }
+        writer.out.push('>');
+        writer
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,275 @@
+// What the user does with a request: types its number, approves, denies, reports, picks one of several.
+
+import { Failure, failureOf, inWords } from './api.js';
+import { approvalText, notMeText, sign as signText } from './canonical.js';
+import { isFocusIn, isFocusLost, say } from './dom.js';
+import { callWithPasskey } from './passkey.js';
+import { endingWords, otherWords, selectorOf } from './request.js';
+import { digits, end, expired, receive, shownRequest } from './requests.js';
+import { change, state, zone } from './state.js';
+import { text } from './texts.js';
+
+/**
+ * @typedef {import('./types.d.ts').Account} Account
+ * @typedef {import('./types.d.ts').ApprovalRequest} ApprovalRequest
+ * @typedef {import('./types.d.ts').Item} Item
+ * @typedef {import('./types.d.ts').Ending} Ending
+ * @typedef {import('./types.d.ts').FailedCall} FailedCall
+ * @typedef {'approve' | 'deny' | 'not_me'} Decision
+ */
+
+/** @param {Item} item */
+const isInUse = (item) =>
+  item.phase === 'sending' || item.other !== null || item.number !== '' || isFocusIn(selectorOf(item.request.id));
+
+/**
+ * Ends a request and says so. Returns where the focus goes.
+ * @param {Item} item
+ * @param {Ending} kind
+ */
+function finish(item, kind) {
+  const { id } = item.request;
+  const hadFocus = isFocusIn(selectorOf(id)) || isFocusLost();
+  if (!end(state, item, kind)) return undefined;
+  const { title, about } = endingWords(item, kind);
+  const words = about.map((part) => (typeof part === 'string' ? part : part.children.join('')));
+  say(`${title}. ${words.join('')}`);
+  return hadFocus ? selectorOf(id, 'title') : undefined;
+}
+
+/**
+ * Ends requests, and lets the focus stay with the first of them that had it.
+ * @param {Array<[Item, Ending]>} ended
+ */
+function finishAll(ended) {
+  const focus = ended.map(([item, kind]) => finish(item, kind));
+  return focus.find((selector) => selector !== undefined);
+}
+
+/**
+ * Takes the requests that the server lists for an account. Returns where the focus goes, and whether some are new.
+ * @param {Account} account
+ * @param {ApprovalRequest[]} listed
+ * @param {number} skew
+ */
+export function takeRequests(account, listed, skew) {
+  const { fresh, ended } = receive(state, account.deviceId, listed, skew, isInUse);
+  const focus = finishAll(ended);
+  for (const request of fresh) {
+    const { application, account: name } = request;
+    say(request.step ?? text('app-request-news', { application: application.name, account: name }));
+  }
+  return { focus, isFresh: fresh.length > 0 };
+}
+
+/** Shows the time that is left, and ends what is too late. */
+export function tick() {
+  change(() => {
+    state.now = Date.now() / 1000;
+    return finishAll(expired(state).map((item) => [item, 'expired']));
+  });
+}
+
+/**
+ * Sends a decision with its proof: the outcome.
+ * @param {Item} item
+ * @param {Decision} decision
+ * @param {string} number
+ * @param {ApprovalRequest} [request]
+ */
+async function send({ deviceId, request: own }, decision, number, request = own) {
+  const known = state.accounts.get(deviceId);
+  if (!known) throw new Failure(401, 'unknown_device', 'the account was removed here');
+  const { account } = known;
+  const about = { issuer: account.issuer, device: account.deviceId, request };
+  const signed = decision === 'not_me' ? notMeText(about) : approvalText({ ...about, decision, number });
+  const value = { decision, number, signature: await signText(account.privateKey, signed) };
+  const { outcome } = await callWithPasskey(account, 'POST', `/requests/${encodeURIComponent(request.id)}`, value);
+  return outcome;
+}
+
+/**
+ * Shows what is wrong with the number. Returns where the focus goes.
+ * @param {Item} item
+ * @param {string} words
+ */
+function complain(item, words) {
+  item.error = words;
+  say(words, true);
+  return selectorOf(item.request.id, 'number');
+}
+
+/**
+ * A decision failed. Returns where the focus goes.
+ * @param {Item} item
+ * @param {FailedCall} failure
+ */
+function refused(item, failure) {
+  item.phase = 'open';
+  if (failure.code === 'expired') return finish(item, 'expired');
+  if (failure.code === 'already_decided') return finish(item, 'decided');
+  if (failure.code !== 'wrong_number') return complain(item, inWords(failure));
+  const { attempts_left: left, other_request: other } = failure.body;
+  if (left === 0 && !other) return finish(item, 'locked');
+  item.number = '';
+  item.attemptsLeft = left;
+  if (!other) return complain(item, text('app-request-wrong-number'));
+  item.other = { request: other, ended: left === 0 ? 'locked' : null, busy: false, error: '' };
+  say(otherWords(other), true);
+  return selectorOf(item.request.id, 'title');
+}
+
+/**
+ * Sends a decision, unless one is on its way already.
+ * @param {Item} item
+ * @param {Decision} decision
+ */
+async function decide(item, decision) {
+  if (item.phase !== 'open') return;
+  const number = decision === 'approve' ? item.number : '';
+  change(() => {
+    Object.assign(item, { phase: 'sending', error: '' });
+  });
+  let /** @type {FailedCall | null} */ failure = null;
+  let outcome = '';
+  try {
+    outcome = await send(item, decision, number);
+  } catch (cause) {
+    failure = failureOf(cause);
+  }
+  // The account may be gone by now.
+  if (state.requests.get(item.request.id) !== item) return;
+  change(() => {
+    if (failure !== null) return refused(item, failure);
+    if (outcome === 'approved' || outcome === 'denied' || outcome === 'not_me') return finish(item, outcome);
+    return refused(item, new Failure(502, 'unreadable', 'an unknown outcome'));
+  });
+}
+
+/**
+ * Why a request could not be reported, in words.
+ * @param {FailedCall} failure
+ */
+function reportFailure(failure) {
+  if (failure.code === 'expired') return text('app-request-expired-about');
+  return failure.code === 'already_decided' ? text('app-request-decided-about') : inWords(failure);
+}
+
+/**
+ * Reports a request, and shows how that went in the part of the state from which the user did it.
+ * @param {Item} item
+ * @param {{ busy: boolean, error: string }} place
+ * @param {ApprovalRequest} request
+ */
+async function reportFrom(item, place, request) {
+  if (place.busy) return;
+  change(() => {
+    Object.assign(place, { busy: true, error: '' });
+  });
+  let error = '';
+  try {
+    await send(item, 'not_me', '', request);
+  } catch (cause) {
+    error = reportFailure(failureOf(cause));
+  }
+  if (state.requests.get(item.request.id) !== item) return;
+  change(() => {
+    Object.assign(place, { busy: false, error });
+    if (error !== '') return selectorOf(item.request.id, 'report');
+    item.other = null;
+    return finish(item, 'not_me');
+  });
+}
+
+/** @param {string} id */
+const find = (id) => state.requests.get(id);
+
+export const requestActions = {
+  /**
+   * @param {string} id
+   * @param {string} typed
+   */
+  typeNumber(id, typed) {
+    change(() => {
+      const item = find(id);
+      if (item) Object.assign(item, { number: digits(typed).slice(0, 2), error: '' });
+    });
+  },
+
+  /** @param {string} id */
+  async submitNumber(id) {
+    const item = find(id);
+    if (!item) return;
+    if (item.number.length === 2) await decide(item, 'approve');
+    else change(() => complain(item, text('app-request-both-digits')));
+  },
+
+  /**
+   * Denies a request, or says that it was not the user's.
+   * @param {string} id
+   * @param {'deny' | 'not_me'} decision
+   */
+  async deny(id, decision) {
+    const item = find(id);
+    if (item) await decide(item, decision);
+  },
+
+  /**
+   * Reports the request to which the typed number belongs.
+   * @param {string} id
+   */
+  async reportOther(id) {
+    const item = find(id);
+    if (item?.other) await reportFrom(item, item.other, item.other.request);
+  },
+
+  /**
+   * Goes back to the request from the one to which the typed number belongs.
+   * @param {string} id
+   */
+  leaveOther(id) {
+    change(() => {
+      const item = find(id);
+      if (!item?.other) return undefined;
+      const { ended } = item.other;
+      item.other = null;
+      return ended === null ? selectorOf(id, 'number') : finish(item, ended);
+    });
+  },
+
+  /**
+   * Reports a request that ended.
+   * @param {string} id
+   */
+  async report(id) {
+    const item = find(id);
+    if (item?.ended) await reportFrom(item, item.ended, item.request);
+  },
+
+  /**
+   * The user has seen how a request ended.
+   * @param {string} id
+   */
+  close(id) {
+    change(({ requests }) => {
+      requests.delete(id);
+      return zone('requests');
+    });
+  },
+
+  /** @param {string} id */
+  pick(id) {
+    change((known) => {
+      known.chosen = id;
+      return shownRequest(known) === null ? undefined : selectorOf(id, 'title');
+    });
+  },
+
+  /** Back to the list of several. */
+  showAll() {
+    change((known) => {
+      known.chosen = null;
+      return '#requests-title';
+    });
+  },
+};

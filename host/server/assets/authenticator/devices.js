@@ -1,0 +1,509 @@
+// The devices of an account: all of them, another one, and the codes for when there is none any more.
+
+import { call, failureOf, inWords } from './api.js';
+import { ask, say } from './dom.js';
+import { lookAt } from './follow.js';
+import { changeScreen, copy, go, goHome } from './navigation.js';
+import { callWithPasskey } from './passkey.js';
+import { change, state, zone } from './state.js';
+import { put } from './store.js';
+import { day, text, timeOfDay } from './texts.js';
+import { button, complaint, el, facts, notice, picture, sign } from './view.js';
+
+/**
+ * @typedef {import('./types.d.ts').State} State
+ * @typedef {import('./types.d.ts').Actions} Actions
+ * @typedef {import('./types.d.ts').Followed} Followed
+ * @typedef {import('./types.d.ts').Device} Device
+ * @typedef {import('./types.d.ts').Devices} Devices
+ * @typedef {import('./types.d.ts').DevicesScreen} DevicesScreen
+ * @typedef {import('./types.d.ts').LinkScreen} LinkScreen
+ * @typedef {import('./types.d.ts').CodesScreen} CodesScreen
+ * @typedef {import('./types.d.ts').FailedCall} FailedCall
+ * @typedef {import('./types.d.ts').Child} Child
+ */
+
+/**
+ * A card with a title that takes the focus, and content below.
+ * @param {string} key
+ * @param {string} title
+ * @param {Child[]} content
+ * @param {...Child} more
+ */
+function card(key, title, content, ...more) {
+  return el(
+    'div',
+    { key, class: 'card' },
+    el('h2', { id: `${key}-title` }, title),
+    el('div', { class: 'stack' }, ...content),
+    ...more,
+  );
+}
+
+function looking() {
+  return el('p', { class: 'muted', role: 'status' }, text('app-devices-looking'));
+}
+
+/**
+ * The screen of an account's devices.
+ * @param {State} state
+ * @param {DevicesScreen} screen
+ * @param {Actions} act
+ * @returns {Child}
+ */
+export function devices(state, screen, act) {
+  const { account } = state.accounts.get(screen.deviceId) ?? {};
+  const title = text('app-devices-title', { name: account?.displayName ?? '' });
+  return card(
+    'devices',
+    title,
+    devicesContent(screen, act),
+    button(text('app-devices-back'), act.leaveDevices, 'quiet'),
+  );
+}
+
+/**
+ * @param {DevicesScreen} screen
+ * @param {Actions} act
+ * @returns {Child[]}
+ */
+function devicesContent(screen, act) {
+  const { failure, known } = screen;
+  if (failure !== null) {
+    const again = button(text('app-enrol-again-try'), () => act.openDevices(screen.deviceId), 'small');
+    return [notice(inWords(failure), 'warn', again)];
+  }
+  if (known === null) return [looking()];
+  const count = known.recovery_codes;
+  return [
+    el('ul', { class: 'devices' }, ...known.devices.map((device) => row(screen, device, act))),
+    button(text('app-devices-add'), act.openLink),
+    el('h3', {}, text('app-recovery')),
+    el('p', { class: 'muted' }, text('app-recovery-about')),
+    notice(
+      count > 0 ? text('app-recovery-left', { count }) : text('app-recovery-left-none'),
+      count > 2 ? 'calm' : 'warn',
+    ),
+    button(text('app-recovery-make'), act.makeCodes),
+  ];
+}
+
+/**
+ * @param {DevicesScreen} screen
+ * @param {Device} device
+ * @param {Actions} act
+ */
+function row({ renaming, errors }, device, act) {
+  if (renaming?.id === device.id) return el('li', { key: device.id }, nameForm(renaming, act));
+  const line = (/** @type {string} */ words) => el('p', { class: 'muted small' }, words);
+  const at = { day: day(device.enrolled_at), time: timeOfDay(device.enrolled_at) };
+  return el(
+    'li',
+    { key: device.id },
+    el(
+      'div',
+      {},
+      el('strong', {}, el('bdi', {}, device.name)),
+      line(
+        device.this
+          ? text('app-devices-this', { day: at.day, time: at.time })
+          : text('app-devices-since', { day: at.day, time: at.time }),
+      ),
+      line(
+        device.used_at
+          ? text('app-devices-used', { day: day(device.used_at), time: timeOfDay(device.used_at) })
+          : text('app-devices-unused'),
+      ),
+      device.passkey && line(text('app-devices-protected')),
+      complaint(errors[device.id] ?? ''),
+    ),
+    el(
+      'div',
+      { key: 'actions', class: 'actions' },
+      button(text('app-devices-rename'), () => act.rename(device.id), 'quiet small', { id: `rename-${device.id}` }),
+      !device.this && button(text('app-devices-remove'), () => act.removeDevice(device.id), 'quiet danger small'),
+    ),
+  );
+}
+
+/**
+ * Asks in the row of a device for its new name.
+ * @param {NonNullable<DevicesScreen['renaming']>} renaming
+ * @param {Actions} act
+ */
+function nameForm({ id: device, typed, error }, act) {
+  const id = `name-${device}`;
+  const onsubmit = (/** @type {Event} */ event) => {
+    event.preventDefault();
+    act.saveName();
+  };
+  const input = el('input', {
+    id,
+    type: 'text',
+    maxlength: '80',
+    autocomplete: 'off',
+    required: true,
+    dir: 'auto',
+    'aria-describedby': `${id}-error`,
+    'aria-invalid': error === '' ? null : 'true',
+    value: typed,
+    oninput: (/** @type {{ target: HTMLInputElement }} */ { target }) => act.typeName(target.value),
+  });
+  return el(
+    'form',
+    { class: 'stack', novalidate: true, onsubmit },
+    el(
+      'div',
+      { class: 'field' },
+      el('label', { for: id }, text('app-devices-name')),
+      input,
+      complaint(error, { id: `${id}-error` }),
+    ),
+    el(
+      'div',
+      { class: 'actions' },
+      el('button', { class: 'button primary small', type: 'submit' }, text('app-devices-rename-save')),
+      button(text('app-cancel'), act.cancelRename, 'quiet small'),
+    ),
+  );
+}
+
+/**
+ * A button that copies a text, and says whether it did.
+ * @param {string} label
+ * @param {() => unknown} onclick
+ * @param {string} copied
+ */
+function copying(label, onclick, copied) {
+  return el('div', {}, button(label, onclick), ' ', el('span', { role: 'status' }, copied));
+}
+
+/**
+ * A link for another device, as a code to be scanned and as text.
+ * @param {LinkScreen} screen
+ * @param {Actions} act
+ * @returns {Child}
+ */
+export function deviceLink(screen, act) {
+  return card(
+    'link',
+    text('app-devices-add'),
+    linkContent(screen, act),
+    button(text('app-done'), act.leaveLink, 'quiet'),
+  );
+}
+
+/**
+ * @param {LinkScreen} screen
+ * @param {Actions} act
+ * @returns {Child[]}
+ */
+function linkContent({ failure, link, copied, added }, act) {
+  if (failure !== null) {
+    return [notice(inWords(failure), 'warn', button(text('app-enrol-again-try'), act.openLink, 'small'))];
+  }
+  if (link === null) return [looking()];
+  if (added !== null) {
+    return [
+      sign('check', 'good'),
+      el('p', { class: 'lead' }, text('app-devices-added', { device: added })),
+      el('p', { class: 'muted' }, text('app-devices-added-about')),
+    ];
+  }
+  const code = { class: 'qr', alt: text('app-enrol-scan-picture'), width: '220', height: '220' };
+  return [
+    el('p', { class: 'lead' }, text('app-devices-add-about')),
+    link.link_qr && el('img', { ...code, src: picture(link.link_qr) }),
+    copying(text('app-devices-copy'), act.copyLink, copied),
+    facts([[text('app-enrol-until'), timeOfDay(link.expires_at)]]),
+    notice(text('app-devices-add-warning'), 'warn'),
+  ];
+}
+
+/**
+ * New recovery codes, which are shown this once.
+ * @param {CodesScreen} screen
+ * @param {Actions} act
+ * @returns {Child}
+ */
+export function codes(screen, act) {
+  return card('codes', text('app-recovery-new'), codesContent(screen, act));
+}
+
+function where() {
+  return text('app-recovery-where', { address: `${location.origin}/recover` });
+}
+
+/**
+ * @param {CodesScreen} screen
+ * @param {Actions} act
+ * @returns {Child[]}
+ */
+function codesContent({ failure, codes: made, file, copied }, act) {
+  if (failure !== null) {
+    const again = button(text('app-enrol-again-try'), act.retryCodes, 'small');
+    const back = button(text('app-devices-back'), act.leaveCodes, 'quiet small');
+    return [notice(inWords(failure), 'warn', el('div', { class: 'actions' }, again, back))];
+  }
+  if (made === null || file === null) return [looking()];
+  const save = { class: 'button', href: file.url, download: 'recovery-codes.txt' };
+  return [
+    el('p', { class: 'lead' }, text('app-recovery-once')),
+    el('ol', { class: 'codes', dir: 'ltr' }, ...made.map((code) => el('li', {}, el('code', {}, code)))),
+    el('p', { class: 'muted' }, where()),
+    el(
+      'div',
+      { class: 'actions' },
+      copying(text('app-recovery-copy'), act.copyCodes, copied),
+      el('a', save, text('app-recovery-save')),
+    ),
+    button(text('app-recovery-kept'), act.leaveCodes, 'primary'),
+  ];
+}
+
+/**
+ * What there is to say of each event.
+ * @type {Record<string, (about: { device: string, day: string, time: string }) => string>}
+ */
+const NEWS = {
+  'enrolment.link-created': ({ day, time }) => text('app-news-link', { day, time }),
+  'device.enrolled': ({ device, day, time }) => text('app-news-enrolled', { device, day, time }),
+  'device.revoked': ({ device, day, time }) => text('app-news-revoked', { device, day, time }),
+  'passkey.added': ({ device, day, time }) => text('app-news-passkey-added', { device, day, time }),
+  'passkey.removed': ({ device, day, time }) => text('app-news-passkey-removed', { device, day, time }),
+  'passkey.clone-suspected': ({ device, day, time }) => text('app-news-passkey-copied', { device, day, time }),
+  'external-authenticator.set': ({ day, time }) => text('app-news-address', { day, time }),
+  'recovery.codes-created': ({ day, time }) => text('app-news-codes', { day, time }),
+  'recovery.code-used': ({ day, time }) => text('app-news-recovered', { day, time }),
+};
+
+/**
+ * What is new of an account's devices and codes.
+ * @param {Followed} known
+ * @param {Actions} act
+ */
+export function newsCard({ account: { deviceId, displayName }, news, errors }, act) {
+  const lines = news.flatMap(({ event, name, at }) => {
+    const about = { device: name ?? text('app-request-not-known'), day: day(at), time: timeOfDay(at) };
+    return NEWS[event] ? [el('li', {}, NEWS[event](about))] : [];
+  });
+  return el(
+    'div',
+    { key: deviceId, class: 'card' },
+    sign('mark', 'warn'),
+    el('h2', {}, text('app-news', { name: displayName })),
+    el('ul', {}, ...lines),
+    el('p', { class: 'muted' }, text('app-news-about')),
+    complaint(errors.news),
+    el(
+      'div',
+      { key: 'actions', class: 'actions' },
+      button(text('app-news-seen'), () => act.seeNews(deviceId), 'primary'),
+      button(text('app-news-look'), () => act.openDevices(deviceId)),
+    ),
+  );
+}
+
+/** The screen of the devices, if it is the one that is shown. */
+function shownDevices() {
+  return state.screen?.name === 'devices' ? state.screen : null;
+}
+
+/** The screen of the link, if it is the one that is shown. */
+function shownLink() {
+  return state.screen?.name === 'link' ? state.screen : null;
+}
+
+/** The screen of the codes, if it is the one that is shown. */
+function shownCodes() {
+  return state.screen?.name === 'codes' ? state.screen : null;
+}
+
+/** @param {string} deviceId */
+function accountOf(deviceId) {
+  return state.accounts.get(deviceId)?.account;
+}
+
+/**
+ * Shows an account's devices.
+ * @param {string} deviceId
+ */
+async function openDevices(deviceId) {
+  const account = accountOf(deviceId);
+  if (!account) return;
+  /** @type {DevicesScreen} */
+  const screen = { name: 'devices', deviceId, failure: null, known: null, renaming: null, errors: {} };
+  go(screen, '#devices-title');
+  try {
+    changeScreen(screen, { known: await call(account, 'GET', '/devices') });
+  } catch (cause) {
+    changeScreen(screen, { failure: failureOf(cause) });
+  }
+}
+
+/**
+ * Makes new codes of an account, and shows them.
+ * @param {string} deviceId
+ */
+async function newCodes(deviceId) {
+  const account = accountOf(deviceId);
+  if (!account) return;
+  const left = () => {
+    if (screen.file !== null) URL.revokeObjectURL(screen.file.url);
+  };
+  /** @type {CodesScreen} */
+  const screen = { name: 'codes', deviceId, failure: null, codes: null, file: null, copied: '', left };
+  go(screen, '#codes-title');
+  try {
+    const { codes: made } = await callWithPasskey(account, 'POST', '/recovery-codes', {});
+    const about = text('app-recovery-file', { account: account.account, operator: account.operator });
+    const words = [about, day(state.now), '', ...made, '', where(), ''].join('\n');
+    const url = URL.createObjectURL(new Blob([words], { type: 'text/plain;charset=utf-8' }));
+    changeScreen(screen, { codes: made, file: { text: words, url } });
+    say(text('app-recovery-made'));
+  } catch (cause) {
+    changeScreen(screen, { failure: failureOf(cause) });
+  }
+}
+
+export const deviceActions = {
+  openDevices,
+
+  leaveDevices() {
+    const screen = shownDevices();
+    goHome(zone('accounts'));
+    if (screen) lookAt(screen.deviceId);
+  },
+
+  /** @param {string} id */
+  async removeDevice(id) {
+    const screen = shownDevices();
+    const account = screen && accountOf(screen.deviceId);
+    const device = screen?.known?.devices.find((one) => one.id === id);
+    if (!screen || !account || !device) return;
+    const title = text('app-devices-remove-ask', { device: device.name });
+    if (!(await ask(title, text('app-devices-remove-about'), text('app-account-remove-yes')))) return;
+    try {
+      await callWithPasskey(account, 'DELETE', `/devices/${id}`, {});
+    } catch (cause) {
+      changeScreen(screen, { errors: { ...screen.errors, [id]: inWords(cause) } });
+      return;
+    }
+    say(text('app-devices-removed'));
+    if (state.screen === screen) await openDevices(screen.deviceId);
+  },
+
+  /** @param {string} id */
+  rename(id) {
+    const screen = shownDevices();
+    const device = screen?.known?.devices.find((one) => one.id === id);
+    if (!screen || !device) return;
+    const field = `#${CSS.escape(`name-${id}`)}`;
+    changeScreen(screen, { renaming: { id, typed: device.name, error: '' } }, field);
+    // What is there may be typed over at once.
+    const input = document.querySelector(field);
+    if (input instanceof HTMLInputElement) input.select();
+  },
+
+  /** @param {string} typed */
+  typeName(typed) {
+    const screen = shownDevices();
+    if (screen?.renaming) changeScreen(screen, { renaming: { ...screen.renaming, typed, error: '' } });
+  },
+
+  cancelRename() {
+    const screen = shownDevices();
+    if (screen?.renaming) changeScreen(screen, { renaming: null }, `#${CSS.escape(`rename-${screen.renaming.id}`)}`);
+  },
+
+  async saveName() {
+    const screen = shownDevices();
+    const account = screen && accountOf(screen.deviceId);
+    if (!screen?.renaming || !account) return;
+    const { id, typed } = screen.renaming;
+    const name = typed.trim();
+    try {
+      await call(account, 'PATCH', `/devices/${id}`, { value: { name } });
+      const isThis = screen.known?.devices.find((one) => one.id === id)?.this;
+      if (isThis) await put(Object.assign(account, { deviceName: name }));
+    } catch (cause) {
+      const renaming = { id, typed: screen.renaming?.typed ?? typed, error: inWords(cause) };
+      changeScreen(screen, { renaming }, `#${CSS.escape(`name-${id}`)}`);
+      return;
+    }
+    say(text('app-devices-renamed'));
+    if (state.screen === screen) await openDevices(screen.deviceId);
+  },
+
+  /** Shows a link for another device. */
+  async openLink() {
+    const before = shownDevices() ?? shownLink();
+    const account = before && accountOf(before.deviceId);
+    if (!before || !account) return;
+    /** @type {LinkScreen} */
+    const screen = { name: 'link', deviceId: before.deviceId, failure: null, link: null, copied: '', added: null };
+    go(screen, '#link-title');
+    try {
+      changeScreen(screen, { link: await callWithPasskey(account, 'POST', '/devices/enrolment-links', {}) });
+    } catch (cause) {
+      changeScreen(screen, { failure: failureOf(cause) });
+    }
+  },
+
+  async copyLink() {
+    const screen = shownLink();
+    if (!screen?.link) return;
+    changeScreen(screen, { copied: await copy(screen.link.link, text('app-copied'), text('app-copy-failed')) });
+  },
+
+  async leaveLink() {
+    const screen = shownLink();
+    if (screen) await openDevices(screen.deviceId);
+  },
+
+  /** Makes new recovery codes. Those that there are must not be lost to a stray tap. */
+  async makeCodes() {
+    const screen = shownDevices();
+    if (!screen?.known) return;
+    const title = text('app-recovery-ask');
+    const isSure =
+      screen.known.recovery_codes === 0 ||
+      (await ask(title, text('app-recovery-ask-about'), text('app-recovery-make')));
+    if (isSure && state.screen === screen) await newCodes(screen.deviceId);
+  },
+
+  async retryCodes() {
+    const screen = shownCodes();
+    if (screen?.failure) await newCodes(screen.deviceId);
+  },
+
+  async copyCodes() {
+    const screen = shownCodes();
+    if (!screen?.file) return;
+    changeScreen(screen, { copied: await copy(screen.file.text, text('app-copied'), text('app-copy-failed')) });
+  },
+
+  async leaveCodes() {
+    const screen = shownCodes();
+    if (screen) await openDevices(screen.deviceId);
+  },
+
+  /** @param {string} deviceId */
+  async seeNews(deviceId) {
+    const known = state.accounts.get(deviceId);
+    const last = known?.news.at(-1);
+    if (!known || !last) return;
+    let error = '';
+    try {
+      await call(known.account, 'POST', '/notifications/read', { value: { last: last.id } });
+    } catch (cause) {
+      error = inWords(cause);
+    }
+    change(() => {
+      known.errors.news = error;
+      if (error !== '') return undefined;
+      known.news = [];
+      return zone('accounts');
+    });
+  },
+};

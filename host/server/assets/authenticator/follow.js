@@ -1,0 +1,145 @@
+// The accounts of this browser, as the server tells of them: each is asked again and again while the app is to be seen.
+
+import { takeRequests } from './answer.js';
+import { say } from './dom.js';
+import { badge } from './life.js';
+import { Poll } from './poll.js';
+import { forgetRequests, openRequests } from './requests.js';
+import { change, state, usable, withNews } from './state.js';
+import { text } from './texts.js';
+
+/**
+ * @typedef {import('./types.d.ts').Account} Account
+ * @typedef {import('./types.d.ts').FailedCall} FailedCall
+ * @typedef {import('./types.d.ts').News} News
+ * @typedef {import('./types.d.ts').Passkey} Passkey
+ * @typedef {import('./types.d.ts').Pending} Pending
+ */
+
+/** By the account's device. @type {Map<string, Poll>} */
+const polls = new Map();
+
+/** Shows the number of requests on the app's icon. */
+export function showBadge() {
+  badge(openRequests(state).length);
+}
+
+/**
+ * On the screen of a link for another device: the device that was enrolled by it.
+ * @param {Account} account
+ * @param {News[]} news
+ */
+function takeEnrolled(account, news) {
+  const { screen } = state;
+  if (screen?.name !== 'link' || screen.deviceId !== account.deviceId || !screen.link || screen.added !== null) return;
+  const { made_at: made } = screen.link;
+  const enrolled = news.find(({ event, at }) => event === 'device.enrolled' && at >= made);
+  if (!enrolled) return;
+  screen.added = enrolled.name ?? text('app-request-not-known');
+  say(text('app-devices-added', { device: screen.added }));
+}
+
+/** @type {import('./poll.js').Listener} */
+const listener = {
+  accounts: () => state.accounts.size,
+
+  answered(account, answer) {
+    const known = state.accounts.get(account.deviceId);
+    if (!known) return;
+    change(() => {
+      state.now = Date.now() / 1000;
+      const skew = answer.now - state.now;
+      known.failure = null;
+      known.standing = answer.account.state;
+      known.passkey = answer.passkey;
+      known.cooldownUntil = answer.cooldown_until === null ? null : answer.cooldown_until - skew;
+      const before = known.news.at(-1)?.id;
+      known.news = answer.news;
+      takeEnrolled(account, answer.news);
+      if (answer.news.length > 0 && answer.news.at(-1)?.id !== before) sayNews();
+      const { focus, isFresh } = takeRequests(account, answer.requests, skew);
+      if (isFresh) known.lifted = false;
+      return focus;
+    });
+    // Its number may be that of a push message by now, which knows none.
+    showBadge();
+  },
+
+  failed(account, failure) {
+    const known = state.accounts.get(account.deviceId);
+    if (!known) return;
+    change(() => {
+      if (failure.code !== 'unknown_device') {
+        known.failure = failure;
+        return undefined;
+      }
+      Object.assign(known, { gone: true, failure: null, news: [] });
+      return takeRequests(account, [], 0).focus;
+    });
+  },
+};
+
+function sayNews() {
+  const [told] = withNews(state);
+  if (told) say(text('app-news', { name: told.account.displayName }));
+}
+
+/**
+ * Follows an account from now on. `passkey` is how its approvals are protected, where that is known.
+ * @param {Account} account
+ * @param {Passkey | null} [passkey]
+ */
+export function follow(account, passkey = null) {
+  // A browser may have dropped the key and kept the rest.
+  const lost = !(account.privateKey instanceof CryptoKey);
+  polls.get(account.deviceId)?.stop();
+  polls.set(account.deviceId, new Poll(account, listener));
+  change(({ accounts }) => {
+    accounts.set(account.deviceId, {
+      account,
+      standing: 'active',
+      gone: lost,
+      lost,
+      passkey,
+      failure: null,
+      cooldownUntil: null,
+      lifted: false,
+      news: [],
+      history: null,
+      busy: false,
+      errors: { remove: '', cooldown: '', news: '', passkey: '' },
+    });
+  });
+  if (!document.hidden && !lost) lookAt(account.deviceId);
+}
+
+/**
+ * Asks at once for an account.
+ * @param {string} deviceId
+ */
+export function lookAt(deviceId) {
+  if (state.accounts.get(deviceId)?.gone === false) polls.get(deviceId)?.start();
+}
+
+/** Asks at once for every account. */
+export function lookAtAll() {
+  for (const { account } of usable(state)) lookAt(account.deviceId);
+}
+
+/** Asks for none until the app is seen again. */
+export function rest() {
+  for (const poll of polls.values()) poll.stop();
+}
+
+/**
+ * Forgets an account, which is removed from this browser. Returns whether the user knows why it is gone.
+ * @param {string} deviceId
+ */
+export function unfollow(deviceId) {
+  polls.get(deviceId)?.stop();
+  polls.delete(deviceId);
+  state.parted = state.accounts.get(deviceId)?.lost === false;
+  state.accounts.delete(deviceId);
+  if (state.welcome?.deviceId === deviceId) state.welcome = null;
+  forgetRequests(state, deviceId);
+}

@@ -1,0 +1,84 @@
+// What became of an account's last requests, as the server remembers it.
+
+import { call, inWords } from './api.js';
+import { change, state } from './state.js';
+import { moment, text } from './texts.js';
+import { el, facts } from './view.js';
+
+/**
+ * @typedef {import('./types.d.ts').Followed} Followed
+ * @typedef {import('./types.d.ts').Actions} Actions
+ * @typedef {import('./types.d.ts').PastRequest} PastRequest
+ */
+
+/** @type {Record<string, string>} */
+const OUTCOMES = {
+  approved: 'app-history-approved',
+  denied: 'app-history-denied',
+  not_me: 'app-history-not-me',
+  wrong_number: 'app-history-wrong-number',
+  unanswered: 'app-history-unanswered',
+};
+
+/** @param {PastRequest} past */
+function item({ outcome, application, account, place, browser, step, at }) {
+  const unknown = text('app-request-not-known');
+  return el(
+    'li',
+    { class: 'card past' },
+    el('h4', {}, el('bdi', {}, step === '' ? text('app-history-step-erased') : (step ?? application.name))),
+    el('p', {}, text(OUTCOMES[outcome]), ' · ', moment(at)),
+    facts([
+      [text('app-request-account'), account || unknown],
+      [text('app-request-place'), place || unknown],
+      [text('app-request-browser'), browser || unknown],
+    ]),
+  );
+}
+
+/** @param {Followed['history']} history */
+function content(history) {
+  if (history === null) return null;
+  if (history.error !== '') return el('p', { key: 'error', role: 'alert' }, history.error);
+  if (history.items === null) return el('p', { class: 'muted' }, text('app-history-loading'));
+  const list = history.items.filter(({ outcome }) => OUTCOMES[outcome]);
+  return list.length > 0
+    ? el('ul', { class: 'zone past-list' }, ...list.map(item))
+    : el('p', { class: 'muted' }, text('app-history-empty'));
+}
+
+/**
+ * The history of an account, which is asked for when it is opened.
+ * @param {Followed} known
+ * @param {Actions} act
+ */
+export function history(known, act) {
+  const ontoggle = (/** @type {{ target: HTMLDetailsElement }} */ { target }) => {
+    if (target.open) act.openHistory(known.account.deviceId);
+  };
+  return el(
+    'details',
+    { class: 'past-sign-ins', ontoggle },
+    el('summary', {}, text('app-history')),
+    el('div', { class: 'zone' }, content(known.history)),
+  );
+}
+
+export const historyActions = {
+  /** @param {string} deviceId */
+  async openHistory(deviceId) {
+    const known = state.accounts.get(deviceId);
+    if (!known) return;
+    /** @type {Followed['history']} */
+    const history = { items: null, error: '' };
+    change(() => {
+      known.history = history;
+    });
+    try {
+      history.items = (await call(known.account, 'GET', '/history')).items;
+    } catch (failure) {
+      history.error = inWords(failure);
+    }
+    change(() => undefined);
+  },
+};

@@ -1,0 +1,190 @@
+// The home screen: the requests, what is new, the accounts. Around each screen: whether the server is reached, and
+// whether something waits on the home screen.
+
+import { accountCard, addAccount } from './accounts.js';
+import { inWords } from './api.js';
+import { newsCard } from './devices.js';
+import { requestsZone } from './request.js';
+import { openRequests } from './requests.js';
+import { usable, withNews } from './state.js';
+import { phrase, text, timeOfDay } from './texts.js';
+import { button, complaint, el, notice, sign } from './view.js';
+
+/**
+ * @typedef {import('./types.d.ts').State} State
+ * @typedef {import('./types.d.ts').Actions} Actions
+ * @typedef {import('./types.d.ts').Child} Child
+ */
+
+/**
+ * What is wrong with the connection; nothing where all is well.
+ * @param {State} state
+ */
+export function connectionWords(state) {
+  if (!state.online) return text('app-offline');
+  const failures = usable(state).flatMap(({ failure }) => failure ?? []);
+  if (failures.some(({ passing }) => passing)) return text('app-out-of-reach');
+  return failures.length > 0 ? inWords(failures[0]) : '';
+}
+
+/**
+ * @param {State} state
+ * @returns {Child[]}
+ */
+export function connection(state) {
+  const words = connectionWords(state);
+  return [words !== '' && notice(words, 'warn')];
+}
+
+/**
+ * Says above another screen that something waits on the home screen.
+ * @param {State} state
+ * @param {Actions} act
+ * @returns {Child[]}
+ */
+export function attention(state, act) {
+  if (state.screen === null || state.screen.name === 'home' || state.screen.name === 'unsupported') return [];
+  const [waiting] = openRequests(state);
+  const [told] = withNews(state);
+  let words = '';
+  if (waiting) words = text('app-attention', { application: waiting.request.application.name });
+  else if (told) words = text('app-news', { name: told.account.displayName });
+  if (words === '') return [];
+  return [notice(words, 'warn', button(text('app-attention-go'), act.attend, 'small'))];
+}
+
+/**
+ * A part of the home screen, which has no height while there is nothing in it.
+ * @param {string} name
+ * @param {...Child} children
+ */
+function zone(name, ...children) {
+  return el('div', { key: name, class: 'zone', 'data-zone': name }, ...children);
+}
+
+/**
+ * Says whose sign-ins are paused, since they denied one or said that it was not theirs, and lets them go on.
+ * @param {State} state
+ * @param {Actions} act
+ */
+function cooldowns(state, act) {
+  const known = [...state.accounts.values()];
+  const paused = usable(state).flatMap(({ account, cooldownUntil, errors }) => {
+    if (cooldownUntil === null || cooldownUntil <= state.now) return [];
+    const words = text('app-cooldown', { name: account.displayName, time: timeOfDay(cooldownUntil) });
+    const lift = button(text('app-cooldown-end'), () => act.endCooldown(account.deviceId), 'small');
+    return [notice(words, 'warn', lift, el('p', { role: 'alert' }, errors.cooldown))];
+  });
+  const lifted = known.flatMap(({ account, lifted: isLifted }) => {
+    const seen = button(text('app-done'), () => act.seeCooldownEnded(account.deviceId), 'small');
+    return isLifted ? [notice(text('app-cooldown-ended'), 'calm', seen)] : [];
+  });
+  return zone('cooldowns', ...paused, ...lifted);
+}
+
+/**
+ * @param {State} state
+ * @param {Actions} act
+ * @returns {Child}
+ */
+function notifications(state, act) {
+  if (state.push === 'refused') return el('p', { class: 'muted small' }, text('app-push-blocked'));
+  if (state.push !== 'off') return null;
+  const turnOn = button(text('app-push-turn-on'), act.turnOnPush, 'primary');
+  return notice(text('app-push-offer'), 'calm', turnOn, el('p', { role: 'alert' }, state.pushError));
+}
+
+/**
+ * Nobody is enrolled here.
+ * @param {State} state
+ */
+function welcome({ operator, parted }) {
+  return el(
+    'div',
+    { key: 'welcome', class: 'card ready' },
+    sign('shield', 'calm'),
+    el('h2', {}, text('app-welcome')),
+    el('p', { class: 'muted' }, ...phrase('app-welcome-about', { operator })),
+    !parted && el('p', { class: 'muted small' }, text('app-welcome-lost')),
+    el('p', {}, el('a', { href: '/recover' }, text('app-welcome-recover'))),
+  );
+}
+
+/**
+ * What is next for an account that was enrolled just now: a passkey, then that all is done. Who came by a recovery
+ * code has lost a device, and used up a code.
+ * @param {State} state
+ * @param {Actions} act
+ * @returns {Child}
+ */
+function enrolled(state, act) {
+  const known = state.welcome && state.accounts.get(state.welcome.deviceId);
+  if (!state.welcome || !known) return null;
+  const { deviceId } = known.account;
+  if (state.welcome.phase === 'offer') {
+    const options = { disabled: known.busy, 'data-part': 'protect' };
+    return el(
+      'div',
+      { key: 'offer', class: 'card ready', 'data-part': 'offer' },
+      el('h2', { id: 'welcome-title' }, text('app-passkey-offer-title')),
+      el('p', { class: 'lead' }, text('app-passkey-offer')),
+      button(text('app-passkey-add-recommended'), act.protectEnrolled, 'primary', options),
+      complaint(known.errors.passkey),
+      button(text('app-passkey-skip'), act.skipPasskey),
+    );
+  }
+  const done = (/** @type {string} */ kind) => button(text('app-done'), act.closeWelcome, kind);
+  const devices = (/** @type {string} */ label, /** @type {string} */ kind) =>
+    button(text(label), () => act.openDevices(deviceId), kind);
+  const { recovered } = state.welcome;
+  const buttons = recovered
+    ? [devices('app-news-look', 'primary'), done('')]
+    : [done('primary'), devices('app-enrolled-codes', '')];
+  return el(
+    'div',
+    { key: 'enrolled', class: 'card outcome' },
+    sign('check', 'good'),
+    el('h2', { id: 'welcome-title' }, text('app-enrolled')),
+    el('p', { class: 'lead' }, ...phrase('app-enrolled-about', { name: known.account.displayName })),
+    el('p', { class: 'muted' }, text(recovered ? 'app-enrolled-recovered' : 'app-enrolled-codes-about')),
+    el('div', { class: 'actions' }, ...buttons),
+  );
+}
+
+/**
+ * @param {State} state
+ * @param {Actions} act
+ */
+function accounts(state, act) {
+  const known = [...state.accounts.values()];
+  const count = known.length;
+  return el(
+    'section',
+    { key: 'accounts', class: 'zone', 'data-zone': 'accounts', 'aria-label': text('app-accounts') },
+    count > 0 && el('h2', {}, text('app-your-accounts', { count })),
+    ...known.map((one) => accountCard(state, one, act)),
+    addAccount(state, count === 0, act),
+  );
+}
+
+/**
+ * @param {State} state
+ * @param {Actions} act
+ * @returns {Child[]}
+ */
+export function home(state, act) {
+  const update = notice(text('app-update-ready'), 'calm', button(text('app-update'), act.loadUpdate));
+  const install = notice(text('app-install-offer'), 'calm', button(text('app-install'), act.install));
+  return [
+    zone('update', state.update && update),
+    state.accounts.size === 0 && welcome(state),
+    zone('news', enrolled(state, act)),
+    cooldowns(state, act),
+    requestsZone(state, act),
+    zone('told', ...withNews(state).map((known) => newsCard(known, act))),
+    zone('scan', state.camera && button(text('app-scan'), act.scan)),
+    zone('push', notifications(state, act)),
+    zone('install', state.install !== null && install),
+    accounts(state, act),
+  ];
+}

@@ -1,0 +1,158 @@
+// The authenticator: what waits for an answer, and the accounts of this browser. Actions change the one state;
+// `render` makes the page of it.
+
+import { actions } from './actions.js';
+import { tick } from './answer.js';
+import { codes, deviceLink, devices } from './devices.js';
+import { say, show } from './dom.js';
+import { enrolment } from './enrol.js';
+import { follow, lookAtAll, rest, showBadge } from './follow.js';
+import { attention, connection, connectionWords, home } from './home.js';
+import { watchLife } from './life.js';
+import { go, goHome } from './navigation.js';
+import { lockable } from './passkey.js';
+import { clearNotifications, lookAtPush, lookForUpdate, refreshPush, registerWorker } from './push.js';
+import { openRequests } from './requests.js';
+import { camera, login, openLink } from './scan.js';
+import { change, renderWith, state, usable } from './state.js';
+import { all } from './store.js';
+import { text } from './texts.js';
+import { el, sign } from './view.js';
+
+/**
+ * @typedef {import('./types.d.ts').State} State
+ * @typedef {import('./types.d.ts').Screen} Screen
+ * @typedef {import('./types.d.ts').Child} Child
+ */
+
+/** @param {string} id */
+const place = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
+
+const app = place('app');
+const { title } = document;
+/** What the page showed before: how many requests wait, and what is wrong with the connection. */
+const before = { waiting: 0, connection: '' };
+
+/** @param {string} why */
+function unsupported(why) {
+  return el(
+    'div',
+    { key: 'unsupported', class: 'card' },
+    sign('mark', 'warn'),
+    el('h2', {}, text('app-unsupported')),
+    el('p', { class: 'lead' }, why),
+  );
+}
+
+/**
+ * @param {State} known
+ * @param {Screen} screen
+ * @returns {Child[]}
+ */
+function view(known, screen) {
+  switch (screen.name) {
+    case 'home':
+      return home(known, actions);
+    case 'enrolment':
+      return [enrolment(known, screen, actions)];
+    case 'login':
+      return [login(known, screen, actions)];
+    case 'camera':
+      return [camera(screen, actions)];
+    case 'devices':
+      return [devices(known, screen, actions)];
+    case 'link':
+      return [deviceLink(screen, actions)];
+    case 'codes':
+      return [codes(screen, actions)];
+    case 'unsupported':
+      return [unsupported(screen.why)];
+  }
+}
+
+/**
+ * Makes the page show the state.
+ * @param {State} known
+ */
+function render(known) {
+  if (known.screen === null) return;
+  show(place('connection'), connection(known));
+  show(place('attention'), attention(known, actions));
+  show(app, view(known, known.screen));
+  const waiting = openRequests(known).length;
+  document.title = waiting > 0 ? `(${waiting}) ${title}` : title;
+  if (waiting !== before.waiting) showBadge();
+  const words = connectionWords(known);
+  if (words !== before.connection) say(words === '' ? text('app-connected') : words);
+  Object.assign(before, { waiting, connection: words });
+}
+
+/** Shows what the address asks for. */
+function route() {
+  const isElsewhere = state.screen !== null && state.screen.name !== 'home';
+  if (!openLink(location.hash) && !isElsewhere) goHome();
+}
+
+/** Asks at once, for every account: the user is looking, or something happened. */
+function look() {
+  if (document.hidden) return;
+  lookAtAll();
+  clearNotifications();
+  lookForUpdate();
+}
+
+function noteConnection() {
+  change((known) => {
+    known.online = navigator.onLine;
+  });
+}
+
+function listen() {
+  watchLife();
+  window.addEventListener('hashchange', route);
+  window.addEventListener('online', () => {
+    noteConnection();
+    look();
+  });
+  window.addEventListener('offline', noteConnection);
+  document.addEventListener('visibilitychange', () => {
+    if (document.hidden) rest();
+    else look();
+  });
+  navigator.serviceWorker?.addEventListener('message', (event) => {
+    if (event.data?.type === 'look') look();
+  });
+  setInterval(tick, 500);
+}
+
+async function start() {
+  renderWith(render);
+  state.operator = app.dataset.operator ?? '';
+  state.online = navigator.onLine;
+  state.camera = Boolean(navigator.mediaDevices);
+  if (!self.isSecureContext || !crypto.subtle) {
+    go({ name: 'unsupported', why: text('app-unsupported-insecure') });
+    return;
+  }
+  let accounts;
+  try {
+    accounts = await all();
+  } catch {
+    go({ name: 'unsupported', why: text('app-unsupported-private') });
+    return;
+  }
+  listen();
+  for (const account of accounts) follow(account);
+  route();
+  lockable.then((able) =>
+    change((known) => {
+      known.lockable = able;
+    }),
+  );
+  await registerWorker();
+  await lookAtPush();
+  await clearNotifications();
+  await refreshPush(usable(state).map(({ account }) => account));
+}
+
+start();

@@ -1,0 +1,227 @@
+// The passkey of an account: a second key, which the phone uses only after face, finger or PIN (W3C Web
+// Authentication). The server asks for it with each approval once it is added.
+
+import { call, Failure, failureOf, inWords } from './api.js';
+import { base64url, fromBase64url } from './canonical.js';
+import { ask, say } from './dom.js';
+import { change, state, zone } from './state.js';
+import { text } from './texts.js';
+import { button, complaint, el } from './view.js';
+
+/**
+ * @typedef {import('./types.d.ts').State} State
+ * @typedef {import('./types.d.ts').Actions} Actions
+ * @typedef {import('./types.d.ts').Account} Account
+ * @typedef {import('./types.d.ts').Followed} Followed
+ * @typedef {import('./types.d.ts').Passkey} Passkey
+ * @typedef {import('./types.d.ts').Child} Child
+ */
+
+/** Whether this phone has a lock that the browser can ask for. */
+export const lockable = (async () => {
+  try {
+    return await PublicKeyCredential.isUserVerifyingPlatformAuthenticatorAvailable();
+  } catch {
+    return false;
+  }
+})();
+
+/**
+ * Browsers reject for many reasons that they do not tell: refused, too slow, no such key in this phone.
+ * @param {() => Promise<Credential | null>} act
+ */
+async function unlocked(act) {
+  try {
+    const credential = await act();
+    if (credential instanceof PublicKeyCredential) return credential;
+  } catch {
+    // Below.
+  }
+  throw new Failure(409, 'passkey_unconfirmed', 'the browser gave no credential');
+}
+
+/**
+ * Not every browser that shows notifications has `parseCreationOptionsFromJSON` and `toJSON`, so it is done here.
+ * @param {PublicKeyCredential} credential
+ * @param {string[]} names
+ */
+function inJson(credential, names) {
+  const members = /** @type {Record<string, ArrayBuffer>} */ (/** @type {unknown} */ (credential.response));
+  const response = Object.fromEntries(names.map((name) => [name, base64url(members[name])]));
+  const { id, type } = credential;
+  return { id, rawId: base64url(credential.rawId), type, clientExtensionResults: {}, response };
+}
+
+/**
+ * Has the phone make a passkey with the server's options: what to send back.
+ * @param {PublicKeyCredentialCreationOptionsJSON} options
+ */
+async function make(options) {
+  const publicKey = /** @type {PublicKeyCredentialCreationOptions} */ (
+    /** @type {unknown} */ ({
+      ...options,
+      challenge: fromBase64url(options.challenge),
+      user: { ...options.user, id: fromBase64url(options.user.id) },
+      excludeCredentials: [],
+    })
+  );
+  const made = await unlocked(() => navigator.credentials.create({ publicKey }));
+  return inJson(made, ['clientDataJSON', 'attestationObject']);
+}
+
+/**
+ * Has the phone use its passkey with the server's options: what to send back.
+ * @param {PublicKeyCredentialRequestOptionsJSON} options
+ */
+async function show(options) {
+  // It was made in this phone, so no other device needs to be offered.
+  const known = (options.allowCredentials ?? []).map(({ type, id }) => ({
+    type,
+    id: fromBase64url(id),
+    transports: ['internal'],
+  }));
+  const publicKey = /** @type {PublicKeyCredentialRequestOptions} */ (
+    /** @type {unknown} */ ({ ...options, challenge: fromBase64url(options.challenge), allowCredentials: known })
+  );
+  const shown = await unlocked(() => navigator.credentials.get({ publicKey }));
+  return inJson(shown, ['clientDataJSON', 'authenticatorData', 'signature']);
+}
+
+/**
+ * A call whose body is `value`, with the passkey in it where the server asks for one.
+ * @param {Account} account
+ * @param {string} method
+ * @param {string} path
+ * @param {object} value
+ */
+export async function callWithPasskey(account, method, path, value) {
+  try {
+    return await call(account, method, path, { value });
+  } catch (cause) {
+    const { code, body } = failureOf(cause);
+    if (code !== 'passkey_required') throw cause;
+    return call(account, method, path, { value: { ...value, passkey: await show(body.options) } });
+  }
+}
+
+/** @param {Account} account */
+async function protect(account) {
+  const { options } = await call(account, 'POST', '/device/passkey', { value: {} });
+  await call(account, 'PUT', '/device/passkey', { value: await make(options) });
+  say(text('app-passkey-added'));
+}
+
+/** @param {Account} account */
+async function unprotect(account) {
+  await callWithPasskey(account, 'POST', '/device/passkey/removal', {});
+  say(text('app-passkey-removed'));
+}
+
+/**
+ * How an account's approvals are protected, and what the user can do about it.
+ * @param {State} state
+ * @param {Followed} known
+ * @param {Actions} act
+ */
+export function protection(state, { account, passkey, busy, errors }, act) {
+  /** @type {Child[]} */
+  let content = [];
+  const { deviceId } = account;
+  const options = { disabled: busy, 'data-part': 'protect' };
+  const error = complaint(errors.passkey);
+  if (state.lockable === null) {
+    content = [];
+  } else if (passkey === 'set') {
+    const remove = button(text('app-passkey-remove'), () => act.unprotect(deviceId), 'quiet small', options);
+    content = [el('p', {}, text('app-passkey-set')), remove, error];
+  } else if (passkey === 'none' && state.lockable) {
+    const add = button(text('app-passkey-add'), () => act.protect(deviceId), 'small', options);
+    content = [el('p', {}, text('app-passkey-offer')), add, error];
+  } else if (passkey === 'none') {
+    content = [el('p', { class: 'muted small' }, text('app-passkey-no-lock'))];
+  } else if (passkey === 'impossible') {
+    content = [el('p', { class: 'muted small' }, text('app-passkey-impossible'))];
+  }
+  return el('div', { key: 'protection', class: 'zone protection' }, ...content);
+}
+
+/**
+ * Does something with an account's passkey. Returns whether it worked.
+ * @param {string} deviceId
+ * @param {(account: Account) => Promise<void>} act
+ * @param {string} failed the selector of what gets the focus if it did not work
+ */
+async function withPasskey(deviceId, act, failed) {
+  const known = state.accounts.get(deviceId);
+  if (!known || known.busy) return false;
+  change(() => {
+    known.busy = true;
+    known.errors.passkey = '';
+  });
+  let error = '';
+  try {
+    await act(known.account);
+  } catch (cause) {
+    error = inWords(cause);
+  }
+  change(() => {
+    known.busy = false;
+    known.errors.passkey = error;
+    return error === '' ? undefined : failed;
+  });
+  return error === '';
+}
+
+/**
+ * @param {string} deviceId
+ * @param {(account: Account) => Promise<void>} act
+ * @param {Passkey} standing how it stands if that worked
+ */
+async function fromCard(deviceId, act, standing) {
+  const card = `[data-account="${CSS.escape(deviceId)}"] [data-part="protect"]`;
+  if (!(await withPasskey(deviceId, act, card))) return;
+  change(({ accounts }) => {
+    const known = accounts.get(deviceId);
+    if (known) known.passkey = standing;
+    return zone('accounts');
+  });
+}
+
+/**
+ * The offer after an enrolment is answered.
+ * @param {Passkey} standing
+ */
+function settle(standing) {
+  change((known) => {
+    if (known.welcome === null) return undefined;
+    known.welcome.phase = 'enrolled';
+    const account = known.accounts.get(known.welcome.deviceId);
+    if (account) account.passkey = standing;
+    return '#welcome-title';
+  });
+  say(text('app-enrolled-news'));
+}
+
+export const passkeyActions = {
+  /** @param {string} deviceId */
+  async protect(deviceId) {
+    await fromCard(deviceId, protect, 'set');
+  },
+
+  /** @param {string} deviceId */
+  async unprotect(deviceId) {
+    const about = text('app-passkey-remove-about');
+    if (!(await ask(text('app-passkey-remove-ask'), about, text('app-passkey-remove-yes')))) return;
+    await fromCard(deviceId, unprotect, 'none');
+  },
+
+  async protectEnrolled() {
+    if (state.welcome === null) return;
+    const { deviceId } = state.welcome;
+    if (await withPasskey(deviceId, protect, '[data-part="offer"] [data-part="protect"]')) settle('set');
+  },
+
+  skipPasskey() {
+    settle('none');
+  },
+};

@@ -1,0 +1,165 @@
+// The requests of this browser's accounts in the state: they come with the server's list, and end.
+
+/**
+ * @typedef {import('./types.d.ts').State} State
+ * @typedef {import('./types.d.ts').Item} Item
+ * @typedef {import('./types.d.ts').Ending} Ending
+ * @typedef {import('./types.d.ts').ApprovalRequest} ApprovalRequest
+ */
+
+/**
+ * The digits of a text as 0 to 9, whichever of the digits of Arabic script a keyboard makes; nothing else.
+ * @param {string} typed
+ */
+export function digits(typed) {
+  return typed
+    .replace(/[\u0660-\u0669]/g, (digit) => String(digit.charCodeAt(0) - 0x0660))
+    .replace(/[\u06f0-\u06f9]/g, (digit) => String(digit.charCodeAt(0) - 0x06f0))
+    .replace(/[^0-9]/g, '');
+}
+
+/**
+ * How long a request can still be answered, in seconds. `now` is our clock.
+ * @param {Item} item
+ * @param {number} now
+ */
+export function secondsLeft({ request, skew }, now) {
+  return request.expires_at - (now + skew);
+}
+
+/**
+ * The newest first; the ids of requests grow with time.
+ * @param {Item} one
+ * @param {Item} other
+ */
+function newestFirst({ request: a }, { request: b }) {
+  return b.requested_at - a.requested_at || (b.id > a.id ? 1 : -1);
+}
+
+/**
+ * The pending requests, the newest first.
+ * @param {State} state
+ */
+export function openRequests({ requests }) {
+  return [...requests.values()].filter(({ phase }) => phase !== 'ended').sort(newestFirst);
+}
+
+/**
+ * The ended requests whose end the user has not yet seen.
+ * @param {State} state
+ */
+export function endedRequests({ requests }) {
+  return [...requests.values()].filter(({ phase }) => phase === 'ended');
+}
+
+/**
+ * The request that is shown with its number field: the only one, or the one that the user picked.
+ * @param {State} state
+ */
+export function shownRequest(state) {
+  const open = openRequests(state);
+  return open.length === 1 ? open[0] : (open.find(({ request }) => request.id === state.chosen) ?? null);
+}
+
+/**
+ * @param {State} state
+ * @param {string} deviceId
+ */
+function requestsOf({ requests }, deviceId) {
+  return [...requests.values()].filter((item) => item.deviceId === deviceId);
+}
+
+/**
+ * Takes what the server lists for an account now. Its clock is `skew` seconds before ours. Returns the new requests,
+ * and those that are to end, each with how. `isInUse` says whether the user has begun to answer a request.
+ * @param {State} state
+ * @param {string} deviceId
+ * @param {ApprovalRequest[]} listed
+ * @param {number} skew
+ * @param {(item: Item) => boolean} isInUse
+ */
+export function receive(state, deviceId, listed, skew, isInUse) {
+  const ids = new Set(listed.map(({ id }) => id));
+  /** @type {Array<[Item, Ending]>} */
+  const ended = [];
+  for (const item of requestsOf(state, deviceId)) {
+    if (ids.has(item.request.id)) continue;
+    item.skew = skew;
+    if (mayEnd(item)) ended.push([item, secondsLeft(item, state.now) <= 1 ? 'expired' : 'gone']);
+  }
+  const vanished = ended.map(([item]) => item);
+  const before = openRequests(state).filter((item) => !vanished.includes(item));
+  const fresh = [];
+  for (const request of listed) {
+    const known = state.requests.get(request.id);
+    if (known) {
+      known.skew = skew;
+      known.attemptsLeft = request.attempts_left ?? known.attemptsLeft;
+      continue;
+    }
+    fresh.push(request);
+    state.requests.set(request.id, {
+      deviceId,
+      request,
+      skew,
+      phase: 'open',
+      number: '',
+      error: '',
+      attemptsLeft: request.attempts_left ?? null,
+      other: null,
+      ended: null,
+    });
+  }
+  // A card in use must stay in place. Otherwise the list is shown, so that the user does not have to guess.
+  if (fresh.length > 0 && state.chosen === null && before.length === 1 && isInUse(before[0])) {
+    state.chosen = before[0].request.id;
+  }
+  return { fresh, ended };
+}
+
+/** @param {Item} item */
+function mayEnd({ phase, other }) {
+  return phase === 'open' && !other?.ended;
+}
+
+/**
+ * The requests whose time is up.
+ * @param {State} state
+ */
+export function expired(state) {
+  return openRequests(state).filter((item) => mayEnd(item) && secondsLeft(item, state.now) <= 0);
+}
+
+/**
+ * Ends a request. While the user is shown another one, its end waits until they come back. Returns whether it ended.
+ * @param {State} state
+ * @param {Item} item
+ * @param {Ending} kind
+ */
+export function end(state, item, kind) {
+  if (item.other !== null) {
+    item.other.ended = kind;
+    return false;
+  }
+  item.phase = 'ended';
+  const reportable = kind === 'denied' || (kind === 'gone' && secondsLeft(item, state.now) > 0);
+  item.ended = { kind, reportable, busy: false, error: '' };
+  // A report ends the account's other requests as well.
+  if (kind === 'not_me') {
+    for (const open of requestsOf(state, item.deviceId)) {
+      if (open.phase !== 'ended') state.requests.delete(open.request.id);
+    }
+  }
+  if (!openRequests(state).some(({ request }) => request.id === state.chosen)) state.chosen = null;
+  return true;
+}
+
+/**
+ * Forgets an account's requests.
+ * @param {State} state
+ * @param {string} deviceId
+ */
+export function forgetRequests(state, deviceId) {
+  for (const { request } of requestsOf(state, deviceId)) state.requests.delete(request.id);
+  if (state.chosen !== null && !state.requests.has(state.chosen)) state.chosen = null;
+}

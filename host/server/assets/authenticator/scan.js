@@ -1,0 +1,300 @@
+// The code of a login page: who scans it says who signs in there. A camera in the app reads codes, too, since an app
+// on the Home Screen of an iPhone or iPad has a storage of its own, which the camera app does not open.
+
+import { call, failureOf, inWords } from './api.js';
+import { say } from './dom.js';
+import { enrolmentActions, tokenOf } from './enrol.js';
+import { lookAt } from './follow.js';
+import { changeScreen, go, goHome, leaveLink, mayLeave } from './navigation.js';
+import { state, usable, zone } from './state.js';
+import { phrase, text } from './texts.js';
+import { button, complaint, el, facts, notice, sign, waiting } from './view.js';
+
+/**
+ * @typedef {import('./types.d.ts').State} State
+ * @typedef {import('./types.d.ts').Actions} Actions
+ * @typedef {import('./types.d.ts').Account} Account
+ * @typedef {import('./types.d.ts').CameraScreen} CameraScreen
+ * @typedef {import('./types.d.ts').LoginOffer} LoginOffer
+ * @typedef {import('./types.d.ts').LoginScreen} LoginScreen
+ * @typedef {import('./types.d.ts').Child} Child
+ */
+
+/** How long to wait between two looks at the camera's picture, and how large that picture is at most. */
+const LOOK_MS = 120;
+const LARGEST = 720;
+
+/**
+ * The token of a login page's code, or null where the text is none.
+ * @param {string} link
+ */
+function loginTokenOf(link) {
+  const at = link.indexOf('#login=');
+  const token = at < 0 ? '' : link.slice(at + '#login='.length).trim();
+  return /^[A-Za-z0-9_-]+$/.test(token) ? token : null;
+}
+
+/**
+ * What the login of this token is for. Its page learns nothing of it.
+ * @param {string} token
+ * @param {Account[]} accounts
+ * @returns {Promise<LoginOffer>}
+ */
+async function lookAtLogin(token, [account, ...others]) {
+  try {
+    return await call(account, 'POST', '/qr-sign-ins/preview', { value: { token } });
+  } catch (cause) {
+    // This account's device was removed; another's may ask as well.
+    if (failureOf(cause).code === 'unknown_device' && others.length > 0) return lookAtLogin(token, others);
+    throw cause;
+  }
+}
+
+/**
+ * What the user would let in, and as whom.
+ * @param {State} state
+ * @param {LoginOffer} offer
+ * @param {Actions} act
+ */
+function choice(state, { application, place, browser }, act) {
+  const unknown = text('app-request-not-known');
+  // Always asked, also with one account: whoever leads a phone to such a code must not learn whose it is.
+  const accounts = usable(state).map(({ account }) => {
+    const label = text('app-scan-as', { name: account.displayName, account: account.account });
+    return button(label, () => act.signInAs(account.deviceId), '', { key: account.deviceId });
+  });
+  return el(
+    'div',
+    { key: 'choice', class: 'card' },
+    el('h2', { id: 'login-title' }, ...phrase('app-scan-which', { application: application.name })),
+    el('p', { class: 'lead' }, text('app-scan-which-about')),
+    facts([
+      [text('app-request-place'), place || unknown],
+      [text('app-request-browser'), browser || unknown],
+    ]),
+    el('div', { class: 'stack' }, ...accounts, button(text('app-enrol-not-now'), act.leaveLogin, 'quiet')),
+  );
+}
+
+/**
+ * The screen of a login whose code was scanned.
+ * @param {State} state
+ * @param {LoginScreen} screen
+ * @param {Actions} act
+ * @returns {Child}
+ */
+export function login(state, { phase, failure, offer }, act) {
+  if (phase === 'not-enrolled') {
+    return el(
+      'div',
+      { key: 'not-enrolled', class: 'card' },
+      sign('mark', 'warn'),
+      el('h2', { id: 'login-title' }, text('app-scan-not-enrolled')),
+      el('p', { class: 'lead' }, text('app-scan-not-enrolled-about')),
+      button(text('app-enrol-leave'), act.leaveLogin, 'primary'),
+    );
+  }
+  if (failure !== null) {
+    return el(
+      'div',
+      { key: 'failed', class: 'card' },
+      sign('mark', 'warn'),
+      el('h2', { id: 'login-title' }, text('app-scan-failed')),
+      el('p', { class: 'lead' }, inWords(failure)),
+      el(
+        'div',
+        { class: 'actions' },
+        failure.passing && button(text('app-enrol-again-try'), act.retryLogin, 'primary'),
+        button(text('app-enrol-leave'), act.leaveLogin),
+      ),
+    );
+  }
+  if (phase === 'ready' && offer !== null) return choice(state, offer, act);
+  return waiting(phase, phase === 'asking' ? text('app-scan-asking') : text('app-scan-looking'));
+}
+
+/**
+ * The camera's picture.
+ * @param {CameraScreen} screen
+ * @param {Actions} act
+ */
+export function camera({ video, phase, foreign }, act) {
+  return el(
+    'div',
+    { key: 'camera', class: 'card' },
+    el('h2', { id: 'camera-title' }, text('app-scan')),
+    el('p', { class: 'muted' }, text('app-scan-about')),
+    phase === 'on' ? video : notice(text('app-scan-no-camera'), 'warn'),
+    complaint(foreign ? text('app-scan-foreign') : ''),
+    button(text('app-scan-stop'), act.leaveCamera),
+  );
+}
+
+/**
+ * The text of the code in the picture, or null where there is none that can be read.
+ * @param {HTMLVideoElement} video
+ * @param {HTMLCanvasElement} canvas
+ * @param {typeof import('../vendor/qr/decode.js').default} decode
+ */
+function read(video, canvas, decode) {
+  const scale = Math.min(1, LARGEST / Math.max(video.videoWidth, video.videoHeight, 1));
+  canvas.width = Math.floor(video.videoWidth * scale);
+  canvas.height = Math.floor(video.videoHeight * scale);
+  const context = canvas.getContext('2d', { willReadFrequently: true });
+  if (canvas.width === 0 || canvas.height === 0 || context === null) return null;
+  context.drawImage(video, 0, 0, canvas.width, canvas.height);
+  try {
+    return decode(context.getImageData(0, 0, canvas.width, canvas.height)) || null;
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Whether a link leads here: a code of another server is for another app.
+ * @param {string} link
+ */
+function isOurs(link) {
+  return (
+    link.startsWith(`${location.origin}/authenticator#`) && (loginTokenOf(link) !== null || tokenOf(link) !== null)
+  );
+}
+
+/**
+ * Looks at the camera's picture until it holds a code of ours, or the screen was left.
+ * @param {CameraScreen} screen
+ */
+async function watch(screen) {
+  // Only who scans needs it.
+  const { default: decode } = await import('../vendor/qr/decode.js');
+  const canvas = document.createElement('canvas');
+  const look = () => {
+    if (state.screen !== screen) return;
+    const link = read(screen.video, canvas, decode);
+    if (link !== null && isOurs(link)) {
+      openLink(link);
+      return;
+    }
+    if (link !== null && !screen.foreign) changeScreen(screen, { foreign: true });
+    setTimeout(look, LOOK_MS);
+  };
+  look();
+}
+
+/**
+ * What a link of ours asks for, be it the address of this page or a code that the camera saw. Returns whether it asks
+ * for anything.
+ * @param {string} link
+ */
+export function openLink(link) {
+  const [enrolment, token] = [tokenOf(link), loginTokenOf(link)];
+  if (enrolment === null && token === null) return false;
+  const open = async () => {
+    if (!(await mayLeave())) leaveLink();
+    else if (enrolment !== null) await enrolmentActions.openEnrolment(enrolment);
+    else if (token !== null) await openLogin(token);
+  };
+  open();
+  return true;
+}
+
+/**
+ * The user scanned the code of a login page: they sign in there, once they saw what they would let in.
+ * @param {string} token
+ */
+async function openLogin(token) {
+  const isEnrolled = usable(state).length > 0;
+  /** @type {LoginScreen} */
+  const screen = { name: 'login', token, phase: 'looking', failure: null, offer: null, deviceId: null };
+  if (isEnrolled) {
+    go(screen);
+    await offerLogin(screen);
+  } else {
+    go({ ...screen, phase: 'not-enrolled' }, '#login-title');
+  }
+}
+
+/** @param {LoginScreen} screen */
+async function offerLogin(screen) {
+  changeScreen(screen, { phase: 'looking', failure: null });
+  try {
+    const accounts = usable(state).map(({ account }) => account);
+    const offer = await lookAtLogin(screen.token, accounts);
+    changeScreen(screen, { phase: 'ready', offer }, '#login-title');
+  } catch (cause) {
+    changeScreen(screen, { phase: 'failed', failure: failureOf(cause) }, '#login-title');
+  }
+}
+
+/**
+ * @param {LoginScreen} screen
+ * @param {string} deviceId
+ */
+async function take(screen, deviceId) {
+  const account = state.accounts.get(deviceId)?.account;
+  if (!account) return;
+  changeScreen(screen, { phase: 'asking', failure: null, deviceId });
+  try {
+    await call(account, 'POST', '/qr-sign-ins', { value: { token: screen.token } });
+  } catch (cause) {
+    changeScreen(screen, { phase: 'failed', failure: failureOf(cause) }, '#login-title');
+    return;
+  }
+  if (state.screen === screen) goHome(zone('requests'));
+  lookAt(deviceId);
+}
+
+/** The screen of a login, if it is the one that is shown. */
+function shownLogin() {
+  return state.screen?.name === 'login' ? state.screen : null;
+}
+
+export const scanActions = {
+  /** Reads a code with the camera. */
+  async scan() {
+    const video = document.createElement('video');
+    video.className = 'camera';
+    video.muted = true;
+    video.playsInline = true;
+    let /** @type {MediaStream | null} */ stream = null;
+    const left = () => {
+      for (const track of stream?.getTracks() ?? []) track.stop();
+    };
+    /** @type {CameraScreen} */
+    const screen = { name: 'camera', video, phase: 'on', foreign: false, left };
+    go(screen, '#camera-title');
+    try {
+      stream = await navigator.mediaDevices.getUserMedia({ video: { facingMode: 'environment' }, audio: false });
+      // The user may have gone on before they allowed it.
+      if (state.screen !== screen) return left();
+      video.srcObject = stream;
+      await video.play();
+    } catch {
+      if (state.screen === screen) say(text('app-scan-no-camera'), true);
+      changeScreen(screen, { phase: 'no-camera' });
+      return undefined;
+    }
+    return watch(screen);
+  },
+
+  leaveCamera() {
+    goHome(zone('scan'));
+  },
+
+  /** @param {string} deviceId */
+  async signInAs(deviceId) {
+    const screen = shownLogin();
+    if (screen?.phase === 'ready') await take(screen, deviceId);
+  },
+
+  async retryLogin() {
+    const screen = shownLogin();
+    if (screen === null) return;
+    if (screen.deviceId === null) await offerLogin(screen);
+    else await take(screen, screen.deviceId);
+  },
+
+  leaveLogin() {
+    goHome(zone('requests'));
+  },
+};

@@ -1,0 +1,76 @@
+// The accounts of this browser, in IndexedDB: it alone can hold a key whose bytes nobody may read.
+
+/** @typedef {import('./types.d.ts').Account} Account */
+
+const DATABASE = 'assent-authenticator';
+const ACCOUNTS = 'accounts';
+
+/** @type {Promise<IDBDatabase> | undefined} */
+let opened;
+
+/**
+ * @template T
+ * @param {IDBRequest<T>} request
+ * @returns {Promise<T>}
+ */
+function settled(request) {
+  return new Promise((resolve, reject) => {
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error);
+  });
+}
+
+function open() {
+  opened ??= new Promise((resolve, reject) => {
+    const request = indexedDB.open(DATABASE, 1);
+    request.onupgradeneeded = () => request.result.createObjectStore(ACCOUNTS, { keyPath: 'deviceId' });
+    request.onsuccess = () => {
+      // Another tab with a newer version, or the browser itself, may close it: then it is opened again.
+      request.result.onversionchange = () => request.result.close();
+      request.result.onclose = () => {
+        opened = undefined;
+      };
+      resolve(request.result);
+    };
+    request.onerror = () => {
+      opened = undefined;
+      reject(request.error);
+    };
+  });
+  return opened;
+}
+
+/** @param {(accounts: IDBObjectStore) => void} act */
+async function change(act) {
+  const transaction = (await open()).transaction(ACCOUNTS, 'readwrite');
+  const done = new Promise((resolve, reject) => {
+    transaction.oncomplete = () => resolve(undefined);
+    transaction.onabort = () => reject(transaction.error);
+  });
+  act(transaction.objectStore(ACCOUNTS));
+  await done;
+}
+
+/**
+ * All accounts.
+ * @returns {Promise<Account[]>}
+ */
+export async function all() {
+  return settled((await open()).transaction(ACCOUNTS).objectStore(ACCOUNTS).getAll());
+}
+
+/**
+ * Keeps an account, in place of what was known of its device. Settles once it is stored.
+ * @param {Account} account
+ */
+export function put(account) {
+  return change((accounts) => accounts.put(account));
+}
+
+/**
+ * Forgets an account and its key.
+ * @param {string} deviceId
+ */
+export function remove(deviceId) {
+  return change((accounts) => accounts.delete(deviceId));
+}

@@ -1,0 +1,80 @@
+// What the app says, in the language of whoever has it. A message is a list of parts: a text, { value: name }, or
+// { plural: name, one: parts, ..., other: parts } by the plural categories of the language.
+
+import messages from './messages.js';
+import { el } from './view.js';
+
+/**
+ * @typedef {import('./types.d.ts').Piece} Piece
+ * @typedef {Record<string, string | number>} Values
+ * @typedef {import('./messages.js').Part} Part
+ */
+
+/** The language of the page, a BCP 47 tag. */
+export const language = document.documentElement.lang;
+
+const plurals = new Intl.PluralRules(language);
+
+// Marks that turn the direction of what stands around them have no place in a name.
+const MARKS = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+
+/**
+ * @template T
+ * @param {Part[]} parts
+ * @param {Values} values
+ * @param {(value: string | number) => T} put
+ * @returns {Array<T | string>}
+ */
+function fill(parts, values, put) {
+  return parts.flatMap((part) => {
+    if (typeof part === 'string') return [part];
+    if ('plural' in part) return fill(part[plurals.select(Number(values[part.plural]))] ?? part.other, values, put);
+    return [put(values[part.value])];
+  });
+}
+
+/**
+ * A message as text.
+ * @param {string} id
+ * @param {Values} [values]
+ */
+export function text(id, values = {}) {
+  return fill(messages[id], values, (value) => String(value).replace(MARKS, '')).join('');
+}
+
+/**
+ * A message as a list of texts and elements: what comes from people is kept apart in its direction.
+ * @param {string} id
+ * @param {Values} [values]
+ * @returns {Array<Piece | string>}
+ */
+export function phrase(id, values = {}) {
+  return fill(messages[id], values, (value) => el('bdi', {}, String(value)));
+}
+
+/** How dates and times are written: as in the person's region, if they have set one for this language. */
+export const region = navigator.languages.find((tag) => tag.split('-')[0] === language) ?? language;
+
+/**
+ * A day in words. `seconds` is Unix time, as in the functions below.
+ * @param {number} seconds
+ */
+export function day(seconds) {
+  return new Date(seconds * 1000).toLocaleDateString(region, { dateStyle: 'medium' });
+}
+
+/**
+ * A time of day in words.
+ * @param {number} seconds
+ */
+export function timeOfDay(seconds) {
+  return new Date(seconds * 1000).toLocaleTimeString(region, { hour: '2-digit', minute: '2-digit' });
+}
+
+/**
+ * A day and a time in words.
+ * @param {number} seconds
+ */
+export function moment(seconds) {
+  return new Date(seconds * 1000).toLocaleString(region, { dateStyle: 'medium', timeStyle: 'short' });
+}

@@ -1,0 +1,62 @@
+// Protected actions: the administrator approves each on the phone before the server runs it.
+
+import { actionApproval, cancelActionApproval } from './api.js';
+import { dialog, el } from './view.js';
+
+/**
+ * Shows a pending action approval, and waits for its decision. Returns whether it was approved.
+ * @param {import('./types.d.ts').Schema<'ActionApproval'>} approval
+ */
+export async function showActionApproval(approval) {
+  const stop = new AbortController();
+  const gone = () => cancelActionApproval(approval.id).catch(() => {});
+  addEventListener('pagehide', gone);
+  const answer = await dialog('Approve on your phone', (close) => {
+    const left = el('p', { class: 'muted', role: 'timer' });
+    const tick = () => {
+      const seconds = Math.max(0, Math.round((Date.parse(approval.expires_at) - Date.now()) / 1000));
+      left.textContent = seconds === 0 ? 'Time is over.' : `${seconds} seconds left`;
+    };
+    tick();
+    const clock = setInterval(tick, 1000);
+    stop.signal.addEventListener('abort', () => clearInterval(clock));
+    wait(approval.id, stop.signal).then(close, () => close('failed'));
+    return [
+      el('p', { class: 'lead' }, el('bdi', {}, approval.summary)),
+      el('p', {}, 'Your phone asks whether it was you. Type this number there:'),
+      el('p', { class: 'number', id: 'approval-number' }, el('strong', {}, approval.number)),
+      left,
+      el(
+        'div',
+        { class: 'actions' },
+        el('button', { type: 'button', class: 'button', onclick: () => close('dropped') }, 'Do not do it'),
+      ),
+    ];
+  });
+  stop.abort();
+  removeEventListener('pagehide', gone);
+  if (answer === 'dropped' || answer === undefined) await cancelActionApproval(approval.id).catch(() => {});
+  if (answer === 'denied' || answer === 'over' || answer === 'failed') {
+    const texts = {
+      denied: 'It was refused on the phone. Nothing was changed.',
+      over: 'Nobody approved it in time, or the number was wrong. Nothing was changed.',
+      failed: 'Whether it was approved could not be found out. Nothing was changed; try again.',
+    };
+    await dialog('Not approved', (close) => [
+      el('p', {}, texts[answer]),
+      el(
+        'div',
+        { class: 'actions' },
+        el('button', { type: 'button', class: 'button primary', onclick: () => close() }, 'Close'),
+      ),
+    ]);
+  }
+  return answer === 'approved';
+}
+
+async function wait(id, signal) {
+  for (;;) {
+    const { state } = await actionApproval(id, signal);
+    if (state !== 'waiting') return state;
+  }
+}

@@ -1,0 +1,57 @@
+// The applications there are.
+
+import { get, query } from '../api.js';
+import { select, text } from '../form.js';
+import { badge, code, link, screen, searched, way } from '../view.js';
+
+export const KINDS = { web: 'Web application', spa: 'Single-page app', native: 'Native app', saml: 'SAML' };
+
+/**
+ * What kind of application it is, in a word.
+ * @param {import('../types.d.ts').Schema<'Application'>} application
+ */
+export function kindOf(application) {
+  return application.protocol === 'saml' ? KINDS.saml : KINDS[application.application_type];
+}
+
+export const applicationAddress = (id) => `/admin/applications/${encodeURIComponent(id)}`;
+
+/**
+ * @param {import('../types.d.ts').Context} context
+ */
+export async function applications({ may }) {
+  const list = await searched(
+    [
+      text('q', 'Name or id', { type: 'search' }),
+      select(
+        'protocol',
+        'Protocol',
+        [
+          ['', 'Any'],
+          ['openid_connect', 'OpenID Connect'],
+          ['saml', 'SAML'],
+        ],
+        { none: '' },
+      ),
+    ],
+    (values, after) => get(`/applications${query({ ...values, after })}`),
+    [
+      { label: 'Name', cell: (row) => link(applicationAddress(row.id), row.name) },
+      { label: 'Kind', cell: (row) => badge(kindOf(row), 'kind') },
+      { label: 'Id', cell: (row) => code(row.id) },
+      {
+        label: 'Answered at',
+        cell: (row) => (row.protocol === 'saml' ? row.acs.map(({ url }) => code(url)) : row.redirect_uris.map(code)),
+      },
+    ],
+    { empty: 'There is no such application.', caption: 'Applications' },
+  );
+  return screen(
+    {
+      title: 'Applications',
+      lead: 'What people sign in to.',
+      actions: [may('applications:write') && way('/admin/applications/new', 'Connect an application', 'primary')],
+    },
+    list,
+  );
+}

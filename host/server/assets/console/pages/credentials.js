@@ -1,0 +1,205 @@
+// How an application proves who it is, and with what Assent signs for it.
+
+import { get, patch, path, post, remove } from '../api.js';
+import { form } from '../form.js';
+import {
+  ask,
+  badge,
+  button,
+  copyable,
+  download,
+  el,
+  facts,
+  json,
+  moment,
+  notice,
+  panel,
+  say,
+  section,
+  showOnce,
+  table,
+} from '../view.js';
+import { credentialFields } from './client_fields.js';
+import { keptAs, makeSecret } from './guide.js';
+
+/**
+ * @param {import('../types.d.ts').Schema<'Application'>} application
+ * @param {string | null} version
+ * @param {import('../types.d.ts').Context} context
+ */
+export async function credentials(application, version, context) {
+  return application.protocol === 'saml' ? certificates(application, context) : client(application, version, context);
+}
+
+/**
+ * @param {import('../types.d.ts').Schema<'Client'>} application
+ * @param {string | null} version
+ * @param {import('../types.d.ts').Context} context
+ */
+function client(application, version, { may, reload }) {
+  const { token_endpoint_auth_method: method } = application;
+  if (application.application_type !== 'web') {
+    return [
+      notice('It can keep no secret, so it has none: PKCE (S256) ties each sign-in to the one that began it.', 'calm'),
+    ];
+  }
+  const now = panel(
+    facts(
+      [
+        ['Method', method],
+        method.startsWith('client_secret') && [
+          'Secret',
+          application.has_secret ? 'Made, and not shown again' : 'None yet',
+        ],
+        application.jwks_uri && ['Key set', application.jwks_uri],
+      ].flatMap((pair) => (pair ? [pair] : [])),
+    ),
+    application.jwks && json(application.jwks),
+    application.certificate && copyable(application.certificate, 'certificate', { wide: true }),
+    may('applications:write') &&
+      method.startsWith('client_secret') &&
+      el(
+        'div',
+        { class: 'ways' },
+        button(
+          application.has_secret ? 'Make a new secret' : 'Make the secret',
+          () => makeSecret(application, reload),
+          'primary',
+        ),
+      ),
+  );
+  if (!may('applications:write')) return [now];
+  const { fields, choose, said } = credentialFields();
+  const made = form(fields, {
+    values: {
+      token_endpoint_auth_method: method,
+      source: application.jwks ? 'jwks' : 'jwks_uri',
+      jwks_uri: application.jwks_uri,
+      jwks: application.jwks,
+      certificate: application.certificate,
+    },
+    submit: 'Change it',
+    send: async (values) => {
+      const { value } = await patch(path`/applications/${application.id}`, said(values), version);
+      if (value.client_secret)
+        await showOnce(
+          'The client secret',
+          'The method needs a new one. The one before is worth nothing any more.',
+          value.client_secret,
+          keptAs(value),
+        );
+      await reload();
+      say('The method was changed.');
+    },
+  });
+  choose();
+  return [
+    section('Now', now),
+    section(
+      'Another method',
+      panel(
+        el(
+          'p',
+          { class: 'muted' },
+          "The application can't get tokens until it does the same. A change to a method without a secret " +
+            'ends the secret.',
+        ),
+        made,
+      ),
+    ),
+  ];
+}
+
+const STAGES = {
+  published: 'published, does not sign yet',
+  signing: 'signs',
+  retired: 'signs no more, still published',
+  over: 'over',
+};
+
+/**
+ * @param {import('../types.d.ts').Schema<'Application'>} application
+ * @param {import('../types.d.ts').Context} context
+ */
+async function certificates(application, { may, reload }) {
+  /** @type {import('../types.d.ts').Read<'/applications/{id}/certificates'>} */
+  const { items } = await get(path`/applications/${application.id}/certificates`);
+  const one = path`/applications/${application.id}/certificates`;
+  const writes = may('applications:write');
+  const acts = (row) =>
+    el(
+      'div',
+      { class: 'ways' },
+      button('Download', () => download('assent-signing.pem', 'application/x-pem-file', row.certificate)),
+      writes &&
+        row.stage === 'published' &&
+        button('Sign with it now', async () => {
+          if (
+            !(await ask(
+              'Sign with it now?',
+              'A service provider that does not know this certificate yet refuses every sign-on.',
+              'Sign with it',
+            ))
+          )
+            return;
+          await post(`${one}${path`/${row.id}/activate`}`);
+          await reload();
+          say('It signs from now on.');
+        }),
+      writes &&
+        (row.stage === 'published' || row.stage === 'retired') &&
+        button(
+          'Take it out',
+          async () => {
+            if (
+              !(await ask(
+                'Take it out of the metadata?',
+                'What was signed with it is refused as soon as the service provider reads the metadata again.',
+                'Take it out',
+              ))
+            )
+              return;
+            await remove(`${one}${path`/${row.id}`}`);
+            await reload();
+            say('It was taken out.');
+          },
+          'danger',
+        ),
+    );
+  const list = table(
+    [
+      { label: 'Certificate', cell: (row) => moment(row.created_at) },
+      {
+        label: 'State',
+        cell: (row) => badge(STAGES[row.stage] ?? row.stage, row.stage === 'signing' ? 'active' : row.stage),
+      },
+      { label: 'Signs from', cell: (row) => moment(row.signs_from) },
+      { label: 'Expires', cell: (row) => moment(row.expires_at) },
+      { label: 'SHA-256', cell: (row) => el('code', {}, row.sha256) },
+      { label: 'Do', cell: acts },
+    ],
+    items,
+    { caption: 'Certificates' },
+  );
+  const renew =
+    writes &&
+    el(
+      'div',
+      { class: 'ways' },
+      button('Publish the next certificate', async () => {
+        await post(one);
+        await reload();
+        say('The next certificate is in the metadata.');
+      }),
+    );
+  return [
+    el(
+      'p',
+      { class: 'lead' },
+      'Responses and assertions are signed with these. The next one is published a while before it signs, so ' +
+        'that the service provider can learn of it.',
+    ),
+    list,
+    renew,
+  ].filter(Boolean);
+}

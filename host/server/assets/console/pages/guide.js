@@ -1,0 +1,276 @@
+// What to paste where, for each kind of application.
+
+import { get, path, post } from '../api.js';
+import { ask, button, copyable, download, el, facts, link, more, notice, panel, showOnce, way } from '../view.js';
+import { applicationAddress } from './applications.js';
+
+const step = (title, ...content) => el('li', {}, el('h2', {}, title), ...content.filter(Boolean));
+
+/**
+ * @param {import('../types.d.ts').Schema<'Application'>} application
+ * @param {import('../types.d.ts').Context} context
+ */
+export async function guide(application, context) {
+  const steps = application.protocol === 'saml' ? await saml(application, context) : client(application, context);
+  const { may } = context;
+  const at = applicationAddress(application.id);
+  return [
+    el(
+      'ol',
+      { class: 'guide' },
+      ...steps,
+      step(
+        'Give people access',
+        el(
+          'p',
+          {},
+          'A person gets in through an account in the application, with the roles that the application is told.',
+        ),
+        may('accounts:read') && el('div', { class: 'ways' }, way(`${at}/accounts`, 'Accounts')),
+      ),
+      may('applications:write') &&
+        step(
+          'Try it',
+          el('p', {}, 'A real sign-in of your own, with each step and what the application would be told.'),
+          el('div', { class: 'ways' }, way(`${at}/try`, 'Try sign-in')),
+        ),
+    ),
+  ].filter(Boolean);
+}
+
+const pasted = (pairs) =>
+  el(
+    'dl',
+    { class: 'pasted' },
+    ...pairs.map(([label, value]) => el('div', {}, el('dt', {}, label), el('dd', {}, copyable(value, label)))),
+  );
+
+/** How a client secret is kept: client_secret_jwt can't do with a digest. */
+export const keptAs = ({ token_endpoint_auth_method: method }) =>
+  method === 'client_secret_jwt' ? 'Assent keeps it sealed with its master key' : 'Assent keeps a digest of it';
+
+/**
+ * Makes a secret, and shows it once.
+ * @param {import('../types.d.ts').Schema<'Client'>} application
+ * @param {any} reload
+ */
+export async function makeSecret(application, reload) {
+  if (
+    application.has_secret &&
+    !(await ask(
+      'Make a new secret?',
+      "The one before is worth nothing from then on: the application can't sign anybody in until it has the new one.",
+      'Make a new one',
+    ))
+  )
+    return;
+  const { client_secret: secret } = await post(path`/applications/${application.id}/secret/rotate`);
+  await showOnce(
+    'The client secret',
+    'Put it where the application keeps its secrets, and nowhere else.',
+    secret,
+    keptAs(application),
+  );
+  await reload();
+}
+
+/**
+ * @param {import('../types.d.ts').Schema<'Client'>} application
+ * @param {import('../types.d.ts').Context} context
+ */
+function client(application, { issuer, may, reload }) {
+  const { application_type: type, token_endpoint_auth_method: method } = application;
+  const secret = method.startsWith('client_secret');
+  const at = applicationAddress(application.id);
+  const proof =
+    type === 'web' &&
+    (secret
+      ? step(
+          'Make its secret',
+          el(
+            'p',
+            {},
+            application.has_secret
+              ? 'It has a secret. Whoever lost it makes a new one.'
+              : 'It has none yet. It is shown once.',
+          ),
+          may('applications:write') &&
+            el(
+              'div',
+              { class: 'ways' },
+              button(
+                application.has_secret ? 'Make a new secret' : 'Make the secret',
+                () => makeSecret(application, reload),
+                application.has_secret ? '' : 'primary',
+              ),
+            ),
+        )
+      : step(
+          'Give it its key',
+          el('p', {}, `It proves who it is with ${method}.`),
+          el('div', { class: 'ways' }, way(`${at}/credentials`, 'Credentials')),
+        ));
+  const values = step(
+    'Paste this into the application',
+    el('p', {}, 'Most software needs the first two, and finds the rest by itself.'),
+    pasted([
+      ['Issuer', issuer],
+      ['Client ID', application.id],
+      ['Discovery address', `${issuer}/.well-known/openid-configuration`],
+    ]),
+    el(
+      'p',
+      {},
+      'It has to send people to exactly one of these, and nowhere else: ',
+      application.redirect_uris.length === 0
+        ? el('strong', {}, 'no redirect URI is registered yet')
+        : el(
+            'span',
+            {},
+            ...application.redirect_uris.flatMap((uri, place) => [place > 0 ? ', ' : '', el('code', {}, uri)]),
+          ),
+      '. ',
+      link(`${at}/settings`, 'Change them'),
+    ),
+    more(
+      'Each address by itself',
+      pasted([
+        ['Authorization', `${issuer}/auth`],
+        ['Token', `${issuer}/token`],
+        ['UserInfo', `${issuer}/me`],
+        ['Keys', `${issuer}/jwks`],
+        ['End of session', `${issuer}/session/end`],
+      ]),
+    ),
+    el(
+      'p',
+      {},
+      'Where it signs people out here, too, it may send them on to ',
+      application.post_logout_redirect_uris.length === 0
+        ? 'no address of its own yet'
+        : el(
+            'span',
+            {},
+            ...application.post_logout_redirect_uris.flatMap((uri, place) => [
+              place > 0 ? ', ' : '',
+              el('code', {}, uri),
+            ]),
+          ),
+      '. ',
+      link(`${at}/settings`, 'Change the post-logout redirect URIs'),
+    ),
+    facts([
+      ['Scopes', application.scopes.join(' ')],
+      [
+        'Refresh tokens',
+        application.grant_types.includes('refresh_token')
+          ? 'with the scope offline_access, where the person is asked for it (prompt=consent)'
+          : 'none, until the settings allow the grant type refresh_token',
+      ],
+      ['Proof at the token endpoint', method],
+      ['PKCE', type === 'web' ? 'S256, if it can' : 'S256, always'],
+    ]),
+  );
+  const [library, text] = example(application, issuer);
+  return [
+    values,
+    proof,
+    step('Or begin with this', el('p', {}, library), copyable(text, 'the example', { wide: true })),
+  ].filter(Boolean);
+}
+
+/**
+ * @param {import('../types.d.ts').Schema<'Client'>} application
+ * @param {any} issuer
+ */
+function example(application, issuer) {
+  const uri = application.redirect_uris[0] ?? 'https://app.example.org/callback';
+  const quoted = (value) => JSON.stringify(value);
+  if (application.application_type === 'spa') {
+    return [
+      "In a browser, with npm's oidc-client-ts:",
+      `import { UserManager } from 'oidc-client-ts';
+
+const manager = new UserManager({
+  authority: ${quoted(issuer)},
+  client_id: ${quoted(application.id)},
+  redirect_uri: ${quoted(uri)},
+  scope: 'openid profile email',
+});
+await manager.signinRedirect();                            // where somebody signs in
+const user = await manager.signinRedirectCallback();       // at the redirect URI`,
+    ];
+  }
+  if (application.application_type === 'native') {
+    return [
+      'On Android with AppAuth (iOS and others are alike):',
+      `AuthorizationServiceConfiguration.fetchFromIssuer(
+    Uri.parse(${quoted(issuer)}),
+    (configuration, failure) -> {
+        AuthorizationRequest request = new AuthorizationRequest.Builder(
+            configuration, ${quoted(application.id)},
+            ResponseTypeValues.CODE, Uri.parse(${quoted(uri)}))
+            .setScope("openid profile email")
+            .build();                                      // with PKCE, S256
+        startActivityForResult(service.getAuthorizationRequestIntent(request), 1);
+    });`,
+    ];
+  }
+  return [
+    'As settings that much software reads from its environment, in one form or another:',
+    `OIDC_ISSUER=${issuer}
+OIDC_CLIENT_ID=${application.id}
+OIDC_CLIENT_SECRET=...
+OIDC_REDIRECT_URI=${uri}
+OIDC_SCOPES="openid profile email"`,
+  ];
+}
+
+/**
+ * @param {import('../types.d.ts').Schema<'ServiceProvider'>} application
+ */
+async function saml(application, { base, issuer }) {
+  const id = encodeURIComponent(application.id).replaceAll('%3A', ':');
+  const metadata = `${base}/sso/metadata/${id}`;
+  const at = applicationAddress(application.id);
+  /** @type {import('../types.d.ts').Read<'/applications/{id}/certificates'>} */
+  const { items } = await get(path`/applications/${application.id}/certificates`);
+  const certificates = items.filter(({ stage }) => stage === 'signing').map(({ certificate }) => certificate);
+  const nameSource = application.name_id_source === 'user_email' ? 'the e-mail address' : "the account's name";
+  const keep = async () => {
+    const answer = await fetch(`/sso/metadata/${id}`);
+    if (!answer.ok) throw new Error('The metadata could not be read.');
+    download('assent-metadata.xml', 'application/samlmetadata+xml', await answer.text());
+  };
+  return [
+    step(
+      "Give the service provider Assent's metadata",
+      el('p', {}, 'By its address, where it can read one; else as a file.'),
+      pasted([['Metadata address', metadata]]),
+      el('div', { class: 'ways' }, button('Download the metadata', keep)),
+    ),
+    step(
+      'Or, value by value',
+      pasted([
+        ['Entity ID of the identity provider', application.idp_entity_id ?? issuer],
+        ['Sign-on address (SSO)', `${base}/sso/SingleSignOnService/${id}`],
+        ['Logout address (SLO)', `${base}/sso/SingleLogoutService/${id}`],
+      ]),
+      ...certificates.map((pem) =>
+        more('The certificate that Assent signs with', copyable(pem, 'the certificate', { wide: true })),
+      ),
+      el('p', {}, 'Its certificates are among ', link(`${at}/credentials`, 'Certificates'), '.'),
+    ),
+    step(
+      'Check what Assent knows of it',
+      facts([
+        ['SP entity ID', application.entity_id],
+        ['ACS', application.acs.map(({ url }) => url)],
+        ['NameID', `${application.name_id_format}, from ${nameSource}`],
+        ['Signed requests', application.require_signed_requests ? 'required' : 'not required'],
+      ]),
+      application.acs.length === 0 && panel(notice('It has no ACS: nobody can sign in.', 'bad')),
+      el('div', { class: 'ways' }, way(`${at}/settings`, 'Settings')),
+    ),
+  ];
+}

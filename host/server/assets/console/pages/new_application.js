@@ -1,0 +1,170 @@
+// A new application: which kind, then what it needs.
+
+import { post } from '../api.js';
+import { area, form, text } from '../form.js';
+import { el, link, notice, panel, screen } from '../view.js';
+import { applicationAddress } from './applications.js';
+import { name as clientName, redirectUris } from './client_fields.js';
+import { LARGEST_METADATA, metadataOf } from './metadata.js';
+import { acs, entityId, providerName } from './provider_fields.js';
+
+const KINDS = [
+  [
+    'web',
+    'Web application',
+    'Runs on a server that keeps a secret: Grafana, GitLab, Nextcloud, your own back end.',
+    'OpenID Connect',
+  ],
+  ['spa', 'Single-page app', 'Runs in the browser alone, so that it can keep no secret. Uses PKCE.', 'OpenID Connect'],
+  ['native', 'Native app', 'Installed on a phone or a computer, or a command line. Uses PKCE.', 'OpenID Connect'],
+  ['saml', 'SAML service provider', "Software that asks for SAML 2.0 or an identity provider's metadata.", 'SAML 2.0'],
+];
+
+/**
+ * @param {import('../types.d.ts').Context} context
+ */
+export async function newApplication(context) {
+  const kind = context.query.get('kind');
+  const known = KINDS.find(([id]) => id === kind);
+  if (!known) return choose();
+  return kind === 'saml' ? saml(context) : client(context, known);
+}
+
+function choose() {
+  const cards = KINDS.map(([id, title, about, protocol]) =>
+    el(
+      'li',
+      {},
+      link(
+        `/admin/applications/new?kind=${id}`,
+        el('strong', {}, title),
+        el('span', {}, about),
+        el('span', { class: 'badge' }, protocol),
+      ),
+    ),
+  );
+  return screen(
+    {
+      title: 'Connect an application',
+      lead: 'What kind of application is it?',
+      back: ['/admin/applications', 'Applications'],
+    },
+    el('ul', { class: 'tiles' }, ...cards),
+  );
+}
+
+/**
+ * @param {import('../types.d.ts').Context} context
+ * @param {string[]} kind
+ */
+function client({ go }, [type, title]) {
+  const made = form([panelOf(clientName(), redirectUris(type, 'expected one redirect URI at least'))], {
+    submit: 'Connect it',
+    cancel: '/admin/applications',
+    send: async (values) => {
+      const application = await post('/applications', { ...values, application_type: type });
+      await go(applicationAddress(application.id));
+    },
+  });
+  return screen(
+    {
+      title: `New ${title === 'Web application' ? 'web application' : title.toLowerCase()}`,
+      lead: 'Everything else has a value that fits most, and can be changed later.',
+      back: ['/admin/applications/new', 'Another kind'],
+    },
+    made,
+  );
+}
+
+function panelOf(...fields) {
+  return { group: true, fields, element: panel(...fields.map((field) => field.element)) };
+}
+
+/**
+ * @param {import('../types.d.ts').Context} context
+ */
+function saml({ go, query, wish }) {
+  const way = query.get('from') ?? 'file';
+  const address = (from) => `/admin/applications/new?kind=saml&from=${from}`;
+  const ways = el(
+    'nav',
+    { class: 'tabs', 'aria-label': 'Where its values come from' },
+    el(
+      'ul',
+      {},
+      ...[
+        ['file', 'Metadata as a file'],
+        ['address', 'Metadata by address'],
+        ['hand', 'By hand'],
+      ].map(([id, label]) =>
+        el(
+          'li',
+          {},
+          el(
+            'a',
+            { href: address(id), 'aria-current': id === way && 'page', onclick: (event) => turn(event, id) },
+            label,
+          ),
+        ),
+      ),
+    ),
+  );
+  // The name is asked for in each way, and typed once.
+  const turn = (event, id) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    go(address(id), { name: name.read() });
+  };
+  const name = providerName(way === 'hand' ? undefined : null);
+  const metadata = area('metadata', 'Metadata', {
+    rows: 10,
+    needed: 'choose a file, or paste its text',
+    hint: 'The XML that the service provider gives out: choose the file, or paste it.',
+  });
+  const file = el('input', {
+    type: 'file',
+    accept: '.xml,application/samlmetadata+xml,text/xml',
+    'aria-label': 'Metadata file',
+  });
+  file.addEventListener('change', async () => {
+    const chosen = file.files?.[0];
+    if (chosen) metadata.write(chosen.size > LARGEST_METADATA ? '' : await metadataOf(chosen));
+    metadata.fail(
+      chosen && chosen.size > LARGEST_METADATA
+        ? 'The file is too large for metadata of one service provider.'
+        : undefined,
+    );
+  });
+  metadata.input.before(file);
+  const parts = {
+    file: [name, metadata],
+    address: [
+      name,
+      text('metadata_url', 'Address of the metadata', {
+        type: 'url',
+        needed: 'expected an address',
+        hint: 'Assent has to be able to call it, by https.',
+      }),
+    ],
+    hand: [name, entityId(), acs()],
+  };
+  const made = form([panelOf(...(parts[way] ?? parts.file))], {
+    submit: 'Connect it',
+    cancel: '/admin/applications',
+    values: { name: wish?.name, acs: [{}] },
+    send: async (values) => {
+      const application = await post('/applications', { ...values, protocol: 'saml' });
+      await go(applicationAddress(application.id), { notes: application.notes });
+    },
+  });
+  return screen(
+    {
+      title: 'New SAML service provider',
+      lead: 'Its metadata says everything that Assent has to know; without, two values do.',
+      back: ['/admin/applications/new', 'Another kind'],
+    },
+    ways,
+    made,
+    notice("Afterwards you get the address of Assent's own metadata, which goes into the service provider.", 'calm'),
+  );
+}

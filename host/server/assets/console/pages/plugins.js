@@ -1,0 +1,128 @@
+// The plugins: what is loaded, what each may do, and how it fares.
+
+import { get, post } from '../api.js';
+import {
+  ask,
+  badge,
+  button,
+  code,
+  copyable,
+  el,
+  facts,
+  figure,
+  moment,
+  notice,
+  panel,
+  say,
+  screen,
+  table,
+} from '../view.js';
+
+/**
+ * @param {import('../types.d.ts').Context} context
+ */
+export async function plugins({ may, reload }) {
+  const known = await get('/plugins');
+  const writes = may('plugins:write');
+  const exchange = async () => {
+    if (
+      !(await ask(
+        'Load the plugins again?',
+        'The files and settings on this host are read anew. Where one of them does not fit, everything stays as it is.',
+        'Load them',
+      ))
+    )
+      return;
+    await post('/plugins/reload');
+    await reload();
+    say('The plugins were loaded again.');
+  };
+  const back = async () => {
+    if (
+      !(await ask(
+        'Go back to the plugins before?',
+        'Those of before the last reload serve again, until the next reload or start of the host.',
+        'Go back',
+      ))
+    )
+      return;
+    await post('/plugins/rollback', { previous: previous?.digest });
+    await reload();
+    say('The plugins of before serve again.');
+  };
+  const { last_reload: last, previous } = known;
+  const news = [
+    last?.error && notice(`The last reload failed: ${last.error}`, 'bad'),
+    last?.needs_restart?.length &&
+      notice(`The host has to be started again for: ${last.needs_restart.join(', ')}`, 'warn'),
+    known.changed_on_disk && notice('The files or settings on this host differ from what is loaded.', 'warn'),
+  ].flatMap((part) => part || []);
+  const before =
+    previous &&
+    panel(
+      el('h2', {}, 'Before the last reload'),
+      el('p', {}, 'Loaded until ', moment(previous.at), ':'),
+      table(
+        [
+          { label: 'Plugin', cell: (row) => row.plugin },
+          { label: 'Version', cell: (row) => row.version },
+          { label: 'Digest', cell: (row) => code(`${row.sha256.slice(0, 16)}…`) },
+        ],
+        previous.plugins,
+        { caption: 'Plugins before' },
+      ),
+    );
+  return screen(
+    {
+      title: 'Plugins',
+      lead:
+        'Sandboxed components that decide what applications learn, and carry approvals. They are in the ' +
+        'settings of the host.',
+      actions: writes ? [button('Load them again', exchange), previous && button('Go back', back)] : [],
+    },
+    ...news,
+    ...(known.plugins.length === 0 ? [el('p', { class: 'empty' }, 'No plugins.')] : known.plugins.map(one)),
+    before || '',
+  );
+}
+
+function one(plugin) {
+  const { granted, measured } = plugin;
+  const milliseconds = (microseconds) =>
+    `${(microseconds / 1000).toLocaleString('en-GB', { maximumFractionDigits: 2 })} ms`;
+  const well = measured.faults === 0;
+  return el(
+    'section',
+    { class: 'panel plugin' },
+    el(
+      'h2',
+      {},
+      plugin.plugin,
+      ' ',
+      badge(well ? 'works' : `${figure(measured.faults)} faults`, well ? 'active' : 'suspended'),
+    ),
+    facts([
+      ['Component', `${plugin.component} ${plugin.version}`],
+      ['Role', plugin.role],
+      ['May write', granted.writes.length === 0 ? 'Nothing' : granted.writes],
+      ['May call', granted.hosts.length === 0 ? 'No other host' : granted.hosts],
+      ['Serves', granted.applications ? granted.applications.map(code) : 'Every application'],
+      [
+        'Calls',
+        [
+          `${figure(measured.calls)}, of which ${figure(measured.denials)} denied, ${figure(measured.faults)} failed`,
+          `${figure(measured.turned_away)} turned away, ${figure(measured.waiting)} waiting`,
+          `${figure(measured.suspensions)} times suspended`,
+        ].join('; '),
+      ],
+      [
+        'Time of a call',
+        measured.calls === 0
+          ? 'None yet'
+          : `half below ${milliseconds(measured.time_us.p50)}, 99 of 100 below ${milliseconds(measured.time_us.p99)}`,
+      ],
+    ]),
+    el('p', { class: 'muted small' }, 'SHA-256 of the file'),
+    copyable(plugin.sha256, 'the digest'),
+  );
+}

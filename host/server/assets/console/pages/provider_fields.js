@@ -1,0 +1,149 @@
+// The settings of a SAML service provider, as fields.
+
+import { area, group, lines, number, rows, select, several, text, toggle } from '../form.js';
+
+const FORMATS = [
+  ['emailAddress', 'emailAddress'],
+  ['persistent', 'persistent: the same each time, and of no other application'],
+  ['transient', 'transient: another each time'],
+  ['unspecified', 'unspecified'],
+];
+
+/** @param {string | null} [needed] */
+export const providerName = (needed = 'expected a name') =>
+  text('name', 'Name', { needed, hint: 'People see it on their phone when they approve.' });
+export const entityId = () =>
+  text('entity_id', 'SP entity ID', {
+    mono: true,
+    needed: 'expected the entity ID of the service provider',
+    hint: 'What the service provider calls itself; it becomes the Audience.',
+  });
+export const acs = () =>
+  rows(
+    'acs',
+    'Assertion consumer services (ACS)',
+    () => [
+      text('url', 'Address', {
+        type: 'url',
+        needed: 'expected an address',
+        hint: 'Where the signed response is posted.',
+      }),
+      number('index', 'Index', { min: 0, max: 65535 }),
+      toggle('default', 'The one for requests that name none'),
+    ],
+    { add: 'Add an ACS' },
+  );
+
+/** All the settings of a service provider. */
+export function providerFields() {
+  return [
+    group('Name and addresses', null, providerName(), entityId(), acs(), singleLogout()),
+    group(
+      'What people are called (NameID)',
+      null,
+      select('name_id_format', 'Format', FORMATS, { hint: 'For requests that ask for none.' }),
+      several('other_name_id_formats', 'Other formats that a request may ask for', FORMATS),
+      select(
+        'name_id_source',
+        'Source',
+        [
+          ['user_email', "The person's e-mail address"],
+          ['account_name', "The account's name"],
+        ],
+        { hint: 'What is told in the formats emailAddress and unspecified.' },
+      ),
+    ),
+    group(
+      'Attributes',
+      'Custom attributes are in each assertion, beside those of the plugins. A value may hold {email}, ' +
+        '{name}, {roles} and other places of the person and the account.',
+      rows(
+        'custom_attributes',
+        'Custom attributes',
+        () => [
+          text('name', 'Name', { needed: 'expected a name' }),
+          lines('values', 'Values', { rows: 2, hint: 'One on each line.' }),
+        ],
+        { add: 'Add an attribute' },
+      ),
+    ),
+    group(
+      'Requests',
+      null,
+      toggle('require_signed_requests', 'Require signed requests', {
+        hint: 'An AuthnRequest without a signature is refused.',
+      }),
+      rows(
+        'certificates',
+        'Certificates that it signs with',
+        () => [area('pem', 'Certificate', { hint: '-----BEGIN CERTIFICATE-----' })],
+        { add: 'Add a certificate' },
+      ),
+      number('clock_skew_seconds', 'Clock difference that is forgiven, in seconds', { min: 0, max: 600 }),
+    ),
+    group(
+      'Sign-on that begins here',
+      null,
+      toggle('idp_initiated', 'People may begin here', {
+        hint: 'The application is in their portal, and a link can lead to it.',
+      }),
+      text('default_relay_state', 'RelayState', { none: null }),
+      lines('relay_states', 'Other RelayStates that a link may choose', { hint: 'One on each line.' }),
+    ),
+    group(
+      'Special cases',
+      null,
+      text('idp_entity_id', 'What Assent calls itself towards it', {
+        none: null,
+        hint: "Without it, the issuer's address.",
+      }),
+      text('metadata_url', 'Where its metadata is', {
+        none: null,
+        type: 'url',
+        hint: 'Assent can read it again from there.',
+      }),
+    ),
+  ];
+}
+
+// A value of the API is an object or nothing; in the form it is three fields.
+function singleLogout() {
+  const url = text('url', 'Single logout address', {
+    type: 'url',
+    hint: 'Empty where it takes part in no single logout.',
+  });
+  const response = text('response_url', 'Address of logout responses', {
+    type: 'url',
+    hint: 'Only where it is another one.',
+  });
+  const binding = select('binding', 'Binding of single logout', [
+    ['redirect', 'Redirect'],
+    ['post', 'POST'],
+  ]);
+  const parts = { url, response_url: response, binding };
+  const element = document.createElement('div');
+  element.className = 'together';
+  element.append(...Object.values(parts).map((part) => part.element));
+  return {
+    name: 'single_logout',
+    element,
+    fail: (message, _place, part) => (parts[part] ?? url).fail(message),
+    focus: () => url.focus(),
+    read: () =>
+      url.read() === undefined
+        ? null
+        : { url: url.read(), ...(response.read() && { response_url: response.read() }), binding: binding.read() },
+    write: (value) => {
+      url.write(value?.url);
+      response.write(value?.response_url);
+      binding.write(value?.binding ?? 'redirect');
+    },
+  };
+}
+
+/** The API's values as the form has them, and back: a certificate is a text there, and a row here. */
+export const toForm = (provider) => ({ ...provider, certificates: provider.certificates.map((pem) => ({ pem })) });
+export const fromForm = (values) => ({
+  ...values,
+  ...(values.certificates && { certificates: values.certificates.map(({ pem }) => pem).filter(Boolean) }),
+});

@@ -1,0 +1,97 @@
+// The waiting page: goes on when the sign-in does, and counts the seconds down. It runs in old browsers too.
+(function () {
+  'use strict';
+
+  var page = /** @type {HTMLElement} */ (document.getElementById('waiting'));
+  var left = /** @type {HTMLElement} */ (document.getElementById('left'));
+  var say = /** @type {HTMLElement} */ (document.getElementById('say'));
+  var bar = /** @type {HTMLProgressElement} */ (document.getElementById('bar'));
+  var seconds = parseInt(page.getAttribute('data-seconds') || '0', 10) || 0;
+  var loaded = Date.now();
+  var reloading = false;
+  var said = seconds;
+
+  function reload() {
+    if (!reloading) {
+      reloading = true;
+      location.reload();
+    }
+  }
+
+  // The texts are lists of parts, as in authenticator/texts.js. A browser that knows no plurals has two of them.
+  var texts = JSON.parse(page.getAttribute('data-texts') || '{}');
+  var plurals = typeof Intl !== 'undefined' && Intl.PluralRules && new Intl.PluralRules(document.documentElement.lang);
+
+  function category(count) {
+    return plurals ? plurals.select(count) : count === 1 ? 'one' : 'other';
+  }
+
+  function fill(parts, values) {
+    var words = '';
+    var part;
+    var i;
+    for (i = 0; i < parts.length; i += 1) {
+      part = parts[i];
+      if (typeof part === 'string') words += part;
+      else if (part.plural) words += fill(part[category(values[part.plural])] || part.other, values);
+      else words += values[part.value];
+    }
+    return words;
+  }
+
+  function inWords(count) {
+    if (count < 60) return fill(texts['waiting-left'], { seconds: count });
+    return fill(texts['waiting-left-minutes'], { minutes: Math.floor(count / 60), seconds: count % 60 });
+  }
+
+  // Spoken a few times only: a voice that counts every second drowns all else.
+  function speakAt(mark, now) {
+    if (said > mark && now <= mark) {
+      say.textContent = inWords(now);
+      said = now;
+    }
+  }
+
+  function count() {
+    var now = Math.max(0, seconds - Math.floor((Date.now() - loaded) / 1000));
+    left.textContent = inWords(now);
+    bar.value = now;
+    speakAt(60, now);
+    speakAt(30, now);
+    speakAt(10, now);
+    if (now === 0) {
+      clearInterval(timer);
+      // The server decides when time is up, and its clock may be a little behind.
+      setTimeout(reload, 1000);
+    }
+  }
+
+  function ask() {
+    setTimeout(reload, 3000);
+  }
+
+  var timer = setInterval(count, 500);
+  count();
+
+  if (typeof EventSource === 'undefined') {
+    ask();
+    return;
+  }
+  var events = new EventSource(page.getAttribute('data-events') || '');
+  events.addEventListener('changed', function () {
+    events.close();
+    reload();
+  });
+  events.onerror = function () {
+    // The browser connects again by itself unless it gave up.
+    if (events.readyState === 2) {
+      ask();
+    }
+  };
+  // A phone's browser may freeze the page while its owner is in the authenticator, and miss the event.
+  document.addEventListener('visibilitychange', function () {
+    if (!document.hidden && events.readyState !== 1) {
+      reload();
+    }
+  });
+})();

@@ -1,0 +1,769 @@
+# Was die Seiten und der Authenticator auf Deutsch sagen. Dieselben Texte mit denselben Werten wie in en.ftl.
+
+## Jede Seite
+
+layout-skip = Zum Inhalt springen
+layout-foot = { $operator } fragt nie nach einem Passwort und ruft nie an, um nach einer Zahl zu fragen.
+layout-sign-out = Abmelden
+start-page = Startseite
+date = { $day }. { $month ->
+        [1] Januar
+        [2] Februar
+        [3] März
+        [4] April
+        [5] Mai
+        [6] Juni
+        [7] Juli
+        [8] August
+        [9] September
+        [10] Oktober
+        [11] November
+       *[12] Dezember
+    } { $year }
+
+## Anmelden: Wer sind Sie?
+
+login-title = Bei { $application } anmelden
+login-lead = Ganz ohne Passwort. Ihr Smartphone bittet Sie um Bestätigung.
+login-continue-as = Weiter als { $name }
+login-somebody-else = Oder mit einem anderen Konto anmelden:
+login-name = Kontoname oder E-Mail-Adresse
+login-name-unfit = Geben Sie den Namen oder die E-Mail-Adresse Ihres Kontos ohne Leerzeichen ein.
+login-continue = Weiter
+login-remember = Diesen Namen in diesem Browser merken
+login-code = Ein Code für den Authenticator auf Ihrem Smartphone
+login-scan = Oder scannen Sie dies
+login-scan-about = Mit dem Authenticator auf Ihrem Smartphone oder dessen Kamera. Dann brauchen Sie keinen Namen einzugeben.
+login-scanned = Ich habe ihn gescannt
+login-scan-here = Oder den Authenticator auf diesem Smartphone verwenden
+login-step-name = Geben Sie hier Ihren Namen ein.
+login-step-number = Diese Seite zeigt Ihnen eine Zahl.
+login-step-phone = Geben Sie die Zahl im Authenticator auf Ihrem Smartphone ein.
+login-leave = Abbrechen und zurück zu { $application }
+
+## Anmelden: die Zahl für das Smartphone
+
+waiting-title = Auf dem Smartphone bestätigen
+waiting-lead = Öffnen Sie den Authenticator auf Ihrem Smartphone und geben Sie diese Zahl ein:
+waiting-title-delegated = Diese Anmeldung bestätigen
+waiting-lead-delegated = Bestätigen Sie in Ihrer Authenticator-App. Falls sie nach einer Zahl fragt:
+waiting-binding = Falls sie Buchstaben zeigt, bestätigen Sie nur, wenn es diese sind:
+waiting-left =
+    { $seconds ->
+        [one] noch { $seconds } Sekunde
+       *[other] noch { $seconds } Sekunden
+    }
+waiting-left-minutes =
+    { $minutes ->
+        [one] noch { $minutes } Minute
+       *[other] noch { $minutes } Minuten
+    } { $seconds ->
+        [one] { $seconds } Sekunde
+       *[other] { $seconds } Sekunden
+    }
+waiting-application = Anwendung
+waiting-name = Konto
+waiting-goes-on = Sobald Sie bestätigt haben, geht es hier von selbst weiter. Auf dem Smartphone erscheint nichts? Öffnen Sie dort den Authenticator: Er sagt, ob er online ist und ob Ihre Anmeldungen angehalten sind.
+waiting-scan = Oder scannen Sie dies
+waiting-scan-about = Mit dem Authenticator auf Ihrem Smartphone oder dessen Kamera. Das geht immer, auch wenn diese Anmeldung dort nicht erscheint.
+waiting-cancel = Anmeldung abbrechen
+waiting-foot = Nennen Sie diese Zahl niemandem, der Sie anruft oder Ihnen schreibt.
+
+## Anmelden: wessen Konto es ist, nach einer Anmeldung per QR-Code
+
+confirm-title = Als { $name } anmelden?
+confirm-lead = Sie melden sich gleich bei { $application } als { $name } ({ $account }) an.
+confirm-about = Ein Smartphone hat den Code dieser Seite gescannt und die Anmeldung bestätigt. Fahren Sie nur fort, wenn das Ihr Konto ist.
+confirm-continue = Weiter
+confirm-not-me = Das bin ich nicht
+
+## Anmelden: ohne Erfolg beendet
+
+ended-denied = Anmeldung abgelehnt
+ended-denied-happened = Die Anfrage wurde auf dem Smartphone abgelehnt. Niemand wurde angemeldet.
+ended-denied-advice = Wenn Sie aus Versehen abgelehnt haben, versuchen Sie es noch einmal. Wenn Sie das nicht waren, sagen Sie Ihrer Administration Bescheid.
+ended-expired = Zeit abgelaufen
+ended-expired-happened = Die Bestätigung kam nicht rechtzeitig. Niemand wurde angemeldet.
+ended-expired-advice = Prüfen Sie den eingegebenen Namen und ob Ihr Smartphone eingerichtet und online ist. Hilft das nicht, wenden Sie sich an Ihre Administration.
+ended-cancelled = Anmeldung abgebrochen
+ended-cancelled-happened = Sie haben diese Anmeldung abgebrochen. Niemand wurde angemeldet.
+ended-cancelled-advice = Versuchen Sie es noch einmal, wenn Sie so weit sind, oder kehren Sie zur Anwendung zurück.
+ended-conflict = Zwei Anmeldungen zur selben Zeit
+ended-conflict-happened = Zwei Anmeldungen mit diesem Namen wurden zur selben Zeit begonnen, deshalb lässt sich keine bestätigen. Niemand wurde angemeldet.
+ended-conflict-advice = Versuchen Sie es noch einmal und scannen Sie den QR-Code der Anmeldeseite, oder versuchen Sie es in einigen Minuten wieder.
+ended-replaced = Sie haben in einem anderen Tab neu begonnen
+ended-replaced-happened = Eine neuere Anmeldung mit diesem Namen in diesem Browser hat diese ersetzt.
+ended-replaced-advice = Machen Sie im anderen Tab weiter. Wenn Sie ihn geschlossen haben, versuchen Sie es hier noch einmal.
+ended-refused = Anmeldung nicht möglich
+ended-refused-advice = Wenn Sie das für einen Irrtum halten, wenden Sie sich an Ihre Administration.
+ended-returns =
+    { $seconds ->
+        [one] In { $seconds } Sekunde kehren Sie zu { $application } zurück.
+       *[other] In { $seconds } Sekunden kehren Sie zu { $application } zurück.
+    }
+ended-stay = Auf dieser Seite bleiben
+ended-again = Noch einmal versuchen
+ended-leave = Zurück zu { $application }
+refused-wrong-number = Die Zahl wurde auf dem Smartphone zu oft falsch eingegeben. Niemand wurde angemeldet.
+refused-person-closed = Ihr Konto ist geschlossen.
+refused-others-test-sign-in = Jemand von der Verwaltung probiert die Anmeldung dieser Anwendung aus, und nur diese Person kann sie abschließen. Über Sie wurde nichts verraten.
+refused-application-gone = Die Anwendung wurde entfernt, während Sie sich angemeldet haben.
+refused-address-gone = Die Anwendung nimmt an der Adresse, für die sie diese Anmeldung angefragt hat, keine Anmeldungen mehr an.
+refused-by-plugin = { $reason }
+refused-no-account = Sie haben kein Konto bei { $application }.
+refused-account-closed = Ihr Konto bei { $application } ist geschlossen.
+
+## Einwilligung
+
+consent-title = { $application } den Zugriff erlauben?
+consent-lead = Angemeldet als { $name }. { $application } möchte:
+consent-allow = Erlauben
+consent-deny = Ablehnen
+consent-offline = { $application } muss jedes Mal fragen, um den Zugriff zu behalten.
+consent-remembered =
+    { $days ->
+        [one] Gilt { $days } Tag lang.
+       *[other] Gilt { $days } Tage lang.
+    }
+consent-withdraw = Auf der Startseite von { $operator } können Sie das unter Erlaubnisse jederzeit widerrufen.
+consent-not-you = Nicht { $name }?
+consent-somebody-else = Mit einem anderen Konto anmelden
+scope-openid = Wissen, dass Sie es sind
+scope-profile = Ihren Namen, Ihr Profil und Ihr dortiges Konto sehen
+scope-email = Ihre E-Mail-Adresse sehen
+scope-phone = Ihre Telefonnummer sehen
+scope-address = Ihre Postanschrift sehen
+scope-offline-access = Zugriff behalten, auch wenn Sie nicht da sind
+
+## Auf dem Weg zu einer Anwendung
+
+answer-title = Zurück zu { $application }
+answer-title-unknown = Zurück zur Anwendung
+answer-lead = Hier geht es von selbst weiter. Wenn nicht, drücken Sie den Knopf.
+answer-continue = Weiter
+saml-title = Weiter zu { $application }
+saml-start-title = Bei { $application } anmelden
+saml-start-heading = Bei { $application } anmelden?
+saml-start-lead = Nicht die Anwendung, sondern ein Link möchte Sie dort anmelden. Fahren Sie nur fort, wenn Sie das wollen.
+saml-start-go = Anmelden
+
+## Die Startseite
+
+home-title = Anmelden ohne Passwort
+home-lead = { $operator } meldet Sie bei Ihren Anwendungen an. Jede Anmeldung bestätigen Sie auf Ihrem Smartphone; es gibt kein Passwort, das man sich merken oder verlieren könnte.
+home-hello = Guten Tag, { $name }
+home-hello-lead = Sie sind in diesem Browser angemeldet. Anwendungen, die { $operator } nutzen, kennen Sie, bis Sie sich abmelden.
+home-sign-in = Anmelden
+home-sign-in-about = Zu Ihren Anwendungen, Geräten, Sitzungen und Erlaubnissen.
+home-authenticator = Authenticator
+home-authenticator-about = Auf dem Smartphone: Anmeldungen bestätigen oder ablehnen, dieses Smartphone einrichten oder entfernen.
+home-administration = Verwaltung
+home-administration-about = Anwendungen, Personen und wie sie zusammenhängen.
+home-applications = Ihre Anwendungen
+home-start-there = Sie möchten sich anmelden? Beginnen Sie bei der Anwendung; sie schickt Sie hierher.
+
+## Das Portal
+
+portal-navigation = Ihr Konto
+portal-applications = Anwendungen
+portal-devices = Geräte
+portal-sessions = Sitzungen
+portal-consents = Erlaubnisse
+portal-activity = Verlauf
+portal-profile = Profil
+portal-moment = { $date }, { $time } Uhr (UTC)
+portal-not-known = Nicht bekannt
+portal-not-yours = Unter dieser Adresse gibt es nichts, was Ihnen gehört. Vielleicht wurde es inzwischen entfernt.
+portal-not-yours-advice = Gehen Sie zurück und sehen Sie nach, was jetzt da ist.
+applications-none = Sie haben noch bei keiner Anwendung ein Konto. Das richtet Ihre Administration für Sie ein.
+applications-open = Öffnen
+applications-open-label = { $application } öffnen
+applications-elsewhere = Öffnen Sie sie unter ihrer eigenen Adresse; zum Anmelden schickt sie Sie hierher.
+devices-heading = Ihre Geräte
+devices-lead = Jedes davon kann Anmeldungen mit Ihrem Namen bestätigen. Entfernen Sie eines, das Sie verloren oder verkauft haben oder nicht kennen.
+devices-none = Sie haben kein Gerät, das bestätigen kann. Sobald Sie abgemeldet sind, brauchen Sie zum Anmelden einen Wiederherstellungscode oder einen neuen Link von Ihrer Administration.
+devices-added = Hinzugefügt
+devices-used = Zuletzt benutzt
+devices-unused = Nie
+devices-key = Schlüssel
+devices-key-passkey = Vom Browser des Authenticators verwahrt; jede Bestätigung braucht Gesicht, Finger oder PIN
+devices-key-browser = Vom Browser des Authenticators verwahrt und nicht daraus kopierbar
+devices-rename = Umbenennen
+devices-name = Neuer Name
+devices-name-unfit = Geben Sie dem Gerät einen Namen mit 1 bis 80 Zeichen.
+devices-rename-save = Namen speichern
+devices-renamed = Das Gerät hat seinen neuen Namen.
+devices-revoke = Entfernen
+devices-revoke-label = { $device } entfernen
+devices-revoke-title = { $device } entfernen?
+devices-revoke-follows-approve = Ab sofort bestätigt es nichts mehr, und eine Anmeldung, die gerade auf Sie wartet, endet.
+devices-revoke-follows-sessions = Jeder Browser, den es angemeldet hat, wird abgemeldet – auch dieser hier, falls er damit bestätigt wurde.
+devices-revoke-follows-final = Das lässt sich nicht rückgängig machen. Um das Gerät wieder zu benutzen, müssen Sie es neu hinzufügen.
+devices-revoke-codes = Die Wiederherstellungscodes, die es erzeugt hat, gelten dann nicht mehr: Wer es hat, könnte sie erzeugt haben. Erzeugt wurden sie:
+devices-revoke-codes-keep = Weiter gelten lassen: Ich habe diese Codes erzeugt, und niemand sonst hat sie
+devices-revoke-last = Das ist Ihr letztes Gerät. Ohne es können Sie sich nicht mehr anmelden, bis Sie einen Wiederherstellungscode verwenden, der noch gilt, oder Ihre Administration Ihnen einen neuen Link gibt.
+devices-revoke-yes = Gerät entfernen
+devices-revoke-no = Behalten
+devices-revoked = Das Gerät ist entfernt, und die Browser, die es angemeldet hat, sind abgemeldet.
+devices-revoked-untold = Das Gerät ist entfernt, und die Browser, die es angemeldet hat, sind abgemeldet. Einigen Anwendungen dort lässt sich das von hier aus nicht mitteilen: Wer sie dort offen hat, ist bei diesen vielleicht noch angemeldet.
+devices-add = Ein Gerät hinzufügen
+devices-add-about = Öffnen Sie den Authenticator auf einem Smartphone, das schon eingerichtet ist, und fügen Sie das neue von dort aus hinzu. Hier geht das nicht, damit niemand, der Ihren Browser offen vorfindet, ein eigenes Gerät hinzufügen kann.
+sessions-heading = Wo Sie angemeldet sind
+sessions-lead = Melden Sie ab, was Sie nicht kennen oder nicht mehr benutzen.
+sessions-here = Dieser Browser
+sessions-place = Ort
+sessions-begun = Angemeldet
+sessions-used = Zuletzt benutzt
+sessions-end = Dort abmelden
+sessions-end-here = Hier abmelden
+sessions-all = Mehrere auf einmal
+sessions-all-about = Auch was Anwendungen in diesen Browsern erhalten haben, endet. Eine Anwendung, die in Ihrer Abwesenheit Zugriff behalten darf, behält ihn; den beenden Sie unter Erlaubnisse.
+sessions-end-others = Alle anderen abmelden
+sessions-end-all = Überall abmelden
+sessions-ended = Der Browser ist abgemeldet.
+sessions-ended-untold = Der Browser ist abgemeldet. Einigen Anwendungen dort lässt sich das von hier aus nicht mitteilen: Wer sie dort offen hat, ist bei diesen vielleicht noch angemeldet.
+sessions-others-ended = Alle anderen Browser sind abgemeldet.
+sessions-others-ended-untold = Alle anderen Browser sind abgemeldet. Einigen Anwendungen dort lässt sich das von hier aus nicht mitteilen: Wer sie dort offen hat, ist bei diesen vielleicht noch angemeldet.
+consents-heading = Was Sie erlaubt haben
+consents-lead = Wenn Sie es widerrufen, endet sofort alles, was die Anwendung erhalten hat – auch der Zugriff in Ihrer Abwesenheit. Danach muss sie Sie neu fragen.
+consents-none = Sie haben keiner Anwendung etwas erlaubt, wonach sie fragen müsste.
+consents-title = { $application } darf
+consents-since = Erlaubt am { $since }.
+consents-until = Bis zum { $until } werden Sie nicht wieder gefragt.
+consents-until-offline = Um Zugriff zu behalten, während Sie nicht da sind, fragt die Anwendung jedes Mal; nach dem Übrigen nicht vor dem { $until }.
+consents-withdraw = Widerrufen
+consents-withdraw-label = Widerrufen, was { $application } darf
+consents-withdrawn = { $application } hat keine Erlaubnis mehr.
+consents-withdrawn-asks = { $application } hat keine Erlaubnis mehr und muss Sie wieder fragen.
+activity-heading = Was zuletzt geschah
+activity-lead = Alles, was mit Ihrem Konto oder in Ihrem Namen getan wurde. Wenn Sie etwas nicht kennen: Entfernen Sie die Geräte, die Sie nicht kennen, melden Sie die anderen Browser ab, erzeugen Sie neue Wiederherstellungscodes, und sagen Sie Ihrer Administration Bescheid.
+activity-none = Es ist nichts geschehen.
+activity-newest = Zurück zum Neuesten
+activity-older = Älteres
+activity-application = { $application }
+activity-application-gone = einer Anwendung, die es nicht mehr gibt
+activity-by-administrator = durch die Administration
+activity-by-device = auf Ihrem Gerät
+activity-by-application = durch { $application }
+activity-by-channel = über eine andere Bestätigungs-App
+activity-by-somebody = durch jemand anderen, der sich dort angemeldet hat
+activity-asked = Anmeldung bei { $application } mit Ihrem Namen angefragt
+activity-approved = Anmeldung bei { $application } bestätigt
+activity-denied = Anmeldung bei { $application } abgelehnt
+activity-step-asked = Bestätigung angefragt: { $step }
+activity-step-approved = Bestätigt: { $step }
+activity-step-denied = Abgelehnt: { $step }
+activity-not-me = „Das war ich nicht“ zu einer Anmeldung bei { $application } gesagt
+activity-wrong-number = Falsche Zahl für eine Anmeldung bei { $application } eingegeben
+activity-signed-in = Bei { $application } angemeldet
+activity-signed-out = Abgemeldet
+activity-session-ended = Andere Browser abgemeldet
+activity-cooldown-started = Anmeldungen mit Ihrem Namen angehalten
+activity-cooldown-ended = Anmeldungen wieder zugelassen
+activity-enrolment-link = Link zum Einrichten eines Geräts für Sie erstellt
+activity-device-enrolled = Gerät hinzugefügt: { $device }
+activity-device-renamed = Gerät umbenannt: { $device }
+activity-device-revoked = Gerät entfernt: { $device }
+activity-passkey-added = Bestätigungen durch Gesicht, Finger oder PIN geschützt: { $device }
+activity-passkey-removed = Bestätigungen nicht mehr durch Gesicht, Finger oder PIN geschützt: { $device }
+activity-passkey-copied = Anmeldung abgewiesen, da der Schutz vielleicht kopiert wurde: { $device }
+activity-recovery-codes = Wiederherstellungscodes erzeugt
+activity-recovery-used = Wiederherstellungscode verwendet
+activity-recovery-refused = Wiederherstellung mit Ihrem Namen abgewiesen: Der Code war nicht Ihrer oder schon verwendet
+activity-user-created = Ihr Konto wurde erstellt
+activity-user-changed = Ihre Angaben wurden geändert
+activity-user-active = Ihr Konto ist aktiv
+activity-user-suspended = Ihr Konto wurde vorübergehend gesperrt
+activity-user-terminated = Ihr Konto wurde geschlossen
+activity-user-erased = Ihre persönlichen Daten wurden gelöscht
+activity-user-deleted = Ihr Konto wurde gelöscht
+activity-users-exported = Eine Liste der Benutzer wurde exportiert
+activity-account-created = Sie haben ein Konto bei { $application } erhalten
+activity-account-changed = Ihr Konto bei { $application } wurde geändert
+activity-account-active = Ihr Konto bei { $application } ist aktiv
+activity-account-suspended = Ihr Konto bei { $application } wurde vorübergehend gesperrt
+activity-account-terminated = Ihr Konto bei { $application } wurde geschlossen
+activity-account-deleted = Ihr Konto bei { $application } wurde entfernt
+activity-accounts-exported = Eine Liste der Konten bei { $application } wurde exportiert
+activity-address-set = Eine andere Bestätigungs-App wurde für Sie eingerichtet
+activity-address-removed = Eine andere Bestätigungs-App wurde entfernt
+activity-consent-given = Erlaubnis erteilt: { $application }
+activity-consent-withdrawn = Erlaubnis widerrufen: { $application }
+activity-refresh-reused = Zugriff beendet, weil er zweimal benutzt wurde: { $application }
+activity-application-created = Anwendung angelegt: { $application }
+activity-application-changed = Anwendung geändert: { $application }
+activity-application-deleted = Anwendung gelöscht: { $application }
+activity-metadata-applied = Anwendung aus ihren Metadaten aktualisiert: { $application }
+activity-secret-made = Neues Geheimnis für eine Anwendung: { $application }
+activity-logo-set = Bild einer Anwendung gesetzt: { $application }
+activity-logo-removed = Bild einer Anwendung entfernt: { $application }
+activity-certificate-published = Nächstes Zertifikat veröffentlicht: { $application }
+activity-certificate-took-over = Nächstes Zertifikat in Gebrauch: { $application }
+activity-certificate-withdrawn = Zertifikat zurückgezogen: { $application }
+activity-key-published = Nächster Signaturschlüssel veröffentlicht
+activity-key-took-over = Nächster Signaturschlüssel in Gebrauch
+activity-key-revoked = Signaturschlüssel gesperrt
+activity-plugins-reloaded = Erweiterungen neu geladen
+activity-plugins-rolled-back = Plugins auf die vorherigen zurückgesetzt
+activity-claims-compared = Ein Plugin wurde von der Verwaltung mit dem ausprobiert, was { $application } über Sie erfährt
+activity-test-sign-in-started = Sie haben eine Test-Anmeldung bei einer Anwendung begonnen
+activity-test-sign-in-ended = Ihre Test-Anmeldung bei einer Anwendung ist beendet
+activity-admin-token = Zugangstoken für die Administration erstellt
+profile-heading = Ihr Profil
+profile-lead = Was bei { $operator } über Sie gespeichert ist. Wenn etwas nicht stimmt, bitten Sie Ihre Administration, es zu ändern.
+profile-did-about = Die dezentrale Kennung ist ein fester Name, unter dem Anwendungen Sie führen können. Sie ist nicht geheim, und Sie brauchen sie sich nicht zu merken.
+profile-login-name = Kontoname
+profile-seen = Was Anwendungen sehen
+profile-seen-about = Jede sieht ihren eigenen Teil, und manche erfahren nach den Regeln Ihrer Administration mehr.
+profile-seen-by = Was { $application } sieht
+seen-title = Was { $application } sieht
+seen-now = Wenn Sie sich anmelden, erfährt { $application } dies über Sie:
+seen-after-consent = { $application } muss Sie zuerst fragen. Wenn Sie alles erlauben, wonach gefragt werden kann, wird dies über Sie mitgeteilt:
+seen-nothing = Nichts außer Ihrer Anmeldung und einer Kennung, an der die Anwendung Sie wiedererkennt.
+seen-denied = Eine Regel Ihrer Administration lässt Sie nicht zu { $application }, deshalb erfährt die Anwendung nichts. Der angegebene Grund: { $reason }
+seen-failed = Was { $application } erfahren würde, lässt sich gerade nicht zusammenstellen; Sie können sich dort also auch nicht anmelden. Den Grund findet Ihre Administration im Protokoll.
+seen-back = Zurück zu Ihrem Profil
+claim-sub = Kennung
+claim-name = Name
+claim-given-name = Vorname
+claim-family-name = Nachname
+claim-middle-name = Weitere Vornamen
+claim-nickname = Spitzname
+claim-picture = Adresse eines Bildes
+claim-profile = Adresse eines Profils
+claim-website = Website
+claim-gender = Geschlecht
+claim-birthdate = Geburtsdatum
+claim-zoneinfo = Zeitzone
+claim-locale = Sprache
+claim-preferred-username = Kontoname hier
+claim-updated-at = Zuletzt geändert
+claim-upn = Kontoname dort
+claim-user-did = Dezentrale Kennung
+claim-user-short-code = Kurzcode
+claim-email = E-Mail-Adresse
+claim-email-verified = E-Mail-Adresse geprüft
+claim-phone-number = Telefonnummer
+claim-phone-number-verified = Telefonnummer geprüft
+claim-address = Postanschrift
+claim-account = Konto und Rollen dort
+claim-other = { $name }
+claim-value = { $value }
+claim-yes = Ja
+claim-no = Nein
+
+## Abmelden
+
+sign-out-title = Abmelden?
+sign-out-heading = Möchten Sie sich abmelden?
+sign-out-lead = Sie sind als { $name } angemeldet.
+sign-out-asked = { $application } möchte Sie abmelden.
+sign-out-returns = Danach kehren Sie zu { $application } zurück.
+sign-out-about = Damit endet die Anmeldung in diesem Browser, und die Anwendungen, die Sie damit genutzt haben, erfahren es.
+sign-out-yes = Ja, abmelden
+sign-out-no = Nein, angemeldet bleiben
+signed-out-title = Abgemeldet
+signed-out-heading = Sie sind abgemeldet
+signed-out-lead = In diesem Browser ist niemand mehr bei { $operator } angemeldet.
+signed-out-untold = Diese Anwendungen ließen sich nicht benachrichtigen. Vielleicht sind Sie dort noch angemeldet; melden Sie sich auch dort ab:
+signed-out-others = Einige Anwendungen ließen sich nicht benachrichtigen. Vielleicht sind Sie dort noch angemeldet.
+signed-out-windows = Eine Anwendung lässt vielleicht ihr eigenes Fenster offen: Schließen Sie es, wenn auch andere diesen Computer benutzen.
+signed-out-device = Das Gerät ist entfernt. Mit ihm war dieser Browser angemeldet, deshalb sind Sie auch hier abgemeldet.
+
+test-sign-in-title = Test-Anmeldung
+test-sign-in-done = Fertig: Die Anmeldung funktioniert
+test-sign-in-failed = Die Anmeldung hat nicht funktioniert
+test-sign-in-back = Gehen Sie zurück zum Tab der Konsole. Dort stehen jeder Schritt und das, was die Anwendung erfahren hätte.
+test-sign-in-over = Sie sind dadurch nicht bei der Anwendung angemeldet und können diesen Tab schließen.
+error-test-sign-in = Diese Test-Anmeldung ist beendet
+error-test-sign-in-happened = In diesem Browser ist keine solche Test-Anmeldung offen. Sie wurde schon beantwortet, ihre Zeit ist abgelaufen, oder jemand anders hat sie begonnen.
+error-test-sign-in-advice = Beginnen Sie in der Konsole eine neue Test-Anmeldung.
+signing-out-title = Abmeldung
+signing-out-heading = Sie werden abgemeldet
+signing-out-lead = Bei { $operator } sind Sie abgemeldet. Jetzt wird { $application } benachrichtigt.
+signing-out-turn = { $turn } von { $of }. Das dauert ein paar Sekunden; bitte lassen Sie diese Seite offen.
+signing-out-frame = Abmeldung bei { $application }
+signing-out-answered = Die Anwendung hat geantwortet.
+signing-out-go-on = Weiter
+
+## Fehlerseiten
+
+error-reference = Referenz
+error-support = Hilfe:
+error-again = Noch einmal versuchen
+error-sign-out = Abmelden
+error-wait =
+    { $seconds ->
+        [one] Warten Sie { $seconds } Sekunde und versuchen Sie es dann noch einmal. Wenn die vielen Versuche nicht von Ihnen waren, sagen Sie Ihrer Administration Bescheid.
+       *[other] Warten Sie { $seconds } Sekunden und versuchen Sie es dann noch einmal. Wenn die vielen Versuche nicht von Ihnen waren, sagen Sie Ihrer Administration Bescheid.
+    }
+error-internal = Da ist etwas schiefgegangen
+error-internal-happened = Der Dienst konnte nicht antworten. Es wurde nichts geändert.
+error-internal-advice = Versuchen Sie es gleich noch einmal. Wenn es nicht aufhört, nennen Sie Ihrer Administration die Referenz.
+error-form = Dieses Formular ist abgelaufen
+error-form-happened = Das Formular stammt nicht von der Seite, die in diesem Browser offen ist. Deshalb wurde nichts getan.
+error-form-advice = Gehen Sie zurück, laden Sie die Seite neu und wiederholen Sie Ihre Eingabe. Für diese Website müssen Cookies erlaubt sein.
+error-not-found = Diese Seite gibt es nicht
+error-not-found-happened = Die Adresse führt auf dieser Website nirgendwohin.
+error-not-found-advice = Prüfen Sie die Adresse oder beginnen Sie auf der Startseite.
+error-refused = Diese Anfrage lässt sich nicht beantworten
+error-refused-body = Die Anfrage enthält mehr Daten, als hier gelesen werden.
+error-refused-head = Die Anfrage enthält mehr Cookies oder andere Kopfzeilen, als hier gelesen werden.
+error-refused-address = Die Adresse der Anfrage ist zu lang.
+error-refused-method = Diese Adresse lässt sich so nicht verwenden.
+error-refused-slow = Die Antwort hat zu lange gedauert.
+error-refused-unreadable = Die Anfrage lässt sich nicht lesen.
+error-refused-cookies = Löschen Sie die Cookies dieser Seite in Ihrem Browser, und versuchen Sie es noch einmal.
+error-refused-advice = Gehen Sie zurück und versuchen Sie es noch einmal. Hilft das nicht, melden Sie es denen, die die Anwendung betreiben.
+error-too-many = Zu viele Anmeldungen
+error-too-many-network = Aus Ihrem Netz kamen so viele Anfragen, dass diese abgewiesen wurde.
+error-too-many-name = Mit diesem Namen gab es so viele Anmeldungen, dass diese abgewiesen wurde. Sie können zurückgehen und stattdessen den Code mit Ihrem Authenticator scannen: Daran kann Sie niemand hindern.
+error-too-many-here = Von hier kamen so viele Anmeldungen, dass diese abgewiesen wurde.
+error-login-unknown = Diese Anmeldung ist hier nicht offen
+error-login-unknown-happened = Sie wurde in einem anderen Browser oder vor zu langer Zeit begonnen, oder dieser Browser speichert keine Cookies.
+error-login-unknown-advice = Gehen Sie zurück zur Anwendung und melden Sie sich noch einmal an, in nur einem Browser und mit erlaubten Cookies.
+error-login-answered = Diese Anmeldung ist abgeschlossen
+error-login-answered-happened = Sie sind zu einer Anmeldung zurückgekehrt, deren Ergebnis die Anwendung schon hat.
+error-login-answered-advice = Gehen Sie zur Anwendung. Wenn sie Sie nicht kennt, melden Sie sich dort noch einmal an.
+error-login-used = Diese Anmeldung wurde schon begonnen
+error-login-used-happened = Jede Anfrage einer Anwendung gilt nur einmal, und diese wurde schon benutzt oder ist zu alt.
+error-login-used-advice = Gehen Sie zurück zur Anwendung und melden Sie sich dort noch einmal an.
+error-not-administrator = Diese Seite ist für die Administration
+error-not-administrator-happened = Sie sind angemeldet, haben in der Konsole aber keine Rolle.
+error-not-administrator-advice = Bitten Sie Ihre Administration um eine Rolle, oder melden Sie sich ab und mit einem Konto an, das eine hat.
+error-request = Diese Anmeldeanfrage ist nicht gültig
+error-request-again = Gehen Sie zurück zur Anwendung und versuchen Sie es noch einmal. Wenn es wieder geschieht, nennen Sie denen, die sie betreiben, die Referenz.
+error-request-tell = Nennen Sie denen, die die Anwendung betreiben, die Referenz: Die Anwendung muss anders eingerichtet werden.
+error-request-application = Die Anwendung, die Sie hierher geschickt hat, ist diesem Dienst nicht bekannt.
+error-request-no-address = Die Anwendung hat nicht gesagt, wohin es danach gehen soll.
+error-request-address = Die Anwendung wollte Sie an eine Adresse schicken, die für sie nicht eingetragen ist.
+error-request-unreadable = Die Anwendung hat eine Anfrage geschickt, die sich nicht lesen lässt.
+error-request-relay-state = Die Anwendung hat mehr als 2.048 Byte RelayState mitgeschickt.
+error-request-unsigned = Die Anfrage der Anwendung ist nicht so signiert, wie sie es sein muss.
+error-request-clock = Die Anfrage ist zu alt oder zu neu: Vielleicht gehen die Uhren der Anwendung und dieses Dienstes verschieden.
+error-request-elsewhere = Die Anfrage ist keine dieser Anwendung für diese Adresse.
+error-request-replay = Jede Anfrage einer Anwendung gilt nur einmal, und diese kam schon an. Vielleicht wurde eine Seite neu geladen.
+error-request-link = Der Link führt an eine Stelle der Anwendung, die für sie nicht eingetragen ist.
+error-request-link-advice = Fragen Sie, wer Ihnen den Link gegeben hat, oder öffnen Sie die Anwendung von der Startseite aus.
+error-metadata = Diese Metadaten gibt es nicht
+error-metadata-happened = Keine SAML-Anwendung hat die Kennung, die in der Adresse steht.
+error-metadata-advice = Nehmen Sie die Adresse aus den Einstellungen der Anwendung.
+error-start-there = Melden Sie sich bei der Anwendung an
+error-start-there-happened = Die Anmeldung bei dieser Anwendung beginnt bei der Anwendung selbst.
+error-start-there-advice = Öffnen Sie die Anwendung und melden Sie sich dort an.
+error-sign-out-request = Diese Abmeldeanfrage ist nicht gültig
+error-sign-out-advice = Sie können sich trotzdem hier abmelden. Nennen Sie denen, die die Anwendung betreiben, die Referenz.
+error-sign-out-unreadable = Die Anwendung hat eine Anfrage geschickt, die sich nicht lesen lässt. Sie sind nicht abgemeldet.
+error-sign-out-late = Die Frage, ob Sie sich abmelden möchten, war zu lange offen. Sie sind nicht abgemeldet.
+error-sign-out-unshown = Die Anwendung konnte nicht zeigen, dass Sie bei ihr angemeldet sind. Sie sind nicht abgemeldet.
+error-sign-out-address = Die Anwendung wollte Sie an eine Adresse schicken, die für sie nicht eingetragen ist. Sie sind nicht abgemeldet.
+error-logout-unreadable = Die Anwendung hat eine Anfrage geschickt, die sich nicht lesen lässt. Niemand wurde abgemeldet.
+error-logout-unsigned = Die Anfrage der Anwendung ist nicht so signiert, wie sie es sein muss. Niemand wurde abgemeldet.
+error-logout-elsewhere = Die Anfrage ist keine, die diese Anwendung gerade eben hierher geschickt hat. Niemand wurde abgemeldet.
+error-logout-unnamed = Die Anfrage der Anwendung ist weder signiert, noch nennt sie Ihre Sitzung. Niemand wurde abgemeldet.
+error-logout-principal = Die Anwendung möchte jemanden abmelden, den sie nicht richtig benennt. Niemand wurde abgemeldet.
+error-logout-unasked = Die Anwendung hat etwas geschickt, worauf niemand wartet. Es wurde nichts getan.
+
+## Wo und was der Browser ist, der fragt, wie das Smartphone es zeigt
+
+place-here = Dieser Computer
+place-unknown = Unbekannter Ort
+place-local = Lokales Netz ({ $address })
+place-internet = Internetadresse { $address }
+place-known = { $place } ({ $address })
+browser-on = { $browser } auf { $system }
+browser-alone = { $browser }
+browser-unknown = Unbekannter Browser
+browser-unknown-on = Unbekannter Browser auf { $system }
+
+## Die Seite des Authenticators
+
+authenticator-title = Authenticator
+authenticator-no-script = Hier wird JavaScript gebraucht
+authenticator-no-script-about = Der Authenticator bewahrt in diesem Browser einen Schlüssel auf und unterschreibt damit. Dazu braucht er JavaScript. Schalten Sie es für diese Website ein und laden Sie die Seite neu.
+authenticator-foot = Bestätigen Sie nur eine Anmeldung, die Sie selbst begonnen haben.
+authenticator-keep = Abbrechen
+authenticator-description = Anmeldungen auf diesem Smartphone bestätigen oder ablehnen.
+authenticator-push = Anmeldeanfrage
+authenticator-push-body = Öffnen Sie den Authenticator, um sie zu bestätigen oder abzulehnen.
+
+## Die App des Authenticators: Diese Texte gehen an das Smartphone, das die Werte selbst einsetzt
+
+app-requests = Anmeldeanfragen
+app-accounts = Konten
+app-request-news = Anmeldeanfrage: { $application }, { $account }.
+app-requests-several = { $count } Anmeldeanfragen
+app-requests-choose = Wählen Sie die Anfrage, die Sie begonnen haben. Haben Sie eine davon nicht begonnen, so wählen Sie sie aus und melden Sie sie.
+app-requests-started = begonnen um { $time }
+app-requests-all = Alle { $count } Anfragen
+app-nothing = Nichts zu bestätigen
+app-nothing-about = Wenn Sie sich irgendwo anmelden, erscheint die Anfrage hier.
+app-offline = Sie sind offline. Anfragen erscheinen, sobald Sie wieder verbunden sind.
+app-out-of-reach = Der Server ist gerade nicht zu erreichen. Neuer Versuch läuft…
+app-connected = Wieder verbunden.
+app-your-accounts =
+    { $count ->
+        [one] Ihr Konto
+       *[other] Ihre Konten
+    }
+app-welcome = Mit diesem Gerät anmelden
+app-welcome-about = Für den Anfang brauchen Sie einen Einrichtungslink von { $operator }.
+app-enrolled = Dieses Gerät ist eingerichtet
+app-enrolled-about = Es bestätigt von jetzt an Anmeldungen von { $name }.
+app-enrolled-news = Dieses Gerät ist eingerichtet.
+app-done = Fertig
+app-attention = Eine Anmeldung bei { $application } wartet auf Ihre Antwort.
+app-attention-go = Anzeigen
+app-cancel = Abbrechen
+app-unsupported = Das geht hier nicht
+app-unsupported-insecure = Der Authenticator braucht eine sichere Verbindung. Öffnen Sie seine Adresse mit https.
+app-unsupported-private = Dieser Browser speichert nichts für diese Website. Private Fenster tun das oft nicht: Nehmen Sie ein gewöhnliches.
+app-push-blocked = Benachrichtigungen sind für diese Website blockiert. Öffnen Sie deshalb diese App, wenn Sie sich anmelden. In den Website-Einstellungen des Browsers lassen sie sich wieder erlauben.
+app-push-on = Benachrichtigungen sind eingeschaltet.
+app-push-failed = Der Browser konnte sie nicht einschalten. Die App arbeitet auch ohne: Öffnen Sie sie, wenn Sie sich anmelden.
+app-push-offer = Lassen Sie sich benachrichtigen, wenn Sie sich anmelden. Dann müssen Sie diese App nicht vorher öffnen.
+app-push-turn-on = Benachrichtigungen einschalten
+app-seconds = noch { $seconds } s
+app-minutes = noch { $minutes } min { $seconds } s
+
+app-account-suspended = Dieses Konto ist gesperrt: Seine Anmeldungen lassen sich nicht bestätigen. Wenden Sie sich an Ihre Administration.
+app-account-terminated = Dieses Konto ist geschlossen: Seine Anmeldungen lassen sich nicht bestätigen. Wenden Sie sich an Ihre Administration.
+app-account-device = Dieses Gerät: { $device }
+app-account-gone = Dieses Gerät wurde bei { $operator } entfernt. Um es wieder zu nutzen, fügen Sie es von einem anderen Ihrer Geräte aus hinzu, verwenden Sie einen Wiederherstellungscode, oder bitten Sie Ihre Administration um einen neuen Einrichtungslink.
+app-account-forget = Dieses Konto vergessen
+app-account-remove = Dieses Gerät entfernen
+app-account-remove-ask = Dieses Gerät entfernen?
+app-account-remove-about = Es bestätigt dann keine Anmeldungen von { $name } bei { $operator } mehr, und Wiederherstellungscodes, die es erzeugt hat, gelten nicht mehr. Wenn es Ihr einziges Gerät ist, fügen Sie zuerst ein anderes hinzu: Sonst kommen Sie nur mit einem neuen Einrichtungslink Ihrer Administration wieder hinein.
+app-account-remove-yes = Entfernen
+app-account-remove-failed = Es wurde nicht entfernt. { $reason }
+app-account-removed = Dieses Gerät wurde entfernt.
+app-add = Konto hinzufügen
+app-add-about = Öffnen Sie den Einrichtungslink, den Sie von Ihrer Administration haben, scannen Sie seinen QR-Code mit der Kamera oder fügen Sie ihn hier ein.
+app-add-link = Einrichtungslink
+app-add-unfit = Das ist kein Einrichtungslink. Ein solcher enthält „#enrol=“; kopieren Sie ihn ganz.
+app-add-go-on = Weiter
+
+app-scan = Code scannen
+app-scan-about = Richten Sie die Kamera auf den Code der Anmeldeseite oder auf den Code eines Einrichtungslinks.
+app-scan-stop = Beenden
+app-scan-no-camera = Die Kamera lässt sich hier nicht verwenden. Erlauben Sie sie in den Einstellungen des Browsers für diese Website, oder nehmen Sie die Kamera-App Ihres Smartphones.
+app-scan-foreign = Dieser Code ist für etwas anderes: Er ist weder eine Anmeldung noch ein Einrichtungslink dieses Servers.
+app-scan-which = Bei { $application } anmelden?
+app-scan-which-about = Gehen Sie nur weiter, wenn Sie die Seite mit diesem Code vor sich haben, in diesem Browser und an diesem Ort. Sonst könnte sie jemandem gehören, der als Sie eingelassen werden möchte.
+app-scan-as = Ja, als { $name } ({ $account })
+app-scan-asking = Wird angefragt …
+app-scan-looking = Der Code wird geprüft …
+app-scan-failed = Der Code wurde nicht angenommen
+app-scan-not-enrolled = Dieses Gerät ist noch nicht eingerichtet
+app-scan-not-enrolled-about = Um sich damit anzumelden, richten Sie es zuerst mit einem Link Ihrer Administration ein. Auf der Anmeldeseite können Sie stattdessen Ihren Namen eingeben.
+
+app-enrol-title = Dieses Gerät für { $name } bei { $operator } einrichten?
+app-enrol-lead = Es bestätigt dann die Anmeldungen dieses Kontos. Fahren Sie nur fort, wenn der Link für Sie bestimmt war.
+app-enrol-account = Konto
+app-enrol-server = Server
+app-enrol-until = Gültig bis
+app-enrol-again = Dieses Konto ist schon in diesem Browser. Wenn Sie fortfahren, kommt es ein zweites Mal hinzu, als weiteres Gerät.
+app-enrol-name = Name dieses Geräts
+app-enrol-name-missing = Geben Sie diesem Gerät einen Namen, damit Sie es später von anderen unterscheiden können.
+app-enrol-confirm = Dieses Gerät einrichten
+app-enrol-confirming = Wird eingerichtet…
+app-enrol-not-now = Jetzt nicht
+app-enrol-leave = Zum Authenticator
+app-enrol-no-key = Dieser Browser konnte keinen Schlüssel erzeugen oder aufbewahren. Private Fenster können das oft nicht: Nehmen Sie ein gewöhnliches.
+app-enrol-checking = Der Link wird geprüft…
+app-enrol-unchecked = Der Link ließ sich nicht prüfen
+app-enrol-unusable = Dieser Link ist nicht zu gebrauchen
+app-enrol-unusable-about = Er wurde schon benutzt, oder seine Zeit ist abgelaufen. Erzeugen Sie einen auf einem anderen Ihrer Geräte, verwenden Sie einen Wiederherstellungscode, oder bitten Sie Ihre Administration um einen neuen.
+app-enrol-again-try = Noch einmal versuchen
+app-enrol-scan-picture = QR-Code dieses Einrichtungslinks
+app-enrol-scan = An einem Computer?
+app-enrol-scan-about = Scannen Sie den Code mit der Kamera Ihres Smartphones, um es einzurichten, oder fahren Sie unten fort, um diesen Browser zu nutzen.
+app-enrol-copy = Link kopieren
+app-enrol-copied = Kopiert.
+app-enrol-copy-yourself = Kopieren Sie den Link aus der Adresszeile.
+app-enrol-home-screen = Für Benachrichtigungen auf iPhone und iPad: Kopieren Sie diesen Link, legen Sie diese Seite auf den Home-Bildschirm (Teilen, Zum Home-Bildschirm), öffnen Sie sie von dort und fügen Sie den Link ein.
+app-device-android-phone = Android-Smartphone
+app-device-android-tablet = Android-Tablet
+app-device-windows = Windows-Computer
+app-device-linux = Linux-Computer
+app-device-other = Mein Gerät
+
+app-request-title = Bei { $application } anmelden?
+app-request-account = Konto
+app-request-place = Ort
+app-request-browser = Browser
+app-request-time = Uhrzeit
+app-request-not-known = Nicht bekannt
+app-request-number = Geben Sie die Zahl ein, die dort steht, wo Sie sich anmelden
+app-request-approve = Bestätigen
+app-request-deny = Ablehnen
+app-request-not-you = Haben Sie diese Anmeldung nicht begonnen? Dann sagen Sie es: Alle offenen Anmeldungen unter Ihrem Namen werden beendet, neue erreichen eine Zeit lang kein Gerät, und Ihre Administration sieht es.
+app-request-not-me = Das war ich nicht
+app-request-tries =
+    { $count ->
+        [one] Noch ein Versuch.
+       *[other] Noch { $count } Versuche.
+    }
+app-request-both-digits = Geben Sie beide Ziffern der Zahl ein.
+app-request-wrong-number = Falsche Zahl. Sehen Sie noch einmal nach, wo Sie sich anmelden.
+app-request-approved = Bestätigt
+app-request-approved-about = Sie sind bei { $application } angemeldet. Gehen Sie dorthin zurück, wo Sie begonnen haben; es geht von selbst weiter.
+app-request-expired = Zu spät
+app-request-expired-about = Die Zeit für diese Anmeldung ist abgelaufen. Beginnen Sie von vorn, wo Sie sich anmelden wollten.
+app-request-decided = Schon beantwortet
+app-request-decided-about = Diese Anmeldung wurde schon beantwortet, hier oder auf einem anderen Gerät.
+app-request-gone = Anmeldung geschlossen
+app-request-gone-about = Sie wurde abgebrochen oder anderswo beantwortet. Sie müssen nichts weiter tun.
+app-request-locked = Geschlossen
+app-request-locked-about = Die Zahl war zu oft falsch, deshalb wurde niemand angemeldet. Beginnen Sie von vorn, wo Sie sich anmelden wollten.
+app-request-denied = Abgelehnt
+app-request-denied-about = Niemand wurde angemeldet.
+app-request-denied-not-you = Haben Sie diese Anmeldung nicht begonnen? Dann sagen Sie es: Neue erreichen eine Zeit lang kein Gerät, und Ihre Administration sieht es.
+app-request-reported = Gestoppt
+app-request-reported-about = Niemand wurde angemeldet. Neue Anmeldungen mit Ihrem Namen sind angehalten, und Ihre Administration sieht, was geschehen ist.
+app-other-title = Falsche Zahl für diese Anfrage
+app-other-about = Diese Zahl gehört zu einer anderen Anmeldeanfrage: { $request }, begonnen um { $time }. Wenn Sie sie nicht begonnen haben, melden Sie sie.
+app-other-pending = Wenn Sie sie begonnen haben, gehen Sie zurück und wählen Sie jene Anfrage.
+app-other-ended = Jene Anfrage kann nicht mehr bestätigt werden.
+app-other-back = Zurück
+app-step-about = Ein Schritt in der Verwaltung braucht Ihre Bestätigung. Bestätigen Sie nur, was Sie gerade selbst tun.
+app-step-where = Bei
+app-step-number = Geben Sie die Zahl ein, die in der Verwaltung steht
+app-step-approved = Der Schritt wird dort ausgeführt, wo Sie ihn begonnen haben.
+app-step-denied = Nichts wurde geändert.
+app-step-closed = Schritt geschlossen
+app-step-over = Der Schritt kann nicht mehr bestätigt werden. War es Ihrer, so beginnen Sie ihn in der Verwaltung noch einmal.
+app-cooldown = Anmeldungen von { $name } sind bis { $time } angehalten: Anfragen erreichen kein Gerät.
+app-cooldown-end = Ich möchte mich jetzt anmelden
+app-cooldown-ended = Anmeldungen erreichen Sie wieder. Beginnen Sie die Anmeldung neu.
+
+app-failure = Das hat nicht geklappt. Versuchen Sie es noch einmal.
+app-failure-offline = Der Server war nicht zu erreichen. Prüfen Sie Ihre Verbindung und versuchen Sie es noch einmal.
+app-failure-unreadable = Der Server hat etwas geantwortet, was diese App nicht versteht.
+app-failure-server = Der Server konnte das nicht tun. Versuchen Sie es gleich noch einmal.
+app-failure-link = Dieser Link wurde schon benutzt oder ist abgelaufen. Erzeugen Sie einen auf einem anderen Ihrer Geräte, verwenden Sie einen Wiederherstellungscode, oder bitten Sie Ihre Administration um einen neuen.
+app-failure-proof = Die App konnte nicht beweisen, dass sie ihren Schlüssel hat. Laden Sie die Seite neu und wiederholen Sie es.
+app-failure-name = Geben Sie dem Gerät einen Namen von 1 bis 80 Zeichen.
+app-failure-key = Dieser Schlüssel ist schon eingerichtet. Laden Sie die Seite neu und wiederholen Sie es.
+app-failure-clock = Die Uhr dieses Geräts geht falsch. Stellen Sie sie nach dem Netz und versuchen Sie es noch einmal.
+app-failure-device = Dieses Gerät ist nicht mehr eingerichtet. Fügen Sie es von einem anderen Ihrer Geräte aus hinzu, verwenden Sie einen Wiederherstellungscode, oder bitten Sie Ihre Administration um einen neuen Link.
+app-failure-request = Für Sie gibt es keine solche Anfrage.
+app-failure-login = Dieser Code wurde schon verwendet, oder seine Zeit ist abgelaufen. Laden Sie die Anmeldeseite neu.
+app-failure-closed = Ihr Konto kann nicht verwendet werden. Fragen Sie Ihre Administration.
+app-failure-often = Dies geschah so oft, dass es abgewiesen wurde. Warten Sie eine Minute und versuchen Sie es noch einmal.
+app-failure-devices = Sie haben so viele Geräte, wie es geben darf. Entfernen Sie eines, das Sie nicht mehr verwenden, und versuchen Sie es noch einmal.
+app-failure-scans = Dieses Gerät hat so viele Codes gescannt, dass dieser abgewiesen wurde. Warten Sie eine Minute und scannen Sie ihn noch einmal.
+app-failure-too-many = Aus Ihrem Netz kamen zu viele Fehlversuche. Warten Sie eine Minute und versuchen Sie es noch einmal.
+app-failure-subscription = Dieses Abonnement lässt sich nicht verwenden.
+
+app-passkey-offer-title = Bestätigungen schützen
+app-passkey-offer = Lassen Sie dieses Gerät bei jeder Bestätigung nach Gesicht, Finger oder PIN fragen. Dann kann niemand sonst damit bestätigen, auch nicht, während es entsperrt ist.
+app-passkey-add = Mit Gesicht, Finger oder PIN schützen
+app-passkey-add-recommended = Schützen (empfohlen)
+app-passkey-skip = Jetzt nicht
+app-passkey-added = Bestätigungen sind ab jetzt geschützt.
+app-passkey-set = Jede Bestätigung braucht Ihr Gesicht, Ihren Finger oder Ihre PIN.
+app-passkey-remove = Diesen Schutz entfernen
+app-passkey-remove-ask = Den Schutz entfernen?
+app-passkey-remove-about = Dieses Gerät bestätigt dann ohne Gesicht, Finger oder PIN. Um den Schutz zu entfernen, bestätigen Sie noch einmal damit.
+app-passkey-remove-yes = Entfernen
+app-passkey-removed = Bestätigungen sind nicht mehr geschützt.
+app-passkey-no-lock = Bestätigungen lassen sich mit Gesicht, Finger oder PIN schützen, sobald dieses Gerät eine Bildschirmsperre hat, nach der der Browser fragen kann.
+app-passkey-impossible = Bestätigungen lassen sich hier nicht mit Gesicht, Finger oder PIN schützen: Dieser Server hat eine Adresse anstelle eines Namens, und Browser verlangen dafür einen Namen.
+app-failure-passkey-unconfirmed = Ihr Gerät hat nicht bestätigt, dass Sie es sind. Versuchen Sie es noch einmal. Falls seine Bildschirmsperre entfernt wurde, entfernen Sie dieses Gerät hier und richten Sie es neu ein: mit einem anderen Ihrer Geräte, einem Wiederherstellungscode oder einem Link Ihrer Administration.
+app-failure-passkey-refused = Was Ihr Gerät bestätigt hat, zählt nicht. Versuchen Sie es noch einmal.
+app-failure-has-passkey = Dieses Gerät ist schon geschützt. Laden Sie die App neu.
+
+app-history = Letzte Anmeldungen
+app-history-loading = Wird geladen …
+app-history-empty = Bisher keine.
+app-history-approved = Bestätigt
+app-history-denied = Abgelehnt
+app-history-not-me = Sie sagten, dass Sie es nicht waren
+app-history-wrong-number = Zu oft die falsche Zahl
+app-history-unanswered = Nicht beantwortet
+app-history-step-erased = Ein Schritt zu jemandem, dessen Daten inzwischen gelöscht sind
+app-news-passkey-added = { $day }, { $time }: Das Gerät „{ $device }“ fragt ab jetzt nach Gesicht, Finger oder PIN.
+app-news-passkey-removed = { $day }, { $time }: Das Gerät „{ $device }“ fragt nicht mehr nach Gesicht, Finger oder PIN.
+app-news-passkey-copied = { $day }, { $time }: Der Schutz des Geräts „{ $device }“ wurde vielleicht kopiert, darum wurde eine Anmeldung abgewiesen.
+
+app-install-offer = Installieren Sie diese App, dann hat sie ein eigenes Symbol unter Ihren Apps.
+app-install = Installieren
+app-update-ready = Eine neue Version dieser App ist bereit.
+app-update = Laden
+app-welcome-recover = Wiederherstellungscode verwenden
+app-welcome-lost = War dieses Gerät schon eingerichtet? Dann wurden die Daten des Browsers gelöscht und damit sein Schlüssel. Niemand kann ihn zurückholen: Fügen Sie dieses Gerät von einem anderen Ihrer Geräte aus hinzu, verwenden Sie einen Wiederherstellungscode, oder bitten Sie um einen neuen Einrichtungslink.
+app-account-lost = Dieser Browser hat den Schlüssel dieses Kontos nicht mehr. Niemand kann ihn zurückholen: Fügen Sie dieses Gerät von einem anderen aus hinzu, verwenden Sie einen Wiederherstellungscode, oder bitten Sie { $operator } um einen neuen Einrichtungslink. Danach können Sie dieses Konto hier aus der Liste nehmen.
+
+app-account-devices = Geräte und Wiederherstellung
+app-devices-title = Geräte von { $name }
+app-devices-looking = Einen Moment …
+app-devices-back = Zurück
+app-devices-this = Dieses Gerät, eingerichtet am { $day }, { $time }
+app-devices-since = Eingerichtet am { $day }, { $time }
+app-devices-used = Zuletzt verwendet am { $day }, { $time }
+app-devices-unused = Noch nie verwendet
+app-devices-protected = Fragt nach Gesicht, Finger oder PIN
+app-devices-remove = Entfernen
+app-devices-remove-ask = { $device } entfernen?
+app-devices-remove-about = Es bestätigt dann nichts mehr, und wo es Sie angemeldet hat, werden Sie abgemeldet. Wiederherstellungscodes, die es erzeugt hat, gelten nicht mehr. Um es wieder zu verwenden, muss es neu eingerichtet werden.
+app-devices-removed = Das Gerät wurde entfernt.
+app-devices-rename = Umbenennen
+app-devices-name = Neuer Name
+app-devices-rename-save = Namen speichern
+app-devices-renamed = Das Gerät hat seinen neuen Namen.
+app-devices-add = Weiteres Gerät hinzufügen
+app-devices-add-about = Scannen Sie diesen Code mit der Kamera des anderen Geräts, oder öffnen Sie dort den Link. Es bestätigt Ihre Anmeldungen dann wie dieses.
+app-devices-add-warning = Nur für ein eigenes Gerät: Wer es sonst bekommt, kann sich als Sie anmelden.
+app-devices-added = „{ $device }“ wurde eingerichtet
+app-devices-added-about = Es bestätigt ab jetzt Ihre Anmeldungen. Wenn es nicht Ihres ist, gehen Sie zurück und entfernen Sie es.
+app-devices-copy = Link kopieren
+app-copied = Kopiert.
+app-copy-failed = Der Browser hat es nicht erlaubt. Markieren und kopieren Sie den Text selbst.
+app-recovery = Wiederherstellungscodes
+app-recovery-about = Wenn Sie alle Ihre Geräte verlieren, können Sie mit einem dieser Codes ein neues einrichten. Jeder gilt einmal.
+app-recovery-left = { $count ->
+    [one] Sie haben noch einen Code.
+   *[other] Sie haben noch { $count } Codes.
+ }
+app-recovery-left-none = Sie haben keine Codes.
+app-recovery-make = Neue Codes erzeugen
+app-recovery-ask = Neue Codes erzeugen?
+app-recovery-ask-about = Die Codes, die Sie jetzt haben, gelten dann nicht mehr.
+app-recovery-new = Ihre Wiederherstellungscodes
+app-recovery-once = Schreiben Sie sie auf, drucken Sie sie aus, oder bewahren Sie sie an einem sicheren Ort auf. Sie werden nicht noch einmal gezeigt.
+app-recovery-where = Sie verwenden einen davon auf { $address }, zusammen mit Ihrem Namen.
+app-recovery-file = Wiederherstellungscodes von { $account } bei { $operator }
+app-recovery-copy = Kopieren
+app-recovery-save = Als Datei speichern
+app-recovery-kept = Ich habe sie sicher verwahrt
+app-recovery-leave = Die Codes verlassen?
+app-recovery-made = Neue Wiederherstellungscodes werden gezeigt.
+app-news = Neues zu den Geräten von { $name }
+app-news-link = { $day }, { $time }: Ein Link wurde erzeugt, der ein weiteres Gerät einrichtet.
+app-news-enrolled = { $day }, { $time }: Das Gerät „{ $device }“ wurde eingerichtet.
+app-news-revoked = { $day }, { $time }: Das Gerät „{ $device }“ wurde entfernt.
+app-news-codes = { $day }, { $time }: Neue Wiederherstellungscodes wurden erzeugt.
+app-news-address = { $day }, { $time }: Eine andere Bestätigungs-App wurde für Sie eingerichtet.
+app-news-recovered = { $day }, { $time }: Ein Wiederherstellungscode wurde verwendet.
+app-news-about = Wenn Sie das nicht waren: Entfernen Sie, was nicht Ihres ist, erzeugen Sie neue Wiederherstellungscodes, und sagen Sie es Ihrer Administration.
+app-news-seen = Das war ich
+app-news-look = Geräte ansehen
+app-enrolled-codes = Wiederherstellungscodes erzeugen
+app-enrolled-codes-about = Für den Tag, an dem dieses Gerät verloren oder kaputt ist: Wiederherstellungscodes oder ein zweites Gerät.
+app-enrolled-recovered = Entfernen Sie jetzt das verlorene Gerät, damit niemand damit bestätigen kann. Erzeugen Sie danach neue Wiederherstellungscodes: Sie treten an die Stelle der alten, die noch übrig sind.
+app-failure-device-unknown = Dieses Gerät haben Sie nicht mehr.
+recover-title = Ohne Smartphone wieder Zugang erhalten
+recover-lead = Mit einem Wiederherstellungscode richten Sie einen neuen Authenticator ein.
+recover-refused = Dieser Name und dieser Code passen nicht zusammen. Jeder Code gilt einmal, und neue Codes treten an die Stelle der alten: Wenn Sie ihn gerade verwendet haben, nehmen Sie den nächsten.
+recover-code = Wiederherstellungscode
+recover-code-about = 16 Buchstaben und Ziffern. Groß- und Kleinschreibung, Leerzeichen und Bindestriche spielen keine Rolle.
+recover-go-on = Weiter
+recover-no-script = Der Authenticator braucht JavaScript, das in diesem Browser ausgeschaltet ist. Schalten Sie es ein oder nehmen Sie einen anderen Browser, bevor Sie einen Code verbrauchen.
+recover-none = Kein Code mehr? Bitten Sie Ihre Administration um einen neuen Einrichtungslink.
+recovered-title = Ihr Code wurde angenommen
+recovered-lead = Er ist damit verbraucht. Machen Sie gleich weiter, innerhalb von 15 Minuten: Die nächste Seite richtet dieses Gerät ein oder zeigt einen Code, den ein anderes scannt.
+recovered-go-on = Authenticator einrichten
+recovered-about = Entfernen Sie danach das verlorene Gerät, im Authenticator unter „Geräte und Wiederherstellung“.
+login-lost = Smartphone verloren?
+authenticator-push-news = Es gibt Neues zu Ihren Geräten. Öffnen Sie den Authenticator, um es zu sehen.

@@ -1,0 +1,152 @@
+//! A file of JSON lines. It is opened anew for each batch, so one that was rotated away is begun anew.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use super::StreamError;
+use assent_model::audit::chain::Record;
+use assent_model::audit::jsonl;
+
+/// How long a line may be that is left from a writing that was broken off, in bytes.
+const LONGEST_LINE: u64 = 4 << 20;
+/// What each line begins with.
+const BEGINNING: &[u8] = b"{\"seq\":";
+
+/// A file that can't be one of ours.
+#[derive(Debug, thiserror::Error)]
+pub enum UnfitFile {
+    /// It is a folder, a device or the like.
+    #[error("it is no file")]
+    NoFile,
+    /// It holds something else.
+    #[error("its last line is no entry of the audit log; name a file of its own")]
+    OfAnother,
+    /// Its folder is not there.
+    #[error("the folder {} is not there", .0.display())]
+    NoFolder(PathBuf),
+}
+
+/// A file that entries are appended to.
+#[derive(Debug)]
+pub struct FileStream(PathBuf);
+
+impl FileStream {
+    /// The file at this path. It is made, for its owner alone, when the first entry comes.
+    pub fn new(path: PathBuf) -> Self {
+        Self(path)
+    }
+
+    /// Whether entries could be appended to a file at this path, as far as can be seen without doing it.
+    pub fn check(path: &Path) -> Result<(), UnfitFile> {
+        let folder = path
+            .parent()
+            .filter(|folder| !folder.as_os_str().is_empty());
+        if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
+            return Err(UnfitFile::NoFolder(folder.to_owned()));
+        }
+        if path.exists() && !path.is_file() {
+            Err(UnfitFile::NoFile)
+        } else {
+            Ok(())
+        }
+    }
+
+    pub(super) async fn send(&self, records: &[Record]) -> Result<(), StreamError> {
+        let mut lines = String::new();
+        for record in records {
+            lines.push_str(&jsonl::write(record)?);
+            lines.push('\n');
+        }
+        let path = self.0.clone();
+        let writing = tokio::task::spawn_blocking(move || append(&path, lines.as_bytes()));
+        writing.await.map_err(|_| StreamError::BrokenOff)?
+    }
+}
+
+fn append(path: &Path, lines: &[u8]) -> Result<(), StreamError> {
+    FileStream::check(path)?;
+    let mut file = OpenOptions::new()
+        .read(true)
+        .append(true)
+        .create(true)
+        .mode(0o600)
+        .open(path)?;
+    let length = end_of_lines(&mut file)?;
+    let written = file.write_all(lines).and_then(|()| file.sync_data());
+    if written.is_err() {
+        // The same comes again; half of it need not stay. If that fails, the next batch finds it.
+        let _ = file.set_len(length);
+    }
+    Ok(written?)
+}
+
+/// How long the file is, after half a line at its end was cut off: what was being written when the machine stopped comes again.
+fn end_of_lines(file: &mut File) -> Result<u64, StreamError> {
+    let length = file.metadata()?.len();
+    let from = length.saturating_sub(LONGEST_LINE);
+    let mut last = [0; 1];
+    if length > 0 {
+        file.seek(SeekFrom::Start(length - 1))?;
+        file.read_exact(&mut last)?;
+    }
+    if length == 0 || last == *b"\n" {
+        return Ok(length);
+    }
+    let mut end = Vec::new();
+    file.seek(SeekFrom::Start(from))?;
+    file.read_to_end(&mut end)?;
+    let half = end
+        .iter()
+        .rposition(|byte| *byte == b'\n')
+        .map_or(0, |newline| newline + 1);
+    let line = end.get(half..).unwrap_or_default();
+    let ours = line.starts_with(BEGINNING) || BEGINNING.starts_with(line);
+    if !ours || (half == 0 && from > 0) {
+        return Err(UnfitFile::OfAnother.into());
+    }
+    let whole = length - line.len() as u64;
+    file.set_len(whole)?;
+    Ok(whole)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_a_line_is_cut_off_and_what_is_anothers_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("audit.jsonl");
+        for (before, after) in [
+            ("", Some("new\n")),
+            ("{\"seq\":1}\n", Some("{\"seq\":1}\nnew\n")),
+            (
+                "{\"seq\":1}\n{\"seq\":2,\"id\":",
+                Some("{\"seq\":1}\nnew\n"),
+            ),
+            ("{\"se", Some("new\n")),
+            ("{\"seq\":1}\n{\"s", Some("{\"seq\":1}\nnew\n")),
+            ("[settings]\nkey = 1", None),
+            ("key = 1", None),
+        ] {
+            std::fs::write(&path, before).unwrap();
+            let appended = append(&path, b"new\n");
+            assert_eq!(appended.is_ok(), after.is_some(), "{before}: {appended:?}");
+            assert_eq!(
+                std::fs::read_to_string(&path).unwrap(),
+                after.unwrap_or(before)
+            );
+        }
+        assert!(matches!(
+            append(folder.path(), b"new\n"),
+            Err(StreamError::Unfit(UnfitFile::NoFile))
+        ));
+        let nowhere = folder.path().join("no/folder");
+        assert!(matches!(
+            append(&nowhere, b"new\n"),
+            Err(StreamError::Unfit(UnfitFile::NoFolder(_)))
+        ));
+    }
+}

@@ -1,0 +1,98 @@
+//! The connection of a command: to a server by its address, or to the instance on this machine.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::Path;
+
+use anyhow::Context;
+use clap::Args;
+use reqwest::ClientBuilder;
+use url::Url;
+
+use assent_admin_client::connection::{self, Api, PATIENCE};
+use assent_admin_client::failure::Failure;
+use assent_model::audit::AuditContext;
+use assent_model::secret::Secret;
+
+use crate::cli::{ConfigFile, host_without_plugins};
+use crate::config::Settings;
+use crate::domain::admin;
+
+/// The server and the token of a command. Without an address it is the instance on this machine, which needs no token.
+#[derive(Args, Clone, Debug)]
+#[group(skip)]
+pub(super) struct Connection {
+    #[command(flatten)]
+    remote: connection::Connection,
+    #[command(flatten)]
+    config: ConfigFile,
+}
+
+impl Connection {
+    /// The admin API, with a token for it.
+    ///
+    /// # Errors
+    /// [`Failure`] if the arguments do not lead to an API.
+    pub(super) async fn api(&self) -> anyhow::Result<Api> {
+        if let Some(server) = &self.remote.server {
+            return Api::at_server(&self.remote, server);
+        }
+        let token = self.remote.token()?;
+        let (client, base, token) =
+            here(self.remote.client()?.no_proxy(), &self.config.config, token).await?;
+        Api::connect(client, base, token)
+    }
+}
+
+/// The way to the listener of this machine, whatever stands before it, with a token of its database where none was given.
+async fn here(
+    client: ClientBuilder,
+    file: &Path,
+    token: Option<Secret>,
+) -> anyhow::Result<(ClientBuilder, Url, Secret)> {
+    if !file.exists() {
+        return Err(Failure::usage(format!(
+            "there are no settings at {}; name the file with --config, or a host with --server",
+            file.display()
+        )));
+    }
+    let settings = crate::cli::settings(file)?;
+    let (client, address) = reach(client, &settings);
+    let token = match token {
+        Some(token) => token,
+        None => {
+            let host = host_without_plugins(file).await?;
+            // It goes to whatever listens there, though that is no other user's, so it is good for a short time.
+            let (token, _) =
+                admin::issue_admin_token_for(&host, PATIENCE, &AuditContext::HOST).await?;
+            host.store.close().await;
+            Secret::new(token.expose())
+        }
+    };
+    Ok((
+        client,
+        Url::parse(&address).context("the address of the listener")?,
+        token,
+    ))
+}
+
+/// A client and the address to call.
+fn reach(client: ClientBuilder, settings: &Settings) -> (ClientBuilder, String) {
+    let listen = settings.http.listen;
+    let address = match listen.ip() {
+        IpAddr::V4(any) if any.is_unspecified() => {
+            SocketAddr::from((Ipv4Addr::LOCALHOST, listen.port()))
+        }
+        IpAddr::V6(any) if any.is_unspecified() => {
+            SocketAddr::from((Ipv6Addr::LOCALHOST, listen.port()))
+        }
+        _ => listen,
+    };
+    match (&settings.http.tls, settings.base_url.host_str()) {
+        // The certificate is for the name that people use.
+        (Some(_), Some(name)) => (
+            client.resolve(name, address),
+            format!("https://{name}:{}", address.port()),
+        ),
+        _ => (client, format!("http://{address}")),
+    }
+}

@@ -1,0 +1,125 @@
+//! `assent explain`
+
+use std::io::Read;
+
+use anyhow::{Context, bail};
+use clap::Args;
+use serde_json::Value;
+
+use super::{ConfigFile, host_without_plugins, number, text};
+use crate::domain::claims::traces;
+use assent_admin_client::terminal::harmless;
+use assent_store::ClaimTrace;
+
+#[derive(Debug, Args)]
+pub(super) struct Explain {
+    /// An ID token, its `jti`, or the ID of an assertion. Without it, or with `-`, it is read from standard input.
+    token: Option<String>,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    config: ConfigFile,
+}
+
+pub(super) async fn run(arguments: Explain) -> anyhow::Result<()> {
+    let text = match arguments.token.filter(|token| token != "-") {
+        Some(token) => token,
+        None => {
+            let mut text = String::new();
+            std::io::stdin()
+                .lock()
+                .take(64 << 10)
+                .read_to_string(&mut text)
+                .context("standard input can't be read")?;
+            text
+        }
+    };
+    let host = host_without_plugins(&arguments.config.config).await?;
+    let found = host.store.trace(&traces::reference_of(text.trim())).await;
+    let named = match &found {
+        Ok(Some(trace)) => {
+            let user = host
+                .store
+                .user(trace.user_id)
+                .await?
+                .map(|user| user.name.to_string());
+            let application = host.store.registered(&trace.application).await?;
+            Some((
+                user.unwrap_or_default(),
+                application
+                    .map(|found| found.name().to_owned())
+                    .unwrap_or_default(),
+            ))
+        }
+        _ => None,
+    };
+    host.store.close().await;
+    let (Some(trace), Some((user, application))) = (found?, named) else {
+        bail!(
+            "nothing is kept about this token: no plugin served it, or it is older than {} (plugins.trace_retention)",
+            super::settings(&arguments.config.config)?
+                .plugins
+                .trace_retention
+        );
+    };
+    let at = |at: assent_model::clock::Timestamp| {
+        jiff::Timestamp::from_millisecond(at.millis())
+            .map(|at| at.to_string())
+            .unwrap_or_default()
+    };
+    if arguments.json {
+        println!("{:#}", serde_json::to_value(traces::show(&trace, at))?);
+        return Ok(());
+    }
+    let (application, user) = (harmless(&application), harmless(&user));
+    println!(
+        "What {application} was told about {user} ({}, {})",
+        trace.sink,
+        at(trace.made_at)
+    );
+    print_steps(&trace)
+}
+
+/// A few lines for each plugin.
+fn print_steps(trace: &ClaimTrace) -> anyhow::Result<()> {
+    let steps: Vec<Value> =
+        serde_json::from_str(&trace.steps).context("the trace can't be read")?;
+    for step in &steps {
+        let sha256: String = text(step, "/sha256").chars().take(12).collect();
+        println!(
+            "\n{} ({} {}, sha256 {sha256}...): {}, {} units of fuel, {} us",
+            text(step, "/plugin"),
+            text(step, "/component"),
+            text(step, "/version"),
+            text(step, "/outcome").replace('_', " "),
+            number(step, "/fuel"),
+            number(step, "/time_us"),
+        );
+        if step.get("reason").is_some() {
+            println!("  {}", text(step, "/reason"));
+        }
+        for change in step
+            .get("changes")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+        {
+            if change.get("claim").is_some() {
+                let [before, after] = ["before", "after"].map(|key| shown(change.get(key)));
+                println!("  {}: {before} -> {after}", text(change, "/claim"));
+            } else {
+                let values = shown(change.pointer("/attribute/values"));
+                println!("  attribute {}: {values}", text(change, "/attribute/name"));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn shown(value: Option<&Value>) -> String {
+    value.map_or_else(
+        || "nothing".to_owned(),
+        |value| assent_plugin_host::one_line(&value.to_string()),
+    )
+}

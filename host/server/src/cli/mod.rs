@@ -1,0 +1,311 @@
+//! The command line.
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a command answers on the terminal"
+)]
+
+mod api;
+mod audit;
+mod authenticator;
+mod explain;
+mod manual;
+mod plugin;
+mod serve;
+
+use std::io::{ErrorKind, IsTerminal};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::{Context, bail};
+use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+
+use crate::app::{self, Surroundings};
+use crate::config::{self, Settings};
+use crate::domain::admin::{AdminContext, EnrolDevice, EnrolmentLink};
+use crate::domain::operations::plugins::plugin_specs;
+use crate::domain::{Host, admin};
+use crate::geoip::GeoIp;
+use crate::http::admin_api::openapi_document;
+use assent_admin_client::{failure, terminal};
+use assent_model::audit::AuditContext;
+use assent_plugin_host as plugins;
+use assent_store::Store;
+
+/// A passwordless identity provider: OpenID Connect, approved on the phone.
+#[derive(Debug, Parser)]
+#[command(name = "assent", version, propagate_version = true)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Serve until stopped.
+    Serve(ConfigFile),
+    /// The settings.
+    #[command(subcommand)]
+    Config(ConfigCommand),
+    /// What whoever holds the machine may do.
+    #[command(subcommand)]
+    Admin(AdminCommand),
+    /// The audit log.
+    #[command(subcommand)]
+    Audit(audit::AuditCommand),
+    /// An authenticator without a phone, for tests and automation.
+    #[command(subcommand)]
+    Authenticator(authenticator::AuthenticatorCommand),
+    /// Say what the plugins did for an ID token or an assertion: why an application was told what it was told.
+    Explain(explain::Explain),
+    /// Plugins.
+    #[command(subcommand, visible_alias = "plugin")]
+    Plugins(plugin::PluginCommand),
+    /// Print what a shell needs to complete these commands.
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page, or write a page for each command.
+    Man(manual::Man),
+}
+
+#[derive(Clone, Debug, Args)]
+struct ConfigFile {
+    /// The settings.
+    #[arg(long, value_name = "FILE", default_value = "config/assent.toml")]
+    config: PathBuf,
+}
+
+#[derive(Debug, Subcommand)]
+enum ConfigCommand {
+    /// Check the settings, and the plugins that they name, without serving.
+    Check(ConfigFile),
+    /// Print the JSON Schema of the settings.
+    Schema,
+    /// Print the OpenAPI document of the admin API, as it is served at /admin/api/v1/openapi.json.
+    Openapi,
+}
+
+#[derive(Debug, Subcommand)]
+enum AdminCommand {
+    /// Print a short-lived token for the admin API.
+    Token(ConfigFile),
+    /// Print a link by which a person enrols an authenticator: a new phone, or one in place of a lost one.
+    Enrolment {
+        /// The person's name or e-mail address.
+        user: String,
+        #[command(flatten)]
+        config: ConfigFile,
+    },
+}
+
+/// The whole command line: the commands of this machine, and those of the admin API.
+fn command_line(api: &api::Commands) -> clap::Command {
+    api.add_to(Arguments::command())
+}
+
+/// Runs the command that the arguments name. 0: done; 1: it failed; 2: the arguments are wrong; 3: there is no such thing;
+/// 4: it is not allowed; 5: no host answers. `audit verify` has a code of its own for what it could not look at.
+pub fn run() -> ExitCode {
+    let done = commands().and_then(|api| {
+        let matches = command_line(&api).get_matches();
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .enable_all()
+            .build()?;
+        runtime.block_on(dispatch(&api, &matches))
+    });
+    match done {
+        Ok(code) => code,
+        // Whoever reads has seen enough.
+        Err(error)
+            if error
+                .downcast_ref::<std::io::Error>()
+                .is_some_and(|io| io.kind() == ErrorKind::BrokenPipe) =>
+        {
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!(
+                "assent: {}",
+                terminal::harmless_lines(&format!("{error:#}"))
+            );
+            error
+                .downcast_ref::<failure::Failure>()
+                .map_or(ExitCode::FAILURE, |failure| failure.kind.code())
+        }
+    }
+}
+
+fn commands() -> anyhow::Result<api::Commands> {
+    api::Commands::of(openapi_document())
+}
+
+/// Each operation of the admin API by its name, with its method and path, as `users.list` and `GET /users`.
+///
+/// # Errors
+/// If the API's document can't be read.
+pub fn api_commands() -> anyhow::Result<Vec<(String, String)>> {
+    Ok(commands()?.table())
+}
+
+async fn dispatch(api: &api::Commands, matches: &ArgMatches) -> anyhow::Result<ExitCode> {
+    if let Some(done) = api.run(matches).await {
+        return done.map(|()| ExitCode::SUCCESS);
+    }
+    let arguments = Arguments::from_arg_matches(matches)?;
+    let done = match arguments.command {
+        Command::Audit(command) => return audit::run(command).await,
+        Command::Serve(file) => serve::run(&file.config).await,
+        Command::Config(ConfigCommand::Check(file)) => check(&file.config).await,
+        Command::Config(ConfigCommand::Schema) => {
+            terminal::print(&format!("{}\n", config_schema()))
+        }
+        Command::Config(ConfigCommand::Openapi) => {
+            terminal::print(&format!("{}\n", openapi_document()))
+        }
+        Command::Admin(AdminCommand::Token(file)) => token(&file.config).await,
+        Command::Admin(AdminCommand::Enrolment { user, config }) => {
+            enrolment(&config.config, &user).await
+        }
+        Command::Authenticator(command) => authenticator::run(command).await,
+        Command::Explain(arguments) => explain::run(arguments).await,
+        Command::Plugins(command) => plugin::run(command).await,
+        Command::Completions { shell } => manual::completions(shell, command_line(api)),
+        Command::Man(arguments) => manual::run(&arguments, command_line(api)),
+    };
+    done.map(|()| ExitCode::SUCCESS)
+}
+
+fn settings(file: &Path) -> anyhow::Result<Settings> {
+    Ok(config::load(file)?)
+}
+
+/// The JSON Schema of the settings file.
+pub fn config_schema() -> String {
+    let schema = schemars::schema_for!(Settings);
+    serde_json::to_string_pretty(&schema).unwrap_or_default()
+}
+
+async fn check(file: &Path) -> anyhow::Result<()> {
+    let settings = settings(file)?;
+    let specs = plugin_specs(&settings.plugins).with_context(|| file.display().to_string())?;
+    let Surroundings {
+        clock, compiler, ..
+    } = Surroundings::of_this_program(file);
+    app::identities(&settings, &clock).with_context(|| file.display().to_string())?;
+    GeoIp::open(settings.geoip.database_file.as_deref())
+        .with_context(|| file.display().to_string())?;
+    app::logo(&settings).with_context(|| file.display().to_string())?;
+    crate::domain::audit::check_streams(&settings.audit.stream)
+        .map_err(anyhow::Error::msg)
+        .with_context(|| file.display().to_string())?;
+    if let Some(folder) = &settings.plugins.compiled_folder {
+        let key = || {
+            format!(
+                "{}: plugins.compiled_folder: {}",
+                file.display(),
+                folder.display()
+            )
+        };
+        plugins::check_compiled_folder(folder)
+            .map_err(anyhow::Error::msg)
+            .with_context(key)?;
+    }
+    let loaded = plugins::Plugins::load(
+        specs,
+        plugins::Loader::new(clock, Arc::new(plugins::NoCredentials), compiler, None),
+    )
+    .await;
+    let loaded = loaded.with_context(|| format!("{}: plugins", file.display()))?;
+    loaded
+        .try_out()
+        .await
+        .with_context(|| format!("{}: plugins", file.display()))?;
+    if !loaded.may_write_attributes() {
+        eprintln!(
+            "{}: warning: no claim mapper writes attributes, so assertions have none and `custom_attributes` of SAML applications \
+             have no effect (the plugin saml-attributes, with writes = [\"attribute:*\"])",
+            file.display()
+        );
+    }
+    for note in config::notes(&settings) {
+        eprintln!("{}: note: {note}", file.display());
+    }
+    println!("{}: good", file.display());
+    Ok(())
+}
+
+/// The host's database and keys, without its plugins, for one command.
+async fn host_without_plugins(file: &Path) -> anyhow::Result<Arc<Host>> {
+    let settings = Settings {
+        plugins: config::Plugins::default(),
+        ..settings(file)?
+    };
+    // In another folder than the server's, a command would make a database of its own and speak of that one.
+    if !Store::may_exist(&settings.database.url) {
+        bail!(
+            "there is no database at {}; start the command in the folder in which `assent serve` was started",
+            settings.database.url
+        );
+    }
+    Ok(app::compose(settings, Surroundings::of_this_program(file)).await?)
+}
+
+async fn enrolment(file: &Path, user: &str) -> anyhow::Result<()> {
+    let host = host_without_plugins(file).await?;
+    let name = user.parse()?;
+    let user = host
+        .store
+        .user_by_login(&name)
+        .await?
+        .with_context(|| format!("there is no user {name}"))?;
+    let context = AdminContext::of_operator(Arc::clone(&host));
+    let EnrolmentLink {
+        link,
+        expires_at: until,
+    } = context.run(&EnrolDevice(user.id)).await?;
+    host.store.close().await;
+    let hours = until.remaining(host.now()).as_secs().div_ceil(3600);
+    eprintln!(
+        "{} enrols an authenticator here, once, within {hours} hours:",
+        user.name
+    );
+    println!("{link}");
+    if std::io::stdout().is_terminal() {
+        serve::print_qr(&link);
+    }
+    Ok(())
+}
+
+async fn token(file: &Path) -> anyhow::Result<()> {
+    let host = host_without_plugins(file).await?;
+    let (token, until) = admin::issue_admin_token(&host, &AuditContext::HOST).await?;
+    host.store.close().await;
+    let minutes = until.remaining(host.now()).as_secs().div_ceil(60);
+    eprintln!(
+        "A token for {}/admin/api/v1, good for {minutes} minutes:",
+        host.settings.origin()
+    );
+    println!("{}", token.expose());
+    Ok(())
+}
+
+/// The text at a place of an answer (RFC 6901), fit for a line of the terminal; none where there is no text.
+fn text(answer: &serde_json::Value, pointer: &str) -> String {
+    plugins::one_line(
+        answer
+            .pointer(pointer)
+            .and_then(serde_json::Value::as_str)
+            .unwrap_or_default(),
+    )
+}
+
+/// The number at a place of an answer.
+fn number(answer: &serde_json::Value, pointer: &str) -> u64 {
+    answer
+        .pointer(pointer)
+        .and_then(serde_json::Value::as_u64)
+        .unwrap_or_default()
+}

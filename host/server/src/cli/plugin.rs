@@ -1,0 +1,57 @@
+//! `assent plugins check`
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use clap::Subcommand;
+
+use assent_admin_client::terminal::harmless;
+use assent_plugin_host::{self, Compiler};
+
+#[derive(Debug, Subcommand)]
+pub(super) enum PluginCommand {
+    /// Say what a component is, what it asks for and what it would write.
+    Check {
+        /// The component.
+        file: PathBuf,
+    },
+}
+
+pub(super) async fn run(command: PluginCommand) -> anyhow::Result<()> {
+    match command {
+        PluginCommand::Check { file } => check(&file).await,
+    }
+}
+
+async fn check(file: &Path) -> anyhow::Result<()> {
+    let found = assent_plugin_host::inspect(file, &Compiler::of_this_program()).await;
+    let found = found.with_context(|| file.display().to_string())?;
+    let name = harmless(&found.description.name);
+    println!(
+        "{name} {} ({} bytes)",
+        harmless(&found.description.version),
+        found.size
+    );
+    println!("  {}", harmless(&found.description.summary));
+    println!("  sha256   {}", found.sha256);
+    println!(
+        "  role     {} ({} {})",
+        found.world.role(),
+        found.world.package(),
+        found.contract_version
+    );
+    println!("  imports  {}", or_none(&found.imports));
+    println!("  writes   {}", or_none(&found.description.writes));
+    if !found.description.hosts.is_empty() {
+        println!("  hosts    {}", or_none(&found.description.hosts));
+    }
+    Ok(())
+}
+
+fn or_none(list: &[String]) -> String {
+    if list.is_empty() {
+        "nothing".to_owned()
+    } else {
+        harmless(&list.join(", "))
+    }
+}

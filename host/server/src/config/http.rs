@@ -1,0 +1,157 @@
+//! The settings of the listeners.
+
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use url::Url;
+
+use super::{HumanDuration, Settings};
+
+/// The listeners.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Http {
+    /// The address and port to listen on.
+    pub listen: SocketAddr,
+    /// The addresses of proxies whose `X-Forwarded-For` header is believed.
+    pub trusted_proxies: Vec<IpAddr>,
+    /// How many connections one IPv4 address, or the first 64 bits of an IPv6 address, may have at each listener. A further
+    /// one is closed at once. The `trusted_proxies` may have as many as there are.
+    pub connections_per_network: u32,
+    /// How long a new connection may take for its TLS handshake, and then for the head of its first request. For the
+    /// `trusted_proxies` it is `head_timeout`: they may open connections before they need them.
+    pub first_request_timeout: HumanDuration,
+    /// How long a connection may take for a request's head, and wait for its next request. It should be longer than the
+    /// proxy in front keeps idle connections.
+    pub head_timeout: HumanDuration,
+    /// How long a client may leave an answer unread before its connection ends.
+    pub write_timeout: HumanDuration,
+    /// Makes `listen` speak https. Without this table it speaks http, and a proxy in front ends TLS.
+    pub tls: Option<Tls>,
+    /// A second listener, for applications that authenticate themselves with a client certificate.
+    pub mtls: Option<Mtls>,
+    /// Where applications reach the listener of `[http.mtls]`, or the proxy that asks for their certificate in its
+    /// place, such as `https://mtls.id.example.org`: no path, no query.
+    pub mtls_url: Option<Url>,
+    /// Believes the `Client-Cert` header (RFC 9440) of the `trusted_proxies`, in place of a certificate of the
+    /// connection. The proxy must remove this header from what clients send.
+    pub client_cert_header: bool,
+    /// A file with the secret that whoever reads `/metrics` shows as a bearer token; white space around it does not count.
+    /// Without it there are no metrics.
+    pub metrics_secret_file: Option<PathBuf>,
+}
+
+/// A certificate and its key. Both files are read again within a minute of a change.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Tls {
+    /// The certificate in PEM form, followed by those of the authorities between it and the root.
+    pub certificate_file: PathBuf,
+    /// The certificate's private key in PEM form, without a passphrase.
+    pub key_file: PathBuf,
+}
+
+/// A listener that asks for a client certificate. It serves the token, introspection, revocation and UserInfo endpoints
+/// alone. Any certificate passes whose key the client holds: it is compared with the one that is registered for the
+/// application.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Mtls {
+    /// The address and port to listen on.
+    pub listen: SocketAddr,
+    /// The listener's own certificate in PEM form, followed by those of the authorities between it and the root.
+    pub certificate_file: PathBuf,
+    /// The certificate's private key in PEM form, without a passphrase.
+    pub key_file: PathBuf,
+}
+
+impl Mtls {
+    /// The certificate and its key.
+    pub fn tls(&self) -> Tls {
+        Tls {
+            certificate_file: self.certificate_file.clone(),
+            key_file: self.key_file.clone(),
+        }
+    }
+}
+
+impl Default for Http {
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::from(([127, 0, 0, 1], 8080)),
+            trusted_proxies: Vec::new(),
+            connections_per_network: 1000,
+            first_request_timeout: HumanDuration::seconds(15),
+            head_timeout: HumanDuration::seconds(75),
+            write_timeout: HumanDuration::seconds(30),
+            tls: None,
+            mtls: None,
+            mtls_url: None,
+            client_cert_header: false,
+            metrics_secret_file: None,
+        }
+    }
+}
+
+/// Notes about settings that are valid, but may surprise an operator.
+pub(super) fn notes(http: &Http) -> Vec<String> {
+    let both = http.client_cert_header && http.mtls.is_some();
+    both.then(|| {
+        "http.client_cert_header: does not apply to the listener of http.mtls, where only the certificate of the connection counts"
+            .to_owned()
+    })
+    .into_iter()
+    .collect()
+}
+
+/// Checks what the types cannot express.
+pub(super) fn check(settings: &Settings, expect: &mut impl FnMut(bool, &str, &str)) {
+    let http = &settings.http;
+    expect(
+        (1..=1_000_000).contains(&http.connections_per_network),
+        "http.connections_per_network",
+        "expected 1 to 1000000 connections",
+    );
+    for (name, timeout) in [
+        ("first_request_timeout", http.first_request_timeout),
+        ("head_timeout", http.head_timeout),
+        ("write_timeout", http.write_timeout),
+    ] {
+        timeout.check(
+            &format!("http.{name}"),
+            (HumanDuration::seconds(1), HumanDuration::minutes(10)),
+            expect,
+        );
+    }
+    expect(
+        http.tls.is_none() || settings.is_https(),
+        "base_url",
+        "expected https, since http.tls makes the listener speak it",
+    );
+    expect(
+        http.mtls.is_none() || http.mtls_url.is_some(),
+        "http.mtls_url",
+        "missing; expected where applications reach the listener of http.mtls, such as https://mtls.id.example.org",
+    );
+    expect(
+        http.mtls
+            .as_ref()
+            .is_none_or(|mtls| mtls.listen != http.listen || mtls.listen.port() == 0),
+        "http.mtls.listen",
+        "expected another address or port than that of http.listen",
+    );
+    expect(
+        http.mtls_url
+            .as_ref()
+            .is_none_or(|url| url.scheme() == "https" && super::load::is_bare(url)),
+        "http.mtls_url",
+        "expected an https address without path or query, such as https://mtls.id.example.org",
+    );
+    expect(
+        !http.client_cert_header || !http.trusted_proxies.is_empty(),
+        "http.client_cert_header",
+        "expected http.trusted_proxies to name the proxy whose header is believed",
+    );
+}

@@ -1,0 +1,160 @@
+//! The settings in force, and where each comes from.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::Settings;
+use super::load::variable_of;
+
+/// Keys whose values are secrets, or may hold one.
+const SECRETS: [&str; 2] = ["keys.master_key", "database.url"];
+
+/// Where a setting's value comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// Nobody set it.
+    Default,
+    /// The settings file.
+    File,
+    /// This environment variable.
+    Environment(String),
+}
+
+/// A setting.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setting {
+    /// Its key, with the tables that it stands in: `http.listen`.
+    pub key: String,
+    /// Its value. `None` where it is a secret.
+    pub value: Option<Value>,
+    /// Whether it has a value.
+    pub is_set: bool,
+    /// Where that comes from.
+    pub source: Source,
+}
+
+/// The settings in force in the order of their keys. `file` is read anew, so that what was changed in it since the start is
+/// told as coming from there, with the value that still counts.
+pub fn in_force(settings: &Settings, file: Option<&Path>) -> Vec<Setting> {
+    let text = file
+        .and_then(|file| std::fs::read_to_string(file).ok())
+        .unwrap_or_default();
+    let table = text.parse::<toml::Table>().map(toml::Value::Table).ok();
+    let mut found = Vec::new();
+    flatten(
+        String::new(),
+        serde_json::to_value(settings).unwrap_or_default(),
+        &mut found,
+    );
+    found.sort_by(|(one, _), (other, _)| one.cmp(other));
+    let is_in_file = |key: &str| {
+        let named = table.as_ref().and_then(|table| {
+            key.split('.')
+                .try_fold(table, |table, part| table.get(part))
+        });
+        named.is_some()
+    };
+    let told = |(key, value): (String, Value)| {
+        let source = match variable_of(&key) {
+            Some(variable) => Source::Environment(variable),
+            None if is_in_file(&key) => Source::File,
+            None => Source::Default,
+        };
+        let is_set = !value.is_null();
+        let value = (!SECRETS.contains(&key.as_str())).then(|| without_configuration(value));
+        Setting {
+            key,
+            value,
+            is_set,
+            source,
+        }
+    };
+    found.into_iter().map(told).collect()
+}
+
+/// The keys below a table, each with its value.
+fn flatten(key: String, value: Value, found: &mut Vec<(String, Value)>) {
+    match value {
+        Value::Object(members) => {
+            for (name, value) in members {
+                let below = if key.is_empty() {
+                    name
+                } else {
+                    format!("{key}.{name}")
+                };
+                flatten(below, value, found);
+            }
+        }
+        value => found.push((key, value)),
+    }
+}
+
+/// A list without what its members are configured with: a plugin's own settings may hold anything.
+fn without_configuration(mut value: Value) -> Value {
+    for member in value
+        .as_array_mut()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_object_mut)
+    {
+        member.remove("config");
+    }
+    value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_setting_is_told_with_its_source_and_no_secret() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("assent.toml");
+        let text = "base_url = \"http://localhost:1\"\n[database]\nurl = \"postgres://assent:hunter2@db/assent\"\n\
+                    [keys]\nmaster_key = \"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\"\n\
+                    [[plugins.claim_mappers]]\nname = \"a\"\nfile = \"a.wasm\"\nwrites = [\"account\"]\nconfig = { password = \"hunter2\" }\n";
+        std::fs::write(&file, text).unwrap();
+        let settings = super::super::load(&file).unwrap();
+        let told = in_force(&settings, Some(&file));
+        let of = |key: &str| told.iter().find(|setting| setting.key == key).unwrap();
+        assert_eq!(of("base_url").source, Source::File);
+        assert_eq!(
+            (&of("audit.retention").source, of("audit.retention").is_set),
+            (&Source::Default, true)
+        );
+        for secret in SECRETS {
+            assert_eq!(
+                (&of(secret).value, of(secret).is_set),
+                (&None, true),
+                "{secret}"
+            );
+        }
+        let all = format!("{told:?}");
+        assert!(
+            !all.contains("hunter2") && !all.contains("AAAAAAAA"),
+            "{all}"
+        );
+        assert!(told.is_sorted_by(|one, other| one.key < other.key));
+    }
+
+    /// A new setting that holds a secret belongs into the list above.
+    #[test]
+    fn what_is_named_like_a_secret_is_one_or_a_file() {
+        let schema = serde_json::to_value(schemars::schema_for!(Settings))
+            .unwrap()
+            .to_string();
+        let names = schema
+            .split('"')
+            .filter(|name| name.chars().all(|c| c.is_ascii_lowercase() || c == '_'));
+        for name in names.filter(|name| {
+            ["secret", "password", "token_value", "master_key"]
+                .iter()
+                .any(|word| name.contains(word))
+        }) {
+            let known =
+                name.ends_with("_file") || SECRETS.iter().any(|secret| secret.ends_with(name));
+            assert!(known, "{name} may be a secret; see SECRETS");
+        }
+    }
+}

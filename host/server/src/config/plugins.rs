@@ -1,0 +1,308 @@
+//! The settings of plugins.
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use assent_model::id::Did;
+use assent_model::secret::Digest;
+
+use super::{HumanDuration, HumanSize};
+
+/// The plugins. They can be changed without a restart: SIGHUP or `assent plugins reload` reads this table again.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Plugins {
+    /// Claim mappers, each called with the result of those before it.
+    pub claim_mappers: Vec<ClaimMapper>,
+    /// The channels that carry approval requests to devices. The first that serves the application is tried first, the next
+    /// where it fails to begin. Without one, devices find requests by polling.
+    pub approval_channels: Vec<ApprovalChannel>,
+    /// The folder for compiled plugins, which makes the next start quick. It is created where it is missing, and may be
+    /// emptied at any time. Without it each start compiles all plugins.
+    pub compiled_folder: Option<PathBuf>,
+    /// How long the trace of the plugins' work for each ID token and assertion is kept, to explain it later. `0s`: no traces.
+    /// A trace holds the claims that the application received about the user.
+    pub trace_retention: HumanDuration,
+}
+
+impl Default for Plugins {
+    fn default() -> Self {
+        Self {
+            claim_mappers: Vec::new(),
+            approval_channels: Vec::new(),
+            compiled_folder: None,
+            trace_retention: HumanDuration::hours(24),
+        }
+    }
+}
+
+/// A claim mapper.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ClaimMapper {
+    /// What the log and error messages call it.
+    pub name: String,
+    /// The component.
+    pub file: PathBuf,
+    /// The SHA-256 digest of the file in hexadecimal, as `assent-plugin pack` prints it. Another file is not loaded.
+    #[serde(default)]
+    pub sha256: Option<String>,
+    /// The claims that it may write.
+    pub writes: Vec<String>,
+    /// The Client IDs of the applications that it serves; all where this is missing.
+    #[serde(default)]
+    pub applications: Option<Vec<String>>,
+    /// What happens when it fails.
+    #[serde(default)]
+    pub on_failure: OnFailure,
+    /// Its own settings, which it checks itself.
+    #[serde(default)]
+    pub config: serde_json::Map<String, serde_json::Value>,
+    /// What one call may use.
+    #[serde(default)]
+    pub limits: PluginLimits,
+}
+
+/// What happens when a claim mapper fails.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum OnFailure {
+    /// The login fails.
+    #[default]
+    Fail,
+    /// The claims are left out. Only for claims that grant nothing.
+    Omit,
+}
+
+/// An approval channel.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ApprovalChannel {
+    /// What the log and error messages call it.
+    pub name: String,
+    /// The component.
+    pub file: PathBuf,
+    /// The SHA-256 digest of the file in hexadecimal, as `assent-plugin pack` prints it. Another file is not loaded.
+    #[serde(default)]
+    pub sha256: Option<String>,
+    /// The Client IDs of the applications that it serves; all, and the host's own pages, where this is missing. The
+    /// administration console opens only to a device of this host, whatever stands here.
+    #[serde(default)]
+    pub applications: Option<Vec<String>>,
+    /// Whether its word counts.
+    #[serde(default)]
+    pub trust: Trust,
+    /// Whether the vendor's app shows the letters of the waiting page (`binding_message`), so that users compare them. Only
+    /// for a delegated channel. Where a channel does not show them, no request is carried while another one of the same name
+    /// is pending.
+    #[serde(default)]
+    pub shows_letters: bool,
+    /// The hosts that it may call: `push.example.org`, `*.push.example.org`, each with `:port` where it is not 443.
+    #[serde(default)]
+    pub http_hosts: Vec<String>,
+    /// Allows plain http and private addresses, for development and tests.
+    #[serde(default)]
+    pub allow_private_addresses: bool,
+    /// Follows redirects, each to a granted host alone. The plugin has to ask for it too.
+    #[serde(default)]
+    pub follow_redirects: bool,
+    /// What is added to its requests when they leave. The plugin never sees it.
+    #[serde(default)]
+    pub credentials: Vec<Credential>,
+    /// Its own settings, which it checks itself.
+    #[serde(default)]
+    pub config: serde_json::Map<String, serde_json::Value>,
+    /// What one call may use.
+    #[serde(default)]
+    pub limits: PluginLimits,
+}
+
+/// Whether a channel's word counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Trust {
+    /// The phone's own proof is verified here; the channel only carries it.
+    #[default]
+    Verified,
+    /// A vendor's authenticator says whether the person approved, and is believed.
+    Delegated,
+}
+
+/// A credential that is added to a channel's requests.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Credential {
+    /// This host's own push key, for push services (RFC 8292).
+    Vapid {
+        /// The hosts that it is for; all of `http_hosts` where this is missing.
+        #[serde(default)]
+        hosts: Vec<String>,
+    },
+    /// A header with a secret.
+    Header {
+        /// The hosts that it is for; all of `http_hosts` where this is missing.
+        #[serde(default)]
+        hosts: Vec<String>,
+        /// The header's name.
+        #[serde(default = "authorization")]
+        header: String,
+        /// What stands before the secret, such as `Bearer ` with its space.
+        #[serde(default)]
+        prefix: String,
+        /// A file with the secret; white space around it does not count.
+        secret_file: PathBuf,
+    },
+    /// A signature of method, address and body by HMAC-SHA256 (RFC 9421).
+    Signature {
+        /// The hosts that it is for; all of `http_hosts` where this is missing.
+        #[serde(default)]
+        hosts: Vec<String>,
+        /// What the receiver knows the key by.
+        key_id: String,
+        /// A file with the key; white space around it does not count.
+        secret_file: PathBuf,
+    },
+}
+
+fn authorization() -> String {
+    "authorization".to_owned()
+}
+
+/// What one call of a plugin may use.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct PluginLimits {
+    /// The budget of instructions.
+    pub fuel: u64,
+    /// The time of the plugin's own code, without the time that it waits for the host.
+    pub deadline: HumanDuration,
+    /// The memory.
+    pub memory: HumanSize,
+    /// The time of one outgoing request.
+    pub http_timeout: HumanDuration,
+    /// How many calls are under way at once: 16 of a claim mapper, 512 of a channel, where this is missing. One more waits. Of
+    /// a claim mapper, one application has at most half of them.
+    pub concurrency: Option<u32>,
+    /// How many calls for one application wait, for two seconds at most. One more fails at once.
+    pub waiting: u32,
+}
+
+impl Default for PluginLimits {
+    fn default() -> Self {
+        Self {
+            fuel: 50_000_000,
+            deadline: HumanDuration::millis(200),
+            memory: HumanSize::mib(16),
+            http_timeout: HumanDuration::seconds(10),
+            concurrency: None,
+            waiting: 256,
+        }
+    }
+}
+
+impl PluginLimits {
+    fn check(&self, key: &str, expect: &mut impl FnMut(bool, &str, &str)) {
+        let mut within = |name: &str, value: u64, least: u64, most: u64| {
+            expect(
+                (least..=most).contains(&value),
+                &format!("{key}.limits.{name}"),
+                &format!("expected {least} to {most}"),
+            );
+        };
+        within("fuel", self.fuel, 1, u64::from(u32::MAX) * 1000);
+        within("concurrency", self.concurrency.unwrap_or(1).into(), 1, 4096);
+        within("waiting", self.waiting.into(), 0, 100_000);
+        self.deadline.check(
+            &format!("{key}.limits.deadline"),
+            (HumanDuration::millis(10), HumanDuration::minutes(1)),
+            expect,
+        );
+        let (least, most) = (HumanSize::mib(1), HumanSize::mib(1024));
+        expect(
+            (least..=most).contains(&self.memory),
+            &format!("{key}.limits.memory"),
+            &format!("expected {least} to {most}"),
+        );
+        self.http_timeout.check(
+            &format!("{key}.limits.http_timeout"),
+            (HumanDuration::millis(100), HumanDuration::minutes(2)),
+            expect,
+        );
+    }
+}
+
+/// Checks what the types cannot express.
+pub(super) fn check(plugins: &Plugins, expect: &mut impl FnMut(bool, &str, &str)) {
+    plugins.trace_retention.check(
+        "plugins.trace_retention",
+        (HumanDuration::ZERO, HumanDuration::days(366)),
+        expect,
+    );
+    let mappers = plugins.claim_mappers.iter().map(|plugin| &plugin.name);
+    let names: Vec<_> = mappers
+        .chain(plugins.approval_channels.iter().map(|plugin| &plugin.name))
+        .collect();
+    for name in &names {
+        let fits = (1..=64).contains(&name.len())
+            && name
+                .bytes()
+                .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
+        expect(
+            fits,
+            "plugins",
+            "expected plugin names of 1 to 64 lower-case letters, digits and hyphens",
+        );
+        expect(
+            names.iter().filter(|other| *other == name).count() == 1,
+            "plugins",
+            "expected a different name for each plugin",
+        );
+    }
+    let mut both = |key: &str, applications: Option<&Vec<String>>, sha256: Option<&String>| {
+        for application in applications.into_iter().flatten() {
+            expect(
+                application.parse::<Did>().is_ok(),
+                &format!("{key}.applications"),
+                "expected Client IDs, such as did:key:z6Mk...",
+            );
+        }
+        expect(
+            sha256.is_none_or(|text| Digest::from_text(text).is_some()),
+            &format!("{key}.sha256"),
+            "expected 64 hexadecimal digits, as `sha256sum` prints them",
+        );
+    };
+    for plugin in &plugins.claim_mappers {
+        both(
+            "plugins.claim_mappers",
+            plugin.applications.as_ref(),
+            plugin.sha256.as_ref(),
+        );
+    }
+    for plugin in &plugins.approval_channels {
+        both(
+            "plugins.approval_channels",
+            plugin.applications.as_ref(),
+            plugin.sha256.as_ref(),
+        );
+    }
+    for plugin in &plugins.claim_mappers {
+        plugin.limits.check("plugins.claim_mappers", expect);
+        let grants = plugin.writes.iter().any(|claim| claim == "account");
+        expect(
+            plugin.on_failure == OnFailure::Fail || !grants,
+            "plugins.claim_mappers.on_failure",
+            "expected `fail` for a plugin that writes `account`: that claim carries rights",
+        );
+    }
+    for plugin in &plugins.approval_channels {
+        plugin.limits.check("plugins.approval_channels", expect);
+        expect(
+            !plugin.shows_letters || plugin.trust == Trust::Delegated,
+            "plugins.approval_channels.shows_letters",
+            "expected it only with `trust = \"delegated\"`: an enrolled device shows no letters, its user types the number",
+        );
+    }
+}

@@ -1,0 +1,145 @@
+//! The settings of the rate limits.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Settings;
+
+/// The rate limits. Over a limit the answer is 429, with `Retry-After`. An IP address is the client's, as the
+/// `http.trusted_proxies` report it; of an IPv6 address the first 64 bits count. Each instance counts for itself.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct RateLimits {
+    /// Requests of one IP address to the authorization endpoint and the login pages. A sign-in takes about five; one
+    /// without JavaScript twenty a minute more while the page waits.
+    pub login_pages_per_ip: Rate,
+    /// The number of open sign-ins without a typed name of one IP address. Over the bound the oldest of them are removed.
+    pub open_sign_ins_per_ip: u32,
+    /// The number of open sign-ins without a typed name in total, on all instances. A sign-in takes up to 10 KB in the database.
+    pub open_sign_ins_total: u32,
+    /// Sign-ins with one user name, from any client, whether or not a user has the name: each may wake a device.
+    pub sign_ins_per_user_name: Rate,
+    /// Sign-ins from one IP address, with any user name.
+    pub sign_ins_per_ip: Rate,
+    /// Sign-ins in one browser.
+    pub sign_ins_per_browser: Rate,
+    /// Approval requests that reach the devices of one user, by user name and e-mail address together. Over the limit the
+    /// browser gets the same page as for an unknown name, and no device is asked.
+    pub prompts_per_user: Rate,
+    /// What one device may begin: QR sign-ins, which do not count towards the limits above; enrolment links; recovery codes.
+    pub actions_per_device: Rate,
+    /// Requests of one IP address to the token, introspection and revocation endpoints.
+    pub token_requests_per_ip: Rate,
+    /// Failed client authentications of one confidential application from one IP address. Successful ones do not count.
+    pub client_auth_failures: Rate,
+    /// Requests of one IP address with an invalid credential: to the admin API, to the authenticator API, and with recovery
+    /// codes, each counted separately. Authenticated requests do not count.
+    pub unauthenticated_requests: Rate,
+    /// Callbacks that one IP address sends to one approval channel.
+    pub callbacks_per_ip: Rate,
+}
+
+/// A limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(from = "RateTable")]
+pub struct Rate {
+    /// The number per minute in the long run. 0 turns the limit off.
+    pub per_minute: u32,
+    /// The number at once, after a quiet period.
+    pub burst: u32,
+}
+
+/// The longest burst that there may be.
+const LONGEST_BURST: u32 = 100_000;
+
+/// A limit.
+#[derive(Deserialize, JsonSchema)]
+#[serde(
+    rename = "Rate",
+    deny_unknown_fields,
+    expecting = "{ per_minute = ..., burst = ... }"
+)]
+struct RateTable {
+    /// The number per minute in the long run. 0 turns the limit off.
+    per_minute: u32,
+    /// The number at once, after a quiet period. By default the same as `per_minute`, 100,000 at most.
+    #[serde(default)]
+    burst: Option<u32>,
+}
+
+impl From<RateTable> for Rate {
+    fn from(RateTable { per_minute, burst }: RateTable) -> Self {
+        Self {
+            per_minute,
+            burst: burst.unwrap_or(per_minute.min(LONGEST_BURST)),
+        }
+    }
+}
+
+impl Default for RateLimits {
+    fn default() -> Self {
+        let rate = |per_minute, burst| Rate { per_minute, burst };
+        Self {
+            login_pages_per_ip: rate(1200, 600),
+            open_sign_ins_per_ip: 5000,
+            open_sign_ins_total: 50_000,
+            sign_ins_per_user_name: rate(10, 20),
+            sign_ins_per_ip: rate(300, 300),
+            sign_ins_per_browser: rate(20, 40),
+            prompts_per_user: rate(10, 20),
+            actions_per_device: rate(10, 20),
+            token_requests_per_ip: rate(12_000, 2000),
+            client_auth_failures: rate(10, 20),
+            unauthenticated_requests: rate(60, 60),
+            callbacks_per_ip: rate(1200, 600),
+        }
+    }
+}
+
+/// Checks what the types cannot express.
+pub(super) fn check(settings: &Settings, expect: &mut impl FnMut(bool, &str, &str)) {
+    let RateLimits {
+        login_pages_per_ip,
+        open_sign_ins_per_ip,
+        open_sign_ins_total,
+        sign_ins_per_user_name,
+        sign_ins_per_ip,
+        sign_ins_per_browser,
+        prompts_per_user,
+        actions_per_device,
+        token_requests_per_ip,
+        client_auth_failures,
+        unauthenticated_requests,
+        callbacks_per_ip,
+    } = settings.rate_limits;
+    for (name, most) in [
+        ("open_sign_ins_per_ip", open_sign_ins_per_ip),
+        ("open_sign_ins_total", open_sign_ins_total),
+    ] {
+        expect(
+            (1..=10_000_000).contains(&most),
+            &format!("rate_limits.{name}"),
+            "expected 1 to 10000000 sign-ins",
+        );
+    }
+    for (name, rate) in [
+        ("login_pages_per_ip", login_pages_per_ip),
+        ("sign_ins_per_user_name", sign_ins_per_user_name),
+        ("sign_ins_per_ip", sign_ins_per_ip),
+        ("sign_ins_per_browser", sign_ins_per_browser),
+        ("prompts_per_user", prompts_per_user),
+        ("actions_per_device", actions_per_device),
+        ("token_requests_per_ip", token_requests_per_ip),
+        ("client_auth_failures", client_auth_failures),
+        ("unauthenticated_requests", unauthenticated_requests),
+        ("callbacks_per_ip", callbacks_per_ip),
+    ] {
+        expect(
+            rate.per_minute == 0
+                || ((1..=1_000_000).contains(&rate.per_minute)
+                    && (1..=LONGEST_BURST).contains(&rate.burst)),
+            &format!("rate_limits.{name}"),
+            "expected per_minute up to 1000000 (0 turns the limit off) and a burst of 1 to 100000",
+        );
+    }
+}

@@ -1,0 +1,409 @@
+//! Accounts: people in applications.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use utoipa::ToSchema;
+
+use super::command::{AdminCommand, AdminContext, Execution, Planned};
+use super::protected_actions::{ProtectedAccountChange, ProtectedAction};
+use super::users::{changed, user};
+use super::{AdminError, Result, invalid, registered};
+use crate::domain::operations::wakeups::Wakeup;
+use crate::domain::{Host, audit};
+use assent_model::account::Account;
+use assent_model::audit::{AuditContext, Entry, Event};
+use assent_model::id::{AccountId, Did, UserId};
+use assent_model::name::display_text;
+use assent_model::user::{LifecycleState, User};
+use assent_store::Person;
+
+crate::admin_command! {
+    /// What makes an account.
+    #[derive(Clone, Debug, Deserialize, Serialize, ToSchema)]
+    #[serde(deny_unknown_fields)]
+    pub struct NewAccount, protected ProtectedNewAccountMembers {
+        /// The person.
+        harmless user_id: String,
+        /// What the application calls the person; the user's name without it.
+        protected name: Option<String>,
+        /// The person's roles there.
+        harmless roles: Option<Vec<String>>,
+        /// Active without it; `invited` until the person first signs in.
+        harmless state: Option<LifecycleState>,
+    }
+}
+
+crate::admin_command! {
+    /// What changes an account. What is missing stays as it is.
+    #[derive(Clone, Debug, Default, Deserialize, Serialize, ToSchema)]
+    #[serde(deny_unknown_fields)]
+    pub struct AccountChange, protected ProtectedAccountMembers {
+        /// What the application calls the person.
+        protected name: Option<String>,
+        /// The person's roles there.
+        harmless roles: Option<Vec<String>>,
+        /// Whether the account may be used.
+        protected state: Option<LifecycleState>,
+    }
+}
+
+/// An entry of the audit log about an account.
+fn about(host: &Host, event: Event, account: &Account, by: &AuditContext) -> Entry {
+    audit::entry(host, event, by)
+        .about(account.user_id)
+        .of(account.application_id.clone())
+        .with("account", account.id.to_string())
+}
+
+/// What an account says about its person: what they are called there, and what they do.
+fn shown(account: &Account) -> Map<String, Value> {
+    Map::from_iter([
+        ("name".to_owned(), json!(account.name)),
+        ("roles".to_owned(), json!(account.roles)),
+    ])
+}
+
+/// Gives a person an account in an application. It is active at once, unless it is made to be invited until the person
+/// first signs in.
+#[derive(Clone, Debug)]
+pub struct CreateAccount {
+    /// The application.
+    pub application: Did,
+    /// The account.
+    pub account: NewAccount,
+}
+
+impl AdminCommand for CreateAccount {
+    type Plan = Person;
+    type Outcome = Account;
+
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<Person>> {
+        let host = &context.host;
+        let NewAccount {
+            user_id,
+            roles,
+            state,
+            ..
+        } = &self.account;
+        let ProtectedNewAccountMembers { name } = self.account.protected();
+        registered(host, &self.application).await?;
+        let id = user_id.parse().map_err(|_| AdminError::NotFound("user"))?;
+        let user = user(host, id).await?;
+        let authorization = context.caller.authorize_user_access(&user)?;
+        let mut account = new_account(host, &user, self.application.clone());
+        account.state = state.unwrap_or(LifecycleState::Active);
+        if !account.state.is_open() {
+            return Err(invalid("state", "a new account is invited or active"));
+        }
+        let change = AccountChange {
+            name: name.clone(),
+            roles: roles.clone(),
+            state: *state,
+        };
+        apply_to_account(&mut account, change)?;
+        let is_renamed = account.name != user.name.as_str();
+        if is_renamed {
+            must_be_free(host, &account).await?;
+        }
+        let action = is_renamed.then(|| ProtectedAction::CreateAccount {
+            user: user.id,
+            application: self.application.clone(),
+            name: account.name.clone(),
+        });
+        Ok(Planned::new(
+            authorization,
+            Person { user, account },
+            action,
+        ))
+    }
+
+    async fn execute(
+        context: &AdminContext,
+        Person { user, account }: Person,
+        by: &AuditContext,
+    ) -> Result<Execution<Account>> {
+        let host = &context.host;
+        let entries = vec![creation(host, &account, by)];
+        let inserted = host
+            .store
+            .insert_account(account.clone(), &user, entries)
+            .await;
+        let Execution::Done(()) = Execution::of(inserted)? else {
+            return Ok(Execution::Overtaken);
+        };
+        tracing::info!(account = %account.id, user = %user.id, application = %account.application_id, "account created");
+        Ok(Execution::Done(account))
+    }
+}
+
+/// Refuses a name that another account of the application has.
+async fn must_be_free(host: &Host, account: &Account) -> Result<()> {
+    let named = host
+        .store
+        .accounts_by_names(&account.application_id, std::slice::from_ref(&account.name))
+        .await?;
+    if named.is_empty() {
+        Ok(())
+    } else {
+        Err(AdminError::TakenAt(
+            "name",
+            "an account of this application has the name",
+        ))
+    }
+}
+
+/// What the audit log is told of a new account.
+pub(super) fn creation(host: &Host, account: &Account, by: &AuditContext) -> Entry {
+    about(host, Event::AccountCreated, account, by)
+        .with("state", account.state.as_str())
+        .personal("after", Value::Object(shown(account)))
+}
+
+/// An account without roles, named as the user is, not yet kept.
+pub fn new_account(host: &Host, user: &User, application: Did) -> Account {
+    let now = host.now();
+    Account {
+        id: AccountId::new(now, &*host.entropy),
+        user_id: user.id,
+        application_id: application,
+        name: user.name.to_string(),
+        roles: Vec::new(),
+        short_code: short_code(host),
+        state: LifecycleState::Active,
+        version: 1,
+        created_at: now,
+    }
+}
+
+/// Ten characters that can't be mistaken for each other.
+fn short_code(host: &Host) -> String {
+    const ALPHABET: [char; 31] = [
+        '2', '3', '4', '5', '6', '7', '8', '9', 'A', 'B', 'C', 'D', 'E', 'F', 'G', 'H', 'J', 'K',
+        'L', 'M', 'N', 'P', 'Q', 'R', 'S', 'T', 'U', 'V', 'W', 'X', 'Y',
+    ];
+    let draw = |_| {
+        ALPHABET
+            .get(host.entropy.below(31) as usize)
+            .copied()
+            .unwrap_or('2')
+    };
+    (0..10).map(draw).collect()
+}
+
+/// The account with this id.
+pub async fn account(host: &Host, id: AccountId) -> Result<Account> {
+    host.store
+        .account(id)
+        .await?
+        .ok_or(AdminError::NotFound("account"))
+}
+
+/// The account with this id, and whose it is.
+async fn person(host: &Host, id: AccountId) -> Result<Person> {
+    host.store
+        .person(id)
+        .await?
+        .ok_or(AdminError::NotFound("account"))
+}
+
+/// Up to `limit` accounts of an application after `after`; of a state alone, where that is given.
+pub async fn accounts(
+    host: &Host,
+    id: &Did,
+    state: Option<LifecycleState>,
+    after: Option<AccountId>,
+    limit: u32,
+) -> Result<Vec<Account>> {
+    registered(host, id).await?;
+    Ok(host.store.accounts_of(id, state, after, limit).await?)
+}
+
+/// Up to `limit` accounts of a person after `after`.
+pub async fn accounts_of_user(
+    host: &Host,
+    id: UserId,
+    after: Option<AccountId>,
+    limit: u32,
+) -> Result<Vec<Account>> {
+    user(host, id).await?;
+    Ok(host.store.accounts_of_user(id, after, limit).await?)
+}
+
+/// Updates an account. Where its state changes, what was begun with it is over.
+#[derive(Clone, Debug)]
+pub struct UpdateAccount {
+    /// The account.
+    pub account: AccountId,
+    /// What changes.
+    pub change: AccountChange,
+}
+
+/// An account before and after an update, and whose it is.
+#[derive(Clone, Debug)]
+pub struct AccountUpdate {
+    user: User,
+    before: Account,
+    after: Account,
+}
+
+impl AdminCommand for UpdateAccount {
+    type Plan = AccountUpdate;
+    type Outcome = Account;
+
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<AccountUpdate>> {
+        let (host, caller, change) = (&context.host, &context.caller, &self.change);
+        let ProtectedAccountMembers { name, state } = change.protected();
+        let is_terminated = *state == Some(LifecycleState::Terminated);
+        if name.is_some() || change.roles.is_some() || is_terminated {
+            caller.authorize_account_writes()?;
+        }
+        let Person {
+            user,
+            account: before,
+        } = person(host, self.account).await?;
+        let authorization = caller.authorize_user_access(&user)?;
+        context.expected.check(before.version)?;
+        let mut after = before.clone();
+        apply_to_account(&mut after, change.clone())?;
+        let mut changes = Vec::new();
+        if after.name != before.name {
+            must_be_free(host, &after).await?;
+            changes.push(ProtectedAccountChange::Name(after.name.clone()));
+        }
+        if is_terminated {
+            changes.push(ProtectedAccountChange::Terminate);
+        }
+        let action = (!changes.is_empty()).then_some(ProtectedAction::UpdateAccount {
+            account: before.id,
+            changes,
+        });
+        let plan = AccountUpdate {
+            user,
+            before,
+            after,
+        };
+        Ok(Planned::new(authorization, plan, action))
+    }
+
+    async fn execute(
+        context: &AdminContext,
+        plan: AccountUpdate,
+        by: &AuditContext,
+    ) -> Result<Execution<Account>> {
+        let host = &context.host;
+        let AccountUpdate {
+            user,
+            before,
+            mut after,
+        } = plan;
+        let entries = differences(host, &before, &after, by);
+        let updated = host
+            .store
+            .update_account(after.clone(), &user, before.state, entries, host.now())
+            .await;
+        let Execution::Done(true) = Execution::of(updated)? else {
+            return Ok(Execution::Overtaken);
+        };
+        tracing::info!(account = %after.id, state = ?after.state, "account changed");
+        host.wakeups.send(Wakeup::LoggedOut);
+        after.version += 1;
+        Ok(Execution::Done(after))
+    }
+}
+
+/// What the audit log is told of a change: what was there before and what is there now, of what is not as it was.
+pub(super) fn differences(
+    host: &Host,
+    before: &Account,
+    after: &Account,
+    by: &AuditContext,
+) -> Vec<Entry> {
+    let mut entries = Vec::new();
+    let (was, is) = changed(shown(before), shown(after));
+    if !is.is_empty() {
+        let entry = about(host, Event::AccountChanged, after, by);
+        entries.push(
+            entry
+                .personal("before", Value::Object(was))
+                .personal("after", Value::Object(is)),
+        );
+    }
+    if before.state != after.state {
+        let entry = about(host, Event::AccountLifecycleChanged, after, by);
+        entries.push(audit::of_state(entry, before.state, after.state));
+    }
+    entries
+}
+
+pub(super) fn apply_to_account(account: &mut Account, change: AccountChange) -> Result<()> {
+    if let Some(name) = change.name {
+        account.name = display_text(&name, 128).ok_or_else(|| {
+            invalid(
+                "name",
+                "expected 1 to 128 characters, none of them control characters",
+            )
+        })?;
+    }
+    if let Some(roles) = change.roles {
+        if roles.len() > 500
+            || roles
+                .iter()
+                .any(|role| display_text(role, 128).as_deref() != Some(role.as_str()))
+        {
+            return Err(invalid(
+                "roles",
+                "expected at most 500 roles of 1 to 128 characters, no blanks around them",
+            ));
+        }
+        account.roles = roles;
+    }
+    if let Some(state) = change.state {
+        account.state = account
+            .state
+            .to(state)
+            .map_err(|error| invalid("state", error.to_string()))?;
+    }
+    Ok(())
+}
+
+/// Deletes an account.
+#[derive(Clone, Copy, Debug)]
+pub struct DeleteAccount(pub AccountId);
+
+impl AdminCommand for DeleteAccount {
+    type Plan = Person;
+    type Outcome = ();
+
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<Person>> {
+        let person = person(&context.host, self.0).await?;
+        let authorization = context.caller.authorize_user_access(&person.user)?;
+        context.expected.check(person.account.version)?;
+        let action = ProtectedAction::DeleteAccount(person.account.id);
+        Ok(Planned::protected(authorization, person, action))
+    }
+
+    async fn execute(
+        context: &AdminContext,
+        Person { user, account }: Person,
+        by: &AuditContext,
+    ) -> Result<Execution<()>> {
+        let host = &context.host;
+        let entry = about(host, Event::AccountDeleted, &account, by)
+            .personal("before", Value::Object(shown(&account)));
+        let deleted = host
+            .store
+            .delete_account(
+                (account.id, account.version),
+                &user,
+                vec![entry],
+                host.now(),
+            )
+            .await;
+        let Execution::Done(true) = Execution::of(deleted)? else {
+            return Ok(Execution::Overtaken);
+        };
+        host.wakeups.send(Wakeup::LoggedOut);
+        tracing::info!(account = %account.id, "account deleted");
+        Ok(Execution::Done(()))
+    }
+}

@@ -1,0 +1,138 @@
+//! What an administrator sees and ends of what people are signed in to and agreed to.
+
+use super::command::{AdminCommand, AdminContext, Execution, Planned};
+use super::{AdminError, Result, user};
+use crate::domain::operations::wakeups::Wakeup;
+use crate::domain::sign_in::consent;
+use crate::domain::{Host, audit, portal};
+use assent_model::audit::{AuditContext, Event};
+use assent_model::id::{Did, SessionId, UserId};
+use assent_model::user::User;
+use assent_store::{Consent, OpenSession};
+
+/// A person's sessions that are open, the latest first.
+pub async fn sessions(host: &Host, id: UserId) -> Result<Vec<OpenSession>> {
+    Ok(portal::sessions(host, &user(host, id).await?).await?)
+}
+
+/// Ends a session of a person's, as signing out there would.
+#[derive(Clone, Copy, Debug)]
+pub struct EndSession {
+    /// The person.
+    pub user: UserId,
+    /// The session.
+    pub session: SessionId,
+}
+
+impl AdminCommand for EndSession {
+    type Plan = (User, SessionId);
+    type Outcome = ();
+
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<(User, SessionId)>> {
+        let user = user(&context.host, self.user).await?;
+        let authorization = context.caller.authorize_user_access(&user)?;
+        Ok(Planned::harmless(authorization, (user, self.session)))
+    }
+
+    async fn execute(
+        context: &AdminContext,
+        (user, session): (User, SessionId),
+        by: &AuditContext,
+    ) -> Result<Execution<()>> {
+        let host = &context.host;
+        let entry = audit::entry(host, Event::SessionEnded, by)
+            .about(user.id)
+            .with("session", session.to_string());
+        let ended = host
+            .store
+            .end_session_of(&user, session, entry, host.now())
+            .await;
+        let Execution::Done(ended) = Execution::of(ended)? else {
+            return Ok(Execution::Overtaken);
+        };
+        host.wakeups.send(Wakeup::LoggedOut);
+        ended
+            .map(|_| Execution::Done(()))
+            .ok_or(AdminError::NotFound("session"))
+    }
+}
+
+/// Ends all sessions of a person's.
+#[derive(Clone, Copy, Debug)]
+pub struct EndSessions(pub UserId);
+
+impl AdminCommand for EndSessions {
+    type Plan = User;
+    type Outcome = ();
+
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<User>> {
+        let user = user(&context.host, self.0).await?;
+        let authorization = context.caller.authorize_user_access(&user)?;
+        Ok(Planned::harmless(authorization, user))
+    }
+
+    async fn execute(
+        context: &AdminContext,
+        user: User,
+        by: &AuditContext,
+    ) -> Result<Execution<()>> {
+        let host = &context.host;
+        let entry = audit::entry(host, Event::SessionEnded, by).about(user.id);
+        // No session has an empty name, so none is kept.
+        let ended = host
+            .store
+            .end_other_sessions_of(&user, String::new(), entry, host.now())
+            .await;
+        let Execution::Done(_) = Execution::of(ended)? else {
+            return Ok(Execution::Overtaken);
+        };
+        host.wakeups.send(Wakeup::LoggedOut);
+        Ok(Execution::Done(()))
+    }
+}
+
+/// A person's consents that hold.
+pub async fn consents(host: &Host, id: UserId) -> Result<Vec<Consent>> {
+    Ok(consent::consents_of(host, &user(host, id).await?).await?)
+}
+
+/// Withdraws a person's consent: the application's tokens end, and it has to ask again.
+#[derive(Clone, Debug)]
+pub struct WithdrawConsent {
+    /// The person.
+    pub user: UserId,
+    /// The application.
+    pub application: Did,
+}
+
+impl AdminCommand for WithdrawConsent {
+    type Plan = (User, Did);
+    type Outcome = ();
+
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<(User, Did)>> {
+        let user = user(&context.host, self.user).await?;
+        let authorization = context.caller.authorize_user_access(&user)?;
+        let application = self.application.clone();
+        Ok(Planned::harmless(authorization, (user, application)))
+    }
+
+    async fn execute(
+        context: &AdminContext,
+        (user, application): (User, Did),
+        by: &AuditContext,
+    ) -> Result<Execution<()>> {
+        let host = &context.host;
+        let entry = audit::entry(host, Event::ConsentWithdrawn, by)
+            .about(user.id)
+            .of(application.clone());
+        let withdrawn = host
+            .store
+            .withdraw_consent(&user, application, vec![entry], host.now())
+            .await;
+        match Execution::of(withdrawn)? {
+            Execution::Done(true) => Ok(Execution::Done(())),
+            Execution::Done(false) => Err(AdminError::NotFound("consent")),
+            Execution::Overtaken => Ok(Execution::Overtaken),
+        }
+    }
+}

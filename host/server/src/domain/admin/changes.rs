@@ -1,0 +1,64 @@
+//! What the audit log is told of a change of an application: the settings that are not as they were, before and after.
+
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use super::users::changed;
+use assent_model::application::Application;
+use assent_model::audit::Entry;
+use assent_model::saml::ServiceProvider;
+
+/// The name and settings of an application, each by its name.
+pub(in crate::domain) struct Settings(Map<String, Value>);
+
+impl Settings {
+    pub(in crate::domain) fn of_client(application: &Application) -> Self {
+        Self::new(&application.name, &application.settings)
+    }
+
+    pub(super) fn of_service_provider(provider: &ServiceProvider) -> Self {
+        Self::new(&provider.name, &provider.settings)
+    }
+
+    fn new(name: &str, settings: &impl Serialize) -> Self {
+        let mut members = match serde_json::to_value(settings) {
+            Ok(Value::Object(members)) => members,
+            _ => Map::new(),
+        };
+        members.insert("name".to_owned(), json!(name));
+        Self(members)
+    }
+
+    /// The entry of an application that was made.
+    pub(in crate::domain) fn made(self, entry: Entry) -> Entry {
+        entry.with("after", without_keys(self.0))
+    }
+
+    /// The entry of one that is gone.
+    pub(super) fn gone(self, entry: Entry) -> Entry {
+        entry.with("before", without_keys(self.0))
+    }
+
+    /// The entry of one that is like `after` now; `None` if that is how it was.
+    pub(super) fn change(self, after: Self, entry: Entry) -> Option<Entry> {
+        let (was, is) = changed(self.0, after.0);
+        let differs = !was.is_empty() || !is.is_empty();
+        differs.then(|| {
+            entry
+                .with("before", without_keys(was))
+                .with("after", without_keys(is))
+        })
+    }
+}
+
+/// No key is told, private or not, and no digest of one: of how an application authenticates itself the method, and where its
+/// keys are fetched from; of certificates how many there are.
+fn without_keys(mut members: Map<String, Value>) -> Value {
+    if let Some(Value::Object(authentication)) = members.get_mut("authentication") {
+        authentication.retain(|name, _| ["method", "jwks_uri"].contains(&name.as_str()));
+    }
+    if let Some(certificates) = members.get_mut("certificates") {
+        *certificates = json!(certificates.as_array().map_or(0, Vec::len));
+    }
+    Value::Object(members)
+}

@@ -1,0 +1,432 @@
+//! Commands: what administrators ask for. A request is parsed once into a command; the command is planned, approved where it is
+//! protected, and executed as planned.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::caller::{Authorization, Principal};
+use super::protected_actions::approval::{self, Console};
+use super::protected_actions::{ProtectedAction, summarize};
+use super::{AdminError, Caller, Result};
+use crate::domain::{Host, InternalError};
+use assent_model::audit::AuditContext;
+use assent_model::id::{ActionApprovalId, ApprovalId};
+use assent_model::secret::Digest;
+use assent_store::StoreError;
+
+/// What an administrator asks for.
+pub trait AdminCommand: Debug + Sync {
+    /// What is to be done, and under which versions.
+    type Plan: Send;
+    /// What came of it.
+    type Outcome: Send;
+
+    /// Authorizes the caller, reads the current state, and refuses whatever the execution would refuse, so that nobody approves in
+    /// vain. It changes nothing.
+    ///
+    /// # Errors
+    /// [`AdminError`], as the execution would be.
+    fn plan(
+        &self,
+        context: &AdminContext,
+    ) -> impl Future<Output = Result<Planned<Self::Plan>>> + Send;
+
+    /// Does what was planned, as long as the versions that the plan read are current.
+    ///
+    /// # Errors
+    /// [`AdminError`].
+    fn execute(
+        context: &AdminContext,
+        plan: Self::Plan,
+        by: &AuditContext,
+    ) -> impl Future<Output = Result<Execution<Self::Outcome>>> + Send;
+}
+
+/// A plan that the caller may execute, and the protected action that it is, if it is one.
+///
+/// There is no plan without an [`Authorization`], which only the checks of [`Caller`] return:
+///
+/// ```
+/// use assent::domain::admin::{Authorization, Planned};
+/// fn planned(authorization: Authorization) -> Planned<()> {
+///     Planned::harmless(authorization, ())
+/// }
+/// ```
+///
+/// ```compile_fail,E0423
+/// use assent::domain::admin::{Authorization, Planned};
+/// fn planned() -> Planned<()> {
+///     Planned::harmless(Authorization(()), ())
+/// }
+/// ```
+///
+/// ```compile_fail,E0451
+/// use assent::domain::admin::Planned;
+/// fn planned() -> Planned<()> {
+///     Planned { plan: (), action: None }
+/// }
+/// ```
+#[derive(Debug)]
+pub struct Planned<P> {
+    plan: P,
+    action: Option<ProtectedAction>,
+}
+
+impl<P> Planned<P> {
+    /// A plan that needs no approval.
+    pub fn harmless(authorization: Authorization, plan: P) -> Self {
+        Self::new(authorization, plan, None)
+    }
+
+    /// A plan that needs an approval in the console.
+    pub fn protected(authorization: Authorization, plan: P, action: ProtectedAction) -> Self {
+        Self::new(authorization, plan, Some(action))
+    }
+
+    /// A plan that needs an approval in the console if there is a protected action.
+    pub fn new(_: Authorization, plan: P, action: Option<ProtectedAction>) -> Self {
+        Self { plan, action }
+    }
+
+    /// The plan.
+    pub fn into_plan(self) -> P {
+        self.plan
+    }
+
+    /// The protected action, if the plan is one.
+    pub const fn action(&self) -> Option<&ProtectedAction> {
+        self.action.as_ref()
+    }
+}
+
+/// What came of an execution.
+#[derive(Debug)]
+pub enum Execution<T> {
+    /// It is done.
+    Done(T),
+    /// The state is not the planned one any more; nothing was done.
+    Overtaken,
+}
+
+impl<T> Execution<T> {
+    /// The execution of a write: [`StoreError::Stale`] means that the state moved.
+    ///
+    /// # Errors
+    /// All other errors of the store.
+    pub(super) fn of(written: std::result::Result<T, StoreError>) -> Result<Self> {
+        match written {
+            Ok(done) => Ok(Self::Done(done)),
+            Err(StoreError::Stale) => Ok(Self::Overtaken),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// Which versions of a resource a request may change (RFC 9110 section 13.1.1).
+#[derive(Clone, Debug, Default)]
+pub enum ExpectedVersion {
+    /// Every version.
+    #[default]
+    Any,
+    /// One of these.
+    OneOf(Vec<i64>),
+}
+
+impl ExpectedVersion {
+    /// Refuses another version than the expected one.
+    ///
+    /// # Errors
+    /// [`AdminError::Stale`].
+    pub fn check(&self, version: i64) -> Result<()> {
+        match self {
+            Self::OneOf(versions) if !versions.contains(&version) => Err(AdminError::Stale),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The approval that a request names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NamedApproval {
+    /// None.
+    None,
+    /// Something that is no identifier.
+    Unreadable,
+    /// The approval with this identifier.
+    Id(ActionApprovalId),
+}
+
+/// Who asks, where, and under which conditions.
+#[derive(Clone, Debug)]
+pub struct AdminContext {
+    /// The instance.
+    pub host: Arc<Host>,
+    /// The caller.
+    pub caller: Caller,
+    /// The versions that the request may change.
+    pub expected: ExpectedVersion,
+    console: Option<(Console, NamedApproval)>,
+}
+
+impl AdminContext {
+    /// A caller without a console session, and so without a device to ask.
+    pub fn new(host: Arc<Host>, caller: Caller) -> Self {
+        Self {
+            host,
+            caller,
+            expected: ExpectedVersion::Any,
+            console: None,
+        }
+    }
+
+    /// The operator, at the command line of this instance.
+    pub fn of_operator(host: Arc<Host>) -> Self {
+        let caller = Caller {
+            by: AuditContext::HOST,
+            principal: Principal::Machine,
+        };
+        Self::new(host, caller)
+    }
+
+    /// The same, in a session of the console.
+    #[must_use]
+    pub fn in_console(self, console: Console, approval: NamedApproval) -> Self {
+        Self {
+            console: Some((console, approval)),
+            ..self
+        }
+    }
+
+    /// The same, for these versions only.
+    #[must_use]
+    pub fn expecting(self, expected: ExpectedVersion) -> Self {
+        Self { expected, ..self }
+    }
+
+    /// The console session of the caller, if they use one.
+    pub fn console(&self) -> Option<&Console> {
+        self.console.as_ref().map(|(console, _)| console)
+    }
+
+    /// Plans a command and executes it. In the console, a protected action needs the approval that the request names; without one,
+    /// the administrator's device is asked. If the state changes between plan and execution, the command is planned again, and an
+    /// approval holds only if the action and its summary are the same.
+    ///
+    /// # Errors
+    /// [`AdminError`]; [`AdminError::ApprovalRequired`] if the device was asked.
+    pub async fn run<C: AdminCommand>(&self, command: &C) -> Result<C::Outcome> {
+        let mut approved: Option<Approved> = None;
+        loop {
+            let Planned { plan, action } = command.plan(self).await?;
+            let mut by = self.caller.by.clone();
+            if let (Some(action), Some((console, named))) = (action, &self.console) {
+                // The approval is for all that the command says, what is harmless of it too.
+                let digest = action
+                    .digest_in(&format!("{command:?}"))
+                    .map_err(InternalError::from)?;
+                let approval = self
+                    .approved(console, *named, (&action, digest), approved.take())
+                    .await?;
+                by = by.with_approval(approval.id);
+                approved = Some(approval);
+            }
+            if let Execution::Done(outcome) = C::execute(self, plan, &by).await? {
+                return Ok(outcome);
+            }
+        }
+    }
+
+    /// The approval for an action: the one that this request used before, if it is for the same, or the one that it names.
+    async fn approved(
+        &self,
+        console: &Console,
+        named: NamedApproval,
+        (action, digest): (&ProtectedAction, Digest),
+        used: Option<Approved>,
+    ) -> Result<Approved> {
+        const NOT_APPROVED: &str = "this step was not approved for this request, was taken before, or too long ago, or the request \
+                                    would do something else by now; send it without X-Assent-Action-Approval to be asked on your phone again";
+        let summary = summarize(&self.host, action).await?;
+        if let Some(used) = used {
+            let is_same = used.action == digest && used.summary == summary.text;
+            return if is_same {
+                Ok(used)
+            } else {
+                Err(AdminError::Forbidden(NOT_APPROVED))
+            };
+        }
+        let claimed = match named {
+            NamedApproval::None => {
+                let asked = approval::ask(
+                    &self.host,
+                    console,
+                    digest,
+                    (action.kind(), summary.clone()),
+                )
+                .await?;
+                return Err(match asked {
+                    Some(asked) => AdminError::ApprovalRequired(Box::new((asked, summary.text))),
+                    None => AdminError::Forbidden(CANNOT_ASK),
+                });
+            }
+            NamedApproval::Unreadable => None,
+            NamedApproval::Id(id) => {
+                approval::claim(&self.host, console, id, (digest, &summary.text)).await?
+            }
+        };
+        let id = claimed.ok_or(AdminError::Forbidden(NOT_APPROVED))?;
+        Ok(Approved {
+            id,
+            action: digest,
+            summary: summary.text,
+        })
+    }
+}
+
+/// Why no device can be asked.
+pub const CANNOT_ASK: &str = "your phone can't be asked: it was asked too often in the last minute, or the phone with which you signed in was \
+                              removed; wait a minute, or sign in again";
+
+/// An approval that this request used.
+struct Approved {
+    id: ApprovalId,
+    action: Digest,
+    summary: String,
+}
+
+/// A member of a command that a request sent.
+#[derive(Clone, Debug)]
+pub struct Member {
+    /// Its name in the admin API.
+    pub name: &'static str,
+    /// Its value.
+    pub value: Value,
+    /// Whether it needs an approval.
+    pub is_protected: bool,
+}
+
+/// A field of a command, which a request may leave out.
+pub trait Field {
+    /// The value that was sent, if one was.
+    fn sent(&self) -> Option<Value>;
+}
+
+impl<T: Serialize> Field for Option<T> {
+    fn sent(&self) -> Option<Value> {
+        let value = self.as_ref()?;
+        Some(serde_json::to_value(value).unwrap_or_default())
+    }
+}
+
+impl Field for String {
+    fn sent(&self) -> Option<Value> {
+        Some(Value::from(self.as_str()))
+    }
+}
+
+/// Defines the body of a command. Each field is `protected`, so that the use case must look at it, or `harmless`.
+///
+/// The use case reads the protected fields from the second struct, and names each of them: with a new one it does not compile.
+///
+/// ```
+/// assent::admin_command! {
+///     #[derive(Default, serde::Serialize)]
+///     pub struct UserChange, protected ProtectedMembers {
+///         protected name: Option<String>,
+///         harmless profile: Option<String>,
+///     }
+/// }
+/// let change = UserChange { name: None, profile: Some("ada".to_owned()) };
+/// let ProtectedMembers { name } = change.protected();
+/// assert!(name.is_none());
+/// assert_eq!(change.members().len(), 1);
+/// ```
+///
+/// A field without a class does not compile:
+///
+/// ```compile_fail
+/// assent::admin_command! {
+///     #[derive(Default, serde::Serialize)]
+///     pub struct UserChange, protected ProtectedMembers {
+///         protected name: Option<String>,
+///         profile: Option<String>,
+///     }
+/// }
+/// ```
+///
+/// Nor does a use case that overlooks a protected field:
+///
+/// ```compile_fail,E0027
+/// assent::admin_command! {
+///     #[derive(Default, serde::Serialize)]
+///     pub struct UserChange, protected ProtectedMembers {
+///         protected name: Option<String>,
+///         protected profile: Option<String>,
+///     }
+/// }
+/// let change = UserChange { name: None, profile: None };
+/// let ProtectedMembers { name } = change.protected();
+/// ```
+#[macro_export]
+macro_rules! admin_command {
+    (@fields $head:tt {$($all:tt)*} {$($protected:tt)*} {$($members:tt)*}
+        $(#[$($meta:tt)*])* protected $field:ident: $type:ty, $($rest:tt)*) => {
+        $crate::admin_command! {
+            @fields $head
+            {$($all)* $(#[$($meta)*])* pub $field: $type,}
+            {$($protected)* ($field: $type)}
+            {$($members)* ($field: true)}
+            $($rest)*
+        }
+    };
+    (@fields $head:tt {$($all:tt)*} $protected:tt {$($members:tt)*}
+        $(#[$($meta:tt)*])* harmless $field:ident: $type:ty, $($rest:tt)*) => {
+        $crate::admin_command! {
+            @fields $head
+            {$($all)* $(#[$($meta)*])* pub $field: $type,}
+            $protected
+            {$($members)* ($field: false)}
+            $($rest)*
+        }
+    };
+    (@fields $head:tt $all:tt $protected:tt $members:tt
+        $(#[$($meta:tt)*])* $field:ident: $type:ty, $($rest:tt)*) => {
+        compile_error!(concat!("classify the field `", stringify!($field), "` as `protected` or `harmless`"));
+    };
+    (@fields [$(#[$($meta:tt)*])* $vis:vis $name:ident $borrowed:ident]
+        {$($all:tt)*} {$(($field:ident: $type:ty))*} {$(($member:ident: $class:literal))*}) => {
+        $(#[$($meta)*])*
+        $vis struct $name {
+            $($all)*
+        }
+
+        /// The fields that may need an approval.
+        #[derive(Clone, Copy)]
+        $vis struct $borrowed<'a> {
+            $(#[allow(missing_docs, reason = "see the command")] pub $field: &'a $type,)*
+        }
+
+        impl $name {
+            /// The fields that may need an approval.
+            pub fn protected(&self) -> $borrowed<'_> {
+                $borrowed { $($field: &self.$field,)* }
+            }
+
+            /// The fields that the request sent.
+            pub fn members(&self) -> Vec<$crate::domain::admin::Member> {
+                let sent = [$((stringify!($member), $crate::domain::admin::Field::sent(&self.$member), $class),)*];
+                sent.into_iter()
+                    .filter_map(|(name, value, is_protected)| {
+                        Some($crate::domain::admin::Member { name, value: value?, is_protected })
+                    })
+                    .collect()
+            }
+        }
+    };
+    ($(#[$($meta:tt)*])* $vis:vis struct $name:ident, protected $borrowed:ident { $($fields:tt)* }) => {
+        $crate::admin_command! { @fields [$(#[$($meta)*])* $vis $name $borrowed] {} {} {} $($fields)* }
+    };
+}

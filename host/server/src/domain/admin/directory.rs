@@ -1,0 +1,109 @@
+//! Finding users and accounts.
+
+use super::{Result, registered};
+use crate::domain::Host;
+use assent_model::account::Account;
+use assent_model::id::{AccountId, Did, UserId};
+use assent_model::search::{Cursor, Prefix};
+use assent_model::user::{ConsoleRole, LifecycleState, User};
+
+/// Which users are looked for.
+#[derive(Clone, Debug)]
+pub struct UserQuery {
+    /// How the name, the e-mail address or a word of the full name begins; or a whole id, `did` or `sub`.
+    pub q: String,
+    /// Those in this state alone.
+    pub state: Option<LifecycleState>,
+    /// Those with this role in the console alone.
+    pub role: Option<ConsoleRole>,
+    /// The place of the last one that is known.
+    pub after: Option<Cursor>,
+}
+
+/// Up to `limit` users that fit, each with its place, in the order of what they are found by.
+pub async fn find_users(host: &Host, query: &UserQuery, limit: u32) -> Result<Vec<(Cursor, User)>> {
+    let fits = |user: &User| {
+        query.state.is_none_or(|state| user.state == state)
+            && query
+                .role
+                .is_none_or(|role| user.console_role == Some(role))
+    };
+    // An identifier names one user, and no name looks like one but by chance.
+    if query.after.is_none()
+        && let Some(user) = named(host, query.q.trim()).await?
+    {
+        return Ok(Some(user)
+            .filter(fits)
+            .map(|user| (Cursor::default(), user))
+            .into_iter()
+            .collect());
+    }
+    let Some(prefix) = Prefix::of(&query.q) else {
+        return Ok(Vec::new());
+    };
+    let after = query.after.clone().unwrap_or_default();
+    Ok(host
+        .store
+        .search_users(&prefix, query.state, query.role, &after, limit)
+        .await?)
+}
+
+async fn named(host: &Host, text: &str) -> Result<Option<User>> {
+    if let Ok(id) = text.parse::<UserId>() {
+        return Ok(host.store.user(id).await?);
+    }
+    if let Ok(did) = text.parse::<Did>() {
+        return Ok(host.store.user_by_did(&did).await?);
+    }
+    Ok(host.store.user_by_subject(text).await?)
+}
+
+/// Which accounts of an application are looked for.
+#[derive(Clone, Debug)]
+pub struct AccountQuery {
+    /// How the account's name begins, or what its person is found by; or the whole id of either.
+    pub q: String,
+    /// Those in this state alone.
+    pub state: Option<LifecycleState>,
+    /// The place of the last one that is known.
+    pub after: Option<Cursor>,
+}
+
+/// Up to `limit` accounts of an application that fit, each with its place, in the order of what they are found by.
+pub async fn find_accounts(
+    host: &Host,
+    id: &Did,
+    query: &AccountQuery,
+    limit: u32,
+) -> Result<Vec<(Cursor, Account)>> {
+    registered(host, id).await?;
+    if query.after.is_none()
+        && let Some(account) = account_named(host, id, query.q.trim()).await?
+    {
+        let fits = query.state.is_none_or(|state| account.state == state);
+        return Ok(fits
+            .then(|| (Cursor::default(), account))
+            .into_iter()
+            .collect());
+    }
+    let Some(prefix) = Prefix::of(&query.q) else {
+        return Ok(Vec::new());
+    };
+    let after = query.after.clone().unwrap_or_default();
+    Ok(host
+        .store
+        .search_accounts(id, &prefix, query.state, &after, limit)
+        .await?)
+}
+
+async fn account_named(host: &Host, application: &Did, text: &str) -> Result<Option<Account>> {
+    if let Ok(id) = text.parse::<AccountId>()
+        && let Some(account) = host.store.account(id).await?
+    {
+        return Ok(Some(account).filter(|account| account.application_id == *application));
+    }
+    match text.parse::<UserId>() {
+        Ok(user) => Ok(host.store.account_of(user, application).await?),
+        Err(_) => Ok(None),
+    }
+}

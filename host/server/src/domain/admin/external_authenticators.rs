@@ -1,0 +1,165 @@
+//! What vendors' authenticators know people by.
+
+use super::command::{AdminCommand, AdminContext, Execution, Planned};
+use super::protected_actions::ProtectedAction;
+use super::{AdminError, Result, invalid, user};
+use crate::domain::{Host, audit};
+use assent_model::audit::{AuditContext, Event};
+use assent_model::delivery::ExternalAuthenticator;
+use assent_model::id::UserId;
+use assent_model::name::display_text;
+use assent_model::user::{LifecycleState, User};
+use assent_plugin_host::Trust;
+
+/// The longest address, in characters.
+const LONGEST: usize = 512;
+
+/// A person's addresses, by the names of their channels.
+pub async fn external_authenticators(
+    host: &Host,
+    id: UserId,
+) -> Result<Vec<ExternalAuthenticator>> {
+    user(host, id).await?;
+    Ok(host.store.external_authenticators(id).await?)
+}
+
+/// Sets by what the vendor of a delegated channel knows a person. Who was invited can sign in from then on.
+#[derive(Clone, Debug)]
+pub struct SetExternalAuthenticator {
+    /// The person.
+    pub user: UserId,
+    /// The channel.
+    pub channel: String,
+    /// The person's identifier at the vendor.
+    pub address: String,
+}
+
+impl AdminCommand for SetExternalAuthenticator {
+    type Plan = (User, ExternalAuthenticator);
+    type Outcome = ExternalAuthenticator;
+
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<(User, ExternalAuthenticator)>> {
+        let host = &context.host;
+        let user = user(host, self.user).await?;
+        let authorization = context.caller.authorize_user_access(&user)?;
+        let address = address_there(host, &self.channel, &self.address)?;
+        // Nobody could sign in as an invited user yet.
+        let action = if user.is_only_invited() {
+            None
+        } else {
+            let known = host.store.external_authenticators(user.id).await?;
+            let replaced = known
+                .into_iter()
+                .find(|known| known.channel == address.channel);
+            Some(ProtectedAction::SetExternalAuthenticator {
+                user: user.id,
+                channel: address.channel.clone(),
+                address: address.address.clone(),
+                replaced: replaced.map(|known| known.address),
+            })
+        };
+        Ok(Planned::new(authorization, (user, address), action))
+    }
+
+    async fn execute(
+        context: &AdminContext,
+        (user, address): (User, ExternalAuthenticator),
+        by: &AuditContext,
+    ) -> Result<Execution<ExternalAuthenticator>> {
+        let host = &context.host;
+        let entry = |event| audit::entry(host, event, by).about(user.id);
+        let activated = audit::of_state(
+            entry(Event::UserLifecycleChanged),
+            LifecycleState::Invited,
+            LifecycleState::Active,
+        );
+        let set = entry(Event::ExternalAuthenticatorSet).with("channel", address.channel.as_str());
+        let entries = vec![set.personal("address_there", address.address.as_str())];
+        let set = host
+            .store
+            .set_external_authenticator(
+                &user,
+                address.clone(),
+                entries,
+                Some(activated),
+                host.now(),
+            )
+            .await;
+        match Execution::of(set)? {
+            Execution::Done(true) => {}
+            Execution::Done(false) => return Err(AdminError::NotFound("user")),
+            Execution::Overtaken => return Ok(Execution::Overtaken),
+        }
+        tracing::info!(user = %user.id, channel = address.channel, "external authenticator set");
+        Ok(Execution::Done(address))
+    }
+}
+
+/// An address for the channel of a vendor.
+fn address_there(host: &Host, channel: &str, address: &str) -> Result<ExternalAuthenticator> {
+    let is_vendors = host
+        .plugins
+        .channel_info(channel)
+        .is_some_and(|channel| channel.trust == Trust::Delegated);
+    if !is_vendors {
+        return Err(invalid(
+            "channel",
+            "expected the name of an approval channel whose settings have trust = \"delegated\"",
+        ));
+    }
+    let address = display_text(address, LONGEST).ok_or_else(|| {
+        invalid(
+            "address",
+            format!("expected 1 to {LONGEST} characters, without control characters"),
+        )
+    })?;
+    Ok(ExternalAuthenticator {
+        channel: channel.to_owned(),
+        address,
+    })
+}
+
+/// Removes a person's address for a channel, be the channel configured or not.
+#[derive(Clone, Debug)]
+pub struct RemoveExternalAuthenticator {
+    /// The person.
+    pub user: UserId,
+    /// The channel.
+    pub channel: String,
+}
+
+impl AdminCommand for RemoveExternalAuthenticator {
+    type Plan = (User, String);
+    type Outcome = ();
+
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<(User, String)>> {
+        let user = user(&context.host, self.user).await?;
+        let authorization = context.caller.authorize_user_access(&user)?;
+        Ok(Planned::harmless(
+            authorization,
+            (user, self.channel.clone()),
+        ))
+    }
+
+    async fn execute(
+        context: &AdminContext,
+        (user, channel): (User, String),
+        by: &AuditContext,
+    ) -> Result<Execution<()>> {
+        let entry = audit::entry(&context.host, Event::ExternalAuthenticatorRemoved, by)
+            .about(user.id)
+            .with("channel", channel.as_str());
+        let removed = context
+            .host
+            .store
+            .remove_external_authenticator(&user, &channel, vec![entry])
+            .await;
+        match Execution::of(removed)? {
+            Execution::Done(true) => {}
+            Execution::Done(false) => return Err(AdminError::NotFound("external authenticator")),
+            Execution::Overtaken => return Ok(Execution::Overtaken),
+        }
+        tracing::info!(user = %user.id, channel, "external authenticator removed");
+        Ok(Execution::Done(()))
+    }
+}

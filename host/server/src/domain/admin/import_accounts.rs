@@ -1,0 +1,347 @@
+//! Importing an application's accounts: each row is a person there, and may say no more than whoever imports it may say of one
+//! alone.
+
+use std::collections::HashMap;
+
+use super::accounts::{apply_to_account, creation, differences, new_account};
+use super::import::{BATCH, ImportReport, ImportRow, RowProblem, overtaken};
+use super::{AccountChange, AdminError, Caller, Result, registered};
+use crate::domain::Host;
+use crate::domain::operations::wakeups::Wakeup;
+use assent_model::account::Account;
+use assent_model::id::{Did, UserId};
+use assent_model::name::LoginName;
+use assent_model::user::{LifecycleState, User};
+use assent_store::{AccountWrite, UserGuard};
+
+/// The columns of a file of accounts, as an export writes them.
+pub const ACCOUNT_COLUMNS: [&str; 4] = ["person", "name", "roles", "state"];
+
+/// An account as a row of a file, in the order of [`ACCOUNT_COLUMNS`].
+pub fn account_cells(account: &Account, user: Option<&User>) -> Vec<String> {
+    // Who was erased has no name to be found by.
+    let named = user.filter(|user| user.state != LifecycleState::Terminated);
+    vec![
+        named.map_or_else(|| account.user_id.to_string(), |user| user.name.to_string()),
+        account.name.clone(),
+        role_cell(&account.roles),
+        account.state.as_str().to_owned(),
+    ]
+}
+
+/// Roles with `;` between them; as a list in JSON, where one of them could not be told from two or more.
+fn role_cell(roles: &[String]) -> String {
+    let is_plain = |role: &String| {
+        !role.contains([';', ' ']) && !role.starts_with('[') && !role.contains(char::is_whitespace)
+    };
+    if roles.iter().all(is_plain) {
+        roles.join(";")
+    } else {
+        serde_json::to_string(roles).unwrap_or_default()
+    }
+}
+
+/// The roles that a cell names: with `;` or blanks between them, or as a list in JSON.
+fn roles_of(cell: &str) -> std::result::Result<Vec<String>, RowProblem> {
+    if cell.starts_with('[') {
+        let expected = "expected roles with ; or blanks between them, or a list of texts in JSON";
+        return serde_json::from_str(cell).map_err(|_| RowProblem::of("roles", expected));
+    }
+    let separator: fn(char) -> bool = if cell.contains(';') {
+        |c| c == ';'
+    } else {
+        char::is_whitespace
+    };
+    Ok(cell
+        .split(separator)
+        .map(str::trim)
+        .filter(|role| !role.is_empty())
+        .map(str::to_owned)
+        .collect())
+}
+
+struct Planned {
+    line: u64,
+    /// Whose it is, as they were checked.
+    whom: UserGuard,
+    before: Option<Account>,
+    account: Account,
+    /// Whether the application calls the person something else than before; something else than their name, if they are new there.
+    is_renamed: bool,
+}
+
+/// What a file names, as it is.
+struct Known {
+    by_login: HashMap<LoginName, User>,
+    by_id: HashMap<UserId, User>,
+    accounts: HashMap<UserId, Account>,
+    names: HashMap<String, Account>,
+}
+
+impl Known {
+    async fn of(host: &Host, application: &Did, rows: &[ImportRow]) -> Result<Self> {
+        let people = || rows.iter().filter_map(|row| row.filled("person"));
+        let logins: Vec<LoginName> = people().filter_map(|text| text.parse().ok()).collect();
+        let ids: Vec<UserId> = people().filter_map(|text| text.parse().ok()).collect();
+        let by_login = host.store.users_by_logins(&logins).await?;
+        let by_id = host.store.users_by_ids(&ids).await?;
+        let users: Vec<&User> = by_login.values().chain(by_id.values()).collect();
+        let ids: Vec<UserId> = users.iter().map(|user| user.id).collect();
+        let named = rows
+            .iter()
+            .filter_map(|row| row.filled("name"))
+            .map(str::to_owned);
+        let names: Vec<String> = named
+            .chain(users.iter().map(|user| user.name.to_string()))
+            .collect();
+        let accounts = host.store.accounts_of_users(application, &ids).await?;
+        let names = host.store.accounts_by_names(application, &names).await?;
+        Ok(Self {
+            by_login,
+            by_id,
+            accounts,
+            names,
+        })
+    }
+
+    fn person(&self, row: &ImportRow) -> std::result::Result<&User, RowProblem> {
+        let text = row
+            .filled("person")
+            .ok_or_else(|| RowProblem::of("person", "expected a name, address or id"))?;
+        let by_id = text.parse().ok().and_then(|id: UserId| self.by_id.get(&id));
+        let by_login = || {
+            text.parse()
+                .ok()
+                .and_then(|name: LoginName| self.by_login.get(&name))
+        };
+        by_id
+            .or_else(by_login)
+            .ok_or_else(|| RowProblem::of("person", "there is no such user"))
+    }
+}
+
+/// Imports the accounts of an application. With `dry_run` all of it is checked, and nothing done.
+pub async fn import_accounts(
+    host: &Host,
+    caller: &Caller,
+    application: &Did,
+    rows: &[ImportRow],
+    dry_run: bool,
+) -> Result<ImportReport> {
+    registered(host, application).await?;
+    let known = Known::of(host, application, rows).await?;
+    let mut report = ImportReport {
+        rows: rows.len() as u64,
+        ..ImportReport::default()
+    };
+    let mut planned: Vec<Planned> = Vec::new();
+    let mut people: HashMap<UserId, u64> = HashMap::new();
+    let mut names: HashMap<String, u64> = HashMap::new();
+    for row in rows {
+        tokio::task::yield_now().await;
+        let plan = plan(host, caller, application, &known, row).and_then(|plan| {
+            let Account { user_id, name, .. } = &plan.account;
+            if let Some(before) = people.insert(*user_id, plan.line) {
+                return Err(Ok(RowProblem::of(
+                    "person",
+                    format!("line {before} is about the same person"),
+                )));
+            }
+            if known
+                .names
+                .get(name)
+                .is_some_and(|owner| owner.user_id != *user_id)
+            {
+                return Err(Ok(RowProblem::of("name", "it is taken")));
+            }
+            match names.insert(name.clone(), plan.line) {
+                Some(before) => Err(Ok(RowProblem::of(
+                    "name",
+                    format!("line {before} has the same"),
+                ))),
+                None => Ok(plan),
+            }
+        });
+        match plan {
+            Ok(plan) if plan.before.as_ref() == Some(&plan.account) => report.unchanged += 1,
+            Ok(plan) => {
+                if plan.before.is_some() {
+                    report.changed += 1;
+                } else {
+                    report.created += 1;
+                }
+                report.renamed += u64::from(plan.is_renamed);
+                planned.push(plan);
+            }
+            Err(Ok(problem)) => report.refuse(row.line, problem),
+            Err(Err(refused)) => return Err(refused),
+        }
+    }
+    if report.refused > 0 {
+        return Ok(report.nothing_done());
+    }
+    if !dry_run {
+        keep(host, caller, planned, &mut report).await?;
+    }
+    Ok(report)
+}
+
+/// What a row comes to; what is wrong with it, or what broke.
+fn plan(
+    host: &Host,
+    caller: &Caller,
+    application: &Did,
+    known: &Known,
+    row: &ImportRow,
+) -> std::result::Result<Planned, std::result::Result<RowProblem, AdminError>> {
+    let user = known.person(row).map_err(Ok)?;
+    let before = known.accounts.get(&user.id).cloned();
+    let mut account = before
+        .clone()
+        .unwrap_or_else(|| new_account(host, user, application.clone()));
+    let state = match row.filled("state") {
+        None => None,
+        Some(text) => {
+            let state = LifecycleState::ALL
+                .into_iter()
+                .find(|state| state.as_str() == text);
+            let state = state.ok_or_else(|| {
+                Ok(RowProblem::of(
+                    "state",
+                    "expected invited, active or suspended",
+                ))
+            })?;
+            if state == LifecycleState::Terminated && account.state != state {
+                return Err(Ok(RowProblem::of(
+                    "state",
+                    "a file closes no account for good; change it alone",
+                )));
+            }
+            if before.is_none() {
+                if !state.is_open() {
+                    return Err(Ok(RowProblem::of(
+                        "state",
+                        "a new account is invited or active",
+                    )));
+                }
+                account.state = state;
+            }
+            Some(state)
+        }
+    };
+    let roles = row.cell("roles").map(roles_of).transpose().map_err(Ok)?;
+    let change = AccountChange {
+        name: row.filled("name").map(str::to_owned),
+        roles,
+        state,
+    };
+    let problem = |refused| match RowProblem::try_from(refused) {
+        Ok(problem) => Ok(problem),
+        Err(refused) => Err(refused),
+    };
+    apply_to_account(&mut account, change).map_err(problem)?;
+    if before.as_ref() != Some(&account) {
+        caller.authorize_user_access(user).map_err(problem)?;
+    }
+    let known_as = before
+        .as_ref()
+        .map_or(user.name.as_str(), |before| &before.name);
+    let is_renamed = known_as != account.name;
+    Ok(Planned {
+        line: row.line,
+        whom: user.into(),
+        before,
+        account,
+        is_renamed,
+    })
+}
+
+/// Keeps what was planned.
+async fn keep(
+    host: &Host,
+    caller: &Caller,
+    planned: Vec<Planned>,
+    report: &mut ImportReport,
+) -> Result<()> {
+    let write = |Planned {
+                     line,
+                     whom,
+                     before,
+                     account,
+                     ..
+                 }: Planned| {
+        let entries = match &before {
+            Some(before) => differences(host, before, &account, &caller.by),
+            None => vec![creation(host, &account, &caller.by)],
+        };
+        (
+            line,
+            AccountWrite {
+                before: before.map(|before| before.state),
+                account,
+                whom,
+                entries,
+            },
+        )
+    };
+    let writes: Vec<(u64, AccountWrite)> = planned.into_iter().map(write).collect();
+    for batch in writes.chunks(BATCH) {
+        let all = batch.iter().map(|(_, write)| write.clone()).collect();
+        let Err(error) = host.store.save_accounts(all, host.now()).await else {
+            continue;
+        };
+        overtaken(error)?;
+        // One of them was overtaken, and the others need not suffer for it.
+        for (line, write) in batch {
+            if let Err(error) = host
+                .store
+                .save_accounts(vec![write.clone()], host.now())
+                .await
+            {
+                let done = if write.before.is_some() {
+                    &mut report.changed
+                } else {
+                    &mut report.created
+                };
+                *done = done.saturating_sub(1);
+                report.refuse(*line, overtaken(error)?);
+            }
+        }
+    }
+    let (created, changed) = (report.created, report.changed);
+    tracing::info!(created, changed, "accounts imported");
+    host.wakeups.send(Wakeup::LoggedOut);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a failed test")]
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn roles_are_read_however_people_write_them() {
+        for (cell, expected) in [
+            ("", &[][..]),
+            ("editor", &["editor"]),
+            ("editor reader", &["editor", "reader"]),
+            ("editor; reader;", &["editor", "reader"]),
+            ("demo admin; reader", &["demo admin", "reader"]),
+            ("[\"a;b c\", \"d\"]", &["a;b c", "d"]),
+        ] {
+            assert_eq!(roles_of(cell).unwrap(), expected, "{cell}");
+        }
+        assert!(roles_of("[1]").is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn roles_come_back_as_they_were_written(roles in prop::collection::vec("[a-c;\\[\" ]{0,4}[a-c;\\[\"]", 0..4)) {
+            let roles: Vec<String> = roles.iter().map(|role| role.trim().to_owned()).collect();
+            prop_assert_eq!(roles_of(&role_cell(&roles)).unwrap(), roles);
+        }
+    }
+}

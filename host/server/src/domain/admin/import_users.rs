@@ -1,0 +1,477 @@
+//! Importing users: each row is a user, new or known, and may say no more than whoever imports it may say of one alone.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value, json};
+
+use super::import::{BATCH, ImportReport, ImportRow, RowProblem, overtaken};
+use super::users::{Forbidden, VOUCHING, apply_to_user, creation, differences, user_with};
+use super::{AdminError, Caller, Result, UserChange, fresh_did};
+use crate::domain::Host;
+use crate::domain::operations::wakeups::Wakeup;
+use assent_model::administration::Permission;
+use assent_model::id::{Did, UserId};
+use assent_model::name::LoginName;
+use assent_model::user::{ConsoleRole, LifecycleState, Profile, User};
+use assent_store::UserWrite;
+
+/// The columns of a file of users, as an export writes them.
+pub const USER_COLUMNS: [&str; 26] = [
+    "id",
+    "name",
+    "email",
+    "email_verified",
+    "display_name",
+    "given_name",
+    "family_name",
+    "middle_name",
+    "nickname",
+    "picture",
+    "profile",
+    "website",
+    "gender",
+    "birthdate",
+    "zoneinfo",
+    "locale",
+    "phone_number",
+    "phone_number_verified",
+    "formatted_address",
+    "street_address",
+    "locality",
+    "region",
+    "postal_code",
+    "country",
+    "console_role",
+    "state",
+];
+
+/// The texts of a profile, with their columns.
+fn texts(profile: &Profile) -> [(&'static str, &'static str, Option<&String>); 13] {
+    [
+        ("display_name", "name", profile.name.as_ref()),
+        ("given_name", "given_name", profile.given_name.as_ref()),
+        ("family_name", "family_name", profile.family_name.as_ref()),
+        ("middle_name", "middle_name", profile.middle_name.as_ref()),
+        ("nickname", "nickname", profile.nickname.as_ref()),
+        ("picture", "picture", profile.picture.as_ref()),
+        ("profile", "profile", profile.profile.as_ref()),
+        ("website", "website", profile.website.as_ref()),
+        ("gender", "gender", profile.gender.as_ref()),
+        ("birthdate", "birthdate", profile.birthdate.as_ref()),
+        ("zoneinfo", "zoneinfo", profile.zoneinfo.as_ref()),
+        ("locale", "locale", profile.locale.as_ref()),
+        (
+            "phone_number",
+            "phone_number",
+            profile.phone_number.as_ref(),
+        ),
+    ]
+}
+
+/// The members of the address, with their columns.
+fn address_texts(profile: &Profile) -> [(&'static str, &'static str, Option<&String>); 6] {
+    profile
+        .address
+        .members()
+        .map(|(member, text)| match member {
+            "formatted" => ("formatted_address", member, text),
+            _ => (member, member, text),
+        })
+}
+
+/// A user as a row of a file, in the order of [`USER_COLUMNS`].
+pub fn user_cells(user: &User) -> Vec<String> {
+    let text = |column: &str| {
+        let mut texts = texts(&user.profile)
+            .into_iter()
+            .chain(address_texts(&user.profile));
+        texts
+            .find(|(known, ..)| *known == column)
+            .and_then(|(.., text)| text.cloned())
+            .unwrap_or_default()
+    };
+    let cell = |column: &&str| match *column {
+        "id" => user.id.to_string(),
+        "name" => user.name.to_string(),
+        "email" => user
+            .email
+            .as_ref()
+            .map(ToString::to_string)
+            .unwrap_or_default(),
+        "email_verified" => user.profile.email_verified.to_string(),
+        "phone_number_verified" => user.profile.phone_number_verified.to_string(),
+        "console_role" => user
+            .console_role
+            .map(ConsoleRole::as_str)
+            .unwrap_or_default()
+            .to_owned(),
+        "state" => user.state.as_str().to_owned(),
+        column => text(column),
+    };
+    USER_COLUMNS.iter().map(cell).collect()
+}
+
+/// What a row comes to.
+struct Planned {
+    line: u64,
+    /// The user as it is; `None` of a new one.
+    before: Option<User>,
+    user: User,
+}
+
+/// The users that a file names, as they are.
+struct Known {
+    by_login: HashMap<LoginName, User>,
+    by_id: HashMap<UserId, User>,
+}
+
+impl Known {
+    async fn of(host: &Host, rows: &[ImportRow]) -> Result<Self> {
+        let cells = |column: &'static str| rows.iter().filter_map(move |row| row.filled(column));
+        let logins: Vec<LoginName> = cells("name")
+            .chain(cells("email"))
+            .filter_map(|text| text.parse().ok())
+            .collect();
+        let ids: Vec<UserId> = cells("id").filter_map(|text| text.parse().ok()).collect();
+        Ok(Self {
+            by_login: host.store.users_by_logins(&logins).await?,
+            by_id: host.store.users_by_ids(&ids).await?,
+        })
+    }
+
+    /// The user that a row is about; `None` of a new one.
+    fn user(&self, row: &ImportRow) -> std::result::Result<Option<&User>, RowProblem> {
+        if let Some(id) = row.filled("id") {
+            let known = id.parse().ok().and_then(|id: UserId| self.by_id.get(&id));
+            return known.map(Some).ok_or_else(|| {
+                RowProblem::of(
+                    "id",
+                    "there is no such user; leave the cell empty to make one",
+                )
+            });
+        }
+        let name = row
+            .filled("name")
+            .ok_or_else(|| RowProblem::of("name", "expected a name"))?;
+        let name: LoginName = name
+            .parse()
+            .map_err(|error| RowProblem::of("name", format!("{error}")))?;
+        match self.by_login.get(&name) {
+            Some(user) if user.name != name => Err(RowProblem::of(
+                "name",
+                "it is the e-mail address of somebody else",
+            )),
+            known => Ok(known),
+        }
+    }
+}
+
+/// Imports users. With `dry_run` all of it is checked, and nothing done.
+pub async fn import_users(
+    host: &Host,
+    caller: &Caller,
+    rows: &[ImportRow],
+    dry_run: bool,
+) -> Result<ImportReport> {
+    let known = Known::of(host, rows).await?;
+    let mut report = ImportReport {
+        rows: rows.len() as u64,
+        ..ImportReport::default()
+    };
+    let mut planned = Vec::new();
+    let mut taken = InFile::default();
+    for row in rows {
+        // Whoever signs in meanwhile has a turn.
+        tokio::task::yield_now().await;
+        let plan = plan(host, caller, &known, row)
+            .and_then(|plan| taken.take(&known, plan).map_err(Stop::Row));
+        match plan {
+            Ok(plan) if plan.before.as_ref() == Some(&plan.user) => report.unchanged += 1,
+            Ok(plan) => {
+                match &plan.before {
+                    Some(before) => {
+                        report.changed += 1;
+                        report.readdressed += u64::from(before.email != plan.user.email);
+                        report.renamed += u64::from(before.name != plan.user.name);
+                    }
+                    None => report.created += 1,
+                }
+                planned.push(plan);
+            }
+            Err(Stop::Row(problem)) => report.refuse(row.line, problem),
+            Err(Stop::All(refused)) => return Err(refused),
+        }
+    }
+    if report.refused > 0 {
+        return Ok(report.nothing_done());
+    }
+    if !dry_run {
+        keep(host, caller, planned, &mut report).await?;
+    }
+    Ok(report)
+}
+
+/// What stops a row, or all of it.
+enum Stop {
+    Row(RowProblem),
+    All(AdminError),
+}
+
+impl From<RowProblem> for Stop {
+    fn from(problem: RowProblem) -> Self {
+        Self::Row(problem)
+    }
+}
+
+impl From<AdminError> for Stop {
+    fn from(refused: AdminError) -> Self {
+        RowProblem::try_from(refused).map_or_else(Self::All, Self::Row)
+    }
+}
+
+/// What the rows before have: no two may be one user, or have a name in common.
+#[derive(Default)]
+struct InFile {
+    users: HashMap<UserId, u64>,
+    names: HashMap<LoginName, u64>,
+}
+
+impl InFile {
+    fn take(&mut self, known: &Known, plan: Planned) -> std::result::Result<Planned, RowProblem> {
+        let Planned { line, user, .. } = &plan;
+        if let Some(before) = self.users.insert(user.id, *line) {
+            return Err(RowProblem::of(
+                "name",
+                format!("line {before} is about the same user"),
+            ));
+        }
+        let email = user
+            .email
+            .iter()
+            .filter(|email| **email != user.name)
+            .map(|email| ("email", email));
+        for (column, name) in std::iter::once(("name", &user.name)).chain(email) {
+            if known
+                .by_login
+                .get(name)
+                .is_some_and(|owner| owner.id != user.id)
+            {
+                return Err(RowProblem::of(column, "it is taken"));
+            }
+            if let Some(before) = self.names.insert(name.clone(), *line) {
+                return Err(RowProblem::of(
+                    column,
+                    format!("line {before} has the same"),
+                ));
+            }
+        }
+        Ok(plan)
+    }
+}
+
+/// What stands for the identifier of a new user until it is kept: to make one takes a key, and most that is checked is never done.
+fn no_did() -> Did {
+    Did::from_ed25519(&[0; 32])
+}
+
+fn plan(
+    host: &Host,
+    caller: &Caller,
+    known: &Known,
+    row: &ImportRow,
+) -> std::result::Result<Planned, Stop> {
+    let before = known.user(row)?.cloned();
+    let mut user = match &before {
+        Some(user) => user.clone(),
+        None => {
+            let name = row.filled("name").and_then(|name| name.parse().ok());
+            user_with(
+                host,
+                name.ok_or_else(|| RowProblem::of("name", "expected a name"))?,
+                no_did(),
+            )
+        }
+    };
+    let change = change(row, &user)?;
+    if let Some(Forbidden { member, why }) = change.beyond(caller, before.is_some()) {
+        return Err(RowProblem::of(member, why).into());
+    }
+    let is_change = change.name.is_some()
+        || change.email.is_some()
+        || change.profile.is_some()
+        || change.state.is_some();
+    if is_change {
+        apply_to_user(&mut user, change)?;
+    }
+    let verified = [
+        ("email_verified", &mut user.profile.email_verified),
+        (
+            "phone_number_verified",
+            &mut user.profile.phone_number_verified,
+        ),
+    ];
+    for (column, value) in verified {
+        let Some(text) = row.filled(column) else {
+            continue;
+        };
+        let wanted = match text.to_ascii_lowercase().as_str() {
+            "true" => true,
+            "false" => false,
+            _ => return Err(RowProblem::of(column, "expected true or false").into()),
+        };
+        if wanted != *value && !caller.may(Permission::UsersManage) {
+            return Err(RowProblem::of(column, VOUCHING.0.why).into());
+        }
+        *value = wanted;
+    }
+    if let Some(before) = before.as_ref().filter(|before| **before != user) {
+        if before.state == LifecycleState::Terminated {
+            return Err(AdminError::Conflict(
+                "a terminated user can't be changed any more; make a new one",
+            )
+            .into());
+        }
+        caller.authorize_user_access(before)?;
+        user.updated_at = host.now();
+    }
+    Ok(Planned {
+        line: row.line,
+        before,
+        user,
+    })
+}
+
+/// The members with a cell that differs from the stored value. An empty cell removes the member.
+fn other_texts(
+    row: &ImportRow,
+    texts: &[(&'static str, &'static str, Option<&String>)],
+) -> Map<String, Value> {
+    let mut others = Map::new();
+    for (column, member, text) in texts {
+        let Some(cell) = row.text(column) else {
+            continue;
+        };
+        if cell != text.map_or("", String::as_str) {
+            others.insert(
+                (*member).to_owned(),
+                if cell.is_empty() {
+                    Value::Null
+                } else {
+                    json!(cell)
+                },
+            );
+        }
+    }
+    others
+}
+
+/// What of a row is other than what is there.
+fn change(row: &ImportRow, user: &User) -> std::result::Result<UserChange, RowProblem> {
+    let name = row
+        .cell("name")
+        .filter(|name| name.to_lowercase() != user.name.as_str());
+    let email = row
+        .cell("email")
+        .filter(|email| email.to_lowercase() != user.email.as_ref().map_or("", LoginName::as_str));
+    let mut profile = other_texts(row, &texts(&user.profile));
+    let address = other_texts(row, &address_texts(&user.profile));
+    if !address.is_empty() {
+        profile.insert("address".to_owned(), Value::Object(address));
+    }
+    let role = user
+        .console_role
+        .map(ConsoleRole::as_str)
+        .unwrap_or_default();
+    if row.cell("console_role").is_some_and(|cell| cell != role) {
+        return Err(RowProblem::of(
+            "console_role",
+            "a file gives and takes no roles in the console; change the user alone",
+        ));
+    }
+    let state = match row.filled("state") {
+        None => None,
+        Some(text) => {
+            let state = LifecycleState::ALL
+                .into_iter()
+                .find(|state| state.as_str() == text);
+            let state = state
+                .ok_or_else(|| RowProblem::of("state", "expected invited, active or suspended"))?;
+            if state == LifecycleState::Terminated && user.state != state {
+                return Err(RowProblem::of(
+                    "state",
+                    "a file closes nobody for good; change the user alone",
+                ));
+            }
+            Some(state).filter(|state| *state != user.state)
+        }
+    };
+    Ok(UserChange {
+        name: name.map(str::to_owned),
+        email: email.map(str::to_owned),
+        profile: (!profile.is_empty()).then_some(profile),
+        console_role: None,
+        state,
+    })
+}
+
+/// Keeps what was planned.
+async fn keep(
+    host: &Host,
+    caller: &Caller,
+    planned: Vec<Planned>,
+    report: &mut ImportReport,
+) -> Result<()> {
+    let write = |Planned {
+                     line,
+                     before,
+                     mut user,
+                 }: Planned|
+     -> Result<(u64, UserWrite)> {
+        let entries = match &before {
+            Some(before) => differences(host, before, &user, &caller.by),
+            None => {
+                user.did = fresh_did()?;
+                vec![creation(host, &user, &caller.by)]
+            }
+        };
+        Ok((
+            line,
+            UserWrite {
+                before: before.map(|before| before.state),
+                user,
+                entries,
+            },
+        ))
+    };
+    let mut planned = planned.into_iter().peekable();
+    while planned.peek().is_some() {
+        let batch = planned
+            .by_ref()
+            .take(BATCH)
+            .map(write)
+            .collect::<Result<Vec<_>>>()?;
+        let all = host
+            .store
+            .save_users(batch.iter().map(|(_, write)| write.clone()).collect())
+            .await;
+        let Err(error) = all else { continue };
+        overtaken(error)?;
+        // One of them was overtaken, and the others need not suffer for it.
+        for (line, write) in batch {
+            let is_known = write.before.is_some();
+            if let Err(error) = host.store.save_users(vec![write]).await {
+                let done = if is_known {
+                    &mut report.changed
+                } else {
+                    &mut report.created
+                };
+                *done = done.saturating_sub(1);
+                report.refuse(line, overtaken(error)?);
+            }
+        }
+    }
+    let (created, changed) = (report.created, report.changed);
+    tracing::info!(created, changed, "users imported");
+    host.wakeups.send(Wakeup::LoggedOut);
+    Ok(())
+}

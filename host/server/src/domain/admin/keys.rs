@@ -1,0 +1,93 @@
+//! Commands about the keys that sign ID tokens.
+
+use super::command::{AdminCommand, AdminContext, Execution, Planned};
+use super::protected_actions::ProtectedAction;
+use super::{AdminError, Result};
+use crate::domain::keys::signing_keys;
+use crate::domain::keys::signing_keys::{Revoked, Takeover};
+use assent_model::administration::Permission;
+use assent_model::audit::AuditContext;
+use assent_model::key::{KeyStage, SigningAlgorithm};
+
+/// Why a caller may not change keys.
+const FORBIDDEN: &str = "you may not change keys";
+
+/// Publishes the next signing keys.
+#[derive(Clone, Copy, Debug)]
+pub struct RotateSigningKeys {
+    /// The algorithm; all of them without one.
+    pub algorithm: Option<SigningAlgorithm>,
+    /// Whether they sign at once.
+    pub now: bool,
+}
+
+impl AdminCommand for RotateSigningKeys {
+    type Plan = Self;
+    type Outcome = ();
+
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<Self>> {
+        let authorization = context.caller.authorize(Permission::KeysWrite, FORBIDDEN)?;
+        let action = ProtectedAction::RotateSigningKeys {
+            algorithm: self.algorithm,
+            now: self.now,
+        };
+        Ok(Planned::protected(authorization, *self, action))
+    }
+
+    async fn execute(
+        context: &AdminContext,
+        plan: Self,
+        by: &AuditContext,
+    ) -> Result<Execution<()>> {
+        let Self { algorithm, now } = plan;
+        let takeover = if now { Takeover::Now } else { Takeover::InTime };
+        for algorithm in SigningAlgorithm::ALL
+            .into_iter()
+            .filter(|own| algorithm.is_none_or(|one| one == *own))
+        {
+            signing_keys::rotate(&context.host, algorithm, takeover, by).await?;
+        }
+        Ok(Execution::Done(()))
+    }
+}
+
+/// Takes a signing key out of the key set and out of use.
+#[derive(Clone, Debug)]
+pub struct RevokeSigningKey {
+    /// The key's identifier.
+    pub kid: String,
+}
+
+const UNKNOWN: AdminError = AdminError::NotFound("key");
+const ALREADY: AdminError = AdminError::Conflict("the key was revoked before");
+
+impl AdminCommand for RevokeSigningKey {
+    type Plan = String;
+    type Outcome = ();
+
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<String>> {
+        let host = &context.host;
+        let authorization = context.caller.authorize(Permission::KeysWrite, FORBIDDEN)?;
+        signing_keys::reload(host).await?;
+        let known = host.key_ring.known(host.now());
+        let key = known.into_iter().find(|key| key.key_id == self.kid);
+        if key.ok_or(UNKNOWN)?.life.stage == KeyStage::Revoked {
+            return Err(ALREADY);
+        }
+        let kid = self.kid.clone();
+        let action = ProtectedAction::RevokeSigningKey { kid: kid.clone() };
+        Ok(Planned::protected(authorization, kid, action))
+    }
+
+    async fn execute(
+        context: &AdminContext,
+        kid: String,
+        by: &AuditContext,
+    ) -> Result<Execution<()>> {
+        match signing_keys::revoke(&context.host, &kid, by).await? {
+            Revoked::Done { .. } => Ok(Execution::Done(())),
+            Revoked::Already => Err(ALREADY),
+            Revoked::Unknown => Err(UNKNOWN),
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! The pictures of applications.
+
+use super::command::{AdminCommand, AdminContext, Execution, Planned};
+use super::{AdminError, Result, invalid, registered};
+use crate::domain::{Host, audit};
+use assent_model::audit::{AuditContext, Event};
+use assent_model::id::Did;
+use assent_model::logo::ApplicationLogo;
+
+/// An application's picture.
+pub async fn logo(host: &Host, application: &Did) -> Result<ApplicationLogo> {
+    host.store
+        .logo(application)
+        .await?
+        .ok_or(AdminError::NotFound("picture"))
+}
+
+/// Sets the picture of an application, in place of the one that it had.
+#[derive(Clone, Debug)]
+pub struct SetLogo {
+    /// The application.
+    pub application: Did,
+    /// The image.
+    pub image: Vec<u8>,
+}
+
+impl AdminCommand for SetLogo {
+    type Plan = (Did, ApplicationLogo);
+    type Outcome = ApplicationLogo;
+
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<(Did, ApplicationLogo)>> {
+        let authorization = context.caller.authorize_application_writes()?;
+        let logo = ApplicationLogo::new(self.image.clone())
+            .map_err(|unfit| invalid("the body", unfit.to_string()))?;
+        let plan = (self.application.clone(), logo);
+        Ok(Planned::harmless(authorization, plan))
+    }
+
+    async fn execute(
+        context: &AdminContext,
+        (application, logo): (Did, ApplicationLogo),
+        by: &AuditContext,
+    ) -> Result<Execution<ApplicationLogo>> {
+        let host = &context.host;
+        let entry = audit::entry(host, Event::LogoSet, by)
+            .of(application.clone())
+            .with("media_type", logo.kind.media_type())
+            .with("bytes", logo.bytes.len());
+        if !host
+            .store
+            .set_logo(application.clone(), logo.clone(), entry)
+            .await?
+        {
+            return Err(AdminError::NotFound("application"));
+        }
+        tracing::info!(%application, logo = logo.digest, "application's picture set");
+        Ok(Execution::Done(logo))
+    }
+}
+
+/// Removes the picture of an application. It is no error if there is none.
+#[derive(Clone, Debug)]
+pub struct RemoveLogo(pub Did);
+
+impl AdminCommand for RemoveLogo {
+    type Plan = Did;
+    type Outcome = ();
+
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<Did>> {
+        let authorization = context.caller.authorize_application_writes()?;
+        registered(&context.host, &self.0).await?;
+        Ok(Planned::harmless(authorization, self.0.clone()))
+    }
+
+    async fn execute(
+        context: &AdminContext,
+        application: Did,
+        by: &AuditContext,
+    ) -> Result<Execution<()>> {
+        let host = &context.host;
+        let entry = audit::entry(host, Event::LogoRemoved, by).of(application.clone());
+        if host.store.remove_logo(application.clone(), entry).await? {
+            tracing::info!(%application, "application's picture removed");
+        }
+        Ok(Execution::Done(()))
+    }
+}

@@ -1,0 +1,177 @@
+//! How the host fares, in numbers. Sign-ins are counted from the audit log, each hour once: what was counted of hours that are
+//! over is kept, so that an overview costs the same whatever the log holds.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::Result;
+use crate::domain::{Host, InternalError};
+use assent_model::clock::Timestamp;
+use assent_model::user::LifecycleState;
+use assent_store::{QUARTER, SignInHour};
+
+/// An hour in milliseconds.
+const HOUR: i64 = 60 * 60 * 1000;
+/// How many hours a day has, and how many days a month of the overview.
+const DAY: i64 = 24;
+const DAYS: i64 = 30;
+/// How long after an hour another host, or a write under way, may still add to it.
+const SETTLED: Duration = Duration::from_secs(5 * 60);
+
+/// How far back the overview goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Range {
+    /// The last 24 hours, by the hour.
+    #[default]
+    Day,
+    /// The last 30 days, by the day, as UTC has them.
+    Month,
+}
+
+/// The counts of the overview.
+#[derive(Clone, Debug)]
+pub struct Overview {
+    /// How many users there are in each state.
+    pub users: Vec<(LifecycleState, u64)>,
+    /// How many OpenID Connect clients there are.
+    pub clients: u64,
+    /// How many SAML service providers there are.
+    pub service_providers: u64,
+    /// The sign-ins of each hour or day, the earliest first; the last one is not over yet.
+    pub periods: Vec<SignIns>,
+}
+
+/// The sign-ins of a while.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SignIns {
+    /// When it began.
+    pub from: Timestamp,
+    /// How many people signed in.
+    pub completed: u64,
+    /// How often somebody denied, or said that it was not theirs.
+    pub denied: u64,
+    /// How many requests nobody decided: their time ran out, the person gave up in the browser, or a newer request took their
+    /// place. Those that still wait are among them.
+    pub expired: u64,
+    /// How often a wrong number was typed.
+    pub failed: u64,
+    /// How long half of those who approved took at most, in milliseconds, to a quarter of a second.
+    pub approved_ms_p50: Option<u64>,
+    /// The same for 95 of 100.
+    pub approved_ms_p95: Option<u64>,
+}
+
+/// The counts at this moment.
+pub async fn overview(host: &Host, range: Range) -> Result<Overview> {
+    let this_hour = host.now().millis().div_euclid(HOUR);
+    let (first, each) = match range {
+        Range::Day => (this_hour - (DAY - 1), 1),
+        Range::Month => ((this_hour.div_euclid(DAY) - (DAYS - 1)) * DAY, DAY),
+    };
+    let hours = counted(host, first).await?;
+    let beginnings = (0..)
+        .map(|number| first + number * each)
+        .take_while(|from| *from <= this_hour);
+    let periods = beginnings
+        .map(|from| sum(from, hours.range(from..from + each).map(|(_, hour)| hour)))
+        .collect();
+    let (clients, service_providers) = host.store.application_counts().await?;
+    Ok(Overview {
+        users: host.store.users_by_state().await?,
+        clients,
+        service_providers,
+        periods,
+    })
+}
+
+/// Counts the hours that are over and were not counted yet.
+pub async fn count_sign_ins(host: &Host) -> std::result::Result<(), InternalError> {
+    let today = host.now().millis().div_euclid(HOUR * DAY);
+    counted(host, (today - DAYS) * DAY).await?;
+    host.store
+        .delete_sign_in_hours((today - 2 * DAYS) * DAY)
+        .await?;
+    Ok(())
+}
+
+/// The sign-ins of each hour since the first one.
+async fn counted(
+    host: &Host,
+    first: i64,
+) -> std::result::Result<BTreeMap<i64, SignInHour>, InternalError> {
+    let mut hours: BTreeMap<i64, SignInHour> = host
+        .store
+        .sign_in_hours(first)
+        .await?
+        .into_iter()
+        .map(|hour| (hour.hour, hour))
+        .collect();
+    let this_hour = host.now().millis().div_euclid(HOUR);
+    // Hours are kept from the first one on, so the log is read from where that ends.
+    let open = (first..this_hour)
+        .find(|hour| !hours.contains_key(hour))
+        .unwrap_or(this_hour);
+    let settled = (host.now() - SETTLED).millis().div_euclid(HOUR);
+    let new = host.store.count_sign_ins(open, this_hour).await?;
+    host.store
+        .save_sign_in_hours(
+            new.iter()
+                .filter(|hour| hour.hour < settled)
+                .cloned()
+                .collect(),
+        )
+        .await?;
+    hours.extend(new.into_iter().map(|hour| (hour.hour, hour)));
+    Ok(hours)
+}
+
+fn sum<'a>(from: i64, hours: impl Iterator<Item = &'a SignInHour>) -> SignIns {
+    let mut all = SignInHour::default();
+    for hour in hours {
+        all.asked += hour.asked;
+        all.approved += hour.approved;
+        all.completed += hour.completed;
+        all.denied += hour.denied;
+        all.wrong_number += hour.wrong_number;
+        for (quarters, count) in &hour.waits {
+            *all.waits.entry(*quarters).or_default() += count;
+        }
+    }
+    SignIns {
+        from: Timestamp::from_millis(from * HOUR),
+        completed: all.completed,
+        denied: all.denied,
+        expired: all.asked.saturating_sub(all.approved + all.denied),
+        failed: all.wrong_number,
+        approved_ms_p50: quantile(&all.waits, 50),
+        approved_ms_p95: quantile(&all.waits, 95),
+    }
+}
+
+/// How long so many of a hundred took at most.
+fn quantile(waits: &BTreeMap<u64, u64>, of_hundred: u64) -> Option<u64> {
+    let all: u64 = waits.values().sum();
+    let wanted = (all * of_hundred).div_ceil(100);
+    let mut seen = 0;
+    let found = waits.iter().find(|(_, count)| {
+        seen += **count;
+        seen >= wanted
+    });
+    found.map(|(quarters, _)| quarters * QUARTER)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_are_of_all_that_waited() {
+        assert_eq!(quantile(&BTreeMap::new(), 50), None);
+        let waits: BTreeMap<u64, u64> = [(4, 90), (40, 9), (400, 1)].into();
+        assert_eq!(
+            (quantile(&waits, 50), quantile(&waits, 95)),
+            (Some(1_000), Some(10_000))
+        );
+        assert_eq!(quantile(&waits, 100), Some(100_000));
+    }
+}

@@ -1,0 +1,90 @@
+//! Commands about the plugins of this instance.
+
+use std::sync::Arc;
+
+use tokio::task::JoinHandle;
+
+use super::command::{AdminCommand, AdminContext, Execution, Planned};
+use super::protected_actions::ProtectedAction;
+use super::{Result, invalid};
+use crate::domain::operations::plugins;
+use crate::domain::operations::plugins::{Reload, ReloadError};
+use assent_model::administration::Permission;
+use assent_model::audit::AuditContext;
+
+/// Why a caller may not change plugins.
+const FORBIDDEN: &str = "you may not exchange plugins";
+
+/// Replaces the plugins by those that the settings name now.
+#[derive(Clone, Copy, Debug)]
+pub struct ReloadPlugins;
+
+impl AdminCommand for ReloadPlugins {
+    type Plan = ();
+    /// The exchange. It continues if nobody waits for it: half an exchange would leave compiled files behind and no result.
+    type Outcome = JoinHandle<std::result::Result<Reload, ReloadError>>;
+
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<()>> {
+        let authorization = context
+            .caller
+            .authorize(Permission::PluginsWrite, FORBIDDEN)?;
+        Ok(Planned::protected(
+            authorization,
+            (),
+            ProtectedAction::ReloadPlugins,
+        ))
+    }
+
+    async fn execute(
+        context: &AdminContext,
+        (): (),
+        by: &AuditContext,
+    ) -> Result<Execution<Self::Outcome>> {
+        let (host, by) = (Arc::clone(&context.host), by.clone());
+        let exchanging = tokio::spawn(async move { plugins::reload(&host, &by).await });
+        Ok(Execution::Done(exchanging))
+    }
+}
+
+/// Restores the plugins that were there before the last exchange.
+#[derive(Clone, Debug)]
+pub struct RollBackPlugins {
+    /// The digest of the plugins to restore. The console has to name it.
+    pub previous: Option<String>,
+}
+
+impl AdminCommand for RollBackPlugins {
+    type Plan = Option<String>;
+    type Outcome = ();
+
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<Option<String>>> {
+        let authorization = context
+            .caller
+            .authorize(Permission::PluginsWrite, FORBIDDEN)?;
+        // These are restored or none: the approval is for them.
+        if context.console().is_some() && self.previous.is_none() {
+            return Err(invalid(
+                "previous",
+                "expected the digest of the plugins to put back",
+            ));
+        }
+        let found = plugins::previous_known_by(&context.host, self.previous.as_deref())?;
+        let action = ProtectedAction::RollBackPlugins {
+            digest: found.digest,
+        };
+        Ok(Planned::protected(
+            authorization,
+            self.previous.clone(),
+            action,
+        ))
+    }
+
+    async fn execute(
+        context: &AdminContext,
+        previous: Option<String>,
+        by: &AuditContext,
+    ) -> Result<Execution<()>> {
+        plugins::roll_back(&context.host, previous.as_deref(), by).await?;
+        Ok(Execution::Done(()))
+    }
+}

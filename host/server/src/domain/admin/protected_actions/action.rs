@@ -1,0 +1,319 @@
+//! What is to be done, in types.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::domain::admin::Member;
+use assent_model::administration::ProtectedActionKind;
+use assent_model::application::{Application, OidcSettings};
+use assent_model::id::{AccountId, DeviceId, Did, UserId};
+use assent_model::key::SigningAlgorithm;
+use assent_model::name::LoginName;
+use assent_model::saml::{SamlSettings, ServiceProvider};
+use assent_model::secret::Digest;
+use assent_model::user::ConsoleRole;
+
+/// An action that needs an approval.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProtectedAction {
+    /// Creates a user with a console role.
+    CreateUser {
+        /// The name of the new user.
+        name: LoginName,
+        /// The role.
+        console_role: Option<ConsoleRole>,
+    },
+    /// Updates a user.
+    UpdateUser {
+        /// The user.
+        user: UserId,
+        /// The changes that need the approval.
+        changes: Vec<ProtectedUserChange>,
+    },
+    /// Deletes a user.
+    DeleteUser(UserId),
+    /// Erases the personal data of a user.
+    EraseUser(UserId),
+    /// Creates a link that enrols another device of a user.
+    EnrolDevice(UserId),
+    /// Revokes the device of a user with a console role.
+    RevokeDevice(DeviceId),
+    /// Lets an external authenticator approve as a user.
+    SetExternalAuthenticator {
+        /// The user.
+        user: UserId,
+        /// The approval channel of the vendor.
+        channel: String,
+        /// The user's identifier at the vendor.
+        address: String,
+        /// The identifier that it replaces.
+        replaced: Option<String>,
+    },
+    /// Creates an account with another name than the user's.
+    CreateAccount {
+        /// The user.
+        user: UserId,
+        /// The application.
+        application: Did,
+        /// The name of the new account.
+        name: String,
+    },
+    /// Updates an account.
+    UpdateAccount {
+        /// The account.
+        account: AccountId,
+        /// The changes that need the approval.
+        changes: Vec<ProtectedAccountChange>,
+    },
+    /// Deletes an account.
+    DeleteAccount(AccountId),
+    /// Creates a client with admin scopes.
+    CreateApplication(ClientState),
+    /// Updates a client.
+    UpdateClient {
+        /// The client.
+        application: Did,
+        /// Before the update.
+        before: ClientState,
+        /// After the update.
+        after: ClientState,
+        /// The members of the request.
+        members: Vec<ChangedMember>,
+    },
+    /// Updates a service provider.
+    UpdateServiceProvider {
+        /// The service provider.
+        application: Did,
+        /// Before the update.
+        before: ServiceProviderState,
+        /// After the update.
+        after: ServiceProviderState,
+        /// The members of the request.
+        members: Vec<ChangedMember>,
+    },
+    /// Updates a service provider to what its metadata says.
+    ApplyMetadata {
+        /// The service provider.
+        application: Did,
+        /// Before the update.
+        before: ServiceProviderState,
+        /// After the update.
+        after: ServiceProviderState,
+        /// The members that differ.
+        members: Vec<String>,
+    },
+    /// Deletes an application.
+    DeleteApplication(Did),
+    /// Replaces the secret of a client.
+    RotateClientSecret(Did),
+    /// Publishes the next certificate of a service provider.
+    IssueCertificate(Did),
+    /// Lets a certificate of a service provider sign.
+    ActivateCertificate {
+        /// The service provider.
+        application: Did,
+        /// The digest of the certificate, in hexadecimal.
+        sha256: String,
+    },
+    /// Takes a certificate of a service provider out of its metadata.
+    WithdrawCertificate {
+        /// The service provider.
+        application: Did,
+        /// The digest of the certificate, in hexadecimal.
+        sha256: String,
+    },
+    /// Publishes the next signing keys.
+    RotateSigningKeys {
+        /// The algorithm; all of them without one.
+        algorithm: Option<SigningAlgorithm>,
+        /// Whether they sign at once.
+        now: bool,
+    },
+    /// Takes a signing key out of use.
+    RevokeSigningKey {
+        /// The key's identifier.
+        kid: String,
+    },
+    /// Replaces the plugins by those that the settings name.
+    ReloadPlugins,
+    /// Restores the plugins that were there before the last exchange.
+    RollBackPlugins {
+        /// The digest of these plugins.
+        digest: String,
+    },
+    /// Runs a component that is not loaded.
+    TryComponent {
+        /// The plugin whose place it takes, and whose grants it has.
+        plugin: String,
+        /// The digest of the component.
+        component: String,
+    },
+    /// Imports a table of users, or of the accounts of an application.
+    ImportTable {
+        /// The application; users without one.
+        application: Option<Did>,
+        /// The table.
+        table: ImportedTable,
+    },
+}
+
+/// A table, and what its import does.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ImportedTable {
+    /// The digest of its rows.
+    pub digest: String,
+    /// How many rows it has.
+    pub rows: u64,
+    /// How many of them are new.
+    pub created: u64,
+    /// How many change what is there.
+    pub changed: u64,
+    /// How many change a name.
+    pub renamed: u64,
+    /// How many change an e-mail address.
+    pub readdressed: u64,
+}
+
+/// The name and settings of a client.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ClientState {
+    /// The name that people see.
+    pub name: String,
+    /// The settings.
+    pub settings: Box<OidcSettings>,
+}
+
+impl ClientState {
+    /// The state of this client.
+    pub fn of(client: &Application) -> Self {
+        Self {
+            name: client.name.clone(),
+            settings: Box::new(client.settings.clone()),
+        }
+    }
+}
+
+/// The name and settings of a service provider.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ServiceProviderState {
+    /// The name that people see.
+    pub name: String,
+    /// The settings.
+    pub settings: Box<SamlSettings>,
+}
+
+impl ServiceProviderState {
+    /// The state of this service provider.
+    pub fn of(provider: &ServiceProvider) -> Self {
+        Self {
+            name: provider.name.clone(),
+            settings: Box::new(provider.settings.clone()),
+        }
+    }
+}
+
+/// A member of a request that changes an application, with the value that was sent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ChangedMember {
+    /// Its name in the admin API.
+    pub name: &'static str,
+    /// Its value.
+    pub value: Value,
+}
+
+impl ChangedMember {
+    /// The protected members of a request, or all of them, in the order of their names.
+    pub fn of(members: Vec<Member>, all: bool) -> Vec<Self> {
+        let mut changed: Vec<Self> = members
+            .into_iter()
+            .filter(|member| all || member.is_protected)
+            .map(|Member { name, value, .. }| Self { name, value })
+            .collect();
+        changed.sort_unstable_by_key(|member| member.name);
+        changed
+    }
+}
+
+/// A change of a user that needs an approval.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProtectedUserChange {
+    /// Terminates the user.
+    Terminate,
+    /// Changes the user name, which applications receive as `preferred_username`.
+    Name(LoginName),
+    /// Changes the e-mail address, or removes it. Applications may know a user by it, so a change hands the user over.
+    Email(Option<LoginName>),
+    /// Grants a console role.
+    GrantRole {
+        /// The role.
+        role: ConsoleRole,
+        /// With what the user approves: who enrolled one of these would have the role too.
+        authenticators: Authenticators,
+    },
+    /// Removes the console role.
+    RemoveRole,
+}
+
+/// How many authenticators a user approves with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Authenticators {
+    /// The user's devices.
+    pub devices: u64,
+    /// The user's identifiers at vendors.
+    pub external: u64,
+}
+
+/// A change of an account that needs an approval.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProtectedAccountChange {
+    /// Changes the name by which the application knows the user.
+    Name(String),
+    /// Terminates the account.
+    Terminate,
+}
+
+impl ProtectedAction {
+    /// The kind of the action.
+    pub const fn kind(&self) -> ProtectedActionKind {
+        match self {
+            Self::CreateUser { .. } | Self::UpdateUser { .. } => ProtectedActionKind::UpdateUser,
+            Self::DeleteUser(_) => ProtectedActionKind::DeleteUser,
+            Self::EraseUser(_) => ProtectedActionKind::EraseUser,
+            Self::EnrolDevice(_) => ProtectedActionKind::EnrolDevice,
+            Self::RevokeDevice(_) => ProtectedActionKind::RevokeDevice,
+            Self::SetExternalAuthenticator { .. } => ProtectedActionKind::SetExternalAuthenticator,
+            Self::CreateAccount { .. } => ProtectedActionKind::CreateAccount,
+            Self::UpdateAccount { .. } => ProtectedActionKind::UpdateAccount,
+            Self::DeleteAccount(_) => ProtectedActionKind::DeleteAccount,
+            Self::CreateApplication(_) => ProtectedActionKind::GrantAdminScopes,
+            Self::UpdateClient { .. } | Self::UpdateServiceProvider { .. } => {
+                ProtectedActionKind::UpdateApplication
+            }
+            Self::ApplyMetadata { .. } => ProtectedActionKind::ApplyMetadata,
+            Self::DeleteApplication(_) => ProtectedActionKind::DeleteApplication,
+            Self::RotateClientSecret(_) => ProtectedActionKind::RotateClientSecret,
+            Self::IssueCertificate(_) | Self::ActivateCertificate { .. } => {
+                ProtectedActionKind::RotateKey
+            }
+            Self::RotateSigningKeys { .. } => ProtectedActionKind::RotateKey,
+            Self::WithdrawCertificate { .. } | Self::RevokeSigningKey { .. } => {
+                ProtectedActionKind::RevokeKey
+            }
+            Self::ReloadPlugins => ProtectedActionKind::ReloadPlugins,
+            Self::RollBackPlugins { .. } => ProtectedActionKind::RollBackPlugins,
+            Self::TryComponent { .. } => ProtectedActionKind::TryComponent,
+            Self::ImportTable { .. } => ProtectedActionKind::ImportTable,
+        }
+    }
+
+    /// The digest of the action in this command: two actions with the same digest do the same.
+    ///
+    /// # Errors
+    /// If the action cannot be serialized.
+    pub fn digest_in(&self, command: &str) -> Result<Digest, serde_json::Error> {
+        Ok(Digest::of(&serde_json::to_vec(&(self, command))?))
+    }
+}

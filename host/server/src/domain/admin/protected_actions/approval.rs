@@ -1,0 +1,223 @@
+//! The approvals of protected actions in the console: each counts for one request, in the session that made it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::domain::approvals::approval;
+use crate::domain::approvals::approval::RequestedAction;
+use crate::domain::sessions::session::SignedIn;
+use crate::domain::{Host, InternalError};
+use assent_model::action_approval::{ActionApproval, ShownAction, Words};
+use assent_model::administration::ProtectedActionKind;
+use assent_model::approval::{Approval, ApprovalStage, Approver};
+use assent_model::audit::Origin;
+use assent_model::clock::Timestamp;
+use assent_model::id::{ActionApprovalId, ApprovalId};
+use assent_model::login::BrowserContext;
+use assent_model::secret::Digest;
+use assent_store::RequestOutcome;
+
+type Result<T> = std::result::Result<T, InternalError>;
+
+/// For how long an approval can be used: the console uses it at once.
+const FRESH: Duration = Duration::from_secs(120);
+
+/// The console in one browser.
+#[derive(Clone, Debug)]
+pub struct Console {
+    /// The administrator and the session.
+    pub signed_in: SignedIn,
+    /// The digest of the browser's cookie.
+    pub browser: Digest,
+    /// The location and the name of the browser.
+    pub context: BrowserContext,
+    /// The IP address and the browser, for the audit log.
+    pub origin: Origin,
+}
+
+/// An action whose approval was requested.
+#[derive(Clone, Debug)]
+pub struct PendingAction {
+    /// The id of the approval.
+    pub id: ActionApprovalId,
+    /// The number to type on the device.
+    pub number: String,
+    /// Until when it can be approved.
+    pub expires_at: Timestamp,
+}
+
+/// The state of an action's approval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ActionState {
+    /// The devices received the request.
+    Waiting,
+    /// The action can be executed, once.
+    Approved,
+    /// The administrator denied it.
+    Denied,
+    /// It expired, was used or cancelled, or the number was wrong too often.
+    Over,
+}
+
+/// Requests the approval of an action from the administrator's devices. `digest` is that of the action in its command. `None` if no
+/// device can be asked: the one that approved the session was revoked, or received too many requests in the last minute.
+///
+/// # Errors
+/// If the store fails.
+pub async fn ask(
+    host: &Arc<Host>,
+    console: &Console,
+    digest: Digest,
+    (kind, summary): (ProtectedActionKind, Words),
+) -> Result<Option<PendingAction>> {
+    let Console {
+        signed_in,
+        browser,
+        context,
+        origin,
+    } = console;
+    let session = signed_in.session.id;
+    let Some(device) = host.store.device_of_session(session).await? else {
+        return Ok(None);
+    };
+    let now = host.now();
+    if host
+        .rate_limits
+        .actions_per_device
+        .take(&device, now)
+        .is_err()
+    {
+        return Ok(None);
+    }
+    let action = RequestedAction {
+        approval: ActionApproval {
+            id: ActionApprovalId::new(now, &*host.entropy),
+            actor: signed_in.user.id,
+            session,
+            browser: *browser,
+            action_digest: digest,
+            requested_at: now,
+            expires_at: now + host.settings.lifetimes.login.get(),
+            claimed_at: None,
+        },
+        shown: ShownAction {
+            kind,
+            words: summary.text,
+        },
+        mentions: summary.mentions,
+    };
+    let id = action.approval.id;
+    let asked = approval::ask_about_action(
+        host,
+        &action,
+        (device, &signed_in.user),
+        context.clone(),
+        origin.clone(),
+    )
+    .await?;
+    let RequestOutcome::Person(_) = asked else {
+        return Ok(None);
+    };
+    // The store chose the number. A report of another request may have ended this one already.
+    let stored = host.store.approval_of_action(id).await?;
+    Ok(stored
+        .filter(|stored| stored.stage_at(host.now()).is_waiting())
+        .map(|stored| PendingAction {
+            id,
+            number: stored.number.to_string(),
+            expires_at: stored.expires_at,
+        }))
+}
+
+/// The state of an approval that this console requested; `None` if it requested none with this id.
+///
+/// # Errors
+/// If the store fails.
+pub async fn state(
+    host: &Host,
+    console: &Console,
+    id: ActionApprovalId,
+) -> Result<Option<ActionState>> {
+    let Some((action, approval)) = find(host, console, id).await? else {
+        return Ok(None);
+    };
+    if action.claimed_at.is_some() {
+        return Ok(Some(ActionState::Over));
+    }
+    Ok(Some(match approval.stage_at(host.now()) {
+        stage if stage.is_waiting() => ActionState::Waiting,
+        ApprovalStage::Approved {
+            by: Approver::Device { .. },
+            ..
+        } => ActionState::Approved,
+        ApprovalStage::Denied => ActionState::Denied,
+        _ => ActionState::Over,
+    }))
+}
+
+/// Cancels a pending request of this console. Returns whether there is one with this id.
+///
+/// # Errors
+/// If the store fails.
+pub async fn give_up(host: &Host, console: &Console, id: ActionApprovalId) -> Result<bool> {
+    let Some((_, approval)) = find(host, console, id).await? else {
+        return Ok(false);
+    };
+    approval::cancel(host, approval.id).await?;
+    Ok(true)
+}
+
+/// Returns when an approval is no longer pending.
+///
+/// # Errors
+/// If the store fails.
+pub async fn decided(host: &Host, console: &Console, id: ActionApprovalId) -> Result<()> {
+    match find(host, console, id).await? {
+        Some((_, approval)) => approval::decided(host, approval.id).await,
+        None => Ok(()),
+    }
+}
+
+/// Uses the approval of an action. `None` if this console has no such approval, if it is for another action or showed another
+/// summary, or if it was used, is too old, or was not given.
+///
+/// # Errors
+/// If the store fails.
+pub async fn claim(
+    host: &Host,
+    console: &Console,
+    id: ActionApprovalId,
+    (digest, summary): (Digest, &str),
+) -> Result<Option<ApprovalId>> {
+    let Some((action, approval)) = find(host, console, id).await? else {
+        return Ok(None);
+    };
+    let shown = approval.shown.action.as_ref();
+    if action.action_digest != digest || shown.is_none_or(|shown| shown.words != summary) {
+        return Ok(None);
+    }
+    Ok(host
+        .store
+        .claim_action_approval(id, FRESH, host.now())
+        .await?)
+}
+
+/// The approval with this id and its request, if this console requested it.
+async fn find(
+    host: &Host,
+    console: &Console,
+    id: ActionApprovalId,
+) -> Result<Option<(ActionApproval, Approval)>> {
+    let signed_in = &console.signed_in;
+    let found = host.store.action_approval(id, host.now()).await?;
+    let is_own = |action: &ActionApproval| {
+        action.session == signed_in.session.id
+            && action.actor == signed_in.user.id
+            && action.browser == console.browser
+    };
+    let Some(action) = found.filter(is_own) else {
+        return Ok(None);
+    };
+    let approval = host.store.approval_of_action(id).await?;
+    Ok(approval.map(|approval| (action, approval)))
+}

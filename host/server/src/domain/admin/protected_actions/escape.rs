@@ -1,0 +1,129 @@
+//! Texts as they stand in the words of a step: nobody else's text may pass for words of ours, and what matters of it is seen.
+
+use std::collections::BTreeSet;
+
+/// How much of a text is shown, in characters.
+const LONGEST: usize = 120;
+/// How much of a list is shown, in characters.
+const LONGEST_LIST: usize = 4 * LONGEST;
+/// What looks as if it began or ended quotes.
+const QUOTES: &str = "\"“”„‟″‶〃〝〞〟＂";
+/// How long the beginning of an address may be: a scheme, a name of 253 characters (RFC 1035 section 2.3.4), a port.
+const LONGEST_ORIGIN: usize = 300;
+
+/// What somebody called something, in quotes that the text can't end. It is shown whole where it was bounded before.
+pub(in crate::domain::admin) fn quoted(text: &str) -> String {
+    let inner: String = text
+        .chars()
+        .filter(|c| !c.is_control() && !QUOTES.contains(*c))
+        .collect();
+    format!("“{inner}”")
+}
+
+/// As much of a text as a person reads.
+pub(in crate::domain::admin) fn shortened(text: &str) -> String {
+    shortened_to(text, LONGEST)
+}
+
+fn shortened_to(text: &str, longest: usize) -> String {
+    let mut characters = text.chars().filter(|c| !c.is_control());
+    let shown: String = characters.by_ref().take(longest).collect();
+    if characters.next().is_some() {
+        shown + "…"
+    } else {
+        shown
+    }
+}
+
+/// Where an address begins: scheme, name and port, which say whose it is.
+fn origin(address: &str) -> String {
+    let (scheme, rest) = address.split_once("://").unwrap_or((address, ""));
+    let host = rest.split(['/', '\\', '?', '#']).next().unwrap_or_default();
+    shortened_to(&format!("{scheme}://{host}"), LONGEST_ORIGIN)
+}
+
+/// An address, with all that says whose it is.
+pub(in crate::domain::admin) fn address(address: &str) -> String {
+    shortened_to(address, LONGEST.max(origin(address).chars().count() + 1))
+}
+
+/// Names of ours: so many as fit, and how many more there are.
+pub(in crate::domain::admin) fn listed<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
+    let (list, more) = fitting(texts.into_iter().map(shortened));
+    list.join(", ") + &and_more(more.len())
+}
+
+/// Addresses: so many as fit, and of the others each origin that is not among these.
+pub(in crate::domain::admin) fn addresses(all: &[&str]) -> String {
+    let (list, _) = fitting(all.iter().map(|one| address(one)));
+    let (shown, others) = all.split_at(list.len());
+    let known: BTreeSet<String> = shown.iter().map(|one| origin(one)).collect();
+    let others_at: BTreeSet<String> = others
+        .iter()
+        .map(|one| origin(one))
+        .filter(|one| !known.contains(one))
+        .collect();
+    let at = match others_at.is_empty() {
+        true => String::new(),
+        false => format!(" at {}", Vec::from_iter(others_at).join(", ")),
+    };
+    list.join(", ") + &and_more(others.len()) + &at
+}
+
+/// Those that fit, and the others.
+fn fitting(texts: impl Iterator<Item = String>) -> (Vec<String>, Vec<String>) {
+    let mut texts = texts.peekable();
+    let (mut list, mut length) = (Vec::new(), 0);
+    while let Some(text) = texts.next_if(|text| length + text.chars().count() <= LONGEST_LIST) {
+        length += text.chars().count();
+        list.push(text);
+    }
+    (list, texts.collect())
+}
+
+fn and_more(more: usize) -> String {
+    if more == 0 {
+        String::new()
+    } else {
+        format!(", and {more} more")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_text_ends_its_quotes() {
+        assert_eq!(
+            quoted("Wiki”. It has the key \"abc＂\n"),
+            "“Wiki. It has the key abc”"
+        );
+    }
+
+    #[test]
+    fn each_origin_is_seen_however_much_stands_before_it() {
+        let long: Vec<String> = (0..6)
+            .map(|n| format!("https://a.example/{n}/{}", "x".repeat(200)))
+            .collect();
+        let mut all: Vec<&str> = long.iter().map(String::as_str).collect();
+        let far = format!("https://{}.evil.example/cb", "y".repeat(150));
+        all.push(&far);
+        let told = addresses(&all);
+        assert!(
+            told.ends_with(&format!(
+                ", and 4 more at https://{}.evil.example",
+                "y".repeat(150)
+            )),
+            "{told}"
+        );
+        assert_eq!(address(&far), far.trim_end_matches("cb").to_owned() + "…");
+        assert_eq!(address("myapp:/cb"), "myapp:/cb");
+        let schemes = ["x:1"; 200];
+        assert!(
+            addresses(&schemes).ends_with(", and 40 more"),
+            "{}",
+            addresses(&schemes)
+        );
+    }
+}

@@ -1,0 +1,683 @@
+//! Approvals: asking the phone, and taking its answer.
+
+use std::sync::Arc;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+use webauthn_rs::prelude::PublicKeyCredential;
+
+use crate::domain::approvals::channels;
+use crate::domain::devices::passkey;
+use crate::domain::operations::wakeups::Wakeup;
+use crate::domain::sign_in::access::{Access, access};
+use crate::domain::sign_in::known_browsers::Standing;
+use crate::domain::sign_in::test_sign_in;
+use crate::domain::sign_in::test_sign_in::Attempt;
+use crate::domain::{Host, InternalError, audit};
+use assent_model::action_approval::{ActionApproval, MENTIONS, Mentioned, ShownAction};
+use assent_model::approval::{
+    Approval, ApprovalStage, ApprovalSubject, CooldownPolicy, MatchingNumber, NUMBER_ATTEMPTS,
+    PromptDetails, RequestKind,
+};
+use assent_model::audit::{Actor, AuditContext, Entry, Event, Origin};
+use assent_model::device::Device;
+use assent_model::id::{ActionApprovalId, ApprovalId, DeviceId, Did, UserId};
+use assent_model::login::{BrowserContext, Login};
+use assent_model::name::LoginName;
+use assent_model::passkey::Purpose;
+use assent_model::secret::Digest;
+use assent_model::session::Amr;
+use assent_model::statement::{ApprovalStatement, Decision, application_identifier};
+use assent_model::user::{LifecycleState, User};
+use assent_plugin_host::Trust;
+use assent_store::{
+    AnswerOutcome, ApprovalRequest, AuditNote, DeviceAnswer, RefusedRequest, RequestOutcome,
+};
+
+/// Requests an approval for a typed name.
+///
+/// An unknown name, and a user who may not sign in or has a cooldown, get the same page, the same queries and the same two
+/// minutes; only the request is not sent. So the answer does not reveal which names exist. `standing` says whether the user of
+/// the name signed in in this browser before. The limits count a request from a stale browser as one from a known browser, so the
+/// answer does not reveal the report either. It reaches the devices only within the places of unknown browsers.
+pub async fn ask(
+    host: &Arc<Host>,
+    login: &Login,
+    (name, standing): (&LoginName, Standing),
+    context: BrowserContext,
+    from: Origin,
+) -> Result<RequestOutcome, InternalError> {
+    let kind = match standing {
+        Standing::Known => RequestKind::KnownBrowser,
+        Standing::Stale => RequestKind::StaleBrowser,
+        Standing::Unknown => RequestKind::Typed,
+    };
+    let Named {
+        known,
+        asked: user_id,
+        is_open,
+    } = whose(host, name, standing, login.request.application()).await?;
+    let question = Question {
+        subject: Subject::SignIn(login),
+        name,
+        known,
+        user_id,
+        is_open,
+        kind,
+        scanned_by: None,
+        context,
+    };
+    put(host, question, from).await
+}
+
+/// Notes that a limit refused a typed name. The refused page waits for nothing, but its user expects a prompt now. A stranger who
+/// used up the limit on purpose must not have the user approve the stranger's: so it counts as a second request does, where
+/// a channel without letters could carry the other one.
+///
+/// It writes even though a limit was reached, which the limit of pages for each network bounds. The queries are the same for any
+/// name.
+pub async fn refuse(host: &Host, login: &Login, name: &LoginName) -> Result<(), InternalError> {
+    if !channels::are_letterless(host) {
+        return Ok(());
+    }
+    let known = host.store.user_by_login(name).await?.map(|user| user.id);
+    let refused_at = host.now();
+    let refused = RefusedRequest {
+        name_digest: Digest::of(name.as_str().as_bytes()),
+        known,
+        browser: login.browser,
+        refused_at,
+        counts_until: refused_at + host.settings.lifetimes.approval.get(),
+    };
+    Ok(host.store.refuse_request(refused).await?)
+}
+
+/// Asks the phones of a person one of whose devices, the one that says so, scanned the code of a login's page. What others
+/// who type the person's name do to it does not hold it up: no pause, and no limit of theirs.
+pub(crate) async fn ask_by_scan(
+    host: &Arc<Host>,
+    login: &Login,
+    device: &Device,
+    user: &User,
+    from: Origin,
+) -> Result<RequestOutcome, InternalError> {
+    let question = Question {
+        subject: Subject::SignIn(login),
+        name: &user.name,
+        known: Some(user.id),
+        user_id: Some(user.id),
+        is_open: true,
+        kind: RequestKind::Qr,
+        scanned_by: Some(device.id),
+        context: login.context.clone(),
+    };
+    put(host, question, from).await
+}
+
+/// A protected action, before its approval is requested.
+pub(crate) struct RequestedAction {
+    /// The row.
+    pub(crate) approval: ActionApproval,
+    /// What the device shows and signs.
+    pub(crate) shown: ShownAction,
+    /// The user who is named in the summary.
+    pub(crate) mentions: Option<Mentioned>,
+}
+
+/// Requests the approval of a protected action from the devices of the administrator. `device` approved the console session, so, as
+/// with a QR sign-in, the limits of typed names do not apply.
+///
+/// # Errors
+/// If the store fails.
+pub(crate) async fn ask_about_action(
+    host: &Arc<Host>,
+    action: &RequestedAction,
+    (device, user): (DeviceId, &User),
+    context: BrowserContext,
+    from: Origin,
+) -> Result<RequestOutcome, InternalError> {
+    let question = Question {
+        subject: Subject::ProtectedAction(action),
+        name: &user.name,
+        known: Some(user.id),
+        user_id: Some(user.id),
+        is_open: true,
+        kind: RequestKind::Action,
+        scanned_by: Some(device),
+        context,
+    };
+    put(host, question, from).await
+}
+
+/// What a request is about.
+#[derive(Clone, Copy)]
+enum Subject<'a> {
+    SignIn(&'a Login),
+    ProtectedAction(&'a RequestedAction),
+}
+
+impl<'a> Subject<'a> {
+    const fn id(self) -> ApprovalSubject {
+        match self {
+            Self::SignIn(login) => ApprovalSubject::SignIn(login.id),
+            Self::ProtectedAction(action) => ApprovalSubject::ProtectedAction(action.approval.id),
+        }
+    }
+
+    /// The sign-in; `None` for a protected action.
+    const fn login(self) -> Option<&'a Login> {
+        match self {
+            Self::SignIn(login) => Some(login),
+            Self::ProtectedAction(_) => None,
+        }
+    }
+
+    /// The protected action; `None` for a sign-in.
+    const fn action(self) -> Option<&'a RequestedAction> {
+        match self {
+            Self::SignIn(_) => None,
+            Self::ProtectedAction(action) => Some(action),
+        }
+    }
+
+    /// The digest of the cookie of the browser that waits.
+    const fn browser(self) -> Digest {
+        match self {
+            Self::SignIn(login) => login.browser,
+            Self::ProtectedAction(action) => action.approval.browser,
+        }
+    }
+}
+
+/// A request for an approval.
+struct Question<'a> {
+    /// What it is about.
+    subject: Subject<'a>,
+    /// The name that the device shows.
+    name: &'a LoginName,
+    /// The user with this name.
+    known: Option<UserId>,
+    /// The user whose devices receive the request.
+    user_id: Option<UserId>,
+    /// Whether this user may sign in, whatever the limits permit.
+    is_open: bool,
+    /// How it began.
+    kind: RequestKind,
+    /// The user's own device with which it began.
+    scanned_by: Option<DeviceId>,
+    /// The location and the name of the browser.
+    context: BrowserContext,
+}
+
+/// Stores the request, for which the browser then waits, and sends it to the devices that it reaches.
+async fn put(
+    host: &Arc<Host>,
+    question: Question<'_>,
+    from: Origin,
+) -> Result<RequestOutcome, InternalError> {
+    let numbers = MatchingNumber::shuffled(&*host.entropy);
+    let Some(&number) = numbers.first() else {
+        return Ok(RequestOutcome::TooMany);
+    };
+    // The store takes the first number that is free.
+    let approval = approval(host, &question, number).await?;
+    let Question {
+        subject,
+        known,
+        is_open,
+        kind,
+        scanned_by,
+        ..
+    } = question;
+    let login = subject.login();
+    let application = approval.shown.application.clone();
+    let actor = scanned_by.map_or_else(
+        || application.map_or(Actor::Host, Actor::Application),
+        Actor::Device,
+    );
+    let mut entry = about(
+        host,
+        Event::SignInRequested,
+        &approval,
+        &AuditContext::new(actor, from),
+    );
+    // The user of the name may want to know of requests that reach no device.
+    entry.user = known;
+    let request = ApprovalRequest {
+        approval: approval.clone(),
+        action: subject.action().map(|action| action.approval.clone()),
+        known,
+        kind,
+        browser: subject.browser(),
+        letterless: login
+            .is_some_and(|login| channels::delegation(host, &login.request).without_letters),
+        numbers,
+        entry,
+    };
+    let asked = host.store.request_approval(request).await?;
+    tracing::info!(subject = ?subject.id(), approval = %approval.id, ?asked, "approval requested");
+    if let Some(trial) = login.and_then(|login| login.request.purpose().test_sign_in()) {
+        let attempt = Attempt {
+            known,
+            is_open,
+            asked,
+        };
+        test_sign_in::asked(host, trial, &approval, attempt).await?;
+    }
+    if let RequestOutcome::Person(user) = asked {
+        host.wakeups.send(Wakeup::Asked(user));
+        // The browser does not wait for the channels: the device finds the request by asking too.
+        let trust = match (scanned_by, login) {
+            (None, Some(login)) => channels::trusted(&login.request),
+            // The user's device began it, and the user answers there. A vendor's question would name no browser.
+            (Some(_), _) | (_, None) => &[Trust::Verified],
+        };
+        tokio::spawn(channels::carry(Arc::clone(host), user, approval, trust));
+    }
+    Ok(asked)
+}
+
+/// The approval that a question asks for.
+async fn approval(
+    host: &Host,
+    question: &Question<'_>,
+    number: MatchingNumber,
+) -> Result<Approval, InternalError> {
+    let now = host.now();
+    let login = question.subject.login();
+    let action = question.subject.action();
+    let application_name = match login {
+        Some(login) => application_name(host, login).await?,
+        None => host.settings.operator.clone(),
+    };
+    Ok(Approval {
+        id: ApprovalId::new(now, &*host.entropy),
+        subject: question.subject.id(),
+        user_id: question.user_id,
+        name_digest: Digest::of(question.name.as_str().as_bytes()),
+        scanned_by: question.scanned_by,
+        number,
+        shown: PromptDetails {
+            application: login.and_then(|login| login.request.application()).cloned(),
+            application_name,
+            account: question.name.to_string(),
+            place: question.context.place.clone(),
+            browser: question.context.browser.clone(),
+            action: action.map(|action| action.shown.clone()),
+        },
+        mentions: action.and_then(|action| action.mentions.clone()),
+        requested_at: now,
+        expires_at: now + host.settings.lifetimes.approval.get(),
+        attempts_left: NUMBER_ATTEMPTS,
+        stage: ApprovalStage::Requested,
+    })
+}
+
+/// Returns when an approval is no longer pending: it was decided, or it expired.
+///
+/// # Errors
+/// If the store fails.
+pub async fn decided(host: &Host, approval: ApprovalId) -> Result<(), InternalError> {
+    let mut listener = host.wakeups.listen();
+    loop {
+        let found = host.store.approval(approval).await?;
+        if !found.is_some_and(|found| found.stage_at(host.now()).is_waiting()) {
+            return Ok(());
+        }
+        listener.next(Wakeup::Decided(approval)).await;
+    }
+}
+
+/// Cancels a pending request, because the user gave up in the browser.
+///
+/// # Errors
+/// If the store fails.
+pub async fn cancel(host: &Host, approval: ApprovalId) -> Result<(), InternalError> {
+    host.store.cancel_approval(approval, host.now()).await?;
+    host.wakeups.send(Wakeup::Decided(approval));
+    Ok(())
+}
+
+/// What the application that asks is called.
+pub(crate) async fn application_name(host: &Host, login: &Login) -> Result<String, InternalError> {
+    let found = match login.request.application() {
+        Some(id) => host
+            .store
+            .registered(id)
+            .await?
+            .map(|application| application.name().to_owned()),
+        None => None,
+    };
+    let found = if !login.request.purpose().is_application() {
+        found.map(|name| format!("{name} (test sign-in)"))
+    } else {
+        found
+    };
+    Ok(found.unwrap_or_else(|| host.settings.operator.clone()))
+}
+
+/// An entry of the audit log about a request.
+fn about(host: &Host, event: Event, approval: &Approval, by: &AuditContext) -> Entry {
+    let entry = audit::entry(host, event, by).with("request", approval.id.to_string());
+    // What the person saw, so that they find it again in their history.
+    let shown = &approval.shown;
+    let mut entry = entry
+        .personal("name", shown.account.as_str())
+        .personal("asked_from", shown.place.as_str())
+        .personal("asked_by", shown.browser.as_str());
+    if let Some(action) = &shown.action {
+        entry = entry
+            .with("step", action.kind.as_str())
+            .personal("step", action.words.as_str());
+    }
+    // Where the chain covers it, so that nobody else's erasure empties the entry. A name could be guessed from its digest.
+    entry = match &approval.mentions {
+        Some(Mentioned::User(id)) => entry.with(MENTIONS, id.to_string()),
+        Some(Mentioned::Nobody(name)) => entry.personal(MENTIONS, name.to_text()),
+        None => entry,
+    };
+    entry.mentions.clone_from(&approval.mentions);
+    entry.user = approval.user_id;
+    entry.application.clone_from(&approval.shown.application);
+    entry
+}
+
+/// What is noted of an answer to a request, if it counts.
+pub(crate) fn noted(
+    host: &Host,
+    event: Event,
+    approval: &Approval,
+    by: &AuditContext,
+) -> AuditNote {
+    let settings = &host.settings.approvals;
+    let pause = CooldownPolicy {
+        steps: settings.cooldowns(),
+        forgotten_after: settings.denial_reset_after.get(),
+        within: settings.denial_window.get(),
+        report: (event == Event::SignInReported).then(|| settings.report_cooldown.get()),
+    };
+    let begun = about(host, Event::CooldownStarted, approval, by);
+    let mut entry = about(host, event, approval, by);
+    // How long people wait, for the overview.
+    if event == Event::SignInApproved && approval.shown.action.is_none() {
+        entry = entry.with(
+            "waited_ms",
+            (host.now().millis() - approval.requested_at.millis()).max(0),
+        );
+    }
+    AuditNote {
+        entry,
+        pause: (pause, begun),
+    }
+}
+
+/// Whose a name is.
+struct Named {
+    /// Who has it.
+    known: Option<UserId>,
+    /// The same, if they may sign in to the application, are not asked too often, and did not revoke the trust in the browser.
+    asked: Option<UserId>,
+    /// Whether they may sign in to the application.
+    is_open: bool,
+}
+
+/// Finds whose a name is. The queries are the same for any name.
+async fn whose(
+    host: &Host,
+    name: &LoginName,
+    standing: Standing,
+    application: Option<&Did>,
+) -> Result<Named, InternalError> {
+    let user = host.store.user_by_login(name).await?;
+    let open = match (&user, application) {
+        (Some(user), None) => user.state == LifecycleState::Active,
+        // A person without an account is asked, and told once they have shown who they are.
+        (Some(user), Some(application)) => {
+            !matches!(access(host, user, application).await?, Access::Closed)
+        }
+        (None, Some(application)) => {
+            let nobody = UserId::new(host.now(), &*host.entropy);
+            host.store.account_of(nobody, application).await?;
+            false
+        }
+        (None, None) => false,
+    };
+    let known = user.map(|user| user.id);
+    let limit = match standing {
+        Standing::Known => &host.rate_limits.prompts_from_known_browsers,
+        Standing::Stale | Standing::Unknown => &host.rate_limits.prompts_per_user,
+    };
+    let asked = known.filter(|user| open && limit.take(user, host.now()).is_ok());
+    Ok(Named {
+        known,
+        asked,
+        is_open: open,
+    })
+}
+
+/// A device's answer, as it came: the JSON that devices send.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Proof {
+    /// What the person decided.
+    pub decision: Decision,
+    /// The number that was typed; empty when the person denied.
+    #[serde(default)]
+    pub number: String,
+    /// The signature of the [`ApprovalStatement`]; base64url.
+    #[serde(deserialize_with = "signature")]
+    pub signature: Vec<u8>,
+    /// The assertion of the device's passkey, where it has one and the person approved.
+    #[serde(default)]
+    pub passkey: Option<Box<PublicKeyCredential>>,
+}
+
+/// What is no base64url is no signature either, and verifies as none.
+fn signature<'de, D: Deserializer<'de>>(text: D) -> Result<Vec<u8>, D::Error> {
+    Ok(URL_SAFE_NO_PAD
+        .decode(String::deserialize(text)?)
+        .unwrap_or_default())
+}
+
+/// What came of a device's answer.
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    /// The browser is let in.
+    Approved,
+    /// It is not.
+    Denied,
+    /// It is not, and requests reach no phone of the person for a while.
+    NotMe,
+    /// The number was wrong; it may be typed that often again.
+    WrongNumber {
+        /// How often a number may still be typed.
+        attempts_left: u32,
+        /// The unexpired request of the same user that has this number, if one has: pending, replaced or cancelled.
+        other: Option<Box<Approval>>,
+    },
+    /// The signature is not this device's over what it was shown.
+    BadProof,
+    /// The device has a passkey, which must be shown as well: these are the options for the browser. Nothing is decided.
+    PasskeyRequired(Value),
+    /// What was shown is not the passkey's answer to the question that was put for this very approval. Nothing is decided.
+    PasskeyRefused,
+    /// The request was decided before.
+    AlreadyDecided,
+    /// The request's time is over.
+    Expired,
+    /// There is no such request for this person.
+    Unknown,
+}
+
+/// Takes a device's answer. Whatever races, one answer counts.
+pub async fn answer(
+    host: &Host,
+    device: &Device,
+    id: ApprovalId,
+    proof: &Proof,
+    from: Origin,
+) -> Result<Outcome, InternalError> {
+    let now = host.now();
+    let found = host
+        .store
+        .approval(id)
+        .await?
+        .filter(|approval| approval.user_id == Some(device.user_id));
+    let Some(approval) = found else {
+        return Ok(Outcome::Unknown);
+    };
+    match approval.stage_at(now) {
+        ApprovalStage::Requested => {}
+        // The user can still report an attacker's replaced or cancelled request, and a request that was denied first.
+        ApprovalStage::Replaced
+        | ApprovalStage::Cancelled
+        | ApprovalStage::Conflicted
+        | ApprovalStage::Denied
+        | ApprovalStage::Failed(_)
+            if proof.decision == Decision::NotMe && now < approval.expires_at => {}
+        ApprovalStage::Expired => return Ok(Outcome::Expired),
+        _ => return Ok(Outcome::AlreadyDecided),
+    }
+    let statement = statement(host, device, &approval, proof);
+    if !device.key.verifies(&statement, &proof.signature) {
+        tracing::warn!(approval = %id, device = %device.id, "a proof was refused: its signature is not over what was shown");
+        return Ok(Outcome::BadProof);
+    }
+    let by = AuditContext::new(Actor::Device(device.id), from);
+    let verdict = match verdict(host, device, &approval, proof, &statement, &by).await? {
+        Ok(verdict) => verdict,
+        Err(outcome) => return Ok(outcome),
+    };
+    let event = match &verdict {
+        DeviceAnswer::NotMe { .. } => Event::SignInReported,
+        DeviceAnswer::Deny { .. } => Event::SignInDenied,
+        DeviceAnswer::Approve { .. } => Event::SignInApproved,
+        DeviceAnswer::WrongNumber { .. } => Event::NumberMatchFailed,
+    };
+    let counted = host
+        .store
+        .answer_approval(id, verdict, noted(host, event, &approval, &by), now)
+        .await?;
+    host.wakeups.send(Wakeup::Decided(id));
+    if counted == AnswerOutcome::Counted
+        && proof.decision == Decision::NotMe
+        && let ApprovalSubject::ProtectedAction(action) = approval.subject
+    {
+        end_console(host, action, &by).await?;
+    }
+    let outcome = match (counted, proof.decision) {
+        (AnswerOutcome::Counted, Decision::Approve) => Outcome::Approved,
+        (AnswerOutcome::Counted, Decision::Deny) => Outcome::Denied,
+        (AnswerOutcome::Counted, Decision::NotMe) => Outcome::NotMe,
+        (AnswerOutcome::WrongNumber { attempts_left }, _) => {
+            tracing::info!(approval = %id, device = %device.id, attempts_left, "wrong number for an approval");
+            let other = match MatchingNumber::parse(&proof.number) {
+                Some(number) => {
+                    host.store
+                        .approval_with_number(device.user_id, id, number, now)
+                        .await?
+                }
+                None => None,
+            };
+            return Ok(Outcome::WrongNumber {
+                attempts_left,
+                other: other.map(Box::new),
+            });
+        }
+        (AnswerOutcome::NoPasskey, _) => Outcome::PasskeyRefused,
+        (AnswerOutcome::Late, _) => Outcome::AlreadyDecided,
+    };
+    tracing::info!(approval = %id, device = %device.id, ?outcome, "approval answered");
+    Ok(outcome)
+}
+
+/// What a proof with a valid signature decides. `Err` is the outcome of an approval without the passkey that it needs.
+async fn verdict(
+    host: &Host,
+    device: &Device,
+    approval: &Approval,
+    proof: &Proof,
+    statement: &str,
+    by: &AuditContext,
+) -> Result<Result<DeviceAnswer, Outcome>, InternalError> {
+    let device_id = device.id;
+    match proof.decision {
+        Decision::NotMe => return Ok(Ok(DeviceAnswer::NotMe { device: device_id })),
+        Decision::Deny => return Ok(Ok(DeviceAnswer::Deny { device: device_id })),
+        Decision::Approve => {}
+    }
+    if MatchingNumber::parse(&proof.number) != Some(approval.number) {
+        return Ok(Ok(DeviceAnswer::WrongNumber {
+            device: device_id,
+            number: Digest::of(proof.number.as_bytes()),
+        }));
+    }
+    let purpose = Purpose::Approve(statement);
+    let left = approval.remaining(host.now());
+    let asked = passkey::ask(host, device, purpose, proof.passkey.as_deref(), left, by).await?;
+    let (amr, passkey) = match asked {
+        passkey::Asked::NoPasskey => (vec![Amr::Swk, Amr::User], None),
+        passkey::Asked::Shown(shown) => (vec![Amr::Swk, Amr::User, Amr::Mfa], Some(shown)),
+        passkey::Asked::Required(options) => return Ok(Err(Outcome::PasskeyRequired(options))),
+        passkey::Asked::Refused => return Ok(Err(Outcome::PasskeyRefused)),
+    };
+    Ok(Ok(DeviceAnswer::Approve {
+        device: device_id,
+        amr,
+        passkey,
+    }))
+}
+
+/// Ends the console session of a reported action: another person uses the session.
+async fn end_console(
+    host: &Host,
+    action: ActionApprovalId,
+    by: &AuditContext,
+) -> Result<(), InternalError> {
+    let Some(action) = host.store.action_approval(action, host.now()).await? else {
+        return Ok(());
+    };
+    let entry = audit::entry(host, Event::SessionEnded, by)
+        .about(action.actor)
+        .with("session", action.session.to_string());
+    host.store
+        .end_session_of(action.actor, action.session, entry, host.now())
+        .await?;
+    host.wakeups.send(Wakeup::LoggedOut);
+    Ok(())
+}
+
+/// Ends the pause of a device's owner, because they say so. Whether there was one.
+pub async fn lift_cooldown(
+    host: &Host,
+    device: &Device,
+    from: Origin,
+) -> Result<bool, InternalError> {
+    let by = AuditContext::new(Actor::Device(device.id), from);
+    let entry = audit::entry(host, Event::CooldownLifted, &by).about(device.user_id);
+    Ok(host
+        .store
+        .lift_cooldown(device.user_id, entry, host.now())
+        .await?)
+}
+
+/// The text that the device must have signed. It is made from the host's own record, never from what the device sent.
+fn statement(host: &Host, device: &Device, approval: &Approval, proof: &Proof) -> String {
+    let shown = &approval.shown;
+    ApprovalStatement {
+        issuer: &host.issuer,
+        request: approval.id,
+        device: device.id,
+        application: application_identifier(shown.application.as_ref(), &host.issuer),
+        application_name: &shown.application_name,
+        step: shown.action.as_ref().map(|action| action.words.as_str()),
+        account: &shown.account,
+        place: &shown.place,
+        browser: &shown.browser,
+        expires: approval.expires_at,
+        decision: proof.decision,
+        number: &proof.number,
+    }
+    .text()
+}

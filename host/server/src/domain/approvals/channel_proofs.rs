@@ -1,0 +1,84 @@
+//! Channel proofs: the answers of devices that approval channels return (`Evidence` in the plugin contract). They are untrusted
+//! bytes until the signature by the device's key is verified.
+
+use serde::Deserialize;
+
+use crate::domain::approvals::approval;
+use crate::domain::approvals::approval::{Outcome, Proof};
+use crate::domain::{Host, InternalError};
+use assent_model::audit::Origin;
+use assent_model::id::{ApprovalId, DeviceId};
+use assent_plugin_host::Evidence;
+
+/// The longest proof that is read, in bytes.
+const LONGEST: usize = 4 << 10;
+
+/// A device's answer as a channel carries it: what the device would send to this host itself, and which device it is.
+#[derive(Deserialize)]
+struct Carried {
+    device: DeviceId,
+    #[serde(flatten)]
+    proof: Proof,
+}
+
+/// Takes what a channel brought without being asked. Whether it decided the request.
+pub async fn take(host: &Host, channel: &str, evidence: &Evidence) -> Result<bool, InternalError> {
+    verified(host, channel, evidence, None).await
+}
+
+/// Takes what a channel brought when it was asked for this device's answer to this request: no other will do. Whether it
+/// decided the request.
+pub async fn take_answer(
+    host: &Host,
+    channel: &str,
+    evidence: &Evidence,
+    request: ApprovalId,
+    device: DeviceId,
+) -> Result<bool, InternalError> {
+    verified(host, channel, evidence, Some((request, device))).await
+}
+
+/// Verifies the proof as if the device had brought it. What does not verify is the channel's fault, and changes nothing.
+async fn verified(
+    host: &Host,
+    channel: &str,
+    evidence: &Evidence,
+    expected: Option<(ApprovalId, DeviceId)>,
+) -> Result<bool, InternalError> {
+    let fault = |what: &str| {
+        tracing::warn!(
+            plugin = channel,
+            "the channel brought evidence that is none: {what}"
+        );
+        Ok(false)
+    };
+    if evidence.proof.len() > LONGEST {
+        return fault("it is too long");
+    }
+    let Ok(request) = evidence.request_id.parse::<ApprovalId>() else {
+        return fault("it names no request");
+    };
+    let Ok(Carried { device, proof }) = serde_json::from_slice(&evidence.proof) else {
+        return fault("it can't be read");
+    };
+    if expected.is_some_and(|expected| expected != (request, device)) {
+        return fault("it is of another request, or of another device");
+    }
+    let found = host
+        .store
+        .device(device)
+        .await?
+        .filter(|device| device.revoked_at.is_none());
+    let Some(device) = found else {
+        return fault("no device made it");
+    };
+    match approval::answer(host, &device, request, &proof, Origin::NOWHERE).await? {
+        Outcome::Approved | Outcome::Denied | Outcome::NotMe => Ok(true),
+        Outcome::BadProof => fault("its signature is not over what was asked"),
+        Outcome::Unknown => fault("it is of nobody who was asked"),
+        Outcome::PasskeyRequired(_) | Outcome::PasskeyRefused => {
+            fault("its device has a passkey, which was not shown")
+        }
+        Outcome::WrongNumber { .. } | Outcome::AlreadyDecided | Outcome::Expired => Ok(false),
+    }
+}

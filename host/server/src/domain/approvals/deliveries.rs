@@ -1,0 +1,291 @@
+//! Looking after requests that channels have begun: asking how they stand, and taking back those that are over.
+//!
+//! What is to be done waits in the database, so it outlives the host, and several hosts share it; each request is one host's
+//! at a time, by a lease. A request that waits holds no thread and no instance of the plugin, only its row.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::task::JoinSet;
+
+use crate::domain::approvals::channel_proofs;
+use crate::domain::operations::wakeups::Wakeup;
+use crate::domain::{Host, InternalError};
+use assent_model::approval::{Approval, ApprovalStage};
+use assent_model::audit::{Actor, AuditContext, Event, Origin};
+use assent_model::clock::Timestamp;
+use assent_model::delivery::{Delivery, LeasedDelivery, Recipient, Ruling};
+use assent_model::id::{ApprovalId, DeliveryId};
+use assent_plugin_host::{ChannelFailureKind, ChannelState, Trust};
+
+/// How often the database is looked at without a signal: another host may have stopped, or an approval was decided there.
+const LOOK: Duration = Duration::from_secs(1);
+/// How many requests of one channel are looked after at once: as many as a channel's calls run at once.
+const AT_ONCE: usize = 512;
+/// How many are claimed by one statement.
+const CLAIMED: usize = 64;
+/// The least time between two questions to a channel about one request.
+const LEAST: Duration = Duration::from_millis(250);
+/// The most.
+const MOST: Duration = Duration::from_secs(30);
+/// The pause after a question that failed.
+const PAUSE: Duration = Duration::from_secs(5);
+/// How long one question may take.
+const QUESTION: Duration = Duration::from_secs(25);
+/// How long a request is this host's: longer than a question may take.
+const LEASE: Duration = Duration::from_secs(35);
+
+/// What the handle of a request is sealed for: no other row's will do in its place.
+pub(crate) fn sealed_for(approval: ApprovalId, channel: &str) -> String {
+    format!("approval delivery {approval} {channel}")
+}
+
+/// When to look after a request next: after what the channel asks for, within bounds, and when its time is over.
+pub(crate) fn next(now: Timestamp, after: Duration, end: Timestamp) -> Timestamp {
+    (now + after.clamp(LEAST, MOST)).min(end)
+}
+
+/// What this host is at.
+#[derive(Default)]
+struct Work {
+    under_way: JoinSet<String>,
+    /// How many of them each channel has.
+    busy: HashMap<String, usize>,
+}
+
+impl Work {
+    fn room(&self, channel: &str) -> usize {
+        AT_ONCE.saturating_sub(self.busy.get(channel).copied().unwrap_or_default())
+    }
+
+    fn begin(&mut self, host: &Arc<Host>, leased: LeasedDelivery) {
+        *self
+            .busy
+            .entry(leased.delivery.channel.clone())
+            .or_default() += 1;
+        self.under_way.spawn(look_after(Arc::clone(host), leased));
+    }
+
+    fn ended(&mut self, channel: &str) {
+        if let Some(count) = self.busy.get_mut(channel) {
+            *count = count.saturating_sub(1);
+            if *count == 0 {
+                self.busy.remove(channel);
+            }
+        }
+    }
+}
+
+/// Looks after requests, until the task is dropped. What is under way ends with it, and is begun anew after its lease.
+pub async fn run(host: Arc<Host>) {
+    let mut work = Work::default();
+    loop {
+        // To miss nothing, listen first and look then.
+        let mut listener = host.wakeups.listen();
+        let pause = match claim(&host, &mut work).await {
+            Ok(pause) => pause,
+            Err(error) => {
+                tracing::warn!(%error, "the requests of approval channels could not be read");
+                LOOK
+            }
+        };
+        if pause.is_zero() {
+            continue;
+        }
+        tokio::select! {
+            () = listener.heard(Wakeup::Carried) => {}
+            () = tokio::time::sleep(pause) => {}
+            Some(ended) = work.under_way.join_next() => match ended {
+                Ok(channel) => work.ended(&channel),
+                // One that panicked does not say whose it was: once all have ended, nobody is busy.
+                Err(_) if work.under_way.is_empty() => work.busy.clear(),
+                Err(_) => {}
+            },
+        }
+    }
+}
+
+/// Begins what is due, as far as there is room. How long there is nothing more to do, as far as is known.
+async fn claim(host: &Arc<Host>, work: &mut Work) -> Result<Duration, InternalError> {
+    let mut begun = false;
+    for channel in host.store.due_channels(host.now()).await? {
+        // Another host may have a channel that this one does not.
+        if host.plugins.channel_info(&channel).is_none() {
+            continue;
+        }
+        let room = work.room(&channel).min(CLAIMED);
+        if room == 0 {
+            continue;
+        }
+        for leased in host
+            .store
+            .claim_deliveries(&channel, room, LEASE, host.now())
+            .await?
+        {
+            begun = true;
+            work.begin(host, leased);
+        }
+    }
+    if begun {
+        return Ok(Duration::ZERO);
+    }
+    let now = host.now();
+    let next = host.store.next_delivery().await?.filter(|next| *next > now);
+    Ok(next.map_or(LOOK, |next| next.remaining(now).min(LOOK)))
+}
+
+/// Looks after one request, and keeps when to do so again. The channel.
+async fn look_after(host: Arc<Host>, leased: LeasedDelivery) -> String {
+    let delivery = &leased.delivery;
+    let (id, approval, channel) = (delivery.id, delivery.approval, delivery.channel.clone());
+    let done = async {
+        if let Some(again) = step(&host, delivery).await? {
+            host.store.release_delivery(&leased, again).await?;
+        }
+        Ok::<_, InternalError>(())
+    };
+    if let Err(error) = done.await {
+        tracing::warn!(delivery = %id, %approval, channel, %error, "a request could not be looked after; tried again later");
+    }
+    channel
+}
+
+/// Takes a request one step further. When to look after it again; `None` if that is never.
+async fn step(host: &Host, delivery: &Delivery) -> Result<Option<Timestamp>, InternalError> {
+    // Without its approval the row is gone as well.
+    let Some(approval) = host.store.approval(delivery.approval).await? else {
+        return Ok(None);
+    };
+    if approval.stage_at(host.now()) != ApprovalStage::Requested {
+        take_back(host, delivery).await?;
+        return Ok(None);
+    }
+    if !is_in_force(host, delivery, &approval) {
+        tracing::warn!(
+            approval = %approval.id, channel = delivery.channel,
+            "the settings no longer let this channel carry the request; what it says is not asked for"
+        );
+        host.store.end_delivery(delivery.id).await?;
+        return Ok(None);
+    }
+    let handle = handle(host, delivery)?;
+    let asked = tokio::time::timeout(QUESTION, host.plugins.poll(&delivery.channel, handle)).await;
+    let after = match asked {
+        Ok(Ok(state)) => match heard(host, delivery, &approval, state).await? {
+            Some(after) => after,
+            None => return Ok(None),
+        },
+        Ok(Err(failure)) => match failure.kind {
+            ChannelFailureKind::RetryAfter(after) => after,
+            _ => PAUSE,
+        },
+        Err(_) => {
+            tracing::warn!(approval = %approval.id, channel = delivery.channel, "the channel takes too long to say how a request stands");
+            PAUSE
+        }
+    };
+    Ok(Some(next(host.now(), after, approval.expires_at)))
+}
+
+/// Whether the settings in force let the channel carry such a request, and have it believed as when the request began.
+fn is_in_force(host: &Host, delivery: &Delivery, approval: &Approval) -> bool {
+    let trust = match delivery.recipient {
+        Recipient::Device(_) => Trust::Verified,
+        Recipient::Vendor { .. } => Trust::Delegated,
+    };
+    let serving = host
+        .plugins
+        .channels_for(approval.shown.application.as_ref());
+    serving
+        .iter()
+        .any(|channel| channel.name == delivery.channel && channel.trust == trust)
+}
+
+/// Takes what a channel says of a request. After what time to ask it again; `None` if that is never.
+async fn heard(
+    host: &Host,
+    delivery: &Delivery,
+    approval: &Approval,
+    state: ChannelState,
+) -> Result<Option<Duration>, InternalError> {
+    let ruling = match (state, &delivery.recipient) {
+        (ChannelState::Pending(after), _) => return Ok(Some(after)),
+        (ChannelState::Evidence(proof), Recipient::Device(device)) => {
+            if !channel_proofs::take_answer(host, &delivery.channel, &proof, approval.id, *device)
+                .await?
+            {
+                return Ok(Some(PAUSE));
+            }
+            host.store.end_delivery(delivery.id).await?;
+            return Ok(None);
+        }
+        // Without the device's proof this is the channel's own affair: it carries the request no longer. The page waits on,
+        // for another answer or to its end: as it would for a name that nobody has.
+        (ChannelState::Denied, Recipient::Device(_)) | (ChannelState::Expired, _) => {
+            tracing::info!(approval = %approval.id, channel = delivery.channel, "the channel gave a request up");
+            host.store.end_delivery(delivery.id).await?;
+            return Ok(None);
+        }
+        (ChannelState::Approved, Recipient::Vendor { .. }) => Ruling::Approved,
+        (ChannelState::Denied, Recipient::Vendor { .. }) => Ruling::Denied,
+        (ChannelState::Approved, Recipient::Device(_))
+        | (ChannelState::Evidence(_), Recipient::Vendor { .. }) => {
+            tracing::warn!(plugin = delivery.channel, approval = %approval.id, "the channel says what one of its kind can't");
+            return Ok(Some(PAUSE));
+        }
+    };
+    // The settings may have been changed while the vendor was asked.
+    if !is_in_force(host, delivery, approval) {
+        return Ok(Some(Duration::ZERO));
+    }
+    rule(host, delivery.id, approval, &delivery.channel, ruling).await?;
+    Ok(None)
+}
+
+async fn rule(
+    host: &Host,
+    delivery: DeliveryId,
+    approval: &Approval,
+    channel: &str,
+    ruling: Ruling,
+) -> Result<(), InternalError> {
+    let event = match ruling {
+        Ruling::Approved => Event::SignInApproved,
+        Ruling::Denied => Event::SignInDenied,
+    };
+    let by = AuditContext::new(Actor::Channel(channel.to_owned()), Origin::NOWHERE);
+    let noted = crate::domain::approvals::approval::noted(host, event, approval, &by);
+    let counted = host
+        .store
+        .rule_on_approval(delivery, ruling, noted, host.now())
+        .await?;
+    host.wakeups.send(Wakeup::Decided(approval.id));
+    tracing::info!(approval = %approval.id, channel, ?ruling, counted, "the vendor answered");
+    Ok(())
+}
+
+/// Takes back a request whose approval is over, once, if the channel can.
+async fn take_back(host: &Host, delivery: &Delivery) -> Result<(), InternalError> {
+    if !host.store.end_delivery(delivery.id).await? {
+        return Ok(());
+    }
+    let handle = handle(host, delivery)?;
+    match tokio::time::timeout(QUESTION, host.plugins.cancel(&delivery.channel, handle)).await {
+        Ok(Ok(())) => {
+            tracing::debug!(approval = %delivery.approval, channel = delivery.channel, "request taken back");
+        }
+        Ok(Err(failure)) => {
+            tracing::info!(approval = %delivery.approval, %failure, "the request could not be taken back");
+        }
+        Err(_) => {
+            tracing::info!(approval = %delivery.approval, channel = delivery.channel, "the request could not be taken back in time");
+        }
+    }
+    Ok(())
+}
+
+fn handle(host: &Host, delivery: &Delivery) -> Result<Vec<u8>, InternalError> {
+    let purpose = sealed_for(delivery.approval, &delivery.channel);
+    Ok(host.master_key.open(&purpose, &delivery.handle)?.to_vec())
+}

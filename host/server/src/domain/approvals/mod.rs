@@ -1,0 +1,10 @@
+//! The questions that go to devices, and their signed answers.
+//!
+//! - The statement that is signed comes from the server's own record, never from what a device sent.
+//! - An answer takes effect once, and only while its request is open.
+//! - A channel carries a request; it decides nothing.
+
+pub mod approval;
+pub mod channel_proofs;
+pub mod channels;
+pub mod deliveries;

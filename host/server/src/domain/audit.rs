@@ -1,0 +1,101 @@
+//! The audit log, as use cases write and read it. An entry is kept in the transaction of the change that it tells of.
+
+mod stream;
+mod verify;
+
+pub use stream::{Faring, Streams, check as check_streams, run as stream};
+pub use verify::{Unreadable, Verdict, verify, verify_export};
+
+use std::time::Duration;
+
+use super::{Host, InternalError};
+use assent_model::audit::{AuditContext, Entry, Event};
+use assent_model::clock::Timestamp;
+use assent_model::id::UserId;
+use assent_model::user::LifecycleState;
+use assent_store::{AuditFilter, AuditPage, COUNTED_FOR, StoredEntry};
+
+/// An entry of this moment.
+pub fn entry(host: &Host, event: Event, by: &AuditContext) -> Entry {
+    Entry::new(event, by, host.now(), &*host.entropy)
+}
+
+/// The entry of a change of state, with what it was before and is now.
+pub(super) fn of_state(entry: Entry, before: LifecycleState, after: LifecycleState) -> Entry {
+    entry
+        .with("before", before.as_str())
+        .with("after", after.as_str())
+}
+
+/// How long entries are kept.
+pub(crate) fn kept(host: &Host) -> Duration {
+    host.settings.audit.retention.get()
+}
+
+/// Writes the entries about requests for sign-ins that repeated: a name that is typed often in one network has one entry with the
+/// count of those beyond the first.
+pub async fn sum_up_repeated(host: &Host) -> Result<(), InternalError> {
+    /// How many are read at a time.
+    const SLICE: u32 = 100;
+    loop {
+        let repeated = host
+            .store
+            .repeated_requests(host.now() - COUNTED_FOR, SLICE)
+            .await?;
+        let is_last = repeated.len() < SLICE as usize;
+        for repeated in repeated {
+            let entry =
+                entry(host, Event::SignInRequested, &AuditContext::HOST).about(repeated.user);
+            let entry = entry
+                .with("first_at", repeated.first_at.seconds())
+                .personal("address", repeated.network.clone());
+            host.store.sum_up_repeated(repeated, entry).await?;
+        }
+        if is_last {
+            return Ok(());
+        }
+    }
+}
+
+/// A moment in the form of RFC 3339, in UTC.
+pub fn moment_text(at: Timestamp) -> String {
+    jiff::Timestamp::from_millisecond(at.millis())
+        .map(|at| at.to_string())
+        .unwrap_or_default()
+}
+
+/// The moment that a text names in the form of RFC 3339, or in which the day begins that it names, as UTC has it.
+pub fn moment(text: &str) -> Option<Timestamp> {
+    let moment = text.parse().or_else(|_| {
+        let day: jiff::civil::Date = text.parse()?;
+        day.to_zoned(jiff::tz::TimeZone::UTC)
+            .map(|day| day.timestamp())
+    });
+    moment
+        .ok()
+        .map(|moment: jiff::Timestamp| Timestamp::from_millis(moment.as_millisecond()))
+}
+
+/// A page of up to `limit` entries, the latest first: those before the position `before`, where that is given.
+pub async fn list(
+    host: &Host,
+    filter: &AuditFilter,
+    before: Option<i64>,
+    limit: u32,
+) -> Result<AuditPage, InternalError> {
+    Ok(host.store.audit_page(filter, before, limit).await?)
+}
+
+/// What happened lately in a person's name, the latest first: those before the position `before`, where that is given.
+pub async fn of_user(
+    host: &Host,
+    user: UserId,
+    before: Option<i64>,
+    limit: u32,
+) -> Result<Vec<StoredEntry>, InternalError> {
+    let filter = AuditFilter {
+        user: Some(user),
+        ..AuditFilter::default()
+    };
+    Ok(host.store.audit_entries(&filter, before, limit).await?)
+}

@@ -1,0 +1,194 @@
+//! The streams of the audit log: each entry goes to a file or to syslog, at least once and in order.
+//!
+//! How far a stream has come stands in the database, so it goes on after a restart and on another host. One host carries it at a
+//! time, by a lease. A receiver that is down holds up nobody but its own stream.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use crate::audit_stream::{FileStream, StreamError, StreamTarget, SyslogStream};
+use crate::domain::Host;
+use assent_model::audit::chain::{End, Record};
+use assent_store::StoreError;
+
+/// How often it is looked for new entries.
+const LOOK: Duration = Duration::from_secs(1);
+/// How many entries are handed over at a time.
+const BATCH: u32 = 200;
+/// How long that may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// How long a stream is this host's: longer than handing over may take.
+const LEASE: Duration = Duration::from_secs(30);
+/// The longest pause after a failure.
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+
+/// How a stream fares on this host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Faring {
+    /// Whether the last handing over went well; `None` before the first, and where another host carries it.
+    pub up: Option<bool>,
+    /// How many entries this host has handed over.
+    pub sent: u64,
+    /// How many entries wait to be.
+    pub behind: i64,
+}
+
+/// How the streams fare on this host, by their names.
+#[derive(Debug, Default)]
+pub struct Streams(Mutex<BTreeMap<&'static str, Faring>>);
+
+impl Streams {
+    /// All of them.
+    pub fn faring(&self) -> BTreeMap<&'static str, Faring> {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    fn note(&self, name: &'static str, change: impl FnOnce(&mut Faring)) {
+        change(
+            self.0
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .entry(name)
+                .or_default(),
+        );
+    }
+}
+
+/// Why entries were not handed over.
+#[derive(Debug, thiserror::Error)]
+enum NotSent {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    StreamTarget(#[from] StreamError),
+    #[error("it takes longer than {} seconds", PATIENCE.as_secs())]
+    TooSlow,
+}
+
+/// Carries the streams that the settings name, until the task is dropped.
+pub async fn run(host: Arc<Host>) {
+    let settings = &host.settings.audit.stream;
+    let own_name = host.settings.base_url.host_str().unwrap_or("-").to_owned();
+    let file = settings
+        .file
+        .clone()
+        .map(|path| ("file", StreamTarget::File(FileStream::new(path))));
+    let syslog = settings.syslog.clone().map(|to| {
+        (
+            "syslog",
+            StreamTarget::Syslog(SyslogStream::new(to, own_name)),
+        )
+    });
+    let carried = file
+        .into_iter()
+        .chain(syslog)
+        .map(|(name, target)| carry(&host, name, target));
+    futures_util::future::join_all(carried).await;
+}
+
+/// What came of a look.
+enum Looked {
+    /// There is nothing more to tell, or another host tells it.
+    Idle,
+    /// There may be more.
+    Sent,
+}
+
+async fn carry(host: &Host, name: &'static str, mut target: StreamTarget) {
+    let holder = hex::encode(host.entropy.bytes::<16>());
+    let mut pause = Duration::ZERO;
+    loop {
+        match look(host, name, &holder, &mut target).await {
+            Ok(looked) => {
+                if !pause.is_zero() {
+                    tracing::info!(stream = name, "the audit log's stream goes on");
+                }
+                pause = Duration::ZERO;
+                if matches!(looked, Looked::Idle) {
+                    tokio::time::sleep(LOOK).await;
+                }
+            }
+            Err(error) => {
+                host.audit_streams
+                    .note(name, |faring| faring.up = Some(false));
+                if pause.is_zero() {
+                    tracing::error!(stream = name, %error, "the audit log's stream is down; it is caught up with later");
+                }
+                pause = (pause * 2).clamp(LOOK, LONGEST_PAUSE);
+                tokio::time::sleep(pause).await;
+            }
+        }
+    }
+}
+
+async fn look(
+    host: &Host,
+    name: &'static str,
+    holder: &str,
+    target: &mut StreamTarget,
+) -> Result<Looked, NotSent> {
+    let (known, head) = host.store.audit_stream(name).await?;
+    let behind = head.saturating_sub(known.unwrap_or_default());
+    host.audit_streams
+        .note(name, |faring| faring.behind = behind);
+    if behind <= 0 && known.is_some() {
+        return Ok(Looked::Idle);
+    }
+    let now = host.now();
+    let Some(come_to) = host
+        .store
+        .claim_audit_stream(name, holder, now + LEASE, now)
+        .await?
+    else {
+        host.audit_streams.note(name, |faring| faring.up = None);
+        return Ok(Looked::Idle);
+    };
+    let records = host.store.audit_records(come_to, BATCH).await?;
+    let Some(last) = records.last().map(|record| record.seq) else {
+        // All that it has not had is gone; that is so where a stream begins, or was not in the settings for long.
+        let anchor = host.store.audit_end(End::Anchor).await?.mark.seq;
+        host.store
+            .advance_audit_stream(name, holder, anchor.max(come_to))
+            .await?;
+        return Ok(Looked::Idle);
+    };
+    tell_of_gap(name, come_to, &records);
+    tokio::time::timeout(PATIENCE, target.send(&records))
+        .await
+        .map_err(|_| NotSent::TooSlow)??;
+    // If another host carries it by now, it tells these again.
+    host.store.advance_audit_stream(name, holder, last).await?;
+    host.audit_streams.note(name, |faring| {
+        faring.up = Some(true);
+        faring.sent += records.len() as u64;
+        faring.behind = head.saturating_sub(last).max(0);
+    });
+    Ok(Looked::Sent)
+}
+
+/// A stream that begins has not had what is long gone. One that goes on should have had it.
+fn tell_of_gap(name: &str, come_to: i64, records: &[Record]) {
+    let first = records.first().map_or(come_to, |record| record.seq);
+    if come_to > 0 && first > come_to + 1 {
+        tracing::warn!(
+            stream = name,
+            first = come_to + 1,
+            last = first - 1,
+            "entries of the audit log are missing from its stream: they were deleted while it was not in the settings"
+        );
+    }
+}
+
+/// Whether the streams that the settings name could be carried, as far as can be seen without doing it. The message says which
+/// setting is wrong.
+pub fn check(settings: &crate::config::AuditStream) -> Result<(), String> {
+    let Some(file) = &settings.file else {
+        return Ok(());
+    };
+    FileStream::check(file)
+        .map_err(|error| format!("audit.stream.file: {}: {error}", file.display()))
+}

@@ -1,0 +1,37 @@
+//! What a service provider calls a person (SAML core section 8.3).
+
+use crate::domain::{Host, InternalError};
+use assent_model::account::Account;
+use assent_model::saml::{NameId, NameIdFormat, NameIdSource, ServiceProvider};
+use assent_model::user::User;
+
+/// The person's name in this format; `None` if it is an e-mail address and there is none.
+///
+/// The opaque ones can't be told from random texts without the master key. They begin with an underscore, so that they
+/// are good as `xs:ID`, which some service providers make of them.
+pub fn name_id_for(
+    host: &Host,
+    provider: &ServiceProvider,
+    user: &User,
+    account: &Account,
+    sid: &str,
+    format: NameIdFormat,
+) -> Result<Option<NameId>, InternalError> {
+    let settings = &provider.settings;
+    let opaque = |purpose, of: &str| -> Result<_, InternalError> {
+        let message = format!("{}\n{of}", provider.id);
+        Ok(Some(format!(
+            "_{}",
+            hex::encode(host.master_key.authenticate(purpose, message.as_bytes())?)
+        )))
+    };
+    let value = match format {
+        NameIdFormat::Persistent => opaque("persistent name", &user.subject)?,
+        NameIdFormat::Transient => opaque("transient name", &format!("{sid}\n{}", user.subject))?,
+        NameIdFormat::EmailAddress | NameIdFormat::Unspecified => match settings.name_id.source {
+            NameIdSource::UserEmail => user.email.clone().map(Into::into),
+            NameIdSource::AccountName => Some(account.name.clone()),
+        },
+    };
+    Ok(value.map(|value| NameId { format, value }))
+}

@@ -1,0 +1,327 @@
+//! Claims: what an application is told about a person.
+//!
+//! The host makes the standard claims of the granted scopes; the plugins make the rest.
+
+use std::collections::BTreeMap;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde_json::{Map, Value, json};
+
+use crate::domain::claims::token_claims::AtSignIn;
+use crate::domain::{Host, InternalError};
+use assent_model::account::Account;
+use assent_model::application::{Application, SubjectType};
+use assent_model::claims_request::ClaimRequirement;
+use assent_model::saml::ServiceProvider;
+use assent_model::scope::{Scope, Scopes};
+use assent_model::session::Authentication;
+use assent_model::user::{Address, User};
+use assent_plugin_host::{
+    ClaimInput, MapFailure, Mapped, PluginSet, Protocol, RequestedClaim, SamlAttribute, Sink, Step,
+};
+
+/// On whom claims are made, and for whom.
+#[derive(Clone, Copy, Debug)]
+pub struct Subject<'a> {
+    /// The application.
+    pub application: &'a Application,
+    /// The person.
+    pub user: &'a User,
+    /// The person's account there.
+    pub account: &'a Account,
+    /// The granted scopes.
+    pub scopes: &'a Scopes,
+    /// How the person signed in, where that is known.
+    pub authentication: Option<&'a Authentication>,
+    /// What the application calls the person: see [`subject_of`].
+    pub sub: &'a str,
+    /// The claims that were asked for one by one, for this place.
+    pub requested: &'a BTreeMap<String, ClaimRequirement>,
+}
+
+/// What an application calls a person: the `sub` claim (OpenID Connect Core section 8). The pairwise one can't be told
+/// from a random text without the master key, and is the same in all applications of a sector.
+pub fn subject_of(
+    host: &Host,
+    application: &Application,
+    user: &User,
+) -> Result<String, InternalError> {
+    match &application.settings.subject_type {
+        SubjectType::Public => Ok(user.subject.clone()),
+        SubjectType::Pairwise { sector } => {
+            // A sector is a host name, so it holds no line break.
+            let message = format!("{sector}\n{}", user.subject);
+            let code = host
+                .master_key
+                .authenticate("pairwise subject", message.as_bytes())?;
+            Ok(URL_SAFE_NO_PAD.encode(code))
+        }
+    }
+}
+
+/// What an application calls a session: the `sid` claim. A pairwise one is another in each sector, as `sub` is, since a
+/// name that several applications have in common would tell them that two people are one.
+pub fn sid_of(host: &Host, application: &Application, sid: &str) -> Result<String, InternalError> {
+    match &application.settings.subject_type {
+        SubjectType::Public => Ok(sid.to_owned()),
+        SubjectType::Pairwise { sector } => {
+            let code = host
+                .master_key
+                .authenticate("pairwise sid", format!("{sector}\n{sid}").as_bytes())?;
+            Ok(URL_SAFE_NO_PAD.encode(code))
+        }
+    }
+}
+
+/// What is told of the sign-in itself, under the claims' own names.
+pub fn of_authentication(authentication: &Authentication) -> [(&'static str, Value); 3] {
+    [
+        (
+            AtSignIn::AuthTime.name(),
+            json!(authentication.at.seconds()),
+        ),
+        (AtSignIn::Amr.name(), json!(authentication.amr)),
+        (AtSignIn::Acr.name(), json!(authentication.acr().as_str())),
+    ]
+}
+
+/// What an application is told, and how it came about.
+#[derive(Clone, Debug)]
+pub struct Made {
+    /// The claims.
+    pub claims: Map<String, Value>,
+    /// What each plugin did.
+    pub steps: Vec<Step>,
+}
+
+/// The claims of the granted scopes and those that were asked for one by one, `sub` first among them, as the host and
+/// the plugins make them. A slim ID token has none for its scopes.
+pub async fn map(host: &Host, subject: Subject<'_>, sink: Sink) -> Result<Made, MapFailure> {
+    map_by(host, &host.plugins.set(), subject, sink).await
+}
+
+/// The same, as these plugins make them.
+pub async fn map_by(
+    host: &Host,
+    plugins: &PluginSet,
+    subject: Subject<'_>,
+    sink: Sink,
+) -> Result<Made, MapFailure> {
+    let Subject {
+        application,
+        user,
+        account,
+        authentication,
+        requested,
+        ..
+    } = subject;
+    let slim = sink == Sink::IdToken && application.settings.slim_id_token;
+    let identity: Scopes = [Scope::OpenId].into_iter().collect();
+    let scopes = if slim { &identity } else { subject.scopes };
+    // A resource server is told what the plugins have for it; who the person is it can ask at UserInfo.
+    let standard = if sink == Sink::Introspection {
+        Map::new()
+    } else {
+        standard(&subject, scopes)
+    };
+    let requested = requested.iter().map(|(name, wanted)| RequestedClaim {
+        name: name.clone(),
+        essential: wanted.essential,
+        values: wanted.values.clone(),
+    });
+    let input = ClaimInput {
+        protocol: Protocol::Oidc,
+        sink,
+        now: host.now(),
+        application_id: application.id.clone(),
+        application: json!({
+            "id": application.id,
+            "name": application.name,
+            "application_type": application.settings.application_type,
+        }),
+        account: account_json(account),
+        user: user_json(user),
+        roles: account.roles.clone(),
+        scopes: scopes
+            .iter()
+            .map(|scope| scope.as_str().to_owned())
+            .collect(),
+        requested: requested.collect(),
+        acr: authentication.map(|authentication| authentication.acr().as_str().to_owned()),
+        amr: authentication.map(amr_texts).unwrap_or_default(),
+        claims: standard,
+    };
+    let Mapped { claims, steps, .. } = plugins.map_claims(input).await?;
+    Ok(Made { claims, steps })
+}
+
+/// The attributes of an assertion, which the plugins make alone. They see what is known of the person as claims, under
+/// the names of OpenID Connect.
+pub async fn attributes(
+    host: &Host,
+    provider: &ServiceProvider,
+    user: &User,
+    account: &Account,
+    authentication: &Authentication,
+) -> Result<(Vec<SamlAttribute>, Vec<Step>), MapFailure> {
+    attributes_by(
+        host,
+        &host.plugins.set(),
+        provider,
+        (user, account),
+        authentication,
+    )
+    .await
+}
+
+/// The same, as these plugins make them.
+pub async fn attributes_by(
+    host: &Host,
+    plugins: &PluginSet,
+    provider: &ServiceProvider,
+    (user, account): (&User, &Account),
+    authentication: &Authentication,
+) -> Result<(Vec<SamlAttribute>, Vec<Step>), MapFailure> {
+    let known = known(user, account, true)
+        .into_iter()
+        .filter(|(_, value)| !value.is_null());
+    let input = ClaimInput {
+        protocol: Protocol::Saml,
+        sink: Sink::SamlAssertion,
+        now: host.now(),
+        application_id: provider.id.clone(),
+        application: json!({
+            "id": provider.id,
+            "name": provider.name,
+            "entity_id": provider.settings.entity_id,
+            "custom_attributes": provider.settings.custom_attributes,
+        }),
+        account: account_json(account),
+        user: user_json(user),
+        roles: account.roles.clone(),
+        scopes: Vec::new(),
+        requested: Vec::new(),
+        acr: Some(authentication.acr().as_str().to_owned()),
+        amr: amr_texts(authentication),
+        claims: known
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect(),
+    };
+    let Mapped {
+        attributes, steps, ..
+    } = plugins.map_claims(input).await?;
+    Ok((attributes, steps))
+}
+
+fn account_json(account: &Account) -> Value {
+    json!({
+        "id": account.id,
+        "name": account.name,
+        "short_code": account.short_code,
+        "state": account.state,
+    })
+}
+
+fn user_json(user: &User) -> Value {
+    json!({
+        "did": user.did,
+        "name": user.name,
+        "email": user.email,
+        "profile": user.profile,
+    })
+}
+
+fn amr_texts(authentication: &Authentication) -> Vec<String> {
+    authentication
+        .amr
+        .iter()
+        .map(|amr| amr.as_str().to_owned())
+        .collect()
+}
+
+/// The claims of the specification's table, but for `account`, which a plugin makes.
+fn standard(subject: &Subject<'_>, scopes: &Scopes) -> Map<String, Value> {
+    let told = |name: &str| {
+        let by_scope = Scope::of_claim(name).is_some_and(|scope| scopes.has(scope));
+        by_scope || subject.requested.contains_key(name)
+    };
+    // What is the same everywhere is not told where a pairwise subject is there to avoid that.
+    let public = subject.application.settings.subject_type == SubjectType::Public;
+    let known = known(subject.user, subject.account, public)
+        .into_iter()
+        .filter(|(name, value)| told(name) && !value.is_null());
+    let mut claims: Map<String, Value> = known
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect();
+    claims.insert("sub".to_owned(), json!(subject.sub));
+    claims
+}
+
+/// Whether an assertion's claim mappers may receive a claim of this name from the host: each [`known`] claim, and the members
+/// of the address, such as `address.locality`.
+pub fn is_known_in_assertions(name: &str) -> bool {
+    let is_member = |member: &str| {
+        Address::default()
+            .members()
+            .iter()
+            .any(|(known, _)| *known == member)
+    };
+    match name.strip_prefix("address.") {
+        Some(member) => is_member(member),
+        None => Scope::of_claim(name).is_some() && !NOT_OF_USERS.contains(&name),
+    }
+}
+
+/// Claims of scopes that the host creates for a token, and that are no data of a user.
+const NOT_OF_USERS: [&str; 2] = ["sub", "account"];
+
+/// What is known about the person, `null` where nothing is. With `public` what leads from one application to another.
+fn known(user: &User, account: &Account, public: bool) -> Vec<(&'static str, Value)> {
+    let profile = &user.profile;
+    // A verdict on an address or number that there is none of would say nothing.
+    let verified = |there: bool, verified: bool| if there { json!(verified) } else { Value::Null };
+    vec![
+        ("name", json!(profile.name)),
+        ("given_name", json!(profile.given_name)),
+        ("family_name", json!(profile.family_name)),
+        ("middle_name", json!(profile.middle_name)),
+        ("nickname", json!(profile.nickname)),
+        ("picture", json!(profile.picture)),
+        ("profile", json!(profile.profile)),
+        ("website", json!(profile.website)),
+        ("gender", json!(profile.gender)),
+        ("birthdate", json!(profile.birthdate)),
+        ("zoneinfo", json!(profile.zoneinfo)),
+        ("locale", json!(profile.locale)),
+        ("preferred_username", json!(user.name)),
+        ("updated_at", json!(user.updated_at.seconds())),
+        ("upn", json!(account.name)),
+        (
+            "user_did",
+            if public { json!(user.did) } else { Value::Null },
+        ),
+        ("user_short_code", json!(account.short_code)),
+        ("email", json!(user.email)),
+        (
+            "email_verified",
+            verified(user.email.is_some(), profile.email_verified),
+        ),
+        ("phone_number", json!(profile.phone_number)),
+        (
+            "phone_number_verified",
+            verified(
+                profile.phone_number.is_some(),
+                profile.phone_number_verified,
+            ),
+        ),
+        (
+            "address",
+            if profile.address.is_empty() {
+                Value::Null
+            } else {
+                json!(profile.address)
+            },
+        ),
+    ]
+}

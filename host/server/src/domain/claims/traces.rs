@@ -1,0 +1,332 @@
+//! Why an application was told what it was told: what each plugin did for a token or an assertion.
+//!
+//! Traces are for explaining, so nobody waits for them: they are written in the background, and where more come than can be
+//! written, some are lost and the log says so.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
+use tokio::sync::mpsc;
+use utoipa::ToSchema;
+
+use crate::domain::Host;
+use assent_model::clock::Timestamp;
+use assent_model::id::{Did, TraceId, UserId};
+use assent_plugin_host::{MapFailureKind, SamlAttribute, Sink, Step, StepEnd, Traced};
+use assent_store::ClaimTrace;
+
+/// How many traces wait to be written at most, and how many are written at once.
+const QUEUE: usize = 1024;
+const BATCH: usize = 64;
+/// How long they gather, so that one write serves many.
+const GATHER: Duration = Duration::from_millis(50);
+
+/// Traces on their way to the store.
+#[derive(Debug)]
+pub struct Traces {
+    queue: mpsc::Sender<ClaimTrace>,
+    waiting: Mutex<Option<mpsc::Receiver<ClaimTrace>>>,
+}
+
+impl Default for Traces {
+    fn default() -> Self {
+        let (queue, waiting) = mpsc::channel(QUEUE);
+        Self {
+            queue,
+            waiting: Mutex::new(Some(waiting)),
+        }
+    }
+}
+
+/// What the claims were made for.
+#[derive(Clone, Copy, Debug)]
+pub struct Purpose<'a> {
+    /// The token's `jti`, or the assertion's ID.
+    pub token: &'a str,
+    /// Whom they are about.
+    pub user: UserId,
+    /// Whom they are for.
+    pub application: &'a Did,
+    /// Where they go.
+    pub sink: Sink,
+}
+
+/// Keeps what the plugins did, if there are any and the settings say so.
+pub fn record(host: &Host, purpose: Purpose<'_>, steps: &[Step]) {
+    if steps.is_empty() || host.settings.plugins.trace_retention.is_zero() {
+        return;
+    }
+    let now = host.now();
+    let trace = ClaimTrace {
+        id: TraceId::new(now, &*host.entropy),
+        token: purpose.token.to_owned(),
+        user_id: purpose.user,
+        application: purpose.application.clone(),
+        sink: purpose.sink.as_str().to_owned(),
+        made_at: now,
+        steps: serde_json::to_string(&explain(steps)).unwrap_or_default(),
+    };
+    if host.traces.queue.try_send(trace).is_err() {
+        tracing::warn!(
+            token = purpose.token,
+            "what the plugins did for this token is not kept: too many traces wait"
+        );
+    }
+}
+
+/// Writes traces as they come, until the task is dropped.
+pub async fn keep(host: Arc<Host>) {
+    let waiting = host
+        .traces
+        .waiting
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .take();
+    let Some(mut waiting) = waiting else { return };
+    let mut batch = Vec::new();
+    while waiting.recv_many(&mut batch, BATCH).await > 0 {
+        if batch.len() < BATCH {
+            tokio::time::sleep(GATHER).await;
+            while batch.len() < BATCH
+                && let Ok(trace) = waiting.try_recv()
+            {
+                batch.push(trace);
+            }
+        }
+        if let Err(error) = host.store.add_traces(std::mem::take(&mut batch)).await {
+            tracing::warn!(%error, "what the plugins did for some tokens is not kept");
+        }
+    }
+}
+
+/// How long traces are kept.
+pub fn kept(host: &Host) -> Duration {
+    host.settings.plugins.trace_retention.get()
+}
+
+/// What one plugin did, as an administrator reads it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[schema(as = PluginStep)]
+pub struct Explained {
+    /// The operator's name for the plugin.
+    pub plugin: String,
+    /// What the component calls itself.
+    pub component: String,
+    /// The component's version, as it says.
+    pub version: String,
+    /// The SHA-256 digest of the file, in hexadecimal.
+    pub sha256: String,
+    /// Units of work that its call used.
+    pub fuel: u64,
+    /// How long its call took, in microseconds.
+    pub time_us: u64,
+    /// Bytes of memory that its call had in the end.
+    pub memory: u64,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Why, where it changed nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub reason: Option<String>,
+    /// What it changed, in this order.
+    pub changes: Vec<ExplainedChange>,
+}
+
+/// How a plugin's part ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+#[schema(as = PluginOutcome)]
+pub enum Outcome {
+    /// It made its changes, or had none to make.
+    Changed,
+    /// It failed, and what it would have changed was left out.
+    LeftOut,
+    /// It decided that the person does not get in.
+    Denied,
+    /// It failed, and nothing was told.
+    Failed,
+}
+
+/// One change: of a claim, or an attribute that was added.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[schema(as = PluginChange)]
+pub struct ExplainedChange {
+    /// The claim's name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub claim: Option<String>,
+    /// Its value before, if there was one.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "there"
+    )]
+    pub before: Option<Value>,
+    /// Its value since, if there is one.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "there"
+    )]
+    pub after: Option<Value>,
+    /// The attribute.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub attribute: Option<ExplainedAttribute>,
+}
+
+/// An attribute of an assertion.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[schema(as = SamlAttribute)]
+pub struct ExplainedAttribute {
+    /// `Name`.
+    pub name: String,
+    /// `NameFormat`; `null` for the basic one.
+    pub name_format: Option<String>,
+    /// `FriendlyName`.
+    pub friendly_name: Option<String>,
+    /// What the values are, such as `xs:string`.
+    #[serde(rename = "type")]
+    pub value_type: String,
+    /// One `AttributeValue` each.
+    pub values: Vec<String>,
+}
+
+/// A value that is there, even if it is `null`.
+fn there<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(deserializer).map(Some)
+}
+
+/// What each plugin did, in their order.
+pub fn explain(steps: &[Step]) -> Vec<Explained> {
+    steps.iter().map(explain_step).collect()
+}
+
+fn explain_step(step: &Step) -> Explained {
+    let Step { plugin, usage, end } = step;
+    let (outcome, reason, changes) = match end {
+        StepEnd::Changed(changes) => (Outcome::Changed, None, changes.as_slice()),
+        StepEnd::LeftOut(fault) => (Outcome::LeftOut, Some(fault.to_string()), [].as_slice()),
+        StepEnd::Stopped(MapFailureKind::Deny(reason)) => {
+            (Outcome::Denied, Some(reason.clone()), [].as_slice())
+        }
+        StepEnd::Stopped(MapFailureKind::Fault(fault)) => {
+            (Outcome::Failed, Some(fault.to_string()), [].as_slice())
+        }
+    };
+    Explained {
+        plugin: plugin.plugin.clone(),
+        component: plugin.component.clone(),
+        version: plugin.version.clone(),
+        sha256: plugin.sha256.clone(),
+        fuel: usage.fuel,
+        time_us: u64::try_from(usage.time.as_micros()).unwrap_or(u64::MAX),
+        memory: usage.memory as u64,
+        outcome,
+        reason,
+        changes: changes.iter().map(explain_change).collect(),
+    }
+}
+
+fn explain_change(change: &Traced) -> ExplainedChange {
+    match change {
+        Traced::Claim {
+            name,
+            before,
+            after,
+        } => ExplainedChange {
+            claim: Some(name.clone()),
+            before: before.clone(),
+            after: after.clone(),
+            attribute: None,
+        },
+        Traced::Attribute(attribute) => ExplainedChange {
+            attribute: Some(explain_attribute(attribute)),
+            ..ExplainedChange::default()
+        },
+    }
+}
+
+/// An attribute as an administrator reads it.
+pub fn explain_attribute(attribute: &SamlAttribute) -> ExplainedAttribute {
+    ExplainedAttribute {
+        name: attribute.name.clone(),
+        name_format: attribute.name_format.clone(),
+        friendly_name: attribute.friendly_name.clone(),
+        value_type: attribute.value_type.as_str().to_owned(),
+        values: attribute.values.clone(),
+    }
+}
+
+/// What an ID token or an assertion is known by: `text` itself, or the `jti` of a token, which need not be good any more.
+pub fn reference_of(text: &str) -> String {
+    use base64::Engine;
+    use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+
+    let payload = || {
+        let mut parts = text.split('.');
+        let payload = parts.nth(1).filter(|_| parts.count() == 1)?;
+        let claims: Value = serde_json::from_slice(&URL_SAFE_NO_PAD.decode(payload).ok()?).ok()?;
+        Some(claims.get("jti")?.as_str()?.to_owned())
+    };
+    payload().unwrap_or_else(|| text.trim().to_owned())
+}
+
+/// What the plugins did for a token or an assertion, as an administrator reads it.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[schema(as = ClaimTrace)]
+pub struct ShownTrace {
+    /// The trace's id.
+    pub id: String,
+    /// The token's `jti`, or the assertion's ID.
+    pub token: String,
+    /// Whom it is about.
+    pub user: String,
+    /// Whom it is for.
+    pub application: String,
+    /// Where the claims went.
+    pub sink: String,
+    /// When it was made.
+    #[schema(format = DateTime)]
+    pub made_at: String,
+    /// What each plugin did, in their order.
+    pub steps: Vec<Explained>,
+}
+
+/// A trace, as an administrator reads it.
+pub fn show(trace: &ClaimTrace, at: impl Fn(Timestamp) -> String) -> ShownTrace {
+    ShownTrace {
+        id: trace.id.to_string(),
+        token: trace.token.clone(),
+        user: trace.user_id.to_string(),
+        application: trace.application.to_string(),
+        sink: trace.sink.clone(),
+        made_at: at(trace.made_at),
+        steps: serde_json::from_str(&trace.steps).unwrap_or_default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_is_known_by_its_jti_and_everything_else_by_itself() {
+        // {"alg":"none"} . {"jti":"t1","sub":"ada"} . signature
+        assert_eq!(
+            reference_of("eyJhbGciOiJub25lIn0.eyJqdGkiOiJ0MSIsInN1YiI6ImFkYSJ9.c2ln"),
+            "t1"
+        );
+        for other in [
+            "_0123",
+            "a.b.c",
+            "",
+            "eyJhbGciOiJub25lIn0.eyJqdGkiOiJ0MSJ9",
+            "a.eyJqdGkiOjF9.b",
+        ] {
+            assert_eq!(reference_of(other), other);
+        }
+    }
+}

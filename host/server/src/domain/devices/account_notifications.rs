@@ -1,0 +1,46 @@
+//! Account notifications (NIST SP 800-63B-4 section 4.6): a user's other devices show each change of devices, keys and recovery
+//! codes, so that nobody gains access unseen.
+//!
+//! They are entries of the audit log. Each device shows them until its owner has read them there. A push message only says that
+//! there are some.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::domain::approvals::channels;
+use crate::domain::operations::wakeups::Wakeup;
+use crate::domain::{Host, InternalError};
+use assent_model::audit::Entry;
+use assent_model::device::Device;
+use assent_model::id::{AuditId, DeviceId, UserId};
+
+/// How long a notification is shown.
+const KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+/// The number of notifications in one response, the oldest first.
+const MOST: u32 = 20;
+
+/// The notifications that the owner has not read on this device, the oldest first. Changes made with this device itself are
+/// left out.
+pub async fn unread_notifications(
+    host: &Host,
+    device: &Device,
+) -> Result<Vec<Entry>, InternalError> {
+    // Not what led to this device itself.
+    let since = (device.created_at + Duration::from_millis(1)).max(host.now() - KEPT);
+    Ok(host
+        .store
+        .news(device.user_id, device.id, since, MOST)
+        .await?)
+}
+
+/// Records that the owner has read the notifications up to this entry.
+pub async fn mark_read(host: &Host, device: &Device, last: AuditId) -> Result<(), InternalError> {
+    Ok(host.store.mark_news_seen(device.id, last).await?)
+}
+
+/// Notifies the user's devices of new notifications, except the device that made the change.
+pub fn notify(host: &Arc<Host>, user: UserId, but: Option<DeviceId>) {
+    host.wakeups.send(Wakeup::News(user));
+    // Whoever did it does not wait for the channels.
+    tokio::spawn(channels::tell_news(Arc::clone(host), user, but));
+}

@@ -1,0 +1,10 @@
+//! The enrolled authenticators of a user, and the ways to get one.
+//!
+//! - An enrolment link is single use.
+//! - Every change of a user's devices is shown on the other devices.
+
+pub mod account_notifications;
+pub mod device;
+pub mod device_activity;
+pub mod passkey;
+pub mod recovery;

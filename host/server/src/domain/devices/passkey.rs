@@ -1,0 +1,357 @@
+//! Passkeys: adding one to a device, asking it before an approval counts, removing it (W3C Web Authentication Level 3,
+//! sections 7.1 and 7.2).
+//!
+//! Each ceremony's challenge is of this host's making, is kept for one device and one purpose, and is good once. An approval's
+//! purpose is the very text that the device signed. Whether a device needs its passkey is read from this host's own row.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use webauthn_rs::prelude::{
+    AuthenticatorAttachment, PasskeyAuthentication, PasskeyRegistration, PublicKeyCredential,
+    RegisterPublicKeyCredential, Uuid, WebauthnError,
+};
+use webauthn_rs::{Webauthn, WebauthnBuilder};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::config::Settings;
+use crate::domain::devices::account_notifications;
+use crate::domain::operations::wakeups::Wakeup;
+use crate::domain::{Host, InternalError, audit};
+use assent_model::audit::{Actor, AuditContext, Entry, Event};
+use assent_model::device::Device;
+use assent_model::id::DeviceId;
+use assent_model::passkey::{DevicePasskey, PasskeyUse, Purpose};
+use assent_store::StoreError;
+
+/// How long a person has for face, finger or PIN. An approval gives no longer than it has itself.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// This host as passkeys know it: by the domain of its base URL.
+#[derive(Debug)]
+pub struct RelyingParty(Webauthn);
+
+impl RelyingParty {
+    /// The host with these settings. `None` where its base URL names an address (section 5.1.3: a relying party's
+    /// identifier is a domain).
+    pub fn new(settings: &Settings) -> Option<Self> {
+        let domain = settings.base_url.domain()?;
+        let builder = WebauthnBuilder::new(domain, &settings.base_url).ok()?;
+        Some(Self(
+            builder
+                .rp_name(&settings.operator)
+                .timeout(PATIENCE)
+                .build()
+                .ok()?,
+        ))
+    }
+}
+
+/// How a device stands to passkeys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// This host has an address in place of a domain, so nobody has one.
+    Impossible,
+    /// It has none.
+    None,
+    /// It has one, and approves with it alone.
+    Set,
+}
+
+impl Standing {
+    /// The standing's name in JSON.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Impossible => "impossible",
+            Self::None => "none",
+            Self::Set => "set",
+        }
+    }
+}
+
+/// How a device stands to passkeys.
+pub async fn standing(host: &Host, device: &Device) -> Result<Standing, InternalError> {
+    Ok(match host.store.passkey(device.id).await? {
+        Some(_) => Standing::Set,
+        None if host.passkeys.is_some() => Standing::None,
+        None => Standing::Impossible,
+    })
+}
+
+/// What came of the wish to add a passkey.
+#[derive(Debug)]
+pub enum Offer {
+    /// What the browser is to make one with: the JSON of `PublicKeyCredentialCreationOptions` (section 5.4).
+    Make(Value),
+    /// The device has one.
+    HasOne,
+    /// This host has an address in place of a domain.
+    Impossible,
+}
+
+/// Begins to add a passkey to a device.
+///
+/// Its user handle is the device's id: two devices of a person in one phone would overwrite each other's passkey otherwise.
+pub async fn offer(host: &Host, device: &Device) -> Result<Offer, InternalError> {
+    let Some(RelyingParty(webauthn)) = &host.passkeys else {
+        return Ok(Offer::Impossible);
+    };
+    if host.store.passkey(device.id).await?.is_some() {
+        return Ok(Offer::HasOne);
+    }
+    let user = host
+        .store
+        .user(device.user_id)
+        .await?
+        .ok_or(StoreError::Internal("a device has no user"))?;
+    let handle = Uuid::from_bytes(*device.id.as_bytes());
+    let (mut options, state) = webauthn
+        .start_passkey_registration(handle, user.name.as_str(), user.display_name(), None)
+        .map_err(passkey_error)?;
+    // The phone's own lock, rather than a security key. A wish: the browser sees to it.
+    if let Some(selection) = &mut options.public_key.authenticator_selection {
+        selection.authenticator_attachment = Some(AuthenticatorAttachment::Platform);
+    }
+    begin(host, device.id, Purpose::Add, &state, PATIENCE).await?;
+    Ok(Offer::Make(json(&options.public_key)?))
+}
+
+/// What came of a passkey that was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Added {
+    /// The device approves with it alone from now on.
+    Added,
+    /// It is not what was asked for, or it was not asked for a moment ago.
+    Refused,
+    /// The device has one, or another device has this one.
+    Taken,
+}
+
+/// Adds the passkey that the browser made (section 7.1).
+pub async fn add(
+    host: &Arc<Host>,
+    device: &Device,
+    made: &RegisterPublicKeyCredential,
+    by: &AuditContext,
+) -> Result<Added, InternalError> {
+    let Some(RelyingParty(webauthn)) = &host.passkeys else {
+        return Ok(Added::Refused);
+    };
+    let Some(state) = claim::<PasskeyRegistration>(host, device.id, Purpose::Add).await? else {
+        return Ok(Added::Refused);
+    };
+    let credential = match webauthn.finish_passkey_registration(made, &state) {
+        Ok(credential) => credential,
+        Err(error) => {
+            tracing::warn!(device = %device.id, %error, "a new passkey was refused");
+            return Ok(Added::Refused);
+        }
+    };
+    let passkey = DevicePasskey {
+        device_id: device.id,
+        credential,
+        counter: 0,
+        added_at: host.now(),
+    };
+    match host
+        .store
+        .add_passkey(passkey, vec![entry(host, Event::PasskeyAdded, device, by)])
+        .await
+    {
+        Ok(true) => {
+            tracing::info!(device = %device.id, "passkey added");
+            account_notifications::notify(host, device.user_id, Some(device.id));
+            Ok(Added::Added)
+        }
+        Ok(false) => Ok(Added::Refused),
+        Err(StoreError::Taken(_)) => Ok(Added::Taken),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// What came of the wish to remove a passkey.
+#[derive(Debug)]
+pub enum Removed {
+    /// It is gone: the device approves without.
+    Removed,
+    /// It must be shown first: the JSON of `PublicKeyCredentialRequestOptions` (section 5.5).
+    Required(Value),
+    /// What was shown does not do.
+    Refused,
+    /// There was none.
+    None,
+}
+
+/// Removes a device's passkey, if an assertion of it is shown.
+pub async fn remove(
+    host: &Arc<Host>,
+    device: &Device,
+    assertion: Option<&PublicKeyCredential>,
+    by: &AuditContext,
+) -> Result<Removed, InternalError> {
+    Ok(
+        match ask(host, device, Purpose::Remove, assertion, PATIENCE, by).await? {
+            Asked::NoPasskey => Removed::None,
+            Asked::Required(options) => Removed::Required(options),
+            Asked::Refused => Removed::Refused,
+            Asked::Shown(used) => {
+                let entries = vec![entry(host, Event::PasskeyRemoved, device, by)];
+                let removed = host.store.remove_passkey(device.id, *used, entries).await?;
+                tracing::info!(device = %device.id, removed, "passkey removed");
+                if removed {
+                    account_notifications::notify(host, device.user_id, Some(device.id));
+                    Removed::Removed
+                } else {
+                    Removed::Refused
+                }
+            }
+        },
+    )
+}
+
+/// Whether a device's owner confirmed what it calls for.
+#[derive(Debug)]
+pub enum Confirmed {
+    /// By its passkey; or it has none.
+    Yes,
+    /// It must be shown first: the JSON of `PublicKeyCredentialRequestOptions` (section 5.5).
+    Required(Value),
+    /// What was shown does not do.
+    Refused,
+}
+
+/// Has a device's passkey confirm a call, where the device has one. Whoever could make another device's link without would be
+/// rid of it.
+pub async fn confirm(
+    host: &Host,
+    device: &Device,
+    call: &str,
+    assertion: Option<&PublicKeyCredential>,
+    by: &AuditContext,
+) -> Result<Confirmed, InternalError> {
+    Ok(
+        match ask(host, device, Purpose::Call(call), assertion, PATIENCE, by).await? {
+            Asked::NoPasskey => Confirmed::Yes,
+            Asked::Required(options) => Confirmed::Required(options),
+            Asked::Refused => Confirmed::Refused,
+            Asked::Shown(used) => match host.store.use_passkey(device.id, *used).await? {
+                true => Confirmed::Yes,
+                false => Confirmed::Refused,
+            },
+        },
+    )
+}
+
+/// What came of asking for a device's passkey.
+#[derive(Debug)]
+pub(crate) enum Asked {
+    /// The device has none, so none is asked for.
+    NoPasskey,
+    /// It is asked for, by these options of the browser's `navigator.credentials.get`.
+    Required(Value),
+    /// It was shown, and the phone was unlocked for it.
+    Shown(Box<PasskeyUse>),
+    /// What was shown is not its good answer to the one question that was put for this purpose.
+    Refused,
+}
+
+/// Asks for a device's passkey, or checks the assertion that answers the question put before (section 7.2).
+pub(crate) async fn ask(
+    host: &Host,
+    device: &Device,
+    purpose: Purpose<'_>,
+    assertion: Option<&PublicKeyCredential>,
+    patience: Duration,
+    by: &AuditContext,
+) -> Result<Asked, InternalError> {
+    let Some(DevicePasskey { mut credential, .. }) = host.store.passkey(device.id).await? else {
+        return Ok(Asked::NoPasskey);
+    };
+    // With an address in place of the domain that it was made for, no browser finds it; it is required all the same.
+    let Some(RelyingParty(webauthn)) = &host.passkeys else {
+        return Ok(Asked::Refused);
+    };
+    let Some(assertion) = assertion else {
+        let known = [credential];
+        let (options, state) = webauthn
+            .start_passkey_authentication(&known)
+            .map_err(passkey_error)?;
+        begin(host, device.id, purpose, &state, patience.min(PATIENCE)).await?;
+        return Ok(Asked::Required(json(&options.public_key)?));
+    };
+    let Some(state) = claim::<PasskeyAuthentication>(host, device.id, purpose).await? else {
+        tracing::warn!(device = %device.id, "an assertion was refused: its device was not asked for this, or before");
+        return Ok(Asked::Refused);
+    };
+    match webauthn.finish_passkey_authentication(assertion, &state) {
+        // The library says so itself where it was required; that it was is what the approval stands on.
+        Ok(shown) if shown.user_verified() => {
+            if credential.update_credential(&shown).is_none() {
+                return Ok(Asked::Refused);
+            }
+            Ok(Asked::Shown(Box::new(PasskeyUse {
+                credential,
+                counter: shown.counter(),
+            })))
+        }
+        Ok(_) => Ok(Asked::Refused),
+        Err(error) => {
+            tracing::warn!(device = %device.id, %error, "an assertion was refused");
+            if matches!(error, WebauthnError::CredentialPossibleCompromise) {
+                // It may be a copy that speaks as this device, so that the device itself is told too.
+                let by = AuditContext::new(Actor::Host, by.origin.clone());
+                host.store
+                    .append_audit(vec![entry(host, Event::PasskeyCloneSuspected, device, &by)])
+                    .await?;
+                host.wakeups.send(Wakeup::News(device.user_id));
+            }
+            Ok(Asked::Refused)
+        }
+    }
+}
+
+async fn begin<S: Serialize>(
+    host: &Host,
+    device: DeviceId,
+    purpose: Purpose<'_>,
+    state: &S,
+    patience: Duration,
+) -> Result<(), InternalError> {
+    let state = serde_json::to_string(state).map_err(passkey_error)?;
+    Ok(host
+        .store
+        .begin_ceremony(device, purpose.digest(), state, host.now() + patience)
+        .await?)
+}
+
+async fn claim<S: DeserializeOwned>(
+    host: &Host,
+    device: DeviceId,
+    purpose: Purpose<'_>,
+) -> Result<Option<S>, InternalError> {
+    let state = host
+        .store
+        .claim_ceremony(device, purpose.digest(), host.now())
+        .await?;
+    let state = state.map(|state| serde_json::from_str(&state)).transpose();
+    Ok(state.map_err(|_| StoreError::Internal("the state of a passkey ceremony is unreadable"))?)
+}
+
+fn json<T: Serialize>(options: &T) -> Result<Value, InternalError> {
+    serde_json::to_value(options).map_err(passkey_error)
+}
+
+fn passkey_error(error: impl std::fmt::Display) -> InternalError {
+    InternalError::Passkey(error.to_string())
+}
+
+/// An entry of the audit log about a device's passkey.
+fn entry(host: &Host, event: Event, device: &Device, by: &AuditContext) -> Entry {
+    audit::entry(host, event, by)
+        .about(device.user_id)
+        .with("device", device.id.to_string())
+        .personal("name", device.name.as_str())
+}

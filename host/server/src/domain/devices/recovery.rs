@@ -1,0 +1,87 @@
+//! The way back for a person who has no authenticator any more: codes that they were given while they had one.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::domain::devices::{account_notifications, device};
+use crate::domain::{Host, InternalError, audit};
+use assent_model::audit::{Actor, AuditContext, Event, Origin};
+use assent_model::device::{Device, LinkMaker};
+use assent_model::id::{RecoveryCodeId, UserId};
+use assent_model::name::LoginName;
+use assent_model::recovery::{CODES, RecoveryCode};
+use assent_store::Recovery;
+
+/// How long the link is good that a code gives, at most: whoever has it goes on at once.
+const LINK: Duration = Duration::from_secs(15 * 60);
+
+/// Gives the owner of a device new codes, in place of those they had. They are shown once. `None` if the owner may not sign in.
+pub async fn make(
+    host: &Arc<Host>,
+    device: &Device,
+    from: Origin,
+) -> Result<Option<Vec<RecoveryCode>>, InternalError> {
+    let now = host.now();
+    let codes: Vec<RecoveryCode> = (0..CODES)
+        .map(|_| RecoveryCode::random(&*host.entropy))
+        .collect();
+    let kept = codes.iter().map(|code| {
+        (
+            RecoveryCodeId::new(now, &*host.entropy),
+            code.digest(device.user_id),
+        )
+    });
+    let by = AuditContext::new(Actor::Device(device.id), from);
+    let entry = audit::entry(host, Event::RecoveryCodesCreated, &by)
+        .about(device.user_id)
+        .with("codes", CODES);
+    let whose = (device.user_id, device.id);
+    if !host
+        .store
+        .set_recovery_codes(whose, kept.collect(), entry, now)
+        .await?
+    {
+        return Ok(None);
+    }
+    tracing::info!(user = %device.user_id, device = %device.id, "recovery codes made");
+    account_notifications::notify(host, device.user_id, Some(device.id));
+    Ok(Some(codes))
+}
+
+/// How many codes a person has that were not used.
+pub async fn left(host: &Host, user: UserId) -> Result<u32, InternalError> {
+    Ok(host.store.recovery_codes_left(user).await?)
+}
+
+/// Uses up a code of whoever has this name: the path of the link that enrols another authenticator. `None` if it is none of
+/// theirs, was used, or they may not sign in; what is done is the same for a name that nobody has.
+pub async fn redeem(
+    host: &Arc<Host>,
+    name: &LoginName,
+    typed: &str,
+    from: Origin,
+) -> Result<Option<String>, InternalError> {
+    let now = host.now();
+    let known = host.store.user_by_login(name).await?.map(|user| user.id);
+    let user = known.unwrap_or_else(|| UserId::new(now, &*host.entropy));
+    // What is no code is looked for as well, and not found.
+    let code = RecoveryCode::parse(typed).unwrap_or_else(|| RecoveryCode::random(&*host.entropy));
+    let (mut enrolment, token) = device::prepare_enrolment(host, user);
+    enrolment.expires_at = enrolment.expires_at.min(now + LINK);
+    enrolment.made_by = Some(LinkMaker::Code);
+    let by = AuditContext::new(Actor::Host, from);
+    let used = audit::entry(host, Event::RecoveryCodeUsed, &by).about(user);
+    let mut refused = audit::entry(host, Event::RecoveryFailed, &by);
+    refused.user = known;
+    let recovery = Recovery {
+        used: used.with("enrolment", enrolment.id.to_string()),
+        refused,
+        enrolment,
+    };
+    if !host.store.recover(code.digest(user), recovery, now).await? {
+        return Ok(None);
+    }
+    tracing::info!(%user, "a recovery code was used");
+    account_notifications::notify(host, user, None);
+    Ok(Some(device::enrolment_path(&token)))
+}

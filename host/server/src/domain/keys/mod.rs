@@ -1,0 +1,7 @@
+//! The keys of the server and of its applications: publication, use, rotation, retirement.
+//!
+//! - A private key leaves the database only sealed.
+
+pub mod client_keys;
+pub mod saml_keys;
+pub mod signing_keys;

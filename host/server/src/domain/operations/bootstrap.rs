@@ -1,0 +1,125 @@
+//! Bootstrap: the first start creates the first administrator, and the demo application if the settings name one.
+
+use crate::config::{Bootstrap, Demo};
+use crate::domain::admin;
+use crate::domain::admin::{AdminError, Settings};
+use crate::domain::devices::device;
+use crate::domain::{Host, audit};
+use assent_model::application::{Application, ApplicationType, InitiateLoginUri, OidcSettings};
+use assent_model::audit::{AuditContext, Event};
+use assent_model::id::Did;
+use assent_model::redirect::RedirectUri;
+use assent_model::user::ConsoleRole;
+use assent_store::Bootstrap as BootstrapRecord;
+
+/// The result of a bootstrap.
+#[derive(Debug)]
+pub struct BootstrapResult {
+    /// The link by which the administrator enrols an authenticator.
+    pub enrolment_link: String,
+    /// The demo application's Client ID.
+    pub demo: Option<Did>,
+}
+
+/// Creates the first administrator and the demo application. Returns `None` if an earlier start did so.
+pub async fn bootstrap(
+    host: &Host,
+    settings: &Bootstrap,
+) -> Result<Option<BootstrapResult>, AdminError> {
+    let name =
+        settings
+            .administrator
+            .parse()
+            .map_err(
+                |error: assent_model::name::LoginNameError| AdminError::Invalid {
+                    field: "bootstrap.administrator",
+                    expected: error.to_string(),
+                },
+            )?;
+    let mut administrator = admin::new_user(host, name)?;
+    administrator.console_role = Some(ConsoleRole::Owner);
+    administrator.profile.name = Some("First Administrator".to_owned());
+    let (enrolment, token) = device::prepare_enrolment(host, administrator.id);
+    let demo = match &settings.demo {
+        None => None,
+        Some(demo) => {
+            let application = demo_application(host, demo)?;
+            let mut account = admin::new_account(host, &administrator, application.id.clone());
+            account.roles = vec!["demo-admin".to_owned(), "demo-user".to_owned()];
+            Some((application, account))
+        }
+    };
+    let made = BootstrapResult {
+        enrolment_link: device::enrolment_link(host, &token),
+        demo: demo.as_ref().map(|(application, _)| application.id.clone()),
+    };
+    let entry = |event| audit::entry(host, event, &AuditContext::HOST).about(administrator.id);
+    let mut entries = vec![
+        entry(Event::UserCreated)
+            .with("state", administrator.state.as_str())
+            .personal("name", administrator.name.as_str()),
+        entry(Event::EnrolmentLinkCreated).with("enrolment", enrolment.id.to_string()),
+    ];
+    if let Some((application, account)) = &demo {
+        let made = Settings::of_client(application).made(audit::entry(
+            host,
+            Event::ApplicationCreated,
+            &AuditContext::HOST,
+        ));
+        entries.push(made.of(application.id.clone()));
+        let entry = entry(Event::AccountCreated).of(application.id.clone());
+        entries.push(
+            entry
+                .with("account", account.id.to_string())
+                .with("state", account.state.as_str()),
+        );
+    }
+    let first = BootstrapRecord {
+        administrator,
+        enrolment,
+        demo,
+        entries,
+    };
+    Ok(host
+        .store
+        .bootstrap(first, host.now())
+        .await?
+        .then_some(made))
+}
+
+fn demo_application(host: &Host, demo: &Demo) -> Result<Application, AdminError> {
+    let kind = ApplicationType::Native;
+    let uri = RedirectUri::register(
+        &demo.redirect_uri,
+        kind,
+        host.settings.allow_insecure_redirect_uris,
+    )
+    .map_err(|error| AdminError::Invalid {
+        field: "bootstrap.demo.redirect_uri",
+        expected: error.to_string(),
+    })?;
+    let start = demo
+        .initiate_login_uri
+        .as_deref()
+        .map(InitiateLoginUri::parse)
+        .transpose();
+    let initiate_login_uri = start.map_err(|error| AdminError::Invalid {
+        field: "bootstrap.demo.initiate_login_uri",
+        expected: error.to_string(),
+    })?;
+    let now = host.now();
+    Ok(Application {
+        id: admin::fresh_did()?,
+        name: "Demo Application".to_owned(),
+        settings: OidcSettings {
+            redirect_uris: vec![uri],
+            initiate_login_uri,
+            ..OidcSettings::new(kind)
+        },
+        secret: None,
+        sealed_secret: None,
+        version: 1,
+        created_at: now,
+        updated_at: now,
+    })
+}

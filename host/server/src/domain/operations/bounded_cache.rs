@@ -1,0 +1,66 @@
+//! A cache in bounded memory. Unlike the crate `lru` it allocates nothing for keys that never come: there are about fifteen rate
+//! limits with room for 50,000 keys each.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::mem;
+
+/// A map that evicts the keys whose last write is the oldest. It keeps at least the last `keeps` written keys and at most twice
+/// as many. It evicts a whole generation at a time, so that a write takes constant time on average.
+#[derive(Debug)]
+pub struct BoundedCache<K, V> {
+    young: HashMap<K, V>,
+    old: HashMap<K, V>,
+    keeps: usize,
+}
+
+impl<K: Eq + Hash, V: Clone> BoundedCache<K, V> {
+    /// An empty map.
+    pub fn new(keeps: usize) -> Self {
+        Self {
+            young: HashMap::new(),
+            old: HashMap::new(),
+            keeps,
+        }
+    }
+
+    /// The value that was last put under this key, unless it was evicted.
+    pub fn get(&self, key: &K) -> Option<V> {
+        self.young.get(key).or_else(|| self.old.get(key)).cloned()
+    }
+
+    /// Puts a value under this key.
+    pub fn put(&mut self, key: K, value: V) {
+        if self.young.len() >= self.keeps && !self.young.contains_key(&key) {
+            self.old = mem::take(&mut self.young);
+        }
+        self.young.insert(key, value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_keeps_the_newest_and_never_more_than_twice_as_many_as_it_shall() {
+        let mut cache = BoundedCache::new(10);
+        for key in 0..10_000 {
+            cache.put(key, key);
+            assert!(cache.young.len() + cache.old.len() <= 20);
+            assert!((0.max(key - 9)..=key).all(|newer| cache.get(&newer) == Some(newer)));
+        }
+        assert_eq!(cache.get(&9_000), None);
+    }
+
+    #[test]
+    fn what_is_written_again_is_new_again() {
+        let mut cache = BoundedCache::new(2);
+        for key in [1, 2, 3, 1, 4, 5] {
+            cache.put(key, key * 10);
+        }
+        assert_eq!((cache.get(&1), cache.get(&2)), (Some(10), None));
+        cache.put(1, 11);
+        assert_eq!(cache.get(&1), Some(11));
+    }
+}

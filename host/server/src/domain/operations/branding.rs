@@ -1,0 +1,150 @@
+//! Branding: the operator's logo, read once at the start.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use openssl::sha::sha256;
+
+/// The largest file of a logo, in bytes: it is part of the first page that anybody sees.
+pub const LARGEST: u64 = 64 * 1024;
+
+const PNG: &[u8] = b"\x89PNG\r\n\x1a\n";
+
+/// A picture of the operator's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Logo {
+    /// The file.
+    pub bytes: Vec<u8>,
+    /// What it is.
+    pub kind: LogoKind,
+    /// Sixteen hexadecimal digits of its SHA-256.
+    pub digest: String,
+}
+
+/// What a logo's file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogoKind {
+    /// Scalable Vector Graphics.
+    Svg,
+    /// Portable Network Graphics.
+    Png,
+}
+
+/// Why a logo can't be used. The message says what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum LogoError {
+    /// The file can't be read.
+    #[error("branding.logo_file: {}: cannot be read: {reason}", file.display())]
+    Unreadable {
+        /// The file.
+        file: PathBuf,
+        /// What went wrong.
+        reason: std::io::Error,
+    },
+    /// It is too large.
+    #[error("branding.logo_file: {}: is larger than 64 KiB; every sign-in page would load it, so take a smaller one", .0.display())]
+    TooLarge(PathBuf),
+    /// It is no picture that browsers show everywhere.
+    #[error("branding.logo_file: {}: expected an SVG (without a DOCTYPE) or a PNG", .0.display())]
+    Unknown(PathBuf),
+}
+
+impl Logo {
+    /// Reads the file of a logo.
+    pub fn read(file: &Path) -> Result<Self, LogoError> {
+        let unreadable = |reason| LogoError::Unreadable {
+            file: file.to_owned(),
+            reason,
+        };
+        let mut bytes = Vec::new();
+        let opened = std::fs::File::open(file).map_err(unreadable)?;
+        opened
+            .take(LARGEST + 1)
+            .read_to_end(&mut bytes)
+            .map_err(unreadable)?;
+        if bytes.len() as u64 > LARGEST {
+            return Err(LogoError::TooLarge(file.to_owned()));
+        }
+        let kind = kind_of(&bytes).ok_or_else(|| LogoError::Unknown(file.to_owned()))?;
+        let digest = sha256(&bytes)
+            .iter()
+            .take(8)
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        Ok(Self {
+            bytes,
+            kind,
+            digest,
+        })
+    }
+}
+
+fn kind_of(bytes: &[u8]) -> Option<LogoKind> {
+    if bytes.starts_with(PNG) {
+        return Some(LogoKind::Png);
+    }
+    let mut text = std::str::from_utf8(bytes)
+        .ok()?
+        .trim_start_matches('\u{feff}')
+        .trim_start();
+    // What may stand before the first element: the declaration and comments.
+    while let Some(end) = [("<?xml", "?>"), ("<!--", "-->")]
+        .into_iter()
+        .find_map(|(begin, end)| {
+            let rest = text.strip_prefix(begin)?;
+            rest.split_once(end).map(|(_, rest)| rest.trim_start())
+        })
+    {
+        text = end;
+    }
+    let rest = text.strip_prefix("<svg")?;
+    rest.starts_with(|c: char| c.is_whitespace() || c == '>')
+        .then_some(LogoKind::Svg)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_picture_is_known_by_what_it_holds() {
+        for (bytes, kind) in [
+            (
+                &b"<svg xmlns=\"http://www.w3.org/2000/svg\"/>"[..],
+                Some(LogoKind::Svg),
+            ),
+            (
+                b"\xef\xbb\xbf<?xml version=\"1.0\"?>\n<!-- <html> -->\n<svg>",
+                Some(LogoKind::Svg),
+            ),
+            (b"\x89PNG\r\n\x1a\nIHDR", Some(LogoKind::Png)),
+            (b"<!DOCTYPE svg [<!ENTITY x \"y\">]><svg>", None),
+            (b"<html><svg>", None),
+            (b"<svgs>", None),
+            (b"<!-- never ends <svg>", None),
+            (b"GIF89a", None),
+            (b"", None),
+        ] {
+            assert_eq!(kind_of(bytes), kind, "{}", String::from_utf8_lossy(bytes));
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_missing_or_too_large_is_named_with_what_to_do() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("logo.svg");
+        let error = Logo::read(&file).unwrap_err().to_string();
+        assert!(
+            error.starts_with("branding.logo_file: ") && error.contains("cannot be read"),
+            "{error}"
+        );
+        let mut svg = b"<svg>".to_vec();
+        svg.resize(64 * 1024, b' ');
+        std::fs::write(&file, &svg).unwrap();
+        assert_eq!(Logo::read(&file).unwrap().bytes, svg);
+        svg.push(b' ');
+        std::fs::write(&file, &svg).unwrap();
+        let error = Logo::read(&file).unwrap_err().to_string();
+        assert!(error.ends_with("so take a smaller one"), "{error}");
+    }
+}

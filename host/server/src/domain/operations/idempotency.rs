@@ -1,0 +1,94 @@
+//! Requests that are done once, however often they are sent: who asks gives them a key, and is answered as the first time.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use crate::domain::{Host, InternalError};
+use assent_model::audit::Actor;
+use assent_model::secret::Digest;
+use assent_store::IdempotentRow;
+
+/// How long an answer is kept.
+const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
+/// How long one may take. Longer than any request may; one that a crash cut off may be asked again after that.
+pub const UNDER_WAY: Duration = Duration::from_secs(10 * 60);
+
+/// A request with a key.
+#[derive(Clone, Debug)]
+pub struct Request {
+    id: String,
+    body: Digest,
+}
+
+impl Request {
+    /// The request that this caller makes: its method, its path and its key, and its body.
+    pub fn new(actor: &Actor, [method, path, key]: [&str; 3], body: &[u8]) -> Self {
+        // JSON, so that no two of them run into each other.
+        let caller = actor.id().unwrap_or_default();
+        let named = serde_json::json!([actor.kind(), caller, method, path, key]).to_string();
+        Self {
+            id: Digest::of(named.as_bytes()).to_text(),
+            body: Digest::of(body),
+        }
+    }
+
+    fn purpose(&self) -> String {
+        format!("idempotent answer {}", self.id)
+    }
+}
+
+/// What came of claiming a key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Claim {
+    /// Nobody had it: the request is to be done.
+    First,
+    /// It was done, and this was the answer.
+    Answered(Vec<u8>),
+    /// It is being done.
+    UnderWay,
+    /// Another body came with the key.
+    OtherBody,
+}
+
+/// Claims the key of a request. However many ask at once, one is the first.
+pub async fn claim(host: &Host, request: &Request) -> Result<Claim, InternalError> {
+    let now = host.now();
+    let (id, body) = (request.id.clone(), request.body);
+    let Some(IdempotentRow { body, answer }) = host
+        .store
+        .claim_request(id, body, now, now + UNDER_WAY)
+        .await?
+    else {
+        return Ok(Claim::First);
+    };
+    if body != request.body {
+        return Ok(Claim::OtherBody);
+    }
+    let Some(sealed) = answer else {
+        return Ok(Claim::UnderWay);
+    };
+    let opened = host.master_key.open(&request.purpose(), &sealed)?;
+    Ok(Claim::Answered(opened.to_vec()))
+}
+
+/// Keeps the answer of a request that was done, sealed: it may hold a secret. `subjects` are the ids that the request or its answer is
+/// about: erasing a user deletes the answers about them.
+pub async fn keep(
+    host: &Host,
+    request: &Request,
+    answer: &[u8],
+    subjects: BTreeSet<String>,
+) -> Result<(), InternalError> {
+    let sealed = host
+        .master_key
+        .seal(&request.purpose(), answer, &*host.entropy)?;
+    Ok(host
+        .store
+        .keep_answer(request.id.clone(), sealed, subjects, host.now() + KEPT)
+        .await?)
+}
+
+/// Gives the key of a request back that was refused.
+pub async fn release(host: &Host, request: &Request) -> Result<(), InternalError> {
+    Ok(host.store.release_request(request.id.clone()).await?)
+}

@@ -1,0 +1,12 @@
+//! What an operator runs and watches: first start, rate limits, latency, branding, plugins.
+//!
+//! - Limits use bounded memory, whatever comes from outside.
+
+pub mod bootstrap;
+pub mod bounded_cache;
+pub mod branding;
+pub mod idempotency;
+pub mod latency;
+pub mod plugins;
+pub mod rate_limits;
+pub mod wakeups;

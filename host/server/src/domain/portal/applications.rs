@@ -1,0 +1,83 @@
+//! The applications that a person may use, and how they get there.
+
+use std::collections::HashMap;
+
+use url::Url;
+
+use crate::domain::sign_in::access::{Access, access};
+use crate::domain::{Host, InternalError};
+use assent_model::application::Registered;
+use assent_model::id::Did;
+use assent_model::user::User;
+
+/// How many are listed at most.
+const MOST: u32 = 200;
+
+/// An application that a person may use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Usable {
+    /// Its id.
+    pub id: Did,
+    /// The name that people see.
+    pub name: String,
+    /// The digest of its picture, where it has one.
+    pub logo: Option<String>,
+    /// How a sign-in to it begins here.
+    pub start: Start,
+}
+
+/// How a sign-in to an application begins at this host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// By a response that nobody asked for (SAML profiles section 4.1.5).
+    IdpInitiated,
+    /// At an address of the application's, which then asks (OpenID Connect Core section 4).
+    LoginUri,
+    /// Not at all: the person opens the application.
+    Elsewhere,
+}
+
+/// The applications that a person may use, by their names.
+pub async fn applications(host: &Host, user: &User) -> Result<Vec<Usable>, InternalError> {
+    let mut logos: HashMap<Did, String> = host.store.logos_of(user.id).await?.into_iter().collect();
+    let found = host.store.applications_of(user.id, MOST).await?;
+    let usable = found.into_iter().map(|application| {
+        let start = match &application {
+            Registered::Client(client) if client.settings.initiate_login_uri.is_some() => {
+                Start::LoginUri
+            }
+            Registered::ServiceProvider(provider) if provider.settings.idp_initiated.enabled => {
+                Start::IdpInitiated
+            }
+            Registered::Client(_) | Registered::ServiceProvider(_) => Start::Elsewhere,
+        };
+        let id = application.id().clone();
+        Usable {
+            logo: logos.remove(&id),
+            name: application.name().to_owned(),
+            start,
+            id,
+        }
+    });
+    Ok(usable.collect())
+}
+
+/// Where a person's browser is sent to have an application begin a sign-in with this host (OpenID Connect Core section 4).
+/// `None` if they may not use it, or it has no such address.
+pub async fn login_address(
+    host: &Host,
+    user: &User,
+    application: &Did,
+) -> Result<Option<Url>, InternalError> {
+    let Access::Granted(_) = access(host, user, application).await? else {
+        return Ok(None);
+    };
+    let Some(client) = host.store.application(application).await? else {
+        return Ok(None);
+    };
+    Ok(client
+        .settings
+        .initiate_login_uri
+        .as_ref()
+        .map(|address| address.with_issuer(&host.issuer)))
+}

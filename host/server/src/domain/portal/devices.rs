@@ -1,0 +1,97 @@
+//! A person's own devices. A new one is not made here: a browser's session must never be worth a key.
+
+use std::sync::Arc;
+
+use crate::domain::sessions::session::SignedIn;
+use crate::domain::{Host, InternalError, seconds};
+use assent_model::audit::{Actor, AuditContext, Origin};
+use assent_model::clock::Timestamp;
+use assent_model::device::Device;
+use assent_model::id::DeviceId;
+use assent_model::recovery::CodesOfDevice;
+use assent_model::saml::SessionEnd;
+use assent_model::user::User;
+
+/// How long ago a sign-in may be for what only a sign-in of a moment ago allows, in seconds.
+const RECENT: u32 = 10 * 60;
+
+/// A device of this person's, and whether it is their last.
+pub async fn device(
+    host: &Host,
+    user: &User,
+    id: DeviceId,
+) -> Result<Option<(Device, bool)>, InternalError> {
+    let devices = host.store.devices_of(user.id).await?;
+    let last = devices.len() == 1;
+    Ok(devices
+        .into_iter()
+        .find(|device| device.id == id)
+        .map(|device| (device, last)))
+}
+
+/// Whether the person signed in a moment ago.
+pub fn is_recent(host: &Host, signed_in: &SignedIn) -> bool {
+    host.now() <= signed_in.session.authentication.at + seconds(RECENT)
+}
+
+/// When the recovery codes were made that a device of this person's made and that are good, if there are any.
+pub async fn codes_of(host: &Host, device: &Device) -> Result<Option<Timestamp>, InternalError> {
+    Ok(host
+        .store
+        .recovery_codes_made_by(device.user_id, device.id)
+        .await?)
+}
+
+/// What came of revoking a device.
+#[derive(Clone, Debug)]
+pub enum Revocation {
+    /// It is revoked, and the sessions that it approved have ended.
+    Done {
+        /// What is left to do where the session that asks was one of them.
+        here: Option<SessionEnd>,
+        /// Whether service providers took part in the others, which only their own browsers could have told.
+        untold: bool,
+    },
+    /// The sign-in was too long ago: who only found an open browser takes nobody's phone away.
+    NotRecent,
+    /// The person has no such device.
+    Unknown,
+}
+
+/// Revokes a device, and signs out the browsers that it signed in.
+pub async fn revoke(
+    host: &Arc<Host>,
+    signed_in: &SignedIn,
+    id: DeviceId,
+    codes: CodesOfDevice,
+    from: Origin,
+) -> Result<Revocation, InternalError> {
+    if !is_recent(host, signed_in) {
+        return Ok(Revocation::NotRecent);
+    }
+    let user = &signed_in.user;
+    let Some((device, _)) = device(host, user, id).await? else {
+        return Ok(Revocation::Unknown);
+    };
+    let by = AuditContext::new(Actor::Person(user.id), from);
+    let ended = crate::domain::devices::device::revoke(host, &device, codes, &by).await?;
+    let Some(ended) = ended else {
+        return Ok(Revocation::Unknown);
+    };
+    let SessionEnd {
+        participants,
+        holders,
+    } = ended;
+    let own = &signed_in.session.sid;
+    let (here, elsewhere): (Vec<_>, Vec<_>) =
+        participants.into_iter().partition(|one| one.sid == *own);
+    let is_own = holders.iter().any(|holder| holder.sid == *own);
+    let here = is_own.then(|| SessionEnd {
+        participants: here,
+        holders: Vec::new(),
+    });
+    Ok(Revocation::Done {
+        here,
+        untold: !elsewhere.is_empty(),
+    })
+}

@@ -1,0 +1,127 @@
+//! What an application sees of a person, as the person is shown it: by the code that makes it for the application.
+
+use serde_json::{Map, Value};
+
+use crate::domain::admin::{self, AdminError, PreviewRequest, Stopped, Told};
+use crate::domain::sign_in::access::{Access, access};
+use crate::domain::{Host, InternalError};
+use assent_model::application::{ConsentPolicy, Registered};
+use assent_model::id::{AccountId, Did};
+use assent_model::scope::{Scope, Scopes};
+use assent_model::user::User;
+use assent_plugin_host::{SamlAttribute, Sink};
+
+/// What an application sees.
+#[derive(Clone, Debug)]
+pub struct Seen {
+    /// The application's name.
+    pub application: String,
+    /// What it is told of the person, in the ID token or at UserInfo; or who keeps it from being told.
+    pub told: Result<Vec<(String, Vec<Value>)>, Stopped>,
+    /// Whether the person has yet to agree: what it would see then.
+    pub after_consent: bool,
+}
+
+/// What an application sees of a person. `None` if they may not use it.
+pub async fn seen_by(
+    host: &Host,
+    user: &User,
+    application: &Did,
+) -> Result<Option<Seen>, InternalError> {
+    let Access::Granted(account) = access(host, user, application).await? else {
+        return Ok(None);
+    };
+    let Some(registered) = host.store.registered(application).await? else {
+        return Ok(None);
+    };
+    let name = registered.name().to_owned();
+    let (sinks, scopes, after_consent) = match &registered {
+        Registered::Client(client) => {
+            let agreed = host
+                .store
+                .consented_scopes(user.id, application, host.now())
+                .await?;
+            let settings = &client.settings;
+            // Whoever may always know that it is them is asked about the rest.
+            let after_consent =
+                settings.consent == ConsentPolicy::Ask && !agreed.has(Scope::OpenId);
+            let all = settings.consent == ConsentPolicy::Implied || after_consent;
+            let scopes = if all { settings.scopes.clone() } else { agreed };
+            (
+                &[Sink::IdToken, Sink::Userinfo][..],
+                Some(scopes),
+                after_consent,
+            )
+        }
+        Registered::ServiceProvider(_) => (&[Sink::SamlAssertion][..], None, false),
+    };
+    let mut seen: Vec<(String, Vec<Value>)> = Vec::new();
+    for sink in sinks {
+        match told(host, application, account.id, scopes.as_ref(), *sink).await? {
+            None => return Ok(None),
+            Some(Err(stopped)) => {
+                return Ok(Some(Seen {
+                    application: name,
+                    told: Err(stopped),
+                    after_consent,
+                }));
+            }
+            Some(Ok(told)) => told
+                .into_iter()
+                .for_each(|(name, value)| add(&mut seen, name, value)),
+        }
+    }
+    Ok(Some(Seen {
+        application: name,
+        told: Ok(seen),
+        after_consent,
+    }))
+}
+
+/// One place that is told: names and values. `None` if the account or the application is gone meanwhile.
+async fn told(
+    host: &Host,
+    application: &Did,
+    account: AccountId,
+    scopes: Option<&Scopes>,
+    sink: Sink,
+) -> Result<Option<Result<Vec<(String, Value)>, Stopped>>, InternalError> {
+    let request = PreviewRequest {
+        account,
+        scope: scopes.map(ToString::to_string),
+        sinks: vec![sink],
+    };
+    let preview = match admin::preview(host, application, &request).await {
+        Ok(mut previews) => match previews.pop() {
+            Some(preview) => preview,
+            None => return Ok(None),
+        },
+        Err(AdminError::Internal(error)) => return Err(error),
+        Err(_) => return Ok(None),
+    };
+    Ok(Some(preview.told.map(|told| match told {
+        Told::Claims(claims) => of_claims(claims),
+        Told::Attributes(attributes) => attributes.into_iter().flat_map(of_attribute).collect(),
+    })))
+}
+
+fn of_claims(claims: Map<String, Value>) -> Vec<(String, Value)> {
+    claims.into_iter().collect()
+}
+
+fn of_attribute(attribute: SamlAttribute) -> impl Iterator<Item = (String, Value)> {
+    let name = attribute.friendly_name.unwrap_or(attribute.name);
+    attribute
+        .values
+        .into_iter()
+        .map(move |value| (name.clone(), Value::String(value)))
+}
+
+/// Adds a value, once, to what goes by its name.
+fn add(seen: &mut Vec<(String, Vec<Value>)>, name: String, value: Value) {
+    match seen.iter_mut().find(|(known, _)| *known == name) {
+        Some((_, values)) if values.contains(&value) => {}
+        Some((_, values)) => values.push(value),
+        None => seen.push((name, vec![value])),
+    }
+}

@@ -1,0 +1,128 @@
+//! Whether a user may use an application, and with which account.
+
+use crate::domain::{Host, InternalError};
+use assent_model::account::Account;
+use assent_model::id::Did;
+use assent_model::token::GrantSubject;
+use assent_model::user::{LifecycleState, User};
+use assent_store::Person;
+
+/// The person's account in the application.
+#[derive(Clone, Debug)]
+pub enum Access {
+    /// It may be used. One that was invited is active once it is.
+    Granted(Account),
+    /// The person has none.
+    NoAccount,
+    /// The user or the account is suspended or terminated, or the user has nothing to approve with yet.
+    Closed,
+}
+
+/// What keeps a person out of an application, whatever the plugins say. It is told to administrators alone, with what they can do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Obstacle {
+    /// The user was invited, and never had a device.
+    NoDevice,
+    /// The user is suspended.
+    UserSuspended,
+    /// The user is terminated.
+    UserTerminated,
+    /// There is no account.
+    NoAccount,
+    /// The account is suspended.
+    AccountSuspended,
+    /// The account is terminated.
+    AccountTerminated,
+    /// A service provider is to call the person by an e-mail address, and there is none.
+    NoName,
+}
+
+impl Obstacle {
+    /// What it is, and what to do.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::NoDevice => {
+                "the person has no device yet to approve with: make an enrolment link and have them open it"
+            }
+            Self::UserSuspended => "the person is suspended: set the person's state to active",
+            Self::UserTerminated => {
+                "the person is terminated, which can't be undone: make a new user"
+            }
+            Self::NoAccount => "there is no account in this application: make one",
+            Self::AccountSuspended => {
+                "the account in this application is suspended: set its state to active"
+            }
+            Self::AccountTerminated => {
+                "the account in this application is terminated, which can't be undone: delete it and make a new one"
+            }
+            Self::NoName => {
+                "the NameID is to be the person's e-mail address, and there is none: give the person an address, or \
+                 change the application's name_id_format or name_id_source"
+            }
+        }
+    }
+
+    /// Whether it is a decision of an administrator's that the person does not get in.
+    pub const fn is_decision(self) -> bool {
+        matches!(
+            self,
+            Self::UserSuspended
+                | Self::UserTerminated
+                | Self::AccountSuspended
+                | Self::AccountTerminated
+        )
+    }
+}
+
+/// What keeps a person out who has this account in an application, or none.
+pub fn obstacle(user: &User, account: Option<&Account>) -> Option<Obstacle> {
+    match (user.state, account.map(|account| account.state)) {
+        (LifecycleState::Invited, _) => Some(Obstacle::NoDevice),
+        (LifecycleState::Suspended, _) => Some(Obstacle::UserSuspended),
+        (LifecycleState::Terminated, _) => Some(Obstacle::UserTerminated),
+        (LifecycleState::Active, None) => Some(Obstacle::NoAccount),
+        (LifecycleState::Active, Some(LifecycleState::Suspended)) => {
+            Some(Obstacle::AccountSuspended)
+        }
+        (LifecycleState::Active, Some(LifecycleState::Terminated)) => {
+            Some(Obstacle::AccountTerminated)
+        }
+        (LifecycleState::Active, Some(LifecycleState::Invited | LifecycleState::Active)) => None,
+    }
+}
+
+/// Whether a person may use an application at this moment.
+pub async fn access(host: &Host, user: &User, application: &Did) -> Result<Access, InternalError> {
+    // Asked first, so that who is suspended is not told apart by a quicker answer.
+    let account = host.store.account_of(user.id, application).await?;
+    Ok(match (obstacle(user, account.as_ref()), account) {
+        (None, Some(account)) => Access::Granted(account),
+        (Some(Obstacle::NoAccount), _) => Access::NoAccount,
+        (_, _) => Access::Closed,
+    })
+}
+
+/// What keeps a person out of an application at this moment.
+pub async fn kept_out(
+    host: &Host,
+    user: &User,
+    application: &Did,
+) -> Result<Option<Obstacle>, InternalError> {
+    let account = host.store.account_of(user.id, application).await?;
+    Ok(obstacle(user, account.as_ref()))
+}
+
+/// On whose behalf a grant's tokens act in the application, if the person may still use it.
+pub async fn person(
+    host: &Host,
+    subject: GrantSubject,
+    application: &Did,
+) -> Result<Option<Person>, InternalError> {
+    let found = host.store.person(subject.account_id).await?;
+    Ok(found.filter(|Person { user, account }| {
+        user.id == subject.user_id
+            && account.application_id == *application
+            && user.state == LifecycleState::Active
+            && account.state == LifecycleState::Active
+    }))
+}

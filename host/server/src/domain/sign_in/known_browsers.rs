@@ -1,0 +1,110 @@
+//! Known browsers: those in which a user signed in before.
+//!
+//! A cookie says so, sealed with the master key and bound to the cookie that identifies the browser. A request that is typed in
+//! a known browser has places and limits of its own, so an attacker who types the user's name elsewhere does not lock the
+//! user out. A browser without the cookie sees no difference.
+//!
+//! A report of a request from a known browser revokes the trust in all known browsers of the user. An attacker who uses such
+//! a browser must not notice the report. So the limits that refuse a request still count it as one from a known browser, but it
+//! is sent to a device only within the places of unknown browsers.
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::{Host, InternalError};
+use assent_model::clock::Timestamp;
+use assent_model::id::UserId;
+use assent_model::name::LoginName;
+use assent_model::secret::Digest;
+
+/// A browser knows at most so many users.
+const MOST_USERS: usize = 5;
+/// For how many seconds after the last sign-in there a browser is known: a year.
+pub const LIFE: u32 = 365 * 24 * 60 * 60;
+
+/// A user who signed in in the browser.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Known {
+    user: UserId,
+    /// When they last signed in there, in milliseconds since the epoch.
+    at: i64,
+}
+
+/// What a browser is to the user of a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// The user signed in there, and reported no request from a known browser since.
+    Known,
+    /// The user signed in there before such a report. The limits that refuse a request count it as one from a known browser, but
+    /// it is sent to a device only within the places of unknown browsers. The browser is known again after a sign-in.
+    Stale,
+    /// The user never signed in there, as far as its cookies show.
+    Unknown,
+}
+
+/// The users who signed in in a browser, the latest first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KnownUsers(Vec<Known>);
+
+impl KnownUsers {
+    /// Opens the cookie of a browser. A cookie of another browser, or none of ours, knows no one.
+    pub fn open(host: &Host, browser: Digest, cookie: &str) -> Self {
+        let opened = host.master_key.open(&purpose(browser), cookie).ok();
+        let known: Vec<Known> = opened
+            .and_then(|plain| serde_json::from_slice(&plain).ok())
+            .unwrap_or_default();
+        let since = host.now() - crate::domain::seconds(LIFE);
+        Self(
+            known
+                .into_iter()
+                .filter(|known| known.at > since.millis())
+                .take(MOST_USERS)
+                .collect(),
+        )
+    }
+
+    /// The value of the cookie after this user signed in.
+    pub fn seal_with(
+        mut self,
+        host: &Host,
+        browser: Digest,
+        user: UserId,
+    ) -> Result<String, InternalError> {
+        self.0.retain(|known| known.user != user);
+        self.0.insert(
+            0,
+            Known {
+                user,
+                at: host.now().millis(),
+            },
+        );
+        self.0.truncate(MOST_USERS);
+        let plain = serde_json::to_vec(&self.0).unwrap_or_default();
+        Ok(host
+            .master_key
+            .seal(&purpose(browser), &plain, &*host.entropy)?)
+    }
+
+    /// What this browser is to the user with this name.
+    pub async fn standing(&self, host: &Host, name: &LoginName) -> Result<Standing, InternalError> {
+        // A browser that knows no one makes no query, whatever the name is.
+        if self.0.is_empty() {
+            return Ok(Standing::Unknown);
+        }
+        let Some(user) = host.store.user_by_login(name).await? else {
+            return Ok(Standing::Unknown);
+        };
+        let Some(known) = self.0.iter().find(|known| known.user == user.id) else {
+            return Ok(Standing::Unknown);
+        };
+        let from: Option<Timestamp> = host.store.browsers_known_from(user.id).await?;
+        Ok(match from {
+            Some(from) if known.at >= from.millis() => Standing::Known,
+            Some(_) => Standing::Stale,
+            None => Standing::Unknown,
+        })
+    }
+}
+
+fn purpose(browser: Digest) -> String {
+    format!("known browser {}", browser.to_text())
+}

@@ -1,0 +1,187 @@
+//! Signing in without typing: the login page shows a code, and whoever scans it with their authenticator says who signs in.
+//!
+//! The code says nothing of the person, and the approval that follows is like any other: the browser shows a number, and
+//! the phone what that browser told about itself when its login began, whoever shows the code.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use subtle::ConstantTimeEq;
+
+use crate::domain::approvals::approval;
+use crate::domain::operations::rate_limits::Exhausted;
+use crate::domain::operations::wakeups::Wakeup;
+use crate::domain::sign_in::access::{Access, access};
+use crate::domain::{Host, InternalError};
+use assent_model::audit::Origin;
+use assent_model::device::Device;
+use assent_model::id::LoginId;
+use assent_model::login::{BrowserContext, Login, LoginStage};
+use assent_model::user::LifecycleState;
+use assent_store::RequestOutcome;
+
+/// How many bytes of the code are a login's id, and how many show that this host made it.
+const ID: usize = 16;
+const PROOF: usize = 16;
+
+/// How long a page is told of a scan at once. It asks again by itself, so that whoever leaves holds no connection for long.
+const TELLING: Duration = Duration::from_secs(60);
+
+/// The path of the link that the code of a login's page is made of. The token is in the fragment, which browsers do not send
+/// and nobody logs.
+pub fn path(host: &Host, login: &Login) -> Result<String, InternalError> {
+    let token: Vec<u8> = [login.id.as_bytes().as_slice(), &proof(host, login)?].concat();
+    Ok(format!(
+        "/authenticator#login={}",
+        URL_SAFE_NO_PAD.encode(token)
+    ))
+}
+
+/// It can't be guessed, and follows from the login and its browser, so that each host knows it.
+fn proof(host: &Host, login: &Login) -> Result<[u8; PROOF], InternalError> {
+    let message = [login.id.as_bytes().as_slice(), login.browser.as_bytes()].concat();
+    let code = host.master_key.authenticate("login code", &message)?;
+    let mut proof = [0; PROOF];
+    proof.copy_from_slice(&code[..PROOF]);
+    Ok(proof)
+}
+
+/// What a person is shown of a login before they say that it is theirs. Nobody learns from it who scanned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Look {
+    /// The name of the application that they would sign in to.
+    pub application: String,
+    /// Where the browser seems to be, and what it is.
+    pub context: BrowserContext,
+}
+
+/// What the login is that a code is of. `None` if it is none of ours, its login is over, or somebody said already who signs in.
+pub async fn preview(host: &Host, token: &str) -> Result<Option<Look>, InternalError> {
+    let Some(login) = find(host, token).await? else {
+        return Ok(None);
+    };
+    let application = approval::application_name(host, &login).await?;
+    Ok(Some(Look {
+        application,
+        context: login.context,
+    }))
+}
+
+/// What came of a scan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scanned {
+    /// The person is asked, and the browser shows the number.
+    Asked,
+    /// The code is none of ours, its login is over, or somebody said already who signs in.
+    NotOpen,
+    /// The person may not sign in.
+    Closed,
+    /// The device scanned too many.
+    TooMany(Exhausted),
+}
+
+/// Takes what a device scanned. A limit of its own holds it, and nothing that others do with the person's name: not the limits
+/// of those who type it, nor a pause, which is of requests that the person did not begin.
+pub async fn scan(
+    host: &Arc<Host>,
+    device: &Device,
+    token: &str,
+    from: Origin,
+) -> Result<Scanned, InternalError> {
+    let Some(login) = find(host, token).await? else {
+        return Ok(Scanned::NotOpen);
+    };
+    let user = host
+        .store
+        .user(device.user_id)
+        .await?
+        .filter(|user| user.state == LifecycleState::Active);
+    let Some(user) = user else {
+        return Ok(Scanned::Closed);
+    };
+    if let Some(application) = login.request.application()
+        && matches!(access(host, &user, application).await?, Access::Closed)
+    {
+        return Ok(Scanned::Closed);
+    }
+    if let Err(exhausted) = host
+        .rate_limits
+        .actions_per_device
+        .take(&device.id, host.now())
+    {
+        return Ok(Scanned::TooMany(exhausted));
+    }
+    Ok(
+        match approval::ask_by_scan(host, &login, device, &user, from).await? {
+            RequestOutcome::Person(_) => {
+                tracing::info!(login = %login.id, device = %device.id, "a login's code was scanned");
+                host.wakeups.send(Wakeup::Scanned(login.id));
+                Scanned::Asked
+            }
+            RequestOutcome::NotOpen => Scanned::NotOpen,
+            // The person was suspended at this moment.
+            RequestOutcome::Nobody => Scanned::Closed,
+            RequestOutcome::TooMany => {
+                Scanned::TooMany(Exhausted::within(host.settings.lifetimes.approval.get()))
+            }
+        },
+    )
+}
+
+/// The login that a token belongs to, if its user is still undecided: no name was typed, or the typed request is pending.
+async fn find(host: &Host, token: &str) -> Result<Option<Login>, InternalError> {
+    let bytes = URL_SAFE_NO_PAD.decode(token).unwrap_or_default();
+    let Some((id, shown)) = bytes
+        .split_at_checked(ID)
+        .filter(|(_, shown)| shown.len() == PROOF)
+    else {
+        return Ok(None);
+    };
+    let Ok(id) = <[u8; ID]>::try_from(id) else {
+        return Ok(None);
+    };
+    let login = host
+        .store
+        .login(LoginId::from_bytes(id), host.now())
+        .await?;
+    // A login from before browsers were kept would show nothing to recognise.
+    let Some(login) = login.filter(|login| !login.context.browser.is_empty()) else {
+        return Ok(None);
+    };
+    let is_open = match login.stage {
+        LoginStage::Identify => true,
+        // The page that waits for a typed request shows the code as well.
+        LoginStage::Asked(approval) => {
+            let found = host.store.approval(approval).await?;
+            found.is_some_and(|found| {
+                found.scanned_by.is_none() && found.stage_at(host.now()).is_waiting()
+            })
+        }
+        LoginStage::SignedIn(_) | LoginStage::Answered => false,
+    };
+    if !is_open {
+        return Ok(None);
+    }
+    let genuine = bool::from(proof(host, &login)?.as_slice().ct_eq(shown));
+    Ok(genuine.then_some(login))
+}
+
+/// Returns when the page of this login has something new to show, since its code was scanned or its time is over: `true`; or
+/// when it should ask again: `false`.
+pub async fn scanned(host: &Host, id: LoginId) -> Result<bool, InternalError> {
+    let mut listener = host.wakeups.listen();
+    // Counted by the machine's clock, not the host's: a test that stops the one must not stop the other.
+    let deadline = tokio::time::Instant::now() + TELLING;
+    loop {
+        let found = host.store.login(id, host.now()).await?;
+        if found.is_none_or(|login| login.stage != LoginStage::Identify) {
+            return Ok(true);
+        }
+        if tokio::time::Instant::now() >= deadline {
+            return Ok(false);
+        }
+        listener.next(Wakeup::Scanned(id)).await;
+    }
+}

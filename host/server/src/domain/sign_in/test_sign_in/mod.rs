@@ -1,0 +1,489 @@
+//! Test sign-ins: an administrator signs in to an application in its place, by a real login, and sees each step and what the
+//! application would be told. Nobody else may complete it, and nothing that it gives is of use to anybody.
+
+mod approval;
+mod observer;
+
+use approval::of_login;
+pub use approval::{Attempt, asked};
+pub use observer::observer;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde_json::{Value, json};
+
+use crate::domain::admin::protected_actions::approval::Console;
+use crate::domain::admin::{self, AdminContext, AdminError};
+use crate::domain::operations::wakeups::Wakeup;
+use crate::domain::sessions::session::SignedIn;
+use crate::domain::sign_in::access;
+use crate::domain::sign_in::access::Obstacle;
+use crate::domain::{Host, InternalError, audit};
+use assent_model::application::{GrantType, Registered};
+use assent_model::audit::{Actor, AuditContext, Event};
+use assent_model::clock::Timestamp;
+use assent_model::id::{CodeId, Did, TestSignInId};
+use assent_model::login::{Login, Refusal};
+use assent_model::purpose::SignInPurpose;
+use assent_model::secret::Digest;
+use assent_model::test_sign_in::{
+    OpenTestSignIn, RequestMarks, StepNote, TestSignIn, TestSignInOutcome, TestSignInStage,
+    TestSignInStep, Visitor,
+};
+use assent_store::{StepRecord, TestSignInResult};
+
+/// How long a test sign-in is good, and what is known of it is kept.
+pub const LIFE: Duration = Duration::from_secs(15 * 60);
+/// Where the answers go: a path of this host.
+const PATH: &str = "/admin/test-sign-ins/";
+
+/// What is said where the reason is over by the time that somebody asks for it.
+const CLOSED: &str = "you were not let in at that moment, and would be now: try again";
+
+/// What the host derives for a test sign-in, so that it needs to keep nothing secret.
+#[derive(Clone, Copy, Debug)]
+pub enum Derived {
+    /// The `state`, or the relay state.
+    State,
+    /// The `nonce`.
+    Nonce,
+    /// The PKCE verifier.
+    Verifier,
+    /// The ID of the AuthnRequest.
+    Message,
+}
+
+/// A value of a test sign-in that nobody guesses who does not hold the master key.
+pub fn derived(host: &Host, id: TestSignInId, what: Derived) -> Result<String, InternalError> {
+    let name = match what {
+        Derived::State => "state",
+        Derived::Nonce => "nonce",
+        Derived::Verifier => "verifier",
+        Derived::Message => "message",
+    };
+    let code = host
+        .master_key
+        .authenticate("test-sign-in", format!("{name}\n{id}").as_bytes())?;
+    Ok(match what {
+        // An `xs:ID` begins with a letter or an underscore.
+        Derived::Message => format!("_{}", hex::encode(code)),
+        _ => URL_SAFE_NO_PAD.encode(code),
+    })
+}
+
+/// What comes back with an answer of a test sign-in, and shows that this host made it for that test sign-in, letter by letter.
+pub fn vouched(host: &Host, id: TestSignInId, answer: &str) -> Result<String, InternalError> {
+    let message = format!("answer\n{id}\n{}", Digest::of(answer.as_bytes()).to_text());
+    let code = host
+        .master_key
+        .authenticate("test-sign-in", message.as_bytes())?;
+    Ok(URL_SAFE_NO_PAD.encode(code))
+}
+
+/// The RelayState of a response. For a test sign-in it authenticates the response as one of this host.
+pub fn relay_state(
+    host: &Host,
+    purpose: SignInPurpose,
+    requested: Option<&str>,
+    response: &str,
+) -> Result<Option<String>, InternalError> {
+    match purpose {
+        SignInPurpose::Application => Ok(requested.map(str::to_owned)),
+        SignInPurpose::TestSignIn(id) => vouched(host, id, response).map(Some),
+    }
+}
+
+/// Where the answer of a test sign-in goes.
+pub fn address(host: &Host, id: TestSignInId) -> String {
+    format!(
+        "{}{PATH}{id}",
+        host.settings.base_url.as_str().trim_end_matches('/')
+    )
+}
+
+/// The test sign-in whose address it is.
+pub fn at(host: &Host, address: &str) -> Option<TestSignInId> {
+    let base = host.settings.base_url.as_str().trim_end_matches('/');
+    address.strip_prefix(base)?.strip_prefix(PATH)?.parse().ok()
+}
+
+/// A test sign-in of this application by the administrator of a console session, before its request exists. It is not stored yet.
+///
+/// # Errors
+/// [`AdminError::Forbidden`] if the caller may not change applications, [`AdminError::NotFound`] if there is no such application,
+/// [`AdminError::Conflict`] if the sign-in could not succeed, or the caller uses no console session.
+pub async fn prepare(
+    context: &AdminContext,
+    application: &Did,
+) -> Result<(TestSignIn, Registered), AdminError> {
+    let host = &context.host;
+    let _authorization = context.caller.authorize_application_writes()?;
+    let console = context.console().ok_or(AdminError::Conflict(
+        "a test sign-in is a sign-in in a browser: begin it in the console",
+    ))?;
+    let application = admin::registered(host, application).await?;
+    let (id, has_codes) = match &application {
+        Registered::Client(client) => (
+            &client.id,
+            client
+                .settings
+                .grant_types
+                .contains(&GrantType::AuthorizationCode),
+        ),
+        Registered::ServiceProvider(provider) => (&provider.id, true),
+    };
+    if !has_codes {
+        return Err(AdminError::Conflict(
+            "nobody signs in to this application: it may not use authorization_code",
+        ));
+    }
+    let user = &console.signed_in.user;
+    match access::kept_out(host, user, id).await? {
+        None => {}
+        Some(Obstacle::NoAccount) => {
+            return Err(AdminError::Conflict(
+                "you sign in yourself, and you have no account in this application; make one for you first",
+            ));
+        }
+        Some(obstacle) => return Err(AdminError::Conflict(obstacle.words())),
+    }
+    let now = host.now();
+    let test_sign_in = TestSignIn {
+        id: TestSignInId::new(now, &*host.entropy),
+        application: id.clone(),
+        user: user.id,
+        session: console.signed_in.session.id,
+        browser: console.browser,
+        login: None,
+        created_at: now,
+        expires_at: now + LIFE,
+        stage: TestSignInStage::Open,
+    };
+    Ok((test_sign_in, application))
+}
+
+/// Keeps a test sign-in whose request was made, and ends the one before of that session.
+pub async fn begin(
+    host: &Host,
+    trial: &TestSignIn,
+    request: StepNote,
+    by: &AuditContext,
+) -> Result<(), InternalError> {
+    for before in host.store.open_test_sign_ins(trial.session).await? {
+        fail(
+            host,
+            &before,
+            "replaced",
+            "another test sign-in was begun in this session of the console",
+        )
+        .await?;
+    }
+    let entry = audit::entry(host, Event::TestSignInStarted, by)
+        .about(trial.user)
+        .of(trial.application.clone());
+    let entry = entry.with("test_sign_in", trial.id.to_string());
+    host.store
+        .insert_test_sign_in(
+            trial.clone(),
+            kept(host, TestSignInStep::Request, &request)?,
+            entry,
+        )
+        .await?;
+    Ok(())
+}
+
+/// The test sign-in with this id as an open one, if it is of this browser and session.
+pub async fn open(
+    host: &Host,
+    id: TestSignInId,
+    browser: Digest,
+    signed_in: &SignedIn,
+) -> Result<Option<OpenTestSignIn>, InternalError> {
+    let visitor = Visitor {
+        browser,
+        session: signed_in.session.id,
+        user: signed_in.user.id,
+    };
+    let trial = host.store.test_sign_in(id).await?;
+    let request = RequestMarks {
+        address: address(host, id),
+        request_id: derived(host, id, Derived::Message)?,
+        login_hint: signed_in.user.name.clone(),
+    };
+    Ok(trial.and_then(|trial| OpenTestSignIn::of(trial, visitor, request, host.now())))
+}
+
+/// Notes that a login began for a test sign-in, which alone may answer it from then on. Whether the test sign-in is open still.
+pub async fn login_began(host: &Host, login: &Login) -> Result<bool, InternalError> {
+    let Some(id) = login.request.purpose().test_sign_in() else {
+        return Ok(true);
+    };
+    let is_open = host
+        .store
+        .set_test_sign_in_login(id, login.id, login.browser, host.now())
+        .await?;
+    if is_open {
+        note(
+            host,
+            id,
+            TestSignInStep::Checked,
+            StepNote::good("the request is accepted, as for any application"),
+        )
+        .await?;
+    }
+    Ok(is_open)
+}
+
+/// Notes what became of a step.
+pub async fn note(
+    host: &Host,
+    id: TestSignInId,
+    name: TestSignInStep,
+    note: StepNote,
+) -> Result<(), InternalError> {
+    host.store
+        .record_test_sign_in_step(id, kept(host, name, &note)?)
+        .await?;
+    host.wakeups.send(Wakeup::TestSignIn(id));
+    Ok(())
+}
+
+fn kept(host: &Host, name: TestSignInStep, note: &StepNote) -> Result<StepRecord, InternalError> {
+    Ok(StepRecord {
+        name,
+        at: host.now(),
+        sealed: sealed(host, &json!(note))?,
+    })
+}
+
+fn sealed(host: &Host, value: &Value) -> Result<String, InternalError> {
+    Ok(host
+        .master_key
+        .seal("test-sign-in", value.to_string().as_bytes(), &*host.entropy)?)
+}
+
+fn unsealed(host: &Host, sealed: &str) -> Result<Value, InternalError> {
+    Ok(serde_json::from_slice(&host.master_key.open("test-sign-in", sealed)?).unwrap_or_default())
+}
+
+/// Notes why a person was turned away who had approved, which ends the test sign-in.
+pub async fn refused(host: &Host, id: TestSignInId, why: &Refusal) -> Result<(), InternalError> {
+    let (step, detail) = match why {
+        Refusal::ApplicationGone => (
+            TestSignInStep::Account,
+            "the application was removed meanwhile".to_owned(),
+        ),
+        Refusal::AddressGone => (
+            TestSignInStep::Account,
+            "the application takes no answer at this address".to_owned(),
+        ),
+        Refusal::NoAccount(_) => (
+            TestSignInStep::Account,
+            Obstacle::NoAccount.words().to_owned(),
+        ),
+        Refusal::AccountClosed(_) | Refusal::PersonClosed => (
+            TestSignInStep::Account,
+            kept_out(host, id)
+                .await?
+                .map_or(CLOSED, Obstacle::words)
+                .to_owned(),
+        ),
+        Refusal::Plugin(reason) => (
+            TestSignInStep::Claims,
+            format!("a plugin turns you away: {reason}"),
+        ),
+        Refusal::OthersTestSignIn => return Ok(()),
+    };
+    let Some(trial) = host.store.test_sign_in(id).await? else {
+        return Ok(());
+    };
+    if step == TestSignInStep::Account {
+        note(host, id, step, StepNote::bad(detail.clone())).await?;
+    }
+    fail(host, &trial, "refused", &detail).await
+}
+
+/// What keeps whoever began a test sign-in out of its application by now.
+async fn kept_out(host: &Host, id: TestSignInId) -> Result<Option<Obstacle>, InternalError> {
+    let Some(trial) = host.store.test_sign_in(id).await? else {
+        return Ok(None);
+    };
+    let Some(user) = host.store.user(trial.user).await? else {
+        return Ok(None);
+    };
+    access::kept_out(host, &user, &trial.application).await
+}
+
+/// Ends a test sign-in with an error.
+pub async fn fail(
+    host: &Host,
+    trial: &TestSignIn,
+    error: &str,
+    description: &str,
+) -> Result<(), InternalError> {
+    let result = json!({ "error": error, "error_description": description });
+    end(host, trial, TestSignInOutcome::Failed, result, None).await
+}
+
+/// Ends a test sign-in: the result is kept until the test sign-in is over, and what it gave is over at once.
+pub async fn end(
+    host: &Host,
+    trial: &TestSignIn,
+    outcome: TestSignInOutcome,
+    result: Value,
+    family: Option<CodeId>,
+) -> Result<(), InternalError> {
+    let by = AuditContext {
+        actor: Actor::Person(trial.user),
+        ..AuditContext::HOST
+    };
+    let entry = audit::entry(host, Event::TestSignInEnded, &by)
+        .about(trial.user)
+        .of(trial.application.clone());
+    let entry = entry
+        .with("test_sign_in", trial.id.to_string())
+        .with("outcome", outcome.as_str());
+    let end = TestSignInResult {
+        outcome,
+        result: sealed(host, &result)?,
+        family,
+        entry,
+    };
+    host.store
+        .finish_test_sign_in(trial.id, end, host.now())
+        .await?;
+    host.wakeups.send(Wakeup::TestSignIn(trial.id));
+    Ok(())
+}
+
+/// A step, when it was, and what is known of it.
+pub type Noted = (TestSignInStep, Timestamp, StepNote);
+
+/// What was noted, in the order of the steps.
+fn opened(host: &Host, kept: Vec<StepRecord>) -> Result<Vec<Noted>, InternalError> {
+    let mut steps = Vec::new();
+    for StepRecord { name, at, sealed } in kept {
+        let note: Option<StepNote> = serde_json::from_value(unsealed(host, &sealed)?).ok();
+        steps.extend(note.map(|note| (name, at, note)));
+    }
+    Ok(steps)
+}
+
+/// What the last step says that went wrong, if one did: to be told where the sign-in ends.
+pub async fn cause(host: &Host, id: TestSignInId) -> Result<Option<String>, InternalError> {
+    let (kept, _) = host.store.test_sign_in_steps(id).await?;
+    let failed = opened(host, kept)?
+        .into_iter()
+        .rfind(|(_, _, note)| !note.good);
+    Ok(failed.map(|(_, _, note)| note.detail))
+}
+
+/// A test sign-in as its administrator sees it.
+#[derive(Clone, Debug)]
+pub struct Shown {
+    /// The test sign-in.
+    pub trial: TestSignIn,
+    /// How it stands.
+    pub state: TestSignInState,
+    /// What it went through.
+    pub steps: Vec<Noted>,
+    /// What the application would have been told.
+    pub result: Option<Value>,
+}
+
+/// How a test sign-in stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TestSignInState {
+    /// It goes on.
+    Waiting,
+    /// The application would have signed the person in.
+    Done,
+    /// It would not.
+    Failed,
+    /// Its time is over.
+    Over,
+}
+
+/// A test sign-in of this console; `None` if there is none.
+pub async fn show(
+    host: &Host,
+    console: &Console,
+    id: TestSignInId,
+) -> Result<Option<Shown>, InternalError> {
+    let signed_in = &console.signed_in;
+    let visitor = Visitor {
+        browser: console.browser,
+        session: signed_in.session.id,
+        user: signed_in.user.id,
+    };
+    let Some(trial) = host
+        .store
+        .test_sign_in(id)
+        .await?
+        .filter(|trial| trial.is_of(visitor))
+    else {
+        return Ok(None);
+    };
+    let state = match trial.stage {
+        _ if host.now() >= trial.expires_at => TestSignInState::Over,
+        TestSignInStage::Finished(TestSignInOutcome::Done) => TestSignInState::Done,
+        TestSignInStage::Finished(TestSignInOutcome::Failed) => TestSignInState::Failed,
+        TestSignInStage::Open | TestSignInStage::Taken => TestSignInState::Waiting,
+    };
+    if state == TestSignInState::Over {
+        return Ok(Some(Shown {
+            trial,
+            state,
+            steps: Vec::new(),
+            result: None,
+        }));
+    }
+    let (kept, result) = host.store.test_sign_in_steps(id).await?;
+    let mut steps = opened(host, kept)?;
+    // What the login's own rows tell is newer than what was noted.
+    for step in of_login(host, &trial).await? {
+        steps.retain(|(known, ..)| *known != step.0);
+        steps.push(step);
+    }
+    steps.sort_by_key(|(name, ..)| *name);
+    let result = result.map(|sealed| unsealed(host, &sealed)).transpose()?;
+    Ok(Some(Shown {
+        trial,
+        state,
+        steps,
+        result,
+    }))
+}
+
+/// Returns when there is something new to show of a test sign-in that goes on.
+pub async fn changed(
+    host: &Arc<Host>,
+    console: &Console,
+    id: TestSignInId,
+) -> Result<(), InternalError> {
+    let mut listener = host.wakeups.listen();
+    let look = async || -> Result<_, InternalError> {
+        let shown = show(host, console, id).await?;
+        let named = |shown: &Shown| {
+            shown
+                .steps
+                .iter()
+                .map(|(name, _, note)| (*name, note.good))
+                .collect()
+        };
+        Ok(shown.map(|shown| (shown.state, named(&shown))))
+    };
+    let first: Option<(TestSignInState, Vec<_>)> = look().await?;
+    if !matches!(first, Some((TestSignInState::Waiting, _))) {
+        return Ok(());
+    }
+    loop {
+        listener.next(Wakeup::TestSignIn(id)).await;
+        if look().await? != first {
+            return Ok(());
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! The observer of a test sign-in: only the administrator who started it may complete it, and each step is recorded.
+
+use serde_json::json;
+
+use crate::domain::claims::traces;
+use crate::domain::sign_in::access::Obstacle;
+use crate::domain::sign_in::context::{
+    Admission, Agreement, NoObserver, Observation, SignInEvent, SignInObserver,
+};
+use crate::domain::sign_in::test_sign_in::{fail, note, refused};
+use crate::domain::{Host, InternalError};
+use assent_model::id::{LoginId, TestSignInId, UserId};
+use assent_model::purpose::SignInPurpose;
+use assent_model::saml::NameId;
+use assent_model::test_sign_in::{StepNote, TestSignInStage, TestSignInStep};
+use assent_plugin_host::{MapFailure, Sink, Step};
+
+/// The observer of a sign-in for this purpose.
+pub fn observer(host: &Host, purpose: SignInPurpose) -> Box<dyn SignInObserver + '_> {
+    match purpose {
+        SignInPurpose::Application => Box::new(NoObserver),
+        SignInPurpose::TestSignIn(id) => Box::new(TestSignInObserver { host, id }),
+    }
+}
+
+struct TestSignInObserver<'h> {
+    host: &'h Host,
+    id: TestSignInId,
+}
+
+impl SignInObserver for TestSignInObserver<'_> {
+    fn admit(&self, login: LoginId, user: UserId) -> Observation<'_, Admission> {
+        Box::pin(self.admission(login, user))
+    }
+
+    fn observe<'a>(&'a self, event: SignInEvent<'a>) -> Observation<'a> {
+        Box::pin(self.record(event))
+    }
+}
+
+impl TestSignInObserver<'_> {
+    async fn admission(&self, login: LoginId, user: UserId) -> Result<Admission, InternalError> {
+        let Self { host, id } = *self;
+        let Some(trial) = host.store.test_sign_in(id).await? else {
+            return Ok(Admission::Expired);
+        };
+        if trial.stage != TestSignInStage::Open
+            || trial.login != Some(login)
+            || host.now() >= trial.expires_at
+        {
+            return Ok(Admission::Expired);
+        }
+        if trial.user == user {
+            return Ok(Admission::Admitted);
+        }
+        let detail = "another user approved than the one who started the test sign-in; nothing about them is shown";
+        note(host, id, TestSignInStep::Approved, StepNote::bad(detail)).await?;
+        fail(host, &trial, "somebody_else", detail).await?;
+        Ok(Admission::OtherUser)
+    }
+
+    async fn record(&self, event: SignInEvent<'_>) -> Result<(), InternalError> {
+        let Self { host, id } = *self;
+        let (step, detail) = match event {
+            SignInEvent::AccountFound => (
+                TestSignInStep::Account,
+                StepNote::good("you have an account here, which is open"),
+            ),
+            SignInEvent::NameIdChosen(name) => (TestSignInStep::NameId, of_name(name)),
+            SignInEvent::ClaimsMapped { sink, result } => {
+                (TestSignInStep::Claims, of_claims(sink, result))
+            }
+            SignInEvent::Granted { session, agreement } => {
+                host.store.set_test_sign_in_session(id, session).await?;
+                match agreement {
+                    Some(agreement) => (TestSignInStep::Consent, of_agreement(agreement)),
+                    None => return Ok(()),
+                }
+            }
+            SignInEvent::Refused(reason) => return refused(host, id, reason).await,
+        };
+        note(host, id, step, detail).await
+    }
+}
+
+fn of_name(name: Option<&NameId>) -> StepNote {
+    match name {
+        Some(name) => StepNote::good("what the assertion calls you")
+            .with(json!({ "format": name.format.uri(), "value": name.value })),
+        None => StepNote::bad(Obstacle::NoName.words()),
+    }
+}
+
+fn of_claims(sink: Sink, result: Result<&[Step], &MapFailure>) -> StepNote {
+    let (note, steps) = match result {
+        Ok(steps) => {
+            let detail = match sink {
+                Sink::SamlAssertion => "the attributes of the assertion were made",
+                _ => "the claims of the ID token were made",
+            };
+            (StepNote::good(detail), steps)
+        }
+        Err(failure) => (StepNote::bad(failure.to_string()), &*failure.steps),
+    };
+    note.with(json!({ "steps": traces::explain(steps) }))
+}
+
+fn of_agreement(agreement: Agreement) -> StepNote {
+    StepNote::good(match agreement {
+        Agreement::Given => "you agreed on the page",
+        Agreement::Open => {
+            "you were not asked: you agreed before, or the application needs no consent"
+        }
+    })
+}

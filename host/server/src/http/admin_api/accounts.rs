@@ -1,0 +1,271 @@
+//! Accounts: people in applications.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::routes;
+
+use super::conditional::Versioned;
+use super::context::Context;
+use super::input::{Body, Limit, List, Page, Query, Search, after};
+use super::routes::Area;
+use super::{id_of, moment};
+use crate::domain::Host;
+use crate::domain::admin::{
+    self, AccountChange, AccountQuery, CreateAccount, DeleteAccount, Names, NewAccount,
+    UpdateAccount,
+};
+use crate::http::problem::Problem;
+use assent_model::account::Account;
+use assent_model::administration::{Permission, ProtectedActionKind};
+use assent_model::id::Did;
+use assent_model::user::LifecycleState;
+
+/// The name of an account asks the phone, since applications know people by it: to give another, and to make one free by deleting or
+/// closing the account that has it. Its roles do not: to give and take them is everyday work, which an application may need many
+/// times a day. A whole table of them asks.
+pub(super) fn routes() -> Area {
+    Area::new()
+        .noun(
+            "accounts",
+            "Accounts: the users of an application, with their roles there.",
+        )
+        .noun("users.accounts", "The accounts of a user.")
+        .route("accounts.list", Permission::AccountsRead, routes!(list))
+        .protected(
+            "accounts.create",
+            Permission::AccountsWrite,
+            ProtectedActionKind::CreateAccount,
+            routes!(create),
+        )
+        .route(
+            "users.accounts.list",
+            Permission::AccountsRead,
+            routes!(of_user),
+        )
+        .route("accounts.show", Permission::AccountsRead, routes!(read))
+        .protected(
+            "accounts.update",
+            Permission::AccountsState,
+            ProtectedActionKind::UpdateAccount,
+            routes!(update),
+        )
+        .protected(
+            "accounts.delete",
+            Permission::AccountsWrite,
+            ProtectedActionKind::DeleteAccount,
+            routes!(remove),
+        )
+}
+
+/// A person in an application.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Account)]
+pub(super) struct AccountView {
+    id: String,
+    user_id: String,
+    /// What the person signs in as.
+    user_name: Option<String>,
+    application_id: String,
+    /// What people see of the application.
+    application_name: Option<String>,
+    /// What the application calls the person: the claim `upn`.
+    name: String,
+    /// The person's roles in the application.
+    roles: Vec<String>,
+    /// The claim `user_short_code`.
+    short_code: String,
+    state: LifecycleState,
+    #[schema(format = DateTime)]
+    created_at: String,
+}
+
+async fn view(host: &Host, account: Account) -> Result<Versioned<AccountView>, Problem> {
+    let names = names(host, std::slice::from_ref(&account)).await?;
+    Ok(Versioned(account.version, shown(account, &names)))
+}
+
+/// What the people and applications of these accounts are called.
+async fn names<'a>(
+    host: &Host,
+    accounts: impl IntoIterator<Item = &'a Account> + Clone,
+) -> Result<Names, Problem> {
+    let people = accounts.clone().into_iter().map(|account| account.user_id);
+    let applications = accounts
+        .into_iter()
+        .map(|account| account.application_id.clone());
+    Ok(Names::of(host, people.collect(), applications.collect()).await?)
+}
+
+fn shown(account: Account, names: &Names) -> AccountView {
+    AccountView {
+        user_name: names.user(account.user_id),
+        application_name: names.application(&account.application_id),
+        id: account.id.to_string(),
+        user_id: account.user_id.to_string(),
+        application_id: account.application_id.to_string(),
+        name: account.name,
+        roles: account.roles,
+        short_code: account.short_code,
+        state: account.state,
+        created_at: moment(account.created_at),
+    }
+}
+
+/// Give a person an account in an application.
+#[utoipa::path(post, path = "/applications/{id}/accounts", request_body = NewAccount, responses((status = 201, description = "The account.", body = AccountView)))]
+async fn create(
+    State(host): State<Arc<Host>>,
+    context: Context,
+    Path(application): Path<String>,
+    Body(account): Body<NewAccount>,
+) -> Result<(StatusCode, Versioned<AccountView>), Problem> {
+    let application = id_of(&application, "application")?;
+    let command = CreateAccount {
+        application,
+        account,
+    };
+    let account = context.run(command).await?;
+    Ok((StatusCode::CREATED, view(&host, account).await?))
+}
+
+/// Which accounts are listed.
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct AccountsQuery {
+    /// How the account's name begins, or the person's name, e-mail address or a word of the full name; or the whole id of either.
+    #[serde(default)]
+    #[param(value_type = String, max_length = 254, required = false)]
+    q: Search,
+    /// Those in this state alone.
+    #[param(inline)]
+    state: Option<LifecycleState>,
+    /// Where the page begins: `next` of the page before.
+    after: Option<String>,
+    /// How many items the page has at most.
+    #[serde(default)]
+    #[param(value_type = u32, minimum = 1, maximum = 200, default = 50, required = false)]
+    limit: Limit,
+}
+
+/// List and search an application's accounts.
+///
+/// In the order in which they were made; with `q` in that of what they are found by.
+#[utoipa::path(get, path = "/applications/{id}/accounts", params(AccountsQuery), responses((status = 200, description = "A page of accounts.", body = List<AccountView>)))]
+async fn list(
+    State(host): State<Arc<Host>>,
+    Path(application): Path<String>,
+    Query(query): Query<AccountsQuery>,
+) -> Result<Json<List<AccountView>>, Problem> {
+    let application = id_of(&application, "application")?;
+    let AccountsQuery {
+        q,
+        state,
+        after: cursor,
+        limit,
+    } = query;
+    let rows = page(
+        &host,
+        &application,
+        q.text(),
+        state,
+        cursor.as_deref(),
+        limit.and_one(),
+    )
+    .await?;
+    let names = names(&host, rows.iter().map(|(_, account)| account)).await?;
+    Ok(Json(List::of(
+        rows,
+        limit.get(),
+        |(cursor, _)| cursor.clone(),
+        |(_, account)| shown(account, &names),
+    )))
+}
+
+/// Up to `limit` accounts of an application after a cursor, each with its own.
+pub(super) async fn page(
+    host: &Host,
+    application: &Did,
+    q: Option<String>,
+    state: Option<LifecycleState>,
+    cursor: Option<&str>,
+    limit: u32,
+) -> Result<Vec<(String, Account)>, Problem> {
+    if let Some(q) = q {
+        let query = AccountQuery {
+            q,
+            state,
+            after: after(cursor)?,
+        };
+        let found = admin::find_accounts(host, application, &query, limit).await?;
+        return Ok(found
+            .into_iter()
+            .map(|(place, account)| (place.to_string(), account))
+            .collect());
+    }
+    let found = admin::accounts(host, application, state, after(cursor)?, limit).await?;
+    Ok(found
+        .into_iter()
+        .map(|account| (account.id.to_string(), account))
+        .collect())
+}
+
+/// List a person's accounts.
+#[utoipa::path(get, path = "/users/{id}/accounts", params(Page), responses((status = 200, description = "A page of accounts, in the order in which they were made.", body = List<AccountView>)))]
+async fn of_user(
+    State(host): State<Arc<Host>>,
+    Path(user): Path<String>,
+    Query(page): Query<Page>,
+) -> Result<Json<List<AccountView>>, Problem> {
+    let rows = admin::accounts_of_user(
+        &host,
+        id_of(&user, "user")?,
+        page.after()?,
+        page.limit.and_one(),
+    )
+    .await?;
+    let names = names(&host, &rows).await?;
+    Ok(Json(List::of(
+        rows,
+        page.limit.get(),
+        |row| row.id.to_string(),
+        |row| shown(row, &names),
+    )))
+}
+
+/// Read an account.
+#[utoipa::path(get, path = "/accounts/{id}", responses((status = 200, description = "The account.", body = AccountView)))]
+async fn read(
+    State(host): State<Arc<Host>>,
+    Path(id): Path<String>,
+) -> Result<Versioned<AccountView>, Problem> {
+    view(&host, admin::account(&host, id_of(&id, "account")?).await?).await
+}
+
+/// Change an account.
+///
+/// Where its state changes, what was begun with it is over. To change more than the state needs the permission
+/// `accounts:write`.
+#[utoipa::path(patch, path = "/accounts/{id}", request_body = AccountChange, responses((status = 200, description = "The account as it is now.", body = AccountView)))]
+async fn update(
+    State(host): State<Arc<Host>>,
+    context: Context,
+    Path(id): Path<String>,
+    Body(change): Body<AccountChange>,
+) -> Result<Versioned<AccountView>, Problem> {
+    let account = id_of(&id, "account")?;
+    let account = context.run(UpdateAccount { account, change }).await?;
+    view(&host, account).await
+}
+
+/// Delete an account.
+#[utoipa::path(delete, path = "/accounts/{id}", responses((status = 204, description = "Deleted.")))]
+async fn remove(context: Context, Path(id): Path<String>) -> Result<StatusCode, Problem> {
+    context.run(DeleteAccount(id_of(&id, "account")?)).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,120 @@
+//! Action approvals: a console session needs the approval of its administrator's device for each protected action. Operator tokens
+//! and service accounts have no device and need no approval.
+
+use std::sync::Arc;
+
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::{Extension, Json};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::routes;
+
+use super::authorize::ConsoleSession;
+use super::id_of;
+use super::input::Query;
+use super::routes::Area;
+use crate::domain::Host;
+use crate::domain::admin::AdminError;
+use crate::domain::admin::protected_actions::approval::{self, ActionState};
+use crate::http::problem::Problem;
+use assent_model::administration::Permission;
+use assent_model::id::ActionApprovalId;
+
+/// The header with the id of the action approval under which a request runs its protected action.
+pub(super) const ACTION_APPROVAL: &str = "x-assent-action-approval";
+/// How long an answer waits at most, in seconds.
+const LONGEST_WAIT: u64 = 25;
+
+pub(super) fn routes() -> Area {
+    Area::new()
+        .noun(
+            "action-approvals",
+            "The approvals that protected actions of a console session need.",
+        )
+        .route("action-approvals.show", Permission::Me, routes!(read))
+        .route("action-approvals.cancel", Permission::Me, routes!(cancel))
+}
+
+/// The state of an action approval.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum StateView {
+    /// The device has the request.
+    Waiting,
+    /// The client may send its request again, once, with the header `X-Assent-Action-Approval`, within two minutes.
+    Approved,
+    /// The administrator denied it.
+    Denied,
+    /// It expired, or the action has run.
+    Over,
+}
+
+/// An action approval.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ActionApprovalState)]
+struct Standing {
+    state: StateView,
+}
+
+/// How long to wait for a decision.
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct Wait {
+    /// In seconds, 25 at most.
+    #[serde(default)]
+    #[param(minimum = 0, maximum = 25)]
+    wait: u64,
+}
+
+/// Read the state of an action approval of this console session.
+#[utoipa::path(get, path = "/action-approvals/{id}", params(Wait), responses((status = 200, description = "Its state.", body = Standing)))]
+async fn read(
+    State(host): State<Arc<Host>>,
+    session: Option<Extension<ConsoleSession>>,
+    Path(id): Path<String>,
+    Query(Wait { wait }): Query<Wait>,
+) -> Result<Json<Standing>, Problem> {
+    let id: ActionApprovalId = id_of(&id, "action approval")?;
+    let Some(Extension(ConsoleSession { console, .. })) = session else {
+        return Err(AdminError::NotFound("action approval").into());
+    };
+    let patience = std::time::Duration::from_secs(wait.min(LONGEST_WAIT));
+    // A request that is still pending then is answered so.
+    if let Ok(decided) =
+        tokio::time::timeout(patience, approval::decided(&host, &console, id)).await
+    {
+        decided?;
+    }
+    let state = approval::state(&host, &console, id)
+        .await?
+        .ok_or(AdminError::NotFound("action approval"))?;
+    Ok(Json(Standing {
+        state: match state {
+            ActionState::Waiting => StateView::Waiting,
+            ActionState::Approved => StateView::Approved,
+            ActionState::Denied => StateView::Denied,
+            ActionState::Over => StateView::Over,
+        },
+    }))
+}
+
+/// Cancel an action approval of this console session.
+///
+/// The device does not show the request any longer.
+#[utoipa::path(delete, path = "/action-approvals/{id}", responses((status = 204, description = "Cancelled, if it was not decided yet.")))]
+async fn cancel(
+    State(host): State<Arc<Host>>,
+    session: Option<Extension<ConsoleSession>>,
+    Path(id): Path<String>,
+) -> Result<StatusCode, Problem> {
+    let id: ActionApprovalId = id_of(&id, "action approval")?;
+    let Some(Extension(ConsoleSession { console, .. })) = session else {
+        return Err(AdminError::NotFound("action approval").into());
+    };
+    if !approval::give_up(&host, &console, id).await? {
+        return Err(AdminError::NotFound("action approval").into());
+    }
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,288 @@
+//! The audit log.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Query, State};
+use axum::http::StatusCode;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::routes;
+
+use super::input::List;
+use super::routes::Area;
+use super::{id_of, moment};
+use crate::domain::admin::Names;
+use crate::domain::{Host, InternalError, audit};
+use crate::http::problem::Problem;
+use assent_model::administration::Permission;
+use assent_model::audit::{Actor, Event};
+use assent_model::clock::Timestamp;
+use assent_store::{AuditFilter, StoredEntry};
+
+pub(super) fn routes() -> Area {
+    Area::new()
+        .noun("audit", "The audit log.")
+        .noun("audit.events", "The names of the events in the audit log.")
+        .noun(
+            "audit.verification",
+            "The verification of the hash chain of the audit log.",
+        )
+        .route("audit.list", Permission::AuditRead, routes!(list))
+        .route("audit.events.list", Permission::AuditRead, routes!(events))
+        .route(
+            "audit.verification.show",
+            Permission::AuditRead,
+            routes!(verification),
+        )
+}
+
+/// An entry of the audit log.
+#[derive(Serialize, ToSchema)]
+#[schema(as = AuditEntry)]
+pub(super) struct EntryView {
+    /// Its place in the chain: 1, 2, ...
+    seq: i64,
+    id: String,
+    at: String,
+    event: &'static str,
+    actor: ActorView,
+    user_id: Option<String>,
+    /// What the user is called now.
+    user_name: Option<String>,
+    application_id: Option<String>,
+    /// What the application is called now.
+    application_name: Option<String>,
+    /// The approval on a phone that allowed it.
+    approval_id: Option<String>,
+    /// More of it, with nothing in it that says who somebody is.
+    #[schema(value_type = Object)]
+    detail: Map<String, Value>,
+    /// What does. Empty where it was erased.
+    #[schema(value_type = Object)]
+    personal: Map<String, Value>,
+    /// The digest of it and of all before it (SHA-256, hexadecimal).
+    digest: String,
+}
+
+/// Who did it.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Actor)]
+struct ActorView {
+    kind: &'static str,
+    id: Option<String>,
+    /// What a person or an application is called now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    name: Option<String>,
+}
+
+/// The entries as they are shown, with what those in them are called now.
+pub(super) async fn views(host: &Host, found: Vec<StoredEntry>) -> Result<Vec<EntryView>, Problem> {
+    let people = found.iter().flat_map(|kept| {
+        let actor = if let Actor::Person(id) = kept.entry.actor {
+            Some(id)
+        } else {
+            None
+        };
+        actor.into_iter().chain(kept.entry.user)
+    });
+    let applications = found.iter().flat_map(|kept| {
+        let actor = if let Actor::Application(id) = &kept.entry.actor {
+            Some(id)
+        } else {
+            None
+        };
+        actor.into_iter().chain(&kept.entry.application).cloned()
+    });
+    let names = Names::of(host, people.collect(), applications.collect()).await?;
+    Ok(found.into_iter().map(|entry| view(entry, &names)).collect())
+}
+
+fn view(StoredEntry { seq, digest, entry }: StoredEntry, names: &Names) -> EntryView {
+    let actor = match &entry.actor {
+        Actor::Person(id) => names.user(*id),
+        Actor::Application(id) => names.application(id),
+        _ => None,
+    };
+    EntryView {
+        seq,
+        id: entry.id.to_string(),
+        at: moment(entry.at),
+        event: entry.event.as_str(),
+        actor: ActorView {
+            kind: entry.actor.kind(),
+            id: entry.actor.id(),
+            name: actor,
+        },
+        user_name: entry.user.and_then(|id| names.user(id)),
+        application_name: entry
+            .application
+            .as_ref()
+            .and_then(|id| names.application(id)),
+        user_id: entry.user.map(|id| id.to_string()),
+        application_id: entry.application.map(|id| id.to_string()),
+        approval_id: entry.approval.map(|id| id.to_string()),
+        detail: entry.detail,
+        personal: entry.personal,
+        digest,
+    }
+}
+
+/// Which entries are listed.
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct AuditQuery {
+    user: Option<String>,
+    application: Option<String>,
+    event: Option<String>,
+    /// Those by this actor's id alone.
+    actor: Option<String>,
+    /// Those from this moment or day on alone (RFC 3339).
+    since: Option<String>,
+    /// Those before this moment or day alone (RFC 3339).
+    until: Option<String>,
+    after: Option<String>,
+    #[param(minimum = 1, maximum = 200)]
+    limit: Option<u32>,
+}
+
+/// List the audit log, the latest first.
+///
+/// With several filters a page may have fewer items than `limit`, and even none, and `next` all the same: there were so many
+/// entries that one of the filters did not let through.
+#[utoipa::path(get, path = "/audit", params(AuditQuery), responses((status = 200, description = "A page of entries.", body = List<EntryView>)))]
+async fn list(
+    State(host): State<Arc<Host>>,
+    query: Result<Query<AuditQuery>, QueryRejection>,
+) -> Result<Json<List<EntryView>>, Problem> {
+    let Query(query) = query.map_err(|_| {
+        let detail = "the query may have `user`, `application`, `event`, `actor`, `since` and `until` (RFC 3339), \
+                      `after` and `limit` (1 to 200)";
+        Problem::new(StatusCode::BAD_REQUEST, detail)
+    })?;
+    let unfit = |detail: &str| Problem::new(StatusCode::UNPROCESSABLE_ENTITY, detail);
+    let limit = query.limit.unwrap_or(50);
+    if !(1..=200).contains(&limit) {
+        return Err(unfit("limit: expected 1 to 200"));
+    }
+    let event = |name: &str| {
+        let known = || {
+            Event::ALL
+                .iter()
+                .map(|event| event.as_str())
+                .collect::<Vec<_>>()
+                .join(", ")
+        };
+        Event::parse(name).ok_or_else(|| unfit(&format!("event: expected one of {}", known())))
+    };
+    let before = query.after.as_deref().map(str::parse).transpose();
+    let before = before.map_err(|_| unfit("after: expected `next` of the page before"))?;
+    let at = |name: &str, text: Option<&str>| {
+        let expected = || {
+            unfit(&format!(
+                "{name}: expected a moment (2026-11-22T09:30:00Z) or a day (2026-11-22)"
+            ))
+        };
+        text.map(|text| audit::moment(text).ok_or_else(expected))
+            .transpose()
+    };
+    let filter = AuditFilter {
+        user: query
+            .user
+            .as_deref()
+            .map(|id| id_of(id, "user"))
+            .transpose()?,
+        application: query
+            .application
+            .as_deref()
+            .map(|id| id_of(id, "application"))
+            .transpose()?,
+        event: query.event.as_deref().map(event).transpose()?,
+        actor: query.actor,
+        since: at("since", query.since.as_deref())?,
+        until: at("until", query.until.as_deref())?,
+    };
+    let page = audit::list(&host, &filter, before, limit).await?;
+    let items = views(&host, page.entries).await?;
+    Ok(Json(List {
+        items,
+        next: page.next.map(|seq| seq.to_string()),
+    }))
+}
+
+/// List the names of the events.
+#[utoipa::path(get, path = "/audit/events", responses((status = 200, description = "All of them.", body = List<String>)))]
+async fn events() -> Json<List<String>> {
+    let mut names: Vec<String> = Event::ALL
+        .iter()
+        .map(|event| event.as_str().to_owned())
+        .collect();
+    names.sort();
+    Json(List::whole(names))
+}
+
+/// How many entries the API verifies: so many take no time that anybody notices. `assent audit verify` looks at all.
+const VERIFIED: i64 = 10_000;
+
+/// What a verification came to.
+#[derive(Serialize, ToSchema)]
+#[schema(as = AuditVerification)]
+pub(super) struct VerificationView {
+    good: bool,
+    /// How many entries were found good, from where to where.
+    entries: u64,
+    first: Option<PlaceView>,
+    last: Option<PlaceView>,
+    /// The digest of the last one.
+    digest: String,
+    /// The first break.
+    broken: Option<BreakView>,
+}
+
+/// An entry's place.
+#[derive(Serialize, ToSchema)]
+#[schema(as = AuditPlace)]
+struct PlaceView {
+    seq: i64,
+    at: String,
+}
+
+/// Where the chain is broken, and how.
+#[derive(Serialize, ToSchema)]
+#[schema(as = AuditBreak)]
+struct BreakView {
+    kind: &'static str,
+    seq: Option<i64>,
+    message: String,
+}
+
+/// Verify the audit log: whether the last 10,000 entries are as they were written.
+#[utoipa::path(get, path = "/audit/verification", responses((status = 200, description = "What it came to.", body = VerificationView)))]
+async fn verification(State(host): State<Arc<Host>>) -> Result<Json<VerificationView>, Problem> {
+    let verdict = audit::verify(&host.store, Some(VERIFIED))
+        .await
+        .map_err(InternalError::from)?;
+    let place = |place: Option<(i64, Timestamp)>| {
+        place.map(|(seq, at)| PlaceView {
+            seq,
+            at: moment(at),
+        })
+    };
+    let broken = verdict.broken.map(|broken| BreakView {
+        kind: broken.kind(),
+        seq: broken.seq(),
+        message: broken.to_string(),
+    });
+    Ok(Json(VerificationView {
+        good: broken.is_none(),
+        entries: verdict.checked.entries,
+        first: place(verdict.checked.first),
+        last: place(verdict.checked.last),
+        digest: verdict.last.digest.to_text(),
+        broken,
+    }))
+}

@@ -1,0 +1,236 @@
+//! Who calls: with the machine's token, with a session of the console, or as a service account.
+
+use std::sync::Arc;
+
+use axum::extract::{FromRequestParts, OptionalFromRequestParts, Request, State};
+use axum::http::{HeaderMap, HeaderValue, Method, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+
+use crate::domain::admin::protected_actions::approval::Console;
+use crate::domain::admin::{self, AdminError, Caller, Principal};
+use crate::domain::approvals::channels;
+use crate::domain::operations::rate_limits::Network;
+use crate::domain::{Host, InternalError};
+use crate::http::context::Browser;
+use crate::http::csrf;
+use crate::http::fetch_metadata::is_cross_site;
+use crate::http::oidc::client_certificate::ClientCertificate;
+use crate::http::operations::rate_limits;
+use crate::http::problem::{Problem, ProblemKind};
+use crate::oidc::bearer::{self, BearerError, Shown};
+use assent_model::audit::{Actor, AuditContext, Origin};
+use assent_model::id::SessionId;
+use assent_model::login::{LocalPage, LoginRequest};
+use assent_model::token::prefix;
+
+/// The header with the token that shows that a request comes from the console's own page.
+pub(super) const CSRF: &str = "x-assent-csrf";
+
+/// A session of the console that asks: what its page needs to ask for more than reading.
+#[derive(Clone, Debug)]
+pub(super) struct ConsoleSession {
+    /// The value of the header [`CSRF`].
+    pub(super) csrf: String,
+    /// Whose it is, and in which browser.
+    pub(super) console: Console,
+}
+
+/// Rejects calls of other sites' pages, and limits how often an address may come without a good token or session.
+pub(super) async fn limit_failures(
+    State(host): State<Arc<Host>>,
+    from: Network,
+    request: Request,
+    next: Next,
+) -> Response {
+    if is_cross_site(request.headers()) {
+        let detail = "a page of another site can't call the admin API";
+        return Problem::of(ProblemKind::CrossSite, detail).into_response();
+    }
+    let too_many = || {
+        let detail = "there were too many requests without a good token; try again after the time in Retry-After";
+        Problem::of(ProblemKind::TooMany, detail).into_response()
+    };
+    let failed = |response: &Response| response.status() == ProblemKind::Unauthenticated.status();
+    rate_limits::failures(
+        (&host, &host.rate_limits.admin_failures),
+        from,
+        request,
+        next,
+        failed,
+        too_many,
+    )
+    .await
+}
+
+/// Lets only somebody who is known through, and tells the handlers who it is.
+pub(super) async fn authorize(
+    State(host): State<Arc<Host>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let (mut parts, body) = request.into_parts();
+    let (caller, session) = match caller(&host, &mut parts).await {
+        Ok(known) => known,
+        Err(problem) => return problem.into_response(),
+    };
+    let mut request = Request::from_parts(parts, body);
+    request.extensions_mut().insert(caller.by.clone());
+    request.extensions_mut().insert(caller);
+    if let Some(session) = session {
+        request.extensions_mut().insert(session);
+    }
+    next.run(request).await
+}
+
+/// Answers of the API are nobody else's.
+pub(super) async fn never_stored(request: Request, next: Next) -> Response {
+    let mut response = next.run(request).await;
+    response
+        .headers_mut()
+        .entry(header::CACHE_CONTROL)
+        .or_insert(HeaderValue::from_static("no-store"));
+    response
+}
+
+async fn caller(
+    host: &Arc<Host>,
+    parts: &mut axum::http::request::Parts,
+) -> Result<(Caller, Option<ConsoleSession>), Problem> {
+    let Ok(browser) = Browser::from_request_parts(parts, host).await;
+    let from = browser.origin();
+    if !parts.headers.contains_key(header::AUTHORIZATION) {
+        return by_session(host, &browser, parts)
+            .await
+            .map(|(caller, session)| (caller, Some(session)));
+    }
+    let header = parts
+        .headers
+        .get(header::AUTHORIZATION)
+        .and_then(|value| value.to_str().ok());
+    let token = header
+        .and_then(|value| value.split_once(' '))
+        .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
+    let Some((_, token)) = token else {
+        return Err(unknown());
+    };
+    let token = &token.trim().to_owned();
+    let found = if token.starts_with(prefix::ACCESS) {
+        let certificate =
+            <ClientCertificate as OptionalFromRequestParts<Arc<Host>>>::from_request_parts(
+                parts, host,
+            );
+        let certificate = certificate.await.map_err(|_| unknown())?;
+        by_service_account(host, token, certificate.as_ref(), from).await?
+    } else {
+        let machine = |token| Caller {
+            by: AuditContext::new(Actor::Administrator(token), from),
+            principal: Principal::Machine,
+        };
+        admin::admin_token(host, token).await?.map(machine)
+    };
+    found.map(|caller| (caller, None)).ok_or_else(unknown)
+}
+
+fn unknown() -> Problem {
+    let detail = "a token of `assent admin token` or of a service account is required: Authorization: Bearer ...; in a \
+                  browser a session of the console";
+    Problem::of(ProblemKind::Unauthenticated, detail)
+}
+
+/// Whoever shows an access token that was given for the admin API.
+async fn by_service_account(
+    host: &Host,
+    token: &str,
+    certificate: Option<&ClientCertificate>,
+    from: Origin,
+) -> Result<Option<Caller>, Problem> {
+    let shown = Shown {
+        token,
+        certificate: certificate.map(ClientCertificate::der),
+    };
+    let grant = match bearer::accept(host, shown).await {
+        Ok(found) => found.grant,
+        Err(BearerError::Internal(error)) => return Err(error.into()),
+        Err(_) => return Ok(None),
+    };
+    Ok(admin::service_account(host, grant.application, &grant.admin_scopes, from).await?)
+}
+
+/// Whoever is signed in in this browser, with enough for the console and with a role in it.
+async fn by_session(
+    host: &Host,
+    browser: &Browser,
+    parts: &axum::http::request::Parts,
+) -> Result<(Caller, ConsoleSession), Problem> {
+    let console = LoginRequest::Local {
+        page: LocalPage::Console,
+    };
+    let signed_in = browser.signed_in(host).await?.ok_or_else(unknown)?;
+    if !channels::is_enough_for(host, &console, &signed_in.session.authentication) {
+        let detail = "the session is not enough for the console; sign in at /admin, with a phone";
+        return Err(Problem::of(ProblemKind::Unauthenticated, detail));
+    }
+    let Some(role) = signed_in.user.console_role else {
+        return Err(AdminError::Forbidden(
+            "you have no role in the console; an owner can give you one",
+        )
+        .into());
+    };
+    let csrf = csrf::token(host, browser, &purpose(signed_in.session.id))?;
+    if is_forged(
+        host,
+        browser,
+        signed_in.session.id,
+        &parts.method,
+        &parts.headers,
+    )? {
+        let detail = "a browser's request must come from the console's own page, and change something only with the header \
+                      X-Assent-CSRF, whose value GET /me tells";
+        return Err(Problem::of(ProblemKind::CrossSite, detail));
+    }
+    let by = AuditContext::new(Actor::Person(signed_in.user.id), browser.origin());
+    let console = Console {
+        browser: browser.digest(),
+        context: browser.context(host),
+        origin: browser.origin(),
+        signed_in,
+    };
+    Ok((
+        Caller {
+            by,
+            principal: Principal::Person(role),
+        },
+        ConsoleSession { csrf, console },
+    ))
+}
+
+fn purpose(session: SessionId) -> String {
+    format!("admin-api {session}")
+}
+
+/// Whether another site's page may have made this request. Browsers that are not very old say where it comes from; what
+/// changes something needs the token besides, which no other site can read.
+fn is_forged(
+    host: &Host,
+    browser: &Browser,
+    session: SessionId,
+    method: &Method,
+    headers: &HeaderMap,
+) -> Result<bool, InternalError> {
+    // Only the user types an address or opens a bookmark, and neither changes anything.
+    if matches!(*method, Method::GET | Method::HEAD) {
+        return Ok(false);
+    }
+    if headers
+        .get("sec-fetch-site")
+        .is_some_and(|site| site != "same-origin")
+    {
+        return Ok(true);
+    }
+    let shown = headers
+        .get(CSRF)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default();
+    Ok(!csrf::is_token(host, browser, &purpose(session), shown)?)
+}

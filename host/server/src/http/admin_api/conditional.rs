@@ -1,0 +1,106 @@
+//! Conditional requests (RFC 9110 section 13): `ETag`, `If-Match` and `If-None-Match`. A tag is the version of what is shown.
+
+use std::convert::Infallible;
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::{FromRequestParts, Request};
+use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, ETAG, IF_MATCH, IF_NONE_MATCH};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+
+use crate::domain::admin::{AdminError, ExpectedVersion};
+use crate::http::problem::Problem;
+
+/// An answer that has a version.
+pub(super) struct Versioned<T>(pub(super) i64, pub(super) T);
+
+fn tag_of(version: i64) -> String {
+    format!("\"{version}\"")
+}
+
+impl<T: Serialize> IntoResponse for Versioned<T> {
+    fn into_response(self) -> Response {
+        let mut response = Json(self.1).into_response();
+        if let Ok(tag) = HeaderValue::from_str(&tag_of(self.0)) {
+            response.headers_mut().insert(ETAG, tag);
+        }
+        response
+    }
+}
+
+/// The tags that a header names; `None` where it is not there.
+fn tags(headers: &HeaderMap, name: &HeaderName) -> Option<Vec<String>> {
+    let lines: Vec<_> = headers.get_all(name).iter().collect();
+    let texts = lines.iter().filter_map(|value| value.to_str().ok());
+    let tags = texts
+        .flat_map(|line| line.split(','))
+        .map(|tag| tag.trim().to_owned())
+        .collect();
+    (!lines.is_empty()).then_some(tags)
+}
+
+/// What `If-Match` wants: a change is made only to a version that it names.
+#[derive(Clone, Debug)]
+pub(super) struct IfMatch(Option<Vec<String>>);
+
+impl IfMatch {
+    /// The versions that a command may change.
+    pub(super) fn expected(&self) -> ExpectedVersion {
+        let Some(tags) = &self.0 else {
+            return ExpectedVersion::Any;
+        };
+        if tags.iter().any(|tag| tag == "*") {
+            return ExpectedVersion::Any;
+        }
+        // A weak tag never matches here (section 13.1.1), and ours are strong.
+        let version = |tag: &String| tag.strip_prefix('"')?.strip_suffix('"')?.parse().ok();
+        ExpectedVersion::OneOf(tags.iter().filter_map(version).collect())
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for IfMatch {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        Ok(Self(tags(&parts.headers, &IF_MATCH)))
+    }
+}
+
+/// Answers 304 where whoever asks has what would be answered.
+pub(super) async fn not_modified(request: Request, next: Next) -> Response {
+    let known = tags(request.headers(), &IF_NONE_MATCH);
+    let mut response = next.run(request).await;
+    let Some(tag) = response
+        .headers()
+        .get(ETAG)
+        .and_then(|tag| tag.to_str().ok())
+    else {
+        return response;
+    };
+    // The comparison is the weak one (section 13.1.2).
+    let names = |tags: Vec<String>| {
+        tags.iter()
+            .any(|known| known == "*" || known.trim_start_matches("W/") == tag)
+    };
+    if response.status() == StatusCode::OK && known.is_some_and(names) {
+        *response.status_mut() = StatusCode::NOT_MODIFIED;
+        *response.body_mut() = Body::empty();
+        response.headers_mut().remove(CONTENT_TYPE);
+        response.headers_mut().remove(CONTENT_LENGTH);
+    }
+    response
+}
+
+/// Refuses to change something under a tag that it can't have, since it has none.
+pub(super) async fn without_version(request: Request, next: Next) -> Response {
+    match tags(request.headers(), &IF_MATCH) {
+        Some(tags) if !tags.iter().any(|tag| tag == "*") => {
+            Problem::from(AdminError::Stale).into_response()
+        }
+        _ => next.run(request).await,
+    }
+}

@@ -1,0 +1,50 @@
+//! The context of a command, as a request brings it.
+
+use std::sync::Arc;
+
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+
+use super::action_approvals::ACTION_APPROVAL;
+use super::authorize::ConsoleSession;
+use super::conditional::IfMatch;
+use crate::domain::Host;
+use crate::domain::admin::{AdminCommand, AdminContext, Caller, NamedApproval};
+use crate::http::problem::{Problem, ProblemKind};
+
+/// Who asks, where, for which version, and with which approval.
+pub(super) struct Context(pub(super) AdminContext);
+
+impl Context {
+    /// Plans the command, has it approved where it is protected, and executes it.
+    pub(super) async fn run<C: AdminCommand>(&self, command: C) -> Result<C::Outcome, Problem> {
+        Ok(self.0.run(&command).await?)
+    }
+}
+
+impl FromRequestParts<Arc<Host>> for Context {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, host: &Arc<Host>) -> Result<Self, Problem> {
+        let Some(caller) = parts.extensions.get::<Caller>().cloned() else {
+            tracing::error!("a command came without a caller");
+            return Err(Problem::of(
+                ProblemKind::Internal,
+                "the server could not do this",
+            ));
+        };
+        let Ok(when) = IfMatch::from_request_parts(parts, host).await;
+        let context = AdminContext::new(Arc::clone(host), caller).expecting(when.expected());
+        let named = match parts.headers.get(ACTION_APPROVAL) {
+            None => NamedApproval::None,
+            Some(value) => {
+                let id = value.to_str().ok().and_then(|id| id.parse().ok());
+                id.map_or(NamedApproval::Unreadable, NamedApproval::Id)
+            }
+        };
+        Ok(Self(match parts.extensions.get::<ConsoleSession>() {
+            Some(session) => context.in_console(session.console.clone(), named),
+            None => context,
+        }))
+    }
+}

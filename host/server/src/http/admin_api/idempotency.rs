@@ -1,0 +1,233 @@
+//! `Idempotency-Key`: a POST that is sent again because its answer was lost is done once, and answered as it was.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use axum::Extension;
+use axum::body::{Body, to_bytes};
+use axum::extract::{Request, State};
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::action_approvals::ACTION_APPROVAL;
+use super::input;
+use crate::domain::Host;
+use crate::domain::admin::Caller;
+use crate::domain::operations::idempotency;
+use crate::domain::operations::idempotency::{Claim, Request as Asked};
+use crate::http::problem::{Problem, ProblemKind};
+use assent_model::id::UserId;
+
+/// The header.
+pub(super) const KEY: HeaderName = HeaderName::from_static("idempotency-key");
+/// How long a key may be, in characters.
+pub(super) const LONGEST: usize = 255;
+/// Headers of an answer that are kept with it.
+const KEPT: [HeaderName; 3] = [header::CONTENT_TYPE, header::ETAG, header::LOCATION];
+/// The largest answer that is kept, in bytes.
+const LARGEST: usize = 4 << 20;
+
+/// An answer as it is kept.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    status: u16,
+    headers: Vec<(String, String)>,
+    body: String,
+}
+
+/// Does what is asked once for each key.
+pub(super) async fn once(
+    State(host): State<Arc<Host>>,
+    Extension(caller): Extension<Caller>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let Some(key) = request.headers().get(KEY).cloned() else {
+        return next.run(request).await;
+    };
+    let key = key
+        .to_str()
+        .ok()
+        .filter(|key| is_key(key))
+        .map(str::to_owned);
+    let Some(key) = key else {
+        let detail =
+            format!("Idempotency-Key: expected 1 to {LONGEST} characters of ASCII, without blanks");
+        return Problem::of(ProblemKind::Malformed, detail).into_response();
+    };
+    match claim(&host, &caller, &key, request).await {
+        Ok(Claimed::Ours(asked, request)) => run(host, asked, *request, next).await,
+        Ok(Claimed::Answered(answer)) => replay(&answer),
+        Err(problem) => problem.into_response(),
+    }
+}
+
+/// Whose a key is.
+enum Claimed {
+    /// Whoever asks now is the first, and this is what they ask.
+    Ours(Asked, Box<Request>),
+    /// It was done, and this is the answer that is kept.
+    Answered(Vec<u8>),
+}
+
+fn is_key(text: &str) -> bool {
+    (1..=LONGEST).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+/// Claims the key, unless somebody else has.
+async fn claim(
+    host: &Host,
+    caller: &Caller,
+    key: &str,
+    request: Request,
+) -> Result<Claimed, Problem> {
+    let (parts, body) = request.into_parts();
+    let path = parts
+        .uri
+        .path_and_query()
+        .map(ToString::to_string)
+        .unwrap_or_default();
+    let bytes = input::body(Request::from_parts(parts.clone(), body), &()).await?;
+    // An answer to a protected action is kept for whoever names its approval.
+    let approval = parts
+        .headers
+        .get(ACTION_APPROVAL)
+        .map(HeaderValue::as_bytes);
+    let content = approval.map(|approval| [&bytes[..], b"\0", approval].concat());
+    let asked = Asked::new(
+        &caller.by.actor,
+        [parts.method.as_str(), &path, key],
+        content.as_deref().unwrap_or(&bytes),
+    );
+    match idempotency::claim(host, &asked).await? {
+        Claim::First => Ok(Claimed::Ours(
+            asked,
+            Box::new(Request::from_parts(parts, Body::from(bytes))),
+        )),
+        Claim::Answered(answer) => Ok(Claimed::Answered(answer)),
+        Claim::UnderWay => {
+            let detail =
+                "the first request with this Idempotency-Key is not answered yet; try again";
+            Err(Problem::of(ProblemKind::UnderWay, detail))
+        }
+        Claim::OtherBody => {
+            let detail = "this Idempotency-Key was used with another body; take another key";
+            Err(Problem::of(ProblemKind::KeyReused, detail))
+        }
+    }
+}
+
+/// Does what is asked, and keeps the answer. It goes on by itself if nobody waits for it any more, so that who asks again
+/// is told how it ended.
+async fn run(host: Arc<Host>, asked: Asked, request: Request, next: Next) -> Response {
+    let running = tokio::spawn(async move {
+        let path = request.uri().path().to_owned();
+        let response = next.run(request).await;
+        keep(&host, &asked, &path, response).await
+    });
+    running.await.unwrap_or_else(|error| {
+        tracing::error!(%error, "a request with an Idempotency-Key broke off");
+        Problem::of(
+            ProblemKind::Internal,
+            "the server could not do this; try again",
+        )
+        .into_response()
+    })
+}
+
+/// Keeps the answer of what was done. What was refused did nothing, so the same key may be tried again.
+async fn keep(host: &Host, asked: &Asked, path: &str, response: Response) -> Response {
+    let (parts, body) = response.into_parts();
+    let bytes = match to_bytes(body, LARGEST).await {
+        Ok(bytes) => bytes,
+        Err(error) => {
+            tracing::error!(%error, "an answer could not be kept for its Idempotency-Key");
+            return Problem::of(ProblemKind::Internal, "the server could not answer")
+                .into_response();
+        }
+    };
+    let kept = if parts.status.is_success() {
+        let text = |name: &HeaderName| {
+            let value = parts.headers.get(name)?.to_str().ok()?;
+            Some((name.to_string(), value.to_owned()))
+        };
+        let headers = KEPT.iter().filter_map(text).collect();
+        let answer = Kept {
+            status: parts.status.as_u16(),
+            headers,
+            body: STANDARD.encode(&bytes),
+        };
+        let mut subjects: BTreeSet<String> = path
+            .split('/')
+            .filter(|part| is_id(part))
+            .map(str::to_owned)
+            .collect();
+        add_ids(
+            &serde_json::from_slice(&bytes).unwrap_or_default(),
+            &mut subjects,
+        );
+        idempotency::keep(
+            host,
+            asked,
+            &serde_json::to_vec(&answer).unwrap_or_default(),
+            subjects,
+        )
+        .await
+    } else {
+        idempotency::release(host, asked).await
+    };
+    if let Err(error) = kept {
+        // It was done, and who asked is told so; only another request with this key would have to wait for its end.
+        tracing::error!(%error, "an answer could not be kept for its Idempotency-Key");
+    }
+    Response::from_parts(parts, Body::from(bytes))
+}
+
+/// Whether a text has the form of an id; all kinds have the same.
+fn is_id(text: &str) -> bool {
+    text.parse::<UserId>().is_ok()
+}
+
+/// Adds the ids in an answer, at every depth.
+fn add_ids(answer: &Value, ids: &mut BTreeSet<String>) {
+    match answer {
+        Value::String(text) if is_id(text) => {
+            ids.insert(text.clone());
+        }
+        Value::Array(all) => all.iter().for_each(|one| add_ids(one, ids)),
+        Value::Object(members) => members.values().for_each(|one| add_ids(one, ids)),
+        _ => {}
+    }
+}
+
+fn replay(answer: &[u8]) -> Response {
+    let read = || {
+        let Kept {
+            status,
+            headers,
+            body,
+        } = serde_json::from_slice(answer).ok()?;
+        let mut response = Response::new(Body::from(STANDARD.decode(body).ok()?));
+        *response.status_mut() = StatusCode::from_u16(status).ok()?;
+        for (name, value) in headers {
+            response.headers_mut().insert(
+                HeaderName::try_from(name).ok()?,
+                HeaderValue::try_from(value).ok()?,
+            );
+        }
+        Some(response)
+    };
+    read().unwrap_or_else(|| {
+        tracing::error!("an answer that was kept for its Idempotency-Key can't be read");
+        Problem::of(
+            ProblemKind::Internal,
+            "the answer that was kept can't be read; take another key",
+        )
+        .into_response()
+    })
+}

@@ -1,0 +1,335 @@
+//! What a request brings: JSON bodies and queries, read strictly, with errors that say where.
+
+use axum::body::Bytes;
+use axum::extract::rejection::{BytesRejection, FailedToBufferBody, QueryRejection};
+use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::http::header::CONTENT_TYPE;
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, Method};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use utoipa::{IntoParams, ToSchema};
+
+use crate::http::problem::{Problem, ProblemKind};
+
+/// A JSON body, as a type that knows its members. Unknown members are errors, and the problem names the place. So is a value that
+/// is written in another form than its own: serde reads the value of an enumeration from an object too, and an object from an array.
+pub(super) struct Body<T>(pub(super) T);
+
+impl<T: DeserializeOwned + Serialize, S: Send + Sync> FromRequest<S> for Body<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        let Text(bytes) = Text::from_request(request, state).await?;
+        Ok(Self(parse_strictly(&bytes)?))
+    }
+}
+
+/// Reads a JSON object as [`parse`] does, and refuses values in another form than their own.
+pub(super) fn parse_strictly<T: DeserializeOwned + Serialize>(body: &[u8]) -> Result<T, Problem> {
+    let value: T = parse(body)?;
+    let sent: Map<String, Value> = parse(body)?;
+    let Ok(Value::Object(own)) = serde_json::to_value(&value) else {
+        return Err(Problem::no_object());
+    };
+    let unfit = sent
+        .iter()
+        .find(|(name, value)| !own.get(*name).is_some_and(|own| is_same(value, own)));
+    match unfit {
+        None => Ok(value),
+        Some((name, _)) => Err(Problem::field(
+            name,
+            "the value is written in another form than expected",
+        )),
+    }
+}
+
+/// Whether a value that was sent is the one that was read, which may have defaults beside it, and may be in another order.
+fn is_same(sent: &Value, own: &Value) -> bool {
+    match (sent, own) {
+        (Value::Object(sent), Value::Object(own)) => sent
+            .iter()
+            .all(|(name, value)| own.get(name).is_some_and(|own| is_same(value, own))),
+        (Value::Array(sent), Value::Array(own)) => sent
+            .iter()
+            .all(|value| own.iter().any(|own| is_same(value, own))),
+        (sent, own) => sent == own,
+    }
+}
+
+/// A JSON body that is not read yet.
+pub(super) struct Text(pub(super) Bytes);
+
+impl<S: Send + Sync> FromRequest<S> for Text {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        let merges = *request.method() == Method::PATCH;
+        if !is_json(request.headers(), merges) {
+            let also = if merges {
+                " or application/merge-patch+json"
+            } else {
+                ""
+            };
+            let detail = format!(
+                "the body is JSON; send it with the header Content-Type: application/json{also}"
+            );
+            return Err(Problem::of(ProblemKind::MediaType, detail));
+        }
+        body(request, state).await.map(Self)
+    }
+}
+
+/// A body of any kind.
+pub(super) struct Raw(pub(super) Bytes);
+
+impl<S: Send + Sync> FromRequest<S> for Raw {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        body(request, state).await.map(Self)
+    }
+}
+
+/// Reads the body of a request.
+pub(super) async fn body<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, Problem> {
+    Bytes::from_request(request, state)
+        .await
+        .map_err(|rejection| match rejection {
+            BytesRejection::FailedToBufferBody(FailedToBufferBody::LengthLimitError(_)) => {
+                Problem::of(ProblemKind::TooLarge, TOO_LARGE)
+            }
+            _ => Problem::of(ProblemKind::Malformed, "the body broke off"),
+        })
+}
+
+/// What is said of a body that is too large.
+pub(super) const TOO_LARGE: &str =
+    "the body is larger than 64 KiB, or as a file larger than 12 MiB";
+
+fn is_json(headers: &HeaderMap, merges: bool) -> bool {
+    let kind = headers
+        .get(CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default();
+    let kind = kind.split(';').next().unwrap_or_default().trim();
+    kind.eq_ignore_ascii_case("application/json")
+        || (merges && kind.eq_ignore_ascii_case("application/merge-patch+json"))
+}
+
+/// Reads a JSON object; unknown members are errors, and the problem names the place. An array would be read as the members in
+/// their order, which nobody means, and which what looks for a member by its name does not see.
+pub(super) fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
+    if holds_nul(body) {
+        return Err(Problem::of(
+            ProblemKind::Malformed,
+            "no text may hold the character NUL",
+        ));
+    }
+    if body.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[') {
+        return Err(Problem::no_object());
+    }
+    let mut json = serde_json::Deserializer::from_slice(body);
+    let value =
+        serde_path_to_error::deserialize(&mut json).map_err(|error| Problem::body(&error))?;
+    json.end().map_err(|error| {
+        Problem::of(
+            ProblemKind::Malformed,
+            format!("the body is not the JSON expected here: {error}"),
+        )
+    })?;
+    Ok(value)
+}
+
+/// Whether a text of a JSON body holds NUL, which PostgreSQL can't keep. It can be written in one way alone.
+fn holds_nul(body: &[u8]) -> bool {
+    let mut rest = body;
+    while let Some(at) = rest.iter().position(|byte| *byte == b'\\') {
+        let escape = rest.get(at + 1..).unwrap_or_default();
+        if escape.starts_with(b"u0000") {
+            return true;
+        }
+        // What follows a backslash is no beginning of an escape itself.
+        rest = escape.get(1..).unwrap_or_default();
+    }
+    false
+}
+
+/// The parameters of the query, as a type that knows them. Unknown ones are errors.
+pub(super) struct Query<T>(pub(super) T);
+
+impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for Query<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        let read = axum::extract::Query::try_from_uri(&parts.uri);
+        let problem =
+            |error: QueryRejection| Problem::of(ProblemKind::Malformed, error.body_text());
+        read.map(|axum::extract::Query(query)| Self(query))
+            .map_err(problem)
+    }
+}
+
+/// How many rows a page of a list has at most.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(try_from = "String")]
+pub(super) struct Limit(u32);
+
+impl Default for Limit {
+    fn default() -> Self {
+        Self(50)
+    }
+}
+
+impl TryFrom<String> for Limit {
+    type Error = &'static str;
+    fn try_from(text: String) -> Result<Self, &'static str> {
+        let limit = text.parse().ok().filter(|limit| (1..=200).contains(limit));
+        limit.map(Self).ok_or("expected 1 to 200")
+    }
+}
+
+impl Limit {
+    /// How many rows.
+    pub(super) const fn get(self) -> u32 {
+        self.0
+    }
+
+    /// One more, to see whether there is more.
+    pub(super) const fn and_one(self) -> u32 {
+        self.0 + 1
+    }
+}
+
+/// What is looked for: how a name begins, or an identifier.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(try_from = "String")]
+pub(super) struct Search(String);
+
+impl Search {
+    /// How long it may be, in characters: as long as the longest name.
+    pub(super) const LONGEST: usize = 254;
+
+    /// The text; none where it is blank.
+    pub(super) fn text(self) -> Option<String> {
+        Some(self.0).filter(|text| !text.trim().is_empty())
+    }
+}
+
+impl TryFrom<String> for Search {
+    type Error = &'static str;
+    fn try_from(text: String) -> Result<Self, &'static str> {
+        if text.chars().count() <= Self::LONGEST {
+            Ok(Self(text))
+        } else {
+            Err("expected 254 characters at most")
+        }
+    }
+}
+
+/// A page of a list.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct Page {
+    /// Where the page begins: `next` of the page before.
+    #[param(required = false)]
+    pub(super) after: Option<String>,
+    /// How many items the page has at most.
+    #[serde(default)]
+    #[param(value_type = u32, minimum = 1, maximum = 200, default = 50, required = false)]
+    pub(super) limit: Limit,
+}
+
+impl Page {
+    /// Where the page begins.
+    pub(super) fn after<T: std::str::FromStr>(&self) -> Result<Option<T>, Problem> {
+        after(self.after.as_deref())
+    }
+}
+
+/// Where a page begins that this cursor stands for.
+pub(super) fn after<T: std::str::FromStr>(cursor: Option<&str>) -> Result<Option<T>, Problem> {
+    let invalid = || {
+        Problem::of(
+            ProblemKind::Malformed,
+            "after: expected `next` of the page before",
+        )
+    };
+    cursor
+        .map(|text| text.parse().map_err(|_| invalid()))
+        .transpose()
+}
+
+/// A page of a list.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct List<T> {
+    pub(super) items: Vec<T>,
+    /// Where there is more: what the next request gives as `after`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(super) next: Option<String>,
+}
+
+impl<T> List<T> {
+    /// Makes a page of rows that were asked for with one more than `limit`, to see whether there is more.
+    pub(super) fn of<R>(
+        mut rows: Vec<R>,
+        limit: u32,
+        id: impl Fn(&R) -> String,
+        show: impl Fn(R) -> T,
+    ) -> Self {
+        let limit = limit as usize;
+        let more = rows.len() > limit;
+        rows.truncate(limit);
+        let next = if more { rows.last().map(id) } else { None };
+        Self {
+            items: rows.into_iter().map(show).collect(),
+            next,
+        }
+    }
+
+    /// All that there is.
+    pub(super) fn whole(items: impl IntoIterator<Item = T>) -> Self {
+        Self {
+            items: items.into_iter().collect(),
+            next: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{holds_nul, is_same};
+
+    #[test]
+    fn a_value_in_another_form_is_not_the_same() {
+        let read = json!({"url": "https://a.example", "index": null, "roles": ["a", "b"]});
+        assert!(is_same(
+            &json!({"url": "https://a.example", "roles": ["b", "a"]}),
+            &read
+        ));
+        for other in [
+            json!(["https://a.example", null]),
+            json!({"url": ["https://a.example"]}),
+            json!({"url": {"https://a.example": null}}),
+            json!({"roles": [{"a": null}]}),
+            json!({"unknown": 1}),
+        ] {
+            assert!(!is_same(&other, &read), "{other}");
+        }
+    }
+
+    #[test]
+    fn nul_is_found_however_it_stands_there() {
+        for text in [r#"{"a":"\u0000"}"#, r#""x\\\u0000""#, r#"{"\n\u0000":1}"#] {
+            assert!(holds_nul(text.as_bytes()), "{text}");
+        }
+        for text in [r#""\\u0000""#, r#""u0000""#, r#""\u0001""#, r#""\"#] {
+            assert!(!holds_nul(text.as_bytes()), "{text}");
+        }
+    }
+}

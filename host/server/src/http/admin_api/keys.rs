@@ -1,0 +1,118 @@
+//! The keys that ID tokens are signed with.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Path, State};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use utoipa_axum::routes;
+
+use super::context::Context;
+use super::input::{Body, List};
+use super::moment;
+use super::routes::Area;
+use crate::domain::Host;
+use crate::domain::admin::{RevokeSigningKey, RotateSigningKeys};
+use crate::domain::keys::signing_keys;
+use crate::http::problem::Problem;
+use crate::keys::KnownKey;
+use assent_model::administration::{Permission, ProtectedActionKind};
+use assent_model::key::{KeyStage, SigningAlgorithm};
+
+pub(super) fn routes() -> Area {
+    Area::new()
+        .noun("keys", "The keys that sign ID tokens.")
+        .route("keys.list", Permission::KeysRead, routes!(list))
+        .protected(
+            "keys.rotate",
+            Permission::KeysWrite,
+            ProtectedActionKind::RotateKey,
+            routes!(rotate),
+        )
+        .protected(
+            "keys.revoke",
+            Permission::KeysWrite,
+            ProtectedActionKind::RevokeKey,
+            routes!(revoke),
+        )
+}
+
+/// A key that ID tokens are or were signed with.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Key)]
+struct KeyView {
+    /// The thumbprint of the key (RFC 7638).
+    kid: String,
+    alg: SigningAlgorithm,
+    state: KeyStage,
+    /// Since when it is in this state.
+    #[schema(format = DateTime)]
+    since: String,
+    /// Until when it is, where that is known.
+    #[schema(format = DateTime)]
+    until: Option<String>,
+}
+
+fn view(key: KnownKey) -> KeyView {
+    KeyView {
+        kid: key.key_id,
+        alg: key.algorithm,
+        state: key.life.stage,
+        since: moment(key.life.since),
+        until: key.life.until.map(moment),
+    }
+}
+
+fn all(host: &Host) -> Json<List<KeyView>> {
+    Json(List::whole(
+        host.key_ring.known(host.now()).into_iter().map(view),
+    ))
+}
+
+/// List the keys.
+#[utoipa::path(get, path = "/keys", responses((status = 200, description = "All that are known.", body = List<KeyView>)))]
+async fn list(State(host): State<Arc<Host>>) -> Result<Json<List<KeyView>>, Problem> {
+    signing_keys::reload(&host).await?;
+    Ok(all(&host))
+}
+
+/// What is to be rotated, and when.
+#[derive(Deserialize, Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct Rotation {
+    /// Of both algorithms without it.
+    algorithm: Option<SigningAlgorithm>,
+    /// Whether the next key signs at once. Applications that keep the key set and do not fetch it again for an unknown key
+    /// refuse tokens until they do.
+    #[serde(default)]
+    now: bool,
+}
+
+/// Publish the next key.
+///
+/// It signs when every application has had the time to fetch it, or at once with `now`. One that waits already is the next
+/// one.
+#[utoipa::path(post, path = "/keys/rotate", request_body = Rotation, responses((status = 200, description = "The keys as they are now.", body = List<KeyView>)))]
+async fn rotate(
+    State(host): State<Arc<Host>>,
+    context: Context,
+    Body(Rotation { algorithm, now }): Body<Rotation>,
+) -> Result<Json<List<KeyView>>, Problem> {
+    context.run(RotateSigningKeys { algorithm, now }).await?;
+    Ok(all(&host))
+}
+
+/// Take a key out of the key set and out of use, at once.
+///
+/// For a key that others may have. If it signs, another one takes its place. Tokens that it signed are good nowhere that the
+/// key set is fetched anew.
+#[utoipa::path(post, path = "/keys/{kid}/revoke", responses((status = 200, description = "The keys as they are now.", body = List<KeyView>)))]
+async fn revoke(
+    State(host): State<Arc<Host>>,
+    context: Context,
+    Path(kid): Path<String>,
+) -> Result<Json<List<KeyView>>, Problem> {
+    context.run(RevokeSigningKey { kid }).await?;
+    Ok(all(&host))
+}

@@ -1,0 +1,94 @@
+//! The pictures of applications.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use serde::Serialize;
+use utoipa::ToSchema;
+use utoipa_axum::routes;
+
+use super::context::Context;
+use super::id_of;
+use super::input::Raw;
+use super::routes::Area;
+use crate::domain::Host;
+use crate::domain::admin::{self, RemoveLogo, SetLogo};
+use crate::http::operations::logos::address;
+use crate::http::problem::Problem;
+use assent_model::administration::Permission;
+use assent_model::id::Did;
+use assent_model::logo::ApplicationLogo;
+
+pub(super) fn routes() -> Area {
+    Area::new()
+        .noun("applications.logo", "The logo of an application.")
+        .route(
+            "applications.logo.show",
+            Permission::ApplicationsRead,
+            routes!(read),
+        )
+        .route(
+            "applications.logo.set",
+            Permission::ApplicationsWrite,
+            routes!(set),
+        )
+        .route(
+            "applications.logo.delete",
+            Permission::ApplicationsWrite,
+            routes!(remove),
+        )
+}
+
+/// An application's picture.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Logo)]
+struct LogoView {
+    /// Where everybody may load it.
+    address: String,
+    media_type: &'static str,
+    /// How large it is.
+    bytes: usize,
+}
+
+fn view(application: &Did, logo: &ApplicationLogo) -> Json<LogoView> {
+    let address = address(application, &logo.digest);
+    Json(LogoView {
+        address,
+        media_type: logo.kind.media_type(),
+        bytes: logo.bytes.len(),
+    })
+}
+
+/// Read where an application's picture is.
+#[utoipa::path(get, path = "/applications/{id}/logo", responses((status = 200, description = "The picture.", body = LogoView)))]
+async fn read(
+    State(host): State<Arc<Host>>,
+    Path(id): Path<String>,
+) -> Result<Json<LogoView>, Problem> {
+    let id = id_of(&id, "application")?;
+    Ok(view(&id, &admin::logo(&host, &id).await?))
+}
+
+/// Give an application a picture: the body.
+#[utoipa::path(put, path = "/applications/{id}/logo", request_body(content = Vec<u8>, content_type = "image/*"), responses((status = 200, description = "The picture.", body = LogoView)))]
+async fn set(
+    context: Context,
+    Path(id): Path<String>,
+    Raw(body): Raw,
+) -> Result<Json<LogoView>, Problem> {
+    let application: Did = id_of(&id, "application")?;
+    let command = SetLogo {
+        application: application.clone(),
+        image: body.into(),
+    };
+    Ok(view(&application, &context.run(command).await?))
+}
+
+/// Take an application's picture away.
+#[utoipa::path(delete, path = "/applications/{id}/logo", responses((status = 204, description = "There is none any more.")))]
+async fn remove(context: Context, Path(id): Path<String>) -> Result<StatusCode, Problem> {
+    context.run(RemoveLogo(id_of(&id, "application")?)).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,90 @@
+//! Who calls.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::{Extension, Json};
+use serde::Serialize;
+use utoipa::ToSchema;
+use utoipa_axum::routes;
+
+use super::authorize::ConsoleSession;
+use super::routes::Area;
+use crate::domain::Host;
+use crate::domain::admin::{self, Caller, Principal};
+use crate::http::problem::Problem;
+use assent_model::administration::{AdminScope, AdminScopes, Permission};
+use assent_model::audit::Actor;
+use assent_model::user::ConsoleRole;
+
+pub(super) fn routes() -> Area {
+    Area::new()
+        .noun("me", "Who the caller is, and what they may do.")
+        .route("me.show", Permission::Me, routes!(read))
+}
+
+/// As what somebody calls.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum CallerKind {
+    /// With a token of `assent admin token`.
+    Machine,
+    /// With a session of the console.
+    Person,
+    /// As a service account.
+    Service,
+}
+
+/// Whoever calls.
+#[derive(Serialize, ToSchema)]
+struct Me {
+    kind: CallerKind,
+    /// The id of the token, of the person, or of the application.
+    id: Option<String>,
+    /// The name of the person or application.
+    name: Option<String>,
+    /// The person's role.
+    role: Option<ConsoleRole>,
+    /// The application's admin scopes that count.
+    #[schema(value_type = Option<Vec<AdminScope>>)]
+    admin_scopes: Option<AdminScopes>,
+    /// What they may do.
+    permissions: Vec<Permission>,
+    /// With a session: what the header `X-Assent-CSRF` has to say wherever something is changed.
+    csrf_token: Option<String>,
+}
+
+/// Read who calls, and what they may do.
+#[utoipa::path(get, path = "/me", responses((status = 200, description = "Whoever calls.", body = Me)))]
+async fn read(
+    State(host): State<Arc<Host>>,
+    Extension(caller): Extension<Caller>,
+    session: Option<Extension<ConsoleSession>>,
+) -> Result<Json<Me>, Problem> {
+    let name = match &caller.by.actor {
+        Actor::Person(user) => Some(admin::user(&host, *user).await?.display_name().to_owned()),
+        Actor::Application(application) => Some(
+            admin::registered(&host, application)
+                .await?
+                .name()
+                .to_owned(),
+        ),
+        _ => None,
+    };
+    let permissions = caller.permissions();
+    let (kind, role, admin_scopes) = match caller.principal {
+        Principal::Machine => (CallerKind::Machine, None, None),
+        Principal::Person(role) => (CallerKind::Person, Some(role), None),
+        Principal::Service(scopes) => (CallerKind::Service, None, Some(scopes)),
+    };
+    let csrf_token = session.map(|Extension(session)| session.csrf);
+    Ok(Json(Me {
+        kind,
+        id: caller.by.actor.id(),
+        name,
+        role,
+        admin_scopes,
+        permissions,
+        csrf_token,
+    }))
+}

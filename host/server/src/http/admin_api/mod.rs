@@ -1,0 +1,180 @@
+//! The admin API, under `/admin/api/v1`: JSON, problem details as errors. Whoever calls is known by a token of the machine, a
+//! session of the console or an access token of a service account; each route names the permission that it needs.
+//! Lists have `items` and, where there is more, `next`, which the next request gives as `after`.
+
+mod accounts;
+mod action_approvals;
+mod activity;
+mod applications;
+mod audit;
+mod authorize;
+mod claims;
+mod conditional;
+mod context;
+mod external_authenticators;
+mod idempotency;
+mod input;
+mod keys;
+mod logos;
+mod me;
+mod openapi;
+mod operation;
+mod plugins;
+mod routes;
+mod saml_metadata;
+mod service_providers;
+mod table;
+mod test_sign_ins;
+mod transfers;
+mod users;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{DefaultBodyLimit, Request};
+use axum::http::{Method, StatusCode, header};
+use axum::middleware::{Next, from_fn, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{any, get};
+
+use super::problem::{Problem, ProblemKind};
+use crate::domain::{Host, admin};
+pub use openapi::text as openapi_document;
+pub use routes::Rule;
+use routes::{Area, Route};
+
+/// Where the API is.
+const BASE: &str = "/admin/api/v1";
+/// The largest body with a file, in bytes: a table, or a component of 8 MiB in base64.
+pub(super) const LARGEST_FILE: usize = 12 << 20;
+
+/// The areas, which have all nouns and routes.
+fn areas() -> Vec<Area> {
+    vec![
+        me::routes(),
+        action_approvals::routes(),
+        users::routes(),
+        transfers::of_users(),
+        activity::routes(),
+        external_authenticators::routes(),
+        accounts::routes(),
+        transfers::of_accounts(),
+        applications::routes(),
+        service_providers::routes(),
+        logos::routes(),
+        test_sign_ins::routes(),
+        claims::routes(),
+        audit::routes(),
+        keys::routes(),
+        plugins::routes(),
+        operation::routes(),
+    ]
+}
+
+/// Every route.
+fn all_routes() -> Vec<Route> {
+    areas().into_iter().flat_map(Area::into_routes).collect()
+}
+
+/// The routes with who may use them: method, path and rule.
+pub fn rules() -> Vec<(Method, String, Rule)> {
+    all_routes()
+        .into_iter()
+        .map(|route| (route.method.clone(), route.path.clone(), route.rule))
+        .collect()
+}
+
+/// The routes of the admin API but for those that take files, below its own path.
+pub(super) fn routes(host: &Arc<Host>) -> Router<Arc<Host>> {
+    let routes = all_routes().into_iter().filter(|route| !route.takes_file());
+    let router = routes.fold(Router::new(), |router, route| route.mount(router, "", host));
+    let nothing = || async {
+        Problem::of(
+            ProblemKind::NotFound,
+            "there is no such path in the admin API",
+        )
+    };
+    // By routes: what a fallback takes would be the console's, whose pages are all that is below `/admin`.
+    let router = router
+        .route("/", any(nothing))
+        .route("/{*path}", any(nothing))
+        .fallback(nothing);
+    guarded(router, host)
+        // It is for everybody.
+        .route("/openapi.json", get(openapi::serve))
+        .layer(from_fn(authorize::never_stored))
+}
+
+/// The routes of the admin API that take files, whose bodies are larger, with their whole paths.
+pub(super) fn file_routes(host: &Arc<Host>) -> Router<Arc<Host>> {
+    let routes = all_routes().into_iter().filter(Route::takes_file);
+    let router = routes.fold(Router::new(), |router, route| {
+        route.mount(router, BASE, host)
+    });
+    guarded(router, host)
+        .layer(from_fn(authorize::never_stored))
+        .layer(DefaultBodyLimit::max(LARGEST_FILE))
+}
+
+/// Lets only those in who are known.
+fn guarded(router: Router<Arc<Host>>, host: &Arc<Host>) -> Router<Arc<Host>> {
+    router
+        .layer(from_fn_with_state(Arc::clone(host), authorize::authorize))
+        .layer(from_fn_with_state(
+            Arc::clone(host),
+            authorize::limit_failures,
+        ))
+}
+
+/// Says as problems what was refused before the API could say it itself: a body that is too large, another method, an answer
+/// that took too long.
+pub(super) async fn in_its_words(request: Request, next: Next) -> Response {
+    let called = request
+        .uri()
+        .path()
+        .strip_prefix(BASE)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    let response = next.run(request).await;
+    let status = response.status();
+    let kind = response
+        .headers()
+        .get(header::CONTENT_TYPE)
+        .and_then(|kind| kind.to_str().ok())
+        .unwrap_or_default();
+    let is_problem = kind.starts_with("application/problem+json");
+    if !called || is_problem || !(status.is_client_error() || status.is_server_error()) {
+        return response;
+    }
+    let detail = match status {
+        StatusCode::PAYLOAD_TOO_LARGE => input::TOO_LARGE,
+        StatusCode::METHOD_NOT_ALLOWED => {
+            "this path does not know that method; Allow has those that it knows"
+        }
+        StatusCode::URI_TOO_LONG => "the address is too long",
+        StatusCode::SERVICE_UNAVAILABLE => "the answer took too long; try again",
+        StatusCode::BAD_REQUEST => {
+            "the address can't be read: it holds a character that none may hold"
+        }
+        status if status.is_client_error() => "the request can't be read",
+        _ => "the server could not answer; try again",
+    };
+    let mut answer = Problem::new(status, detail).into_response();
+    // What the refusal said in other headers stands, such as `Allow`.
+    for (name, value) in response.headers() {
+        if name != header::CONTENT_TYPE && name != header::CONTENT_LENGTH {
+            answer.headers_mut().append(name, value.clone());
+        }
+    }
+    answer
+}
+
+/// Reads an id of a path; what is none names nothing.
+fn id_of<T: std::str::FromStr>(text: &str, what: &'static str) -> Result<T, Problem> {
+    text.parse()
+        .map_err(|_| admin::AdminError::NotFound(what).into())
+}
+
+/// A moment in the form of RFC 3339.
+fn moment(at: assent_model::clock::Timestamp) -> String {
+    crate::domain::audit::moment_text(at)
+}

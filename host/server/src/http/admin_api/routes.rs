@@ -1,0 +1,235 @@
+//! A route of the admin API: handler, permission and description stand in one place, so none is without the others.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use axum::Extension;
+use axum::Router;
+use axum::extract::Request;
+use axum::http::Method;
+use axum::middleware::{Next, from_fn, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use axum::routing::MethodRouter;
+use serde::Serialize;
+use serde_json::{Map, Value};
+use utoipa::openapi::{RefOr, Schema};
+use utoipa_axum::router::UtoipaMethodRouter;
+
+use super::conditional;
+use super::idempotency;
+use super::transfers;
+use crate::domain::Host;
+use crate::domain::admin::Caller;
+use crate::http::problem::{Problem, ProblemKind};
+use assent_model::administration::{Permission, ProtectedActionKind};
+
+/// Single resources whose answers have an `ETag`, and that are changed under `If-Match`.
+pub(super) const VERSIONED: [&str; 3] = ["/users/{id}", "/accounts/{id}", "/applications/{id}"];
+
+/// Who may use a route, and which protected action its command may be.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Rule {
+    /// The permission that it needs.
+    pub permission: Permission,
+    /// The kind of protected action that the command may be.
+    pub protected_action: Option<ProtectedActionKind>,
+}
+
+/// A route with its description.
+pub(super) struct Route {
+    /// The method.
+    pub(super) method: Method,
+    /// The path below the API's own, with `{name}` for what varies.
+    pub(super) path: String,
+    /// Who may use it.
+    pub(super) rule: Rule,
+    /// The operation's name: nouns and a verb. It is the OpenAPI operationId and, with spaces for the dots, the command of
+    /// the command line.
+    pub(super) name: &'static str,
+    /// The OpenAPI operation as the handler describes it.
+    pub(super) operation: Map<String, Value>,
+    /// The schemas that it names.
+    pub(super) schemas: Vec<(String, RefOr<Schema>)>,
+    handler: MethodRouter<Arc<Host>>,
+}
+
+/// What the names of operations begin with, and what it stands for.
+#[derive(Clone, Copy)]
+pub(super) struct Noun {
+    /// One word or several with dots, as in `users.sessions`.
+    pub(super) name: &'static str,
+    /// One sentence.
+    pub(super) about: &'static str,
+}
+
+/// The routes of one area, with the nouns that their names begin with.
+pub(super) struct Area {
+    /// The nouns that the area adds.
+    pub(super) nouns: Vec<Noun>,
+    routes: Vec<Route>,
+}
+
+impl Area {
+    /// An area without routes.
+    pub(super) const fn new() -> Self {
+        Self {
+            nouns: Vec::new(),
+            routes: Vec::new(),
+        }
+    }
+
+    /// With one more noun.
+    pub(super) fn noun(mut self, name: &'static str, about: &'static str) -> Self {
+        self.nouns.push(Noun { name, about });
+        self
+    }
+
+    /// With one more route.
+    pub(super) fn route(
+        self,
+        name: &'static str,
+        permission: Permission,
+        described: UtoipaMethodRouter<Arc<Host>, Infallible>,
+    ) -> Self {
+        let rule = Rule {
+            permission,
+            protected_action: None,
+        };
+        self.add(name, rule, described)
+    }
+
+    /// With one more route, whose command may be a protected action of this kind.
+    pub(super) fn protected(
+        self,
+        name: &'static str,
+        permission: Permission,
+        kind: ProtectedActionKind,
+        described: UtoipaMethodRouter<Arc<Host>, Infallible>,
+    ) -> Self {
+        let rule = Rule {
+            permission,
+            protected_action: Some(kind),
+        };
+        self.add(name, rule, described)
+    }
+
+    fn add(
+        mut self,
+        name: &'static str,
+        rule: Rule,
+        described: UtoipaMethodRouter<Arc<Host>, Infallible>,
+    ) -> Self {
+        let (schemas, paths, handler) = described;
+        for (path, item) in paths.paths {
+            let operations = [
+                (Method::GET, item.get),
+                (Method::POST, item.post),
+                (Method::PUT, item.put),
+                (Method::PATCH, item.patch),
+                (Method::DELETE, item.delete),
+            ];
+            for (method, operation) in operations {
+                let Some(operation) = operation else { continue };
+                let Ok(Value::Object(operation)) = serde_json::to_value(operation) else {
+                    continue;
+                };
+                let (path, schemas, handler) = (path.clone(), schemas.clone(), handler.clone());
+                self.routes.push(Route {
+                    method,
+                    path,
+                    rule,
+                    name,
+                    operation,
+                    schemas,
+                    handler,
+                });
+            }
+        }
+        self
+    }
+
+    /// The routes.
+    pub(super) fn into_routes(self) -> Vec<Route> {
+        self.routes
+    }
+}
+
+impl Route {
+    /// What its name begins with: the name without the verb.
+    pub(super) fn noun(&self) -> &'static str {
+        self.name
+            .rsplit_once('.')
+            .map_or(self.name, |(noun, _)| noun)
+    }
+
+    /// Whether it is a resource whose version counts.
+    pub(super) fn is_versioned(&self) -> bool {
+        VERSIONED.contains(&self.path.as_str())
+    }
+
+    /// Whether its body has a file in it, and may be larger than others: a table, a component, or SAML metadata.
+    pub(super) fn takes_file(&self) -> bool {
+        const WITH_FILES: [&str; 3] = [
+            "/applications",
+            "/applications/{id}/claims-preview",
+            "/applications/{id}/metadata",
+        ];
+        let posts_file = self.method == Method::POST && WITH_FILES.contains(&self.path.as_str());
+        posts_file || self.is_import()
+    }
+
+    fn is_import(&self) -> bool {
+        self.path.ends_with("/import")
+    }
+
+    /// Adds it to a router, behind what it needs; its path begins with `base`.
+    pub(super) fn mount(
+        self,
+        router: Router<Arc<Host>>,
+        base: &str,
+        host: &Arc<Host>,
+    ) -> Router<Arc<Host>> {
+        let (versioned, is_import) = (self.is_versioned(), self.is_import());
+        let handler = match self.method {
+            Method::GET => self.handler.route_layer(from_fn(conditional::not_modified)),
+            Method::POST => self
+                .handler
+                .route_layer(from_fn_with_state(Arc::clone(host), idempotency::once)),
+            _ if versioned => self.handler,
+            _ => self
+                .handler
+                .route_layer(from_fn(conditional::without_version)),
+        };
+        let rule = self.rule;
+        // Before anything else reads the body.
+        let handler = if is_import {
+            handler.route_layer(from_fn_with_state(Arc::clone(host), transfers::alone))
+        } else {
+            handler
+        };
+        let handler = handler.route_layer(from_fn(permit)).route_layer(from_fn(
+            move |mut request: Request, next: Next| {
+                request.extensions_mut().insert(rule);
+                next.run(request)
+            },
+        ));
+        router.route(&format!("{base}{}", self.path), handler)
+    }
+}
+
+/// Lets only those through who have the permission of the route.
+async fn permit(
+    Extension(caller): Extension<Caller>,
+    Extension(rule): Extension<Rule>,
+    request: Request,
+    next: Next,
+) -> Response {
+    if !caller.may(rule.permission) {
+        let detail = format!(
+            "this needs the permission {}, which you do not have",
+            rule.permission.as_str()
+        );
+        return Problem::of(ProblemKind::Forbidden, detail).into_response();
+    }
+    next.run(request).await
+}

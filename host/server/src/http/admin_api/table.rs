@@ -1,0 +1,338 @@
+//! Tables as files (CSV, RFC 4180), as spreadsheets read and write them.
+//!
+//! A spreadsheet takes a cell that begins with `=` for a formula, and whoever gets to choose their own name could choose one; one
+//! that separates cells at `;` or tabs finds such a beginning in the midst of a cell, too. So an apostrophe stands before a sign
+//! that would begin a formula there; reading takes it off again.
+
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use axum::extract::{FromRequest, Request};
+use axum::http::HeaderMap;
+use axum::http::header::CONTENT_TYPE;
+use csv::{ReaderBuilder, Terminator, WriterBuilder};
+
+use super::input;
+use crate::domain::admin::ImportRow;
+use crate::http::problem::{Problem, ProblemKind};
+
+/// What tells a spreadsheet that a file is UTF-8.
+pub(super) const MARK: &str = "\u{feff}";
+
+/// How many rows a table has at most: all of it is checked before anything is done.
+const MOST_ROWS: usize = 50_000;
+
+/// The body of a request, a table.
+pub(super) struct Table(Bytes);
+
+impl<S: Send + Sync> FromRequest<S> for Table {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        is_table(request.headers())?;
+        input::body(request, state).await.map(Self)
+    }
+}
+
+fn is_table(headers: &HeaderMap) -> Result<(), Problem> {
+    let kind = headers
+        .get(CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default();
+    if kind
+        .split(';')
+        .next()
+        .unwrap_or_default()
+        .trim()
+        .eq_ignore_ascii_case("text/csv")
+    {
+        return Ok(());
+    }
+    Err(Problem::of(
+        ProblemKind::MediaType,
+        "the body is a table; send it with the header Content-Type: text/csv",
+    ))
+}
+
+impl Table {
+    /// The rows of a file, which may be a large one. Others have their turn meanwhile.
+    pub(super) async fn read(
+        self,
+        columns: &'static [&'static str],
+    ) -> Result<Vec<ImportRow>, Problem> {
+        tokio::task::spawn_blocking(move || self.rows(columns))
+            .await
+            .map_err(|error| {
+                tracing::error!(%error, "a table could not be read");
+                Problem::of(ProblemKind::Internal, "the server could not read the table")
+            })?
+    }
+
+    /// The rows, of which no column is another than these. The cells are separated by commas, or by semicolons where the first line
+    /// has these alone.
+    fn rows(&self, columns: &'static [&'static str]) -> Result<Vec<ImportRow>, Problem> {
+        let malformed = |detail: String| Problem::of(ProblemKind::Malformed, detail);
+        let text = std::str::from_utf8(&self.0).map_err(|_| {
+            malformed("the file is not UTF-8; spreadsheets call it \"CSV UTF-8\"".to_owned())
+        })?;
+        if text.contains('\0') {
+            return Err(malformed("the file holds the character NUL".to_owned()));
+        }
+        let text = text.strip_prefix(MARK).unwrap_or(text);
+        let first = text.lines().next().unwrap_or_default();
+        let delimiter = if first.contains(';') && !first.contains(',') {
+            b';'
+        } else {
+            b','
+        };
+        let mut reader = ReaderBuilder::new()
+            .delimiter(delimiter)
+            .flexible(true)
+            .from_reader(text.as_bytes());
+        let unreadable = |error: csv::Error| malformed(format!("the file can't be read: {error}"));
+        let mut header: Vec<&'static str> = Vec::new();
+        for cell in reader.headers().map_err(unreadable)? {
+            let name = cell.trim().to_lowercase();
+            let column = columns.iter().copied().find(|column| *column == name);
+            let column = column.filter(|column| !header.contains(column));
+            header.push(column.ok_or_else(|| {
+                let known = columns.join(", ");
+                malformed(format!(
+                    "the first line names the columns, each once, of {known}; {name:?} does not fit"
+                ))
+            })?);
+        }
+        if header.is_empty() {
+            return Err(malformed("the file is empty".to_owned()));
+        }
+        let header: Arc<[&'static str]> = header.into();
+        let mut rows = Vec::new();
+        let mut place = LineCount {
+            text: text.as_bytes(),
+            passed: 0,
+            line: 1,
+        };
+        for record in reader.records() {
+            let record = record.map_err(unreadable)?;
+            let line = place.of(record.position());
+            // Spreadsheets leave such lines at the end.
+            if record.iter().all(str::is_empty) {
+                continue;
+            }
+            if record.len() != header.len() {
+                let (expected, found) = (header.len(), record.len());
+                let detail = format!(
+                    "line {line} has {found} cells and not {expected}, as the first line has"
+                );
+                return Err(Problem::of(ProblemKind::Invalid, detail));
+            }
+            if rows.len() == MOST_ROWS {
+                let detail = format!("the file has more than {MOST_ROWS} rows; import it in parts");
+                return Err(Problem::of(ProblemKind::TooLarge, detail));
+            }
+            rows.push(ImportRow::new(
+                line,
+                Arc::clone(&header),
+                record.iter().map(unguarded).collect(),
+            ));
+        }
+        Ok(rows)
+    }
+}
+
+/// Finds the line of a record in a text that is gone through once. The reader's own count leaves out the blank lines before a
+/// record, and whoever looks for the line in an editor counts them.
+struct LineCount<'a> {
+    text: &'a [u8],
+    passed: usize,
+    line: u64,
+}
+
+impl LineCount<'_> {
+    fn of(&mut self, position: Option<&csv::Position>) -> u64 {
+        let start = position
+            .and_then(|position| usize::try_from(position.byte()).ok())
+            .unwrap_or(self.passed);
+        while let Some(byte) = self.text.get(self.passed) {
+            if self.passed >= start && !matches!(byte, b'\r' | b'\n') {
+                break;
+            }
+            self.line += u64::from(*byte == b'\n');
+            self.passed += 1;
+        }
+        self.line
+    }
+}
+
+/// Lines of a table.
+pub(super) fn lines<C: AsRef<str>>(
+    rows: impl IntoIterator<Item = impl IntoIterator<Item = C>>,
+) -> std::io::Result<Vec<u8>> {
+    let mut writer = WriterBuilder::new()
+        .terminator(Terminator::CRLF)
+        .from_writer(Vec::new());
+    for row in rows {
+        writer
+            .write_record(row.into_iter().map(|cell| guarded(cell.as_ref())))
+            .map_err(std::io::Error::other)?;
+    }
+    writer
+        .into_inner()
+        .map_err(|error| std::io::Error::other(error.to_string()))
+}
+
+/// What begins a formula.
+const SIGNS: [char; 8] = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
+
+/// Where in a cell something stands. Apostrophes, quotes and blanks move nothing: a spreadsheet may pass over them.
+#[derive(Clone, Copy)]
+enum Place {
+    Beginning,
+    /// Behind what separates cells or lines for some spreadsheets.
+    AfterSeparator,
+    Within,
+}
+
+impl Place {
+    const fn behind(self, character: char) -> Self {
+        match character {
+            ';' | '\t' | '\r' | '\n' => Self::AfterSeparator,
+            '\'' | '"' => self,
+            blank if blank.is_whitespace() => self,
+            _ => Self::Within,
+        }
+    }
+
+    /// Whether an apostrophe has to stand before this character here.
+    fn endangers(self, character: char) -> bool {
+        match self {
+            Self::Beginning => {
+                SIGNS.contains(&character) || matches!(character, '\t' | '\r' | '\n')
+            }
+            Self::AfterSeparator => SIGNS.contains(&character),
+            Self::Within => false,
+        }
+    }
+}
+
+fn guarded(cell: &str) -> String {
+    let (mut guarded, mut place) = (String::with_capacity(cell.len()), Place::Beginning);
+    for character in cell.chars() {
+        if place.endangers(character) {
+            guarded.push('\'');
+        }
+        guarded.push(character);
+        place = place.behind(character);
+    }
+    guarded
+}
+
+fn unguarded(cell: &str) -> String {
+    let (mut unguarded, mut place) = (String::with_capacity(cell.len()), Place::Beginning);
+    let mut characters = cell.chars().peekable();
+    while let Some(character) = characters.next() {
+        let guards =
+            character == '\'' && characters.peek().is_some_and(|next| place.endangers(*next));
+        if !guards {
+            unguarded.push(character);
+        }
+        place = place.behind(character);
+    }
+    unguarded
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a failed test")]
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const COLUMNS: [&str; 2] = ["name", "email"];
+
+    fn read(text: impl Into<Bytes>) -> Result<Vec<ImportRow>, Problem> {
+        Table(text.into()).rows(&COLUMNS)
+    }
+
+    fn cells(rows: &[ImportRow]) -> Vec<[String; 2]> {
+        rows.iter()
+            .map(|row| COLUMNS.map(|column| row.text(column).unwrap_or_default().to_owned()))
+            .collect()
+    }
+
+    #[test]
+    fn a_table_is_read_as_spreadsheets_write_it() {
+        let expected = [["ada".to_owned(), "a,b;c \"x\"\r\ny".to_owned()]];
+        for text in [
+            "name,email\r\nada,\"a,b;c \"\"x\"\"\r\ny\"\r\n",
+            "\u{feff}Name;EMAIL\r\nada;\"a,b;c \"\"x\"\"\r\ny\"\r\n;\r\n",
+            "name , email\nada,\"a,b;c \"\"x\"\"\r\ny\"",
+        ] {
+            assert_eq!(cells(&read(text).unwrap()), expected, "{text:?}");
+        }
+        let rows = read("email\n\"a\nb\"\n\nc\n").unwrap();
+        assert_eq!(rows.iter().map(|row| row.line).collect::<Vec<_>>(), [2, 5]);
+        assert!(rows.iter().all(|row| row.text("name").is_none()));
+    }
+
+    #[test]
+    fn what_is_no_such_table_is_refused() {
+        for text in [
+            "",
+            "name,name\n",
+            "name,other\n",
+            "name,email\nada\n",
+            "name\nada,b\n",
+            "name\na\0",
+        ] {
+            assert!(read(text).is_err(), "{text:?}");
+        }
+        assert!(read(vec![b'n', b'a', b'm', b'e', b'\n', 0xff]).is_err());
+    }
+
+    #[test]
+    fn no_more_rows_are_read_than_a_table_may_have() {
+        let rows = |count: usize| read(format!("name\n{}", "x\n\n".repeat(count)));
+        assert_eq!(rows(MOST_ROWS).unwrap().len(), MOST_ROWS);
+        assert!(rows(MOST_ROWS + 1).is_err());
+    }
+
+    #[test]
+    fn no_cell_is_a_formula() {
+        for (cell, written) in [
+            ("=1+1", "'=1+1"),
+            ("+44", "'+44"),
+            ("'=x", "''=x"),
+            ("'x", "'x"),
+            ("a=b", "a=b"),
+            ("\tx", "'\tx"),
+            ("x;=cmd|' /C calc'!A0;y", "x;'=cmd|' /C calc'!A0;y"),
+            ("x\t\"+1\n @x;\n-", "x\t\"'+1\n '@x;\n'-"),
+            ("x;'=y", "x;''=y"),
+            ("x;y=z", "x;y=z"),
+        ] {
+            assert_eq!(guarded(cell), written);
+            assert_eq!(unguarded(written), cell);
+        }
+        assert_eq!(unguarded("+44"), "+44", "whoever writes it themselves");
+    }
+
+    proptest! {
+        #[test]
+        fn no_spreadsheet_finds_a_formula_however_it_separates_cells(cells in prop::collection::vec("[;,=+@'\" \r\n\tx-]{0,6}", 1..4)) {
+            let written = String::from_utf8(lines([cells]).unwrap()).unwrap();
+            for piece in written.split([';', '\t', '\r', '\n']) {
+                prop_assert!(!piece.trim_start_matches(['"', ' ']).starts_with(SIGNS), "{:?}", written);
+            }
+        }
+
+        #[test]
+        fn a_table_comes_back_as_it_was_written(rows in prop::collection::vec(["[^\0]*", "['=+@;, \"\r\n\ta＝-]*"], 0..8)) {
+            let rows: Vec<[String; 2]> = rows.into_iter().filter(|row: &[String; 2]| row.iter().any(|cell| !cell.is_empty())).collect();
+            let header = COLUMNS.map(str::to_owned);
+            let written = lines(std::iter::once(&header).chain(&rows)).unwrap();
+            prop_assert_eq!(cells(&read(written).unwrap()), rows);
+        }
+    }
+}

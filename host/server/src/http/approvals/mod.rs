@@ -1,0 +1,3 @@
+//! Where other services call about approval requests.
+
+pub(crate) mod callbacks;

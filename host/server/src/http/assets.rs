@@ -1,0 +1,392 @@
+//! The stylesheet, scripts and icons, compiled into the binary.
+//!
+//! Each file has a plain address, revalidated by its `ETag`, and an address with its content's hash in it (see [`url`]),
+//! which a browser may keep for good. The modules of the authenticator import each other by their plain addresses. What
+//! the authenticator says is in the language of whoever asks: its module of messages, its manifest and its service worker.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use openssl::sha::sha256;
+use serde_json::Value;
+
+use super::script_texts;
+use super::texts::Message;
+use assent_model::language::Language;
+
+/// A file to serve.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Asset {
+    /// The body.
+    pub bytes: &'static [u8],
+    /// The `Content-Type` header.
+    pub content_type: &'static str,
+    /// The `ETag` header, quotes included (RFC 9110 section 8.8.3).
+    pub etag: String,
+    /// The `Cache-Control` header: a year for an address with a hash, else revalidation at each use.
+    pub cache_control: &'static str,
+    /// The `Service-Worker-Allowed` header, on the service worker alone: it serves `/authenticator` without a slash at
+    /// the end too, which is outside the folder that it is in.
+    pub service_worker_allowed: Option<&'static str>,
+    /// Whether it is another one in another language.
+    pub speaks: bool,
+}
+
+pub(super) const CSS: &str = "text/css; charset=utf-8";
+const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
+pub(super) const SVG: &str = "image/svg+xml";
+pub(super) const PNG: &str = "image/png";
+const MANIFEST: &str = "application/manifest+json";
+
+const REVALIDATE: &str = "no-cache";
+pub(super) const FOREVER: &str = "public, max-age=31536000, immutable";
+
+/// Where the authenticator's service worker is served.
+const SERVICE_WORKER: &str = "/authenticator/sw.js";
+const MANIFEST_URL: &str = "/authenticator/manifest.webmanifest";
+/// Where its module of messages is.
+const MESSAGES_URL: &str = "/assets/authenticator/messages.js";
+
+macro_rules! files {
+    ($($content_type:ident $name:literal,)*) => {
+        &[$(($name, $content_type, include_bytes!(concat!("../../assets/", $name)))),*]
+    };
+}
+
+/// Name under `assets/` (and, but for the last two, under `/assets/`), type, content.
+const FILES: &[(&str, &str, &[u8])] = files![
+    CSS "assent.css",
+    CSS "authenticator.css",
+    CSS "portal.css",
+    JAVASCRIPT "portal.js",
+    JAVASCRIPT "login.js",
+    JAVASCRIPT "waiting.js",
+    JAVASCRIPT "form_post.js",
+    JAVASCRIPT "signing_out.js",
+    JAVASCRIPT "authenticator/main.js",
+    JAVASCRIPT "authenticator/accounts.js",
+    JAVASCRIPT "authenticator/actions.js",
+    JAVASCRIPT "authenticator/answer.js",
+    JAVASCRIPT "authenticator/api.js",
+    JAVASCRIPT "authenticator/canonical.js",
+    JAVASCRIPT "authenticator/devices.js",
+    JAVASCRIPT "authenticator/dom.js",
+    JAVASCRIPT "authenticator/enrol.js",
+    JAVASCRIPT "authenticator/follow.js",
+    JAVASCRIPT "authenticator/history.js",
+    JAVASCRIPT "authenticator/home.js",
+    JAVASCRIPT "authenticator/life.js",
+    JAVASCRIPT "authenticator/navigation.js",
+    JAVASCRIPT "authenticator/passkey.js",
+    JAVASCRIPT "authenticator/poll.js",
+    JAVASCRIPT "authenticator/push.js",
+    JAVASCRIPT "authenticator/request.js",
+    JAVASCRIPT "authenticator/requests.js",
+    JAVASCRIPT "authenticator/scan.js",
+    JAVASCRIPT "authenticator/state.js",
+    JAVASCRIPT "authenticator/store.js",
+    JAVASCRIPT "authenticator/texts.js",
+    JAVASCRIPT "authenticator/view.js",
+    CSS "console.css",
+    JAVASCRIPT "console/api.js",
+    JAVASCRIPT "console/chart.js",
+    JAVASCRIPT "console/form.js",
+    JAVASCRIPT "console/main.js",
+    JAVASCRIPT "console/action_approval.js",
+    JAVASCRIPT "console/view.js",
+    JAVASCRIPT "console/pages/account.js",
+    JAVASCRIPT "console/pages/application.js",
+    JAVASCRIPT "console/pages/applications.js",
+    JAVASCRIPT "console/pages/audit.js",
+    JAVASCRIPT "console/pages/claims.js",
+    JAVASCRIPT "console/pages/client_fields.js",
+    JAVASCRIPT "console/pages/credentials.js",
+    JAVASCRIPT "console/pages/guide.js",
+    JAVASCRIPT "console/pages/metadata.js",
+    JAVASCRIPT "console/pages/keys.js",
+    JAVASCRIPT "console/pages/new_application.js",
+    JAVASCRIPT "console/pages/overview.js",
+    JAVASCRIPT "console/pages/picker.js",
+    JAVASCRIPT "console/pages/plugins.js",
+    JAVASCRIPT "console/pages/provider_fields.js",
+    JAVASCRIPT "console/pages/settings.js",
+    JAVASCRIPT "console/pages/test_sign_in.js",
+    JAVASCRIPT "console/pages/user.js",
+    JAVASCRIPT "console/pages/users.js",
+    JAVASCRIPT "vendor/qr/decode.js",
+    JAVASCRIPT "vendor/qr/index.js",
+    SVG "icons/icon.svg",
+    PNG "icons/icon-192.png",
+    PNG "icons/icon-512.png",
+    PNG "icons/maskable-512.png",
+    PNG "icons/touch-180.png",
+    PNG "icons/badge-96.png",
+    MANIFEST "authenticator/manifest.webmanifest",
+    JAVASCRIPT "authenticator/sw.js",
+];
+
+/// What is served in every language alike, by its path.
+static SERVED: LazyLock<HashMap<String, Asset>> = LazyLock::new(|| {
+    let mut served = HashMap::new();
+    for &(name, content_type, bytes) in plain_files() {
+        let asset = Asset::new(bytes, content_type);
+        served.insert(
+            hashed(name, bytes),
+            Asset {
+                cache_control: FOREVER,
+                ..asset.clone()
+            },
+        );
+        served.insert(format!("/assets/{name}"), asset);
+    }
+    served
+});
+
+static ENGLISH: LazyLock<Spoken> = LazyLock::new(|| Spoken::new(Language::English));
+static GERMAN: LazyLock<Spoken> = LazyLock::new(|| Spoken::new(Language::German));
+
+/// The files that are in no language: all but the last two.
+fn plain_files() -> impl Iterator<Item = &'static (&'static str, &'static str, &'static [u8])> {
+    FILES
+        .iter()
+        .filter(|(name, ..)| !name.ends_with("sw.js") && !name.ends_with(".webmanifest"))
+}
+
+impl Asset {
+    fn new(bytes: &'static [u8], content_type: &'static str) -> Self {
+        let etag = format!("\"{}\"", digest(bytes));
+        Self {
+            bytes,
+            content_type,
+            etag,
+            cache_control: REVALIDATE,
+            service_worker_allowed: None,
+            speaks: false,
+        }
+    }
+}
+
+/// What the authenticator says in a language.
+struct Spoken {
+    messages: String,
+    manifest: String,
+    worker: String,
+}
+
+impl Spoken {
+    fn new(language: Language) -> Self {
+        let spoken = Value::Object(script_texts::messages(language, "app-"));
+        let messages = format!("export default {spoken};\n");
+        let say = |message: Message| Value::String(message.plain(language));
+        let manifest = include_str!("../../assets/authenticator/manifest.webmanifest")
+            .replace("\"{lang}\"", &Value::from(language.tag()).to_string())
+            .replace("\"{dir}\"", &Value::from(language.direction()).to_string())
+            .replace(
+                "\"{description}\"",
+                &say(Message::of("authenticator-description")).to_string(),
+            );
+        let worker = worker(&[&messages, &manifest])
+            .replace(
+                "'{title}'",
+                &say(Message::of("authenticator-push")).to_string(),
+            )
+            .replace(
+                "'{body}'",
+                &say(Message::of("authenticator-push-body")).to_string(),
+            )
+            .replace(
+                "'{news}'",
+                &say(Message::of("authenticator-push-news")).to_string(),
+            );
+        Self {
+            messages,
+            manifest,
+            worker,
+        }
+    }
+
+    fn find(&'static self, path: &str) -> Option<Asset> {
+        let (text, content_type) = match path {
+            MESSAGES_URL => (&self.messages, JAVASCRIPT),
+            MANIFEST_URL => (&self.manifest, MANIFEST),
+            SERVICE_WORKER => (&self.worker, JAVASCRIPT),
+            _ => return None,
+        };
+        let scope = (path == SERVICE_WORKER).then_some("/authenticator");
+        Some(Asset {
+            service_worker_allowed: scope,
+            speaks: true,
+            ..Asset::new(text.as_bytes(), content_type)
+        })
+    }
+}
+
+/// The service worker with its version and the list of files that it keeps. A new version of any file, and of what it says,
+/// makes a new text, which is how a browser notices that there is one.
+fn worker(spoken: &[&str]) -> String {
+    let mut contents: Vec<u8> = spoken
+        .iter()
+        .flat_map(|text| sha256(text.as_bytes()))
+        .collect();
+    let mut shell = vec![
+        "/authenticator".to_owned(),
+        MANIFEST_URL.to_owned(),
+        MESSAGES_URL.to_owned(),
+    ];
+    for &(name, content_type, bytes) in FILES {
+        contents.extend_from_slice(&sha256(bytes));
+        if name == "assent.css" || name == "icons/icon.svg" {
+            shell.push(hashed(name, bytes));
+        } else if content_type == JAVASCRIPT
+            && name.starts_with("authenticator/")
+            && name != "authenticator/sw.js"
+        {
+            shell.push(format!("/assets/{name}"));
+        }
+    }
+    include_str!("../../assets/authenticator/sw.js")
+        .replace("{version}", &digest(&contents))
+        .replace("{shell}", &shell.join(" "))
+}
+
+/// The file served at `path` (a URL's path, as in `/assets/assent.css`) to whoever reads this language, or `None` where there
+/// is none.
+pub fn find(path: &str, language: Language) -> Option<Asset> {
+    let spoken = match language {
+        Language::English => &*ENGLISH,
+        Language::German => &*GERMAN,
+    };
+    spoken.find(path).or_else(|| SERVED.get(path).cloned())
+}
+
+/// The address of the file `name` (as in `assent.css`) with its content's hash in it. An unknown name gives its plain
+/// address, where nothing is found.
+pub fn url(name: &str) -> String {
+    FILES
+        .iter()
+        .find(|(known, _, _)| *known == name)
+        .map_or_else(
+            || format!("/assets/{name}"),
+            |(_, _, bytes)| hashed(name, bytes),
+        )
+}
+
+/// `icons/icon.svg` becomes `/assets/icons/icon.0123456789abcdef.svg`.
+pub(super) fn hashed(name: &str, bytes: &[u8]) -> String {
+    match name.rsplit_once('.') {
+        Some((stem, extension)) => format!("/assets/{stem}.{}.{extension}", digest(bytes)),
+        None => format!("/assets/{name}"),
+    }
+}
+
+/// Sixteen hexadecimal digits of the content's SHA-256.
+fn digest(bytes: &[u8]) -> String {
+    sha256(bytes)
+        .iter()
+        .take(8)
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn find(path: &str) -> Option<Asset> {
+        super::find(path, Language::English)
+    }
+
+    #[test]
+    fn every_file_is_served_and_a_hashed_address_is_kept_for_good() {
+        for &(name, content_type, bytes) in plain_files() {
+            let plain = find(&format!("/assets/{name}")).expect(name);
+            assert_eq!(
+                (plain.bytes, plain.content_type, plain.cache_control),
+                (bytes, content_type, REVALIDATE)
+            );
+            let kept = find(&url(name)).expect(name);
+            assert_eq!((kept.bytes, kept.cache_control), (bytes, FOREVER));
+        }
+        assert_eq!(find("/assets/../Cargo.toml"), None);
+        assert_eq!(
+            find("/assets/authenticator/sw.js"),
+            None,
+            "its scope comes from where it is served"
+        );
+    }
+
+    #[test]
+    fn the_service_worker_keeps_only_files_that_exist() {
+        let worker = find(SERVICE_WORKER).unwrap();
+        assert_eq!(worker.service_worker_allowed, Some("/authenticator"));
+        let text = std::str::from_utf8(worker.bytes).unwrap();
+        for place in ["{version}", "{shell}", "{title}", "{body}", "{news}"] {
+            assert!(!text.contains(place), "{place}");
+        }
+        let shell = text
+            .lines()
+            .find_map(|line| line.strip_prefix("const SHELL = '"))
+            .unwrap();
+        let paths: Vec<_> = shell.split('\'').next().unwrap().split(' ').collect();
+        assert!(paths.contains(&"/assets/authenticator/main.js") && paths.contains(&MESSAGES_URL));
+        for path in paths.into_iter().filter(|path| *path != "/authenticator") {
+            assert!(find(path).is_some(), "{path}");
+        }
+    }
+
+    #[test]
+    fn every_module_that_is_imported_is_served() {
+        for &(name, _, bytes) in FILES
+            .iter()
+            .filter(|(name, ..)| name.starts_with("authenticator/"))
+        {
+            let text = std::str::from_utf8(bytes).unwrap();
+            for line in text
+                .lines()
+                .filter(|line| line.starts_with("import ") || line.starts_with("} from "))
+            {
+                let Some((_, rest)) = line.split_once("'./") else {
+                    continue;
+                };
+                let module = rest.split('\'').next().unwrap();
+                assert!(
+                    find(&format!("/assets/authenticator/{module}")).is_some(),
+                    "{name} imports {module}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn the_manifest_names_icons_that_exist() {
+        let manifest = find(MANIFEST_URL).unwrap();
+        let manifest: serde_json::Value = serde_json::from_slice(manifest.bytes).unwrap();
+        let icons = manifest["icons"].as_array().unwrap();
+        assert!(icons.len() >= 2);
+        for icon in icons {
+            assert!(find(icon["src"].as_str().unwrap()).is_some(), "{icon}");
+        }
+    }
+
+    #[test]
+    fn the_authenticator_speaks_the_language_of_whoever_asks() {
+        for (path, english, german) in [
+            (MESSAGES_URL, "\"Approve\"", "\"Bestätigen\""),
+            (MANIFEST_URL, "\"lang\": \"en\"", "\"lang\": \"de\""),
+            (SERVICE_WORKER, "\"Sign-in request\"", "\"Anmeldeanfrage\""),
+        ] {
+            let asset = |language| super::find(path, language).unwrap();
+            let text = |language| String::from_utf8(asset(language).bytes.to_vec()).unwrap();
+            assert!(
+                text(Language::English).contains(english)
+                    && text(Language::German).contains(german),
+                "{path}"
+            );
+            assert!(!text(Language::German).contains(english), "{path}");
+            assert!(
+                asset(Language::English).speaks
+                    && asset(Language::English).etag != asset(Language::German).etag
+            );
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! The console at `/admin`: one page for every address below it, whose script is a client of the admin API. What anybody may do
+//! there is the API's to say; the page itself holds nothing that is secret.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+
+use super::context::Browser;
+use super::home::signed_in_header;
+use super::pages::ConsolePage;
+use super::reply::{ErrorReply, internal_error, layout, page, see_other, with_browser};
+use super::texts::Message;
+use crate::domain::approvals::channels;
+use crate::domain::operations::rate_limits::Network;
+use crate::domain::sessions::session::SignedIn;
+use crate::domain::sign_in::login;
+use crate::domain::{Host, InternalError};
+use crate::http::operations::rate_limits;
+use assent_model::language::Language;
+use assent_model::login::{LocalPage, LoginRequest};
+
+/// `GET /admin`: leads to the sign-in whoever is not signed in well enough. That writes into the database, so it counts as a page
+/// of a sign-in; the console itself does not.
+pub(super) async fn front(
+    State(host): State<Arc<Host>>,
+    from: Network,
+    browser: Browser,
+) -> Response {
+    let reply = async {
+        match administrator(&host, &browser).await? {
+            Visitor::Administrator(signed_in) => render(&host, &browser, Some(&signed_in)),
+            Visitor::Other => Ok(not_allowed(&host, browser.language())),
+            Visitor::Unknown => {
+                if let Err(exhausted) = host.rate_limits.login_pages_per_ip.take(&from, host.now())
+                {
+                    let (refused, again) = (
+                        Message::of("error-too-many-network"),
+                        rate_limits::try_again("/admin"),
+                    );
+                    return Ok(rate_limits::too_many_pages(
+                        &host,
+                        browser.language(),
+                        exhausted,
+                        refused,
+                        again,
+                    ));
+                }
+                let login = login::begin(
+                    &host,
+                    console(),
+                    browser.digest(),
+                    browser.context(&host),
+                    None,
+                    Some(from),
+                )
+                .await?;
+                Ok(with_browser(
+                    see_other(&format!("/login/{}", login.id)),
+                    &host,
+                    &browser,
+                ))
+            }
+        }
+    };
+    reply
+        .await
+        .unwrap_or_else(|error: InternalError| internal_error(&host, browser.language(), &error))
+}
+
+/// `GET /admin/{page}`: a page further in. Whoever is not signed in gets the frame alone; its script remembers the address and
+/// goes to the front, so that they come back to it.
+pub(super) async fn inside(State(host): State<Arc<Host>>, browser: Browser) -> Response {
+    let reply = async {
+        match administrator(&host, &browser).await? {
+            Visitor::Administrator(signed_in) => render(&host, &browser, Some(&signed_in)),
+            Visitor::Other => Ok(not_allowed(&host, browser.language())),
+            Visitor::Unknown => render(&host, &browser, None),
+        }
+    };
+    reply
+        .await
+        .unwrap_or_else(|error: InternalError| internal_error(&host, browser.language(), &error))
+}
+
+/// Who looks at the console.
+enum Visitor {
+    /// Somebody with a role in it.
+    Administrator(Box<SignedIn>),
+    /// Somebody without one.
+    Other,
+    /// Nobody who is signed in well enough.
+    Unknown,
+}
+
+fn console() -> LoginRequest {
+    LoginRequest::Local {
+        page: LocalPage::Console,
+    }
+}
+
+async fn administrator(host: &Host, browser: &Browser) -> Result<Visitor, InternalError> {
+    let request = console();
+    let enough = |signed_in: &SignedIn| {
+        channels::is_enough_for(host, &request, &signed_in.session.authentication)
+    };
+    Ok(match browser.signed_in(host).await?.filter(enough) {
+        Some(signed_in) if signed_in.user.console_role.is_some() => {
+            Visitor::Administrator(Box::new(signed_in))
+        }
+        Some(_) => Visitor::Other,
+        None => Visitor::Unknown,
+    })
+}
+
+fn render(
+    host: &Host,
+    browser: &Browser,
+    signed_in: Option<&SignedIn>,
+) -> Result<Response, InternalError> {
+    let console = ConsolePage {
+        // It speaks English alone.
+        layout: layout(host, Language::English),
+        issuer: host.issuer.clone(),
+        address: host.settings.origin(),
+        user: signed_in
+            .map(|signed_in| signed_in_header(host, browser, signed_in))
+            .transpose()?,
+    };
+    Ok(page(&console, None))
+}
+
+fn not_allowed(host: &Host, language: Language) -> Response {
+    ErrorReply {
+        status: StatusCode::FORBIDDEN,
+        title: Message::of("error-not-administrator"),
+        what_happened: Message::of("error-not-administrator-happened"),
+        what_to_do: Message::of("error-not-administrator-advice"),
+    }
+    .render(host, language, &"the user has no console role")
+}

@@ -1,0 +1,344 @@
+//! What a request tells about the browser that sent it.
+
+use std::convert::Infallible;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use axum::extract::{ConnectInfo, FromRequestParts};
+use axum::http::request::Parts;
+use axum::http::{Extensions, HeaderMap};
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+
+use super::cookies::Cookie;
+use super::serve::ProvedByHandshake;
+use super::texts::{Message, preferred};
+use super::user_agent;
+use crate::domain::operations::rate_limits::Network;
+use crate::domain::sessions::session;
+use crate::domain::sessions::session::SignedIn;
+use crate::domain::sign_in::known_browsers::KnownUsers;
+use crate::domain::{Host, InternalError};
+use crate::geoip::GeoIp;
+use assent_model::audit::Origin;
+use assent_model::language::Language;
+use assent_model::login::BrowserContext;
+use assent_model::name::LoginName;
+use assent_model::secret::{Digest, Secret, Token};
+use assent_model::token::prefix;
+
+/// The query in the address of a page without an automatic return.
+pub(crate) const STAY: &str = "stay";
+
+/// The browser that sent a request.
+#[derive(Clone, Debug)]
+pub(crate) struct Browser {
+    secret: Secret,
+    is_new: bool,
+    session: Option<Secret>,
+    known: Option<Secret>,
+    name: Option<LoginName>,
+    origin: Origin,
+    agent: String,
+    language: Language,
+    stays: bool,
+}
+
+impl Browser {
+    /// The value of the cookie that tells browsers apart.
+    pub(crate) const fn secret(&self) -> &Secret {
+        &self.secret
+    }
+
+    /// What a login keeps of that cookie.
+    pub(crate) fn digest(&self) -> Digest {
+        self.secret.digest()
+    }
+
+    /// The digests of the cookies by which a browser may be known again: its own, and its session's, be that open or not.
+    pub(crate) fn digests(&self) -> Vec<Digest> {
+        let session = self
+            .session
+            .as_ref()
+            .and_then(|cookie| Token::parse(prefix::SESSION, cookie.expose()));
+        std::iter::once(self.digest())
+            .chain(session.map(|token| token.digest()))
+            .collect()
+    }
+
+    /// The `Set-Cookie` header that a browser needs which did not have the cookie.
+    pub(crate) fn cookie(&self, host: &Host) -> Option<String> {
+        self.is_new
+            .then(|| Cookie::Browser.set(host, self.secret.expose()))
+    }
+
+    /// The users who signed in in this browser before.
+    pub(crate) fn known_users(&self, host: &Host) -> KnownUsers {
+        let cookie = self.known.as_ref();
+        cookie
+            .map(|cookie| KnownUsers::open(host, self.digest(), cookie.expose()))
+            .unwrap_or_default()
+    }
+
+    /// Who the browser is signed in as.
+    pub(crate) async fn signed_in(&self, host: &Host) -> Result<Option<SignedIn>, InternalError> {
+        match &self.session {
+            Some(cookie) => session::current(host, cookie.expose()).await,
+            None => Ok(None),
+        }
+    }
+
+    /// The name that it was asked to remember.
+    pub(crate) const fn name(&self) -> Option<&LoginName> {
+        self.name.as_ref()
+    }
+
+    /// Whether the user requested the page without an automatic return, with the query `stay`.
+    pub(crate) const fn stays(&self) -> bool {
+        self.stays
+    }
+
+    /// The language that this browser's pages speak.
+    pub(crate) const fn language(&self) -> Language {
+        self.language
+    }
+
+    /// The same browser, to whose pages the application that asks has given a language.
+    pub(crate) fn speaking(self, language: Option<Language>) -> Self {
+        Self {
+            language: language.unwrap_or(self.language),
+            ..self
+        }
+    }
+
+    /// Where the request comes from, for the audit log.
+    pub(crate) fn origin(&self) -> Origin {
+        self.origin.clone()
+    }
+
+    /// Where the request comes from, for rate limits.
+    pub(crate) fn network(&self) -> Network {
+        self.origin.address.into()
+    }
+
+    /// What the person is shown about the browser.
+    pub(crate) fn context(&self, host: &Host) -> BrowserContext {
+        BrowserContext {
+            place: place(
+                self.origin.address,
+                host.settings.is_local(),
+                &host.geoip,
+                self.language,
+            )
+            .plain(self.language),
+            browser: user_agent::in_words(&self.agent).plain(self.language),
+        }
+    }
+}
+
+impl FromRequestParts<Arc<Host>> for Browser {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, host: &Arc<Host>) -> Result<Self, Infallible> {
+        let headers = &parts.headers;
+        // A value that we did not make (43 characters) is replaced.
+        let known = Cookie::Browser
+            .read(host, headers)
+            .filter(|secret| secret.expose().len() == 43);
+        let is_new = known.is_none();
+        let agent = headers
+            .get("user-agent")
+            .and_then(|value| value.to_str().ok())
+            .unwrap_or_default();
+        let origin = origin_of(host, &parts.extensions, headers);
+        Ok(Self {
+            secret: known.unwrap_or_else(|| Secret::random(&*host.entropy)),
+            is_new,
+            session: Cookie::Session.read(host, headers),
+            known: Cookie::Known.read(host, headers),
+            name: Cookie::Name
+                .read(host, headers)
+                .and_then(|name| read_name(name.expose())),
+            origin,
+            agent: agent.to_owned(),
+            language: preferred(host, headers),
+            stays: parts.uri.query() == Some(STAY),
+        })
+    }
+}
+
+/// A name as the cookie has it; what is none is not remembered.
+fn read_name(cookie: &str) -> Option<LoginName> {
+    String::from_utf8(URL_SAFE_NO_PAD.decode(cookie).ok()?)
+        .ok()?
+        .parse()
+        .ok()
+}
+
+/// Where a request comes from, as a handler's argument.
+pub(crate) struct RequestOrigin(pub(crate) Origin);
+
+impl FromRequestParts<Arc<Host>> for RequestOrigin {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, host: &Arc<Host>) -> Result<Self, Infallible> {
+        Ok(Self(origin_of(host, &parts.extensions, &parts.headers)))
+    }
+}
+
+/// Where a request with these extensions and headers comes from, for the audit log.
+pub(crate) fn origin_of(host: &Host, extensions: &Extensions, headers: &HeaderMap) -> Origin {
+    let agent = headers
+        .get("user-agent")
+        .and_then(|value| value.to_str().ok());
+    Origin {
+        address: address_of(host, extensions, headers),
+        browser: agent.map(|agent| user_agent::in_words(agent).plain(Language::English)),
+    }
+}
+
+/// The address of the client that sent a request with these extensions and headers.
+pub(crate) fn address_of(
+    host: &Host,
+    extensions: &Extensions,
+    headers: &HeaderMap,
+) -> Option<IpAddr> {
+    let peer = extensions
+        .get::<ConnectInfo<SocketAddr>>()
+        .map(|info| info.0.ip());
+    // No proxy terminates TLS there, so such a header is the client's own.
+    if extensions.get::<ProvedByHandshake>().is_some() {
+        return peer.map(|peer| peer.to_canonical());
+    }
+    client_address(peer, headers, &host.settings.http.trusted_proxies)
+}
+
+/// Whether an address is a proxy's whose headers are believed.
+pub(crate) fn is_trusted(address: IpAddr, proxies: &[IpAddr]) -> bool {
+    proxies
+        .iter()
+        .any(|proxy| proxy.to_canonical() == address.to_canonical())
+}
+
+/// The address of the client: the peer's, or what a trusted proxy says it was; `None` where the proxy does not say.
+fn client_address(peer: Option<IpAddr>, headers: &HeaderMap, trusted: &[IpAddr]) -> Option<IpAddr> {
+    let peer = peer?.to_canonical();
+    if !is_trusted(peer, trusted) {
+        return Some(peer);
+    }
+    // Each proxy adds to the end, so the last address that is no proxy of ours is the client's.
+    // A line that is no text is a hop that is no address.
+    let lines = headers
+        .get_all("x-forwarded-for")
+        .iter()
+        .map(|value| value.to_str().unwrap_or("?"));
+    let hops: Vec<&str> = lines
+        .flat_map(|line| line.split(','))
+        .map(str::trim)
+        .collect();
+    hops.into_iter()
+        .rev()
+        .map_while(hop_address)
+        .find(|hop| !is_trusted(*hop, trusted))
+}
+
+/// The address of a hop, which some proxies write with a port.
+fn hop_address(hop: &str) -> Option<IpAddr> {
+    let with_port = || hop.parse::<SocketAddr>().ok().map(|address| address.ip());
+    let bare = hop.trim_start_matches('[').trim_end_matches(']');
+    bare.parse()
+        .ok()
+        .or_else(with_port)
+        .map(|address: IpAddr| address.to_canonical())
+}
+
+/// Where a browser seems to be, in words that a person understands. Only where this host itself is for one machine alone
+/// may a loopback address be called that machine: elsewhere it is a proxy's.
+pub(crate) fn place(
+    address: Option<IpAddr>,
+    host_is_local: bool,
+    places: &GeoIp,
+    language: Language,
+) -> Message {
+    let Some(address) = address else {
+        return UNKNOWN;
+    };
+    let private = match address {
+        IpAddr::V4(v4) => v4.is_private() || v4.is_link_local(),
+        IpAddr::V6(v6) => v6.is_unique_local() || v6.is_unicast_link_local(),
+    };
+    match (address.is_loopback(), private) {
+        (true, _) if host_is_local => Message::of("place-here"),
+        (true, _) => UNKNOWN,
+        (false, true) => Message::of("place-local").text("address", address.to_string()),
+        (false, false) => match places.of(address, language.tag()) {
+            Some(place) => Message::of("place-known")
+                .text("place", place)
+                .text("address", address.to_string()),
+            None => Message::of("place-internet").text("address", address.to_string()),
+        },
+    }
+}
+
+const UNKNOWN: Message = Message::of("place-unknown");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(peer: &str, forwarded: &[&str], trusted: &[&str]) -> Option<String> {
+        let mut headers = HeaderMap::new();
+        for line in forwarded {
+            headers.append("x-forwarded-for", line.parse().unwrap());
+        }
+        let trusted: Vec<IpAddr> = trusted
+            .iter()
+            .map(|address| address.parse().unwrap())
+            .collect();
+        client_address(Some(peer.parse().unwrap()), &headers, &trusted)
+            .map(|address| address.to_string())
+    }
+
+    #[test]
+    fn only_a_trusted_proxy_may_name_the_client() {
+        let is = |address: &str| Some(address.to_owned());
+        assert_eq!(seen("192.0.2.1", &["203.0.113.9"], &[]), is("192.0.2.1"));
+        assert_eq!(
+            seen("10.0.0.1", &["198.51.100.7, 203.0.113.9"], &["10.0.0.1"]),
+            is("203.0.113.9")
+        );
+        assert_eq!(
+            seen(
+                "10.0.0.1",
+                &["203.0.113.9, 10.0.0.2"],
+                &["10.0.0.1", "10.0.0.2"]
+            ),
+            is("203.0.113.9")
+        );
+        assert_eq!(
+            seen("::ffff:10.0.0.1", &["203.0.113.9:51514"], &["10.0.0.1"]),
+            is("203.0.113.9")
+        );
+        assert_eq!(
+            seen("10.0.0.1", &["[2001:db8::7]:443"], &["10.0.0.1"]),
+            is("2001:db8::7")
+        );
+        assert_eq!(
+            seen("10.0.0.1", &["203.0.113.9, garbage"], &["10.0.0.1"]),
+            None
+        );
+        assert_eq!(seen("10.0.0.1", &[], &["10.0.0.1"]), None);
+    }
+
+    #[test]
+    fn places_are_told_in_words_and_a_proxy_is_not_the_persons_computer() {
+        let words = |address: &str, local| {
+            let address = Some(address.parse().unwrap());
+            place(address, local, &GeoIp::default(), Language::English).plain(Language::English)
+        };
+        assert_eq!(words("127.0.0.1", true), "This computer");
+        assert_eq!(words("127.0.0.1", false), "Unknown place");
+        assert_eq!(words("192.168.1.5", true), "Local network (192.168.1.5)");
+        assert_eq!(words("203.0.113.9", false), "Internet address 203.0.113.9");
+    }
+}

@@ -1,0 +1,70 @@
+//! What pages show of whoever is signed in, and signing out.
+
+use std::sync::Arc;
+
+use axum::Form;
+use axum::extract::State;
+use axum::response::Response;
+use serde::Deserialize;
+
+use super::context::Browser;
+use super::csrf;
+use super::pages::SignedIn as Header;
+use super::reply::{forged, internal_error, see_other};
+use crate::domain::sessions::session;
+use crate::domain::sessions::session::SignedIn;
+use crate::domain::{Host, InternalError};
+use crate::http::saml::logout;
+use crate::http::sign_in::session_end::without_session;
+use assent_model::saml::Afterwards;
+
+const SIGN_OUT: &str = "/sign-out";
+
+/// What pages show of the person who is signed in.
+pub(super) fn signed_in_header(
+    host: &Host,
+    browser: &Browser,
+    signed_in: &SignedIn,
+) -> Result<Header, InternalError> {
+    Ok(Header {
+        name: signed_in.user.display_name().to_owned(),
+        sign_out: SIGN_OUT.to_owned(),
+        csrf: csrf::token(host, browser, SIGN_OUT)?,
+    })
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct SignOut {
+    #[serde(default)]
+    csrf: String,
+}
+
+/// `POST /sign-out`: ends the session in this browser.
+pub(super) async fn sign_out(
+    State(host): State<Arc<Host>>,
+    browser: Browser,
+    Form(form): Form<SignOut>,
+) -> Response {
+    let reply = async {
+        if !csrf::is_token(&host, &browser, SIGN_OUT, &form.csrf)? {
+            return Ok(forged(&host, browser.language()));
+        }
+        let response = match browser.signed_in(&host).await? {
+            Some(signed_in) => {
+                let ended = session::end(&host, &signed_in, browser.origin())
+                    .await?
+                    .held_by(browser.digest());
+                if ended.participants.is_empty() {
+                    see_other("/")
+                } else {
+                    logout::tell(&host, browser.language(), ended, Afterwards::Page).await?
+                }
+            }
+            None => see_other("/"),
+        };
+        Ok(without_session(response, &host))
+    };
+    reply
+        .await
+        .unwrap_or_else(|error: InternalError| internal_error(&host, browser.language(), &error))
+}

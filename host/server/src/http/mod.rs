@@ -1,0 +1,31 @@
+//! The edge: extract, call, render. Handlers decide nothing.
+
+pub mod admin_api;
+mod approvals;
+pub mod assets;
+mod console;
+mod context;
+mod cookies;
+mod csrf;
+pub mod devices;
+mod fetch_metadata;
+mod home;
+mod layout;
+pub mod oidc;
+mod operations;
+pub mod pages;
+mod portal;
+mod problem;
+mod refusals;
+mod reply;
+mod router;
+mod saml;
+mod script_texts;
+mod serve;
+mod sign_in;
+pub mod texts;
+pub mod tls;
+mod user_agent;
+
+pub use router::{mtls_router, router};
+pub use serve::{Listener, Newcomers, serve};

@@ -1,0 +1,222 @@
+//! The endpoints that applications call themselves: token, introspection, revocation.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::RequestExt;
+use axum::body::Bytes;
+use axum::extract::{FromRequest, OriginalUri, Request, State};
+use axum::http::header::{
+    AUTHORIZATION, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, PRAGMA, RETRY_AFTER,
+    WWW_AUTHENTICATE,
+};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use serde_json::json;
+
+use crate::domain::Host;
+use crate::domain::operations::rate_limits::{Exhausted, Network};
+use crate::http::oidc::client_certificate::ClientCertificate;
+use crate::http::operations::rate_limits;
+use crate::http::reply::fault_in_words;
+use crate::oidc::client_auth::{self, Call, Client, Endpoint};
+use crate::oidc::error::TokenError;
+use crate::oidc::parameters::Parameters;
+use crate::oidc::{grant, introspection, revocation};
+
+/// Where these endpoints are.
+const ENDPOINTS: [(&str, Endpoint); 3] = [
+    ("/oidc/token", Endpoint::Token),
+    ("/oidc/token/introspection", Endpoint::Introspection),
+    ("/oidc/token/revocation", Endpoint::Revocation),
+];
+
+fn endpoint_at(path: &str) -> Option<Endpoint> {
+    ENDPOINTS
+        .into_iter()
+        .find(|(known, _)| *known == path)
+        .map(|(_, endpoint)| endpoint)
+}
+
+/// A form that an application posted, with the application that authenticated itself by it.
+pub(crate) struct Called {
+    client: Client,
+    parameters: Parameters,
+}
+
+impl FromRequest<Arc<Host>> for Called {
+    type Rejection = Response;
+
+    async fn from_request(mut request: Request, host: &Arc<Host>) -> Result<Self, Response> {
+        let from = request
+            .extract_parts_with_state::<Network, _>(host)
+            .await
+            .map_err(IntoResponse::into_response)?;
+        let certificate = request
+            .extract_parts_with_state::<Option<ClientCertificate>, _>(host)
+            .await;
+        let certificate = certificate.map_err(IntoResponse::into_response)?;
+        let headers = request.headers().clone();
+        // The token endpoint's rules are the strictest.
+        let endpoint = request.extract_parts::<OriginalUri>().await.ok();
+        let endpoint = endpoint
+            .and_then(|uri| endpoint_at(uri.path()))
+            .unwrap_or(Endpoint::Token);
+        let body = Bytes::from_request(request, host)
+            .await
+            .map_err(IntoResponse::into_response)?;
+        let called = async {
+            if !is_form(&headers) {
+                let expected = "the body must be application/x-www-form-urlencoded".to_owned();
+                return Err(TokenError::InvalidRequest(expected));
+            }
+            let parameters = Parameters::parse(&body)
+                .map_err(|error| TokenError::InvalidRequest(error.to_string()))?;
+            parameters
+                .refuse_repeated()
+                .map_err(|error| TokenError::InvalidRequest(error.to_string()))?;
+            let call = Call {
+                endpoint,
+                from,
+                authorization: authorization(&headers),
+                certificate: certificate.as_ref().map(ClientCertificate::der),
+                parameters: &parameters,
+            };
+            let client = client_auth::authenticate(host, call).await?;
+            Ok(Self { client, parameters })
+        };
+        called.await.map_err(|error| refused(host, &error))
+    }
+}
+
+/// `POST /oidc/token`
+pub(crate) async fn token(State(host): State<Arc<Host>>, called: Called) -> Response {
+    match grant::exchange(&host, &called.client, &called.parameters).await {
+        Ok(tokens) => never_stored(Json(tokens).into_response()),
+        Err(error) => refused(&host, &error),
+    }
+}
+
+/// `POST /oidc/token/introspection`
+pub(crate) async fn introspect(State(host): State<Arc<Host>>, called: Called) -> Response {
+    match introspection::introspect(&host, &called.client, &called.parameters).await {
+        Ok(introspection) => never_stored(Json(introspection).into_response()),
+        Err(error) => refused(&host, &error),
+    }
+}
+
+/// `POST /oidc/token/revocation`
+pub(crate) async fn revoke(State(host): State<Arc<Host>>, called: Called) -> Response {
+    match revocation::revoke(&host, &called.client, &called.parameters).await {
+        Ok(()) => never_stored(StatusCode::OK.into_response()),
+        Err(error) => refused(&host, &error),
+    }
+}
+
+/// RFC 6749 section 5.2.
+fn refused(host: &Host, error: &TokenError) -> Response {
+    let mut description = error.to_string();
+    let status = match error {
+        TokenError::TooManyFailures(exhausted) => {
+            return rate_limits::too_many_calls("failed client authentications", *exhausted);
+        }
+        TokenError::InvalidClient { .. } => StatusCode::UNAUTHORIZED,
+        TokenError::Busy => StatusCode::SERVICE_UNAVAILABLE,
+        TokenError::Internal(cause) => {
+            description = fault_in_words(host, "an application's request failed", cause);
+            StatusCode::INTERNAL_SERVER_ERROR
+        }
+        _ => StatusCode::BAD_REQUEST,
+    };
+    let body = Json(json!({"error": error.code(), "error_description": description}));
+    let mut response = (status, body).into_response();
+    if matches!(
+        error,
+        TokenError::InvalidClient {
+            by_header: true,
+            ..
+        }
+    ) {
+        response.headers_mut().insert(
+            WWW_AUTHENTICATE,
+            HeaderValue::from_static("Basic realm=\"token endpoint\""),
+        );
+    }
+    if matches!(error, TokenError::Busy) {
+        response
+            .headers_mut()
+            .insert(RETRY_AFTER, Exhausted::SOON.seconds().into());
+    }
+    never_stored(response)
+}
+
+/// Says in the words of RFC 6749 section 5.2 what was refused before these endpoints could say it themselves: a body that is
+/// too large, another method, an answer that took too long.
+pub(crate) async fn in_its_words(request: Request, next: Next) -> Response {
+    let called = endpoint_at(request.uri().path()).is_some();
+    let response = next.run(request).await;
+    let status = response.status();
+    let is_json = response
+        .headers()
+        .get(CONTENT_TYPE)
+        .is_some_and(|kind| kind == "application/json");
+    if !called || is_json || !(status.is_client_error() || status.is_server_error()) {
+        return response;
+    }
+    let (error, description) = match status {
+        StatusCode::PAYLOAD_TOO_LARGE => ("invalid_request", "the body is too large"),
+        StatusCode::METHOD_NOT_ALLOWED => ("invalid_request", "the method must be POST"),
+        StatusCode::URI_TOO_LONG => (
+            "invalid_request",
+            "the address is too long; send the parameters in the body",
+        ),
+        StatusCode::SERVICE_UNAVAILABLE => (
+            "temporarily_unavailable",
+            "the answer took too long; try again",
+        ),
+        status if status.is_client_error() => ("invalid_request", "the request can't be read"),
+        _ => ("server_error", "the server could not answer; try again"),
+    };
+    let mut answer = (
+        status,
+        Json(json!({"error": error, "error_description": description})),
+    )
+        .into_response();
+    // What the refusal said in other headers stands, such as `Allow`.
+    for (name, value) in response.headers() {
+        if name != CONTENT_TYPE && name != CONTENT_LENGTH {
+            answer.headers_mut().append(name, value.clone());
+        }
+    }
+    never_stored(answer)
+}
+
+/// RFC 6749 section 5.1.
+fn never_stored(mut response: Response) -> Response {
+    response
+        .headers_mut()
+        .insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+        .headers_mut()
+        .insert(PRAGMA, HeaderValue::from_static("no-cache"));
+    response
+}
+
+/// Whether the body is a form.
+pub(crate) fn is_form(headers: &HeaderMap) -> bool {
+    let content_type = headers
+        .get(CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default();
+    let essence = content_type.split(';').next().unwrap_or_default().trim();
+    essence.eq_ignore_ascii_case("application/x-www-form-urlencoded")
+}
+
+/// The `Authorization` header.
+pub(crate) fn authorization(headers: &HeaderMap) -> Option<&str> {
+    // A header that is no text is still a header: it fails as one, and is not taken for none.
+    headers
+        .get(AUTHORIZATION)
+        .map(|value| value.to_str().unwrap_or_default())
+}

@@ -1,0 +1,226 @@
+//! The certificate by which an application authenticates itself (RFC 8705), as the edge saw it.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use axum::extract::{ConnectInfo, OptionalFromRequestParts};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::{Json, http};
+use openssl::x509::X509;
+use serde_json::json;
+use sfv::{BareItem, Item, Parser};
+
+use crate::config;
+use crate::domain::Host;
+use crate::http::context::is_trusted;
+use crate::http::serve::ProvedByHandshake;
+
+/// The header of RFC 9440.
+const HEADER: http::HeaderName = http::HeaderName::from_static("client-cert");
+/// The longest value of that header, in bytes. A certificate of an RSA key has about 2,000.
+const LONGEST: usize = 16 * 1024;
+
+/// The certificate whose key the client proved to hold. Nothing else of it was checked: no name, no time, no authority.
+///
+/// A handler takes `Option<ClientCertificate>`. It comes from the handshake, or, with `http.client_cert_header`, from the
+/// trusted proxy that performed the handshake. The server ignores the header from any other peer. It also ignores it at our
+/// own listener for client certificates, because a proxy in front forwards the client's own headers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientCertificate {
+    der: Arc<[u8]>,
+}
+
+impl ClientCertificate {
+    /// The certificate in DER form.
+    pub fn der(&self) -> &[u8] {
+        &self.der
+    }
+}
+
+impl From<Vec<u8>> for ClientCertificate {
+    fn from(der: Vec<u8>) -> Self {
+        Self { der: der.into() }
+    }
+}
+
+impl OptionalFromRequestParts<Arc<Host>> for ClientCertificate {
+    type Rejection = Malformed;
+
+    async fn from_request_parts(
+        parts: &mut Parts,
+        host: &Arc<Host>,
+    ) -> Result<Option<Self>, Malformed> {
+        presented(&host.settings.http, parts)
+    }
+}
+
+fn presented(
+    settings: &config::Http,
+    parts: &Parts,
+) -> Result<Option<ClientCertificate>, Malformed> {
+    if parts.extensions.get::<ProvedByHandshake>().is_some() {
+        return Ok(parts.extensions.get::<ClientCertificate>().cloned());
+    }
+    let peer = parts
+        .extensions
+        .get::<ConnectInfo<SocketAddr>>()
+        .map(|info| info.0.ip());
+    if settings.client_cert_header
+        && peer.is_some_and(|peer| is_trusted(peer, &settings.trusted_proxies))
+    {
+        // A certificate of such a connection would be the proxy's own.
+        return from_header(&parts.headers);
+    }
+    Ok(parts.extensions.get::<ClientCertificate>().cloned())
+}
+
+/// The header is there, and is no certificate.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Malformed;
+
+impl IntoResponse for Malformed {
+    fn into_response(self) -> Response {
+        tracing::warn!("a trusted proxy sent a Client-Cert header that is not as RFC 9440 has it");
+        let description = "the Client-Cert header must be one certificate, :base64 of DER:";
+        let body = json!({"error": "invalid_request", "error_description": description});
+        (StatusCode::BAD_REQUEST, Json(body)).into_response()
+    }
+}
+
+/// Reads the header: a byte sequence (RFC 9651 section 3.3.5) which is a certificate in DER form (RFC 9440 section 2.2).
+pub fn from_header(headers: &HeaderMap) -> Result<Option<ClientCertificate>, Malformed> {
+    let mut lines = headers.get_all(HEADER).iter();
+    let Some(line) = lines.next() else {
+        return Ok(None);
+    };
+    if lines.next().is_some() || line.len() > LONGEST {
+        return Err(Malformed);
+    }
+    let item: Item = Parser::new(line.as_bytes())
+        .parse()
+        .map_err(|_| Malformed)?;
+    let BareItem::ByteSequence(der) = item.bare_item else {
+        return Err(Malformed);
+    };
+    // What is compared later is the exact bytes, so nothing may follow the certificate.
+    match X509::from_der(&der).and_then(|certificate| certificate.to_der()) {
+        Ok(again) if again == der => Ok(Some(der.into())),
+        _ => Err(Malformed),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use base64::Engine;
+    use base64::engine::general_purpose::STANDARD;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::http::tls::tests::certificate;
+
+    fn read(lines: &[&[u8]]) -> Result<Option<Vec<u8>>, Malformed> {
+        let mut headers = HeaderMap::new();
+        for line in lines {
+            headers.append(HEADER, http::HeaderValue::from_bytes(line).unwrap());
+        }
+        Ok(from_header(&headers)?.map(|certificate| certificate.der().to_vec()))
+    }
+
+    #[test]
+    fn a_certificate_is_read_as_rfc_9440_has_it() {
+        let der = certificate("client").0.to_der().unwrap();
+        let text = STANDARD.encode(&der);
+        assert_eq!(read(&[]), Ok(None));
+        assert_eq!(
+            read(&[format!(":{text}:").as_bytes()]),
+            Ok(Some(der.clone()))
+        );
+        let longer = STANDARD.encode([&der[..], b"more"].concat());
+        let cut = STANDARD.encode(&der[..der.len() - 1]);
+        let pem = certificate("client").0.to_pem().unwrap();
+        let pem = STANDARD.encode(pem);
+        let too_long = "A".repeat(LONGEST);
+        for bad in [
+            &text,
+            &format!(":{text}"),
+            &format!(":{text}:x"),
+            &format!("\"{text}\""),
+            &format!(":{text}:, :{text}:"),
+        ] {
+            assert_eq!(read(&[bad.as_bytes()]), Err(Malformed), "{bad}");
+        }
+        for bad in ["", "::", ":%%%:", &longer, &cut, &pem, &too_long] {
+            assert_eq!(
+                read(&[format!(":{bad}:").as_bytes()]),
+                Err(Malformed),
+                "{bad}"
+            );
+        }
+        let line = format!(":{text}:");
+        assert_eq!(
+            read(&[line.as_bytes(), line.as_bytes()]),
+            Err(Malformed),
+            "two lines"
+        );
+    }
+
+    #[test]
+    fn the_header_is_believed_of_a_trusted_proxy_alone_and_only_if_the_settings_say_so() {
+        let (proxied, own) = (
+            certificate("proxied").0.to_der().unwrap(),
+            certificate("own").0.to_der().unwrap(),
+        );
+        let seen = |peer: &str, client_cert_header, with_header, header: &str| {
+            let settings = config::Http {
+                trusted_proxies: vec!["10.0.0.1".parse().unwrap()],
+                client_cert_header,
+                ..config::Http::default()
+            };
+            let mut parts = http::Request::new(()).into_parts().0;
+            parts.extensions.insert(ConnectInfo::<SocketAddr>(
+                format!("{peer}:4711").parse().unwrap(),
+            ));
+            parts
+                .extensions
+                .insert(ClientCertificate::from(own.clone()));
+            if with_header {
+                parts.headers.insert(HEADER, header.parse().unwrap());
+            }
+            presented(&settings, &parts)
+                .map(|found| found.map(|certificate| certificate.der().to_vec()))
+        };
+        let header = format!(":{}:", STANDARD.encode(&proxied));
+        assert_eq!(seen("10.0.0.1", true, true, &header), Ok(Some(proxied)));
+        assert_eq!(
+            seen("10.0.0.1", true, false, ""),
+            Ok(None),
+            "the connection's is the proxy's own"
+        );
+        assert_eq!(seen("10.0.0.1", true, true, "nonsense"), Err(Malformed));
+        assert_eq!(
+            seen("10.0.0.1", false, true, &header),
+            Ok(Some(own.clone()))
+        );
+        assert_eq!(seen("10.0.0.2", true, true, &header), Ok(Some(own.clone())));
+        assert_eq!(seen("10.0.0.2", true, true, "nonsense"), Ok(Some(own)));
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_else_comes_is_malformed(line in "[\\x20-\\x7e\\u{80}-\\u{ff}]{0,200}", bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            prop_assert_eq!(read(&[line.as_bytes()]), Err(Malformed));
+            prop_assert_eq!(read(&[format!(":{}:", STANDARD.encode(&bytes)).as_bytes()]), Err(Malformed));
+        }
+
+        #[test]
+        fn a_certificate_with_a_changed_byte_is_itself_or_malformed(at in 0_usize..400, to in any::<u8>()) {
+            let mut der = certificate("client").0.to_der().unwrap();
+            let at = at % der.len();
+            der[at] = to;
+            let found = read(&[format!(":{}:", STANDARD.encode(&der)).as_bytes()]);
+            prop_assert!(found == Err(Malformed) || found == Ok(Some(der)));
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Cross-origin requests (CORS, <https://fetch.spec.whatwg.org/#http-cors-protocol>): which other sites' pages may read
+//! the answers of the endpoints that single-page applications call.
+//!
+//! Those of the origins that such applications registered redirect URIs of, without cookies. No other answer of this host
+//! may be read by another site.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, ORIGIN, RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::{HeaderMap, HeaderValue, Method};
+use tokio::sync::Mutex;
+use tower_http::cors::{AllowOrigin, CorsLayer};
+
+use crate::domain::Host;
+use assent_model::clock::Timestamp;
+
+/// How long browsers may keep the answer of a preflight request.
+const PREFLIGHT: Duration = Duration::from_secs(600);
+/// How long it may take until a removed origin is forgotten.
+const REMEMBERED: Duration = Duration::from_secs(5);
+/// The longest time until a newly registered origin is known. Made-up origins cause at most one query in this time.
+const UNKNOWN: Duration = Duration::from_secs(1);
+/// The longest origin that is looked for, in bytes: a scheme, a name of 253, a port.
+const LONGEST: usize = 300;
+
+/// Lets pages of single-page applications read the answers of the routes below it.
+pub(crate) fn layer(origins: Arc<Origins>) -> CorsLayer {
+    let allowed =
+        AllowOrigin::async_predicate(move |origin, _| async move { origins.has(&origin).await });
+    CorsLayer::new()
+        .allow_origin(allowed)
+        .allow_methods([Method::GET, Method::POST])
+        .allow_headers([AUTHORIZATION, CONTENT_TYPE])
+        .expose_headers([WWW_AUTHENTICATE, RETRY_AFTER])
+        .max_age(PREFLIGHT)
+        .vary([ORIGIN])
+}
+
+/// The origins of single-page applications, as they were a few seconds ago. Requests from unknown origins query the database
+/// at most once a second.
+pub(crate) struct Origins {
+    host: Arc<Host>,
+    known: Mutex<Known>,
+}
+
+#[derive(Default)]
+struct Known {
+    origins: HashSet<String>,
+    /// The time of the last query; `None` before the first one.
+    asked_at: Option<Timestamp>,
+}
+
+impl Known {
+    /// Whether the last query is older than the duration, or later than now, by a clock that was set back since.
+    fn is_older(&self, than: Duration, now: Timestamp) -> bool {
+        self.asked_at
+            .is_none_or(|asked_at| now < asked_at || now >= asked_at + than)
+    }
+}
+
+impl Origins {
+    /// None yet: the first request asks.
+    pub(crate) fn new(host: &Arc<Host>) -> Arc<Self> {
+        Arc::new(Self {
+            host: Arc::clone(host),
+            known: Mutex::default(),
+        })
+    }
+
+    /// Whether the page that sent a request with these headers is of such an origin.
+    pub(crate) async fn has_that_of(&self, headers: &HeaderMap) -> bool {
+        match headers.get(ORIGIN) {
+            Some(origin) => self.has(origin).await,
+            None => false,
+        }
+    }
+
+    async fn has(&self, origin: &HeaderValue) -> bool {
+        let Some(origin) = origin
+            .to_str()
+            .ok()
+            .filter(|text| text.len() <= LONGEST && text.contains("://"))
+        else {
+            return false;
+        };
+        let now = self.host.now();
+        // Requests that arrive during a query wait for its answer.
+        let mut known = self.known.lock().await;
+        let patience = if known.origins.contains(origin) {
+            REMEMBERED
+        } else {
+            UNKNOWN
+        };
+        if known.is_older(patience, now) {
+            known.asked_at = Some(now);
+            match self.host.store.spa_origins().await {
+                Ok(origins) => known.origins = origins,
+                Err(error) => {
+                    tracing::error!(%error, "the origins of single-page applications could not be read");
+                }
+            }
+        }
+        known.origins.contains(origin)
+    }
+}

@@ -1,0 +1,235 @@
+//! The OpenID Connect endpoints, under `/oidc`.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::{RawQuery, State};
+use axum::http::header::{CACHE_CONTROL, RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use serde_json::json;
+
+use crate::domain::Host;
+use crate::domain::operations::rate_limits::Exhausted;
+use crate::domain::sign_in::context::{Agreement, SignInContext};
+use crate::domain::sign_in::test_sign_in;
+use crate::http::context::Browser;
+use crate::http::oidc::client_calls::{authorization, is_form};
+use crate::http::oidc::client_certificate::ClientCertificate;
+use crate::http::pages::Link;
+use crate::http::reply::{ErrorReply, fault_in_words, internal_error, see_other, with_browser};
+use crate::http::sign_in::answer::deliver;
+use crate::http::sign_in::login;
+use crate::http::sign_in::login::BegunLogin;
+use crate::http::texts::Message;
+use crate::http::texts::PageLanguage;
+use crate::oidc::authorize::{self, Accepted, Answer, Question, Rejected, Unanswerable};
+use crate::oidc::bearer::{BearerError, Shown, token_of};
+use crate::oidc::parameters::Parameters;
+use crate::oidc::{discovery, userinfo};
+use assent_model::language::Language;
+use assent_model::login::LoginRequest;
+use assent_model::redirect::RedirectPolicy;
+
+/// `GET /oidc/.well-known/openid-configuration`
+pub(crate) async fn configuration(State(host): State<Arc<Host>>) -> Response {
+    public_json(discovery::document(&host))
+}
+
+/// `GET /oidc/jwks`
+pub(crate) async fn jwks(State(host): State<Arc<Host>>) -> Response {
+    public_json(discovery::key_set(&host).await)
+}
+
+fn public_json(document: serde_json::Value) -> Response {
+    ([(CACHE_CONTROL, "public, max-age=300")], Json(document)).into_response()
+}
+
+/// `GET /oidc/auth`
+pub(crate) async fn auth(
+    State(host): State<Arc<Host>>,
+    RawQuery(query): RawQuery,
+    browser: Browser,
+) -> Response {
+    let parameters = Parameters::parse(query.unwrap_or_default().as_bytes());
+    let browser = browser.speaking(parameters.as_ref().ok().and_then(Parameters::language));
+    let language = browser.language();
+    let reply = async {
+        let parameters = parameters?;
+        let tried = parameters
+            .get("redirect_uri")
+            .and_then(|address| test_sign_in::at(&host, address));
+        let tried = crate::http::sign_in::test_sign_in::open(&host, &browser, tried).await?;
+        let accepted =
+            authorize::check(&host, &parameters, RedirectPolicy::of(tried.as_ref())).await?;
+        begin(&host, &browser, accepted).await
+    };
+    let response = match reply.await {
+        Ok(response) => response,
+        Err(Rejected::Page(why)) => unanswerable(&host, language, &why),
+        Err(Rejected::Answer(answer)) => deliver(&host, language, &answer).await,
+        Err(Rejected::Internal(error)) => internal_error(&host, language, &error),
+    };
+    with_browser(response, &host, &browser)
+}
+
+/// `POST /oidc/auth`: the same with the parameters in the body. The browser comes again with GET, since it sends us no
+/// `SameSite=Lax` cookie when another site posts.
+pub(crate) async fn auth_by_post(
+    State(host): State<Arc<Host>>,
+    PageLanguage(language): PageLanguage,
+    body: Bytes,
+) -> Response {
+    match std::str::from_utf8(&body) {
+        Ok(query) if query.len() <= 8 * 1024 && query.bytes().all(|b| b.is_ascii_graphic()) => {
+            see_other(&format!("/oidc/auth?{query}"))
+        }
+        _ => unanswerable(&host, language, &Unanswerable::Request),
+    }
+}
+
+async fn begin(host: &Host, browser: &Browser, accepted: Accepted) -> Result<Response, Rejected> {
+    let request = &accepted.request;
+    let session = match browser.signed_in(host).await? {
+        Some(signed_in)
+            if !request.select_account
+                && authorize::may_go_on(host, request, &signed_in).await? =>
+        {
+            Some(signed_in)
+        }
+        _ => None,
+    };
+    if accepted.silent && session.is_none() {
+        return Err(Rejected::Answer(accepted.login_required(host)));
+    }
+    let login_request = LoginRequest::Oidc(Box::new(request.clone()));
+    let begun = match login::begin(host, browser, login_request, session).await? {
+        Ok(begun) => begun,
+        Err(page) => return Ok(page),
+    };
+    let BegunLogin { id, page, person } = begun;
+    let Some(person) = person else {
+        return Ok(page);
+    };
+    let question = Question {
+        login: id,
+        request,
+        person: &person,
+        old: None,
+        agreement: Agreement::Open,
+    };
+    let observer = test_sign_in::observer(host, request.purpose);
+    let context = SignInContext {
+        host,
+        observer: &*observer,
+    };
+    if accepted.silent {
+        let answer = authorize::respond_silently(context, question).await?;
+        return Ok(match answer {
+            Some(answer) => deliver(host, browser.language(), &answer).await,
+            None => unanswerable(host, browser.language(), &Unanswerable::Request),
+        });
+    }
+    Ok(match authorize::respond(context, question).await? {
+        Answer::Granted(answer) | Answer::Failed(answer) => {
+            deliver(host, browser.language(), &answer).await
+        }
+        // The login's own page says so, and can be loaded again.
+        Answer::AskConsent(_) | Answer::Refused(_) | Answer::AnsweredBefore => page,
+    })
+}
+
+fn unanswerable(host: &Host, language: Language, why: &Unanswerable) -> Response {
+    let what_happened = match why {
+        Unanswerable::NoClient | Unanswerable::Client(_) => {
+            Message::of("error-request-application")
+        }
+        Unanswerable::NoRedirectUri(_) => Message::of("error-request-no-address"),
+        Unanswerable::RedirectUri { .. } => Message::of("error-request-address"),
+        Unanswerable::Request => Message::of("error-request-unreadable"),
+    };
+    ErrorReply {
+        status: StatusCode::BAD_REQUEST,
+        title: Message::of("error-request"),
+        what_happened,
+        what_to_do: Message::of("error-request-again"),
+    }
+    .render_with(host, language, why, Some(Link::to_start()))
+}
+
+/// `GET` and `POST /oidc/me`
+pub(crate) async fn me(
+    State(host): State<Arc<Host>>,
+    certificate: Option<ClientCertificate>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
+    let reply = async {
+        let in_body = posted_token(&headers, &body)?;
+        let token = match (authorization(&headers), &in_body) {
+            // RFC 6750 section 2: in one way alone.
+            (Some(_), Some(_)) => return Err(BearerError::InvalidRequest),
+            (None, Some(token)) => token.as_str(),
+            (header, None) => token_of(header)?,
+        };
+        let certificate = certificate.as_ref().map(ClientCertificate::der);
+        userinfo::claims(&host, Shown { token, certificate }).await
+    };
+    let mut response = match reply.await {
+        Ok(claims) => Json(claims).into_response(),
+        Err(error) => bearer_error(&host, &error),
+    };
+    no_store(&mut response);
+    response
+}
+
+/// The token in a form's `access_token` (RFC 6750 section 2.2).
+fn posted_token(headers: &HeaderMap, body: &[u8]) -> Result<Option<String>, BearerError> {
+    if !is_form(headers) {
+        return Ok(None);
+    }
+    let parameters = Parameters::parse(body).map_err(|_| BearerError::InvalidRequest)?;
+    parameters
+        .refuse_repeated()
+        .map_err(|_| BearerError::InvalidRequest)?;
+    Ok(parameters.get("access_token").map(str::to_owned))
+}
+
+/// RFC 6750 section 3.
+fn bearer_error(host: &Host, error: &BearerError) -> Response {
+    let mut description = error.to_string();
+    let status = match error {
+        BearerError::Missing | BearerError::InvalidToken => StatusCode::UNAUTHORIZED,
+        BearerError::InvalidRequest => StatusCode::BAD_REQUEST,
+        BearerError::InsufficientScope(_) => StatusCode::FORBIDDEN,
+        BearerError::Busy => StatusCode::SERVICE_UNAVAILABLE,
+        BearerError::Internal(cause) => {
+            description = fault_in_words(host, "UserInfo failed", cause);
+            StatusCode::INTERNAL_SERVER_ERROR
+        }
+    };
+    let challenge = match error.code() {
+        Some(code) => format!("Bearer error=\"{code}\", error_description=\"{description}\""),
+        None => "Bearer".to_owned(),
+    };
+    // The specification's word for a missing token, too.
+    let body =
+        json!({"error": error.code().unwrap_or("invalid_token"), "error_description": description});
+    let mut response = (status, Json(body)).into_response();
+    if matches!(error, BearerError::Busy) {
+        response
+            .headers_mut()
+            .insert(RETRY_AFTER, Exhausted::SOON.seconds().into());
+    }
+    if let (true, Ok(challenge)) = (status.is_client_error(), HeaderValue::from_str(&challenge)) {
+        response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
+    }
+    response
+}
+
+fn no_store(response: &mut Response) {
+    response
+        .headers_mut()
+        .insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+}

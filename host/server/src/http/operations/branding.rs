@@ -1,0 +1,139 @@
+//! How the operator wants the pages to look: a logo, and a stylesheet of colours. Both have their content's hash in their
+//! address.
+
+use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
+use axum::http::{HeaderName, HeaderValue};
+use axum::response::{IntoResponse, Response};
+
+use crate::config::Branding;
+use crate::domain::Host;
+use crate::domain::operations::branding::{Logo, LogoKind};
+use crate::http::assets::{CSS, FOREVER, PNG, SVG, hashed};
+use assent_model::colour::Colour;
+use assent_model::palette::{Palette, Theme};
+
+const COLOURS: &str = "colours.css";
+
+/// What a picture may do that is opened by itself, and not shown in a page: nothing but look as it does.
+const POLICY: &str =
+    "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox";
+
+/// The address of the operator's logo.
+pub(crate) fn logo_address(host: &Host) -> Option<String> {
+    host.logo.as_ref().map(|logo| {
+        let ending = match logo.kind {
+            LogoKind::Svg => "svg",
+            LogoKind::Png => "png",
+        };
+        format!("/assets/logo.{}.{ending}", logo.digest)
+    })
+}
+
+/// The address of the operator's colours.
+pub(crate) fn colours_address(host: &Host) -> Option<String> {
+    colours(&host.settings.branding).map(|css| hashed(COLOURS, css.as_bytes()))
+}
+
+/// The stylesheet that names the operator's colours; none where they have none of their own.
+fn colours(pages: &Branding) -> Option<String> {
+    let rule = |accent: Colour, theme| {
+        let Palette {
+            accent,
+            hover,
+            ink,
+            soft,
+        } = Palette::of(accent, theme);
+        format!(
+            ":root {{ --accent: {accent}; --accent-hover: {hover}; --accent-ink: {ink}; --accent-soft: {soft}; }}\n"
+        )
+    };
+    let light = pages.accent.map(|accent| {
+        format!(
+            "@media (prefers-color-scheme: light) {{ {} }}\n",
+            rule(accent, Theme::Light).trim_end()
+        )
+    });
+    let dark = pages.accent_dark.map(|accent| {
+        format!(
+            "@media (prefers-color-scheme: dark) {{ {} }}\n",
+            rule(accent, Theme::Dark).trim_end()
+        )
+    });
+    let rules: String = light.into_iter().chain(dark).collect();
+    (!rules.is_empty()).then_some(rules)
+}
+
+/// The operator's file at this path.
+pub(crate) fn find(host: &Host, path: &str) -> Option<Response> {
+    if logo_address(host).is_some_and(|address| address == path) {
+        let Logo { bytes, kind, .. } = host.logo.clone()?;
+        let content_type = match kind {
+            LogoKind::Svg => SVG,
+            LogoKind::Png => PNG,
+        };
+        return Some(file(
+            bytes,
+            content_type,
+            &[(CONTENT_SECURITY_POLICY, POLICY)],
+        ));
+    }
+    if path.starts_with("/assets/colours.")
+        && colours_address(host).is_some_and(|address| address == path)
+    {
+        return Some(file(
+            colours(&host.settings.branding)?.into_bytes(),
+            CSS,
+            &[],
+        ));
+    }
+    None
+}
+
+fn file(
+    bytes: Vec<u8>,
+    content_type: &'static str,
+    more: &[(HeaderName, &'static str)],
+) -> Response {
+    let mut response = bytes.into_response();
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static(FOREVER));
+    for (name, value) in more {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_grounds_that_colours_are_judged_by_are_the_stylesheets() {
+        let css = include_str!("../../../assets/assent.css");
+        let (light, dark) = css
+            .split_once("@media (prefers-color-scheme: dark)")
+            .unwrap();
+        for (part, theme) in [(light, Theme::Light), (dark, Theme::Dark)] {
+            let [ground, surface] = theme.grounds();
+            assert!(
+                part.contains(&format!("--ground: {ground};"))
+                    && part.contains(&format!("--surface: {surface};"))
+            );
+        }
+    }
+
+    #[test]
+    fn only_a_theme_that_has_a_colour_gets_one() {
+        assert_eq!(colours(&Branding::default()), None);
+        let pages = Branding {
+            accent: Some(Colour::new(0x80, 0, 0)),
+            ..Branding::default()
+        };
+        let css = colours(&pages).unwrap();
+        assert!(
+            css.contains("--accent: #800000;") && !css.contains("dark"),
+            "{css}"
+        );
+    }
+}

@@ -1,0 +1,77 @@
+//! Measures how long the host takes to answer.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::extract::{Request, State};
+use axum::http::Uri;
+use axum::middleware::Next;
+use axum::response::Response;
+
+use crate::domain::Host;
+use crate::domain::operations::latency::Endpoint;
+
+/// Counts an answer, where it is of an endpoint whose time is the host's own.
+pub(crate) async fn measured(
+    State(host): State<Arc<Host>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let Some(endpoint) = endpoint(request.uri()) else {
+        return next.run(request).await;
+    };
+    let begun = Instant::now();
+    let response = next.run(request).await;
+    host.latency.count(
+        endpoint,
+        begun.elapsed(),
+        response.status().is_server_error(),
+    );
+    response
+}
+
+/// The endpoint at an address. None where an answer waits for something to happen: that time says nothing of the host.
+fn endpoint(uri: &Uri) -> Option<Endpoint> {
+    let waits = || {
+        uri.query()
+            .is_some_and(|query| query.split('&').any(|part| part.starts_with("wait=")))
+    };
+    match uri.path() {
+        "/oidc/auth" => Some(Endpoint::Authorization),
+        "/oidc/token" => Some(Endpoint::Token),
+        "/oidc/me" => Some(Endpoint::UserInfo),
+        path if path.starts_with("/sso/") => Some(Endpoint::Saml),
+        // A table or a component takes as long as it is large.
+        path if path.ends_with("/import") || path.ends_with("/claims-preview") => None,
+        path if path.starts_with("/admin/api/v1/") && !waits() => Some(Endpoint::Administration),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_waits_is_not_measured() {
+        let of = |address: &'static str| endpoint(&Uri::from_static(address));
+        assert_eq!(of("/oidc/token"), Some(Endpoint::Token));
+        assert_eq!(of("/oidc/auth?client_id=x"), Some(Endpoint::Authorization));
+        assert_eq!(
+            of("/sso/SingleSignOnService/did:key:x?SAMLRequest=x"),
+            Some(Endpoint::Saml)
+        );
+        assert_eq!(
+            of("/admin/api/v1/users?q=a"),
+            Some(Endpoint::Administration)
+        );
+        for waiting in [
+            "/admin/api/v1/action-approvals/x?wait=25",
+            "/admin/api/v1/users/import?dry_run=true",
+            "/login/x",
+            "/",
+        ] {
+            assert_eq!(of(waiting), None, "{waiting}");
+        }
+    }
+}

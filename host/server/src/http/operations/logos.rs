@@ -1,0 +1,80 @@
+//! The pictures of applications, for pages and for the authenticator.
+
+use std::sync::Arc;
+
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Path, Query, State};
+use axum::http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, IF_NONE_MATCH,
+};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use serde::Deserialize;
+
+use crate::domain::Host;
+use crate::http::assets::FOREVER;
+use assent_model::id::Did;
+
+/// What a picture may do that is opened by itself: nothing.
+const POLICY: HeaderValue =
+    HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'; sandbox");
+
+/// Where the picture of an application is that has this digest.
+pub(crate) fn address(application: &Did, digest: &str) -> String {
+    format!("/logos/{application}?v={digest}")
+}
+
+/// Which version of a picture is asked for.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Version {
+    #[serde(default)]
+    v: String,
+}
+
+/// `GET /logos/{application}`: 404 where it has none. With its digest as `v` a browser keeps it for good.
+pub(crate) async fn show(
+    State(host): State<Arc<Host>>,
+    Path(application): Path<String>,
+    version: Result<Query<Version>, QueryRejection>,
+    headers: HeaderMap,
+) -> Response {
+    // A query that can't be read names no version.
+    let v = version.map(|Query(version)| version.v).unwrap_or_default();
+    let found = match application.parse::<Did>() {
+        Ok(application) => host.store.logo(&application).await,
+        Err(_) => Ok(None),
+    };
+    let logo = match found {
+        Ok(Some(logo)) => logo,
+        Ok(None) => return StatusCode::NOT_FOUND.into_response(),
+        Err(error) => {
+            tracing::error!(%error, "an application's picture could not be read");
+            return StatusCode::INTERNAL_SERVER_ERROR.into_response();
+        }
+    };
+    let Ok(etag) = HeaderValue::from_str(&format!("\"{}\"", logo.digest)) else {
+        return StatusCode::INTERNAL_SERVER_ERROR.into_response();
+    };
+    let unchanged = headers
+        .get(IF_NONE_MATCH)
+        .is_some_and(|known| known == etag);
+    let kept = HeaderValue::from_static(if v == logo.digest {
+        FOREVER
+    } else {
+        "no-cache"
+    });
+    let mut response = if unchanged {
+        StatusCode::NOT_MODIFIED.into_response()
+    } else {
+        logo.bytes.into_response()
+    };
+    let set = response.headers_mut();
+    set.insert(ETAG, etag);
+    set.insert(
+        CONTENT_TYPE,
+        HeaderValue::from_static(logo.kind.media_type()),
+    );
+    set.insert(CACHE_CONTROL, kept);
+    set.insert(CONTENT_SECURITY_POLICY, POLICY);
+    response
+}

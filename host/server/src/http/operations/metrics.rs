@@ -1,0 +1,237 @@
+//! `GET /metrics`: what is measured, in the text format of OpenMetrics, for whoever shows the secret of
+//! `http.metrics_secret_file`.
+
+use std::collections::BTreeMap;
+use std::fmt::Error;
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::registry::Registry;
+
+use crate::domain::Host;
+use crate::domain::audit::Faring;
+use crate::domain::operations::latency::{Answered, Endpoint};
+use assent_model::secret::Digest;
+use assent_plugin_host::{Measured, PluginStatus};
+
+const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// `GET /metrics`
+pub(crate) async fn show(State(host): State<Arc<Host>>, headers: HeaderMap) -> Response {
+    let Some(expected) = host.metrics_secret else {
+        return StatusCode::NOT_FOUND.into_response();
+    };
+    let header = headers
+        .get(header::AUTHORIZATION)
+        .and_then(|value| value.to_str().ok());
+    let shown = header
+        .and_then(|value| value.split_once(' '))
+        .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
+    if shown.is_none_or(|(_, secret)| Digest::of(secret.trim().as_bytes()) != expected) {
+        let challenge = [(header::WWW_AUTHENTICATE, "Bearer")];
+        return (
+            StatusCode::UNAUTHORIZED,
+            challenge,
+            "The secret of http.metrics_secret_file is required.\n",
+        )
+            .into_response();
+    }
+    let mut registry = Registry::with_prefix("assent");
+    registry
+        .sub_registry_with_prefix("plugin")
+        .register_collector(Box::new(Plugins(host.plugins.status())));
+    let answers = registry.sub_registry_with_prefix("response");
+    answers.register_collector(Box::new(Answers(host.latency.answered())));
+    let streams = registry.sub_registry_with_prefix("audit_stream");
+    streams.register_collector(Box::new(Streams(host.audit_streams.faring())));
+    let mut text = String::new();
+    match prometheus_client::encoding::text::encode(&mut text, &registry) {
+        Ok(()) => (
+            [
+                (header::CONTENT_TYPE, OPEN_METRICS),
+                (header::CACHE_CONTROL, "no-store"),
+            ],
+            text,
+        )
+            .into_response(),
+        Err(error) => {
+            tracing::error!(%error, "the metrics can't be written");
+            StatusCode::INTERNAL_SERVER_ERROR.into_response()
+        }
+    }
+}
+
+/// How long this host takes to answer.
+#[derive(Debug)]
+struct Answers(Vec<(Endpoint, Answered)>);
+
+impl Collector for Answers {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), Error> {
+        let mut family =
+            encoder.encode_descriptor("count", "Answers", None, MetricType::Counter)?;
+        for (endpoint, answered) in &self.0 {
+            let labels = [("endpoint", endpoint.as_str())];
+            ConstCounter::new(answered.count).encode(family.encode_family(&labels)?)?;
+        }
+        let help = "Answers that said that the host failed";
+        let mut family = encoder.encode_descriptor("failures", help, None, MetricType::Counter)?;
+        for (endpoint, answered) in &self.0 {
+            let labels = [("endpoint", endpoint.as_str())];
+            ConstCounter::new(answered.failures).encode(family.encode_family(&labels)?)?;
+        }
+        let help = "How long an answer took";
+        let mut family = encoder.encode_descriptor("seconds", help, None, MetricType::Gauge)?;
+        for (endpoint, answered) in &self.0 {
+            for (quantile, time) in [("0.5", answered.p50), ("0.99", answered.p99)] {
+                let labels = [("endpoint", endpoint.as_str()), ("quantile", quantile)];
+                ConstGauge::new(time.as_secs_f64()).encode(family.encode_family(&labels)?)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// How the streams of the audit log fare on this host.
+#[derive(Debug)]
+struct Streams(BTreeMap<&'static str, Faring>);
+
+impl Collector for Streams {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), Error> {
+        let help = "1 if the last entries arrived, 0 if not; nothing where another host carries it";
+        let mut family = encoder.encode_descriptor("up", help, None, MetricType::Gauge)?;
+        for (stream, faring) in &self.0 {
+            if let Some(up) = faring.up {
+                ConstGauge::new(i64::from(up))
+                    .encode(family.encode_family(&[("stream", *stream)])?)?;
+            }
+        }
+        let mut family =
+            encoder.encode_descriptor("behind", "Entries that wait", None, MetricType::Gauge)?;
+        for (stream, faring) in &self.0 {
+            ConstGauge::new(faring.behind).encode(family.encode_family(&[("stream", *stream)])?)?;
+        }
+        let help = "Entries that this host handed over";
+        let mut family = encoder.encode_descriptor("sent", help, None, MetricType::Counter)?;
+        for (stream, faring) in &self.0 {
+            ConstCounter::new(faring.sent).encode(family.encode_family(&[("stream", *stream)])?)?;
+        }
+        Ok(())
+    }
+}
+
+/// What the plugins' calls used.
+#[derive(Debug)]
+struct Plugins(Vec<PluginStatus>);
+
+impl Plugins {
+    fn counter(
+        &self,
+        encoder: &mut DescriptorEncoder<'_>,
+        name: &str,
+        help: &str,
+        of: fn(&Measured) -> u64,
+    ) -> Result<(), Error> {
+        let mut family = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
+        for plugin in &self.0 {
+            let labels = [("plugin", plugin.identity.plugin.as_str())];
+            ConstCounter::new(of(&plugin.measured)).encode(family.encode_family(&labels)?)?;
+        }
+        Ok(())
+    }
+
+    /// The two quantiles that are known, as gauges.
+    fn quantiles(
+        &self,
+        encoder: &mut DescriptorEncoder<'_>,
+        name: &str,
+        help: &str,
+        of: fn(&Measured) -> [f64; 2],
+    ) -> Result<(), Error> {
+        let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+        for plugin in &self.0 {
+            for (quantile, value) in ["0.5", "0.99"].into_iter().zip(of(&plugin.measured)) {
+                let labels = [
+                    ("plugin", plugin.identity.plugin.as_str()),
+                    ("quantile", quantile),
+                ];
+                ConstGauge::new(value).encode(family.encode_family(&labels)?)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Collector for Plugins {
+    #[allow(
+        clippy::cast_precision_loss,
+        reason = "a measure needs no more digits than a float has"
+    )]
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), Error> {
+        let e = &mut encoder;
+        let mut family = e.encode_descriptor(
+            "loaded",
+            "1 for each plugin that is loaded",
+            None,
+            MetricType::Gauge,
+        )?;
+        for plugin in &self.0 {
+            let (identity, role) = (&plugin.identity, plugin.role);
+            let labels = [
+                ("plugin", identity.plugin.as_str()),
+                ("role", role),
+                ("version", identity.version.as_str()),
+                ("sha256", identity.sha256.as_str()),
+            ];
+            ConstGauge::new(1).encode(family.encode_family(&labels)?)?;
+        }
+        self.counter(e, "calls", "Calls that began", |measured| measured.calls)?;
+        self.counter(
+            e,
+            "faults",
+            "Calls that failed or broke the contract or a limit",
+            |measured| measured.faults,
+        )?;
+        self.counter(
+            e,
+            "denials",
+            "Calls that turned a person away",
+            |measured| measured.denials,
+        )?;
+        let help = "Calls that found no place in time, or came while the plugin was suspended";
+        self.counter(e, "turned_away", help, |measured| measured.turned_away)?;
+        let help = "How often a plugin was suspended for an application that broke its limits again and again";
+        self.counter(e, "suspensions", help, |measured| measured.suspensions)?;
+        self.counter(e, "fuel", "Units of work", |measured| measured.fuel.total)?;
+        self.quantiles(
+            e,
+            "call_seconds",
+            "A call's own time, without its waits for the host",
+            |measured| {
+                [measured.time_us.p50, measured.time_us.p99]
+                    .map(|micros| micros as f64 / 1_000_000.0)
+            },
+        )?;
+        self.quantiles(e, "call_fuel", "A call's units of work", |measured| {
+            [measured.fuel.p50, measured.fuel.p99].map(|fuel| fuel as f64)
+        })?;
+        let mut family = e.encode_descriptor(
+            "queue",
+            "Calls that wait for a place now",
+            None,
+            MetricType::Gauge,
+        )?;
+        for plugin in &self.0 {
+            let labels = [("plugin", plugin.identity.plugin.as_str())];
+            ConstGauge::new(plugin.measured.waiting as f64)
+                .encode(family.encode_family(&labels)?)?;
+        }
+        Ok(())
+    }
+}

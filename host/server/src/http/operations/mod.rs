@@ -1,0 +1,8 @@
+//! Health, metrics, branding, and the limits of every request.
+
+pub(crate) mod branding;
+pub(crate) mod health;
+pub(crate) mod latency;
+pub(crate) mod logos;
+pub(crate) mod metrics;
+pub(crate) mod rate_limits;

@@ -1,0 +1,211 @@
+//! The rate limits, as requests meet them: 429 with `Retry-After` (RFC 6585 section 4), in the words of whoever asks.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{FromRequestParts, Request, State};
+use axum::http::header::{CACHE_CONTROL, RETRY_AFTER};
+use axum::http::request::Parts;
+use axum::http::{HeaderValue, Method, StatusCode};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use serde_json::json;
+
+use crate::domain::Host;
+use crate::domain::operations::rate_limits::{Exhausted, Limit, Network};
+use crate::http::context::address_of;
+use crate::http::fetch_metadata;
+use crate::http::fetch_metadata::Cause;
+use crate::http::oidc::cors::Origins;
+use crate::http::pages::Link;
+use crate::http::reply::ErrorReply;
+use crate::http::texts::Message;
+use crate::http::texts::PageLanguage;
+use assent_model::language::Language;
+
+/// Where a request comes from.
+impl FromRequestParts<Arc<Host>> for Network {
+    type Rejection = std::convert::Infallible;
+
+    async fn from_request_parts(
+        parts: &mut Parts,
+        host: &Arc<Host>,
+    ) -> Result<Self, Self::Rejection> {
+        Ok(address_of(host, &parts.extensions, &parts.headers).into())
+    }
+}
+
+/// Limits how often an address asks for pages of a sign-in. Pages of other sites can't use the limit up: see [`Cause`].
+pub(crate) async fn sign_in(
+    State(host): State<Arc<Host>>,
+    from: Network,
+    PageLanguage(language): PageLanguage,
+    request: Request,
+    next: Next,
+) -> Response {
+    paced(
+        &host,
+        &host.rate_limits.login_pages_per_ip,
+        from,
+        language,
+        request,
+        next,
+    )
+    .await
+}
+
+/// Limits how often an address asks to sign out: each request may cost a signature or a seal of ours.
+pub(crate) async fn sign_out(
+    State(host): State<Arc<Host>>,
+    from: Network,
+    PageLanguage(language): PageLanguage,
+    request: Request,
+    next: Next,
+) -> Response {
+    paced(
+        &host,
+        &host.rate_limits.sign_out_pages_per_ip,
+        from,
+        language,
+        request,
+        next,
+    )
+    .await
+}
+
+async fn paced(
+    host: &Host,
+    navigations: &Limit<Network>,
+    from: Network,
+    language: Language,
+    request: Request,
+    next: Next,
+) -> Response {
+    let limit = match Cause::of(&request) {
+        Cause::Navigation => navigations,
+        Cause::Frame => &host.rate_limits.framed_pages_per_ip,
+        Cause::Embedded => return fetch_metadata::rejected(),
+    };
+    match limit.take(&from, host.now()) {
+        Ok(()) => next.run(request).await,
+        Err(exhausted) => {
+            let refused = Message::of("error-too-many-network");
+            too_many_pages(host, language, exhausted, refused, way_on(&request))
+        }
+    }
+}
+
+/// Limits how often an address calls the endpoints that applications call. A browser calls them for single-page applications
+/// only, so calls of other sites' pages are rejected without being counted.
+pub(crate) async fn token(
+    State((host, origins)): State<(Arc<Host>, Arc<Origins>)>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let from = address_of(&host, request.extensions(), request.headers()).into();
+    if fetch_metadata::is_cross_site(request.headers())
+        && !origins.has_that_of(request.headers()).await
+    {
+        return foreign_page();
+    }
+    match host
+        .rate_limits
+        .token_requests_per_ip
+        .take(&from, host.now())
+    {
+        Ok(()) => next.run(request).await,
+        Err(exhausted) => too_many_calls("requests", exhausted),
+    }
+}
+
+/// Limits the failed proofs of an address. The proof is checked first: a good one passes, even after many failures of the same
+/// network. `failed` returns whether an answer reports a bad proof; `too_many` is the interface's own rejection.
+pub(crate) async fn failures(
+    (host, limit): (&Host, &Limit<Network>),
+    from: Network,
+    request: Request,
+    next: Next,
+    failed: impl FnOnce(&Response) -> bool,
+    too_many: impl FnOnce() -> Response,
+) -> Response {
+    let response = next.run(request).await;
+    if !failed(&response) {
+        return response;
+    }
+    match limit.take(&from, host.now()) {
+        Ok(()) => response,
+        Err(exhausted) => with_retry_after(too_many(), exhausted),
+    }
+}
+
+/// The answer to a page of a site that no single-page application is registered at.
+fn foreign_page() -> Response {
+    let description =
+        "no single-page application has a redirect URI at the origin of the page that called";
+    let body = json!({"error": "invalid_request", "error_description": description});
+    let headers = [(CACHE_CONTROL, HeaderValue::from_static("no-store"))];
+    (StatusCode::FORBIDDEN, headers, Json(body)).into_response()
+}
+
+/// What an application is told. Of the codes of RFC 6749 this one says that it may try again.
+pub(crate) fn too_many_calls(what: &str, exhausted: Exhausted) -> Response {
+    let description =
+        format!("there were too many {what}; try again after the time in Retry-After");
+    let body = json!({"error": "temporarily_unavailable", "error_description": description});
+    let headers = [(CACHE_CONTROL, HeaderValue::from_static("no-store"))];
+    with_retry_after(
+        (StatusCode::TOO_MANY_REQUESTS, headers, Json(body)).into_response(),
+        exhausted,
+    )
+}
+
+/// Where the person goes on: to the same page, or, since a link can't post what they posted, to the start page.
+fn way_on(request: &Request) -> Link {
+    match (request.method(), request.uri().path_and_query()) {
+        (&Method::GET, Some(address)) => try_again(address.as_str()),
+        _ => Link::to_start(),
+    }
+}
+
+/// The link to the page that may be asked for again.
+pub(crate) fn try_again(address: &str) -> Link {
+    Link {
+        address: address.to_owned(),
+        text: Message::of("error-again"),
+    }
+}
+
+/// The page that a person is shown, with what there was too much of, and where they go on after the wait.
+pub(crate) fn too_many_pages(
+    host: &Host,
+    language: Language,
+    exhausted: Exhausted,
+    what_happened: Message,
+    next: Link,
+) -> Response {
+    let page = ErrorReply {
+        status: StatusCode::TOO_MANY_REQUESTS,
+        title: Message::of("error-too-many"),
+        what_happened,
+        what_to_do: Message::of("error-wait").number(
+            "seconds",
+            i64::try_from(exhausted.seconds()).unwrap_or(i64::MAX),
+        ),
+    };
+    with_retry_after(
+        page.render_with(host, language, &"a rate limit is reached", Some(next)),
+        exhausted,
+    )
+}
+
+/// What a service that calls back is told.
+pub(crate) fn too_many_callbacks(exhausted: Exhausted) -> Response {
+    with_retry_after(StatusCode::TOO_MANY_REQUESTS.into_response(), exhausted)
+}
+
+fn with_retry_after(mut response: Response, exhausted: Exhausted) -> Response {
+    response
+        .headers_mut()
+        .insert(RETRY_AFTER, exhausted.seconds().into());
+    response
+}

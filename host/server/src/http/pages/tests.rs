@@ -1,0 +1,545 @@
+//! What every page keeps to, whatever it is filled with.
+
+use super::*;
+use crate::http::{assets, texts};
+use assent_model::language::Language;
+
+const MARKUP: &str = "\"><script>alert('x')</script>";
+
+fn layout() -> Layout {
+    Layout::default()
+}
+
+fn login() -> LoginPage {
+    LoginPage {
+        layout: layout(),
+        application: MARKUP.to_owned(),
+        action: "/login/1".to_owned(),
+        leave: "/login/1/leave".to_owned(),
+        csrf: MARKUP.to_owned(),
+        name: MARKUP.to_owned(),
+        unfit: true,
+        remembered: true,
+        scan: Scan::new("https://id.example", "/authenticator#login=abc".to_owned()),
+        events: "/login/1/events".to_owned(),
+        choice: Some(Choice {
+            name: MARKUP.to_owned(),
+            action: "/login/1/continue".to_owned(),
+            person: MARKUP.to_owned(),
+        }),
+    }
+}
+
+fn consent() -> ConsentPage {
+    ConsentPage {
+        layout: layout(),
+        application: MARKUP.to_owned(),
+        name: MARKUP.to_owned(),
+        scopes: vec![Message::of("scope-openid")],
+        action: "/login/1/consent".to_owned(),
+        again: "/login/1/again".to_owned(),
+        csrf: "token".to_owned(),
+        person: MARKUP.to_owned(),
+        offline: false,
+        days: 14,
+    }
+}
+
+fn form_post() -> FormPostPage {
+    FormPostPage {
+        layout: layout(),
+        application: Some(MARKUP.to_owned()),
+        action: "https://rp.example/cb?a=1&b=2".to_owned(),
+        fields: vec![("code", "ac_1".to_owned()), ("state", MARKUP.to_owned())],
+    }
+}
+
+fn waiting() -> WaitingPage {
+    WaitingPage {
+        layout: layout(),
+        application: MARKUP.to_owned(),
+        name: Some(MARKUP.to_owned()),
+        number: "42".to_owned(),
+        delegated: true,
+        binding: Some(MARKUP.to_owned()),
+        seconds_left: 99,
+        seconds_total: 120,
+        events: "/login/1/events".to_owned(),
+        scan: Scan::new("https://id.example", "/authenticator#login=AAAA".to_owned()),
+        cancel: "/login/1/cancel".to_owned(),
+        csrf: "token".to_owned(),
+    }
+}
+
+fn sign_out() -> SignOutPage {
+    SignOutPage {
+        layout: layout(),
+        name: MARKUP.to_owned(),
+        application: Some(MARKUP.to_owned()),
+        returns_to: None,
+        action: "/session/end".to_owned(),
+        request: MARKUP.to_owned(),
+        csrf: MARKUP.to_owned(),
+    }
+}
+
+fn ended(ended: Ended) -> EndedPage {
+    EndedPage {
+        layout: layout(),
+        application: MARKUP.to_owned(),
+        ended,
+        again: Some("/login/1/again".to_owned()),
+        leave: Some("/login/1/leave".to_owned()),
+        returns: Some(Returning {
+            address: "/login/1/return?token=x".to_owned(),
+            seconds: 10,
+            stay: "/login/1?stay".to_owned(),
+        }),
+        csrf: "token".to_owned(),
+    }
+}
+
+/// The console, which speaks English alone.
+fn admin() -> ConsolePage {
+    let text = || MARKUP.to_owned();
+    ConsolePage {
+        layout: Layout {
+            operator: text(),
+            ..layout()
+        },
+        issuer: text(),
+        address: text(),
+        user: Some(SignedIn {
+            name: text(),
+            sign_out: "/logout".to_owned(),
+            csrf: text(),
+        }),
+    }
+}
+
+fn every_page() -> Vec<String> {
+    Language::ALL.into_iter().flat_map(every_page_in).collect()
+}
+
+fn words() -> Message {
+    Message::of("refused-no-account").text("application", MARKUP)
+}
+
+fn support() -> Option<Support> {
+    Some(Support {
+        address: "mailto:help@example.org".to_owned(),
+        text: MARKUP.to_owned(),
+    })
+}
+
+fn error() -> ErrorPage {
+    ErrorPage {
+        layout: Layout {
+            operator: MARKUP.to_owned(),
+            support: support(),
+            ..layout()
+        },
+        title: words(),
+        what_happened: words(),
+        what_to_do: words(),
+        reference: MARKUP.to_owned(),
+        next: Some(Link {
+            address: "/session/end".to_owned(),
+            text: words(),
+        }),
+    }
+}
+
+fn confirm() -> ConfirmPage {
+    ConfirmPage {
+        layout: layout(),
+        application: MARKUP.to_owned(),
+        name: MARKUP.to_owned(),
+        account: MARKUP.to_owned(),
+        action: "/login/1/confirm".to_owned(),
+        again: "/login/1/again".to_owned(),
+        csrf: MARKUP.to_owned(),
+        person: MARKUP.to_owned(),
+    }
+}
+
+fn saml_start() -> SamlStartPage {
+    SamlStartPage {
+        layout: layout(),
+        application: MARKUP.to_owned(),
+        action: "/sso/SingleSignOnService/x".to_owned(),
+        csrf: MARKUP.to_owned(),
+        relay_state: Some(MARKUP.to_owned()),
+    }
+}
+
+fn saml_logout() -> SamlLogoutPage {
+    SamlLogoutPage {
+        layout: layout(),
+        application: MARKUP.to_owned(),
+        frame: MARKUP.to_owned(),
+        turn: 1,
+        of: 2,
+        seconds: 5,
+    }
+}
+
+fn saml_post() -> SamlPostPage {
+    SamlPostPage {
+        layout: layout(),
+        application: MARKUP.to_owned(),
+        action: "https://sp.example/acs".to_owned(),
+        fields: vec![("SAMLResponse", MARKUP.to_owned())],
+        nonce: MARKUP.to_owned(),
+    }
+}
+
+fn every_page_in(language: Language) -> Vec<String> {
+    let text = || MARKUP.to_owned();
+    let mut pages = Vec::new();
+    macro_rules! render {
+        ($($page:expr),* $(,)?) => {$({
+            let mut page = $page;
+            page.layout.language = language;
+            pages.push(page.render().unwrap());
+        })*};
+    }
+    render!(
+        login(),
+        LoginPage {
+            choice: None,
+            unfit: false,
+            ..login()
+        },
+        waiting(),
+        WaitingPage {
+            binding: None,
+            ..waiting()
+        },
+        WaitingPage {
+            delegated: false,
+            binding: None,
+            ..waiting()
+        },
+        confirm(),
+        error(),
+        consent(),
+        ConsentPage {
+            offline: true,
+            ..consent()
+        },
+        form_post(),
+        FormPostPage {
+            application: None,
+            ..form_post()
+        },
+        HomePage { layout: layout() },
+        sign_out(),
+        SignOutPage {
+            application: None,
+            returns_to: Some(text()),
+            ..sign_out()
+        },
+        SignedOutPage {
+            layout: layout(),
+            by_device: true,
+            untold: vec![text()],
+            others: true
+        },
+        TestSignInPage {
+            layout: layout(),
+            done: true
+        },
+        AuthenticatorApp { layout: layout() },
+        saml_start(),
+        saml_logout(),
+        saml_post(),
+        SamlLogoutAnsweredPage {
+            layout: layout(),
+            next: text(),
+            nonce: text()
+        },
+    );
+    for end in [
+        Ended::Denied,
+        Ended::Expired,
+        Ended::Cancelled,
+        Ended::Replaced,
+        Ended::Conflict,
+        Ended::Refused(words()),
+    ] {
+        render!(EndedPage {
+            layout: Layout {
+                support: support(),
+                ..layout()
+            },
+            ..ended(end)
+        });
+    }
+    if language == Language::English {
+        render!(admin());
+    }
+    pages.extend(crate::http::portal::pages::tests::every_page_in(language));
+    pages
+}
+
+#[test]
+fn no_page_has_an_inline_script_an_inline_style_or_unescaped_markup() {
+    for page in every_page() {
+        assert!(!page.contains("<script>"), "{page}");
+        assert!(!page.contains("<style"), "{page}");
+        assert!(!page.contains(" style="), "{page}");
+        for handler in [
+            " onclick=",
+            " onload=",
+            " onerror=",
+            " onsubmit=",
+            "javascript:",
+        ] {
+            assert!(!page.contains(handler), "{page}");
+        }
+    }
+}
+
+#[test]
+fn every_file_that_a_page_names_exists_here() {
+    for page in every_page() {
+        assert!(
+            !page.contains("src=\"http") && !page.contains("href=\"http"),
+            "{page}"
+        );
+        let assets = page
+            .split('"')
+            .filter(|value| value.starts_with("/assets/"));
+        assert!(assets.clone().count() >= 2);
+        for path in assets {
+            assert!(assets::find(path, Language::English).is_some(), "{path}");
+        }
+    }
+}
+
+#[test]
+fn every_form_is_a_post_with_its_token() {
+    for page in every_page() {
+        // The answer to an application goes there, and has nothing of ours in it.
+        let ours = |form: &&str| {
+            !form.starts_with("method=\"dialog\"")
+                && !["answer", "message"]
+                    .iter()
+                    .any(|id| form.contains(&format!("id=\"{id}\"")))
+        };
+        for form in page.split("<form ").skip(1).filter(ours) {
+            let form = form.split("</form>").next().unwrap();
+            assert!(form.starts_with("method=\"post\""), "{form}");
+            assert!(form.contains("name=\"csrf\" value=\""), "{form}");
+        }
+    }
+}
+
+#[test]
+fn an_answer_is_posted_with_its_values_escaped_and_can_be_sent_without_a_script() {
+    let page = form_post().render().unwrap();
+    assert!(
+        page.contains(
+            "<form method=\"post\" action=\"https://rp.example/cb?a=1&#38;b=2\" id=\"answer\">"
+        ),
+        "{page}"
+    );
+    assert!(page.contains("name=\"code\" value=\"ac_1\""));
+    assert!(
+        page.contains(
+            "name=\"state\" value=\"&#34;&#62;&#60;script&#62;alert(&#39;x&#39;)&#60;/script&#62;\""
+        ),
+        "{page}"
+    );
+    assert!(page.contains("<button class=\"button primary\" type=\"submit\">Continue</button>"));
+}
+
+#[test]
+fn the_waiting_page_refreshes_itself_only_without_a_script() {
+    let page = waiting().render().unwrap();
+    let (head, _) = page.split_once("</head>").unwrap();
+    assert!(head.contains("<noscript><meta http-equiv=\"refresh\" content=\"3\"></noscript>"));
+    assert!(page.contains("<strong id=\"number\">42</strong>") && page.contains("99 seconds left"));
+    assert!(page.contains("data-events=\"/login/1/events\""));
+}
+
+#[test]
+fn a_login_with_an_error_points_the_field_to_it() {
+    let page = login().render().unwrap();
+    assert!(page.contains("aria-invalid=\"true\" aria-describedby=\"name-error\""));
+    let page = LoginPage {
+        unfit: false,
+        ..login()
+    }
+    .render()
+    .unwrap();
+    assert!(!page.contains("aria-invalid"));
+}
+
+#[test]
+fn an_end_offers_only_the_ways_that_there_are() {
+    let page = ended(Ended::Expired).render().unwrap();
+    assert!(page.contains("Try again") && page.contains("Back to"));
+    let page = EndedPage {
+        again: None,
+        leave: None,
+        ..ended(Ended::Cancelled)
+    }
+    .render()
+    .unwrap();
+    assert!(!page.contains("<form"));
+}
+
+#[test]
+fn to_keep_access_is_asked_for_each_time_and_not_said_to_be_remembered() {
+    assert!(
+        consent()
+            .render()
+            .unwrap()
+            .contains("Remembered for 14 days.")
+    );
+    let page = ConsentPage {
+        offline: true,
+        ..consent()
+    }
+    .render()
+    .unwrap();
+    assert!(
+        !page.contains("Remembered")
+            && page.contains("has to ask each time that it wants to keep access.")
+    );
+}
+
+#[test]
+fn an_answer_says_to_which_application_it_goes_unless_that_is_gone() {
+    let page = FormPostPage {
+        application: Some("Expenses".to_owned()),
+        ..form_post()
+    }
+    .render()
+    .unwrap();
+    assert!(
+        page.contains("<h1>Back to <bdi>Expenses</bdi></h1>"),
+        "{page}"
+    );
+    let page = FormPostPage {
+        application: None,
+        ..form_post()
+    }
+    .render()
+    .unwrap();
+    assert!(page.contains("<h1>Back to the application</h1>"), "{page}");
+}
+
+/// What stands between the tags of a page, and the values of the attributes that are read out.
+fn words_of(page: &str) -> Vec<String> {
+    let body = page.split_once("<body").unwrap().1;
+    let between = body.split('>').filter_map(|part| part.split('<').next());
+    let attributes = ["aria-label=\"", "alt=\"", "title=\""];
+    let read_out = attributes.iter().flat_map(|name| {
+        body.split(name)
+            .skip(1)
+            .filter_map(|rest| rest.split('"').next())
+    });
+    between
+        .chain(read_out)
+        .map(|text| text.trim().to_owned())
+        .filter(|text| !text.is_empty())
+        .collect()
+}
+
+/// The texts of a language's messages, without the values between them.
+fn texts_of(language: Language) -> Vec<String> {
+    let source = texts::source(language);
+    let lines = source.lines().filter(|line| !line.starts_with('#'));
+    let texts = lines.filter_map(|line| line.split_once(['=', ']']).map(|(_, text)| text));
+    let parts = texts.flat_map(|text| text.split(['{', '}']).step_by(2));
+    parts
+        .map(|part| escaped(part.trim()))
+        .filter(|part| part.contains(' '))
+        .collect()
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&#38;")
+        .replace('\'', "&#39;")
+        .replace('"', "&#34;")
+}
+
+#[test]
+fn a_page_says_nothing_in_another_language() {
+    for language in Language::ALL {
+        let pages = every_page_in(language);
+        let others = Language::ALL.into_iter().filter(|other| *other != language);
+        let own = texts_of(language);
+        for page in &pages {
+            assert!(
+                page.contains(&format!("<html lang=\"{}\" dir=\"ltr\">", language.tag())),
+                "{page}"
+            );
+            let words = words_of(page);
+            for foreign in others
+                .clone()
+                .flat_map(texts_of)
+                .filter(|text| !own.contains(text))
+            {
+                let found = words.iter().find(|word| word.contains(&foreign));
+                assert_eq!(found, None, "{foreign:?} on a page in {}", language.tag());
+            }
+        }
+        let found = |id| {
+            pages
+                .iter()
+                .any(|page| page.contains(&escaped(&Message::of(id).plain(language))))
+        };
+        assert!(
+            found("login-lead") && found("ended-expired-advice") && found("signed-out-windows")
+        );
+    }
+}
+
+#[test]
+fn the_operators_looks_stand_in_the_place_of_ours() {
+    let looks = Layout {
+        logo: Some("/assets/logo.1.svg".to_owned()),
+        colours: Some("/assets/colours.2.css".to_owned()),
+        ..layout()
+    };
+    let page = LoginPage {
+        layout: looks,
+        ..login()
+    }
+    .render()
+    .unwrap();
+    assert!(
+        page.contains("<img class=\"logo\" src=\"/assets/logo.1.svg\" alt=\"\">")
+            && !page.contains("class=\"mark\"")
+    );
+    assert!(
+        page.contains("<link rel=\"stylesheet\" href=\"/assets/colours.2.css\">"),
+        "{page}"
+    );
+    assert!(login().render().unwrap().contains("class=\"mark\""));
+}
+
+#[test]
+fn who_needs_help_is_told_where_it_is() {
+    let support = Some(Support {
+        address: "mailto:help@example.org".to_owned(),
+        text: "help@example.org".to_owned(),
+    });
+    let page = EndedPage {
+        layout: Layout {
+            support,
+            ..layout()
+        },
+        ..ended(Ended::Expired)
+    }
+    .render()
+    .unwrap();
+    assert!(
+        page.contains("<a href=\"mailto:help@example.org\"><bdi>help@example.org</bdi></a>"),
+        "{page}"
+    );
+}

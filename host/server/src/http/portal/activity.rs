@@ -1,0 +1,89 @@
+//! What happened lately in the person's name.
+
+use std::collections::HashMap;
+
+use axum::extract::Query;
+use axum::extract::rejection::QueryRejection;
+use axum::response::Response;
+use serde::Deserialize;
+
+use super::Owner;
+use super::pages::{ActivityPage, ActivityRow, Tab};
+use super::words::{When, browser_of, by_whom, happened, origin_for, place_of};
+use crate::domain::{InternalError, audit};
+use crate::http::texts::Message;
+use assent_model::audit::Entry;
+use assent_model::id::Did;
+
+/// How many entries a page shows.
+const ROWS: u32 = 30;
+
+/// Which page of the list it is.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct From {
+    /// The position of the last entry of the page before.
+    #[serde(default)]
+    before: String,
+}
+
+/// `GET /activity`
+pub(super) async fn list(owner: Owner, from: Result<Query<From>, QueryRejection>) -> Response {
+    // What names no entry names the first page.
+    let before = from.ok().and_then(|Query(from)| from.before.parse().ok());
+    owner.page(listed(&owner, before).await)
+}
+
+async fn listed(owner: &Owner, before: Option<i64>) -> Result<ActivityPage, InternalError> {
+    let (host, user) = (&owner.host, &owner.signed_in.user);
+    let mut entries = audit::of_user(host, user.id, before, ROWS + 1).await?;
+    let more = entries.len() > ROWS as usize;
+    entries.truncate(ROWS as usize);
+    let older = entries
+        .last()
+        .filter(|_| more)
+        .map(|last| format!("/activity?before={}", last.seq));
+    let mut names: HashMap<Did, Option<String>> = HashMap::new();
+    let mut rows = Vec::with_capacity(entries.len());
+    for entry in entries {
+        if let Some(id) = entry
+            .application
+            .clone()
+            .filter(|id| !names.contains_key(id))
+        {
+            let found = host.store.registered(&id).await?;
+            names.insert(id, found.map(|application| application.name().to_owned()));
+        }
+        rows.push(row(owner, &entry, &names));
+    }
+    Ok(ActivityPage {
+        layout: owner.layout(),
+        frame: owner.frame(Tab::Activity)?,
+        rows,
+        older,
+        first: before.is_none(),
+    })
+}
+
+fn row(owner: &Owner, entry: &Entry, names: &HashMap<Did, Option<String>>) -> ActivityRow {
+    let (host, user) = (&owner.host, &owner.signed_in.user);
+    let application = match &entry.application {
+        // The host's own pages.
+        None => {
+            Message::of("activity-application").text("application", host.settings.operator.as_str())
+        }
+        Some(id) => match names.get(id).and_then(Option::as_deref) {
+            Some(name) => Message::of("activity-application").text("application", name),
+            None => Message::of("activity-application-gone"),
+        },
+    };
+    let from = origin_for(user, entry);
+    ActivityRow {
+        what: happened(entry, &application),
+        when: When::new(entry.at),
+        by: by_whom(user, entry, &application),
+        place: from
+            .as_ref()
+            .and_then(|from| place_of(host, from, owner.browser.language())),
+        browser: from.as_ref().and_then(browser_of),
+    }
+}

@@ -1,0 +1,98 @@
+//! The start page: the person's applications. For whoever is not signed in, the front door.
+
+use std::sync::Arc;
+
+use axum::extract::{Path, State};
+use axum::response::Response;
+
+use super::pages::{ApplicationTile, ApplicationsPage, Form, Tab, TileStart};
+use super::{Owner, forms, is_enough};
+use crate::domain::portal::{self, Start, Usable};
+use crate::domain::{Host, InternalError};
+use crate::http::context::Browser;
+use crate::http::csrf;
+use crate::http::operations::logos;
+use crate::http::pages::HomePage;
+use crate::http::reply::{internal_error, layout, page, see_other, with_browser};
+use crate::http::saml::sign_on::start_purpose;
+use assent_model::id::Did;
+use assent_model::login::LocalPage;
+
+/// `GET /`
+pub(in crate::http) async fn show(State(host): State<Arc<Host>>, browser: Browser) -> Response {
+    match browser.signed_in(&host).await {
+        Ok(Some(signed_in)) if is_enough(&host, LocalPage::Home, &signed_in) => {
+            let owner = Owner {
+                host,
+                browser,
+                signed_in,
+                told: forms::Told::default(),
+            };
+            owner.page(listed(&owner).await)
+        }
+        Ok(_) => {
+            let home = HomePage {
+                layout: layout(&host, browser.language()),
+            };
+            with_browser(page(&home, None), &host, &browser)
+        }
+        Err(error) => internal_error(&host, browser.language(), &error),
+    }
+}
+
+async fn listed(owner: &Owner) -> Result<ApplicationsPage, InternalError> {
+    let user = &owner.signed_in.user;
+    let usable = portal::applications(&owner.host, user).await?;
+    Ok(ApplicationsPage {
+        layout: owner.layout(),
+        frame: owner.frame(Tab::Applications)?,
+        name: user.display_name().to_owned(),
+        administers: user.console_role.is_some(),
+        applications: usable
+            .into_iter()
+            .map(|usable| tile(owner, usable))
+            .collect::<Result<_, _>>()?,
+    })
+}
+
+fn tile(owner: &Owner, usable: Usable) -> Result<ApplicationTile, InternalError> {
+    let start = match usable.start {
+        Start::IdpInitiated => {
+            // The form of the page that asks whether to go there; here nobody but the person does.
+            let action = start_purpose(usable.id.as_str());
+            let csrf = csrf::token(&owner.host, &owner.browser, &action)?;
+            TileStart::Form(Form { action, csrf })
+        }
+        Start::LoginUri => TileStart::Link(format!("/applications/{}/start", usable.id)),
+        Start::Elsewhere => TileStart::Elsewhere,
+    };
+    Ok(ApplicationTile {
+        initial: usable
+            .name
+            .chars()
+            .next()
+            .map(|first| first.to_uppercase().to_string())
+            .unwrap_or_default(),
+        logo: usable
+            .logo
+            .map(|digest| logos::address(&usable.id, &digest)),
+        name: usable.name,
+        start,
+    })
+}
+
+/// `GET /applications/{id}/start`: on to the application, which then asks for a sign-in by itself (OpenID Connect Core
+/// section 4).
+pub(super) async fn start(owner: Owner, Path(id): Path<String>) -> Response {
+    let reply = async {
+        let address = match id.parse::<Did>() {
+            Ok(id) => portal::login_address(&owner.host, &owner.signed_in.user, &id).await?,
+            Err(_) => None,
+        };
+        Ok(address.map_or_else(
+            || owner.nothing_here(Tab::Applications),
+            |address| see_other(address.as_str()),
+        ))
+    };
+    owner.reply(reply.await)
+}

@@ -1,0 +1,33 @@
+//! What the person let applications know. Taking it back is in [`crate::http::sign_in::consent`].
+
+use axum::extract::Query;
+use axum::extract::rejection::QueryRejection;
+use axum::response::Response;
+
+use super::Owner;
+use super::pages::{ConsentsPage, Tab};
+use crate::domain::InternalError;
+use crate::http::sign_in::consent;
+use crate::http::sign_in::consent::Told;
+
+/// `GET /consents`
+pub(super) async fn list(owner: Owner, told: Result<Query<Told>, QueryRejection>) -> Response {
+    // An address with anything else in it is the page's, too.
+    let told = told.map(|Query(told)| told).unwrap_or_default();
+    owner.page(listed(&owner, &told).await)
+}
+
+async fn listed(owner: &Owner, told: &Told) -> Result<ConsentsPage, InternalError> {
+    let Owner {
+        host,
+        browser,
+        signed_in,
+        ..
+    } = owner;
+    Ok(ConsentsPage {
+        layout: owner.layout(),
+        frame: owner.frame(Tab::Consents)?,
+        consents: consent::list(host, browser, signed_in).await?,
+        withdrawn: consent::withdrawn(host, browser, signed_in, told).await?,
+    })
+}

@@ -1,0 +1,163 @@
+//! The person's devices. A new one is added by the authenticator alone.
+
+use axum::extract::Path;
+use axum::http::StatusCode;
+use axum::response::Response;
+
+use super::forms::{Done, Posted};
+use super::pages::{DeviceCard, DevicesPage, RevokeDevicePage, Tab};
+use super::sessions::signed_out;
+use super::words::When;
+use super::{Owner, way_in};
+use crate::domain::InternalError;
+use crate::domain::devices::device;
+use crate::domain::devices::device::{OwnDevice, Renaming};
+use crate::domain::portal::{self, Revocation};
+use crate::http::reply::{page, see_other};
+use crate::http::sign_in::session_end::ended_with_device;
+use crate::http::texts::Message;
+use assent_model::audit::{Actor, AuditContext};
+use assent_model::id::DeviceId;
+use assent_model::login::LocalPage;
+use assent_model::recovery::CodesOfDevice;
+
+/// `GET /devices`
+pub(super) async fn list(owner: Owner) -> Response {
+    owner.page(listed(&owner, None).await)
+}
+
+/// The devices; with the one whose new name can't be one.
+async fn listed(owner: &Owner, unfit: Option<DeviceId>) -> Result<DevicesPage, InternalError> {
+    let devices = device::all_of(&owner.host, owner.signed_in.user.id).await?;
+    Ok(DevicesPage {
+        layout: owner.layout(),
+        frame: owner.frame(Tab::Devices)?,
+        devices: devices
+            .into_iter()
+            .map(|device| card(owner, device, unfit))
+            .collect::<Result<_, _>>()?,
+    })
+}
+
+fn card(
+    owner: &Owner,
+    OwnDevice {
+        device,
+        used_at,
+        has_passkey,
+    }: OwnDevice,
+    unfit: Option<DeviceId>,
+) -> Result<DeviceCard, InternalError> {
+    let rename = owner.form(&format!("/devices/{}/name", device.id))?;
+    Ok(DeviceCard {
+        id: device.id.to_string(),
+        name: device.name,
+        added: When::new(device.created_at),
+        used: used_at.map(When::new),
+        // Each is made and kept by the browser's own cryptography, and can't be taken out of it.
+        key: if has_passkey {
+            Message::of("devices-key-passkey")
+        } else {
+            Message::of("devices-key-browser")
+        },
+        rename,
+        unfit: unfit == Some(device.id),
+        revoke: LocalPage::RevokeDevice(device.id).path().into_owned(),
+    })
+}
+
+/// `POST /devices/{id}/name`
+pub(super) async fn rename(Path(id): Path<String>, posted: Posted) -> Response {
+    let owner = &posted.owner;
+    let reply = async {
+        let Ok(id) = id.parse::<DeviceId>() else {
+            return Ok(owner.nothing_here(Tab::Devices));
+        };
+        let person = owner.signed_in.user.id;
+        let by = AuditContext::new(Actor::Person(person), owner.browser.origin());
+        match device::rename(&owner.host, person, id, posted.field("name"), &by).await? {
+            Renaming::Done => owner.done(LocalPage::Devices, Done::Renamed),
+            Renaming::Unknown => Ok(owner.nothing_here(Tab::Devices)),
+            Renaming::BadName => {
+                let mut response = page(&listed(owner, Some(id)).await?, None);
+                *response.status_mut() = StatusCode::UNPROCESSABLE_ENTITY;
+                Ok(response)
+            }
+        }
+    };
+    owner.reply(reply.await)
+}
+
+/// `GET /devices/{id}/revoke`: the question whether to, for whoever signed in a moment ago; others sign in again first.
+pub(super) async fn question(owner: Owner, Path(id): Path<String>) -> Response {
+    let reply = async {
+        let Ok(id) = id.parse::<DeviceId>() else {
+            return Ok(owner.nothing_here(Tab::Devices));
+        };
+        let found = portal::device(&owner.host, &owner.signed_in.user, id).await?;
+        let Some((device, last)) = found else {
+            return Ok(owner.nothing_here(Tab::Devices));
+        };
+        let asked = LocalPage::RevokeDevice(id);
+        if !portal::is_recent(&owner.host, &owner.signed_in) {
+            return Ok(see_other(&way_in(asked)));
+        }
+        let codes = portal::codes_of(&owner.host, &device).await?;
+        let question = RevokeDevicePage {
+            layout: owner.layout(),
+            frame: owner.frame(Tab::Devices)?,
+            name: device.name,
+            last,
+            codes: codes.map(When::new),
+            form: owner.form(&asked.path())?,
+        };
+        Ok(page(&question, None))
+    };
+    owner.reply(reply.await)
+}
+
+/// `POST /devices/{id}/revoke`
+pub(super) async fn revoke(Path(id): Path<String>, posted: Posted) -> Response {
+    let owner = &posted.owner;
+    let reply = async {
+        let Ok(id) = id.parse::<DeviceId>() else {
+            return Ok(owner.nothing_here(Tab::Devices));
+        };
+        let codes = if posted.field("codes") == "keep" {
+            CodesOfDevice::Keep
+        } else {
+            CodesOfDevice::End
+        };
+        let revocation = portal::revoke(
+            &owner.host,
+            &owner.signed_in,
+            id,
+            codes,
+            owner.browser.origin(),
+        )
+        .await?;
+        match revocation {
+            Revocation::Done {
+                here: Some(ended), ..
+            } => {
+                signed_out(
+                    owner,
+                    ended,
+                    &ended_with_device(&owner.host, &owner.browser)?,
+                )
+                .await
+            }
+            Revocation::Done { here: None, untold } => owner.done(
+                LocalPage::Devices,
+                if untold {
+                    Done::RevokedUntold
+                } else {
+                    Done::Revoked
+                },
+            ),
+            Revocation::NotRecent => Ok(see_other(&way_in(LocalPage::RevokeDevice(id)))),
+            Revocation::Unknown => Ok(owner.nothing_here(Tab::Devices)),
+        }
+    };
+    owner.reply(reply.await)
+}

@@ -1,0 +1,173 @@
+//! The portal's forms: their tokens, and what is told of what they did.
+
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::response::{IntoResponse, Response};
+
+use super::Owner;
+use super::pages::Form;
+use crate::domain::{Host, InternalError};
+use crate::http::csrf;
+use crate::http::reply::{forged, internal_error, see_other};
+use crate::http::texts::Message;
+use assent_model::login::LocalPage;
+use assent_model::user::User;
+
+/// What the token of a form is for: this action, of this person. Somebody else may have signed in since, in another window.
+fn purpose(action: &str, user: &User) -> String {
+    format!("{action} {}", user.id)
+}
+
+impl Owner {
+    /// A form that is sent to `action`, a path, with its token.
+    pub(super) fn form(&self, action: &str) -> Result<Form, InternalError> {
+        let csrf = csrf::token(
+            &self.host,
+            &self.browser,
+            &purpose(action, &self.signed_in.user),
+        )?;
+        Ok(Form {
+            action: action.to_owned(),
+            csrf,
+        })
+    }
+
+    /// On to a page of the portal, which tells what was done.
+    pub(super) fn done(&self, page: LocalPage, done: Done) -> Result<Response, InternalError> {
+        let token = csrf::token(&self.host, &self.browser, &told(done, &self.signed_in.user))?;
+        let mut query = form_urlencoded::Serializer::new(String::new());
+        query
+            .append_pair("done", done.as_str())
+            .append_pair("token", &token);
+        Ok(see_other(&format!("{}?{}", page.path(), query.finish())))
+    }
+}
+
+/// A form of the portal, with its own token in it.
+pub(super) struct Posted {
+    pub(super) owner: Owner,
+    fields: Vec<(String, String)>,
+}
+
+impl Posted {
+    /// A field of the form; empty where it is missing.
+    pub(super) fn field(&self, name: &str) -> &str {
+        self.fields
+            .iter()
+            .find(|(known, _)| known == name)
+            .map_or("", |(_, value)| value)
+    }
+}
+
+impl FromRequest<Arc<Host>> for Posted {
+    type Rejection = Response;
+
+    async fn from_request(request: Request, host: &Arc<Host>) -> Result<Self, Response> {
+        let (mut parts, body) = request.into_parts();
+        let owner = Owner::from_request_parts(&mut parts, host).await?;
+        let action = purpose(parts.uri.path(), &owner.signed_in.user);
+        let body = Bytes::from_request(Request::from_parts(parts, body), host).await;
+        let body = body.map_err(IntoResponse::into_response)?;
+        let posted = Self {
+            owner,
+            fields: form_urlencoded::parse(&body).into_owned().collect(),
+        };
+        let Owner { browser, .. } = &posted.owner;
+        match csrf::is_token(host, browser, &action, posted.field("csrf")) {
+            Ok(true) => Ok(posted),
+            Ok(false) => Err(forged(host, browser.language())),
+            Err(error) => Err(internal_error(host, browser.language(), &error)),
+        }
+    }
+}
+
+/// What a form did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Done {
+    Renamed,
+    Revoked,
+    /// Service providers of sessions that ended could not be told.
+    RevokedUntold,
+    Ended,
+    EndedUntold,
+    OthersEnded,
+    OthersEndedUntold,
+}
+
+impl Done {
+    const ALL: [Self; 7] = [
+        Self::Renamed,
+        Self::Revoked,
+        Self::RevokedUntold,
+        Self::Ended,
+        Self::EndedUntold,
+        Self::OthersEnded,
+        Self::OthersEndedUntold,
+    ];
+
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Renamed => "renamed",
+            Self::Revoked => "revoked",
+            Self::RevokedUntold => "revoked-untold",
+            Self::Ended => "ended",
+            Self::EndedUntold => "ended-untold",
+            Self::OthersEnded => "others-ended",
+            Self::OthersEndedUntold => "others-ended-untold",
+        }
+    }
+
+    const fn message(self) -> Message {
+        match self {
+            Self::Renamed => Message::of("devices-renamed"),
+            Self::Revoked => Message::of("devices-revoked"),
+            Self::RevokedUntold => Message::of("devices-revoked-untold"),
+            Self::Ended => Message::of("sessions-ended"),
+            Self::EndedUntold => Message::of("sessions-ended-untold"),
+            Self::OthersEnded => Message::of("sessions-others-ended"),
+            Self::OthersEndedUntold => Message::of("sessions-others-ended-untold"),
+        }
+    }
+}
+
+fn told(done: Done, user: &User) -> String {
+    format!("done {} {}", done.as_str(), user.id)
+}
+
+/// What an address says that was done. Anybody can make one up, so it counts only with our token.
+#[derive(Debug, Default)]
+pub(super) struct Told {
+    done: Option<Done>,
+    token: String,
+}
+
+impl Told {
+    /// What the query of an address says.
+    pub(super) fn of_query(query: &str) -> Self {
+        let mut told = Self::default();
+        for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+            match &*name {
+                "done" => told.done = Done::ALL.into_iter().find(|done| done.as_str() == value),
+                "token" => told.token = value.into_owned(),
+                _ => {}
+            }
+        }
+        told
+    }
+
+    /// What the page says of it.
+    pub(super) fn message(&self, owner: &Owner) -> Result<Option<Message>, InternalError> {
+        let Some(done) = self.done else {
+            return Ok(None);
+        };
+        let ours = csrf::is_token(
+            &owner.host,
+            &owner.browser,
+            &told(done, &owner.signed_in.user),
+            &self.token,
+        )?;
+        Ok(ours.then(|| done.message()))
+    }
+}

@@ -1,0 +1,331 @@
+//! The portal's pages: one struct a page, as in [`crate::http::pages`].
+
+use askama::Template;
+
+use super::words::When;
+use crate::http::pages::{Consents, Layout, Page, SignedIn, Withdrawn};
+use crate::http::texts::Message;
+
+macro_rules! pages {
+    ($($page:ident),* $(,)?) => {
+        $(impl Page for $page {
+            fn layout(&self) -> &Layout {
+                &self.layout
+            }
+        })*
+    };
+}
+
+pages!(
+    ApplicationsPage,
+    DevicesPage,
+    RevokeDevicePage,
+    SessionsPage,
+    ConsentsPage,
+    ActivityPage,
+    ProfilePage,
+    SeenPage
+);
+
+/// A part of the portal, in the order of its navigation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tab {
+    /// The start page.
+    Applications,
+    /// `/devices`
+    Devices,
+    /// `/sessions`
+    Sessions,
+    /// `/consents`
+    Consents,
+    /// `/activity`
+    Activity,
+    /// `/profile`
+    Profile,
+}
+
+impl Tab {
+    const ALL: [Self; 6] = [
+        Self::Applications,
+        Self::Devices,
+        Self::Sessions,
+        Self::Consents,
+        Self::Activity,
+        Self::Profile,
+    ];
+
+    /// Where it is.
+    pub const fn path(self) -> &'static str {
+        match self {
+            Self::Applications => "/",
+            Self::Devices => "/devices",
+            Self::Sessions => "/sessions",
+            Self::Consents => "/consents",
+            Self::Activity => "/activity",
+            Self::Profile => "/profile",
+        }
+    }
+
+    /// What it is called.
+    pub const fn label(self) -> Message {
+        match self {
+            Self::Applications => Message::of("portal-applications"),
+            Self::Devices => Message::of("portal-devices"),
+            Self::Sessions => Message::of("portal-sessions"),
+            Self::Consents => Message::of("portal-consents"),
+            Self::Activity => Message::of("portal-activity"),
+            Self::Profile => Message::of("portal-profile"),
+        }
+    }
+}
+
+/// What every page of the portal has beside the rest.
+#[derive(Clone, Debug)]
+pub struct Frame {
+    /// Whose portal it is.
+    pub user: Option<SignedIn>,
+    /// The part that is shown.
+    pub tab: Tab,
+    /// What was done just now.
+    pub told: Option<Message>,
+}
+
+impl Frame {
+    /// The parts of the portal, and whether each is the one that is shown.
+    fn tabs(&self) -> impl Iterator<Item = (Tab, bool)> {
+        Tab::ALL.into_iter().map(|tab| (tab, tab == self.tab))
+    }
+}
+
+/// A form, with nothing but its button where nothing else is said.
+#[derive(Clone, Debug)]
+pub struct Form {
+    /// Where it is sent: `csrf`.
+    pub action: String,
+    /// The token that it carries.
+    pub csrf: String,
+}
+
+/// The start page.
+#[derive(Clone, Debug, Template)]
+#[template(path = "portal/applications.html")]
+pub struct ApplicationsPage {
+    /// What every page has.
+    pub layout: Layout,
+    /// What every page of the portal has.
+    pub frame: Frame,
+    /// The person's name.
+    pub name: String,
+    /// Whether they have a role in the console.
+    pub administers: bool,
+    /// What they may use.
+    pub applications: Vec<ApplicationTile>,
+}
+
+/// An application that the person may use.
+#[derive(Clone, Debug)]
+pub struct ApplicationTile {
+    /// Its name.
+    pub name: String,
+    /// The address of its picture, where it has one.
+    pub logo: Option<String>,
+    /// What stands in the picture's place.
+    pub initial: String,
+    /// How they get there.
+    pub start: TileStart,
+}
+
+/// How the person gets to an application from here.
+#[derive(Clone, Debug)]
+pub enum TileStart {
+    /// By a form.
+    Form(Form),
+    /// By a link of this host's.
+    Link(String),
+    /// Not from here.
+    Elsewhere,
+}
+
+/// The person's devices.
+#[derive(Clone, Debug, Template)]
+#[template(path = "portal/devices.html")]
+pub struct DevicesPage {
+    /// What every page has.
+    pub layout: Layout,
+    /// What every page of the portal has.
+    pub frame: Frame,
+    /// The devices.
+    pub devices: Vec<DeviceCard>,
+}
+
+/// A device of the person's.
+#[derive(Clone, Debug)]
+pub struct DeviceCard {
+    /// Its id.
+    pub id: String,
+    /// What they call it.
+    pub name: String,
+    /// When it was enrolled.
+    pub added: When,
+    /// When it last decided something.
+    pub used: Option<When>,
+    /// What kind of key it has.
+    pub key: Message,
+    /// The form that takes another name: `csrf` and `name`.
+    pub rename: Form,
+    /// Whether the name that was sent can't be one.
+    pub unfit: bool,
+    /// Where the question is whether to revoke it.
+    pub revoke: String,
+}
+
+/// Do you want to revoke this device?
+#[derive(Clone, Debug, Template)]
+#[template(path = "portal/revoke_device.html")]
+pub struct RevokeDevicePage {
+    /// What every page has.
+    pub layout: Layout,
+    /// What every page of the portal has.
+    pub frame: Frame,
+    /// What the person calls it.
+    pub name: String,
+    /// Whether it is their last.
+    pub last: bool,
+    /// When the recovery codes were made that it made and that are good, if there are any.
+    pub codes: Option<When>,
+    /// Revokes it.
+    pub form: Form,
+}
+
+/// The browsers in which the person is signed in.
+#[derive(Clone, Debug, Template)]
+#[template(path = "portal/sessions.html")]
+pub struct SessionsPage {
+    /// What every page has.
+    pub layout: Layout,
+    /// What every page of the portal has.
+    pub frame: Frame,
+    /// The sessions.
+    pub sessions: Vec<SessionCard>,
+    /// Signs out all others, where there are any.
+    pub end_others: Option<Form>,
+    /// Signs out everywhere.
+    pub end_all: Form,
+}
+
+/// A browser in which the person is signed in.
+#[derive(Clone, Debug)]
+pub struct SessionCard {
+    /// The browser and system in plain words, where they are known.
+    pub browser: Option<Message>,
+    /// Where it was, if that is known.
+    pub place: Option<Message>,
+    /// Whether it is the one that shows this page.
+    pub here: bool,
+    /// When the person signed in.
+    pub begun: When,
+    /// When it was last of use.
+    pub used: Option<When>,
+    /// The applications that were used in it.
+    pub applications: Vec<String>,
+    /// Signs it out.
+    pub end: Form,
+}
+
+/// What the person let applications know.
+#[derive(Clone, Debug, Template)]
+#[template(path = "portal/consents.html")]
+pub struct ConsentsPage {
+    /// What every page has.
+    pub layout: Layout,
+    /// What every page of the portal has.
+    pub frame: Frame,
+    /// What they let applications know.
+    pub consents: Consents,
+    /// The consent that they took back just now.
+    pub withdrawn: Option<Withdrawn>,
+}
+
+/// What happened lately in the person's name.
+#[derive(Clone, Debug, Template)]
+#[template(path = "portal/activity.html")]
+pub struct ActivityPage {
+    /// What every page has.
+    pub layout: Layout,
+    /// What every page of the portal has.
+    pub frame: Frame,
+    /// What happened, the latest first.
+    pub rows: Vec<ActivityRow>,
+    /// Where what was before is, if there is more.
+    pub older: Option<String>,
+    /// Whether it is the first page.
+    pub first: bool,
+}
+
+/// Something that happened.
+#[derive(Clone, Debug)]
+pub struct ActivityRow {
+    /// What it was.
+    pub what: Message,
+    /// When.
+    pub when: When,
+    /// Who did it, if not the person in a browser.
+    pub by: Option<Message>,
+    /// Where.
+    pub place: Option<Message>,
+    /// In which browser.
+    pub browser: Option<Message>,
+}
+
+/// What is kept of the person.
+#[derive(Clone, Debug, Template)]
+#[template(path = "portal/profile.html")]
+pub struct ProfilePage {
+    /// What every page has.
+    pub layout: Layout,
+    /// What every page of the portal has.
+    pub frame: Frame,
+    /// What it is.
+    pub facts: Vec<Fact>,
+    /// For each application where the page is that says what it sees, and its name.
+    pub applications: Vec<(String, String)>,
+}
+
+/// Something that is known of the person.
+#[derive(Clone, Debug)]
+pub struct Fact {
+    /// What it is called.
+    pub label: Message,
+    /// What it is.
+    pub values: Vec<Message>,
+}
+
+/// What an application sees of the person.
+#[derive(Clone, Debug, Template)]
+#[template(path = "portal/seen.html")]
+pub struct SeenPage {
+    /// What every page has.
+    pub layout: Layout,
+    /// What every page of the portal has.
+    pub frame: Frame,
+    /// The application's name.
+    pub application: String,
+    /// Whether the person has yet to agree.
+    pub after_consent: bool,
+    /// What it sees.
+    pub facts: Vec<Fact>,
+    /// Why it sees nothing.
+    pub stopped: Option<SeenStopped>,
+}
+
+/// Why an application sees nothing.
+#[derive(Clone, Debug)]
+pub enum SeenStopped {
+    /// The person is not let in, for this reason.
+    Denied(String),
+    /// What makes it failed.
+    Failed,
+}
+
+#[cfg(test)]
+pub(in crate::http) mod tests;

@@ -1,0 +1,306 @@
+//! The portal's pages, filled with what could do harm, for the tests that hold for every page.
+
+use super::*;
+use crate::http::pages::ConsentRow;
+use assent_model::clock::Timestamp;
+use assent_model::language::Language;
+
+const MARKUP: &str = "\"><script>alert('x')</script>";
+
+fn text() -> String {
+    MARKUP.to_owned()
+}
+
+fn said() -> Message {
+    Message::of("claim-value").text("value", MARKUP)
+}
+
+fn form() -> Form {
+    Form {
+        action: "/sessions/1/end".to_owned(),
+        csrf: text(),
+    }
+}
+
+fn when() -> When {
+    When::new(Timestamp::from_seconds(1_746_057_600))
+}
+
+fn frame(tab: Tab) -> Frame {
+    let user = Some(SignedIn {
+        name: text(),
+        sign_out: "/sign-out".to_owned(),
+        csrf: text(),
+    });
+    Frame {
+        user,
+        tab,
+        told: Some(said()),
+    }
+}
+
+fn applications() -> ApplicationsPage {
+    let tile = |start, logo| ApplicationTile {
+        name: text(),
+        logo,
+        initial: "<".to_owned(),
+        start,
+    };
+    ApplicationsPage {
+        layout: Layout::default(),
+        frame: frame(Tab::Applications),
+        name: text(),
+        administers: true,
+        applications: vec![
+            tile(TileStart::Form(form()), None),
+            tile(
+                TileStart::Link("/applications/x/start".to_owned()),
+                Some("/logos/x?v=1".to_owned()),
+            ),
+            tile(TileStart::Elsewhere, None),
+        ],
+    }
+}
+
+fn devices() -> DevicesPage {
+    let device = |used, unfit| DeviceCard {
+        id: "1".to_owned(),
+        name: text(),
+        added: when(),
+        used,
+        key: said(),
+        rename: form(),
+        unfit,
+        revoke: "/devices/1/revoke".to_owned(),
+    };
+    let devices = vec![device(Some(when()), true), device(None, false)];
+    DevicesPage {
+        layout: Layout::default(),
+        frame: frame(Tab::Devices),
+        devices,
+    }
+}
+
+fn revoke() -> RevokeDevicePage {
+    let (layout, frame) = (Layout::default(), frame(Tab::Devices));
+    RevokeDevicePage {
+        layout,
+        frame,
+        name: text(),
+        last: true,
+        codes: Some(when()),
+        form: form(),
+    }
+}
+
+fn sessions() -> SessionsPage {
+    let session = |here, known: Option<Message>| SessionCard {
+        browser: known.clone(),
+        place: known,
+        here,
+        begun: when(),
+        used: here.then(when),
+        applications: if here { vec![text()] } else { Vec::new() },
+        end: form(),
+    };
+    SessionsPage {
+        layout: Layout::default(),
+        frame: frame(Tab::Sessions),
+        sessions: vec![session(true, Some(said())), session(false, None)],
+        end_others: Some(form()),
+        end_all: form(),
+    }
+}
+
+fn consents(offline: bool) -> ConsentsPage {
+    let row = ConsentRow {
+        application: text(),
+        client_id: text(),
+        scopes: vec![Message::of("scope-email")],
+        since: Message::day(Timestamp::from_seconds(1_746_057_600)),
+        until: Message::day(Timestamp::from_seconds(1_747_267_200)),
+        offline,
+    };
+    ConsentsPage {
+        layout: Layout::default(),
+        frame: frame(Tab::Consents),
+        consents: Consents {
+            rows: vec![row],
+            withdraw: "/consents/withdraw".to_owned(),
+            csrf: text(),
+        },
+        withdrawn: Some(Withdrawn {
+            application: text(),
+            asks_again: !offline,
+        }),
+    }
+}
+
+fn activity() -> ActivityPage {
+    let row = ActivityRow {
+        what: said(),
+        when: when(),
+        by: Some(said()),
+        place: Some(said()),
+        browser: Some(said()),
+    };
+    let older = Some("/activity?before=1".to_owned());
+    ActivityPage {
+        layout: Layout::default(),
+        frame: frame(Tab::Activity),
+        rows: vec![row],
+        older,
+        first: false,
+    }
+}
+
+fn facts() -> Vec<Fact> {
+    vec![
+        Fact {
+            label: said(),
+            values: vec![said()],
+        },
+        Fact {
+            label: said(),
+            values: vec![said(), said()],
+        },
+    ]
+}
+
+fn profile() -> ProfilePage {
+    let applications = vec![("/profile/x".to_owned(), text())];
+    ProfilePage {
+        layout: Layout::default(),
+        frame: frame(Tab::Profile),
+        facts: facts(),
+        applications,
+    }
+}
+
+fn seen(stopped: Option<SeenStopped>, after_consent: bool) -> SeenPage {
+    let (layout, frame) = (Layout::default(), frame(Tab::Profile));
+    SeenPage {
+        layout,
+        frame,
+        application: text(),
+        after_consent,
+        facts: facts(),
+        stopped,
+    }
+}
+
+/// Each page in a language, with and without what may be missing.
+pub(in crate::http) fn every_page_in(language: Language) -> Vec<String> {
+    let mut pages = Vec::new();
+    macro_rules! render {
+        ($($page:expr),* $(,)?) => {$({
+            let mut page = $page;
+            page.layout.language = language;
+            pages.push(page.render().unwrap());
+        })*};
+    }
+    render!(
+        applications(),
+        ApplicationsPage {
+            administers: false,
+            applications: Vec::new(),
+            ..applications()
+        },
+        devices(),
+        DevicesPage {
+            devices: Vec::new(),
+            ..devices()
+        },
+        revoke(),
+        sessions(),
+        SessionsPage {
+            end_others: None,
+            ..sessions()
+        },
+        consents(false),
+        consents(true),
+        activity(),
+        ActivityPage {
+            rows: Vec::new(),
+            older: None,
+            first: true,
+            ..activity()
+        },
+        profile(),
+        ProfilePage {
+            applications: Vec::new(),
+            ..profile()
+        },
+        seen(None, false),
+        seen(None, true),
+        SeenPage {
+            facts: Vec::new(),
+            ..seen(None, false)
+        },
+        seen(Some(SeenStopped::Denied(text())), false),
+        seen(Some(SeenStopped::Failed), false),
+    );
+    pages
+}
+
+#[test]
+fn the_start_page_shows_the_console_to_administrators_alone() {
+    let page = applications().render().unwrap();
+    assert!(page.contains("href=\"/admin\"") && page.contains("href=\"/applications/x/start\""));
+    assert!(
+        page.contains("<img src=\"/logos/x?v=1\"")
+            && page.contains("aria-current=\"page\">Applications</a>")
+    );
+    let page = ApplicationsPage {
+        administers: false,
+        ..applications()
+    }
+    .render()
+    .unwrap();
+    assert!(!page.contains("href=\"/admin\""));
+}
+
+#[test]
+fn a_consent_says_until_when_it_holds_and_what_was_taken_back() {
+    let page = consents(false).render().unwrap();
+    assert!(
+        page.contains("You are not asked again until 15 May 2025."),
+        "{page}"
+    );
+    assert!(
+        page.contains("role=\"status\"")
+            && page.contains("is no longer allowed; it has to ask you again.")
+    );
+    let page = consents(true).render().unwrap();
+    assert!(
+        page.contains("You are asked each time it wants to keep access while you are away;"),
+        "{page}"
+    );
+    assert!(page.contains("</bdi> is no longer allowed.</p>"), "{page}");
+}
+
+#[test]
+fn only_the_last_device_is_warned_of() {
+    let warning = "This is your last device.";
+    assert!(revoke().render().unwrap().contains(warning));
+    assert!(
+        !RevokeDevicePage {
+            last: false,
+            ..revoke()
+        }
+        .render()
+        .unwrap()
+        .contains(warning)
+    );
+}
+
+#[test]
+fn a_moment_is_told_in_greenwich_and_for_scripts() {
+    let page = devices().render().unwrap();
+    assert!(
+        page.contains(
+            "<time datetime=\"2025-05-01T00:00:00Z\">1 May 2025, <bdi>00:00</bdi> UTC</time>"
+        ),
+        "{page}"
+    );
+}

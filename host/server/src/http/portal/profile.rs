@@ -1,0 +1,153 @@
+//! What is kept of the person, and what each application sees of it.
+
+use axum::extract::Path;
+use axum::response::Response;
+use serde_json::Value;
+
+use super::Owner;
+use super::pages::{Fact, ProfilePage, SeenPage, SeenStopped, Tab};
+use super::words::{claim, shown};
+use crate::domain::InternalError;
+use crate::domain::operations::rate_limits::Exhausted;
+use crate::domain::portal::{self, Seen};
+use crate::http::operations::rate_limits::{too_many_pages, try_again};
+use crate::http::reply::page;
+use crate::http::texts::Message;
+use assent_model::id::Did;
+use assent_model::user::User;
+
+/// `GET /profile`
+pub(super) async fn show(owner: Owner) -> Response {
+    let made = async {
+        let user = &owner.signed_in.user;
+        let usable = portal::applications(&owner.host, user).await?;
+        let seen = usable
+            .into_iter()
+            .map(|usable| (format!("/profile/{}", usable.id), usable.name));
+        Ok(ProfilePage {
+            layout: owner.layout(),
+            frame: owner.frame(Tab::Profile)?,
+            facts: facts(user),
+            applications: seen.collect(),
+        })
+    };
+    owner.page(made.await)
+}
+
+/// What is kept of a person, as far as there is anything.
+fn facts(user: &User) -> Vec<Fact> {
+    let profile = &user.profile;
+    let texts = [
+        (Message::of("profile-login-name"), Some(user.name.as_str())),
+        (Message::of("claim-name"), profile.name.as_deref()),
+        (
+            Message::of("claim-given-name"),
+            profile.given_name.as_deref(),
+        ),
+        (
+            Message::of("claim-middle-name"),
+            profile.middle_name.as_deref(),
+        ),
+        (
+            Message::of("claim-family-name"),
+            profile.family_name.as_deref(),
+        ),
+        (Message::of("claim-nickname"), profile.nickname.as_deref()),
+        (
+            Message::of("claim-email"),
+            user.email.as_ref().map(|email| email.as_str()),
+        ),
+        (
+            Message::of("claim-phone-number"),
+            profile.phone_number.as_deref(),
+        ),
+        (Message::of("claim-birthdate"), profile.birthdate.as_deref()),
+        (Message::of("claim-gender"), profile.gender.as_deref()),
+        (Message::of("claim-locale"), profile.locale.as_deref()),
+        (Message::of("claim-zoneinfo"), profile.zoneinfo.as_deref()),
+        (Message::of("claim-website"), profile.website.as_deref()),
+        (Message::of("claim-profile"), profile.profile.as_deref()),
+        (Message::of("claim-picture"), profile.picture.as_deref()),
+    ];
+    let value = |text: &str| Message::of("claim-value").text("value", text);
+    let known = texts
+        .into_iter()
+        .filter_map(|(label, text)| Some((label, text?)));
+    let mut facts: Vec<Fact> = known
+        .map(|(label, text)| Fact {
+            label,
+            values: vec![value(text)],
+        })
+        .collect();
+    let lines = profile.address.in_lines();
+    if !lines.is_empty() {
+        let values = lines.iter().map(|line| value(line)).collect();
+        facts.push(Fact {
+            label: Message::of("claim-address"),
+            values,
+        });
+    }
+    facts.push(Fact {
+        label: Message::of("claim-user-did"),
+        values: vec![value(user.did.as_str())],
+    });
+    facts
+}
+
+/// `GET /profile/{application}`
+pub(super) async fn seen(owner: Owner, Path(id): Path<String>) -> Response {
+    let reply = async {
+        let Some(_held) = owner.host.rate_limits.looks.hold(owner.signed_in.user.id) else {
+            let (refused, again) = (
+                Message::of("error-too-many-here"),
+                try_again(&format!("/profile/{id}")),
+            );
+            return Ok(too_many_pages(
+                &owner.host,
+                owner.browser.language(),
+                Exhausted::SOON,
+                refused,
+                again,
+            ));
+        };
+        let seen = match id.parse::<Did>() {
+            Ok(id) => portal::seen_by(&owner.host, &owner.signed_in.user, &id).await?,
+            Err(_) => None,
+        };
+        let Some(seen) = seen else {
+            return Ok(owner.nothing_here(Tab::Profile));
+        };
+        Ok(page(&seen_page(&owner, seen)?, None))
+    };
+    owner.reply(reply.await)
+}
+
+fn seen_page(owner: &Owner, seen: Seen) -> Result<SeenPage, InternalError> {
+    let (facts, stopped) = match seen.told {
+        Ok(told) => {
+            let fact = |(name, values): (String, Vec<Value>)| Fact {
+                label: claim(&name),
+                values: values.iter().map(|value| shown(&name, value)).collect(),
+            };
+            (told.into_iter().map(fact).collect(), None)
+        }
+        // A denial is in the words that the person is told at a sign-in. What failed is for the operator's log.
+        Err(stopped) if stopped.denied => (Vec::new(), Some(SeenStopped::Denied(stopped.reason))),
+        Err(stopped) => {
+            tracing::warn!(
+                plugin = stopped.plugin,
+                reason = stopped.reason,
+                "what an application sees can't be shown"
+            );
+            (Vec::new(), Some(SeenStopped::Failed))
+        }
+    };
+    Ok(SeenPage {
+        layout: owner.layout(),
+        frame: owner.frame(Tab::Profile)?,
+        application: seen.application,
+        after_consent: seen.after_consent,
+        facts,
+        stopped,
+    })
+}

@@ -1,0 +1,138 @@
+//! The browsers in which the person is signed in.
+
+use axum::extract::Path;
+use axum::response::Response;
+
+use super::Owner;
+use super::forms::{Done, Posted};
+use super::pages::{SessionCard, SessionsPage, Tab};
+use super::words::{When, browser_of, place_of};
+use crate::domain::InternalError;
+use crate::domain::portal::{self, EndedSession};
+use crate::domain::sessions::session;
+use crate::http::reply::see_other;
+use crate::http::saml::logout;
+use crate::http::sign_in::session_end::without_session;
+use assent_model::id::SessionId;
+use assent_model::login::LocalPage;
+use assent_model::saml::{Afterwards, SessionEnd};
+use assent_store::OpenSession;
+
+/// `GET /sessions`
+pub(super) async fn list(owner: Owner) -> Response {
+    owner.page(listed(&owner).await)
+}
+
+async fn listed(owner: &Owner) -> Result<SessionsPage, InternalError> {
+    let sessions = portal::sessions(&owner.host, &owner.signed_in.user).await?;
+    Ok(SessionsPage {
+        layout: owner.layout(),
+        frame: owner.frame(Tab::Sessions)?,
+        // With one there are no others.
+        end_others: if sessions.len() > 1 {
+            Some(owner.form("/sessions/end-others")?)
+        } else {
+            None
+        },
+        end_all: owner.form("/sessions/end-all")?,
+        sessions: sessions
+            .into_iter()
+            .map(|session| card(owner, session))
+            .collect::<Result<_, _>>()?,
+    })
+}
+
+fn card(owner: &Owner, session: OpenSession) -> Result<SessionCard, InternalError> {
+    Ok(SessionCard {
+        browser: browser_of(&session.from),
+        place: place_of(&owner.host, &session.from, owner.browser.language()),
+        here: session.id == owner.signed_in.session.id,
+        begun: When::new(session.begun_at),
+        used: session.used_at.map(When::new),
+        applications: session.applications,
+        end: owner.form(&format!("/sessions/{}/end", session.id))?,
+    })
+}
+
+/// `POST /sessions/{id}/end`
+pub(super) async fn end(Path(id): Path<String>, posted: Posted) -> Response {
+    let owner = &posted.owner;
+    let reply = async {
+        let Ok(id) = id.parse::<SessionId>() else {
+            return Ok(owner.nothing_here(Tab::Sessions));
+        };
+        if id == owner.signed_in.session.id {
+            return sign_out_here(owner).await;
+        }
+        let ended = portal::end(
+            &owner.host,
+            &owner.signed_in.user,
+            id,
+            owner.browser.origin(),
+        )
+        .await?;
+        let Some(EndedSession { untold }) = ended else {
+            return Ok(owner.nothing_here(Tab::Sessions));
+        };
+        owner.done(
+            LocalPage::Sessions,
+            if untold {
+                Done::EndedUntold
+            } else {
+                Done::Ended
+            },
+        )
+    };
+    owner.reply(reply.await)
+}
+
+/// `POST /sessions/end-others`
+pub(super) async fn end_others(posted: Posted) -> Response {
+    let owner = &posted.owner;
+    let reply = async {
+        let EndedSession { untold } =
+            portal::end_others(&owner.host, &owner.signed_in, owner.browser.origin()).await?;
+        owner.done(
+            LocalPage::Sessions,
+            if untold {
+                Done::OthersEndedUntold
+            } else {
+                Done::OthersEnded
+            },
+        )
+    };
+    owner.reply(reply.await)
+}
+
+/// `POST /sessions/end-all`: the others, and then this one, whose service providers can be told from here.
+pub(super) async fn end_all(posted: Posted) -> Response {
+    let owner = &posted.owner;
+    let reply = async {
+        portal::end_others(&owner.host, &owner.signed_in, owner.browser.origin()).await?;
+        sign_out_here(owner).await
+    };
+    owner.reply(reply.await)
+}
+
+/// Ends the session of this browser, as signing out does.
+async fn sign_out_here(owner: &Owner) -> Result<Response, InternalError> {
+    let ended = session::end(&owner.host, &owner.signed_in, owner.browser.origin()).await?;
+    signed_out(owner, ended, "/session/ended").await
+}
+
+/// The session of this browser has ended: it tells its service providers, and then the person; with nobody to tell, it goes on
+/// to `afterwards` at once.
+pub(super) async fn signed_out(
+    owner: &Owner,
+    ended: SessionEnd,
+    afterwards: &str,
+) -> Result<Response, InternalError> {
+    let Owner { host, browser, .. } = owner;
+    let ended = ended.held_by(browser.digest());
+    let response = if ended.participants.is_empty() {
+        see_other(afterwards)
+    } else {
+        logout::tell(host, browser.language(), ended, Afterwards::Page).await?
+    };
+    Ok(without_session(response, host))
+}

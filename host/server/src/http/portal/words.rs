@@ -1,0 +1,316 @@
+//! Moments, places, events and claims in the person's words.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::domain::Host;
+use crate::http::context::place;
+use crate::http::texts::Message;
+use crate::http::user_agent;
+use assent_model::audit::{Actor, Entry, Event, Origin};
+use assent_model::clock::Timestamp;
+use assent_model::language::Language;
+use assent_model::user::{Address, User};
+
+/// A moment on a page. Without a script it is told as it is in Greenwich, since nothing says where the browser is.
+#[derive(Clone, Debug)]
+pub struct When {
+    /// In the form of RFC 3339.
+    pub iso: String,
+    /// In words.
+    pub words: Message,
+}
+
+impl When {
+    pub(super) fn new(at: Timestamp) -> Self {
+        let moment = jiff::Timestamp::from_second(at.seconds()).unwrap_or_default();
+        let time = moment.to_zoned(jiff::tz::TimeZone::UTC).time();
+        let time = format!("{:02}:{:02}", time.hour(), time.minute());
+        let words = Message::of("portal-moment")
+            .message("date", Message::day(at))
+            .text("time", time);
+        Self {
+            iso: moment.to_string(),
+            words,
+        }
+    }
+}
+
+/// Where a browser was, if that is known.
+pub(super) fn place_of(host: &Host, from: &Origin, language: Language) -> Option<Message> {
+    from.address.map(|address| {
+        place(
+            Some(address),
+            host.settings.is_local(),
+            &host.geoip,
+            language,
+        )
+    })
+}
+
+/// Which browser it was, if that is known.
+pub(super) fn browser_of(from: &Origin) -> Option<Message> {
+    from.browser.as_deref().map(user_agent::again)
+}
+
+/// From where something was done, where that is the person's business: what they did themselves, and the browser in which a
+/// sign-in was asked for in their name. Where an administrator sits, or somebody else, is not.
+pub(super) fn origin_for(user: &User, entry: &Entry) -> Option<Origin> {
+    let own = match &entry.actor {
+        Actor::Host | Actor::Device(_) => true,
+        Actor::Person(person) => *person == user.id,
+        Actor::Administrator(_) | Actor::Application(_) | Actor::Channel(_) => {
+            entry.event == Event::SignInRequested
+        }
+    };
+    let text = |name: &str| entry.personal.get(name).and_then(Value::as_str);
+    own.then(|| Origin {
+        address: text("address").and_then(|address| address.parse().ok()),
+        browser: text("browser").map(str::to_owned),
+    })
+}
+
+/// Who did it, where it was not the person in a browser.
+pub(super) fn by_whom(user: &User, entry: &Entry, application: &Message) -> Option<Message> {
+    match &entry.actor {
+        // In a browser, on its way from the application.
+        Actor::Application(_) | Actor::Host if entry.event == Event::SignInRequested => None,
+        Actor::Administrator(_) => Some(Message::of("activity-by-administrator")),
+        // Whoever holds the machine.
+        Actor::Host if entry.event == Event::EnrolmentLinkCreated => {
+            Some(Message::of("activity-by-administrator"))
+        }
+        Actor::Device(_) => Some(Message::of("activity-by-device")),
+        Actor::Application(_) => {
+            Some(Message::of("activity-by-application").message("application", application.clone()))
+        }
+        Actor::Channel(_) => Some(Message::of("activity-by-channel")),
+        Actor::Person(person) if *person != user.id => Some(Message::of("activity-by-somebody")),
+        Actor::Person(_) | Actor::Host => None,
+    }
+}
+
+/// What happened.
+pub(super) fn happened(entry: &Entry, application: &Message) -> Message {
+    let application = || application.clone();
+    let personal = |name: &str| {
+        entry
+            .personal
+            .get(name)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    };
+    if entry.detail.contains_key("step")
+        && let Some(told) = step(entry.event, personal("step"))
+    {
+        return told;
+    }
+    match entry.event {
+        Event::SignInRequested => {
+            Message::of("activity-asked").message("application", application())
+        }
+        Event::SignInApproved => {
+            Message::of("activity-approved").message("application", application())
+        }
+        Event::SignInDenied => Message::of("activity-denied").message("application", application()),
+        Event::SignInReported => {
+            Message::of("activity-not-me").message("application", application())
+        }
+        Event::NumberMatchFailed => {
+            Message::of("activity-wrong-number").message("application", application())
+        }
+        Event::SignedIn => Message::of("activity-signed-in").message("application", application()),
+        Event::SignedOut => Message::of("activity-signed-out"),
+        Event::SessionEnded => Message::of("activity-session-ended"),
+        Event::CooldownStarted => Message::of("activity-cooldown-started"),
+        Event::CooldownLifted => Message::of("activity-cooldown-ended"),
+        Event::EnrolmentLinkCreated => Message::of("activity-enrolment-link"),
+        Event::DeviceEnrolled => {
+            Message::of("activity-device-enrolled").text("device", personal("name"))
+        }
+        Event::DeviceRenamed => {
+            Message::of("activity-device-renamed").text("device", personal("new_name"))
+        }
+        Event::DeviceRevoked => {
+            Message::of("activity-device-revoked").text("device", personal("name"))
+        }
+        Event::PasskeyAdded => {
+            Message::of("activity-passkey-added").text("device", personal("name"))
+        }
+        Event::PasskeyRemoved => {
+            Message::of("activity-passkey-removed").text("device", personal("name"))
+        }
+        Event::PasskeyCloneSuspected => {
+            Message::of("activity-passkey-copied").text("device", personal("name"))
+        }
+        Event::RecoveryCodesCreated => Message::of("activity-recovery-codes"),
+        Event::RecoveryCodeUsed => Message::of("activity-recovery-used"),
+        Event::RecoveryFailed => Message::of("activity-recovery-refused"),
+        Event::UserCreated => Message::of("activity-user-created"),
+        Event::UserChanged => Message::of("activity-user-changed"),
+        Event::UserLifecycleChanged => user_state(entry),
+        Event::UserErased => Message::of("activity-user-erased"),
+        Event::UserDeleted => Message::of("activity-user-deleted"),
+        Event::UsersExported => Message::of("activity-users-exported"),
+        Event::AccountCreated => {
+            Message::of("activity-account-created").message("application", application())
+        }
+        Event::AccountChanged => {
+            Message::of("activity-account-changed").message("application", application())
+        }
+        Event::AccountLifecycleChanged => account_state(entry, application()),
+        Event::AccountDeleted => {
+            Message::of("activity-account-deleted").message("application", application())
+        }
+        Event::AccountsExported => {
+            Message::of("activity-accounts-exported").message("application", application())
+        }
+        Event::ExternalAuthenticatorSet => Message::of("activity-address-set"),
+        Event::ExternalAuthenticatorRemoved => Message::of("activity-address-removed"),
+        Event::ConsentGranted => {
+            Message::of("activity-consent-given").message("application", application())
+        }
+        Event::ConsentWithdrawn => {
+            Message::of("activity-consent-withdrawn").message("application", application())
+        }
+        Event::RefreshTokenReused => {
+            Message::of("activity-refresh-reused").message("application", application())
+        }
+        Event::ApplicationCreated => {
+            Message::of("activity-application-created").message("application", application())
+        }
+        Event::ApplicationChanged => {
+            Message::of("activity-application-changed").message("application", application())
+        }
+        Event::ApplicationDeleted => {
+            Message::of("activity-application-deleted").message("application", application())
+        }
+        Event::MetadataApplied => {
+            Message::of("activity-metadata-applied").message("application", application())
+        }
+        Event::ClientSecretRotated => {
+            Message::of("activity-secret-made").message("application", application())
+        }
+        Event::LogoSet => Message::of("activity-logo-set").message("application", application()),
+        Event::LogoRemoved => {
+            Message::of("activity-logo-removed").message("application", application())
+        }
+        Event::CertificatePublished => {
+            Message::of("activity-certificate-published").message("application", application())
+        }
+        Event::CertificateActivated => {
+            Message::of("activity-certificate-took-over").message("application", application())
+        }
+        Event::CertificateWithdrawn => {
+            Message::of("activity-certificate-withdrawn").message("application", application())
+        }
+        Event::SigningKeyPublished => Message::of("activity-key-published"),
+        Event::SigningKeyActivated => Message::of("activity-key-took-over"),
+        Event::SigningKeyRevoked => Message::of("activity-key-revoked"),
+        Event::ClaimsCompared => {
+            Message::of("activity-claims-compared").message("application", application())
+        }
+        Event::TestSignInStarted => Message::of("activity-test-sign-in-started"),
+        Event::TestSignInEnded => Message::of("activity-test-sign-in-ended"),
+        Event::PluginsRolledBack => Message::of("activity-plugins-rolled-back"),
+        Event::PluginsReloaded => Message::of("activity-plugins-reloaded"),
+        Event::AdminTokenCreated => Message::of("activity-admin-token"),
+    }
+}
+
+/// What happened to a step in the console that the phone was asked about.
+fn step(event: Event, words: &str) -> Option<Message> {
+    let erased = || Message::of("app-history-step-erased");
+    Some(match (event, words) {
+        (Event::SignInRequested, "") => {
+            Message::of("activity-step-asked").message("step", erased())
+        }
+        (Event::SignInRequested, words) => Message::of("activity-step-asked").text("step", words),
+        (Event::SignInApproved, "") => {
+            Message::of("activity-step-approved").message("step", erased())
+        }
+        (Event::SignInApproved, words) => Message::of("activity-step-approved").text("step", words),
+        (Event::SignInDenied, "") => Message::of("activity-step-denied").message("step", erased()),
+        (Event::SignInDenied, words) => Message::of("activity-step-denied").text("step", words),
+        _ => return None,
+    })
+}
+
+/// How the person stands from then on.
+fn user_state(entry: &Entry) -> Message {
+    match after(entry) {
+        Some("suspended") => Message::of("activity-user-suspended"),
+        Some("terminated") => Message::of("activity-user-terminated"),
+        _ => Message::of("activity-user-active"),
+    }
+}
+
+/// How the account with an application stands from then on.
+fn account_state(entry: &Entry, application: Message) -> Message {
+    match after(entry) {
+        Some("suspended") => {
+            Message::of("activity-account-suspended").message("application", application)
+        }
+        Some("terminated") => {
+            Message::of("activity-account-terminated").message("application", application)
+        }
+        _ => Message::of("activity-account-active").message("application", application),
+    }
+}
+
+/// The state that an entry of a change of state tells of.
+fn after(entry: &Entry) -> Option<&str> {
+    entry.detail.get("after").and_then(Value::as_str)
+}
+
+/// What a claim or attribute is called: in words for those of the specification, else by its name.
+pub(super) fn claim(name: &str) -> Message {
+    match name {
+        "sub" => Message::of("claim-sub"),
+        "name" => Message::of("claim-name"),
+        "given_name" => Message::of("claim-given-name"),
+        "family_name" => Message::of("claim-family-name"),
+        "middle_name" => Message::of("claim-middle-name"),
+        "nickname" => Message::of("claim-nickname"),
+        "picture" => Message::of("claim-picture"),
+        "profile" => Message::of("claim-profile"),
+        "website" => Message::of("claim-website"),
+        "gender" => Message::of("claim-gender"),
+        "birthdate" => Message::of("claim-birthdate"),
+        "zoneinfo" => Message::of("claim-zoneinfo"),
+        "locale" => Message::of("claim-locale"),
+        "preferred_username" => Message::of("claim-preferred-username"),
+        "updated_at" => Message::of("claim-updated-at"),
+        "upn" => Message::of("claim-upn"),
+        "user_did" => Message::of("claim-user-did"),
+        "user_short_code" => Message::of("claim-user-short-code"),
+        "email" => Message::of("claim-email"),
+        "email_verified" => Message::of("claim-email-verified"),
+        "phone_number" => Message::of("claim-phone-number"),
+        "phone_number_verified" => Message::of("claim-phone-number-verified"),
+        "address" => Message::of("claim-address"),
+        "account" => Message::of("claim-account"),
+        other => Message::of("claim-other").text("name", other),
+    }
+}
+
+/// The value of a claim or attribute, as the application is told it; a moment in words.
+pub(super) fn shown(name: &str, value: &Value) -> Message {
+    match value {
+        Value::Number(seconds) if name == "updated_at" => {
+            When::new(Timestamp::from_seconds(
+                seconds.as_i64().unwrap_or_default(),
+            ))
+            .words
+        }
+        Value::Bool(true) => Message::of("claim-yes"),
+        Value::Bool(false) => Message::of("claim-no"),
+        Value::String(text) => Message::of("claim-value").text("value", text.as_str()),
+        Value::Object(_) if name == "address" => {
+            // A plugin may have replaced it by a value of another type.
+            let lines = Address::deserialize(value).map(|address| address.in_lines().join(", "));
+            Message::of("claim-value").text("value", lines.unwrap_or_else(|_| value.to_string()))
+        }
+        other => Message::of("claim-value").text("value", other.to_string()),
+    }
+}

@@ -1,0 +1,313 @@
+//! Problem details (RFC 9457): the admin API's errors.
+
+use axum::Json;
+use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use serde_path_to_error::{Path, Segment};
+use utoipa::openapi::schema::{ObjectBuilder, Type};
+use utoipa::openapi::{RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
+
+use crate::domain::InternalError;
+use crate::domain::admin::AdminError;
+
+/// Defines the kinds of problems: name, status, title.
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $name:ident = $text:literal, $status:ident, $title:literal;)*) => {
+        /// What kind of problem it is. The names are stable: programs rely on them.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+        pub(super) enum ProblemKind {
+            $($(#[$doc])* #[serde(rename = $text)] $name,)*
+        }
+
+        impl ProblemKind {
+            /// Every kind there is.
+            pub(super) const ALL: &[Self] = &[$(Self::$name,)*];
+
+            const fn title(self) -> &'static str {
+                match self {
+                    $(Self::$name => $title,)*
+                }
+            }
+
+            /// The status that goes with it.
+            pub(super) const fn status(self) -> StatusCode {
+                match self {
+                    $(Self::$name => StatusCode::$status,)*
+                }
+            }
+        }
+
+        // The derivation does not see names that come from this macro.
+        impl PartialSchema for ProblemKind {
+            fn schema() -> RefOr<Schema> {
+                let names = [$($text,)*];
+                let object = ObjectBuilder::new().schema_type(Type::String).enum_values(Some(names));
+                object.description(Some("What kind of problem it is. The names are stable: programs rely on them.")).into()
+            }
+        }
+
+        impl ToSchema for ProblemKind {}
+    };
+}
+
+kinds! {
+    /// The request can't be read: JSON, query or a header that is not what is expected there.
+    Malformed = "urn:assent:problem:malformed", BAD_REQUEST, "The request can't be read";
+    /// Nobody that is known asks: no token, or none that is good, or a session that is not enough.
+    Unauthenticated = "urn:assent:problem:unauthenticated", UNAUTHORIZED, "Sign in first";
+    /// Whoever asks may not do it.
+    Forbidden = "urn:assent:problem:forbidden", FORBIDDEN, "Not allowed";
+    /// A browser's request does not show that it comes from the console's page.
+    CrossSite = "urn:assent:problem:cross-site", FORBIDDEN, "Not from the console";
+    /// The action is protected, and the administrator's device has a request to approve it. `action_approval` has the number to
+    /// type there. After the approval, the same request with the header `X-Assent-Action-Approval` runs the action.
+    ApprovalRequired = "urn:assent:problem:approval-required", FORBIDDEN, "Approve on your phone";
+    /// There is no such thing.
+    NotFound = "urn:assent:problem:not-found", NOT_FOUND, "Not found";
+    /// The path does not know the method. `Allow` has those that it knows.
+    Method = "urn:assent:problem:method-not-allowed", METHOD_NOT_ALLOWED, "Method not allowed";
+    /// It can't be done as things stand, or it is there already.
+    Conflict = "urn:assent:problem:conflict", CONFLICT, "Conflict";
+    /// The first request with this `Idempotency-Key` is not answered yet.
+    UnderWay = "urn:assent:problem:under-way", CONFLICT, "Under way";
+    /// It is another version than `If-Match` names.
+    Stale = "urn:assent:problem:precondition-failed", PRECONDITION_FAILED, "Changed meanwhile";
+    /// The body is larger than 64 KiB; of a file, than 12 MiB, or it has too many rows.
+    TooLarge = "urn:assent:problem:too-large", PAYLOAD_TOO_LARGE, "Too large";
+    /// The body is of another media type than the one that is read here.
+    MediaType = "urn:assent:problem:unsupported-media-type", UNSUPPORTED_MEDIA_TYPE, "Unsupported media type";
+    /// A value does not fit. `errors` says which.
+    Invalid = "urn:assent:problem:invalid", UNPROCESSABLE_ENTITY, "A value does not fit";
+    /// The `Idempotency-Key` was used with another body.
+    KeyReused = "urn:assent:problem:idempotency-key-reused", UNPROCESSABLE_ENTITY, "Idempotency-Key used before";
+    /// There were too many requests without a good token, or the host does as much of this as it does at a time.
+    TooMany = "urn:assent:problem:too-many-requests", TOO_MANY_REQUESTS, "Too many requests";
+    /// The server failed; its log says why.
+    Internal = "urn:assent:problem:internal", INTERNAL_SERVER_ERROR, "The server failed";
+    /// The answer took too long.
+    Unavailable = "urn:assent:problem:unavailable", SERVICE_UNAVAILABLE, "Try again";
+}
+
+impl From<StatusCode> for ProblemKind {
+    /// The first kind that has this status.
+    fn from(status: StatusCode) -> Self {
+        let other = if status.is_client_error() {
+            Self::Malformed
+        } else {
+            Self::Internal
+        };
+        Self::ALL
+            .iter()
+            .copied()
+            .find(|kind| kind.status() == status)
+            .unwrap_or(other)
+    }
+}
+
+/// A value that does not fit.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub(super) struct Unfit {
+    /// Where it stands in the body: a JSON pointer (RFC 6901).
+    pointer: String,
+    /// What is expected there.
+    detail: String,
+}
+
+/// An error of the admin API.
+#[derive(Debug)]
+pub(super) struct Problem {
+    kind: ProblemKind,
+    detail: String,
+    errors: Vec<Unfit>,
+    action_approval: Option<Box<ActionApprovalView>>,
+}
+
+/// A pending action approval.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[schema(as = ActionApproval)]
+pub(super) struct ActionApprovalView {
+    /// Its id.
+    pub(super) id: String,
+    /// The summary of the action, as the device shows it.
+    pub(super) summary: String,
+    /// The number to type on the device.
+    pub(super) number: String,
+    /// When the request expires.
+    pub(super) expires_at: String,
+}
+
+/// A problem (RFC 9457).
+#[derive(Serialize, ToSchema)]
+#[schema(as = Problem)]
+pub(super) struct ProblemView {
+    #[serde(rename = "type")]
+    kind: ProblemKind,
+    /// What kind of problem it is, for people.
+    title: &'static str,
+    /// The status of the answer.
+    #[schema(minimum = 400, maximum = 599)]
+    status: u16,
+    /// What is wrong this time, and what would do.
+    detail: String,
+    /// The values that do not fit, where it is about values of the body.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    errors: Vec<Unfit>,
+    /// The pending approval, where the action requires one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    action_approval: Option<Box<ActionApprovalView>>,
+}
+
+impl Problem {
+    /// The first kind of problem that has this status.
+    pub(super) fn new(status: StatusCode, detail: impl Into<String>) -> Self {
+        Self::of(status.into(), detail)
+    }
+
+    pub(super) fn of(kind: ProblemKind, detail: impl Into<String>) -> Self {
+        Self {
+            kind,
+            detail: detail.into(),
+            errors: Vec::new(),
+            action_approval: None,
+        }
+    }
+
+    /// A member of the body that does not fit.
+    pub(super) fn field(field: &str, expected: &str) -> Self {
+        Self::at(ProblemKind::Invalid, field, expected)
+    }
+
+    /// What is wrong with a member of the body.
+    fn at(kind: ProblemKind, field: &str, detail: &str) -> Self {
+        let errors = vec![Unfit {
+            pointer: format!("/{field}"),
+            detail: detail.to_owned(),
+        }];
+        Self {
+            errors,
+            ..Self::of(kind, format!("{field}: {detail}"))
+        }
+    }
+
+    /// A protected action with a pending approval.
+    pub(super) fn approval_required(approval: ActionApprovalView) -> Self {
+        let detail = format!(
+            "type {} on your phone to approve: {}",
+            approval.number, approval.summary
+        );
+        Self {
+            action_approval: Some(Box::new(approval)),
+            ..Self::of(ProblemKind::ApprovalRequired, detail)
+        }
+    }
+
+    /// A body that is no JSON object.
+    pub(super) fn no_object() -> Self {
+        let errors = vec![Unfit {
+            pointer: String::new(),
+            detail: "expected an object".to_owned(),
+        }];
+        Self {
+            errors,
+            ..Self::of(
+                ProblemKind::Malformed,
+                "the body is not the JSON expected here: expected an object",
+            )
+        }
+    }
+
+    /// A body that is not the JSON that is expected.
+    pub(super) fn body(error: &serde_path_to_error::Error<serde_json::Error>) -> Self {
+        let errors = vec![Unfit {
+            pointer: pointer(error.path()),
+            detail: error.inner().to_string(),
+        }];
+        let detail = format!("the body is not the JSON expected here: {error}");
+        Self {
+            errors,
+            ..Self::of(ProblemKind::Malformed, detail)
+        }
+    }
+}
+
+/// Where a path leads, as a JSON pointer.
+fn pointer(path: &Path) -> String {
+    let mut pointer = String::new();
+    for segment in path {
+        match segment {
+            Segment::Seq { index } => pointer.push_str(&format!("/{index}")),
+            Segment::Map { key } => {
+                pointer.push_str(&format!("/{}", key.replace('~', "~0").replace('/', "~1")));
+            }
+            Segment::Enum { .. } | Segment::Unknown => {}
+        }
+    }
+    pointer
+}
+
+impl From<AdminError> for Problem {
+    fn from(refused: AdminError) -> Self {
+        let kind = match &refused {
+            AdminError::Invalid { field, expected } => return Self::field(field, expected),
+            AdminError::TakenAt(field, why) => return Self::at(ProblemKind::Conflict, field, why),
+            AdminError::NotFound(_) => ProblemKind::NotFound,
+            AdminError::Taken(_) | AdminError::Conflict(_) => ProblemKind::Conflict,
+            AdminError::Forbidden(_) => ProblemKind::Forbidden,
+            AdminError::Stale => ProblemKind::Stale,
+            AdminError::TooMany(_) => ProblemKind::TooMany,
+            AdminError::ApprovalRequired(asked) => {
+                let (asked, summary) = &**asked;
+                return Self::approval_required(ActionApprovalView {
+                    id: asked.id.to_string(),
+                    summary: summary.clone(),
+                    number: asked.number.clone(),
+                    expires_at: crate::domain::audit::moment_text(asked.expires_at),
+                });
+            }
+            AdminError::Internal(_) => {
+                tracing::error!(error = %refused, "an administrator's request failed");
+                return Self::of(
+                    ProblemKind::Internal,
+                    "the server could not do this; try again",
+                );
+            }
+        };
+        Self::of(kind, refused.to_string())
+    }
+}
+
+impl From<InternalError> for Problem {
+    fn from(error: InternalError) -> Self {
+        AdminError::from(error).into()
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let status = self.kind.status();
+        let title = self.kind.title();
+        let view = ProblemView {
+            kind: self.kind,
+            title,
+            status: status.as_u16(),
+            detail: self.detail,
+            errors: self.errors,
+            action_approval: self.action_approval,
+        };
+        let mut response = (status, Json(view)).into_response();
+        response.headers_mut().insert(
+            CONTENT_TYPE,
+            HeaderValue::from_static("application/problem+json"),
+        );
+        if status == StatusCode::UNAUTHORIZED {
+            response
+                .headers_mut()
+                .insert("www-authenticate", HeaderValue::from_static("Bearer"));
+        }
+        response
+    }
+}

@@ -1,0 +1,138 @@
+//! Rejections without a handler: a body or a head that is too large, NUL in a parameter, another method, an answer that took too
+//! long. A user sees a page; programs get the plain text, or JSON from an API that returns it itself.
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+
+use super::pages::Link;
+use super::reply::ErrorReply;
+use super::texts::{Message, preferred};
+use crate::domain::Host;
+
+/// The longest path with its query, in bytes.
+const LONGEST_ADDRESS: usize = 16 * 1024;
+/// How much all headers of a request may have together, in bytes. The connection takes twice that, so that the answer is ours.
+const LONGEST_HEAD: usize = 32 * 1024;
+/// Paths that only programs request. Scripts of our own pages call them too, and read no page.
+const OF_PROGRAMS: [&str; 8] = [
+    "/admin/api/",
+    "/authenticator/api/",
+    "/approvals/callbacks/",
+    "/assets/",
+    "/healthz",
+    "/readyz",
+    "/metrics",
+    "/oidc/token",
+];
+
+/// Refuses what no browser and no application of good will asks for, before anything reads it.
+pub(super) async fn refuse_heads(request: Request, next: Next) -> Response {
+    let address = request
+        .uri()
+        .path_and_query()
+        .map_or("", |text| text.as_str());
+    if address.len() > LONGEST_ADDRESS {
+        return (
+            StatusCode::URI_TOO_LONG,
+            "The address is too long. Applications can send long requests with POST.\n",
+        )
+            .into_response();
+    }
+    // Each has a colon, a blank and a line end besides.
+    let headers = request
+        .headers()
+        .iter()
+        .map(|(name, value)| name.as_str().len() + value.len() + 4);
+    if address.len() + headers.sum::<usize>() > LONGEST_HEAD {
+        return (
+            StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
+            "The headers of the request are too large.\n",
+        )
+            .into_response();
+    }
+    // NUL, which PostgreSQL can't look for.
+    if address.contains("%00") {
+        return (
+            StatusCode::BAD_REQUEST,
+            "No text may hold the character NUL.\n",
+        )
+            .into_response();
+    }
+    next.run(request).await
+}
+
+/// Turns a rejection into a page for a browser that requests pages.
+pub(super) async fn as_pages(
+    State(host): State<Arc<Host>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let reads = reads_pages(&request);
+    let language = preferred(&host, request.headers());
+    let about = format!("{} {}", request.method(), request.uri().path());
+    let response = next.run(request).await;
+    let status = response.status();
+    let is_refusal = status.is_client_error() || status.is_server_error();
+    if !reads || !is_refusal || !is_plain(response.headers()) {
+        return response;
+    }
+    let reply = ErrorReply {
+        status,
+        title: Message::of("error-refused"),
+        what_happened: what_happened(status),
+        what_to_do: match status {
+            StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE => Message::of("error-refused-cookies"),
+            _ => Message::of("error-refused-advice"),
+        },
+    };
+    let cause = format!("{about} was refused with the status {status}");
+    let mut page = reply.render_with(&host, language, &cause, Some(Link::to_start()));
+    // The rejection's other headers stay, such as `Allow`.
+    let own = page.headers().clone();
+    for (name, value) in response.headers() {
+        if name != CONTENT_TYPE && name != CONTENT_LENGTH && !own.contains_key(name) {
+            page.headers_mut().append(name, value.clone());
+        }
+    }
+    page
+}
+
+const fn what_happened(status: StatusCode) -> Message {
+    match status {
+        StatusCode::PAYLOAD_TOO_LARGE => Message::of("error-refused-body"),
+        StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE => Message::of("error-refused-head"),
+        StatusCode::URI_TOO_LONG => Message::of("error-refused-address"),
+        StatusCode::METHOD_NOT_ALLOWED => Message::of("error-refused-method"),
+        StatusCode::SERVICE_UNAVAILABLE | StatusCode::REQUEST_TIMEOUT => {
+            Message::of("error-refused-slow")
+        }
+        status if status.as_u16() < 500 => Message::of("error-refused-unreadable"),
+        _ => Message::of("error-internal-happened"),
+    }
+}
+
+/// Whether a browser requests a page. The headers of a form post from another application's page show it as well.
+fn reads_pages(request: &Request) -> bool {
+    let path = request.uri().path();
+    if *request.method() == Method::HEAD || OF_PROGRAMS.iter().any(|start| path.starts_with(start))
+    {
+        return false;
+    }
+    let accepted =
+        |value: &HeaderValue| value.to_str().is_ok_and(|text| text.contains("text/html"));
+    request.headers().get_all(ACCEPT).iter().any(accepted)
+}
+
+/// Whether an answer is the plain text of a refusal, or nothing.
+fn is_plain(headers: &HeaderMap) -> bool {
+    let kind = headers
+        .get(CONTENT_TYPE)
+        .and_then(|kind| kind.to_str().ok())
+        .unwrap_or_default();
+    kind.is_empty() || kind.starts_with("text/plain")
+}

@@ -1,0 +1,291 @@
+//! Replies: pages, redirects, and what a person sees when something went wrong.
+
+use axum::http::header::{
+    CACHE_CONTROL, CONTENT_LANGUAGE, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, SET_COOKIE,
+    VARY, X_FRAME_OPTIONS,
+};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+
+use super::context::Browser;
+use super::cookies::Cookie;
+use super::pages::{ErrorPage, Layout, Link, Page, Support};
+use super::texts::Message;
+use crate::domain::{Host, InternalError};
+use crate::http::operations::branding;
+use assent_model::id::UserId;
+use assent_model::language::Language;
+use assent_model::secret::Token;
+
+/// What every page has.
+pub(super) fn layout(host: &Host, language: Language) -> Layout {
+    let pages = &host.settings.branding;
+    let support = pages.support_address().zip(pages.support.clone());
+    Layout {
+        operator: host.settings.operator.clone(),
+        language,
+        logo: branding::logo_address(host),
+        colours: branding::colours_address(host),
+        support: support.map(|(address, text)| Support { address, text }),
+    }
+}
+
+/// A page. Its forms may lead to this host and to `form_target`, the scheme of an application.
+pub(super) fn page(template: &impl Page, form_target: Option<&str>) -> Response {
+    let target = form_target
+        .map(|target| format!(" {target}"))
+        .unwrap_or_default();
+    rendered(template, &format!("'self'{target}"))
+}
+
+/// A page whose form leads to an application.
+pub(super) fn page_that_posts(template: &impl Page, form_target: Option<&str>) -> Response {
+    rendered(template, form_target.unwrap_or("'none'"))
+}
+
+/// Where a page may be shown.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shown {
+    /// By itself alone.
+    Alone,
+    /// In a frame of our own pages, too.
+    Framed,
+}
+
+impl Shown {
+    const fn ancestors(self) -> &'static str {
+        match self {
+            Self::Alone => "'none'",
+            Self::Framed => "'self'",
+        }
+    }
+}
+
+/// A page with one script of its own, which has this nonce. Its form leads to `form_target` alone.
+pub(super) fn page_with_script(
+    template: &impl Page,
+    form_target: Option<&str>,
+    nonce: &str,
+    shown: Shown,
+) -> Response {
+    let policy = format!(
+        "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'self'; img-src 'self'; form-action {}; \
+         frame-ancestors {}; base-uri 'none'",
+        form_target.unwrap_or("'none'"),
+        shown.ancestors(),
+    );
+    let mut response = with_policy(template, &policy);
+    if shown == Shown::Framed {
+        response
+            .headers_mut()
+            .insert(X_FRAME_OPTIONS, HeaderValue::from_static("SAMEORIGIN"));
+    }
+    response
+}
+
+/// A page that holds frames in which applications are told something. Where they lead in turn is theirs to say.
+pub(super) fn page_with_frames(host: &Host, template: &impl Page) -> Response {
+    let plain = if host.settings.is_https() {
+        ""
+    } else {
+        " http:"
+    };
+    let policy = format!(
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; frame-src 'self' https:{plain}; form-action 'none'; \
+         frame-ancestors 'none'; base-uri 'none'",
+    );
+    with_policy(template, &policy)
+}
+
+/// A nonce for a page's script.
+pub(super) fn nonce(host: &Host) -> String {
+    hex::encode(host.entropy.bytes::<16>())
+}
+
+fn rendered(template: &impl Page, form_action: &str) -> Response {
+    let policy = format!(
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
+         manifest-src 'self'; worker-src 'self'; form-action {form_action}; frame-ancestors 'none'; base-uri 'none'",
+    );
+    with_policy(template, &policy)
+}
+
+/// A page under this Content-Security-Policy.
+fn with_policy(template: &impl Page, policy: &str) -> Response {
+    match template.render() {
+        Ok(html) => (html_headers(policy, template.layout().language), html).into_response(),
+        Err(error) => {
+            tracing::error!(%error, "a page could not be rendered");
+            StatusCode::INTERNAL_SERVER_ERROR.into_response()
+        }
+    }
+}
+
+fn html_headers(policy: &str, language: Language) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    headers.insert(CONTENT_LANGUAGE, HeaderValue::from_static(language.tag()));
+    headers.insert(VARY, HeaderValue::from_static("accept-language"));
+    headers.insert(
+        CONTENT_TYPE,
+        HeaderValue::from_static("text/html; charset=utf-8"),
+    );
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    // A target that is no header value came from no registered URI; without it the policy is only stricter.
+    let strict =
+        HeaderValue::from_static("default-src 'none'; style-src 'self'; frame-ancestors 'none'");
+    headers.insert(
+        CONTENT_SECURITY_POLICY,
+        HeaderValue::from_str(policy).unwrap_or(strict),
+    );
+    headers
+}
+
+/// `303 See Other`: the browser goes there with GET, whatever it came with.
+pub(super) fn see_other(location: &str) -> Response {
+    match HeaderValue::from_str(location) {
+        Ok(location) => {
+            let headers = [
+                (LOCATION, location),
+                (CACHE_CONTROL, HeaderValue::from_static("no-store")),
+            ];
+            (StatusCode::SEE_OTHER, headers).into_response()
+        }
+        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    }
+}
+
+/// Gives a browser that is new its cookie.
+pub(super) fn with_browser(mut response: Response, host: &Host, browser: &Browser) -> Response {
+    if let Some(Ok(cookie)) = browser
+        .cookie(host)
+        .map(|cookie| HeaderValue::from_str(&cookie))
+    {
+        response.headers_mut().append(SET_COOKIE, cookie);
+    }
+    response
+}
+
+/// Sets the cookie of a new session of this user, and adds the browser to the user's known browsers.
+pub(super) fn with_session(
+    mut response: Response,
+    host: &Host,
+    browser: &Browser,
+    session: Option<(UserId, &Token)>,
+) -> Result<Response, InternalError> {
+    let Some((user, token)) = session else {
+        return Ok(response);
+    };
+    let known = browser
+        .known_users(host)
+        .seal_with(host, browser.digest(), user)?;
+    let cookies = [
+        Cookie::Session.set(host, token.expose()),
+        // For as long as the other is bound to it.
+        Cookie::Browser.set(host, browser.secret().expose()),
+        Cookie::Known.set(host, &known),
+    ];
+    for cookie in cookies
+        .iter()
+        .filter_map(|cookie| HeaderValue::from_str(cookie).ok())
+    {
+        response.headers_mut().append(SET_COOKIE, cookie);
+    }
+    Ok(response)
+}
+
+/// A number that leads from an answer to its line of the log.
+fn reference(host: &Host) -> String {
+    hex::encode(host.entropy.bytes::<4>()).to_uppercase()
+}
+
+/// The error text for an application after a fault of this host, with a reference number that finds the log line: `what` failed.
+pub(super) fn fault_in_words(host: &Host, what: &'static str, cause: &InternalError) -> String {
+    let reference = reference(host);
+    tracing::error!(reference, %cause, "{what}");
+    match cause {
+        // It fails the next time too.
+        InternalError::Plugin(_) => {
+            format!(
+                "a plugin of the identity provider failed; its operator finds the cause in the log by the reference {reference}"
+            )
+        }
+        _ => format!(
+            "the server could not answer; try again, or give its operator the reference {reference}"
+        ),
+    }
+}
+
+/// What a person sees when something went wrong, with a reference number that finds the log line.
+pub(super) struct ErrorReply {
+    /// The HTTP status.
+    pub(super) status: StatusCode,
+    /// What it is, in a few words.
+    pub(super) title: Message,
+    /// What happened.
+    pub(super) what_happened: Message,
+    /// What the person can do.
+    pub(super) what_to_do: Message,
+}
+
+impl ErrorReply {
+    /// The page. `cause` goes to the log, not to the page.
+    pub(super) fn render(
+        self,
+        host: &Host,
+        language: Language,
+        cause: &dyn std::fmt::Display,
+    ) -> Response {
+        self.render_with(host, language, cause, None)
+    }
+
+    /// The page, with a link to where the person can go on.
+    pub(super) fn render_with(
+        self,
+        host: &Host,
+        language: Language,
+        cause: &dyn std::fmt::Display,
+        next: Option<Link>,
+    ) -> Response {
+        let reference = reference(host);
+        // The log speaks English, whoever reads the page.
+        let title = self.title.plain(Language::English);
+        if self.status.is_server_error() {
+            tracing::error!(reference, %cause, "{title}");
+        } else {
+            tracing::info!(reference, %cause, "{title}");
+        }
+        let page_of_error = ErrorPage {
+            layout: layout(host, language),
+            title: self.title,
+            what_happened: self.what_happened,
+            what_to_do: self.what_to_do,
+            reference,
+            next,
+        };
+        let mut response = page(&page_of_error, None);
+        *response.status_mut() = self.status;
+        response
+    }
+}
+
+/// The host broke while it made a page.
+pub(super) fn internal_error(host: &Host, language: Language, error: &InternalError) -> Response {
+    ErrorReply {
+        status: StatusCode::INTERNAL_SERVER_ERROR,
+        title: Message::of("error-internal"),
+        what_happened: Message::of("error-internal-happened"),
+        what_to_do: Message::of("error-internal-advice"),
+    }
+    .render(host, language, error)
+}
+
+/// A form came without our token: from another site, another browser, or a page that was open for very long.
+pub(super) fn forged(host: &Host, language: Language) -> Response {
+    ErrorReply {
+        status: StatusCode::FORBIDDEN,
+        title: Message::of("error-form"),
+        what_happened: Message::of("error-form-happened"),
+        what_to_do: Message::of("error-form-advice"),
+    }
+    .render(host, language, &"the CSRF token is missing or wrong")
+}

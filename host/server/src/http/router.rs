@@ -1,0 +1,392 @@
+//! The routes.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::http::header::{
+    ETAG, IF_NONE_MATCH, REFERRER_POLICY, STRICT_TRANSPORT_SECURITY, X_CONTENT_TYPE_OPTIONS,
+};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
+use axum::middleware::{Next, from_fn, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{delete, get, post, put};
+use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::limit::RequestBodyLimitLayer;
+use tower_http::set_header::SetResponseHeaderLayer;
+use tower_http::timeout::TimeoutLayer;
+
+use super::fetch_metadata::reject_embedded;
+use super::reply::ErrorReply;
+use super::texts::Message;
+use super::{admin_api, assets, console, home, portal, refusals};
+use crate::domain::Host;
+use crate::domain::operations::idempotency::UNDER_WAY;
+use crate::http::approvals::callbacks;
+use crate::http::devices::{authenticator, own_devices, recover};
+use crate::http::oidc::{client_calls, cors, endpoints};
+use crate::http::operations::{branding, health, latency, logos, metrics, rate_limits};
+use crate::http::saml::{logout, metadata, sign_on};
+use crate::http::sign_in::{confirm, consent, login, qr_sign_in, session_end, test_sign_in};
+use crate::http::texts::PageLanguage;
+
+/// The largest body that is read, in bytes.
+const LARGEST_BODY: usize = 64 * 1024;
+/// The largest body of a call that an application authenticates itself with, in bytes.
+const LARGEST_CALL: usize = 32 * 1024;
+/// How long a request may take until its answer begins. A phone's request for news waits half a minute.
+const LONGEST: Duration = Duration::from_secs(60);
+/// The same, of a file that is imported.
+const LONGEST_FILE: Duration = Duration::from_secs(240);
+// Else a request that is sent again would be done twice at the same time.
+const _: () = assert!(
+    LONGEST.as_secs() < LONGEST_FILE.as_secs() && LONGEST_FILE.as_secs() < UNDER_WAY.as_secs()
+);
+
+/// The paths that the listener for client certificates serves.
+const MTLS_PATHS: [&str; 4] = [
+    "/oidc/token",
+    "/oidc/me",
+    "/oidc/token/introspection",
+    "/oidc/token/revocation",
+];
+
+/// Everything that the host serves.
+pub fn router(host: Arc<Host>) -> Router {
+    let origins = cors::Origins::new(&host);
+    let own = Router::new()
+        .route("/", get(portal::start_page))
+        .route("/sign-out", post(home::sign_out))
+        .route("/session/ended", get(session_end::ended))
+        .route("/consents/withdraw", post(consent::withdraw))
+        .route("/healthz", get(health::alive))
+        .route("/readyz", get(health::ready))
+        .route("/metrics", get(metrics::show))
+        .route("/assets/{*path}", get(asset))
+        .route("/logos/{application}", get(logos::show))
+        .merge(portal::routes())
+        .merge(sign_in_routes(&host))
+        .merge(sign_out_routes(&host))
+        .merge(saml_logout_routes(&host))
+        .merge(called(
+            &host,
+            &origins,
+            Router::new().route("/oidc/token/introspection", post(client_calls::introspect)),
+        ))
+        .nest("/authenticator", authenticator_routes(&host))
+        .merge(recovery_routes(&host))
+        .route("/approvals/callbacks/{id}", post(callbacks::take))
+        .merge(
+            never_by_head("GET", Router::new().route("/admin", get(console::front)))
+                .layer(from_fn(reject_embedded)),
+        )
+        .route("/admin/{*page}", get(console::inside))
+        .merge(never_by_head(
+            "GET, POST",
+            Router::new().route(
+                "/admin/test-sign-ins/{id}",
+                get(test_sign_in::answered).post(test_sign_in::answered_by_post),
+            ),
+        ))
+        .nest("/admin/api/v1", admin_api::routes(&host))
+        .fallback(not_found);
+    // The header that lets another site's page read an answer is on its errors too, so its layer comes last.
+    let shared = Router::new()
+        .nest("/oidc", shared_routes(&host, &origins))
+        .route(
+            "/.well-known/oauth-authorization-server/oidc",
+            get(endpoints::configuration),
+        );
+    let shared = bounded(shared, LARGEST_BODY, LONGEST).layer(cors::layer(origins));
+    bounded(own, LARGEST_BODY, LONGEST)
+        .merge(shared)
+        .merge(bounded(
+            admin_api::file_routes(&host),
+            admin_api::LARGEST_FILE,
+            LONGEST_FILE,
+        ))
+        .layer(from_fn(refusals::refuse_heads))
+        .layer(from_fn(client_calls::in_its_words))
+        .layer(from_fn(admin_api::in_its_words))
+        .layer(from_fn_with_state(Arc::clone(&host), refusals::as_pages))
+        .layer(from_fn_with_state(Arc::clone(&host), common_headers))
+        .layer(from_fn_with_state(Arc::clone(&host), latency::measured))
+        .with_state(host)
+}
+
+/// Bounds of every request.
+fn bounded(router: Router<Arc<Host>>, largest: usize, longest: Duration) -> Router<Arc<Host>> {
+    router
+        .layer(RequestBodyLimitLayer::new(largest))
+        .layer(TimeoutLayer::with_status_code(
+            StatusCode::SERVICE_UNAVAILABLE,
+            longest,
+        ))
+        .layer(CatchPanicLayer::new())
+}
+
+/// What the listener for client certificates serves: of everything, the endpoints that applications call themselves
+/// (RFC 8705 section 5).
+pub fn mtls_router(router: Router) -> Router {
+    router.layer(from_fn(async |request: Request, next: Next| {
+        if MTLS_PATHS.contains(&request.uri().path()) {
+            return next.run(request).await;
+        }
+        let elsewhere =
+            "This address is for applications that show a certificate. Pages are at the issuer's address.\n";
+        (StatusCode::NOT_FOUND, elsewhere).into_response()
+    }))
+}
+
+/// The endpoints that pages of single-page applications call too.
+fn shared_routes(host: &Arc<Host>, origins: &Arc<cors::Origins>) -> Router<Arc<Host>> {
+    Router::new()
+        .route("/me", get(endpoints::me).post(endpoints::me))
+        .route(
+            "/.well-known/openid-configuration",
+            get(endpoints::configuration),
+        )
+        .route("/jwks", get(endpoints::jwks))
+        .merge(called(
+            host,
+            origins,
+            Router::new().route("/token", post(client_calls::token)),
+        ))
+        .merge(called(
+            host,
+            origins,
+            Router::new().route("/token/revocation", post(client_calls::revoke)),
+        ))
+}
+
+/// Bounds of the endpoints that applications authenticate themselves at.
+fn called(
+    host: &Arc<Host>,
+    origins: &Arc<cors::Origins>,
+    router: Router<Arc<Host>>,
+) -> Router<Arc<Host>> {
+    let state = (Arc::clone(host), Arc::clone(origins));
+    router
+        .layer(RequestBodyLimitLayer::new(LARGEST_CALL))
+        .layer(from_fn_with_state(state, rate_limits::token))
+}
+
+/// Routes whose GET does something, such as to answer a login. Who asks with HEAD wants to know of the answer and to have
+/// nothing done (RFC 9110 section 9.3.2), so it is refused; `allow` is what they take.
+fn never_by_head(allow: &'static str, routes: Router<Arc<Host>>) -> Router<Arc<Host>> {
+    routes.layer(from_fn(move |request: Request, next: Next| async move {
+        if request.method() == Method::HEAD {
+            return (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, allow)]).into_response();
+        }
+        next.run(request).await
+    }))
+}
+
+/// Each message costs a look at its signature, and some a signature of ours.
+fn saml_logout_routes(host: &Arc<Host>) -> Router<Arc<Host>> {
+    let routes = Router::new()
+        .route(
+            "/sso/SingleLogoutService/{application}",
+            get(logout::service).post(logout::service_by_post),
+        )
+        .route("/sso/logout/{id}", get(logout::show))
+        .route("/sso/logout/{id}/{request}", get(logout::ask));
+    never_by_head("GET, POST", routes)
+        .layer(from_fn_with_state(Arc::clone(host), rate_limits::sign_out))
+}
+
+fn sign_out_routes(host: &Arc<Host>) -> Router<Arc<Host>> {
+    let routes = Router::new()
+        .route(
+            "/session/end",
+            get(session_end::question).post(session_end::answer),
+        )
+        .route(
+            "/oidc/session/end",
+            get(session_end::end).post(session_end::end_by_post),
+        );
+    never_by_head("GET, POST", routes)
+        .layer(from_fn_with_state(Arc::clone(host), rate_limits::sign_out))
+}
+
+fn sign_in_routes(host: &Arc<Host>) -> Router<Arc<Host>> {
+    let pages = Router::new()
+        .route(
+            "/oidc/auth",
+            get(endpoints::auth).post(endpoints::auth_by_post),
+        )
+        .route(
+            "/sso/SingleSignOnService/{application}",
+            get(sign_on::sign_on).post(sign_on::sign_on_by_post),
+        )
+        .route("/sso/sign-on/{id}", get(sign_on::go_on))
+        .route("/login/{id}", get(login::show).post(login::identify))
+        .route("/login/{id}/return", get(login::return_by_itself))
+        .route("/sign-in", get(portal::sign_in));
+    never_by_head("GET, POST", pages)
+        .route("/sso/metadata/{application}", get(metadata::metadata))
+        .route("/login/{id}/events", get(login::events))
+        .route("/login/{id}/cancel", post(login::cancel))
+        .route("/login/{id}/again", post(login::again))
+        .route("/login/{id}/continue", post(login::go_on))
+        .route("/login/{id}/confirm", post(confirm::confirm))
+        .route("/login/{id}/consent", post(consent::decide))
+        .route("/login/{id}/leave", post(login::leave))
+        .layer(from_fn_with_state(Arc::clone(host), rate_limits::sign_in))
+}
+
+/// A code is looked for in the database, whoever comes with it.
+fn recovery_routes(host: &Arc<Host>) -> Router<Arc<Host>> {
+    Router::new()
+        .route("/recover", get(recover::show).post(recover::redeem))
+        .route("/recover/done", get(recover::done))
+        .layer(from_fn_with_state(Arc::clone(host), rate_limits::sign_in))
+}
+
+fn authenticator_routes(host: &Arc<Host>) -> Router<Arc<Host>> {
+    Router::new()
+        .route("/", get(authenticator::app))
+        .route("/manifest.webmanifest", get(asset))
+        .route("/sw.js", get(asset))
+        .nest("/api", authenticator_api_routes(host))
+}
+
+fn authenticator_api_routes(host: &Arc<Host>) -> Router<Arc<Host>> {
+    Router::new()
+        .route("/enrolments/preview", post(authenticator::preview))
+        .route("/enrolments", post(authenticator::enrol))
+        .route("/requests", get(authenticator::requests))
+        .route("/requests/{id}", post(authenticator::decide))
+        .route("/history", get(authenticator::history))
+        .route("/qr-sign-ins", post(qr_sign_in::scan))
+        .route("/qr-sign-ins/preview", post(qr_sign_in::preview))
+        .route("/devices", get(own_devices::list))
+        .route(
+            "/devices/{id}",
+            delete(own_devices::revoke).patch(own_devices::rename),
+        )
+        .route(
+            "/devices/enrolment-links",
+            post(own_devices::enrolment_link),
+        )
+        .route("/recovery-codes", post(own_devices::recovery_codes))
+        .route("/notifications/read", post(own_devices::notifications_read))
+        .route("/cooldown", delete(authenticator::lift_cooldown))
+        .route("/device/push", put(authenticator::push))
+        .route(
+            "/device/passkey",
+            post(authenticator::offer_passkey).put(authenticator::add_passkey),
+        )
+        .route(
+            "/device/passkey/removal",
+            post(authenticator::remove_passkey),
+        )
+        .route("/device", delete(authenticator::remove))
+        .layer(from_fn_with_state(
+            Arc::clone(host),
+            authenticator::limit_failures,
+        ))
+        .layer(SetResponseHeaderLayer::overriding(
+            header::CACHE_CONTROL,
+            HeaderValue::from_static("no-store"),
+        ))
+}
+
+/// A stylesheet, script or icon.
+async fn asset(
+    State(host): State<Arc<Host>>,
+    axum::extract::OriginalUri(uri): axum::extract::OriginalUri,
+    PageLanguage(language): PageLanguage,
+    headers: HeaderMap,
+) -> Response {
+    if let Some(own) = branding::find(&host, uri.path()) {
+        return own;
+    }
+    let Some(asset) = assets::find(uri.path(), language) else {
+        return not_found(State(host), PageLanguage(language), uri).await;
+    };
+    let Ok(etag) = HeaderValue::from_str(&asset.etag) else {
+        return StatusCode::INTERNAL_SERVER_ERROR.into_response();
+    };
+    let unchanged = headers
+        .get(IF_NONE_MATCH)
+        .is_some_and(|known| known == etag);
+    let mut response = if unchanged {
+        StatusCode::NOT_MODIFIED.into_response()
+    } else {
+        asset.bytes.into_response()
+    };
+    let set = response.headers_mut();
+    set.insert(ETAG, etag);
+    set.insert(
+        header::CONTENT_TYPE,
+        HeaderValue::from_static(asset.content_type),
+    );
+    set.insert(
+        header::CACHE_CONTROL,
+        HeaderValue::from_static(asset.cache_control),
+    );
+    if asset.speaks {
+        set.insert(header::VARY, HeaderValue::from_static("accept-language"));
+        set.insert(
+            header::CONTENT_LANGUAGE,
+            HeaderValue::from_static(language.tag()),
+        );
+    }
+    if let Some(scope) = asset.service_worker_allowed {
+        set.insert("service-worker-allowed", HeaderValue::from_static(scope));
+    }
+    response
+}
+
+async fn not_found(
+    State(host): State<Arc<Host>>,
+    PageLanguage(language): PageLanguage,
+    uri: Uri,
+) -> Response {
+    ErrorReply {
+        status: StatusCode::NOT_FOUND,
+        title: Message::of("error-not-found"),
+        what_happened: Message::of("error-not-found-happened"),
+        what_to_do: Message::of("error-not-found-advice"),
+    }
+    .render(&host, language, &uri.path())
+}
+
+/// Headers of every answer: nothing is guessed about types, no address leaks to other sites, no page is framed.
+async fn common_headers(State(host): State<Arc<Host>>, request: Request, next: Next) -> Response {
+    let is_console = request
+        .uri()
+        .path()
+        .strip_prefix("/admin")
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    let mut response = next.run(request).await;
+    let headers = response.headers_mut();
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    headers
+        .entry(header::X_FRAME_OPTIONS)
+        .or_insert(HeaderValue::from_static("DENY"));
+    // The authenticator's page says otherwise for itself: its camera reads codes.
+    headers
+        .entry("permissions-policy")
+        .or_insert(HeaderValue::from_static(
+            "camera=(), geolocation=(), microphone=(), payment=()",
+        ));
+    // Who opened the console, or was opened by it, gets no hold of its window. Pages of a sign-in stay without this: an
+    // application that opens them in a popup hands its answer back through `window.opener`, which would not survive it.
+    if is_console {
+        headers.insert(
+            "cross-origin-opener-policy",
+            HeaderValue::from_static("same-origin"),
+        );
+    }
+    if host.settings.is_https() {
+        headers.insert(
+            STRICT_TRANSPORT_SECURITY,
+            HeaderValue::from_static("max-age=31536000"),
+        );
+    }
+    response
+}

@@ -1,0 +1,238 @@
+//! Single logout: what service providers send, and the page that tells them one after the other.
+
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use axum::extract::{Path, RawQuery, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+
+use crate::domain::{Host, InternalError};
+use crate::http::context::Browser;
+use crate::http::oidc::client_calls::is_form;
+use crate::http::pages::{SamlLogoutAnsweredPage, SamlLogoutPage, SignedOutPage};
+use crate::http::reply::{
+    ErrorReply, Shown, internal_error, layout, nonce, page, page_with_frames, page_with_script,
+    see_other,
+};
+use crate::http::saml::sign_on::posted;
+use crate::http::sign_in::session_end::sign_out_here;
+use crate::http::texts::Message;
+use crate::http::texts::PageLanguage;
+use crate::saml::logout::{self, Begun, Finished, Outgoing, Rejected, Unanswerable, View};
+use assent_model::id::LogoutId;
+use assent_model::language::Language;
+use assent_model::name::Quoted;
+use assent_model::saml::{Afterwards, SessionEnd};
+use assent_saml_core::binding::{BindingError, Incoming, Kind};
+
+/// `GET /sso/SingleLogoutService/{applicationId}`: a message by redirect.
+pub(crate) async fn service(
+    State(host): State<Arc<Host>>,
+    Path(application): Path<String>,
+    RawQuery(query): RawQuery,
+    PageLanguage(language): PageLanguage,
+) -> Response {
+    let reply = async {
+        let incoming = Incoming::read_redirect(query.unwrap_or_default().as_bytes())?;
+        serve(&host, language, &application, &incoming).await
+    };
+    reply
+        .await
+        .unwrap_or_else(|rejected| refused(&host, language, &application, &rejected))
+}
+
+/// `POST /sso/SingleLogoutService/{applicationId}`: a message by form.
+pub(crate) async fn service_by_post(
+    State(host): State<Arc<Host>>,
+    Path(application): Path<String>,
+    PageLanguage(language): PageLanguage,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
+    let reply = async {
+        if !is_form(&headers) {
+            return Err(BindingError::Missing.into());
+        }
+        serve(&host, language, &application, &Incoming::read_post(&body)?).await
+    };
+    reply
+        .await
+        .unwrap_or_else(|rejected| refused(&host, language, &application, &rejected))
+}
+
+async fn serve(
+    host: &Host,
+    language: Language,
+    application: &str,
+    incoming: &Incoming,
+) -> Result<Response, Rejected> {
+    match incoming.kind() {
+        Kind::Request => Ok(go_on(
+            host,
+            language,
+            logout::requested(host, application, incoming).await?,
+        )),
+        Kind::Response => {
+            let id = logout::answered(host, application, incoming).await?;
+            let next = address(id);
+            let nonce = nonce(host);
+            let answered = SamlLogoutAnsweredPage {
+                layout: layout(host, language),
+                next,
+                nonce: nonce.clone(),
+            };
+            Ok(page_with_script(&answered, None, &nonce, Shown::Framed))
+        }
+    }
+}
+
+/// Has the browser tell the service providers of a session that has ended; then it goes where it was to go.
+pub(crate) async fn tell(
+    host: &Host,
+    language: Language,
+    ended: SessionEnd,
+    afterwards: Afterwards,
+) -> Result<Response, InternalError> {
+    Ok(go_on(
+        host,
+        language,
+        logout::begin(host, ended, afterwards).await?,
+    ))
+}
+
+fn go_on(host: &Host, language: Language, begun: Begun) -> Response {
+    match begun {
+        Begun::Telling(id) => see_other(&address(id)),
+        Begun::Finished(finished) => finish(host, language, finished),
+    }
+}
+
+fn finish(host: &Host, language: Language, finished: Finished) -> Response {
+    match finished {
+        Finished::Page {
+            untold,
+            others: false,
+        } if untold.is_empty() => see_other("/session/ended"),
+        Finished::Page { untold, others } => page(
+            &SignedOutPage {
+                layout: layout(host, language),
+                by_device: false,
+                untold,
+                others,
+            },
+            None,
+        ),
+        Finished::Redirect(location) => see_other(&location),
+        Finished::Message(message) => send(host, language, message, Shown::Alone),
+    }
+}
+
+fn send(host: &Host, language: Language, message: Outgoing, shown: Shown) -> Response {
+    match message {
+        Outgoing::Redirect(location) => see_other(&location),
+        Outgoing::Form {
+            name,
+            action,
+            fields,
+        } => posted(host, language, name, &action, fields, shown),
+    }
+}
+
+/// Where a logout's page is.
+fn address(id: LogoutId) -> String {
+    format!("/sso/logout/{id}")
+}
+
+/// `GET /sso/logout/{id}`: who is told now. It loads itself again when the time of that one is over, or when its answer
+/// came.
+pub(crate) async fn show(
+    State(host): State<Arc<Host>>,
+    Path(id): Path<String>,
+    browser: Browser,
+) -> Response {
+    let reply = async {
+        let Ok(id) = id.parse::<LogoutId>() else {
+            return Ok(see_other("/session/ended"));
+        };
+        Ok(match logout::view(&host, id, &browser.digests()).await? {
+            View::Telling {
+                name,
+                request,
+                turn,
+                of,
+            } => {
+                let telling = SamlLogoutPage {
+                    layout: layout(&host, browser.language()),
+                    application: name,
+                    frame: format!("{}/{request}", address(id)),
+                    turn: u32::try_from(turn).unwrap_or(u32::MAX),
+                    of: u32::try_from(of).unwrap_or(u32::MAX),
+                    seconds: host.settings.saml.logout_timeout.whole_seconds(),
+                };
+                page_with_frames(&host, &telling)
+            }
+            View::Finished(finished) => finish(&host, browser.language(), finished),
+            View::Unknown => see_other("/session/ended"),
+        })
+    };
+    reply
+        .await
+        .unwrap_or_else(|error: InternalError| internal_error(&host, browser.language(), &error))
+}
+
+/// `GET /sso/logout/{id}/{request}`: what the frame holds: the request to the service provider whose turn it is.
+pub(crate) async fn ask(
+    State(host): State<Arc<Host>>,
+    Path((id, request)): Path<(String, String)>,
+    browser: Browser,
+) -> Response {
+    let reply = async {
+        let message = match id.parse::<LogoutId>() {
+            Ok(id) => logout::ask(&host, id, &request, &browser.digests()).await?,
+            Err(_) => None,
+        };
+        Ok(match message {
+            Some(message) => send(&host, browser.language(), message, Shown::Framed),
+            // A frame stays as it is then.
+            None => StatusCode::NO_CONTENT.into_response(),
+        })
+    };
+    reply
+        .await
+        .unwrap_or_else(|error: InternalError| internal_error(&host, browser.language(), &error))
+}
+
+fn refused(host: &Host, language: Language, application: &str, rejected: &Rejected) -> Response {
+    let why = match rejected {
+        Rejected::Internal(error) => return internal_error(host, language, error),
+        Rejected::Page(why) => why,
+    };
+    let what_happened = match why {
+        Unanswerable::Application => Message::of("error-request-application"),
+        Unanswerable::Binding(_) | Unanswerable::Message(_) => {
+            Message::of("error-logout-unreadable")
+        }
+        Unanswerable::Untrusted(_) => Message::of("error-logout-unsigned"),
+        Unanswerable::Header(_) | Unanswerable::Late => Message::of("error-logout-elsewhere"),
+        Unanswerable::Replay => Message::of("error-request-replay"),
+        Unanswerable::Unnamed => Message::of("error-logout-unnamed"),
+        Unanswerable::Unasked => Message::of("error-logout-unasked"),
+        Unanswerable::Principal => Message::of("error-logout-principal"),
+    };
+    let status = match why {
+        Unanswerable::Application => StatusCode::NOT_FOUND,
+        _ => StatusCode::BAD_REQUEST,
+    };
+    let cause = format!(
+        "{why}; the application in the address is {}",
+        Quoted::new(application)
+    );
+    ErrorReply {
+        status,
+        title: Message::of("error-sign-out-request"),
+        what_happened,
+        what_to_do: Message::of("error-sign-out-advice"),
+    }
+    .render_with(host, language, &cause, Some(sign_out_here()))
+}

@@ -1,0 +1,56 @@
+//! The metadata of SAML, for whoever sets up a service provider.
+
+use std::sync::Arc;
+
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use axum::response::{IntoResponse, Response};
+
+use crate::domain::{Host, InternalError};
+use crate::http::reply::{ErrorReply, internal_error};
+use crate::http::texts::Message;
+use crate::http::texts::PageLanguage;
+use crate::saml::metadata;
+use crate::saml::peer::find;
+use assent_model::language::Language;
+
+/// `GET /sso/metadata/{applicationId}`
+pub(crate) async fn metadata(
+    State(host): State<Arc<Host>>,
+    Path(application): Path<String>,
+    PageLanguage(language): PageLanguage,
+) -> Response {
+    let document = async {
+        let Some(provider) = find(&host, &application).await? else {
+            return Ok(None);
+        };
+        metadata::document(&host, &provider).await.map(Some)
+    };
+    match document.await {
+        Ok(Some(document)) => (
+            [
+                (CONTENT_TYPE, "text/xml"),
+                (CACHE_CONTROL, "public, max-age=300"),
+            ],
+            document,
+        )
+            .into_response(),
+        Ok(None) => unknown(&host, language),
+        Err::<_, InternalError>(error) => internal_error(&host, language, &error),
+    }
+}
+
+fn unknown(host: &Host, language: Language) -> Response {
+    ErrorReply {
+        status: StatusCode::NOT_FOUND,
+        title: Message::of("error-metadata"),
+        what_happened: Message::of("error-metadata-happened"),
+        what_to_do: Message::of("error-metadata-advice"),
+    }
+    .render(
+        host,
+        language,
+        &"metadata was asked for an unknown application",
+    )
+}

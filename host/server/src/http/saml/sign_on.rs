@@ -1,0 +1,345 @@
+//! The SAML endpoints, under `/sso`: sign-on. Signing out is in [`crate::http::saml::logout`].
+
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use axum::extract::{Path, RawQuery, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::Response;
+
+use crate::domain::sign_in::context::SignInContext;
+use crate::domain::sign_in::test_sign_in;
+use crate::domain::{Host, InternalError};
+use crate::http::context::Browser;
+use crate::http::csrf;
+use crate::http::oidc::client_calls::is_form;
+use crate::http::pages::{Link, SamlPostPage, SamlStartPage};
+use crate::http::reply::{
+    ErrorReply, Shown, forged, internal_error, layout, nonce, page, page_with_script, see_other,
+    with_browser,
+};
+use crate::http::sign_in::login;
+use crate::http::sign_in::login::BegunLogin;
+use crate::http::texts::Message;
+use crate::saml::peer::UnfitHeader;
+use crate::saml::sign_on::{self, Answer, Failure, Question, Rejected, SignOnAnswer, Unanswerable};
+use assent_model::id::SignOnId;
+use assent_model::language::Language;
+use assent_model::login::LoginRequest;
+use assent_model::name::Quoted;
+use assent_model::redirect::{CheckedRedirect, RedirectPolicy};
+use assent_model::saml::SignOnRequest;
+use assent_saml_core::binding::{BindingError, Incoming, Kind, post_value};
+
+/// `GET /sso/SingleSignOnService/{applicationId}`: a request by redirect; without one, the page that begins a sign-on
+/// here.
+pub(crate) async fn sign_on(
+    State(host): State<Arc<Host>>,
+    Path(application): Path<String>,
+    RawQuery(query): RawQuery,
+    browser: Browser,
+) -> Response {
+    let query = query.unwrap_or_default();
+    let reply = async {
+        match Incoming::read_redirect(query.as_bytes()) {
+            Ok(incoming) => {
+                let tried = incoming.relay_state().and_then(|state| state.parse().ok());
+                let tried =
+                    crate::http::sign_in::test_sign_in::open(&host, &browser, tried).await?;
+                asked(
+                    &host,
+                    &application,
+                    &incoming,
+                    RedirectPolicy::of(tried.as_ref()),
+                )
+                .await
+            }
+            Err(BindingError::Missing) => start_page(&host, &browser, &application, &query).await,
+            Err(error) => Err(error.into()),
+        }
+    };
+    reply
+        .await
+        .unwrap_or_else(|rejected| refused(&host, browser.language(), &application, rejected))
+}
+
+/// `POST /sso/SingleSignOnService/{applicationId}`: a request by form, or the press of the button on the page that begins
+/// a sign-on here.
+pub(crate) async fn sign_on_by_post(
+    State(host): State<Arc<Host>>,
+    Path(application): Path<String>,
+    browser: Browser,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
+    let reply = async {
+        if !is_form(&headers) {
+            return Err(BindingError::Missing.into());
+        }
+        match Incoming::read_post(&body) {
+            Ok(incoming) => asked(&host, &application, &incoming, RedirectPolicy::Registered).await,
+            Err(BindingError::Missing) => {
+                Box::pin(started(&host, &browser, &application, &body)).await
+            }
+            Err(error) => Err(error.into()),
+        }
+    };
+    reply
+        .await
+        .unwrap_or_else(|rejected| refused(&host, browser.language(), &application, rejected))
+}
+
+/// A request is checked and kept. The browser comes again to where it brings its cookies: it sends us no `SameSite=Lax`
+/// cookie when another site posts.
+async fn asked(
+    host: &Host,
+    application: &str,
+    incoming: &Incoming,
+    policy: RedirectPolicy<'_>,
+) -> Result<Response, Rejected> {
+    let accepted = sign_on::check(host, application, incoming, policy).await?;
+    Ok(see_other(&format!("/sso/sign-on/{}", accepted.id)))
+}
+
+/// `GET /sso/sign-on/{id}`: goes on with a request that was kept.
+pub(crate) async fn go_on(
+    State(host): State<Arc<Host>>,
+    Path(id): Path<String>,
+    browser: Browser,
+) -> Response {
+    let reply = async {
+        let kept = match id.parse::<SignOnId>() {
+            Ok(id) => host
+                .store
+                .claim_sign_on_request(id, host.now())
+                .await
+                .map_err(InternalError::from)?,
+            Err(_) => None,
+        };
+        match kept {
+            Some(request) => Box::pin(begin(&host, &browser, request)).await,
+            None => Ok(gone(&host, browser.language())),
+        }
+    };
+    let response = reply
+        .await
+        .unwrap_or_else(|error| internal_error(&host, browser.language(), &error));
+    with_browser(response, &host, &browser)
+}
+
+/// Begins a login for a request, or answers at once where a session is enough.
+async fn begin(
+    host: &Host,
+    browser: &Browser,
+    request: SignOnRequest,
+) -> Result<Response, InternalError> {
+    let session = match browser.signed_in(host).await? {
+        Some(signed_in) if sign_on::may_go_on(host, &request, &signed_in).await? => Some(signed_in),
+        _ => None,
+    };
+    let Some(provider) = host.store.service_provider(&request.application).await? else {
+        return Ok(gone(host, browser.language()));
+    };
+    if request.passive && session.is_none() {
+        let answer = sign_on::failed(host, &request, &provider, Failure::NoPassive).await?;
+        return Ok(deliver(host, browser.language(), &answer));
+    }
+    let login_request = LoginRequest::Saml(Box::new(request.clone()));
+    let begun = match login::begin(host, browser, login_request, session).await? {
+        Ok(begun) => begun,
+        Err(page) => return Ok(page),
+    };
+    let BegunLogin { id, page, person } = begun;
+    let Some(person) = person else {
+        return Ok(page);
+    };
+    let question = Question {
+        login: id,
+        request: &request,
+        person: &person,
+        old: None,
+    };
+    let observer = test_sign_in::observer(host, request.purpose);
+    let context = SignInContext {
+        host,
+        observer: &*observer,
+    };
+    Ok(match sign_on::respond(context, question).await? {
+        Answer::Granted(answer) | Answer::Failed(answer) => {
+            deliver(host, browser.language(), &answer)
+        }
+        Answer::Refused(_) if request.passive => {
+            match sign_on::deny(host, id, &request, Failure::GivenUp).await? {
+                Some(answer) => deliver(host, browser.language(), &answer),
+                None => page,
+            }
+        }
+        // The login's own page says so, and can be loaded again.
+        Answer::Refused(_) | Answer::AnsweredBefore => page,
+    })
+}
+
+/// The page whose form takes a response to the service provider.
+pub(crate) fn deliver(host: &Host, language: Language, answer: &SignOnAnswer) -> Response {
+    let mut fields = vec![(Kind::Response.parameter(), post_value(&answer.response))];
+    fields.extend(
+        answer
+            .relay_state
+            .clone()
+            .map(|state| ("RelayState", state)),
+    );
+    posted(
+        host,
+        language,
+        answer.name.clone(),
+        &answer.acs,
+        fields,
+        Shown::Alone,
+    )
+}
+
+/// A page that posts a message to a service provider, by itself or by its button.
+pub(crate) fn posted(
+    host: &Host,
+    language: Language,
+    application: String,
+    action: &CheckedRedirect,
+    fields: Vec<(&'static str, String)>,
+    shown: Shown,
+) -> Response {
+    let nonce = nonce(host);
+    let form = SamlPostPage {
+        layout: layout(host, language),
+        application,
+        action: action.as_str().to_owned(),
+        fields,
+        nonce: nonce.clone(),
+    };
+    page_with_script(&form, action.form_action_source().as_deref(), &nonce, shown)
+}
+
+/// What a CSRF token is for that begins a sign-on at this host.
+pub(crate) fn start_purpose(application: &str) -> String {
+    format!("/sso/SingleSignOnService/{application}")
+}
+
+/// The question whether to go to an application: a link of anybody's may lead here, and signs nobody in by itself.
+async fn start_page(
+    host: &Host,
+    browser: &Browser,
+    application: &str,
+    query: &str,
+) -> Result<Response, Rejected> {
+    let asked = form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "RelayState");
+    let relay_state = asked.map(|(_, value)| value.into_owned());
+    let (_, provider) = sign_on::unsolicited(host, application, relay_state.as_deref()).await?;
+    let purpose = start_purpose(application);
+    let start = SamlStartPage {
+        layout: layout(host, browser.language()),
+        application: provider.name.clone(),
+        csrf: csrf::token(host, browser, &purpose)?,
+        action: purpose,
+        relay_state,
+    };
+    Ok(with_browser(page(&start, None), host, browser))
+}
+
+/// The person wants to go to an application.
+async fn started(
+    host: &Host,
+    browser: &Browser,
+    application: &str,
+    body: &[u8],
+) -> Result<Response, Rejected> {
+    let field = |name: &str| {
+        let mut pairs = form_urlencoded::parse(body);
+        pairs
+            .find(|(other, _)| other == name)
+            .map(|(_, value)| value.into_owned())
+    };
+    let relay_state = field("RelayState").filter(|state| !state.is_empty());
+    let (request, _) = sign_on::unsolicited(host, application, relay_state.as_deref()).await?;
+    let Some(token) = field("csrf") else {
+        return Err(BindingError::Missing.into());
+    };
+    if !csrf::is_token(host, browser, &start_purpose(application), &token)? {
+        return Ok(forged(host, browser.language()));
+    }
+    Ok(with_browser(
+        Box::pin(begin(host, browser, request)).await?,
+        host,
+        browser,
+    ))
+}
+
+fn gone(host: &Host, language: Language) -> Response {
+    ErrorReply {
+        status: StatusCode::BAD_REQUEST,
+        title: Message::of("error-login-used"),
+        what_happened: Message::of("error-login-used-happened"),
+        what_to_do: Message::of("error-login-used-advice"),
+    }
+    .render(
+        host,
+        language,
+        &"the kept SAML request is unknown, used or over",
+    )
+}
+
+/// What a person is told of a request that can't be answered: what happened, and what to do.
+const fn in_words(why: &Unanswerable) -> (Message, Message) {
+    const AGAIN: Message = Message::of("error-request-again");
+    const TELL: Message = Message::of("error-request-tell");
+    match why {
+        Unanswerable::Application => (Message::of("error-request-application"), TELL),
+        Unanswerable::Binding(BindingError::RelayStateTooLong) => {
+            (Message::of("error-request-relay-state"), TELL)
+        }
+        Unanswerable::Binding(_) | Unanswerable::Response | Unanswerable::Message(_) => {
+            (Message::of("error-request-unreadable"), AGAIN)
+        }
+        Unanswerable::Untrusted(_) => (Message::of("error-request-unsigned"), TELL),
+        Unanswerable::Header(UnfitHeader::Old(_) | UnfitHeader::Early(_)) => {
+            (Message::of("error-request-clock"), AGAIN)
+        }
+        Unanswerable::Header(_) => (Message::of("error-request-elsewhere"), TELL),
+        Unanswerable::Replay => (Message::of("error-request-replay"), AGAIN),
+        Unanswerable::Acs(_) => (Message::of("error-request-address"), TELL),
+        Unanswerable::NotInitiated => (
+            Message::of("error-start-there-happened"),
+            Message::of("error-start-there-advice"),
+        ),
+        Unanswerable::RelayState(_) => (
+            Message::of("error-request-link"),
+            Message::of("error-request-link-advice"),
+        ),
+    }
+}
+
+fn refused(host: &Host, language: Language, application: &str, rejected: Rejected) -> Response {
+    let why = match rejected {
+        Rejected::Answer(answer) => return deliver(host, language, &answer),
+        Rejected::Internal(error) => return internal_error(host, language, &error),
+        Rejected::Page(why) => why,
+    };
+    let (what_happened, what_to_do) = in_words(&why);
+    let status = match why {
+        Unanswerable::Application => StatusCode::NOT_FOUND,
+        _ => StatusCode::BAD_REQUEST,
+    };
+    let title = match why {
+        Unanswerable::NotInitiated => Message::of("error-start-there"),
+        _ => Message::of("error-request"),
+    };
+    let cause = format!(
+        "{why}; the application in the address is {}",
+        Quoted::new(application)
+    );
+    let page = ErrorReply {
+        status,
+        title,
+        what_happened,
+        what_to_do,
+    };
+    page.render_with(host, language, &cause, Some(Link::to_start()))
+}

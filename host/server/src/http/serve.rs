@@ -1,0 +1,203 @@
+//! Serving connections, with limits that hold before there is a request to look at.
+
+use std::future::Future;
+use std::net::{IpAddr, SocketAddr};
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{ConnectInfo, Request};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::{GracefulShutdown, Watcher};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Notify, Semaphore};
+use tokio_io_timeout::TimeoutStream;
+use tower::ServiceExt;
+
+use super::context::is_trusted;
+use super::tls::Identity;
+use crate::domain::operations::rate_limits::{Held, Network};
+use crate::http::oidc::client_certificate::ClientCertificate;
+
+/// How long requests under way may take once the host is told to stop.
+const GOODBYE: Duration = Duration::from_secs(5);
+/// How much of a connection is held in memory in each direction, in bytes. A head of a request that is longer is answered with a
+/// bare 431; half of that is the most that the router takes, which answers with a page.
+const BUFFER: usize = 64 * 1024;
+
+/// A listener, and how it treats connections.
+#[derive(Debug)]
+pub struct Listener {
+    /// Where connections come.
+    pub socket: TcpListener,
+    /// What it needs to speak TLS, if it does.
+    pub tls: Option<Arc<Identity>>,
+    /// How many connections there may be; a further one waits until another ends.
+    pub most_connections: usize,
+    /// How many connections one network may have, and how long a new one may take for its handshake and for the head of its first
+    /// request.
+    pub newcomers: Newcomers,
+    /// How long a connection may take for a request's head, and wait for its next request.
+    pub head_timeout: Duration,
+    /// How long a client may leave an answer unread.
+    pub write_timeout: Duration,
+}
+
+/// Bounds of connections that hold before there is a request, so that no single client uses all connections up.
+#[derive(Debug)]
+pub struct Newcomers {
+    /// How many connections there may be from one IPv4 address, or from the first 64 bits of an IPv6 address. A further one is
+    /// closed at once.
+    pub most_of_network: usize,
+    /// How long the handshake may take, and then the head of the first request.
+    pub patience: Duration,
+    /// Proxies, exempt from these bounds because they forward the requests of all clients.
+    pub exempt: Vec<IpAddr>,
+}
+
+/// Marks the requests of connections on which the client authenticates in the TLS handshake.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ProvedByHandshake;
+
+/// Serves until `stop` is done, then lets requests under way end.
+pub async fn serve(listener: Listener, router: Router, stop: impl Future<Output = ()>) {
+    let graceful = GracefulShutdown::new();
+    let places = Arc::new(Semaphore::new(listener.most_connections));
+    let networks = Arc::new(Held::new(listener.newcomers.most_of_network));
+    let mut stop = pin!(stop);
+    loop {
+        let next = async {
+            let place = Arc::clone(&places).acquire_owned().await;
+            (place, listener.socket.accept().await)
+        };
+        let (place, accepted) = tokio::select! {
+            () = &mut stop => break,
+            next = next => next,
+        };
+        match accepted {
+            Ok((stream, peer)) => {
+                let is_exempt = is_trusted(peer.ip(), &listener.newcomers.exempt);
+                let network = Network::from(Some(peer.ip()));
+                let held = if is_exempt {
+                    None
+                } else {
+                    networks.hold(network)
+                };
+                if !is_exempt && held.is_none() {
+                    tracing::debug!(%peer, "a connection was closed: its network has as many as it may have");
+                    continue;
+                }
+                let connection = Connection {
+                    peer,
+                    router: router.clone(),
+                    patience: if is_exempt {
+                        listener.head_timeout
+                    } else {
+                        listener.newcomers.patience
+                    },
+                    head_timeout: listener.head_timeout,
+                    write_timeout: listener.write_timeout,
+                    watcher: graceful.watcher(),
+                };
+                let tls = listener.tls.clone();
+                tokio::spawn(async move {
+                    connection.serve(stream, tls).await;
+                    drop((place, held));
+                });
+            }
+            // Out of descriptors, or the peer went away at once: neither ends the host.
+            Err(error) => {
+                tracing::warn!(%error, "a connection could not be accepted");
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+        }
+    }
+    drop(listener.socket);
+    // Waiting pages and phones hold their connections open; they come again when the host is back.
+    let _ = tokio::time::timeout(GOODBYE, graceful.shutdown()).await;
+}
+
+struct Connection {
+    peer: SocketAddr,
+    router: Router,
+    patience: Duration,
+    head_timeout: Duration,
+    write_timeout: Duration,
+    watcher: Watcher,
+}
+
+impl Connection {
+    async fn serve(self, stream: TcpStream, tls: Option<Arc<Identity>>) {
+        // An answer is written whole, so holding it back to fill a packet only delays it.
+        let _ = stream.set_nodelay(true);
+        let mut stream = TimeoutStream::new(stream);
+        stream.set_write_timeout(Some(self.write_timeout));
+        let stream = Box::pin(stream);
+        let Some(tls) = tls else {
+            return self.requests(stream, None, None).await;
+        };
+        let proved = tls.asks_for_certificates().then_some(ProvedByHandshake);
+        match tokio::time::timeout(self.patience, tls.accept(stream)).await {
+            Ok(Ok((stream, certificate))) => self.requests(stream, proved, certificate).await,
+            Ok(Err(error)) => tracing::debug!(peer = %self.peer, %error, "a TLS handshake failed"),
+            Err(_) => tracing::debug!(peer = %self.peer, "a TLS handshake took too long"),
+        }
+    }
+
+    async fn requests(
+        self,
+        stream: impl AsyncRead + AsyncWrite + Unpin + 'static,
+        proved: Option<ProvedByHandshake>,
+        shown: Option<ClientCertificate>,
+    ) {
+        let Self {
+            peer,
+            router,
+            patience,
+            head_timeout,
+            watcher,
+            ..
+        } = self;
+        let first = Arc::new(Notify::new());
+        let begun = Arc::clone(&first);
+        let service = service_fn(move |request: hyper::Request<Incoming>| {
+            begun.notify_one();
+            let mut request: Request = request.map(Body::new);
+            request.extensions_mut().insert(ConnectInfo(peer));
+            if let Some(proved) = proved {
+                request.extensions_mut().insert(proved);
+            }
+            if let Some(certificate) = &shown {
+                request.extensions_mut().insert(certificate.clone());
+            }
+            router.clone().oneshot(request)
+        });
+        let mut builder = http1::Builder::new();
+        builder
+            .timer(TokioTimer::new())
+            .header_read_timeout(head_timeout);
+        builder.max_buf_size(BUFFER).max_header_size(BUFFER);
+        let served = watcher.watch(builder.serve_connection(TokioIo::new(stream), service));
+        // Ends where the first request is late, and never once it came.
+        let late = async {
+            if tokio::time::timeout(patience, first.notified())
+                .await
+                .is_ok()
+            {
+                std::future::pending::<()>().await;
+            }
+        };
+        tokio::select! {
+            result = served => if let Err(error) = result {
+                tracing::debug!(%peer, %error, "a connection broke off");
+            },
+            () = late => tracing::debug!(%peer, "the first request of a connection took too long"),
+        }
+    }
+}

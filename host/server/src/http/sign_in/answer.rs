@@ -1,0 +1,39 @@
+//! What the application is answered, as the browser carries it there.
+
+use axum::response::Response;
+
+use crate::domain::Host;
+use crate::http::pages::FormPostPage;
+use crate::http::reply::{layout, page_that_posts, see_other};
+use crate::oidc::authorize::{AuthorizationAnswer, Delivery};
+use assent_model::language::Language;
+
+/// A redirect, or the page whose form the browser posts.
+pub(crate) async fn deliver(
+    host: &Host,
+    language: Language,
+    answer: &AuthorizationAnswer,
+) -> Response {
+    match answer.delivery() {
+        Delivery::Redirect(location) => see_other(&location),
+        Delivery::Form {
+            redirect_uri,
+            fields,
+        } => {
+            // The answer is made; it goes out even where its page can't say to whom.
+            let application = host
+                .store
+                .application(answer.application())
+                .await
+                .ok()
+                .flatten();
+            let form = FormPostPage {
+                layout: layout(host, language),
+                application: application.map(|application| application.name.clone()),
+                action: redirect_uri.as_str().to_owned(),
+                fields: fields.to_vec(),
+            };
+            page_that_posts(&form, redirect_uri.form_action_source().as_deref())
+        }
+    }
+}

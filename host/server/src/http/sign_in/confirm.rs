@@ -1,0 +1,96 @@
+//! The page that names the account before a QR sign-in takes effect.
+//!
+//! Any viewer of a sign-in page can scan its code, and its number is on the same screen. Without this page an attacker could
+//! sign another user's browser in as the attacker, unnoticed, and read the user's later input (login CSRF,
+//! OWASP ASVS 3.7). A browser in which the same user signed in before continues without this page.
+
+use axum::response::Response;
+
+use crate::domain::sign_in::context::Agreement;
+use crate::domain::sign_in::known_browsers::Standing;
+use crate::domain::sign_in::login;
+use crate::domain::sign_in::login::{Approved, Person, View};
+use crate::domain::{Host, InternalError};
+use crate::http::context::Browser;
+use crate::http::csrf;
+use crate::http::pages::ConfirmPage;
+use crate::http::reply::{layout, page};
+use crate::http::sign_in::login::{Posted, asking, finish, session_before};
+use assent_model::id::LoginId;
+use assent_model::login::Login;
+use assent_model::user::User;
+
+/// Whether the browser must show the name of the account before it is signed in.
+pub(crate) async fn is_needed(
+    host: &Host,
+    browser: &Browser,
+    approved: &Approved,
+    user: &User,
+) -> Result<bool, InternalError> {
+    if !approved.is_by_scan()
+        || browser.known_users(host).standing(host, &user.name).await? == Standing::Known
+    {
+        return Ok(false);
+    }
+    let signed_in = browser.signed_in(host).await?;
+    Ok(signed_in.is_none_or(|signed_in| signed_in.user.id != user.id))
+}
+
+/// The page that names the account, with the buttons to continue and to start again.
+pub(crate) async fn ask(
+    host: &Host,
+    browser: &Browser,
+    login: &Login,
+    user: &User,
+) -> Result<Response, InternalError> {
+    let id = login.id.to_string();
+    let asking = asking(host, login).await?;
+    let confirming = ConfirmPage {
+        layout: layout(host, browser.language()),
+        application: asking.name,
+        name: user.display_name().to_owned(),
+        account: user.name.to_string(),
+        action: format!("/login/{id}/confirm"),
+        again: format!("/login/{id}/again"),
+        csrf: csrf::token(host, browser, &id)?,
+        person: csrf::token(host, browser, &shown_to(login.id, user))?,
+    };
+    Ok(page(&confirming, asking.form_target.as_deref()))
+}
+
+/// The purpose of the token: this login and this user. Another window may have sent a request to another device since.
+fn shown_to(login: LoginId, user: &User) -> String {
+    format!("confirm {login} {}", user.id)
+}
+
+/// `POST /login/{id}/confirm`: the user continues as the account that the page named.
+pub(crate) async fn confirm(posted: Posted) -> Response {
+    let Posted {
+        host,
+        browser,
+        form,
+        view,
+        ..
+    } = &posted;
+    let reply = async {
+        let View::Approved(login, approved) = view else {
+            return Ok(posted.shown());
+        };
+        let old = session_before(host, browser, login).await?;
+        let Some(person) = login::person(host, approved, old.as_ref(), browser.origin()).await?
+        else {
+            return Ok(posted.shown());
+        };
+        let Person { signed_in, .. } = &person;
+        if !csrf::is_token(
+            host,
+            browser,
+            &shown_to(login.id, &signed_in.user),
+            &form.person,
+        )? {
+            return Ok(posted.shown());
+        }
+        finish(host, browser, login, &person, old.as_ref(), Agreement::Open).await
+    };
+    posted.reply(reply.await)
+}

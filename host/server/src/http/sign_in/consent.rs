@@ -1,0 +1,268 @@
+//! Consent: the page that asks for it during a login, and taking it back on the portal.
+
+use std::sync::Arc;
+
+use axum::Form;
+use axum::extract::State;
+use axum::response::Response;
+use serde::Deserialize;
+
+use crate::domain::sessions::session::SignedIn;
+use crate::domain::sign_in::consent;
+use crate::domain::sign_in::context::Agreement;
+use crate::domain::sign_in::login;
+use crate::domain::sign_in::login::{Person, View};
+use crate::domain::{Host, InternalError};
+use crate::http::context::Browser;
+use crate::http::csrf;
+use crate::http::pages::{ConsentPage, ConsentRow, Consents, Withdrawn};
+use crate::http::portal;
+use crate::http::reply::{forged, internal_error, layout, page, see_other};
+use crate::http::sign_in::answer::deliver;
+use crate::http::sign_in::login::{Posted, answered_before, finish, resumed, session_before};
+use crate::http::texts::Message;
+use crate::oidc::authorize::{self, DenialReason};
+use assent_model::application::ConsentPolicy;
+use assent_model::id::{Did, LoginId};
+use assent_model::login::{AuthorizationRequest, LocalPage, Login, LoginRequest};
+use assent_model::scope::{Scope, Scopes};
+use assent_model::user::User;
+
+const WITHDRAW: &str = "/consents/withdraw";
+
+/// The page that asks the person whether the application may have what it asks for.
+pub(crate) fn ask(
+    host: &Host,
+    browser: &Browser,
+    login: &Login,
+    request: &AuthorizationRequest,
+    person: &Person,
+    application: String,
+) -> Result<Response, InternalError> {
+    let id = login.id.to_string();
+    let user = &person.signed_in.user;
+    let asking = ConsentPage {
+        layout: layout(host, browser.language()),
+        application,
+        name: user.display_name().to_owned(),
+        scopes: in_words(&request.consent_scopes()),
+        offline: request.scopes.has(Scope::OfflineAccess),
+        action: format!("/login/{id}/consent"),
+        again: format!("/login/{id}/again"),
+        csrf: csrf::token(host, browser, &id)?,
+        person: csrf::token(host, browser, &shown_to(login.id, user))?,
+        days: host.settings.lifetimes.consent.whole_seconds() / (24 * 60 * 60),
+    };
+    Ok(page(
+        &asking,
+        request.redirect_uri.form_action_source().as_deref(),
+    ))
+}
+
+/// What shows that the page was made for this person. Somebody else may have signed in since, in another window.
+fn shown_to(login: LoginId, user: &User) -> String {
+    format!("consent {login} {}", user.id)
+}
+
+/// `POST /login/{id}/consent`: the person allows or denies.
+pub(crate) async fn decide(posted: Posted) -> Response {
+    let Posted {
+        host,
+        browser,
+        form,
+        view,
+        ..
+    } = &posted;
+    let reply = async {
+        let mut old = None;
+        let (login, person) = match view {
+            View::Approved(login, approved) => {
+                old = session_before(host, browser, login).await?;
+                (
+                    login,
+                    login::person(host, approved, old.as_ref(), browser.origin()).await?,
+                )
+            }
+            View::SignedIn(login, session) => {
+                (login, resumed(host, browser, login, *session).await?)
+            }
+            View::Answered(_) => return Ok(answered_before(host, browser.language())),
+            _ => return Ok(posted.shown()),
+        };
+        let (Some(person), LoginRequest::Oidc(request)) = (person, &login.request) else {
+            return Ok(posted.shown());
+        };
+        if !csrf::is_token(
+            host,
+            browser,
+            &shown_to(login.id, &person.signed_in.user),
+            &form.person,
+        )? {
+            return Ok(posted.shown());
+        }
+        match form.decision.as_str() {
+            "allow" => {
+                finish(
+                    host,
+                    browser,
+                    login,
+                    &person,
+                    old.as_ref(),
+                    Agreement::Given,
+                )
+                .await
+            }
+            "deny" => {
+                let answer =
+                    authorize::deny(host, login.id, request, DenialReason::NoConsent).await?;
+                Ok(match answer {
+                    Some(answer) => deliver(host, browser.language(), &answer).await,
+                    None => answered_before(host, browser.language()),
+                })
+            }
+            _ => Ok(posted.shown()),
+        }
+    };
+    posted.reply(reply.await)
+}
+
+/// A form of the portal.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Withdrawal {
+    #[serde(default)]
+    csrf: String,
+    #[serde(default)]
+    application: String,
+}
+
+/// `POST /consents/withdraw`: the person takes back what they let an application know.
+pub(crate) async fn withdraw(
+    State(host): State<Arc<Host>>,
+    browser: Browser,
+    Form(form): Form<Withdrawal>,
+) -> Response {
+    let reply = async {
+        if !csrf::is_token(&host, &browser, WITHDRAW, &form.csrf)? {
+            return Ok(forged(&host, browser.language()));
+        }
+        let application: Option<Did> = form.application.parse().ok();
+        let signed_in = browser.signed_in(&host).await?;
+        let signed_in =
+            signed_in.filter(|signed_in| portal::is_enough(&host, LocalPage::Consents, signed_in));
+        if let (Some(signed_in), Some(application)) = (signed_in, application) {
+            consent::withdraw(
+                &host,
+                &signed_in.user,
+                application.clone(),
+                browser.origin(),
+            )
+            .await?;
+            return Ok(see_other(&told(
+                &host,
+                &browser,
+                &signed_in.user,
+                &application,
+            )?));
+        }
+        Ok(see_other("/consents"))
+    };
+    reply
+        .await
+        .unwrap_or_else(|error: InternalError| internal_error(&host, browser.language(), &error))
+}
+
+/// What the portal's page is to tell: the query of its address.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct Told {
+    /// The application whose consent was taken back.
+    #[serde(default)]
+    withdrawn: String,
+    /// The token that shows that it was, in this browser.
+    #[serde(default)]
+    token: String,
+}
+
+/// The page's address after a consent was taken back.
+fn told(
+    host: &Host,
+    browser: &Browser,
+    user: &User,
+    application: &Did,
+) -> Result<String, InternalError> {
+    let token = csrf::token(host, browser, &withdrawn_by(user, application))?;
+    let mut query = form_urlencoded::Serializer::new(String::new());
+    query
+        .append_pair("withdrawn", application.as_str())
+        .append_pair("token", &token);
+    Ok(format!("/consents?{}", query.finish()))
+}
+
+fn withdrawn_by(user: &User, application: &Did) -> String {
+    format!("{WITHDRAW} {} {application}", user.id)
+}
+
+/// The consent that this person took back, if the address was made here and it is still so.
+pub(crate) async fn withdrawn(
+    host: &Host,
+    browser: &Browser,
+    signed_in: &SignedIn,
+    told: &Told,
+) -> Result<Option<Withdrawn>, InternalError> {
+    let user = &signed_in.user;
+    let Ok(application) = told.withdrawn.parse::<Did>() else {
+        return Ok(None);
+    };
+    if !csrf::is_token(
+        host,
+        browser,
+        &withdrawn_by(user, &application),
+        &told.token,
+    )? || consent::consents_of(host, user)
+        .await?
+        .iter()
+        .any(|consent| consent.application == application)
+    {
+        return Ok(None);
+    }
+    let found = host.store.application(&application).await?;
+    Ok(found.map(|application| Withdrawn {
+        application: application.name.clone(),
+        asks_again: application.settings.consent == ConsentPolicy::Ask,
+    }))
+}
+
+/// What the person let applications know.
+pub(crate) async fn list(
+    host: &Host,
+    browser: &Browser,
+    signed_in: &SignedIn,
+) -> Result<Consents, InternalError> {
+    let rows = consent::consents_of(host, &signed_in.user)
+        .await?
+        .into_iter()
+        .map(|consent| ConsentRow {
+            application: consent.application_name,
+            client_id: consent.application.to_string(),
+            scopes: in_words(&consent.scopes),
+            offline: consent.scopes.has(Scope::OfflineAccess),
+            since: Message::day(consent.granted_at),
+            until: Message::day(consent.expires_at),
+        });
+    Ok(Consents {
+        rows: rows.collect(),
+        withdraw: WITHDRAW.to_owned(),
+        csrf: csrf::token(host, browser, WITHDRAW)?,
+    })
+}
+
+fn in_words(scopes: &Scopes) -> Vec<Message> {
+    let words = scopes.iter().map(|scope| match scope {
+        Scope::OpenId => Message::of("scope-openid"),
+        Scope::Profile => Message::of("scope-profile"),
+        Scope::Email => Message::of("scope-email"),
+        Scope::Phone => Message::of("scope-phone"),
+        Scope::Address => Message::of("scope-address"),
+        Scope::OfflineAccess => Message::of("scope-offline-access"),
+    });
+    words.collect()
+}

@@ -1,0 +1,57 @@
+//! Beginning a login for an application's request, in either protocol.
+
+use axum::response::Response;
+
+use crate::domain::sessions::session::SignedIn;
+use crate::domain::sign_in::login;
+use crate::domain::sign_in::login::Person;
+use crate::domain::sign_in::test_sign_in;
+use crate::domain::{Host, InternalError};
+use crate::http::context::Browser;
+use crate::http::reply::see_other;
+use assent_model::id::LoginId;
+use assent_model::login::LoginRequest;
+
+/// A login that has begun.
+pub(crate) struct BegunLogin {
+    pub(crate) id: LoginId,
+    /// Sends the browser to the login's own page.
+    pub(crate) page: Response,
+    /// The user of the browser's session, if that session may answer the request.
+    pub(crate) person: Option<Person>,
+}
+
+/// Begins a login that continues the browser's session, if there is one that is enough for the request. `Err` is the page to
+/// show instead.
+pub(crate) async fn begin(
+    host: &Host,
+    browser: &Browser,
+    request: LoginRequest,
+    session: Option<SignedIn>,
+) -> Result<Result<BegunLogin, Response>, InternalError> {
+    let login = login::begin(
+        host,
+        request,
+        browser.digest(),
+        browser.context(host),
+        session.as_ref().map(|signed_in| signed_in.session.id),
+        Some(browser.network()),
+    )
+    .await?;
+    if !test_sign_in::login_began(host, &login).await? {
+        return Ok(Err(crate::http::sign_in::test_sign_in::unknown(
+            host,
+            browser.language(),
+        )));
+    }
+    let person = session.map(|signed_in| Person {
+        signed_in,
+        cookie: None,
+        origin: browser.origin(),
+    });
+    Ok(Ok(BegunLogin {
+        id: login.id,
+        page: see_other(&format!("/login/{}", login.id)),
+        person,
+    }))
+}

@@ -1,0 +1,210 @@
+//! The pages that end a sign-in, and how they return to the application.
+
+use std::sync::Arc;
+
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Path, Query, State};
+use axum::http::StatusCode;
+use axum::response::Response;
+use serde::Deserialize;
+
+use crate::domain::sign_in::login;
+use crate::domain::sign_in::login::{Ended, View};
+use crate::domain::{Host, InternalError};
+use crate::http::context::{Browser, STAY};
+use crate::http::csrf;
+use crate::http::pages::{Ended as EndedKind, EndedPage, Returning};
+use crate::http::reply::{ErrorReply, internal_error, layout, page, see_other};
+use crate::http::saml;
+use crate::http::sign_in::answer::deliver;
+use crate::http::sign_in::login::{Posted, asking, find};
+use crate::http::texts::Message;
+use crate::oidc::authorize::{self, DenialReason};
+use crate::saml::sign_on::{self, Failure};
+use assent_model::language::Language;
+use assent_model::login::{Login, LoginRequest, LoginStage, Refusal};
+
+/// After how many seconds the page of a failed sign-in goes back to the application. The user can have it stay (WCAG 2.2.1).
+const RETURN_AFTER: u32 = 10;
+
+/// `POST /login/{id}/leave`: back to the application, with an error.
+pub(crate) async fn leave(posted: Posted) -> Response {
+    posted.reply(returned(&posted.host, posted.browser.language(), &posted.view).await)
+}
+
+/// Answers the application with an error.
+async fn returned(host: &Host, language: Language, view: &View) -> Result<Response, InternalError> {
+    let (login, reason) = match view {
+        View::Ended(login, Ended::Denied) => (login, DenialReason::Denied),
+        View::Ended(login, Ended::Expired | Ended::WrongNumber) => (login, DenialReason::Expired),
+        View::Ended(login, _)
+        | View::Identify(login)
+        | View::Approved(login, _)
+        | View::SignedIn(login, _) => (login, DenialReason::GivenUp),
+        View::Waiting(login, _) => {
+            login::cancel(host, login).await?;
+            (login, DenialReason::GivenUp)
+        }
+        View::Answered(_) => return Ok(answered_before(host, language)),
+        View::Unknown => return Ok(unknown(host, language)),
+    };
+    let reply = match &login.request {
+        LoginRequest::Oidc(request) => {
+            match authorize::deny(host, login.id, request, reason).await? {
+                Some(answer) => Some(deliver(host, language, &answer).await),
+                None => None,
+            }
+        }
+        LoginRequest::Saml(request) => {
+            let why = match reason {
+                DenialReason::Denied => Failure::Denied,
+                DenialReason::Expired => Failure::Expired,
+                DenialReason::NoConsent | DenialReason::GivenUp => Failure::GivenUp,
+            };
+            let answer = sign_on::deny(host, login.id, request, why).await?;
+            answer.map(|answer| saml::sign_on::deliver(host, language, &answer))
+        }
+        LoginRequest::Local { .. } => login::give_up(host, login.id)
+            .await?
+            .then(|| see_other("/")),
+    };
+    Ok(reply.unwrap_or_else(|| answered_before(host, language)))
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct Return {
+    /// The token that shows that the page of this browser asks.
+    #[serde(default)]
+    token: String,
+}
+
+/// `GET /login/{id}/return`: back to the application, with an error, once the page of a failed sign-in has been shown long enough.
+///
+/// A GET, since a page can do no more by itself without a script. Another site can't ask for it: the token is of this browser and
+/// attempt. A page in another tab can't either, once the user tries again.
+pub(crate) async fn return_by_itself(
+    State(host): State<Arc<Host>>,
+    Path(id): Path<String>,
+    query: Result<Query<Return>, QueryRejection>,
+    browser: Browser,
+) -> Response {
+    let (browser, found) = find(&host, &id, browser).await;
+    let reply = async {
+        let view = found?;
+        let token = query.map(|Query(query)| query.token).unwrap_or_default();
+        if matches!(view, View::Answered(_)) {
+            return Ok(answered_before(&host, browser.language()));
+        }
+        let failed = match &view {
+            View::Ended(login, Ended::Denied | Ended::Expired | Ended::WrongNumber) => Some(login),
+            View::Approved(login, _) | View::SignedIn(login, _) => Some(login),
+            View::Ended(..)
+            | View::Identify(_)
+            | View::Waiting(..)
+            | View::Answered(_)
+            | View::Unknown => None,
+        };
+        if let Some(login) = failed
+            && csrf::is_token(&host, &browser, &return_of(login), &token)?
+        {
+            return returned(&host, browser.language(), &view).await;
+        }
+        // The page for how far it has come, whatever that is.
+        Ok(match view.login() {
+            Some(login) => see_other(&format!("/login/{}", login.id)),
+            None => unknown(&host, browser.language()),
+        })
+    };
+    reply
+        .await
+        .unwrap_or_else(|error| internal_error(&host, browser.language(), &error))
+}
+
+/// What the token of [`return_by_itself`] is for.
+fn return_of(login: &Login) -> String {
+    match login.stage {
+        LoginStage::Asked(approval) => format!("return {} {approval}", login.id),
+        LoginStage::SignedIn(session) => format!("return {} {session}", login.id),
+        LoginStage::Identify | LoginStage::Answered => format!("return {}", login.id),
+    }
+}
+
+/// How the page of a failed sign-in returns to the application. A sign-in to our own pages has no application, and somebody else's test sign-in
+/// was answered already. The other ends ask the user for a choice.
+fn returning(
+    host: &Host,
+    browser: &Browser,
+    login: &Login,
+    ended: &EndedKind,
+) -> Result<Option<Returning>, InternalError> {
+    let waits = matches!(login.request, LoginRequest::Oidc(_) | LoginRequest::Saml(_));
+    let failed = match ended {
+        EndedKind::Denied | EndedKind::Expired => true,
+        EndedKind::Refused(_) => *ended != refused(Refusal::OthersTestSignIn),
+        EndedKind::Cancelled | EndedKind::Conflict | EndedKind::Replaced => false,
+    };
+    if browser.stays() || !waits || !failed {
+        return Ok(None);
+    }
+    let page = format!("/login/{}", login.id);
+    let token = csrf::token(host, browser, &return_of(login))?;
+    Ok(Some(Returning {
+        address: format!("{page}/return?token={token}"),
+        seconds: RETURN_AFTER,
+        stay: format!("{page}?{STAY}"),
+    }))
+}
+
+pub(super) async fn ended_page(
+    host: &Host,
+    browser: &Browser,
+    login: &Login,
+    ended: EndedKind,
+) -> Result<Response, InternalError> {
+    let id = login.id.to_string();
+    let asking = asking(host, login).await?;
+    let ended = EndedPage {
+        layout: layout(host, browser.language()),
+        application: asking.name,
+        returns: returning(host, browser, login, &ended)?,
+        ended,
+        again: Some(format!("/login/{id}/again")),
+        leave: Some(format!("/login/{id}/leave")),
+        csrf: csrf::token(host, browser, &id)?,
+    };
+    Ok(page(&ended, asking.form_target.as_deref()))
+}
+
+pub(super) fn refused(why: Refusal) -> EndedKind {
+    EndedKind::Refused(match why {
+        Refusal::ApplicationGone => Message::of("refused-application-gone"),
+        Refusal::AddressGone => Message::of("refused-address-gone"),
+        Refusal::NoAccount(name) => Message::of("refused-no-account").text("application", name),
+        Refusal::AccountClosed(name) => {
+            Message::of("refused-account-closed").text("application", name)
+        }
+        Refusal::PersonClosed => Message::of("refused-person-closed"),
+        Refusal::OthersTestSignIn => Message::of("refused-others-test-sign-in"),
+        Refusal::Plugin(reason) => Message::of("refused-by-plugin").text("reason", reason),
+    })
+}
+
+pub(super) fn unknown(host: &Host, language: Language) -> Response {
+    ErrorReply {
+        status: StatusCode::NOT_FOUND,
+        title: Message::of("error-login-unknown"),
+        what_happened: Message::of("error-login-unknown-happened"),
+        what_to_do: Message::of("error-login-unknown-advice"),
+    }
+    .render(host, language, &"no such login in this browser")
+}
+
+pub(crate) fn answered_before(host: &Host, language: Language) -> Response {
+    ErrorReply {
+        status: StatusCode::CONFLICT,
+        title: Message::of("error-login-answered"),
+        what_happened: Message::of("error-login-answered-happened"),
+        what_to_do: Message::of("error-login-answered-advice"),
+    }
+    .render(host, language, &"the login was answered before")
+}

@@ -1,0 +1,9 @@
+//! The pages of a sign-in and of signing out.
+
+pub(crate) mod answer;
+pub(crate) mod confirm;
+pub(crate) mod consent;
+pub(crate) mod login;
+pub(crate) mod qr_sign_in;
+pub(crate) mod session_end;
+pub(crate) mod test_sign_in;

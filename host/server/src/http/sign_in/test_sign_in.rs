@@ -1,0 +1,124 @@
+//! Where the answer of a test sign-in goes: `/admin/test-sign-ins/{id}`. What came of it the console tells.
+
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use axum::extract::{Path, RawQuery, State};
+use axum::http::StatusCode;
+use axum::response::Response;
+
+use crate::domain::sign_in::test_sign_in;
+use crate::domain::{Host, InternalError};
+use crate::http::context::Browser;
+use crate::http::pages::TestSignInPage;
+use crate::http::reply::{ErrorReply, internal_error, layout, page};
+use crate::http::texts::Message;
+use crate::oidc::parameters::Parameters;
+use crate::test_sign_in::{oidc, saml};
+use assent_model::id::TestSignInId;
+use assent_model::language::Language;
+use assent_model::test_sign_in::{OpenTestSignIn, TestSignInOutcome};
+use assent_saml_core::binding::Incoming;
+
+/// The test sign-in that an address or a relay state names, if it is open in this browser.
+pub(crate) async fn open(
+    host: &Host,
+    browser: &Browser,
+    id: Option<TestSignInId>,
+) -> Result<Option<OpenTestSignIn>, InternalError> {
+    let Some(id) = id else { return Ok(None) };
+    match browser.signed_in(host).await? {
+        Some(signed_in) => test_sign_in::open(host, id, browser.digest(), &signed_in).await,
+        None => Ok(None),
+    }
+}
+
+/// `GET /admin/test-sign-ins/{id}`: the answer of an OpenID Connect test sign-in.
+pub(crate) async fn answered(
+    State(host): State<Arc<Host>>,
+    Path(id): Path<String>,
+    RawQuery(query): RawQuery,
+    browser: Browser,
+) -> Response {
+    let reply = async {
+        let Some(open) = open(&host, &browser, id.parse().ok()).await? else {
+            return Ok(None);
+        };
+        let Ok(parameters) = Parameters::parse(query.unwrap_or_default().as_bytes()) else {
+            return Ok(None);
+        };
+        if !oidc::is_answer(&host, open.trial(), &parameters)? || !take(&host, &open).await? {
+            return Ok(None);
+        }
+        oidc::take_up(&host, &open, &parameters).await.map(Some)
+    };
+    shown(&host, browser.language(), reply.await)
+}
+
+/// `POST /admin/test-sign-ins/{id}`: the answer of a SAML test sign-in.
+pub(crate) async fn answered_by_post(
+    State(host): State<Arc<Host>>,
+    Path(id): Path<String>,
+    browser: Browser,
+    body: Bytes,
+) -> Response {
+    let reply = async {
+        let Some(open) = open(&host, &browser, id.parse().ok()).await? else {
+            return Ok(None);
+        };
+        let Ok(incoming) = Incoming::read_post(&body) else {
+            return Ok(None);
+        };
+        if !saml::is_answer(&host, open.trial(), &incoming, &body)? || !take(&host, &open).await? {
+            return Ok(None);
+        }
+        saml::take_up(&host, &open, &incoming, &body)
+            .await
+            .map(Some)
+    };
+    shown(&host, browser.language(), reply.await)
+}
+
+/// Claims the one answer of a test sign-in.
+async fn take(host: &Host, open: &OpenTestSignIn) -> Result<bool, InternalError> {
+    Ok(host
+        .store
+        .claim_test_sign_in(open.trial().id, host.now())
+        .await?)
+}
+
+fn shown(
+    host: &Host,
+    language: Language,
+    outcome: Result<Option<TestSignInOutcome>, InternalError>,
+) -> Response {
+    match outcome {
+        Ok(Some(outcome)) => {
+            let done = outcome == TestSignInOutcome::Done;
+            page(
+                &TestSignInPage {
+                    layout: layout(host, language),
+                    done,
+                },
+                None,
+            )
+        }
+        Ok(None) => unknown(host, language),
+        Err(error) => internal_error(host, language, &error),
+    }
+}
+
+/// There is no open test sign-in in this browser.
+pub(crate) fn unknown(host: &Host, language: Language) -> Response {
+    ErrorReply {
+        status: StatusCode::NOT_FOUND,
+        title: Message::of("error-test-sign-in"),
+        what_happened: Message::of("error-test-sign-in-happened"),
+        what_to_do: Message::of("error-test-sign-in-advice"),
+    }
+    .render(
+        host,
+        language,
+        &"no such test sign-in is open in this browser's session",
+    )
+}

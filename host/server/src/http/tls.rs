@@ -1,0 +1,289 @@
+//! TLS of the listeners, with certificates that are read again when their files change.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::pin::Pin;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use openssl::error::ErrorStack;
+use openssl::pkey::PKey;
+use openssl::ssl::{
+    self, AlpnError, Ssl, SslAcceptor, SslContext, SslMethod, SslOptions, SslSessionCacheMode,
+    SslVerifyMode,
+};
+use openssl::x509::X509;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_openssl::SslStream;
+
+use crate::config;
+use crate::http::oidc::client_certificate::ClientCertificate;
+use assent_model::clock::{SharedClock, Timestamp};
+use assent_model::secret::Digest;
+
+/// How often the files are looked at: when a connection comes, if the last time is so long ago.
+const LOOK: Duration = Duration::from_secs(60);
+
+/// Why a listener can't speak TLS. The message names the key of the setting.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "each variant says what it is in its message")]
+pub enum TlsError {
+    #[error("{table}.{key}: cannot read {}: {reason}", file.display())]
+    Unreadable {
+        table: &'static str,
+        key: &'static str,
+        file: PathBuf,
+        reason: io::Error,
+    },
+    #[error("{table}.certificate_file: there is no certificate in {}; expected PEM (-----BEGIN CERTIFICATE-----)", file.display())]
+    NoCertificate { table: &'static str, file: PathBuf },
+    #[error(
+        "{table}.key_file: there is no private key in {}; expected PEM without a passphrase (-----BEGIN PRIVATE KEY-----)", file.display()
+    )]
+    NoKey { table: &'static str, file: PathBuf },
+    #[error(
+        "{table}.key_file: {} is not the key of the certificate in {}.certificate_file", file.display(), table
+    )]
+    OtherKey { table: &'static str, file: PathBuf },
+    #[error("{table}: OpenSSL does not accept the certificate and key: {reason}")]
+    Refused {
+        table: &'static str,
+        reason: ErrorStack,
+    },
+}
+
+/// Whether a listener asks for a client certificate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clients {
+    /// It does not.
+    Anonymous,
+    /// It asks, and takes whichever certificate the client proves to hold the key of. Applications register theirs
+    /// exactly, so no authority has a say in it.
+    MayShowCertificate,
+}
+
+/// What a listener needs to speak TLS.
+pub struct Identity {
+    /// The table of the settings, for messages.
+    table: &'static str,
+    files: config::Tls,
+    clients: Clients,
+    clock: SharedClock,
+    looked_at: AtomicI64,
+    current: Mutex<Current>,
+}
+
+/// What is in force, and the digest of the files it was made of or that were last found unfit.
+#[derive(Clone)]
+struct Current {
+    context: SslContext,
+    seen: Digest,
+}
+
+impl std::fmt::Debug for Identity {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Identity")
+            .field("table", &self.table)
+            .field("clients", &self.clients)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Identity {
+    /// Reads certificate and key. `table` is the table of the settings that names them.
+    pub fn load(
+        table: &'static str,
+        files: config::Tls,
+        clients: Clients,
+        clock: SharedClock,
+    ) -> Result<Self, TlsError> {
+        let pair = Pair::read(table, &files)?;
+        let current = Mutex::new(Current {
+            context: pair.context(table, &files, clients)?,
+            seen: pair.digest(),
+        });
+        let looked_at = AtomicI64::new(clock.now().millis());
+        Ok(Self {
+            table,
+            files,
+            clients,
+            clock,
+            looked_at,
+            current,
+        })
+    }
+
+    /// Whether clients may show a certificate here.
+    pub(super) fn asks_for_certificates(&self) -> bool {
+        self.clients == Clients::MayShowCertificate
+    }
+
+    /// The server's side of a handshake, and the certificate that the client showed.
+    pub(super) async fn accept<S>(
+        self: &Arc<Self>,
+        stream: S,
+    ) -> Result<(SslStream<S>, Option<ClientCertificate>), HandshakeError>
+    where
+        S: AsyncRead + AsyncWrite + Unpin,
+    {
+        let context = self.context().await;
+        let mut stream = SslStream::new(Ssl::new(&context)?, stream)?;
+        Pin::new(&mut stream).accept().await?;
+        let shown = stream
+            .ssl()
+            .peer_certificate()
+            .map(|certificate| certificate.to_der())
+            .transpose()?;
+        Ok((stream, shown.map(ClientCertificate::from)))
+    }
+
+    /// What is in force, after a look at the files if the last is long ago.
+    async fn context(self: &Arc<Self>) -> SslContext {
+        let now = self.clock.now();
+        let last = self.looked_at.load(Ordering::Relaxed);
+        let due = now >= Timestamp::from_millis(last) + LOOK || now.millis() < last;
+        // Only one of those who come at the same moment looks.
+        if due
+            && self
+                .looked_at
+                .compare_exchange(last, now.millis(), Ordering::Relaxed, Ordering::Relaxed)
+                .is_ok()
+        {
+            let this = Arc::clone(self);
+            // A look that panicked changed nothing.
+            let _ = tokio::task::spawn_blocking(move || this.look()).await;
+        }
+        self.current().context
+    }
+
+    fn current(&self) -> Current {
+        self.current
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    /// Takes the files into use if they changed. Files that are unfit change nothing: the listener goes on with what
+    /// it has, and the log says so once.
+    fn look(&self) {
+        let changed = Pair::read(self.table, &self.files).and_then(|pair| {
+            let Current { context, seen } = self.current();
+            if pair.digest() == seen {
+                return Ok(());
+            }
+            let made = pair.context(self.table, &self.files, self.clients);
+            let (context, outcome) = match made {
+                Ok(context) => (context, Ok(())),
+                Err(error) => (context, Err(error)),
+            };
+            *self.current.lock().unwrap_or_else(PoisonError::into_inner) = Current {
+                context,
+                seen: pair.digest(),
+            };
+            outcome.inspect(|()| tracing::info!(table = self.table, "a new certificate is in use"))
+        });
+        if let Err(error) = changed {
+            tracing::error!(%error, "the new certificate can't be used; the old one stays in use");
+        }
+    }
+}
+
+/// Why a handshake came to nothing.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "each variant is what it wraps")]
+pub(super) enum HandshakeError {
+    #[error(transparent)]
+    Stack(#[from] ErrorStack),
+    #[error(transparent)]
+    Tls(#[from] ssl::Error),
+}
+
+/// A certificate and its key, as the files have them.
+struct Pair {
+    certificates: Vec<u8>,
+    key: zeroize::Zeroizing<Vec<u8>>,
+}
+
+impl Pair {
+    fn read(table: &'static str, files: &config::Tls) -> Result<Self, TlsError> {
+        let read = |key, file: &Path| {
+            std::fs::read(file).map_err(|reason| TlsError::Unreadable {
+                table,
+                key,
+                file: file.to_owned(),
+                reason,
+            })
+        };
+        let certificates = read("certificate_file", &files.certificate_file)?;
+        Ok(Self {
+            certificates,
+            key: zeroize::Zeroizing::new(read("key_file", &files.key_file)?),
+        })
+    }
+
+    /// What tells this pair from another.
+    fn digest(&self) -> Digest {
+        let both = [
+            *Digest::of(&self.certificates).as_bytes(),
+            *Digest::of(&self.key).as_bytes(),
+        ];
+        Digest::of(both.as_flattened())
+    }
+
+    /// TLS 1.2 and 1.3 as Mozilla's intermediate configuration has them, HTTP/1.1 alone.
+    fn context(
+        &self,
+        table: &'static str,
+        files: &config::Tls,
+        clients: Clients,
+    ) -> Result<SslContext, TlsError> {
+        let no_certificate = || TlsError::NoCertificate {
+            table,
+            file: files.certificate_file.clone(),
+        };
+        let no_key = || TlsError::NoKey {
+            table,
+            file: files.key_file.clone(),
+        };
+        let mut chain = X509::stack_from_pem(&self.certificates)
+            .map_err(|_| no_certificate())?
+            .into_iter();
+        let certificate = chain.next().ok_or_else(no_certificate)?;
+        // The callback stands in for the terminal, on which OpenSSL would ask for a passphrase.
+        let key =
+            PKey::private_key_from_pem_callback(&self.key, |_| Ok(0)).map_err(|_| no_key())?;
+        if !certificate
+            .public_key()
+            .is_ok_and(|public| public.public_eq(&key))
+        {
+            return Err(TlsError::OtherKey {
+                table,
+                file: files.key_file.clone(),
+            });
+        }
+        let mut build = || {
+            let mut builder = SslAcceptor::mozilla_intermediate_v5(SslMethod::tls_server())?;
+            builder.set_certificate(&certificate)?;
+            chain.try_for_each(|link| builder.add_extra_chain_cert(link))?;
+            builder.set_private_key(&key)?;
+            builder.set_alpn_select_callback(|_, offered| {
+                ssl::select_next_proto(b"\x08http/1.1", offered).ok_or(AlpnError::ALERT_FATAL)
+            });
+            builder.set_session_id_context(table.as_bytes())?;
+            if clients == Clients::MayShowCertificate {
+                // The handshake itself proves that the client holds the key; who it is is decided above.
+                builder.set_verify_callback(SslVerifyMode::PEER, |_, _| true);
+                // Each connection proves it anew: no identity lives on in a session or a ticket.
+                builder.set_session_cache_mode(SslSessionCacheMode::OFF);
+                builder.set_options(SslOptions::NO_TICKET);
+                builder.set_num_tickets(0)?;
+            }
+            Ok(builder.build().into_context())
+        };
+        build().map_err(|reason| TlsError::Refused { table, reason })
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

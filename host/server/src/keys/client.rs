@@ -1,0 +1,342 @@
+//! Applications' own keys: what an administrator registers, and checking what an application signed.
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use josekit::jwk::Jwk;
+use josekit::jws::alg::hmac::HmacJwsAlgorithm;
+use josekit::jws::{ES256, ES384, ES512, EdDSA, JwsVerifier, PS256, RS256};
+use josekit::jwt;
+use openssl::bn::{BigNum, BigNumContext};
+use openssl::nid::Nid;
+use openssl::pkey::{Id, PKey, Public};
+use openssl::x509::X509;
+use serde_json::{Map, Value, json};
+
+use assent_model::client_auth::RegisteredCertificate;
+use assent_model::id::Did;
+use assent_model::secret::Digest;
+
+/// The algorithms of `private_key_jwt`.
+pub const ASYMMETRIC: [&str; 6] = ["RS256", "PS256", "ES256", "ES384", "ES512", "EdDSA"];
+/// The algorithm of `client_secret_jwt`: a secret has 43 characters, too few for the longer ones (RFC 7518 section 3.2).
+pub const SYMMETRIC: [&str; 1] = ["HS256"];
+
+/// The shortest RSA key that is accepted, in bits (RFC 7518 section 3.3).
+const SHORTEST_RSA: u32 = 2048;
+/// How many keys a set may have.
+const MOST_KEYS: usize = 20;
+/// The longest assertion that is looked at, in bytes.
+const LONGEST: usize = 8 * 1024;
+
+/// A key that can't be registered. The message says what would do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum UnfitKey {
+    /// Not PEM, or not what is expected in it.
+    #[error(
+        "expected a public key or a certificate in PEM form (-----BEGIN PUBLIC KEY----- or -----BEGIN CERTIFICATE-----)"
+    )]
+    NotPem,
+    /// A private key.
+    #[error("this is a private key, which must stay with the application: expected the public one")]
+    Private,
+    /// Not a set of keys.
+    #[error("expected a JSON Web Key Set with 1 to 20 public keys: {{\"keys\": [...]}}")]
+    NotASet,
+    /// A kind of key that no algorithm takes.
+    #[error(
+        "expected an RSA key of 2048 bits or more, an EC key (P-256, P-384, P-521) or an Ed25519 key"
+    )]
+    Kind,
+}
+
+/// A token that is not what it should be. The application's developer is told; the words are general on purpose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadJwt {
+    /// It can't be read.
+    #[error("it is not a signed JWT")]
+    Malformed,
+    /// Its `alg` is not one of those that are accepted here.
+    #[error("its algorithm is not accepted")]
+    Algorithm,
+    /// No key of the application fits its signature.
+    #[error("its signature does not fit a key of the application")]
+    Signature,
+    /// The application's keys could not be had.
+    #[error("the application's keys could not be fetched")]
+    NoKeys,
+}
+
+/// The purpose for which an application's secret is sealed.
+pub fn secret_purpose(id: &Did) -> String {
+    format!("client_secret {id}")
+}
+
+/// The public key in a PEM text, of a key or of a certificate, as a JSON Web Key.
+pub fn key_of_pem(pem: &str) -> Result<Map<String, Value>, UnfitKey> {
+    if pem.contains("PRIVATE KEY") {
+        return Err(UnfitKey::Private);
+    }
+    let key = if pem.contains("BEGIN CERTIFICATE") {
+        X509::from_pem(pem.as_bytes()).and_then(|certificate| certificate.public_key())
+    } else {
+        PKey::public_key_from_pem(pem.as_bytes())
+    };
+    jwk(&key.map_err(|_| UnfitKey::NotPem)?)
+}
+
+/// The key of a certificate in PEM form.
+pub fn key_of_certificate(pem: &str) -> Result<Map<String, Value>, UnfitKey> {
+    key_of_pem(&certificate(pem)?.pem)
+}
+
+/// A certificate to be recognised again.
+pub fn certificate(pem: &str) -> Result<RegisteredCertificate, UnfitKey> {
+    if pem.contains("PRIVATE KEY") {
+        return Err(UnfitKey::Private);
+    }
+    let parsed = X509::from_pem(pem.as_bytes()).map_err(|_| UnfitKey::NotPem)?;
+    let (der, text) = (
+        parsed.to_der().map_err(|_| UnfitKey::NotPem)?,
+        parsed.to_pem().map_err(|_| UnfitKey::NotPem)?,
+    );
+    Ok(RegisteredCertificate {
+        pem: String::from_utf8(text).map_err(|_| UnfitKey::NotPem)?,
+        sha256: Digest::of(&der).to_text(),
+    })
+}
+
+/// Whether a certificate is good at this moment, in seconds since the epoch (RFC 5280 section 4.1.2.5).
+pub fn certificate_is_in_time(der: &[u8], now: i64) -> bool {
+    let Ok(certificate) = X509::from_der(der) else {
+        return false;
+    };
+    let Ok(now) = openssl::asn1::Asn1Time::from_unix(now) else {
+        return false;
+    };
+    certificate.not_before() <= now && certificate.not_after() >= now
+}
+
+/// The keys of a JSON Web Key Set, public members alone.
+pub fn keys_of_set(set: &Value) -> Result<Vec<Map<String, Value>>, UnfitKey> {
+    let keys = set
+        .get("keys")
+        .and_then(Value::as_array)
+        .ok_or(UnfitKey::NotASet)?;
+    if keys.is_empty() || keys.len() > MOST_KEYS {
+        return Err(UnfitKey::NotASet);
+    }
+    keys.iter()
+        .map(|key| fit(key.as_object().ok_or(UnfitKey::NotASet)?))
+        .collect()
+}
+
+/// Those keys of an application's own set that can be used here; others in it are for other purposes.
+pub fn usable_keys_of_set(set: &Value) -> Result<Vec<Map<String, Value>>, UnfitKey> {
+    let keys = set
+        .get("keys")
+        .and_then(Value::as_array)
+        .ok_or(UnfitKey::NotASet)?;
+    Ok(keys
+        .iter()
+        .filter_map(Value::as_object)
+        .filter_map(|key| fit(key).ok())
+        .take(MOST_KEYS)
+        .collect())
+}
+
+/// What a key is known by among people (RFC 7638 section 3): the digest of the members that make it the key that it is. Empty for a
+/// kind that is not used here.
+pub fn thumbprint(key: &Map<String, Value>) -> String {
+    let members: &[&str] = match key.get("kty").and_then(Value::as_str) {
+        Some("RSA") => &["e", "kty", "n"],
+        Some("EC") => &["crv", "kty", "x", "y"],
+        Some("OKP") => &["crv", "kty", "x"],
+        _ => return String::new(),
+    };
+    let member = |name: &&str| {
+        format!(
+            "{}:{}",
+            Value::from(*name),
+            key.get(*name).unwrap_or(&Value::Null)
+        )
+    };
+    let text = format!(
+        "{{{}}}",
+        members.iter().map(member).collect::<Vec<_>>().join(",")
+    );
+    URL_SAFE_NO_PAD.encode(Digest::of(text.as_bytes()).as_bytes())
+}
+
+fn fit(key: &Map<String, Value>) -> Result<Map<String, Value>, UnfitKey> {
+    let text = |name: &str| key.get(name).and_then(Value::as_str).unwrap_or_default();
+    if ["d", "p", "q", "dp", "dq", "qi", "k"]
+        .iter()
+        .any(|private| key.contains_key(*private))
+    {
+        return Err(UnfitKey::Private);
+    }
+    let bits = || {
+        URL_SAFE_NO_PAD
+            .decode(text("n"))
+            .ok()
+            .and_then(|n| BigNum::from_slice(&n).ok())
+            .map(|n| n.num_bits())
+    };
+    let good = match text("kty") {
+        "RSA" => bits().is_some_and(|bits| bits >= SHORTEST_RSA.cast_signed()),
+        "EC" => ["P-256", "P-384", "P-521"].contains(&text("crv")),
+        "OKP" => text("crv") == "Ed25519",
+        _ => false,
+    };
+    // A key that no algorithm takes would only be noticed when the application comes.
+    let usable = Jwk::from_map(key.clone())
+        .is_ok_and(|jwk| ASYMMETRIC.iter().any(|alg| verifier(alg, &jwk).is_some()));
+    if good && usable {
+        Ok(key.clone())
+    } else {
+        Err(UnfitKey::Kind)
+    }
+}
+
+fn jwk(key: &PKey<Public>) -> Result<Map<String, Value>, UnfitKey> {
+    let number = |number: &openssl::bn::BigNumRef, length: i32| {
+        number
+            .to_vec_padded(length)
+            .map(|bytes| URL_SAFE_NO_PAD.encode(bytes))
+            .map_err(|_| UnfitKey::Kind)
+    };
+    let value = match key.id() {
+        Id::RSA => {
+            let rsa = key.rsa().map_err(|_| UnfitKey::Kind)?;
+            let text = |number: &openssl::bn::BigNumRef| URL_SAFE_NO_PAD.encode(number.to_vec());
+            json!({"kty": "RSA", "n": text(rsa.n()), "e": text(rsa.e())})
+        }
+        Id::EC => {
+            let ec = key.ec_key().map_err(|_| UnfitKey::Kind)?;
+            let (curve, length) = match ec.group().curve_name() {
+                Some(Nid::X9_62_PRIME256V1) => ("P-256", 32),
+                Some(Nid::SECP384R1) => ("P-384", 48),
+                Some(Nid::SECP521R1) => ("P-521", 66),
+                _ => return Err(UnfitKey::Kind),
+            };
+            let failed = |_| UnfitKey::Kind;
+            let (mut x, mut y) = (
+                BigNum::new().map_err(failed)?,
+                BigNum::new().map_err(failed)?,
+            );
+            let mut context = BigNumContext::new().map_err(failed)?;
+            ec.public_key()
+                .affine_coordinates(ec.group(), &mut x, &mut y, &mut context)
+                .map_err(failed)?;
+            json!({"kty": "EC", "crv": curve, "x": number(&x, length)?, "y": number(&y, length)?})
+        }
+        Id::ED25519 => {
+            let raw = key.raw_public_key().map_err(|_| UnfitKey::Kind)?;
+            json!({"kty": "OKP", "crv": "Ed25519", "x": URL_SAFE_NO_PAD.encode(raw)})
+        }
+        _ => return Err(UnfitKey::Kind),
+    };
+    fit(value.as_object().ok_or(UnfitKey::Kind)?)
+}
+
+/// The claims of a JWT that one of these keys signed. `jku`, `x5u`, `x5c` and `jwk` in its header are not looked at, and a
+/// `crit` that is not understood fails (RFC 7515 section 4.1.11).
+pub fn verify(token: &str, keys: &[Map<String, Value>]) -> Result<Map<String, Value>, BadJwt> {
+    let (algorithm, kid) = header(token, &ASYMMETRIC)?;
+    let named = |key: &&Map<String, Value>| match (&kid, key.get("kid").and_then(Value::as_str)) {
+        (Some(wanted), Some(known)) => wanted == known,
+        _ => true,
+    };
+    let verifiers = keys
+        .iter()
+        .filter(named)
+        .filter_map(|key| verifier(&algorithm, &Jwk::from_map(key.clone()).ok()?));
+    let mut claims = verifiers.filter_map(|verifier| decode(token, &*verifier));
+    claims.next().ok_or(BadJwt::Signature)
+}
+
+/// The claims of a JWT that was authenticated with a client secret.
+pub fn verify_with_secret(token: &str, secret: &[u8]) -> Result<Map<String, Value>, BadJwt> {
+    header(token, &SYMMETRIC)?;
+    let verifier = HmacJwsAlgorithm::Hs256
+        .verifier_from_bytes(secret)
+        .map_err(|_| BadJwt::Signature)?;
+    decode(token, &verifier).ok_or(BadJwt::Signature)
+}
+
+fn decode(token: &str, verifier: &dyn JwsVerifier) -> Option<Map<String, Value>> {
+    jwt::decode_with_verifier(token, verifier)
+        .ok()
+        .map(|(payload, _)| payload.into())
+}
+
+/// The algorithm and the key's name in a token's header, if the algorithm is one of these.
+fn header(token: &str, accepted: &[&str]) -> Result<(String, Option<String>), BadJwt> {
+    if token.len() > LONGEST {
+        return Err(BadJwt::Malformed);
+    }
+    let first = token.split('.').next().unwrap_or_default();
+    let bytes = URL_SAFE_NO_PAD
+        .decode(first)
+        .map_err(|_| BadJwt::Malformed)?;
+    let header: Map<String, Value> =
+        serde_json::from_slice(&bytes).map_err(|_| BadJwt::Malformed)?;
+    let algorithm = header
+        .get("alg")
+        .and_then(Value::as_str)
+        .ok_or(BadJwt::Malformed)?;
+    if !accepted.contains(&algorithm) {
+        return Err(BadJwt::Algorithm);
+    }
+    Ok((
+        algorithm.to_owned(),
+        header.get("kid").and_then(Value::as_str).map(str::to_owned),
+    ))
+}
+
+/// What checks a signature of this algorithm with this key; `None` if the key is of another kind, or for another use.
+fn verifier(algorithm: &str, key: &Jwk) -> Option<Box<dyn JwsVerifier>> {
+    let boxed = |made: Result<Box<dyn JwsVerifier>, josekit::JoseError>| made.ok();
+    match algorithm {
+        "RS256" => boxed(RS256.verifier_from_jwk(key).map(|made| Box::new(made) as _)),
+        "PS256" => boxed(PS256.verifier_from_jwk(key).map(|made| Box::new(made) as _)),
+        "ES256" => boxed(ES256.verifier_from_jwk(key).map(|made| Box::new(made) as _)),
+        "ES384" => boxed(ES384.verifier_from_jwk(key).map(|made| Box::new(made) as _)),
+        "ES512" => boxed(ES512.verifier_from_jwk(key).map(|made| Box::new(made) as _)),
+        "EdDSA" => boxed(EdDSA.verifier_from_jwk(key).map(|made| Box::new(made) as _)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{key_of_pem, thumbprint};
+
+    /// The example of RFC 7638 section 3.1.
+    #[test]
+    fn a_key_is_known_by_what_makes_it_the_key_that_it_is() {
+        let key = json!({
+            "kty": "RSA",
+            "n": "0vx7agoebGcQSuuPiLJXZptN9nndrQmbXEps2aiAFbWhM78LhWx4cbbfAAtVT86zwu1RK7aPFFxuhDR1L6tSoc_BJECPebWKRXjBZCiFV4n3oknj\
+                  hMstn64tZ_2W-5JsGY4Hc5n9yBXArwl93lqt7_RN5w6Cf0h4QyQ5v-65YGjQR0_FDW2QvzqY368QQMicAtaSqzs8KJZgnYb9c7d0zgdAZHzu6qMQ\
+                  vRL5hajrn1n91CbOpbISD08qNLyrdkt-bFTWhAI4vMQFh6WeZu0fM4lFd2NcRwr3XPksINHaQ-G_xBniIqbw0Ls1jF44-csFCur-kEgU8awapJzKn\
+                  qDKgw",
+            "e": "AQAB",
+            "alg": "RS256",
+            "kid": "2011-04-29",
+        });
+        assert_eq!(
+            thumbprint(key.as_object().unwrap()),
+            "NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs"
+        );
+        assert_eq!(
+            thumbprint(json!({"kty": "oct", "k": "AA"}).as_object().unwrap()),
+            ""
+        );
+        let pem = include_str!("../../../../tests/fuzz/corpus/client_keys/pem-ec");
+        let key = key_of_pem(&pem[pem.find("-----BEGIN").unwrap()..]).unwrap();
+        assert_eq!(thumbprint(&key).len(), 43);
+    }
+}

@@ -1,0 +1,336 @@
+//! The keys that are at hand in this process.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+use tokio::time::Instant;
+
+use super::self_issued::{self, NotOurs};
+use super::signing::IdTokenKey;
+use super::verification::VerificationKey;
+use super::{KeyError, MasterKey};
+use assent_model::clock::Timestamp;
+use assent_model::id::KeyId;
+use assent_model::key::{
+    KeyLife, KeyMaterial, KeyPurpose, KeyTimes, SigningAlgorithm, SigningKey, is_next_due,
+};
+
+/// How long after one key was not found the store may be asked for another that was not.
+const BETWEEN_LOOKUPS: Duration = Duration::from_secs(1);
+/// How much later than the last a reading for the key set begins.
+const BETWEEN_READINGS: Duration = Duration::from_millis(100);
+
+/// The keys that tokens are signed and recognised with, as the database had them when they were last read. Signing and
+/// verifying ask this alone.
+#[derive(Debug)]
+pub struct KeyRing {
+    held: RwLock<Arc<Held>>,
+    readings: AtomicU64,
+    looked_up: AtomicI64,
+    asked: AtomicU64,
+    answered: tokio::sync::Mutex<Answered>,
+}
+
+/// The last reading for requests of the key set.
+#[derive(Debug, Default)]
+struct Answered {
+    /// How many had asked when it began: it is fresh for each of them.
+    asked: u64,
+    /// When it began.
+    at: Option<Instant>,
+}
+
+/// A reading of the database that is under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Reading(u64);
+
+/// A key of the ring, as it may be shown.
+#[derive(Clone, Debug)]
+pub struct KnownKey {
+    /// The row's id.
+    pub id: KeyId,
+    /// The `kid`: the RFC 7638 thumbprint.
+    pub key_id: String,
+    /// The one algorithm that it is for.
+    pub algorithm: SigningAlgorithm,
+    /// The moments that its life follows from.
+    pub times: KeyTimes,
+    /// Where it is in its life.
+    pub life: KeyLife,
+    /// Whether its private half is still kept.
+    pub has_private_half: bool,
+    /// The public key (RFC 7517).
+    pub public_jwk: Value,
+}
+
+#[derive(Debug)]
+struct Held {
+    reading: Reading,
+    rs256: Line,
+    ps256: Line,
+}
+
+/// The keys of one algorithm, in the order of their generations.
+#[derive(Debug)]
+struct Line {
+    algorithm: SigningAlgorithm,
+    keys: Vec<RingKey>,
+    times: Vec<KeyTimes>,
+    /// The keys that could sign.
+    signers: Vec<(Timestamp, Arc<IdTokenKey>)>,
+    /// Signs where the clock was set back to before all of them.
+    earliest: Arc<IdTokenKey>,
+}
+
+#[derive(Clone, Debug)]
+struct RingKey {
+    id: KeyId,
+    times: KeyTimes,
+    private: Option<Arc<IdTokenKey>>,
+    public: Arc<VerificationKey>,
+}
+
+impl KeyRing {
+    /// The ring of these keys; those for other purposes than ID tokens are passed over.
+    pub fn open(keys: &[SigningKey], master: &MasterKey) -> Result<Self, KeyError> {
+        let held = Held::open(Reading(0), keys, master, None)?;
+        Ok(Self {
+            held: RwLock::new(Arc::new(held)),
+            readings: AtomicU64::new(0),
+            looked_up: AtomicI64::new(i64::MIN),
+            asked: AtomicU64::new(0),
+            answered: tokio::sync::Mutex::default(),
+        })
+    }
+
+    /// To be called before the keys are read: of two readings the one that began later counts.
+    pub fn begin_reading(&self) -> Reading {
+        Reading(1 + self.readings.fetch_add(1, Ordering::SeqCst))
+    }
+
+    /// Takes the keys that were read in place of those at hand. If they can't all be opened, or an algorithm would be
+    /// without a key, those at hand stay.
+    pub fn replace(
+        &self,
+        reading: Reading,
+        keys: &[SigningKey],
+        master: &MasterKey,
+    ) -> Result<(), KeyError> {
+        let fresh = Arc::new(Held::open(reading, keys, master, Some(&self.held()))?);
+        let mut held = self.held.write().unwrap_or_else(PoisonError::into_inner);
+        if held.reading < reading {
+            *held = fresh;
+        }
+        Ok(())
+    }
+
+    /// Whether the store may be asked at `now` for a key that is not at hand. It is allowed once a second, so that made-up
+    /// tokens do not become work for the database.
+    pub fn may_look_up(&self, now: Timestamp) -> bool {
+        let free = |last: i64| {
+            let last = Timestamp::from_millis(last);
+            // A clock that was set back does not lock it up.
+            (now < last || now >= last + BETWEEN_LOOKUPS).then_some(now.millis())
+        };
+        self.looked_up
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, free)
+            .is_ok()
+    }
+
+    /// Returns after the end of a reading that began after this call. One reading serves all waiting requests. The next begins
+    /// no sooner than [`BETWEEN_READINGS`] after it, so the load of the database does not grow with the requests.
+    pub async fn read_since_now(&self, read: impl AsyncFnOnce()) {
+        let asked = 1 + self.asked.fetch_add(1, Ordering::SeqCst);
+        let mut answered = self.answered.lock().await;
+        if answered.asked >= asked {
+            return;
+        }
+        if let Some(last) = answered.at {
+            tokio::time::sleep_until(last + BETWEEN_READINGS).await;
+        }
+        let (all, begun) = (self.asked.load(Ordering::SeqCst), Instant::now());
+        read().await;
+        *answered = Answered {
+            asked: all,
+            at: Some(begun),
+        };
+    }
+
+    /// The key that signs at `now`.
+    pub fn signer(&self, algorithm: SigningAlgorithm, now: Timestamp) -> Arc<IdTokenKey> {
+        self.held().line(algorithm).signer(now)
+    }
+
+    /// The key set (RFC 7517 section 5): what signs, what will, and what did. For each algorithm the one that signs is
+    /// the first.
+    pub fn key_set(&self, now: Timestamp) -> Value {
+        let keys = self
+            .known(now)
+            .into_iter()
+            .filter(|key| key.life.stage.is_in_key_set());
+        let keys: Vec<Value> = keys.map(|key| key.public_jwk).collect();
+        json!({"keys": keys})
+    }
+
+    /// The claims of an ID token that this host signed, also with a key that was retired since, also if it has expired:
+    /// the caller looks at `exp`.
+    pub fn verify_own(&self, jwt: &str) -> Result<Map<String, Value>, NotOurs> {
+        let held = self.held();
+        self_issued::verify(jwt, |key_id| held.live_key(key_id))
+    }
+
+    /// Whether it is time to publish the algorithm's next key.
+    pub fn is_next_due(
+        &self,
+        algorithm: SigningAlgorithm,
+        rotation: Duration,
+        ahead: Duration,
+        now: Timestamp,
+    ) -> bool {
+        is_next_due(&self.held().line(algorithm).times, rotation, ahead, now)
+    }
+
+    /// All keys: by algorithm, and in the order of their stages.
+    pub fn known(&self, now: Timestamp) -> Vec<KnownKey> {
+        let held = self.held();
+        SigningAlgorithm::ALL
+            .into_iter()
+            .flat_map(|algorithm| held.line(algorithm).known(now))
+            .collect()
+    }
+
+    fn held(&self) -> Arc<Held> {
+        Arc::clone(&self.held.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Held {
+    /// Opens the keys; those that `before` has are not opened again.
+    fn open(
+        reading: Reading,
+        keys: &[SigningKey],
+        master: &MasterKey,
+        before: Option<&Self>,
+    ) -> Result<Self, KeyError> {
+        let before: HashMap<KeyId, &RingKey> = before
+            .iter()
+            .flat_map(|held| held.keys())
+            .map(|key| (key.id, key))
+            .collect();
+        let line = |algorithm| {
+            let own = keys
+                .iter()
+                .filter(|key| key.purpose == KeyPurpose::IdToken(algorithm));
+            let opened =
+                own.map(|key| RingKey::open(algorithm, key, master, before.get(&key.id).copied()));
+            Line::new(algorithm, opened.collect::<Result<_, KeyError>>()?)
+        };
+        Ok(Self {
+            reading,
+            rs256: line(SigningAlgorithm::Rs256)?,
+            ps256: line(SigningAlgorithm::Ps256)?,
+        })
+    }
+
+    const fn line(&self, algorithm: SigningAlgorithm) -> &Line {
+        match algorithm {
+            SigningAlgorithm::Rs256 => &self.rs256,
+            SigningAlgorithm::Ps256 => &self.ps256,
+        }
+    }
+
+    fn keys(&self) -> impl Iterator<Item = &RingKey> {
+        self.rs256.keys.iter().chain(&self.ps256.keys)
+    }
+
+    fn live_key(&self, key_id: &str) -> Option<&VerificationKey> {
+        let mut live = self.keys().filter(|key| key.times.revoked_at.is_none());
+        live.find(|key| key.public.key_id() == key_id)
+            .map(|key| &*key.public)
+    }
+}
+
+impl Line {
+    fn new(algorithm: SigningAlgorithm, mut keys: Vec<RingKey>) -> Result<Self, KeyError> {
+        keys.sort_by_key(|key| key.times.generation);
+        let live = keys.iter().filter(|key| key.times.revoked_at.is_none());
+        let signers: Vec<_> = live
+            .filter_map(|key| Some((key.times.signs_from, Arc::clone(key.private.as_ref()?))))
+            .collect();
+        let (_, earliest) = signers.first().ok_or(KeyError::NoneToSign(algorithm))?;
+        let (times, earliest) = (
+            keys.iter().map(|key| key.times).collect(),
+            Arc::clone(earliest),
+        );
+        Ok(Self {
+            algorithm,
+            keys,
+            times,
+            signers,
+            earliest,
+        })
+    }
+
+    fn signer(&self, now: Timestamp) -> Arc<IdTokenKey> {
+        let begun = self.signers.iter().rev().find(|(from, _)| *from <= now);
+        Arc::clone(begun.map_or(&self.earliest, |(_, key)| key))
+    }
+
+    fn known(&self, now: Timestamp) -> Vec<KnownKey> {
+        let known = self.keys.iter().map(|key| KnownKey {
+            id: key.id,
+            key_id: key.public.key_id().to_owned(),
+            algorithm: self.algorithm,
+            times: key.times,
+            life: key.times.life_at(&self.times, now),
+            has_private_half: key.private.is_some(),
+            public_jwk: key.public.jwk().clone(),
+        });
+        let mut known: Vec<KnownKey> = known.collect();
+        known.sort_by_key(|key| key.life.stage);
+        known
+    }
+}
+
+impl RingKey {
+    fn open(
+        algorithm: SigningAlgorithm,
+        key: &SigningKey,
+        master: &MasterKey,
+        before: Option<&Self>,
+    ) -> Result<Self, KeyError> {
+        let (id, times) = (key.id, key.times);
+        match (&key.material, before) {
+            (KeyMaterial::Sealed(_), Some(before)) if before.private.is_some() => Ok(Self {
+                times,
+                ..before.clone()
+            }),
+            (KeyMaterial::Sealed(sealed), _) => {
+                let (private, public) = IdTokenKey::open(algorithm, sealed, master)?;
+                Ok(Self {
+                    id,
+                    times,
+                    private: Some(Arc::new(private)),
+                    public: Arc::new(public),
+                })
+            }
+            (KeyMaterial::Public(_), Some(before)) => Ok(Self {
+                times,
+                private: None,
+                ..before.clone()
+            }),
+            (KeyMaterial::Public(jwk), None) => {
+                let public = VerificationKey::from_jwk(algorithm, jwk)?;
+                Ok(Self {
+                    id,
+                    times,
+                    private: None,
+                    public: Arc::new(public),
+                })
+            }
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! Keys and certificates of SAML: those that this host signs with, and those of service providers.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use openssl::asn1::{Asn1Integer, Asn1Time};
+use openssl::bn::BigNum;
+use openssl::hash::MessageDigest;
+use openssl::nid::Nid;
+use openssl::pkey::{Id, PKey, PKeyRef, Private};
+use openssl::rsa::Rsa;
+use openssl::x509::extension::{BasicConstraints, KeyUsage, SubjectKeyIdentifier};
+use openssl::x509::{X509, X509Name};
+use zeroize::Zeroizing;
+
+use super::{KeyError, MasterKey};
+use assent_model::clock::Timestamp;
+use assent_model::entropy::Entropy;
+use assent_model::id::{Did, KeyId};
+use assent_model::saml::{PartnerCertificate, SamlKey};
+
+/// The size of our keys, in bits.
+const BITS: u32 = 2048;
+/// A certificate begins a little earlier than it is made, for those whose clocks are behind.
+const BEFORE: Duration = Duration::from_secs(60 * 60);
+/// The curves that signatures may be made on.
+const CURVES: [Nid; 3] = [Nid::X9_62_PRIME256V1, Nid::SECP384R1, Nid::SECP521R1];
+/// How many opened keys are held.
+const MOST_OPEN: usize = 1_000;
+
+/// A key that may sign, with its certificate.
+#[derive(Clone)]
+pub struct OpenKey {
+    /// The private key.
+    pub key: PKey<Private>,
+    /// Its certificate.
+    pub certificate: X509,
+}
+
+/// Keys that were opened before. What a row's id stands for never changes, so nothing here is ever out of date.
+#[derive(Default)]
+pub struct OpenKeys(Mutex<HashMap<KeyId, Arc<OpenKey>>>);
+
+impl std::fmt::Debug for OpenKeys {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("OpenKeys").finish_non_exhaustive()
+    }
+}
+
+impl OpenKeys {
+    /// Opens a key, or finds it open.
+    pub fn open(&self, key: &SamlKey, master: &MasterKey) -> Result<Arc<OpenKey>, KeyError> {
+        let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(open) = lock().get(&key.id) {
+            return Ok(Arc::clone(open));
+        }
+        let plain = master.open(&purpose(&key.application, key.id), &key.sealed)?;
+        let open = Arc::new(OpenKey {
+            key: PKey::private_key_from_pkcs8(&plain)?,
+            certificate: X509::from_pem(key.certificate.as_bytes())?,
+        });
+        let mut all = lock();
+        if all.len() >= MOST_OPEN {
+            all.clear();
+        }
+        all.insert(key.id, Arc::clone(&open));
+        Ok(open)
+    }
+
+    /// Forgets a key that is of no use any more.
+    pub fn forget(&self, id: KeyId) {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(&id);
+    }
+}
+
+/// What a service provider's key is sealed for.
+fn purpose(application: &Did, id: KeyId) -> String {
+    format!("saml {application} {id}")
+}
+
+/// From when a key signs, and until when its certificate is good.
+#[derive(Clone, Copy, Debug)]
+pub struct Validity {
+    /// The present moment.
+    pub now: Timestamp,
+    /// When it begins to sign.
+    pub signs_from: Timestamp,
+    /// The certificate's end.
+    pub until: Timestamp,
+}
+
+/// Makes a key for a service provider, of this generation. It may take a second of a core, so it is made off the async
+/// threads.
+pub async fn generate(
+    application: &Did,
+    generation: i64,
+    validity: Validity,
+    master: &MasterKey,
+    entropy: &dyn Entropy,
+) -> Result<SamlKey, KeyError> {
+    let (subject, serial) = (application.clone(), entropy.bytes::<16>());
+    let making = tokio::task::spawn_blocking(move || {
+        let key = PKey::from_rsa(Rsa::generate(BITS)?)?;
+        let certificate = certificate(&key, subject.as_str(), serial, validity)?;
+        let plain = Zeroizing::new(key.private_key_to_pkcs8()?);
+        Ok::<_, KeyError>((plain, certificate.to_pem()?))
+    });
+    let (plain, pem) = making.await.map_err(|_| KeyError::BrokenOff)??;
+    let id = KeyId::new(validity.now, entropy);
+    Ok(SamlKey {
+        id,
+        application: application.clone(),
+        generation,
+        sealed: master.seal(&purpose(application, id), &plain, entropy)?,
+        certificate: String::from_utf8(pem).map_err(|error| KeyError::Form(error.to_string()))?,
+        created_at: validity.now,
+        signs_from: validity.signs_from,
+        expires_at: validity.until,
+    })
+}
+
+/// A certificate that vouches for itself: whoever reads our metadata trusts it because it is there.
+fn certificate(
+    key: &PKeyRef<Private>,
+    name: &str,
+    serial: [u8; 16],
+    validity: Validity,
+) -> Result<X509, KeyError> {
+    let mut subject = X509Name::builder()?;
+    subject.append_entry_by_text("CN", name)?;
+    let subject = subject.build();
+    let mut builder = X509::builder()?;
+    builder.set_version(2)?;
+    // Positive, and no longer than twenty octets (RFC 5280 section 4.1.2.2).
+    let mut serial = BigNum::from_slice(&serial)?;
+    serial.clear_bit(127).ok();
+    let serial = Asn1Integer::from_bn(&serial)?;
+    builder.set_serial_number(&serial)?;
+    builder.set_subject_name(&subject)?;
+    builder.set_issuer_name(&subject)?;
+    builder.set_not_before(&*Asn1Time::from_unix((validity.now - BEFORE).seconds())?)?;
+    builder.set_not_after(&*Asn1Time::from_unix(validity.until.seconds())?)?;
+    builder.set_pubkey(key)?;
+    builder.append_extension(BasicConstraints::new().critical().build()?)?;
+    builder.append_extension(KeyUsage::new().critical().digital_signature().build()?)?;
+    let identifier = SubjectKeyIdentifier::new().build(&builder.x509v3_context(None, None))?;
+    builder.append_extension(identifier)?;
+    builder.sign(key, MessageDigest::sha256())?;
+    Ok(builder.build())
+}
+
+/// Why a certificate of a service provider does not do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum UnfitCertificate {
+    /// It is a private key.
+    #[error(
+        "this is a private key, which must stay with the service provider; expected its certificate"
+    )]
+    Private,
+    /// It is no certificate.
+    #[error(
+        "expected an X.509 certificate in PEM form (-----BEGIN CERTIFICATE-----), or its base64 as in SAML metadata"
+    )]
+    NotCertificate,
+    /// Its key can't be trusted.
+    #[error(
+        "the certificate's key must be RSA of 2,048 to 8,192 bits, or on the curve P-256, P-384 or P-521"
+    )]
+    Key,
+}
+
+/// A certificate of a service provider, from its PEM form or from the base64 that stands in metadata.
+pub fn partner_certificate(text: &str) -> Result<PartnerCertificate, UnfitCertificate> {
+    if text.contains("PRIVATE KEY") {
+        return Err(UnfitCertificate::Private);
+    }
+    let parsed = if text.contains("-----BEGIN") {
+        X509::from_pem(text.as_bytes()).ok()
+    } else {
+        let base64: String = text
+            .chars()
+            .filter(|character| !character.is_ascii_whitespace())
+            .collect();
+        STANDARD
+            .decode(base64)
+            .ok()
+            .and_then(|der| X509::from_der(&der).ok())
+    };
+    let certificate = parsed.ok_or(UnfitCertificate::NotCertificate)?;
+    let key = certificate
+        .public_key()
+        .map_err(|_| UnfitCertificate::Key)?;
+    let curve = key.ec_key().ok().and_then(|key| key.group().curve_name());
+    let fits = match key.id() {
+        Id::RSA => (2048..=8192).contains(&key.bits()),
+        Id::EC => curve.is_some_and(|curve| CURVES.contains(&curve)),
+        _ => false,
+    };
+    if !fits {
+        return Err(UnfitCertificate::Key);
+    }
+    let pem = certificate
+        .to_pem()
+        .map_err(|_| UnfitCertificate::NotCertificate)?;
+    let pem = String::from_utf8(pem).map_err(|_| UnfitCertificate::NotCertificate)?;
+    Ok(PartnerCertificate { pem })
+}

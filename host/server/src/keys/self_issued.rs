@@ -1,0 +1,91 @@
+//! Knowing our own tokens again: an application sends one back as `id_token_hint` (OpenID Connect Core 1.0 section
+//! 3.1.2.1, RP-Initiated Logout 1.0 section 2).
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde::de::{Deserialize, Deserializer, IgnoredAny};
+use serde_json::{Map, Value};
+
+use super::signing::TokenType;
+use super::verification::VerificationKey;
+
+/// How long a token may be, in bytes, to be looked at: longer than any that this host gives and a browser can send back.
+const LONGEST: usize = 64 * 1024;
+
+/// Why a text is not an ID token of this host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotOurs {
+    /// It is longer than is looked at.
+    #[error("it is too long")]
+    TooLong,
+    /// It is no JWT in the compact form.
+    #[error("it is no JWT")]
+    Malformed,
+    /// Its header names what is critical and unknown here (RFC 7515 section 4.1.11).
+    #[error("its header has `crit`")]
+    Critical,
+    /// It is signed, but no ID token.
+    #[error("its `typ` is not JWT")]
+    OtherType,
+    /// No key of ours has its `kid`.
+    #[error("its key is not known here")]
+    UnknownKey,
+    /// Its `alg` is not the one of its key.
+    #[error("its `alg` is not its key's")]
+    OtherAlgorithm,
+    /// The signature is not our key's.
+    #[error("its signature is not good")]
+    BadSignature,
+}
+
+/// The members of a header that count. All others are ignored, above all those that would bring a key along (`jwk`,
+/// `jku`, `x5c`, `x5u`). One that comes twice makes the header malformed.
+#[derive(serde::Deserialize)]
+struct Header {
+    alg: String,
+    kid: String,
+    typ: String,
+    #[serde(default, deserialize_with = "present")]
+    crit: bool,
+}
+
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+    IgnoredAny::deserialize(deserializer).map(|_| true)
+}
+
+/// The claims of an ID token, verified with the key that `find` gives for its `kid`. Whether it has expired is the
+/// caller's question.
+pub(super) fn verify<'k>(
+    jwt: &str,
+    find: impl FnOnce(&str) -> Option<&'k VerificationKey>,
+) -> Result<Map<String, Value>, NotOurs> {
+    if jwt.len() > LONGEST {
+        return Err(NotOurs::TooLong);
+    }
+    let (message, signature) = jwt.rsplit_once('.').ok_or(NotOurs::Malformed)?;
+    let (header, payload) = message.split_once('.').ok_or(NotOurs::Malformed)?;
+    let decode = |part: &str| URL_SAFE_NO_PAD.decode(part).map_err(|_| NotOurs::Malformed);
+    let header: Header =
+        serde_json::from_slice(&decode(header)?).map_err(|_| NotOurs::Malformed)?;
+    let signature = decode(signature)?;
+    if header.crit {
+        return Err(NotOurs::Critical);
+    }
+    if header.typ != TokenType::IdToken.as_str() {
+        return Err(NotOurs::OtherType);
+    }
+    let key = find(&header.kid).ok_or(NotOurs::UnknownKey)?;
+    // The key says how it is used, never the token (RFC 8725 section 3.1).
+    if header.alg != key.algorithm().as_str() {
+        return Err(NotOurs::OtherAlgorithm);
+    }
+    // What the library finds impossible, such as a signature of another length, is no signature either.
+    if !key
+        .verifies(message.as_bytes(), &signature)
+        .unwrap_or(false)
+    {
+        return Err(NotOurs::BadSignature);
+    }
+    // A payload with a dot in it fails here.
+    serde_json::from_slice(&decode(payload)?).map_err(|_| NotOurs::Malformed)
+}

@@ -1,0 +1,114 @@
+//! The keys that ID tokens and logout tokens are signed with.
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use openssl::error::ErrorStack;
+use openssl::hash::MessageDigest;
+use openssl::pkey::{PKey, Private};
+use openssl::rsa::Padding;
+use openssl::sign::{RsaPssSaltlen, Signer};
+use serde_json::{Map, Value, json};
+
+use super::verification::VerificationKey;
+use super::{KeyError, MasterKey, open};
+use assent_model::key::{KeyPurpose, SigningAlgorithm};
+
+/// A token that could not be signed.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot sign a token: {0}")]
+pub struct SigningError(#[from] ErrorStack);
+
+/// What a signed token is (`typ`, RFC 7515 section 4.1.9), so that none is taken for another (RFC 8725 section 3.11).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TokenType {
+    /// An ID token: `JWT`.
+    IdToken,
+    /// A logout token: `logout+jwt` (OpenID Connect Back-Channel Logout 1.0 section 2.4).
+    LogoutToken,
+}
+
+impl TokenType {
+    /// The header's `typ`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::IdToken => "JWT",
+            Self::LogoutToken => "logout+jwt",
+        }
+    }
+}
+
+/// The private half of a key that tokens are signed with: RSA of 2048 bits, for one algorithm.
+#[derive(Clone, Debug)]
+pub struct IdTokenKey {
+    algorithm: SigningAlgorithm,
+    key: PKey<Private>,
+    key_id: String,
+    id_token_header: String,
+    logout_token_header: String,
+}
+
+impl IdTokenKey {
+    /// Opens the sealed key: both halves.
+    pub(super) fn open(
+        algorithm: SigningAlgorithm,
+        sealed: &str,
+        master: &MasterKey,
+    ) -> Result<(Self, VerificationKey), KeyError> {
+        let key = open(KeyPurpose::IdToken(algorithm), sealed, master)?;
+        let rsa = key.rsa()?;
+        let public = VerificationKey::new(algorithm, rsa.n().to_owned()?, rsa.e().to_owned()?)?;
+        let header = |token_type: TokenType| {
+            let header = json!({"alg": algorithm.as_str(), "typ": token_type.as_str(), "kid": public.key_id()});
+            URL_SAFE_NO_PAD.encode(header.to_string())
+        };
+        let private = Self {
+            algorithm,
+            key,
+            key_id: public.key_id().to_owned(),
+            id_token_header: header(TokenType::IdToken),
+            logout_token_header: header(TokenType::LogoutToken),
+        };
+        Ok((private, public))
+    }
+
+    /// The `kid` of the tokens that it signs.
+    pub fn key_id(&self) -> &str {
+        &self.key_id
+    }
+
+    /// Signs claims as a JWT (RFC 7519, in the compact form of RFC 7515 section 7.1). It takes a quarter of a millisecond
+    /// to one: less than a way to another thread and back is worth, where every thread signs.
+    pub fn sign(
+        &self,
+        claims: Map<String, Value>,
+        token_type: TokenType,
+    ) -> Result<String, SigningError> {
+        let header = match token_type {
+            TokenType::IdToken => &self.id_token_header,
+            TokenType::LogoutToken => &self.logout_token_header,
+        };
+        let payload = Value::Object(claims).to_string();
+        let mut token = String::with_capacity(header.len() + payload.len() * 4 / 3 + 360);
+        token.push_str(header);
+        token.push('.');
+        URL_SAFE_NO_PAD.encode_string(payload, &mut token);
+        let signature = signature(self.algorithm, &self.key, token.as_bytes())?;
+        token.push('.');
+        URL_SAFE_NO_PAD.encode_string(signature, &mut token);
+        Ok(token)
+    }
+}
+
+fn signature(
+    algorithm: SigningAlgorithm,
+    key: &PKey<Private>,
+    message: &[u8],
+) -> Result<Vec<u8>, ErrorStack> {
+    let mut signer = Signer::new(MessageDigest::sha256(), key)?;
+    if algorithm == SigningAlgorithm::Ps256 {
+        // The salt is as long as the digest (RFC 7518 section 3.5).
+        signer.set_rsa_padding(Padding::PKCS1_PSS)?;
+        signer.set_rsa_pss_saltlen(RsaPssSaltlen::DIGEST_LENGTH)?;
+    }
+    signer.sign_oneshot_to_vec(message)
+}

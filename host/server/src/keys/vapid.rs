@@ -1,0 +1,72 @@
+//! The key by which push services know this host (VAPID, RFC 8292).
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use josekit::jws::alg::ecdsa::EcdsaJwsSigner;
+use josekit::jws::{ES256, JwsHeader};
+use josekit::jwt::{self, JwtPayload};
+use openssl::bn::BigNumContext;
+use openssl::ec::PointConversionForm;
+use serde_json::json;
+
+use super::{KeyError, MasterKey, open};
+use assent_model::clock::Timestamp;
+use assent_model::key::KeyPurpose;
+
+/// How long a push service may accept a header, in seconds: less than the day that RFC 8292 section 2 allows.
+const VALIDITY: i64 = 12 * 60 * 60;
+
+/// The key by which push services know this host.
+#[derive(Clone, Debug)]
+pub struct PushKey {
+    signer: EcdsaJwsSigner,
+    public: String,
+    contact: String,
+}
+
+impl PushKey {
+    /// Opens the sealed key. `contact` is the URL at which a push service's operator learns about this host.
+    pub fn open(sealed: &str, master: &MasterKey, contact: String) -> Result<Self, KeyError> {
+        let key = open(KeyPurpose::Push, sealed, master)?;
+        let ec = key.ec_key()?;
+        let mut context = BigNumContext::new()?;
+        let point = ec.public_key().to_bytes(
+            ec.group(),
+            PointConversionForm::UNCOMPRESSED,
+            &mut context,
+        )?;
+        let der = zeroize::Zeroizing::new(key.private_key_to_pkcs8()?);
+        let signer = ES256
+            .signer_from_der(&*der)
+            .map_err(|error| KeyError::Form(error.to_string()))?;
+        Ok(Self {
+            signer,
+            public: URL_SAFE_NO_PAD.encode(point),
+            contact,
+        })
+    }
+
+    /// The public key as a browser's `applicationServerKey`: the uncompressed point, base64url.
+    pub fn public_key(&self) -> &str {
+        &self.public
+    }
+
+    /// The `Authorization` header for the push service at `origin` (RFC 8292 section 3).
+    pub fn authorization(&self, origin: &str, now: Timestamp) -> Result<String, KeyError> {
+        let form = |error: josekit::JoseError| KeyError::Form(error.to_string());
+        let mut payload = JwtPayload::new();
+        payload
+            .set_claim("aud", Some(json!(origin)))
+            .map_err(form)?;
+        payload
+            .set_claim("exp", Some(json!(now.seconds() + VALIDITY)))
+            .map_err(form)?;
+        payload
+            .set_claim("sub", Some(json!(self.contact)))
+            .map_err(form)?;
+        let mut header = JwsHeader::new();
+        header.set_token_type("JWT");
+        let token = jwt::encode_with_signer(&payload, &header, &self.signer).map_err(form)?;
+        Ok(format!("vapid t={token}, k={}", self.public))
+    }
+}

@@ -1,0 +1,14 @@
+//! The `assent` command.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    // Before anything is opened: the compiler of plugins is this program, with nothing in its hands.
+    if std::env::args_os()
+        .nth(1)
+        .is_some_and(|first| first == assent_plugin_host::COMPILE)
+    {
+        return assent_plugin_host::compile_plugin();
+    }
+    assent::cli::run()
+}

@@ -1,0 +1,333 @@
+//! Answering an authorization request.
+
+use serde_json::{Map, Value};
+
+use super::super::error::AuthorizeErrorCode;
+use super::super::id_token;
+use super::interaction::is_requested_subject;
+use super::response::{AuthorizationAnswer, Destination};
+use crate::domain::claims::standard_claims;
+use crate::domain::claims::standard_claims::Subject;
+use crate::domain::sessions::session::SignedIn;
+use crate::domain::sign_in::access::{Access, access};
+use crate::domain::sign_in::consent;
+use crate::domain::sign_in::context;
+use crate::domain::sign_in::context::{Agreement, SignInAnswer, SignInContext, SignInEvent};
+use crate::domain::sign_in::login;
+use crate::domain::sign_in::login::{Outcome, Person};
+use crate::domain::{Host, InternalError};
+use assent_model::account::Account;
+use assent_model::application::Application;
+use assent_model::id::{CodeId, LoginId};
+use assent_model::login::{AuthorizationRequest, Refusal};
+use assent_model::secret::Token;
+use assent_model::token::{CodeGrant, GrantContext, GrantSubject, prefix};
+use assent_plugin_host::{MapFailure, MapFailureKind, Sink};
+use assent_store::IssuedGrant;
+
+/// A login that is to be answered for a person.
+#[derive(Clone, Copy, Debug)]
+pub struct Question<'a> {
+    /// The login.
+    pub login: LoginId,
+    /// What was asked.
+    pub request: &'a AuthorizationRequest,
+    /// Who it is.
+    pub person: &'a Person,
+    /// The browser's session until now.
+    pub old: Option<&'a SignedIn>,
+    /// Whether the person was asked for their consent.
+    pub agreement: Agreement,
+}
+
+/// The user must consent to the request first.
+#[derive(Debug)]
+pub struct ConsentQuestion {
+    /// The name of the application that asks.
+    pub application: String,
+}
+
+/// The outcome of an authorization request.
+pub type Answer = SignInAnswer<AuthorizationAnswer, ConsentQuestion>;
+
+/// Answers the request of a login with a code for this person, if they are who is meant, may use the application and
+/// agree, and the plugins do too.
+pub async fn respond(
+    context: SignInContext<'_>,
+    question: Question<'_>,
+) -> Result<Answer, InternalError> {
+    let Question {
+        login,
+        person,
+        agreement,
+        ..
+    } = question;
+    let answer = answered(context, question);
+    context::answer_observed(context, login, person, Some(agreement), answer).await
+}
+
+async fn answered(
+    context: SignInContext<'_>,
+    question: Question<'_>,
+) -> Result<Answer, InternalError> {
+    let SignInContext { host, observer } = context;
+    let Question {
+        login,
+        request,
+        person,
+        agreement,
+        ..
+    } = question;
+    let Some(application) = host.store.application(&request.application).await? else {
+        return Ok(Answer::Refused(Refusal::ApplicationGone));
+    };
+    let signed_in = &person.signed_in;
+    if let Some((code, description)) = mismatch(host, &application, request, signed_in)? {
+        return failed(host, login, request, code, description).await;
+    }
+    let account = match access(host, &signed_in.user, &application.id).await? {
+        Access::Granted(account) => account,
+        Access::NoAccount => {
+            return Ok(Answer::Refused(Refusal::NoAccount(
+                application.name.clone(),
+            )));
+        }
+        Access::Closed => {
+            return Ok(Answer::Refused(Refusal::AccountClosed(
+                application.name.clone(),
+            )));
+        }
+    };
+    observer.observe(SignInEvent::AccountFound).await?;
+    let agreed = agreement == Agreement::Given;
+    if !agreed && consent::is_needed(host, &application, &signed_in.user, request).await? {
+        return Ok(Answer::AskConsent(ConsentQuestion {
+            application: application.name.clone(),
+        }));
+    }
+    match id_token_claims(context, request, &application, &account, signed_in).await? {
+        Ok(claims) => grant(host, question, &application, &account, claims).await,
+        Err(failure) => {
+            tracing::error!(%login, application = %application.id, plugin = failure.plugin, %failure, "sign-in failed in a plugin");
+            match failure.kind {
+                MapFailureKind::Deny(reason) => Ok(Answer::Refused(Refusal::Plugin(reason))),
+                MapFailureKind::Fault(_) => {
+                    let description = "the sign-in could not be completed; the operator of the identity provider finds the cause in the log";
+                    let code = AuthorizeErrorCode::ServerError;
+                    failed(host, login, request, code, description).await
+                }
+            }
+        }
+    }
+}
+
+/// Why this user, or the way they signed in, is not what the request asks for.
+fn mismatch(
+    host: &Host,
+    application: &Application,
+    request: &AuthorizationRequest,
+    signed_in: &SignedIn,
+) -> Result<Option<(AuthorizeErrorCode, &'static str)>, InternalError> {
+    if !is_requested_subject(host, application, request, &signed_in.user)? {
+        return Ok(Some((
+            AuthorizeErrorCode::LoginRequired,
+            "somebody else signed in than the person whom the application meant",
+        )));
+    }
+    if !request.admits(signed_in.session.authentication.acr()) {
+        return Ok(Some((
+            AuthorizeErrorCode::UnmetAuthenticationRequirements,
+            "the person signed in, but not in the way that the application can't do without",
+        )));
+    }
+    Ok(None)
+}
+
+/// Claims the login's one answer, and grants a code.
+async fn grant(
+    host: &Host,
+    question: Question<'_>,
+    application: &Application,
+    account: &Account,
+    claims: Map<String, Value>,
+) -> Result<Answer, InternalError> {
+    let Question {
+        login,
+        request,
+        person,
+        old,
+        agreement,
+    } = question;
+    let signed_in = &person.signed_in;
+    let (code, token) = code(host, request, application, account, signed_in, claims);
+    let agreed = agreement == Agreement::Given;
+    let outcome = Outcome {
+        person,
+        old,
+        given: Some((IssuedGrant::Code(Box::new(code)), account)),
+        consent: agreed.then(|| consent::consent_to(host, &signed_in.user, request)),
+    };
+    if !login::answer(host, login, outcome).await? {
+        return Ok(Answer::AnsweredBefore);
+    }
+    Ok(Answer::Granted(
+        Destination::of(request).code(&host.issuer, token.expose()),
+    ))
+}
+
+/// Ends the login with an error for the application.
+async fn failed(
+    host: &Host,
+    login: LoginId,
+    request: &AuthorizationRequest,
+    code: AuthorizeErrorCode,
+    description: &str,
+) -> Result<Answer, InternalError> {
+    let answer = fail(host, login, request, code, description).await?;
+    Ok(answer.map_or(Answer::AnsweredBefore, Answer::Failed))
+}
+
+/// The same where no page may be shown (`prompt=none`): what the person would be told or asked is an error for the
+/// application. `None` if it was answered before.
+pub async fn respond_silently(
+    context: SignInContext<'_>,
+    question: Question<'_>,
+) -> Result<Option<AuthorizationAnswer>, InternalError> {
+    let host = context.host;
+    let (login, request) = (question.login, question.request);
+    match respond(context, question).await? {
+        Answer::Granted(answer) | Answer::Failed(answer) => Ok(Some(answer)),
+        Answer::AnsweredBefore => Ok(None),
+        Answer::AskConsent(_) => {
+            let description = "the person has to agree, and prompt=none forbids to ask";
+            fail(
+                host,
+                login,
+                request,
+                AuthorizeErrorCode::ConsentRequired,
+                description,
+            )
+            .await
+        }
+        Answer::Refused(_) => deny(host, login, request, DenialReason::GivenUp).await,
+    }
+}
+
+/// The ID token's claims, all but those that the exchange itself determines.
+async fn id_token_claims(
+    SignInContext { host, observer }: SignInContext<'_>,
+    request: &AuthorizationRequest,
+    application: &Application,
+    account: &Account,
+    signed_in: &SignedIn,
+) -> Result<Result<Map<String, Value>, MapFailure>, InternalError> {
+    let authentication = &signed_in.session.authentication;
+    let subject = Subject {
+        application,
+        user: &signed_in.user,
+        account,
+        scopes: &request.scopes,
+        authentication: Some(authentication),
+        sub: &standard_claims::subject_of(host, application, &signed_in.user)?,
+        requested: &request.claims.id_token,
+    };
+    let mapped = standard_claims::map(host, subject, Sink::IdToken).await;
+    let event = SignInEvent::ClaimsMapped {
+        sink: Sink::IdToken,
+        result: mapped.as_ref().map(|made| &*made.steps),
+    };
+    observer.observe(event).await?;
+    let sid = standard_claims::sid_of(host, application, &signed_in.session.sid)?;
+    Ok(mapped.map(|made| {
+        let claims = id_token::with_sign_in(host, made, &subject, authentication, &sid);
+        match &request.nonce {
+            Some(nonce) => id_token::with_nonce(claims, nonce),
+            None => claims,
+        }
+    }))
+}
+
+fn code(
+    host: &Host,
+    request: &AuthorizationRequest,
+    application: &Application,
+    account: &Account,
+    signed_in: &SignedIn,
+    claims: Map<String, Value>,
+) -> (CodeGrant, Token) {
+    let now = host.now();
+    let id = CodeId::new(now, &*host.entropy);
+    let token = Token::new(prefix::CODE, id.as_bytes(), &*host.entropy);
+    let lifetime = host.settings.lifetimes.authorization_code.get();
+    let code = CodeGrant {
+        id,
+        digest: token.digest(),
+        application: application.id.clone(),
+        redirect_uri: request.redirect_uri.clone(),
+        code_challenge: request.code_challenge.clone(),
+        scopes: request.scopes.clone(),
+        subject: GrantSubject {
+            user_id: signed_in.user.id,
+            account_id: account.id,
+            session_id: signed_in.session.id,
+        },
+        context: GrantContext {
+            sid: signed_in.session.sid.clone(),
+            authentication: signed_in.session.authentication.clone(),
+            claims: request.claims.clone(),
+            purpose: request.purpose,
+        },
+        claims,
+        created_at: now,
+        expires_at: now + lifetime,
+    };
+    (code, token)
+}
+
+/// Why nobody was signed in, as the application is told. It never tells whether a person exists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DenialReason {
+    /// The person denied on the phone.
+    Denied,
+    /// Nobody approved in time.
+    Expired,
+    /// The person did not agree to what the application asks for.
+    NoConsent,
+    /// The person gave up, or may not use the application.
+    GivenUp,
+}
+
+/// Answers the request of a login with `access_denied`. `None` if it was answered before.
+pub async fn deny(
+    host: &Host,
+    login: LoginId,
+    request: &AuthorizationRequest,
+    reason: DenialReason,
+) -> Result<Option<AuthorizationAnswer>, InternalError> {
+    let description = match reason {
+        DenialReason::Denied => "the request was denied in the authenticator",
+        DenialReason::Expired => "the request was not approved in time",
+        DenialReason::NoConsent => "the person did not agree to what the application asks for",
+        DenialReason::GivenUp => "the sign-in was not completed",
+    };
+    fail(
+        host,
+        login,
+        request,
+        AuthorizeErrorCode::AccessDenied,
+        description,
+    )
+    .await
+}
+
+/// Ends the login with an error for the application. `None` if it was answered before.
+async fn fail(
+    host: &Host,
+    login: LoginId,
+    request: &AuthorizationRequest,
+    code: AuthorizeErrorCode,
+    description: &str,
+) -> Result<Option<AuthorizationAnswer>, InternalError> {
+    let ended = login::give_up(host, login).await?;
+    Ok(ended.then(|| Destination::of(request).error(&host.issuer, code, description)))
+}

@@ -1,0 +1,348 @@
+//! The checks of an authorization request whose client and redirect URI are known, one function each.
+
+use serde_json::{Value, json};
+
+use super::super::error::AuthorizeErrorCode;
+use super::super::parameters::Parameters;
+use crate::domain::Host;
+use crate::domain::approvals::channels;
+use crate::domain::keys::signing_keys;
+use assent_model::application::{Application, GrantType};
+use assent_model::claims_request::ClaimsRequest;
+use assent_model::login::{AuthorizationRequest, CodeChallenge, ResponseMode};
+use assent_model::redirect::CheckedRedirect;
+use assent_model::scope::{Scope, Scopes};
+use assent_model::session::Acr;
+
+/// A check that failed.
+pub(super) struct Failure {
+    pub(super) code: AuthorizeErrorCode,
+    pub(super) description: String,
+}
+
+fn failure<T>(code: AuthorizeErrorCode, description: impl Into<String>) -> Result<T, Failure> {
+    Err(Failure {
+        code,
+        description: description.into(),
+    })
+}
+
+/// What `prompt` asks for (OpenID Connect Core section 3.1.2.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Prompt {
+    /// Show no page.
+    pub(super) none: bool,
+    /// Sign in afresh.
+    pub(super) login: bool,
+    /// Ask for consent, whatever is remembered.
+    pub(super) consent: bool,
+    /// Let the person choose whom they go on as.
+    pub(super) select_account: bool,
+}
+
+pub(super) struct Request<'a> {
+    pub(super) parameters: &'a Parameters,
+    pub(super) application: &'a Application,
+}
+
+impl Request<'_> {
+    /// RFC 6749 section 3.1: parameters must not be repeated.
+    pub(super) fn not_repeated(&self) -> Result<(), Failure> {
+        self.parameters
+            .refuse_repeated()
+            .or_else(|error| failure(AuthorizeErrorCode::InvalidRequest, error.to_string()))
+    }
+
+    /// What is kept until the answer has a limit, in bytes, since anybody may ask.
+    pub(super) fn sizes(&self) -> Result<(), Failure> {
+        for (name, most) in [("state", 2048), ("nonce", 512), ("claims", 4096)] {
+            if self
+                .parameters
+                .get(name)
+                .is_some_and(|value| value.len() > most)
+            {
+                return failure(
+                    AuthorizeErrorCode::InvalidRequest,
+                    format!("{name} is longer than {most} bytes"),
+                );
+            }
+        }
+        for name in ["state", "nonce"] {
+            if self
+                .parameters
+                .get(name)
+                .is_some_and(|value| !is_printable(value))
+            {
+                return failure(
+                    AuthorizeErrorCode::InvalidRequest,
+                    format!("{name} must not contain control characters (RFC 6749 appendix A)"),
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// OpenID Connect Core section 6: not supported, and never ignored.
+    pub(super) fn no_request_object(&self) -> Result<(), Failure> {
+        if self.parameters.get("request").is_some() {
+            return failure(
+                AuthorizeErrorCode::RequestNotSupported,
+                "the parameter request is not supported",
+            );
+        }
+        if self.parameters.get("request_uri").is_some() {
+            return failure(
+                AuthorizeErrorCode::RequestUriNotSupported,
+                "the parameter request_uri is not supported",
+            );
+        }
+        // Section 7.2.1: only a self-issued provider reads it.
+        if self.parameters.get("registration").is_some() {
+            return failure(
+                AuthorizeErrorCode::RegistrationNotSupported,
+                "the parameter registration is not supported",
+            );
+        }
+        Ok(())
+    }
+
+    /// RFC 6749 section 3.1.1.
+    pub(super) fn response_type(&self) -> Result<(), Failure> {
+        match self.parameters.get("response_type") {
+            Some("code")
+                if self
+                    .application
+                    .settings
+                    .grant_types
+                    .contains(&GrantType::AuthorizationCode) =>
+            {
+                Ok(())
+            }
+            Some("code") => failure(
+                AuthorizeErrorCode::UnauthorizedClient,
+                "the application may not use authorization codes",
+            ),
+            Some(_) => failure(
+                AuthorizeErrorCode::UnsupportedResponseType,
+                "response_type must be code",
+            ),
+            None => failure(
+                AuthorizeErrorCode::InvalidRequest,
+                "response_type is missing; it must be code",
+            ),
+        }
+    }
+
+    /// That `response_mode` is one that is served (see [`response_mode`]).
+    pub(super) fn known_response_mode(
+        &self,
+        redirect_uri: &CheckedRedirect,
+    ) -> Result<(), Failure> {
+        match self.parameters.get("response_mode") {
+            None | Some("query") => Ok(()),
+            Some("form_post") if redirect_uri.takes_forms() => Ok(()),
+            Some("form_post") => failure(
+                AuthorizeErrorCode::InvalidRequest,
+                "response_mode=form_post needs a redirect_uri that begins with https:// or http://",
+            ),
+            Some(_) => failure(
+                AuthorizeErrorCode::InvalidRequest,
+                "response_mode must be query or form_post",
+            ),
+        }
+    }
+
+    /// The scopes that were asked for and that the application may have; others are ignored, as the specification says.
+    pub(super) fn scopes(&self) -> Result<Scopes, Failure> {
+        let asked = Scopes::known(self.parameters.get("scope").unwrap_or_default());
+        let mut scopes = asked.both(&self.application.settings.scopes);
+        // The specification: without `prompt=consent` there is no `offline_access`.
+        let consent = self
+            .parameters
+            .get("prompt")
+            .is_some_and(|prompt| prompt.split(' ').any(|one| one == "consent"));
+        if !consent
+            || !self
+                .application
+                .settings
+                .grant_types
+                .contains(&GrantType::RefreshToken)
+        {
+            scopes = scopes.without(Scope::OfflineAccess);
+        }
+        if !scopes.has(Scope::OpenId) {
+            return failure(
+                AuthorizeErrorCode::InvalidScope,
+                "scope must include openid",
+            );
+        }
+        Ok(scopes)
+    }
+
+    /// PKCE (RFC 7636): required for public clients, `S256` alone.
+    pub(super) fn code_challenge(&self) -> Result<Option<CodeChallenge>, Failure> {
+        let method = self.parameters.get("code_challenge_method");
+        let invalid = |description: &str| failure(AuthorizeErrorCode::InvalidRequest, description);
+        match (self.parameters.get("code_challenge"), method) {
+            (Some(text), Some("S256")) => match CodeChallenge::parse(text) {
+                Some(challenge) => Ok(Some(challenge)),
+                None => invalid(
+                    "code_challenge must be the base64url of a SHA-256 digest, 43 characters",
+                ),
+            },
+            (Some(_), _) => invalid("code_challenge_method must be S256"),
+            (None, Some(_)) => invalid("code_challenge is missing"),
+            (None, None) if self.application.settings.application_type.is_confidential() => {
+                Ok(None)
+            }
+            (None, None) => {
+                invalid("code_challenge is missing: this application must use PKCE with S256")
+            }
+        }
+    }
+
+    /// OpenID Connect Core section 3.1.2.1: `none` stands alone.
+    pub(super) fn prompt(&self) -> Result<Prompt, Failure> {
+        let asked: Vec<&str> = self
+            .parameters
+            .get("prompt")
+            .unwrap_or_default()
+            .split(' ')
+            .filter(|value| !value.is_empty())
+            .collect();
+        if let Some(unknown) = asked
+            .iter()
+            .find(|p| !["none", "login", "consent", "select_account"].contains(p))
+        {
+            return failure(
+                AuthorizeErrorCode::InvalidRequest,
+                format!(
+                    "prompt has an unknown value of {} characters",
+                    unknown.len()
+                ),
+            );
+        }
+        let has = |value| asked.contains(&value);
+        let prompt = Prompt {
+            none: has("none"),
+            login: has("login"),
+            consent: has("consent"),
+            select_account: has("select_account"),
+        };
+        if prompt.none && asked.len() > 1 {
+            return failure(
+                AuthorizeErrorCode::InvalidRequest,
+                "prompt=none stands alone",
+            );
+        }
+        Ok(prompt)
+    }
+
+    /// OpenID Connect Core section 3.1.2.1, in seconds.
+    pub(super) fn max_age(&self) -> Result<Option<u32>, Failure> {
+        match self.parameters.get("max_age").map(str::parse) {
+            None => Ok(None),
+            Some(Ok(seconds)) => Ok(Some(seconds)),
+            Some(Err(_)) => failure(
+                AuthorizeErrorCode::InvalidRequest,
+                "max_age must be a number of seconds",
+            ),
+        }
+    }
+
+    /// OpenID Connect Core section 5.5. What the application may not have is left out, as a scope would be. An `acr` that
+    /// it can't do without and that is never ours is refused at once (section 5.5.1.1).
+    pub(super) fn claims(&self, host: &Host) -> Result<ClaimsRequest, Failure> {
+        let Some(text) = self.parameters.get("claims") else {
+            return Ok(ClaimsRequest::default());
+        };
+        let asked = ClaimsRequest::parse(text)
+            .or_else(|error| failure(AuthorizeErrorCode::InvalidRequest, error.to_string()))?;
+        let delegated = channels::are_delegated(host, Some(&self.application.id));
+        let ours = if delegated {
+            &[Acr::Device, Acr::Delegated][..]
+        } else {
+            &[Acr::Device]
+        };
+        for wanted in asked.wanted("acr").filter(|wanted| wanted.essential) {
+            if !ours.iter().any(|acr| wanted.admits(&json!(acr.as_str()))) {
+                let ours: Vec<&str> = ours.iter().map(|acr| acr.as_str()).collect();
+                return failure(
+                    AuthorizeErrorCode::UnmetAuthenticationRequirements,
+                    format!("the only acr here is {}", ours.join(" or ")),
+                );
+            }
+        }
+        let allowed = &self.application.settings.scopes;
+        Ok(asked.retaining(|name| {
+            let of_sign_in = ["sub", "acr", "auth_time", "amr"].contains(&name);
+            of_sign_in || Scope::of_claim(name).is_some_and(|scope| allowed.has(scope))
+        }))
+    }
+
+    /// OpenID Connect Core section 3.1.2.1: an ID token that we gave this application; its `sub`. It may have
+    /// expired.
+    pub(super) async fn id_token_hint(&self, host: &Host) -> Result<Option<String>, Failure> {
+        let Some(jwt) = self.parameters.get("id_token_hint") else {
+            return Ok(None);
+        };
+        let refused = |why: &dyn std::fmt::Display| {
+            failure(
+                AuthorizeErrorCode::InvalidRequest,
+                format!("id_token_hint is not an ID token from here: {why}"),
+            )
+        };
+        let claims = match signing_keys::verify_own(host, jwt).await {
+            Ok(claims) => claims,
+            Err(error) => return refused(&error),
+        };
+        if claims.get("iss") != Some(&json!(host.issuer)) {
+            return refused(&"its iss is another");
+        }
+        let client = json!(self.application.id);
+        let for_client = match claims.get("aud") {
+            Some(Value::Array(audience)) => audience.contains(&client),
+            audience => audience == Some(&client),
+        };
+        if !for_client {
+            return refused(&"it was given to another application");
+        }
+        match claims.get("sub").and_then(Value::as_str) {
+            Some(subject) => Ok(Some(subject.to_owned())),
+            None => refused(&"it has no sub"),
+        }
+    }
+}
+
+/// The most that is kept of a request until the answer, in bytes.
+const LARGEST: usize = 8 * 1024;
+
+/// Whether a request is small enough to be kept, as it is kept: characters that JSON escapes take more than they took in the request.
+pub(super) fn may_be_kept(request: &AuthorizationRequest) -> Result<(), Failure> {
+    match serde_json::to_vec(request) {
+        Ok(kept) if kept.len() <= LARGEST => Ok(()),
+        _ => failure(
+            AuthorizeErrorCode::InvalidRequest,
+            format!(
+                "state, nonce, claims and redirect_uri together are longer than {LARGEST} bytes"
+            ),
+        ),
+    }
+}
+
+/// Whether a text has no control characters. RFC 6749 appendix A allows `state` the printable characters of ASCII. Other letters are
+/// accepted as well, because applications put addresses of their own into it.
+pub(super) fn is_printable(text: &str) -> bool {
+    !text.chars().any(char::is_control)
+}
+
+/// How the answer travels, an error too. Where `response_mode` itself is the error, it goes the usual way.
+pub(super) fn response_mode(
+    parameters: &Parameters,
+    redirect_uri: &CheckedRedirect,
+) -> ResponseMode {
+    match parameters.get("response_mode") {
+        Some("form_post") if redirect_uri.takes_forms() => ResponseMode::FormPost,
+        _ => ResponseMode::Query,
+    }
+}

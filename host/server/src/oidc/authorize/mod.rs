@@ -1,0 +1,203 @@
+//! The authorization endpoint (RFC 6749 section 4.1.1, OpenID Connect Core 1.0 section 3.1.2): checking the request,
+//! and answering it once the person is known.
+
+mod answer;
+mod checks;
+mod interaction;
+mod response;
+
+pub use answer::{
+    Answer, ConsentQuestion, DenialReason, Question, deny, respond, respond_silently,
+};
+pub use interaction::{hinted_name, may_go_on};
+pub use response::{AuthorizationAnswer, Delivery};
+
+use std::sync::Arc;
+
+use checks::is_printable;
+use response::Destination;
+
+use super::error::AuthorizeErrorCode;
+use super::parameters::{BadParameters, Parameters};
+use crate::domain::{Host, InternalError};
+use assent_model::application::Application;
+use assent_model::id::Did;
+use assent_model::login::AuthorizationRequest;
+use assent_model::name::Quoted;
+use assent_model::redirect::RedirectPolicy;
+
+/// Why a request can't be answered to the application: it is not known where the application is. A page says so.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unanswerable {
+    /// `client_id` is missing or repeated.
+    #[error("client_id is missing")]
+    NoClient,
+    /// `client_id` is unknown.
+    #[error("no application has the client_id {0}")]
+    Client(Quoted),
+    /// `redirect_uri` is missing or repeated.
+    #[error("redirect_uri is missing; the application is {0}")]
+    NoRedirectUri(Did),
+    /// `redirect_uri` is not registered.
+    #[error(
+        "redirect_uri is {asked}, which is not registered for {application}; it must match a registered one exactly"
+    )]
+    RedirectUri {
+        /// The application.
+        application: Did,
+        /// What it asked for.
+        asked: Quoted,
+    },
+    /// The request can't be read at all.
+    #[error("the request can't be read")]
+    Request,
+}
+
+/// Why a request was not accepted.
+#[derive(Debug)]
+pub enum Rejected {
+    /// A page says so.
+    Page(Unanswerable),
+    /// The application is told.
+    Answer(AuthorizationAnswer),
+    /// The host broke.
+    Internal(InternalError),
+}
+
+impl From<InternalError> for Rejected {
+    fn from(error: InternalError) -> Self {
+        Self::Internal(error)
+    }
+}
+
+/// An accepted request.
+#[derive(Debug)]
+pub struct Accepted {
+    /// The request.
+    pub request: AuthorizationRequest,
+    /// `prompt=none`: no page may be shown.
+    pub silent: bool,
+}
+
+impl Accepted {
+    /// The answer where no page may be shown and nobody is signed in, or not well enough.
+    pub fn login_required(&self, host: &Host) -> AuthorizationAnswer {
+        Destination::of(&self.request).error(
+            &host.issuer,
+            AuthorizeErrorCode::LoginRequired,
+            "the person has to sign in, and prompt=none forbids to ask",
+        )
+    }
+}
+
+/// Checks a request. Until client and redirect URI are known errors can only be pages; from there on they go back to
+/// the application. The order is the order of the checks.
+/// The policy decides where the answer may go.
+pub async fn check(
+    host: &Host,
+    parameters: &Parameters,
+    policy: RedirectPolicy<'_>,
+) -> Result<Accepted, Rejected> {
+    let application = find_application(host, parameters).await?;
+    let page = |why| Rejected::Page(why);
+    let asked = parameters.get("redirect_uri");
+    let asked = asked.ok_or_else(|| page(Unanswerable::NoRedirectUri(application.id.clone())))?;
+    let registered = &application.settings.redirect_uris;
+    let redirect = policy.find(&application.id, registered, asked);
+    let redirect = redirect.ok_or_else(|| {
+        page(Unanswerable::RedirectUri {
+            application: application.id.clone(),
+            asked: Quoted::new(asked),
+        })
+    })?;
+    let destination = Destination {
+        application: application.id.clone(),
+        mode: checks::response_mode(parameters, &redirect.uri),
+        state: parameters
+            .get("state")
+            .filter(|state| state.len() <= 2048 && is_printable(state))
+            .map(str::to_owned),
+        redirect_uri: redirect.uri,
+        purpose: redirect.purpose,
+    };
+    accept(host, parameters, &application, &destination)
+        .await
+        .map_err(|checks::Failure { code, description }| {
+            Rejected::Answer(destination.error(&host.issuer, code, description))
+        })
+}
+
+/// Makes the checks whose failure the application receives.
+async fn accept(
+    host: &Host,
+    parameters: &Parameters,
+    application: &Application,
+    destination: &Destination,
+) -> Result<Accepted, checks::Failure> {
+    let request = checks::Request {
+        parameters,
+        application,
+    };
+    request.not_repeated()?;
+    request.sizes()?;
+    request.no_request_object()?;
+    request.response_type()?;
+    request.known_response_mode(&destination.redirect_uri)?;
+    let scopes = request.scopes()?;
+    let code_challenge = request.code_challenge()?;
+    let prompt = request.prompt()?;
+    let max_age = request.max_age()?;
+    let claims = request.claims(host)?;
+    let hinted_subject = request.id_token_hint(host).await?;
+    // A hint that can't be a name is of no use.
+    let login_hint = parameters
+        .get("login_hint")
+        .and_then(|hint| hint.parse().ok());
+    let request = AuthorizationRequest {
+        application: application.id.clone(),
+        redirect_uri: destination.redirect_uri.clone(),
+        scopes,
+        state: destination.state.clone(),
+        nonce: parameters.get("nonce").map(str::to_owned),
+        code_challenge,
+        // The answer of a test sign-in shows an approval, so it needs a new one.
+        fresh_login: prompt.login || max_age == Some(0) || !destination.purpose.is_application(),
+        max_age,
+        login_hint,
+        select_account: prompt.select_account,
+        ask_consent: prompt.consent,
+        hinted_subject,
+        claims,
+        response_mode: destination.mode,
+        language: parameters.language(),
+        purpose: destination.purpose,
+    };
+    checks::may_be_kept(&request)?;
+    Ok(Accepted {
+        request,
+        silent: prompt.none,
+    })
+}
+
+async fn find_application(
+    host: &Host,
+    parameters: &Parameters,
+) -> Result<Arc<Application>, Rejected> {
+    let asked = parameters
+        .get("client_id")
+        .ok_or(Rejected::Page(Unanswerable::NoClient))?;
+    let unknown = || Rejected::Page(Unanswerable::Client(Quoted::new(asked)));
+    let id: Did = asked.parse().map_err(|_| unknown())?;
+    let found = host
+        .store
+        .application(&id)
+        .await
+        .map_err(InternalError::from)?;
+    found.ok_or_else(unknown)
+}
+
+impl From<BadParameters> for Rejected {
+    fn from(_: BadParameters) -> Self {
+        Self::Page(Unanswerable::Request)
+    }
+}

@@ -1,0 +1,121 @@
+//! The authorization response, success or error, as it travels to the application.
+
+use super::super::error::AuthorizeErrorCode;
+use assent_model::id::Did;
+use assent_model::login::{AuthorizationRequest, ResponseMode};
+use assent_model::purpose::SignInPurpose;
+use assent_model::redirect::CheckedRedirect;
+
+/// An answer for the application (RFC 6749 sections 4.1.2 and 4.1.2.1, with `iss` of RFC 9207).
+#[derive(Clone, Debug)]
+pub struct AuthorizationAnswer {
+    application: Did,
+    redirect_uri: CheckedRedirect,
+    mode: ResponseMode,
+    parameters: Vec<(&'static str, String)>,
+}
+
+/// How an answer travels.
+#[derive(Debug)]
+pub enum Delivery<'a> {
+    /// The browser is redirected to this address.
+    Redirect(String),
+    /// The browser posts a form (OAuth 2.0 Form Post Response Mode section 2).
+    Form {
+        /// Where to.
+        redirect_uri: &'a CheckedRedirect,
+        /// The fields, by name and value.
+        fields: &'a [(&'static str, String)],
+    },
+}
+
+/// Where an answer goes, and what goes along with any.
+#[derive(Clone, Debug)]
+pub(super) struct Destination {
+    pub(super) application: Did,
+    pub(super) redirect_uri: CheckedRedirect,
+    pub(super) mode: ResponseMode,
+    pub(super) state: Option<String>,
+    pub(super) purpose: SignInPurpose,
+}
+
+impl Destination {
+    pub(super) fn of(request: &AuthorizationRequest) -> Self {
+        Self {
+            application: request.application.clone(),
+            redirect_uri: request.redirect_uri.clone(),
+            mode: request.response_mode,
+            state: request.state.clone(),
+            purpose: request.purpose,
+        }
+    }
+
+    pub(super) fn code(self, issuer: &str, code: &str) -> AuthorizationAnswer {
+        self.answer(issuer, vec![("code", code.to_owned())])
+    }
+
+    pub(super) fn error(
+        self,
+        issuer: &str,
+        code: AuthorizeErrorCode,
+        description: impl Into<String>,
+    ) -> AuthorizationAnswer {
+        tracing::info!(
+            error = code.as_str(),
+            "an authorization request is answered with an error"
+        );
+        self.answer(
+            issuer,
+            vec![
+                ("error", code.as_str().to_owned()),
+                ("error_description", description.into()),
+            ],
+        )
+    }
+
+    fn answer(
+        self,
+        issuer: &str,
+        mut parameters: Vec<(&'static str, String)>,
+    ) -> AuthorizationAnswer {
+        parameters.push(("iss", issuer.to_owned()));
+        parameters.extend(self.state.map(|state| ("state", state)));
+        let Self {
+            application,
+            redirect_uri,
+            mode,
+            ..
+        } = self;
+        AuthorizationAnswer {
+            application,
+            redirect_uri,
+            mode,
+            parameters,
+        }
+    }
+}
+
+impl AuthorizationAnswer {
+    /// The application that is answered.
+    pub const fn application(&self) -> &Did {
+        &self.application
+    }
+
+    /// How the answer gets to the application.
+    pub fn delivery(&self) -> Delivery<'_> {
+        match self.mode {
+            ResponseMode::Query => {
+                let parameters: Vec<(&str, &str)> = self
+                    .parameters
+                    .iter()
+                    .map(|(name, value)| (*name, value.as_str()))
+                    .collect();
+                Delivery::Redirect(self.redirect_uri.with_query(&parameters))
+            }
+            ResponseMode::FormPost => Delivery::Form {
+                redirect_uri: &self.redirect_uri,
+                fields: &self.parameters,
+            },
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! Telling applications that a session ended (OpenID Connect Back-Channel Logout 1.0).
+//!
+//! What is to be told waits in the database, so it outlives the host, and several hosts share the work. Each attempt is
+//! claimed by a lease; a logout token is made anew for each, since it is good for two minutes.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+use tokio::task::JoinSet;
+
+use crate::domain::claims::standard_claims::sid_of;
+use crate::domain::operations::wakeups::Wakeup;
+use crate::domain::{Host, InternalError};
+use crate::keys::TokenType;
+use assent_model::application::Application;
+use assent_model::id::{Did, TokenId};
+use assent_model::logout::LogoutDelivery;
+use assent_plugin_host::outgoing::Failure;
+
+/// How often the database is looked at without a signal: another host may have ended a session, or a pause is over.
+const LOOK: Duration = Duration::from_secs(3);
+/// How many applications are told at once.
+const AT_ONCE: usize = 32;
+/// How many attempts one application gets at once, so that a slow one does not hold up the others.
+const AT_ONCE_EACH: usize = 2;
+/// How long an attempt is this host's: longer than a call may take.
+const LEASE: Duration = Duration::from_secs(60);
+/// How long a logout token is good, in seconds (section 4 of the specification: at most two minutes).
+const LIFETIME: i64 = 120;
+/// The member of `events` that makes a token a logout token.
+const EVENT: &str = "http://schemas.openid.net/event/backchannel-logout";
+
+/// What came of an attempt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Told {
+    /// The application knows.
+    Done,
+    /// There is nobody to tell: the application is gone, or wants it no more.
+    Nobody,
+    /// The application refused the token (section 2.8): it would refuse another as well.
+    Refused(String),
+    /// The application is where this host does not call: that stays so until somebody changes it.
+    OutOfReach(String),
+    /// It may work another time.
+    Failed(String),
+}
+
+/// What this host is at, and what comes next.
+#[derive(Default)]
+struct Work {
+    /// The attempts.
+    under_way: JoinSet<Did>,
+    /// How many of them each application has.
+    busy: HashMap<Did, usize>,
+    /// Whose turn it is. Each application that waits has one turn before any has another, so those that are slow, or have
+    /// many logouts waiting, keep nobody waiting for more than a round.
+    turns: VecDeque<Did>,
+}
+
+impl Work {
+    fn release(&mut self, application: &Did) {
+        if let Some(count) = self.busy.get_mut(application) {
+            *count = count.saturating_sub(1);
+            if *count == 0 {
+                self.busy.remove(application);
+            }
+        }
+    }
+}
+
+/// Tells applications, until the task is dropped. Attempts under way end with it, and are made again after their lease.
+pub async fn deliver(host: Arc<Host>) {
+    let mut work = Work::default();
+    loop {
+        // To miss nothing, listen first and look then.
+        let mut listener = host.wakeups.listen();
+        let begun = match begin(&host, &mut work).await {
+            Ok(begun) => begun,
+            Err(error) => {
+                tracing::warn!(%error, "the logouts to be delivered could not be read");
+                false
+            }
+        };
+        // There may be more for the same applications.
+        if begun {
+            continue;
+        }
+        tokio::select! {
+            () = listener.heard(Wakeup::LoggedOut) => {}
+            () = tokio::time::sleep(LOOK) => {}
+            Some(ended) = work.under_way.join_next() => match ended {
+                Ok(application) => work.release(&application),
+                // One that panicked does not say whose it was: once all have ended, nobody is busy.
+                Err(_) if work.under_way.is_empty() => work.busy.clear(),
+                Err(_) => {}
+            },
+        }
+    }
+}
+
+/// Goes on with the round, or begins the next one, as far as there is room. Whether there may be more to do at once.
+async fn begin(host: &Arc<Host>, work: &mut Work) -> Result<bool, InternalError> {
+    if work.under_way.len() >= AT_ONCE {
+        return Ok(false);
+    }
+    if work.turns.is_empty() {
+        work.turns = host.store.due_logouts(host.now()).await?.into();
+    }
+    let mut begun = false;
+    while work.under_way.len() < AT_ONCE {
+        let Some(application) = work.turns.pop_front() else {
+            break;
+        };
+        let count = work.busy.get(&application).copied().unwrap_or_default();
+        if count >= AT_ONCE_EACH {
+            continue;
+        }
+        // Where another host was quicker there may be more, too.
+        begun = true;
+        let Some(delivery) = host
+            .store
+            .claim_logout(&application, LEASE, host.now())
+            .await?
+        else {
+            continue;
+        };
+        work.busy.insert(application, count + 1);
+        work.under_way.spawn(attempt(Arc::clone(host), delivery));
+    }
+    Ok(begun)
+}
+
+/// Makes one attempt, and keeps what came of it. The application that was told, or not.
+async fn attempt(host: Arc<Host>, delivery: LogoutDelivery) -> Did {
+    let LogoutDelivery {
+        application,
+        sid,
+        attempts,
+        ..
+    } = &delivery;
+    let told = tell(&host, &delivery)
+        .await
+        .unwrap_or_else(|error| Told::Failed(error.to_string()));
+    let again = match &told {
+        Told::Failed(_) => delivery.again_after(host.now()),
+        Told::Done | Told::Nobody | Told::Refused(_) | Told::OutOfReach(_) => None,
+    };
+    match (&told, again) {
+        (Told::Done, _) => tracing::info!(%application, sid, attempts, "told of a logout"),
+        (Told::Nobody, _) => {
+            tracing::debug!(%application, sid, "wants to know of no logout any more");
+        }
+        (Told::Refused(why), _) => {
+            tracing::warn!(%application, sid, why, "the application refused a logout token; it is not told again");
+        }
+        (Told::OutOfReach(why), _) => {
+            tracing::warn!(
+                %application, sid, why,
+                "the application's backchannel_logout_uri may not be called, see [egress]; it is not told again"
+            );
+        }
+        (Told::Failed(why), Some(_)) => {
+            tracing::info!(%application, sid, attempts, why, "could not be told of a logout; tried again later");
+        }
+        (Told::Failed(why), None) => {
+            tracing::warn!(%application, sid, attempts, why, "could not be told of a logout in a day; given up");
+        }
+    }
+    let application = application.clone();
+    if let Err(error) = host.store.settle_logout(delivery, again).await {
+        tracing::warn!(%application, %error, "what came of telling of a logout could not be kept; told again later");
+    }
+    application
+}
+
+async fn tell(host: &Host, delivery: &LogoutDelivery) -> Result<Told, InternalError> {
+    let Some(application) = host.store.application(&delivery.application).await? else {
+        return Ok(Told::Nobody);
+    };
+    let Some(logout) = &application.settings.backchannel_logout else {
+        return Ok(Told::Nobody);
+    };
+    let token = logout_token(host, &application, delivery).await?;
+    let answer = match host
+        .outgoing
+        .post_form(&logout.uri, &[("logout_token", &token)])
+        .await
+    {
+        Ok(answer) => answer,
+        Err(Failure::Refused(why)) => return Ok(Told::OutOfReach(why)),
+        Err(failure) => return Ok(Told::Failed(failure.to_string())),
+    };
+    Ok(match answer.status {
+        // Section 2.8: 200, and 204 from applications whose framework sends that for an empty answer.
+        200 | 204 => Told::Done,
+        400 => Told::Refused(in_one_line(&answer.body)),
+        status => Told::Failed(format!("it answered {status}")),
+    })
+}
+
+/// What an application says of its refusal, as far as it fits in the log.
+fn in_one_line(body: &[u8]) -> String {
+    String::from_utf8_lossy(body)
+        .chars()
+        .filter(|c| !c.is_control())
+        .take(200)
+        .collect()
+}
+
+/// A logout token (section 2.4). It never has a `nonce`, so that it can't pass for an ID token.
+async fn logout_token(
+    host: &Host,
+    application: &Application,
+    delivery: &LogoutDelivery,
+) -> Result<String, InternalError> {
+    let now = host.now();
+    let claims: Map<String, Value> = [
+        ("iss", json!(host.issuer)),
+        ("sub", json!(delivery.subject)),
+        ("aud", json!(application.id)),
+        ("iat", json!(now.seconds())),
+        ("exp", json!(now.seconds() + LIFETIME)),
+        ("jti", json!(TokenId::new(now, &*host.entropy).to_string())),
+        ("events", json!({EVENT: {}})),
+        ("sid", json!(sid_of(host, application, &delivery.sid)?)),
+    ]
+    .map(|(name, value)| (name.to_owned(), value))
+    .into_iter()
+    .collect();
+    let key = host
+        .key_ring
+        .signer(application.settings.id_token_algorithm, now);
+    Ok(key.sign(claims, TokenType::LogoutToken)?)
+}

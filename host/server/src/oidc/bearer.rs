@@ -1,0 +1,106 @@
+//! Bearer tokens (RFC 6750).
+
+use crate::domain::{Host, InternalError};
+use assent_model::id::TokenId;
+use assent_model::scope::Scope;
+use assent_model::secret::{Digest, Token};
+use assent_model::token::prefix;
+use assent_store::ActiveAccessToken;
+
+/// Why a bearer token was not accepted (RFC 6750 section 3.1).
+#[derive(Debug, thiserror::Error)]
+pub enum BearerError {
+    /// There is none.
+    #[error("an access token is required")]
+    Missing,
+    /// It was sent in two ways, or malformed.
+    #[error("send the access token once, in the Authorization header")]
+    InvalidRequest,
+    /// It is unknown, expired or revoked, or the person may no longer use the application.
+    #[error("the access token is invalid, expired or revoked")]
+    InvalidToken,
+    /// It lacks this scope.
+    #[error("the access token lacks the scope {}", .0.as_str())]
+    InsufficientScope(Scope),
+    /// Too many calls wait for the plugins already, of this token or in all.
+    #[error("too many requests at once; try again after the time in Retry-After")]
+    Busy,
+    /// The host broke.
+    #[error("the server could not answer; try again")]
+    Internal(#[from] InternalError),
+}
+
+impl BearerError {
+    /// The `error` code; none where the request has no token at all.
+    pub const fn code(&self) -> Option<&'static str> {
+        match self {
+            Self::Missing => None,
+            Self::InvalidRequest => Some("invalid_request"),
+            Self::InvalidToken => Some("invalid_token"),
+            Self::InsufficientScope(_) => Some("insufficient_scope"),
+            Self::Busy => Some("temporarily_unavailable"),
+            Self::Internal(_) => Some("server_error"),
+        }
+    }
+}
+
+/// Reads the `Authorization` header.
+pub fn token_of(authorization: Option<&str>) -> Result<&str, BearerError> {
+    let header = authorization.ok_or(BearerError::Missing)?;
+    let (scheme, token) = header.split_once(' ').unwrap_or((header, ""));
+    // Section 3.1: another way to authenticate is none.
+    if !scheme.eq_ignore_ascii_case("bearer") {
+        return Err(BearerError::Missing);
+    }
+    if token.is_empty() {
+        return Err(BearerError::InvalidRequest);
+    }
+    Ok(token.trim())
+}
+
+/// A token as a protected endpoint was shown it.
+#[derive(Clone, Copy, Debug)]
+pub struct Shown<'a> {
+    /// The token.
+    pub token: &'a str,
+    /// The certificate of the connection, DER.
+    pub certificate: Option<&'a [u8]>,
+}
+
+/// What an access token stands for, if it is good, and if whoever shows it has the key that it is bound to (RFC 8705
+/// section 3).
+pub async fn accept(host: &Host, shown: Shown<'_>) -> Result<ActiveAccessToken, BearerError> {
+    let found = resolve(host, shown.token).await?;
+    let bound_to = found.grant.certificate;
+    if bound_to.is_some() && bound_to != shown.certificate.map(Digest::of) {
+        return Err(BearerError::InvalidToken);
+    }
+    Ok(found)
+}
+
+/// What an access token stands for, if it is good. Whether the person may still use the application is not looked at.
+pub async fn resolve(host: &Host, text: &str) -> Result<ActiveAccessToken, BearerError> {
+    let token = Token::parse(prefix::ACCESS, text).ok_or(BearerError::InvalidToken)?;
+    let id = TokenId::from_bytes(token.id());
+    let found = host
+        .store
+        .open_access(id, host.now())
+        .await
+        .map_err(InternalError::from)?;
+    let found = found
+        .filter(|found| found.grant.digest == token.digest())
+        .ok_or(BearerError::InvalidToken)?;
+    if !found.used
+        && found
+            .grant
+            .track_use_until
+            .is_some_and(|until| host.now() < until)
+    {
+        // Kept before it is answered: whoever used it got the answer of the refresh.
+        host.store
+            .record_token_use(id, host.now())
+            .await
+            .map_err(InternalError::from)?;
+    }
+    Ok(found)
+}

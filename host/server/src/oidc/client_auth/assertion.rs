@@ -1,0 +1,136 @@
+//! `client_secret_jwt` and `private_key_jwt`: JWTs that a client makes about itself (RFC 7523 section 3, OpenID Connect
+//! Core 1.0 section 9).
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde_json::{Map, Value};
+
+use super::Reason;
+use crate::domain::keys::client_keys;
+use crate::domain::{Host, InternalError};
+use crate::keys::client::{BadJwt, secret_purpose, verify_with_secret};
+use crate::oidc::error::TokenError;
+use assent_model::application::Application;
+use assent_model::client_auth::ClientAuthentication;
+use assent_model::clock::Timestamp;
+use assent_model::id::Did;
+use assent_model::secret::Digest;
+
+/// How far ahead an assertion may expire, in seconds.
+const FARTHEST: i64 = 5 * 60;
+/// How far a client's clock may be ahead of ours, in seconds.
+const SKEW: i64 = 60;
+/// The longest `jti`, in bytes.
+const LONGEST_ID: usize = 256;
+
+/// Which client an assertion says that it is of. Nothing of it is verified yet.
+pub fn claimed_client(text: &str) -> Option<Did> {
+    if text.len() > 8 * 1024 {
+        return None;
+    }
+    let payload = URL_SAFE_NO_PAD.decode(text.split('.').nth(1)?).ok()?;
+    let claims: Map<String, Value> = serde_json::from_slice(&payload).ok()?;
+    claims.get("sub")?.as_str()?.parse().ok()
+}
+
+/// Verifies an assertion, and uses it up.
+pub(super) async fn verify(
+    host: &Host,
+    application: &Application,
+    text: &str,
+) -> Result<Result<(), Reason>, TokenError> {
+    let verified = match (
+        &application.settings.authentication,
+        &application.sealed_secret,
+    ) {
+        (ClientAuthentication::ClientSecretJwt, Some(sealed)) => {
+            let secret = host
+                .master_key
+                .open(&secret_purpose(&application.id), sealed)
+                .map_err(InternalError::from)?;
+            verify_with_secret(text, &secret)
+        }
+        (ClientAuthentication::PrivateKeyJwt(keys), _) => {
+            client_keys::verify(host, keys, text).await
+        }
+        _ => Err(BadJwt::Signature),
+    };
+    let claims = match verified {
+        Ok(claims) => claims,
+        Err(BadJwt::Malformed) => return Ok(Err("the client assertion is not a signed JWT")),
+        Err(BadJwt::Algorithm) => {
+            return Ok(Err("the client assertion's algorithm is not accepted"));
+        }
+        Err(BadJwt::Signature) => {
+            return Ok(Err(
+                "the client assertion's signature does not fit a key of the application",
+            ));
+        }
+        Err(BadJwt::NoKeys) => {
+            return Ok(Err(
+                "the application's keys could not be fetched from its jwks_uri",
+            ));
+        }
+    };
+    let (id, until) = match check(host, application, &claims) {
+        Ok(checked) => checked,
+        Err(reason) => return Ok(Err(reason)),
+    };
+    // The client's name is in it, and has no blank: one client can't use up another's.
+    let known_as = Digest::of(format!("{} {id}", application.id).as_bytes());
+    let fresh = host
+        .store
+        .claim_assertion(known_as, until)
+        .await
+        .map_err(InternalError::from)?;
+    Ok(if fresh {
+        Ok(())
+    } else {
+        Err("the client assertion was used before: its jti must be new each time")
+    })
+}
+
+/// The claims' `jti`, and until when it must be remembered.
+fn check<'a>(
+    host: &Host,
+    application: &Application,
+    claims: &'a Map<String, Value>,
+) -> Result<(&'a str, Timestamp), Reason> {
+    let text = |name: &str| claims.get(name).and_then(Value::as_str);
+    let moment = |name: &str| {
+        claims
+            .get(name)
+            .and_then(Value::as_f64)
+            .map(|seconds| seconds as i64)
+    };
+    let now = host.now().seconds();
+    let client = Some(application.id.as_str());
+    if text("iss") != client || text("sub") != client {
+        return Err("the client assertion's iss and sub must be the Client ID");
+    }
+    // One string and no array: each server that an array names could use the assertion at the others. And the issuer only, since
+    // the metadata of a hostile server may name our token endpoint as its own (draft-ietf-oauth-rfc7523bis).
+    let audience = text("aud").ok_or("the client assertion's aud must be one string")?;
+    let token_endpoint = format!("{}/token", host.issuer);
+    let lenient = application.settings.accepts_token_endpoint_audience();
+    if audience != host.issuer && !(lenient && audience == token_endpoint) {
+        return Err("the client assertion's aud must be the issuer");
+    }
+    let expires = moment("exp").ok_or("the client assertion has no exp")?;
+    if expires <= now {
+        return Err("the client assertion has expired");
+    }
+    if expires > now + FARTHEST {
+        return Err("the client assertion's exp must be at most 5 minutes ahead");
+    }
+    if ["nbf", "iat"]
+        .into_iter()
+        .filter_map(moment)
+        .any(|from| from > now + SKEW)
+    {
+        return Err("the client assertion is from the future: check the client's clock");
+    }
+    let id = text("jti").filter(|id| (1..=LONGEST_ID).contains(&id.len()));
+    let id = id.ok_or("the client assertion needs a jti of 1 to 256 bytes")?;
+    Ok((id, Timestamp::from_seconds(expires + 1)))
+}

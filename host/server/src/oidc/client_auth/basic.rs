@@ -1,0 +1,101 @@
+//! `client_secret_basic`: the `Authorization` header.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+
+use zeroize::Zeroizing;
+
+use super::Reason;
+use assent_model::id::Did;
+use assent_model::secret::Secret;
+
+/// Reads `Basic base64(id:secret)`. A Client ID is a DID and has colons; our secrets have none. So both encodings are
+/// understood: both parts form-urlencoded (RFC 6749 section 2.3.1), and raw, split at the last colon.
+pub fn parse(header: &str) -> Result<(Did, Secret), Reason> {
+    let decoded = credentials(header).ok_or("the Authorization header can't be read")?;
+    let text = std::str::from_utf8(&decoded)
+        .ok()
+        .and_then(|text| text.rsplit_once(':'));
+    let (id, secret) = text.ok_or("the Authorization header can't be read")?;
+    let id = id
+        .parse()
+        .ok()
+        .or_else(|| form_decoded(id)?.parse().ok())
+        .ok_or(UNKNOWN)?;
+    let secret = form_decoded(secret).ok_or("the client secret is not form-urlencoded")?;
+    Ok((id, Secret::new(secret)))
+}
+
+/// No application has such a Client ID.
+pub(super) const UNKNOWN: Reason = "the application is unknown";
+
+fn credentials(header: &str) -> Option<Zeroizing<Vec<u8>>> {
+    let (scheme, encoded) = header.split_once(' ')?;
+    if !scheme.eq_ignore_ascii_case("basic") {
+        return None;
+    }
+    STANDARD.decode(encoded.trim()).ok().map(Zeroizing::new)
+}
+
+/// One form-urlencoded value. `None` if the text is more than that.
+fn form_decoded(text: &str) -> Option<String> {
+    if text.contains(['&', '=']) {
+        return None;
+    }
+    // A value without a name would be read as a name, so it is given one.
+    form_urlencoded::parse(format!("v={text}").as_bytes())
+        .next()
+        .map(|(_, value)| value.into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const ID: &str = "did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK";
+
+    fn read(credentials: &str) -> Option<(String, String)> {
+        let header = format!("Basic {}", STANDARD.encode(credentials));
+        parse(&header)
+            .ok()
+            .map(|(id, secret)| (id.to_string(), secret.expose().to_owned()))
+    }
+
+    #[test]
+    fn both_encodings_of_a_client_id_with_colons_are_understood() {
+        let expected = Some((ID.to_owned(), "s3cret-_x".to_owned()));
+        assert_eq!(read(&format!("{ID}:s3cret-_x")), expected);
+        assert_eq!(
+            read(&format!("{}:s3cret-_x", ID.replace(':', "%3A"))),
+            expected
+        );
+        assert_eq!(
+            read(&format!("{}:s3cret%2D_x", ID.replace(':', "%3a"))),
+            expected
+        );
+    }
+
+    #[test]
+    fn what_is_not_basic_is_refused() {
+        for header in ["", "Basic", "Basic !!", "Bearer abc", "Basic Zm9v"] {
+            assert!(
+                parse(header).is_err_and(|reason| reason.contains("can't be read")),
+                "{header}"
+            );
+        }
+        assert_eq!(
+            parse(&format!("Basic {}", STANDARD.encode("someone:secret"))).unwrap_err(),
+            UNKNOWN
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn no_header_panics(header in ".*", credentials in ".*") {
+            let _ = parse(&header);
+            let _ = read(&credentials);
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! Client authentication (RFC 6749 section 2.3, OpenID Connect Core 1.0 section 9, RFC 8705): an application has one
+//! method, and the token endpoint accepts no other. Introspection and revocation accept HTTP Basic beside it from each application
+//! that has a secret: resource servers know no other way there.
+
+pub mod assertion;
+pub mod basic;
+
+use std::sync::Arc;
+
+use super::error::TokenError;
+use super::parameters::Parameters;
+use crate::domain::operations::rate_limits::Network;
+use crate::domain::{Host, InternalError};
+use crate::keys::client::certificate_is_in_time;
+use assent_model::application::Application;
+use assent_model::client_auth::{ClientAuthMethod, ClientAuthentication};
+use assent_model::id::Did;
+use assent_model::secret::{Digest, Secret};
+use assent_model::token::CertificateDigest;
+
+/// The one `client_assertion_type` (RFC 7523 section 2.2).
+const JWT_BEARER: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
+
+/// Where an application calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Endpoint {
+    /// `/oidc/token`
+    Token,
+    /// `/oidc/token/introspection` (RFC 7662)
+    Introspection,
+    /// `/oidc/token/revocation` (RFC 7009)
+    Revocation,
+}
+
+impl Endpoint {
+    /// Whether an application with this method may use HTTP Basic.
+    fn accepts_basic(self, method: ClientAuthMethod) -> bool {
+        match self {
+            Self::Token => method == ClientAuthMethod::ClientSecretBasic,
+            Self::Introspection | Self::Revocation => method.uses_secret(),
+        }
+    }
+}
+
+/// A request of an application, as far as it says who calls.
+#[derive(Clone, Copy, Debug)]
+pub struct Call<'a> {
+    /// Which endpoint it is for.
+    pub endpoint: Endpoint,
+    /// Where it comes from.
+    pub from: Network,
+    /// The `Authorization` header.
+    pub authorization: Option<&'a str>,
+    /// The certificate of the connection, DER.
+    pub certificate: Option<&'a [u8]>,
+    /// The body.
+    pub parameters: &'a Parameters,
+}
+
+/// An application that has shown who it is; a public one has only said so.
+#[derive(Clone, Debug)]
+pub struct Client {
+    /// The application.
+    pub application: Arc<Application>,
+    /// The certificate by which it authenticated itself: its tokens are bound to it (RFC 8705 section 3).
+    pub certificate: Option<CertificateDigest>,
+}
+
+/// How a client says who it is.
+enum Presented<'a> {
+    /// `client_secret_basic`
+    Basic { id: Did, secret: Secret },
+    /// `client_secret_post`
+    Post { id: Did, secret: Secret },
+    /// `client_secret_jwt` or `private_key_jwt`
+    Assertion { id: Did, text: &'a str },
+    /// `client_id` alone: a public client, or one whose certificate speaks for it.
+    Nothing { id: Did },
+}
+
+impl Presented<'_> {
+    const fn id(&self) -> &Did {
+        match self {
+            Self::Basic { id, .. }
+            | Self::Post { id, .. }
+            | Self::Assertion { id, .. }
+            | Self::Nothing { id } => id,
+        }
+    }
+}
+
+/// Why a client was not let in, for its developer. It is told only what whoever knows the Client ID may know.
+type Reason = &'static str;
+
+/// Authenticates the calling application. A rate limit of failures for each application and network prevents brute force of
+/// secrets. Successful calls are not counted. Nor are those of a public application, which has no secret: any client in
+/// its users' networks could use its limit up.
+pub async fn authenticate(host: &Host, call: Call<'_>) -> Result<Client, TokenError> {
+    let by_header = call.authorization.is_some();
+    let presented = presented(call)?;
+    let limit = &host.rate_limits.client_auth_failures;
+    let caller = (presented.id().clone(), call.from);
+    let found = host
+        .store
+        .application(presented.id())
+        .await
+        .map_err(InternalError::from)?;
+    let method = found
+        .as_ref()
+        .map(|application| application.settings.auth_method());
+    // Over the limit the answer does not reveal a right secret. A signature and a certificate can't be guessed, so a valid one
+    // passes.
+    if method.is_none_or(ClientAuthMethod::uses_secret) {
+        limit
+            .check(&caller, host.now())
+            .map_err(TokenError::TooManyFailures)?;
+    }
+    let reason = match found {
+        None => basic::UNKNOWN,
+        Some(application) => match verify(host, &application, &presented, call).await? {
+            Ok(certificate) => {
+                return Ok(Client {
+                    application,
+                    certificate,
+                });
+            }
+            Err(reason) => reason,
+        },
+    };
+    let registered = method.map(ClientAuthMethod::as_str);
+    tracing::info!(application = %presented.id(), registered, reason, "client authentication failed");
+    if method != Some(ClientAuthMethod::None) {
+        limit
+            .take(&caller, host.now())
+            .map_err(TokenError::TooManyFailures)?;
+    }
+    Err(TokenError::InvalidClient { by_header, reason })
+}
+
+/// Checks the presented credentials against the method of the application. Returns the certificate to bind tokens to.
+async fn verify(
+    host: &Host,
+    application: &Application,
+    presented: &Presented<'_>,
+    call: Call<'_>,
+) -> Result<Result<Option<CertificateDigest>, Reason>, TokenError> {
+    let settings = &application.settings;
+    let secret_fits = |secret: &Secret| match application.secret == Some(secret.digest()) {
+        true => Ok(None),
+        false => Err("the client secret is wrong"),
+    };
+    Ok(match (presented, settings.auth_method()) {
+        (Presented::Basic { secret, .. }, method) if call.endpoint.accepts_basic(method) => {
+            secret_fits(secret)
+        }
+        (Presented::Post { secret, .. }, ClientAuthMethod::ClientSecretPost) => secret_fits(secret),
+        (Presented::Nothing { .. }, ClientAuthMethod::None) => Ok(None),
+        (
+            Presented::Assertion { text, .. },
+            ClientAuthMethod::ClientSecretJwt | ClientAuthMethod::PrivateKeyJwt,
+        ) => assertion::verify(host, application, text)
+            .await?
+            .map(|()| None),
+        (Presented::Nothing { .. }, ClientAuthMethod::TlsClientCertificate) => {
+            match (&settings.authentication, call.certificate) {
+                (ClientAuthentication::TlsClientCertificate(registered), Some(der))
+                    if registered.is(der) =>
+                {
+                    match certificate_is_in_time(der, host.now().seconds()) {
+                        true => Ok(Some(Digest::of(der))),
+                        false => Err("the client certificate is not valid at this time"),
+                    }
+                }
+                (_, Some(_)) => Err("the client certificate is not the one that is registered"),
+                (_, None) => Err(
+                    "the connection has no client certificate; use the addresses of mtls_endpoint_aliases",
+                ),
+            }
+        }
+        (Presented::Nothing { .. }, _) => {
+            Err("the client does not authenticate itself, and the application must")
+        }
+        _ => Err("the application is registered for another token_endpoint_auth_method"),
+    })
+}
+
+fn presented(call: Call<'_>) -> Result<Presented<'_>, TokenError> {
+    let invalid = |what: &str| TokenError::InvalidRequest(what.to_owned());
+    let refused = |reason| TokenError::InvalidClient {
+        by_header: call.authorization.is_some(),
+        reason,
+    };
+    let client_id = call.parameters.get("client_id");
+    let secret = call.parameters.get("client_secret");
+    let assertion = call.parameters.get("client_assertion");
+    let ways = [
+        call.authorization.is_some(),
+        secret.is_some(),
+        assertion.is_some(),
+    ];
+    if ways.into_iter().filter(|way| *way).count() > 1 {
+        return Err(invalid(
+            "the client authenticates in two ways at once; use one",
+        ));
+    }
+    let read = |id: &str| id.parse::<Did>().map_err(|_| refused(basic::UNKNOWN));
+    let presented = match (call.authorization, secret, assertion) {
+        (Some(header), ..) => {
+            let (id, secret) = basic::parse(header).map_err(refused)?;
+            Presented::Basic { id, secret }
+        }
+        (_, Some(secret), _) => {
+            let id = read(client_id.ok_or_else(|| invalid("client_id is missing"))?)?;
+            Presented::Post {
+                id,
+                secret: Secret::new(secret),
+            }
+        }
+        (.., Some(text)) => {
+            if call.parameters.get("client_assertion_type") != Some(JWT_BEARER) {
+                return Err(invalid(&format!(
+                    "client_assertion_type must be {JWT_BEARER}"
+                )));
+            }
+            let id = assertion::claimed_client(text)
+                .ok_or_else(|| refused("the client assertion can't be read"))?;
+            Presented::Assertion { id, text }
+        }
+        _ => Presented::Nothing {
+            id: read(client_id.ok_or_else(|| invalid("client_id is missing"))?)?,
+        },
+    };
+    if client_id.is_some_and(|other| other != presented.id().as_str()) {
+        return Err(invalid(
+            "client_id is not the client that authenticates itself",
+        ));
+    }
+    Ok(presented)
+}

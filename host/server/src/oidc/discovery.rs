@@ -1,0 +1,126 @@
+//! Discovery (OpenID Connect Discovery 1.0 section 3, RFC 8414 section 2) and the key set (RFC 7517 section 5).
+
+use serde_json::{Value, json};
+use url::Url;
+
+use crate::domain::Host;
+use crate::domain::keys::signing_keys;
+use crate::keys::client::{ASYMMETRIC, SYMMETRIC};
+use assent_model::application::GrantType;
+use assent_model::key::SigningAlgorithm;
+use assent_model::language::Language;
+use assent_model::scope::Scope;
+use assent_model::session::Acr;
+use assent_plugin_host::Trust;
+
+/// The methods by which applications authenticate themselves. The specification's name of the one with a certificate
+/// has the two of RFC 8705 beside it, under which a standard client knows it.
+const AUTH_METHODS: [&str; 8] = [
+    "client_secret_basic",
+    "client_secret_post",
+    "client_secret_jwt",
+    "private_key_jwt",
+    "tls_client_certificate",
+    "self_signed_tls_client_auth",
+    "tls_client_auth",
+    "none",
+];
+
+/// The discovery document: what is served, and nothing else.
+pub fn document(host: &Host) -> Value {
+    let issuer = &host.issuer;
+    let scopes = Scope::ALL.map(Scope::as_str);
+    let algorithms = SigningAlgorithm::ALL.map(SigningAlgorithm::as_str);
+    let assertion_algorithms = [&ASYMMETRIC[..], &SYMMETRIC[..]].concat();
+    let mut document = json!({
+        "issuer": issuer,
+        "authorization_endpoint": format!("{issuer}/auth"),
+        "token_endpoint": format!("{issuer}/token"),
+        "userinfo_endpoint": format!("{issuer}/me"),
+        "jwks_uri": format!("{issuer}/jwks"),
+        "introspection_endpoint": format!("{issuer}/token/introspection"),
+        "revocation_endpoint": format!("{issuer}/token/revocation"),
+        "scopes_supported": scopes,
+        "response_types_supported": ["code"],
+        "response_modes_supported": ["query", "form_post"],
+        "prompt_values_supported": ["none", "login", "consent", "select_account"],
+        "display_values_supported": ["page", "popup", "touch", "wap"],
+        "ui_locales_supported": Language::ALL.map(Language::tag),
+        "grant_types_supported": GrantType::ALL.map(GrantType::as_str),
+        "subject_types_supported": ["public", "pairwise"],
+        "id_token_signing_alg_values_supported": algorithms,
+        "token_endpoint_auth_methods_supported": AUTH_METHODS,
+        "token_endpoint_auth_signing_alg_values_supported": assertion_algorithms,
+        "introspection_endpoint_auth_methods_supported": AUTH_METHODS,
+        "introspection_endpoint_auth_signing_alg_values_supported": assertion_algorithms,
+        "revocation_endpoint_auth_methods_supported": AUTH_METHODS,
+        "revocation_endpoint_auth_signing_alg_values_supported": assertion_algorithms,
+        "tls_client_certificate_bound_access_tokens": true,
+        "code_challenge_methods_supported": ["S256"],
+        "acr_values_supported": acr_values(host),
+        "claim_types_supported": ["normal"],
+        "claims_supported": [
+            "iss", "sub", "aud", "exp", "iat", "auth_time", "sid", "nonce", "amr", "acr", "at_hash",
+            "email", "email_verified",
+            "name", "given_name", "family_name", "middle_name", "nickname", "preferred_username", "picture", "profile",
+            "website", "gender", "birthdate", "zoneinfo", "locale", "updated_at",
+            "upn", "user_did", "user_short_code", "account",
+            "phone_number", "phone_number_verified", "address",
+        ],
+        "claims_parameter_supported": true,
+        "request_parameter_supported": false,
+        "request_uri_parameter_supported": false,
+        "authorization_response_iss_parameter_supported": true,
+    });
+    if let Some(members) = document.as_object_mut() {
+        members.extend(logout(issuer));
+    }
+    if let (Some(base), Some(members)) = (&host.settings.http.mtls_url, document.as_object_mut()) {
+        members.insert("mtls_endpoint_aliases".to_owned(), mtls_aliases(base));
+    }
+    document
+}
+
+/// How sign-ins are made here: by a vendor's word only where the operator takes one's.
+fn acr_values(host: &Host) -> Vec<&'static str> {
+    let delegated = host
+        .plugins
+        .channels()
+        .iter()
+        .any(|channel| channel.trust == Trust::Delegated);
+    let acrs = if delegated {
+        &[Acr::Device, Acr::Delegated][..]
+    } else {
+        &[Acr::Device]
+    };
+    acrs.iter().map(|acr| acr.as_str()).collect()
+}
+
+/// Where an application with a client certificate calls (RFC 8705 section 5).
+fn mtls_aliases(base: &Url) -> Value {
+    let base = base.as_str().trim_end_matches('/');
+    json!({
+        "token_endpoint": format!("{base}/oidc/token"),
+        "userinfo_endpoint": format!("{base}/oidc/me"),
+        "introspection_endpoint": format!("{base}/oidc/token/introspection"),
+        "revocation_endpoint": format!("{base}/oidc/token/revocation"),
+    })
+}
+
+/// RP-Initiated Logout 1.0 section 2.1, Back-Channel Logout 1.0 section 2.1.
+fn logout(issuer: &str) -> [(String, Value); 3] {
+    [
+        (
+            "end_session_endpoint",
+            json!(format!("{issuer}/session/end")),
+        ),
+        ("backchannel_logout_supported", json!(true)),
+        ("backchannel_logout_session_supported", json!(true)),
+    ]
+    .map(|(name, value)| (name.to_owned(), value))
+}
+
+/// The keys that verify ID tokens: those that sign, will sign and did sign.
+pub async fn key_set(host: &Host) -> Value {
+    signing_keys::key_set(host).await
+}

@@ -1,0 +1,256 @@
+//! The end session endpoint (OpenID Connect RP-Initiated Logout 1.0): validation of requests.
+//!
+//! Any site can send a browser here. So only an ID token of ours (`id_token_hint`) proves that an application asks, and
+//! without one the user must confirm the sign-out. A browser is sent only to an address that is registered for the application
+//! that the token or `client_id` names.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::parameters::{BadParameters, Parameters};
+use crate::domain::claims::standard_claims::{sid_of, subject_of};
+use crate::domain::keys::signing_keys;
+use crate::domain::sessions::session::SignedIn;
+use crate::domain::{Host, InternalError};
+use crate::keys::NotOurs;
+use assent_model::application::Application;
+use assent_model::clock::Timestamp;
+use assent_model::id::Did;
+use assent_model::redirect::CheckedRedirect;
+use assent_model::saml::Afterwards;
+
+/// How long a sealed request is good: as long as a person may look at the question.
+const SEALED_FOR: Duration = Duration::from_secs(30 * 60);
+/// What it is sealed for.
+const PURPOSE: &str = "end-session";
+
+/// A request that may be served.
+#[derive(Clone, Debug, Default)]
+pub struct EndSession {
+    application: Option<Arc<Application>>,
+    hint: Option<Hint>,
+    redirect: Option<CheckedRedirect>,
+    state: Option<String>,
+}
+
+/// What an ID token of ours says.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Hint {
+    subject: String,
+    sid: Option<String>,
+}
+
+/// Why a request is not served. A page says so; no session ends, and nobody is sent anywhere.
+#[derive(Debug, thiserror::Error)]
+pub enum Rejected {
+    /// It can't be read.
+    #[error("the request can't be read: {0}")]
+    Parameters(#[from] BadParameters),
+    /// The `id_token_hint` is no ID token of ours.
+    #[error("the id_token_hint is not an ID token of this service: {0}")]
+    BadHint(#[from] NotOurs),
+    /// The `id_token_hint` is ours, and does not say whose.
+    #[error("the id_token_hint has no {0} that is known here")]
+    UnfitHint(&'static str),
+    /// `client_id` is no application of ours.
+    #[error("no application has the client_id")]
+    UnknownClient,
+    /// `client_id` is not whom the `id_token_hint` was issued to.
+    #[error("client_id is not whom the id_token_hint was issued to")]
+    OtherClient,
+    /// The `post_logout_redirect_uri` is not registered.
+    #[error("post_logout_redirect_uri is not registered; it must match a registered one exactly")]
+    RedirectUri,
+    /// A sealed request is not this service's, or too old.
+    #[error("the sealed request was not made here, or its time is over")]
+    Sealed,
+    /// The host broke.
+    #[error(transparent)]
+    Internal(#[from] InternalError),
+}
+
+/// Checks a request (section 2 of the specification). An ID token is a hint even when it has expired. `logout_hint` is taken
+/// and not used; `ui_locales` is for whoever makes the page.
+pub async fn check(host: &Host, parameters: &Parameters) -> Result<EndSession, Rejected> {
+    parameters.refuse_repeated()?;
+    let client_id = parameters.get("client_id");
+    let asked = parameters.get("post_logout_redirect_uri");
+    let (application, hint) = match (parameters.get("id_token_hint"), client_id, asked) {
+        (Some(token), ..) => {
+            let (application, hint) = hint(host, token).await?;
+            (application, Some(hint))
+        }
+        // Section 2: with `client_id` the address can be looked for without a hint.
+        (None, Some(id), Some(_)) => (client(host, id).await?, None),
+        // The request shows nothing, and leads nowhere.
+        (None, ..) => return Ok(EndSession::default()),
+    };
+    if client_id.is_some_and(|id| id != application.id.as_str()) {
+        return Err(Rejected::OtherClient);
+    }
+    let redirect = redirect(&application, asked)?;
+    let state = parameters.get("state").map(str::to_owned);
+    Ok(EndSession {
+        application: Some(application),
+        hint,
+        redirect,
+        state,
+    })
+}
+
+async fn client(host: &Host, id: &str) -> Result<Arc<Application>, Rejected> {
+    let id: Did = id.parse().map_err(|_| Rejected::UnknownClient)?;
+    host.store
+        .application(&id)
+        .await
+        .map_err(InternalError::from)?
+        .ok_or(Rejected::UnknownClient)
+}
+
+/// Where the browser goes afterwards: only to an address of this application.
+fn redirect(
+    application: &Application,
+    asked: Option<&str>,
+) -> Result<Option<CheckedRedirect>, Rejected> {
+    let registered = &application.settings.post_logout_redirect_uris;
+    let find = |asked| CheckedRedirect::find(registered, asked).ok_or(Rejected::RedirectUri);
+    asked.map(find).transpose()
+}
+
+/// What a request came to, as the browser carries it from page to page: all that was read from the ID token, without the
+/// token, which has no business in addresses, histories and logs.
+#[derive(Serialize, Deserialize)]
+struct Sealed {
+    application: Did,
+    hint: Option<Hint>,
+    redirect: Option<String>,
+    state: Option<String>,
+    until: Timestamp,
+}
+
+/// Reads what [`EndSession::sealed`] made, a short while ago. The application is looked at again.
+pub async fn unseal(host: &Host, text: &str) -> Result<EndSession, Rejected> {
+    let opened = host
+        .master_key
+        .open(PURPOSE, text)
+        .map_err(|_| Rejected::Sealed)?;
+    let sealed: Sealed = serde_json::from_slice(&opened).map_err(|_| Rejected::Sealed)?;
+    if sealed.until < host.now() {
+        return Err(Rejected::Sealed);
+    }
+    let application = host
+        .store
+        .application(&sealed.application)
+        .await
+        .map_err(InternalError::from)?;
+    let application = application.ok_or(Rejected::UnfitHint("application"))?;
+    let redirect = redirect(&application, sealed.redirect.as_deref())?;
+    Ok(EndSession {
+        application: Some(application),
+        hint: sealed.hint,
+        redirect,
+        state: sealed.state,
+    })
+}
+
+async fn hint(host: &Host, token: &str) -> Result<(Arc<Application>, Hint), Rejected> {
+    let claims = signing_keys::verify_own(host, token).await?;
+    let claim = |name: &str| claims.get(name).and_then(|value| value.as_str());
+    if claim("iss") != Some(host.issuer.as_str()) {
+        return Err(Rejected::UnfitHint("issuer"));
+    }
+    let audience: Option<Did> = claim("aud").and_then(|text| text.parse().ok());
+    let found = match audience {
+        Some(id) => host
+            .store
+            .application(&id)
+            .await
+            .map_err(InternalError::from)?,
+        None => None,
+    };
+    let application = found.ok_or(Rejected::UnfitHint("application"))?;
+    let subject = claim("sub")
+        .ok_or(Rejected::UnfitHint("person"))?
+        .to_owned();
+    Ok((
+        application,
+        Hint {
+            subject,
+            sid: claim("sid").map(str::to_owned),
+        },
+    ))
+}
+
+impl EndSession {
+    /// The request as a text that this service alone can make and read, for half an hour. `None` if it shows nothing.
+    pub fn sealed(&self, host: &Host) -> Result<Option<String>, InternalError> {
+        let Some(application) = &self.application else {
+            return Ok(None);
+        };
+        let sealed = Sealed {
+            application: application.id.clone(),
+            hint: self.hint.clone(),
+            redirect: self
+                .redirect
+                .as_ref()
+                .map(|redirect| redirect.as_str().to_owned()),
+            state: self.state.clone(),
+            until: host.now() + SEALED_FOR,
+        };
+        let text = serde_json::json!(sealed).to_string();
+        Ok(Some(host.master_key.seal(
+            PURPOSE,
+            text.as_bytes(),
+            &*host.entropy,
+        )?))
+    }
+
+    /// Whether the application shows that it asks for this session's end, or for this person's: they need not be asked.
+    pub fn is_for(&self, host: &Host, signed_in: &SignedIn) -> Result<bool, InternalError> {
+        let (Some(application), Some(hint)) = (&self.application, &self.hint) else {
+            return Ok(false);
+        };
+        let same_session = hint.sid == Some(sid_of(host, application, &signed_in.session.sid)?);
+        Ok(same_session || subject_of(host, application, &signed_in.user)? == hint.subject)
+    }
+
+    /// The session that the application's ID token names.
+    pub fn sid(&self) -> Option<&str> {
+        self.hint.as_ref()?.sid.as_deref()
+    }
+
+    /// The name of the application that shows that it asks.
+    pub fn application(&self) -> Option<&str> {
+        self.hint
+            .as_ref()
+            .and(self.application.as_ref())
+            .map(|application| application.name.as_str())
+    }
+
+    /// The name of the application to which the browser returns, where nothing shows that the application asks.
+    pub fn returns_to(&self) -> Option<&str> {
+        let unproven = self.hint.is_none() && self.redirect.is_some();
+        self.application
+            .as_ref()
+            .filter(|_| unproven)
+            .map(|application| application.name.as_str())
+    }
+
+    /// Where the browser goes afterwards, with the application's `state`.
+    pub fn afterwards(&self) -> Afterwards {
+        match &self.redirect {
+            Some(redirect) => Afterwards::Redirect {
+                redirect: redirect.clone(),
+                state: self.state.clone(),
+            },
+            None => Afterwards::Page,
+        }
+    }
+
+    /// What a form's Content-Security-Policy must name so that it may end there.
+    pub fn form_target(&self) -> Option<String> {
+        self.redirect.as_ref()?.form_action_source()
+    }
+}

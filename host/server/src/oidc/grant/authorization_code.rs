@@ -1,0 +1,148 @@
+//! `authorization_code` (RFC 6749 sections 4.1.3 and 4.1.4, RFC 7636 section 4.6, OpenID Connect Core 1.0 section 3.1.3).
+
+use std::time::Duration;
+
+use super::{TokenResponse, new_access, new_refresh, person, required};
+use crate::domain::{Host, InternalError};
+use crate::oidc::client_auth::Client;
+use crate::oidc::error::TokenError;
+use crate::oidc::id_token;
+use crate::oidc::parameters::Parameters;
+use assent_model::application::{Application, GrantType};
+use assent_model::id::CodeId;
+use assent_model::purpose::SignInPurpose;
+use assent_model::scope::Scope;
+use assent_model::secret::Token;
+use assent_model::token::{CodeGrant, IssuedPair, prefix};
+use assent_store::Redemption;
+
+pub(super) async fn exchange(
+    host: &Host,
+    client: &Client,
+    parameters: &Parameters,
+) -> Result<TokenResponse, TokenError> {
+    let presented = Presented {
+        code: required(parameters, "code")?,
+        redirect_uri: required(parameters, "redirect_uri")?,
+        verifier: parameters.get("code_verifier"),
+        purpose: SignInPurpose::Application,
+    };
+    redeem(host, client, presented).await
+}
+
+/// What is shown to exchange a code.
+#[derive(Clone, Copy)]
+pub struct Presented<'a> {
+    /// `code`
+    pub code: &'a str,
+    /// `redirect_uri`
+    pub redirect_uri: &'a str,
+    /// `code_verifier`
+    pub verifier: Option<&'a str>,
+    /// What the code was granted for: at the token endpoint always the application.
+    pub purpose: SignInPurpose,
+}
+
+/// Exchanges a code.
+pub async fn redeem(
+    host: &Host,
+    client: &Client,
+    presented: Presented<'_>,
+) -> Result<TokenResponse, TokenError> {
+    let application = &client.application;
+    let grant = find(host, application, presented.code).await?;
+    if grant.context.purpose != presented.purpose {
+        tracing::warn!(application = %application.id, code = %grant.id, "authorization code rejected: it was granted for another purpose");
+        return Err(INVALID_CODE);
+    }
+    if grant.redirect_uri.as_str() != presented.redirect_uri {
+        return Err(TokenError::InvalidGrant(
+            "redirect_uri differs from the authorization request's",
+        ));
+    }
+    check_verifier(&grant, presented.verifier)?;
+    // Nobody who was suspended since they approved gets a token.
+    person(host, client, grant.subject).await?;
+    let lifetimes = host.settings.lifetimes;
+    let lifetime = lifetimes.access_token.get();
+    let (access_token, access) =
+        new_access(host, client, Some(grant.id), grant.scopes.clone(), lifetime);
+    let offline = grant.scopes.has(Scope::OfflineAccess)
+        && application
+            .settings
+            .grant_types
+            .contains(&GrantType::RefreshToken);
+    let refresh = offline
+        .then(|| new_refresh(host, client, grant.id, grant.created_at))
+        .flatten();
+    let (refresh_token, refresh) = refresh.unzip();
+    let now = host.now();
+    let last_refresh = if offline {
+        grant.created_at + lifetimes.consent.get()
+    } else {
+        now
+    };
+    let retain_until = last_refresh + lifetime + STILL_NOTICED;
+    // The code is claimed before anything is made of it.
+    let tokens = IssuedPair { access, refresh };
+    match host
+        .store
+        .redeem_code(grant.id, tokens, retain_until, now)
+        .await
+        .map_err(InternalError::from)?
+    {
+        Redemption::Redeemed => {}
+        Redemption::Refused => {
+            tracing::warn!(application = %application.id, code = %grant.id, "a code came a second time or too late; what it gave is revoked");
+            return Err(INVALID_CODE);
+        }
+    }
+    let id_token = id_token::issue(host, application, grant.claims, access_token.expose()).await?;
+    Ok(TokenResponse {
+        access_token: access_token.expose().to_owned(),
+        token_type: "Bearer",
+        expires_in: lifetime.as_secs(),
+        id_token: Some(id_token),
+        refresh_token: refresh_token.map(|token| token.expose().to_owned()),
+        scope: grant.scopes.to_string(),
+    })
+}
+
+/// How long after the last token of a family a second use of its code is still noticed.
+const STILL_NOTICED: Duration = Duration::from_secs(24 * 60 * 60);
+
+const INVALID_CODE: TokenError =
+    TokenError::InvalidGrant("the code is invalid, expired or already used");
+
+async fn find(host: &Host, application: &Application, code: &str) -> Result<CodeGrant, TokenError> {
+    let token = Token::parse(prefix::CODE, code).ok_or(INVALID_CODE)?;
+    let found = host
+        .store
+        .code(CodeId::from_bytes(token.id()))
+        .await
+        .map_err(InternalError::from)?;
+    let grant = found
+        .filter(|grant| grant.digest == token.digest())
+        .ok_or(INVALID_CODE)?;
+    if grant.application != application.id {
+        tracing::warn!(application = %application.id, code = %grant.id, "a code of another application was refused");
+        return Err(INVALID_CODE);
+    }
+    Ok(grant)
+}
+
+fn check_verifier(grant: &CodeGrant, verifier: Option<&str>) -> Result<(), TokenError> {
+    match (&grant.code_challenge, verifier) {
+        (None, None) => Ok(()),
+        (Some(challenge), Some(verifier)) if challenge.is_met_by(verifier) => Ok(()),
+        (Some(_), None) => Err(TokenError::InvalidRequest(
+            "code_verifier is missing".to_owned(),
+        )),
+        (Some(_), Some(_)) => Err(TokenError::InvalidGrant(
+            "code_verifier does not fit the code_challenge",
+        )),
+        (None, Some(_)) => Err(TokenError::InvalidGrant(
+            "there was no code_challenge for this code_verifier",
+        )),
+    }
+}

@@ -1,0 +1,109 @@
+//! `client_credentials` (RFC 6749 section 4.4): the application acts as itself.
+
+use super::{TokenResponse, new_access};
+use crate::domain::{Host, InternalError};
+use crate::oidc::client_auth::Client;
+use crate::oidc::error::TokenError;
+use crate::oidc::parameters::Parameters;
+use assent_model::administration::AdminScopes;
+use assent_model::application::OidcSettings;
+use assent_model::scope::{Scope, Scopes};
+
+pub(super) async fn exchange(
+    host: &Host,
+    client: &Client,
+    parameters: &Parameters,
+) -> Result<TokenResponse, TokenError> {
+    let mut client = client.clone();
+    // Who only says who it is gets nothing for that.
+    if !client
+        .application
+        .settings
+        .application_type
+        .is_confidential()
+    {
+        return Err(TokenError::UnauthorizedClient);
+    }
+    let granted = scopes(&client.application.settings, parameters.get("scope"))?;
+    let lifetime = host.settings.lifetimes.client_credentials_token.get();
+    loop {
+        let (token, mut access) =
+            new_access(host, &client, None, granted.ordinary.clone(), lifetime);
+        access.admin_scopes = granted.admin.clone();
+        if host
+            .store
+            .insert_client_token(access, client.application.version)
+            .await
+            .map_err(InternalError::from)?
+        {
+            return Ok(TokenResponse {
+                access_token: token.expose().to_owned(),
+                token_type: "Bearer",
+                expires_in: lifetime.as_secs(),
+                id_token: None,
+                refresh_token: None,
+                scope: granted.to_string(),
+            });
+        }
+        // The application was changed while it was looked at. What it showed may not be enough any more.
+        let before = client.application.clone();
+        let now = host
+            .store
+            .application(&before.id)
+            .await
+            .map_err(InternalError::from)?;
+        client.application = now
+            .filter(|now| now.settings == before.settings && now.secret == before.secret)
+            .ok_or(TokenError::InvalidClient {
+                by_header: false,
+                reason: "the application was changed meanwhile",
+            })?;
+    }
+}
+
+/// What an application is given as itself: the right to the admin API, or scopes that other resource servers look at, and
+/// never both in one token.
+struct Granted {
+    ordinary: Scopes,
+    admin: AdminScopes,
+}
+
+impl std::fmt::Display for Granted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.admin.is_empty() {
+            self.ordinary.fmt(f)
+        } else {
+            self.admin.fmt(f)
+        }
+    }
+}
+
+/// The scopes that were asked for, which the application must be allowed. There is no person who could be away.
+fn scopes(settings: &OidcSettings, asked: Option<&str>) -> Result<Granted, TokenError> {
+    let Some(asked) = asked else {
+        return Ok(Granted {
+            ordinary: Scopes::default(),
+            admin: AdminScopes::default(),
+        });
+    };
+    if let Some(admin) = AdminScopes::parse(asked).filter(|admin| !admin.is_empty()) {
+        return match admin.within(&settings.admin_scopes) {
+            true => Ok(Granted {
+                ordinary: Scopes::default(),
+                admin,
+            }),
+            false => Err(TokenError::InvalidScope(
+                "an admin scope is not allowed for the application",
+            )),
+        };
+    }
+    let ordinary = Scopes::parse(asked)
+        .filter(|asked| asked.within(&settings.scopes) && !asked.has(Scope::OfflineAccess))
+        .ok_or(TokenError::InvalidScope(
+            "a scope is unknown, or not allowed for the application; admin scopes are asked for alone",
+        ))?;
+    Ok(Granted {
+        ordinary,
+        admin: AdminScopes::default(),
+    })
+}

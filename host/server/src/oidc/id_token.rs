@@ -1,0 +1,101 @@
+//! ID tokens (OpenID Connect Core 1.0 section 2).
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde_json::{Map, Value, json};
+
+use crate::domain::claims::standard_claims::{Made, Subject, of_authentication};
+use crate::domain::claims::token_claims::{AtSignIn, OfToken};
+use crate::domain::claims::traces;
+use crate::domain::claims::traces::Purpose;
+use crate::domain::{Host, InternalError};
+use crate::keys::TokenType;
+use assent_model::application::Application;
+use assent_model::id::TokenId;
+use assent_model::session::Authentication;
+use assent_plugin_host::Sink;
+
+/// Adds what an ID token says of the sign-in, and the name that it is known by (`jti`, RFC 7519 section 4.1.7), under which
+/// is kept what the plugins did for it.
+pub fn with_sign_in(
+    host: &Host,
+    made: Made,
+    subject: &Subject<'_>,
+    how: &Authentication,
+    sid: &str,
+) -> Map<String, Value> {
+    let Made { mut claims, steps } = made;
+    let id = TokenId::new(host.now(), &*host.entropy).to_string();
+    let (user, application) = (subject.user.id, &subject.application.id);
+    traces::record(
+        host,
+        Purpose {
+            token: &id,
+            user,
+            application,
+            sink: Sink::IdToken,
+        },
+        &steps,
+    );
+    claims.extend(of_authentication(how).map(|(name, value)| (name.to_owned(), value)));
+    put(&mut claims, AtSignIn::Sid, json!(sid));
+    put(&mut claims, AtSignIn::Jti, json!(id));
+    claims
+}
+
+/// Adds what the request had as `nonce`.
+pub fn with_nonce(mut claims: Map<String, Value>, nonce: &str) -> Map<String, Value> {
+    put(&mut claims, AtSignIn::Nonce, json!(nonce));
+    claims
+}
+
+fn put(claims: &mut Map<String, Value>, claim: AtSignIn, value: Value) {
+    claims.insert(claim.name().to_owned(), value);
+}
+
+/// Completes the claims that were made at sign-in and signs them.
+pub async fn issue(
+    host: &Host,
+    application: &Application,
+    mut claims: Map<String, Value>,
+    access_token: &str,
+) -> Result<String, InternalError> {
+    let now = host.now().seconds();
+    let OfToken { iss, aud } = OfToken::new(host, application);
+    claims.insert("iss".to_owned(), json!(iss));
+    claims.insert("aud".to_owned(), json!(aud));
+    put(&mut claims, AtSignIn::Iat, json!(now));
+    put(
+        &mut claims,
+        AtSignIn::Exp,
+        json!((host.now() + host.settings.lifetimes.id_token.get()).seconds()),
+    );
+    put(&mut claims, AtSignIn::AtHash, json!(at_hash(access_token)));
+    let key = host
+        .key_ring
+        .signer(application.settings.id_token_algorithm, host.now());
+    Ok(key.sign(claims, TokenType::IdToken)?)
+}
+
+/// The left half of the access token's SHA-256 digest (OpenID Connect Core section 3.1.3.6).
+fn at_hash(access_token: &str) -> String {
+    let digest = openssl::sha::sha256(access_token.as_bytes());
+    URL_SAFE_NO_PAD.encode(digest.first_chunk::<16>().unwrap_or(&[0; 16]))
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn at_hash_is_the_left_half_of_the_digest() {
+        let digest = openssl::sha::sha256(b"at_example");
+        let hash = super::at_hash("at_example");
+        assert_eq!(hash.len(), 22);
+        assert_eq!(
+            hash,
+            base64::Engine::encode(
+                &base64::engine::general_purpose::URL_SAFE_NO_PAD,
+                &digest[..16]
+            )
+        );
+    }
+}

@@ -1,0 +1,235 @@
+//! Token introspection (RFC 7662).
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use super::bearer::{BearerError, resolve};
+use super::client_auth::Client;
+use super::error::TokenError;
+use super::parameters::Parameters;
+use crate::domain::claims::standard_claims;
+use crate::domain::claims::standard_claims::{Subject, subject_of};
+use crate::domain::sign_in::access::person;
+use crate::domain::{Host, InternalError};
+use assent_model::administration::AdminScopes;
+use assent_model::application::Application;
+use assent_model::clock::Timestamp;
+use assent_model::id::{Did, TokenId};
+use assent_model::scope::Scopes;
+use assent_model::secret::Token;
+use assent_model::session::Acr;
+use assent_model::token::{CertificateDigest, prefix};
+use assent_plugin_host::{Fault, MapFailureKind, Sink};
+use assent_store::{Person, TokenFamily};
+
+/// What a client is told of a token. Of one that is not good, or not for it to see, nothing but that.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub enum Introspection {
+    /// It is good.
+    Active(Box<Active>),
+    /// It is not, or is none of the client's business.
+    Inactive(Inactive),
+}
+
+/// A token that is good.
+#[derive(Debug, Serialize)]
+pub struct Active {
+    active: bool,
+    client_id: Did,
+    sub: String,
+    scope: String,
+    /// Seconds since the epoch.
+    exp: i64,
+    /// Seconds since the epoch.
+    iat: i64,
+    /// How the person signed in (RFC 9470 section 6.2), where less is known of it than usual.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    acr: Option<&'static str>,
+    /// The certificate that its bearer must show (RFC 8705 section 3.2).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cnf: Option<Value>,
+    /// What plugins have to say to resource servers. None of them has the name of one of the above: those are protected.
+    #[serde(flatten)]
+    more: Map<String, Value>,
+}
+
+/// A token of which nothing is told.
+#[derive(Debug, Serialize)]
+pub struct Inactive {
+    active: bool,
+}
+
+const INACTIVE: Introspection = Introspection::Inactive(Inactive { active: false });
+
+/// What is known of a token of either kind.
+struct Known {
+    application: Did,
+    family: Option<TokenFamily>,
+    scopes: Scopes,
+    admin_scopes: AdminScopes,
+    issued_at: Timestamp,
+    expires_at: Timestamp,
+    certificate: Option<CertificateDigest>,
+}
+
+/// Serves an introspection request of an authenticated client.
+pub async fn introspect(
+    host: &Host,
+    client: &Client,
+    parameters: &Parameters,
+) -> Result<Introspection, TokenError> {
+    let text = parameters
+        .get("token")
+        .ok_or_else(|| TokenError::InvalidRequest("token is missing".to_owned()))?;
+    let is_own = |owner: &Did| *owner == client.application.id;
+    let known = match access_token(host, text).await? {
+        Some(known) if is_own(&known.application) => Some(known),
+        // A resource server asks about tokens that it was shown; a public client proves nothing, and sees its own alone. One
+        // for the admin API is good nowhere else, so nobody else shall take it for good.
+        Some(known) if known.admin_scopes.is_empty() => Some(known).filter(|_| {
+            client
+                .application
+                .settings
+                .application_type
+                .is_confidential()
+        }),
+        Some(_) => None,
+        // A refresh token goes to nobody but its owner.
+        None => refresh_token(host, text)
+            .await?
+            .filter(|known| is_own(&known.application)),
+    };
+    let Some(known) = known else {
+        return Ok(INACTIVE);
+    };
+    let application = match is_own(&known.application) {
+        true => Some(client.application.clone()),
+        false => host
+            .store
+            .application(&known.application)
+            .await
+            .map_err(InternalError::from)?,
+    };
+    let Some(application) = application else {
+        return Ok(INACTIVE);
+    };
+    let (sub, more) = match &known.family {
+        None => (application.id.to_string(), Map::new()),
+        Some(family) => {
+            let found = person(host, family.subject, &application.id).await?;
+            let Some(person) = found else {
+                return Ok(INACTIVE);
+            };
+            let sub = subject_of(host, &application, &person.user)?;
+            let Some(more) = more(host, &application, &person, family, &known.scopes, &sub).await?
+            else {
+                return Ok(INACTIVE);
+            };
+            (sub, more)
+        }
+    };
+    let acr = known
+        .family
+        .as_ref()
+        .map(|family| family.context.authentication.acr());
+    Ok(Introspection::Active(Box::new(Active {
+        active: true,
+        client_id: known.application,
+        sub,
+        scope: match known.admin_scopes.is_empty() {
+            true => known.scopes.to_string(),
+            false => known.admin_scopes.to_string(),
+        },
+        exp: known.expires_at.seconds(),
+        iat: known.issued_at.seconds(),
+        acr: acr.filter(|acr| *acr != Acr::Device).map(Acr::as_str),
+        cnf: known
+            .certificate
+            .map(|digest| json!({"x5t#S256": digest.to_base64url()})),
+        more,
+    })))
+}
+
+/// What the plugins have to say of a token to resource servers. `None` if one of them turns the person away.
+async fn more(
+    host: &Host,
+    application: &Application,
+    person: &Person,
+    family: &TokenFamily,
+    scopes: &Scopes,
+    sub: &str,
+) -> Result<Option<Map<String, Value>>, TokenError> {
+    if !host
+        .plugins
+        .maps_claims_for(&application.id, Sink::Introspection)
+    {
+        return Ok(Some(Map::new()));
+    }
+    let subject = Subject {
+        application,
+        user: &person.user,
+        account: &person.account,
+        scopes,
+        authentication: Some(&family.context.authentication),
+        sub,
+        requested: &BTreeMap::new(),
+    };
+    let _place = host
+        .rate_limits
+        .claim_lookups
+        .hold(family.id)
+        .ok_or(TokenError::Busy)?;
+    match standard_claims::map(host, subject, Sink::Introspection).await {
+        Ok(made) => Ok(Some(made.claims)),
+        Err(failure) => {
+            tracing::error!(application = %application.id, plugin = failure.plugin, %failure, "introspection fails: a plugin did");
+            match failure.kind {
+                MapFailureKind::Fault(Fault::Busy) => Err(TokenError::Busy),
+                MapFailureKind::Deny(_) => Ok(None),
+                MapFailureKind::Fault(detail) => Err(TokenError::Internal(InternalError::Plugin(
+                    format!("`{}` {detail}", failure.plugin),
+                ))),
+            }
+        }
+    }
+}
+
+async fn access_token(host: &Host, text: &str) -> Result<Option<Known>, TokenError> {
+    match resolve(host, text).await {
+        Ok(found) => Ok(Some(Known {
+            application: found.grant.application,
+            family: found.family,
+            scopes: found.grant.scopes,
+            admin_scopes: found.grant.admin_scopes,
+            issued_at: found.grant.issued_at,
+            expires_at: found.grant.expires_at,
+            certificate: found.grant.certificate,
+        })),
+        Err(BearerError::Internal(error)) => Err(error.into()),
+        Err(_) => Ok(None),
+    }
+}
+
+async fn refresh_token(host: &Host, text: &str) -> Result<Option<Known>, TokenError> {
+    let Some(token) = Token::parse(prefix::REFRESH, text) else {
+        return Ok(None);
+    };
+    let found = host
+        .store
+        .refresh_token(TokenId::from_bytes(token.id()), host.now())
+        .await
+        .map_err(InternalError::from)?;
+    let found = found.filter(|found| found.good && found.grant.digest == token.digest());
+    Ok(found.map(|found| Known {
+        application: found.grant.application,
+        scopes: found.family.scopes.clone(),
+        admin_scopes: AdminScopes::default(),
+        family: Some(found.family),
+        issued_at: found.grant.issued_at,
+        expires_at: found.grant.expires_at,
+        certificate: None,
+    }))
+}

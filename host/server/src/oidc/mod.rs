@@ -1,0 +1,15 @@
+//! OpenID Connect and OAuth 2.0: parse, check, build, sign. Nothing here knows of axum or SQL.
+
+pub mod authorize;
+pub mod backchannel;
+pub mod bearer;
+pub mod client_auth;
+pub mod discovery;
+pub mod end_session;
+pub mod error;
+pub mod grant;
+pub mod id_token;
+pub mod introspection;
+pub mod parameters;
+pub mod revocation;
+pub mod userinfo;

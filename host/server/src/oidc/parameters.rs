@@ -1,0 +1,156 @@
+//! Request parameters (RFC 6749 section 3.1): each at most once, an empty one as good as none.
+
+use assent_model::language::Language;
+
+/// How many parameters a request may have.
+const MOST: usize = 64;
+/// How long a parameter's value may be, in bytes.
+const LONGEST: usize = 8 * 1024;
+/// How long an ID token may be, whose length is up to the plugins. It still fits in an address.
+const LONGEST_HINT: usize = 15 * 1024;
+
+/// A request's parameters.
+#[derive(Clone, Debug)]
+pub struct Parameters(Vec<(String, String)>);
+
+/// Parameters that can't be used. The message is for the application's developer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadParameters {
+    /// A parameter is there twice.
+    #[error("the parameter {0} is repeated")]
+    Repeated(&'static str),
+    /// Too many, or too long.
+    #[error("the request has too many parameters, or one that is too long")]
+    TooMuch,
+}
+
+/// The parameters that are looked at. Others are ignored (RFC 6749 section 3.1), but none of these may be repeated.
+const KNOWN: [&str; 33] = [
+    "client_id",
+    "redirect_uri",
+    "response_type",
+    "response_mode",
+    "scope",
+    "state",
+    "nonce",
+    "prompt",
+    "max_age",
+    "login_hint",
+    "id_token_hint",
+    "acr_values",
+    "claims",
+    "ui_locales",
+    "claims_locales",
+    "display",
+    "request",
+    "request_uri",
+    "code_challenge",
+    "code_challenge_method",
+    "grant_type",
+    "code",
+    "code_verifier",
+    "client_secret",
+    "client_assertion",
+    "client_assertion_type",
+    "refresh_token",
+    "token",
+    "token_type_hint",
+    "access_token",
+    "registration",
+    "post_logout_redirect_uri",
+    "logout_hint",
+];
+
+impl Parameters {
+    /// Reads `application/x-www-form-urlencoded` text, of a query or a body.
+    pub fn parse(encoded: &[u8]) -> Result<Self, BadParameters> {
+        let mut pairs: Vec<(String, String)> = Vec::new();
+        for (name, value) in form_urlencoded::parse(encoded) {
+            let longest = if name == "id_token_hint" {
+                LONGEST_HINT
+            } else {
+                LONGEST
+            };
+            if pairs.len() == MOST || value.len() > longest {
+                return Err(BadParameters::TooMuch);
+            }
+            pairs.push((name.into_owned(), value.into_owned()));
+        }
+        Ok(Self(pairs))
+    }
+
+    /// That no known parameter is there twice.
+    pub fn refuse_repeated(&self) -> Result<(), BadParameters> {
+        let count = |known: &str| self.0.iter().filter(|(name, _)| name == known).count();
+        KNOWN
+            .into_iter()
+            .find(|known| count(known) > 1)
+            .map_or(Ok(()), |known| Err(BadParameters::Repeated(known)))
+    }
+
+    /// The value of a parameter, unless it is missing, empty or repeated.
+    pub fn get(&self, wanted: &str) -> Option<&str> {
+        let mut values = self
+            .0
+            .iter()
+            .filter(|(name, _)| name == wanted)
+            .map(|(_, value)| value.as_str());
+        match (values.next(), values.next()) {
+            (Some(value), None) if !value.is_empty() => Some(value),
+            _ => None,
+        }
+    }
+
+    /// The first language of `ui_locales` that the pages speak (OpenID Connect Core section 3.1.2.1).
+    pub fn language(&self) -> Option<Language> {
+        Language::of_ranges(self.get("ui_locales").unwrap_or_default().split(' '))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_repeated_parameter_has_no_value() {
+        let parameters =
+            Parameters::parse(b"client_id=a&client_id=b&x=1&x=2&scope=&state=%20s+t").unwrap();
+        assert_eq!(parameters.get("client_id"), None);
+        assert_eq!(parameters.get("scope"), None);
+        assert_eq!(parameters.get("state"), Some(" s t"));
+        assert_eq!(
+            parameters.refuse_repeated(),
+            Err(BadParameters::Repeated("client_id"))
+        );
+    }
+
+    #[test]
+    fn there_is_a_limit() {
+        assert_eq!(
+            Parameters::parse("a=1&".repeat(65).as_bytes()).unwrap_err(),
+            BadParameters::TooMuch
+        );
+        for (name, longest) in [("a", LONGEST), ("id_token_hint", LONGEST_HINT)] {
+            let of_length =
+                |length| Parameters::parse(format!("{name}={}", "x".repeat(length)).as_bytes());
+            assert!(of_length(longest).is_ok(), "{name}");
+            assert_eq!(
+                of_length(longest + 1).unwrap_err(),
+                BadParameters::TooMuch,
+                "{name}"
+            );
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..500)) {
+            if let Ok(parameters) = Parameters::parse(&bytes) {
+                let _ = parameters.refuse_repeated();
+                let _ = parameters.get("state");
+            }
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! Token revocation (RFC 7009).
+
+use super::bearer::{BearerError, resolve};
+use super::client_auth::Client;
+use super::error::TokenError;
+use super::parameters::Parameters;
+use crate::domain::{Host, InternalError};
+use assent_model::id::TokenId;
+use assent_model::secret::Token;
+use assent_model::token::prefix;
+
+/// Serves a revocation request of an authenticated client. A refresh token takes its family along; an access token goes
+/// alone. A token that is unknown or over is as good as revoked. `token_type_hint` is not needed: a token tells its kind.
+pub async fn revoke(
+    host: &Host,
+    client: &Client,
+    parameters: &Parameters,
+) -> Result<(), TokenError> {
+    let text = parameters
+        .get("token")
+        .ok_or_else(|| TokenError::InvalidRequest("token is missing".to_owned()))?;
+    let now = host.now();
+    let application = &client.application.id;
+    if let Some(token) = Token::parse(prefix::REFRESH, text) {
+        let found = host
+            .store
+            .refresh_token(TokenId::from_bytes(token.id()), now)
+            .await
+            .map_err(InternalError::from)?;
+        let Some(found) = found.filter(|found| found.grant.digest == token.digest()) else {
+            return Ok(());
+        };
+        if found.grant.application != *application {
+            return Err(FOREIGN);
+        }
+        host.store
+            .revoke_family(found.family.id, now)
+            .await
+            .map_err(InternalError::from)?;
+        tracing::info!(%application, family = %found.family.id, "refresh token revoked, and all that came with it");
+        return Ok(());
+    }
+    let found = match resolve(host, text).await {
+        Ok(found) => found,
+        Err(BearerError::Internal(error)) => return Err(error.into()),
+        Err(_) => return Ok(()),
+    };
+    if found.grant.application != *application {
+        return Err(FOREIGN);
+    }
+    host.store
+        .revoke_access(found.grant.id, now)
+        .await
+        .map_err(InternalError::from)?;
+    tracing::info!(%application, "access token revoked");
+    Ok(())
+}
+
+/// RFC 7009 section 2.1: a token of another client is refused, and the client is told so.
+const FOREIGN: TokenError = TokenError::InvalidGrant("the token was issued to another client");

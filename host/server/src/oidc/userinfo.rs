@@ -1,0 +1,69 @@
+//! UserInfo (OpenID Connect Core 1.0 section 5.3).
+
+use serde_json::{Map, Value};
+
+use super::bearer::{BearerError, Shown, accept};
+use crate::domain::claims::standard_claims;
+use crate::domain::claims::standard_claims::{Made, Subject};
+use crate::domain::sign_in::access::person;
+use crate::domain::{Host, InternalError};
+use assent_model::scope::Scope;
+use assent_plugin_host::{Fault, MapFailureKind, Sink};
+use assent_store::Person;
+
+/// The claims that the scopes of an access token permit.
+pub async fn claims(host: &Host, shown: Shown<'_>) -> Result<Map<String, Value>, BearerError> {
+    Ok(made(host, shown).await?.claims)
+}
+
+/// The same, with what each plugin did.
+pub async fn made(host: &Host, shown: Shown<'_>) -> Result<Made, BearerError> {
+    let found = accept(host, shown).await?;
+    let grant = found.grant;
+    let Some(family) = found.family else {
+        return Err(BearerError::InsufficientScope(Scope::OpenId));
+    };
+    if !grant.scopes.has(Scope::OpenId) {
+        return Err(BearerError::InsufficientScope(Scope::OpenId));
+    }
+    let application = host
+        .store
+        .application(&grant.application)
+        .await
+        .map_err(InternalError::from)?;
+    let person = person(host, family.subject, &grant.application).await?;
+    let (Some(application), Some(Person { user, account })) = (application, person) else {
+        return Err(BearerError::InvalidToken);
+    };
+    // The application may be allowed less today than when it was granted.
+    let allowed = &application.settings.scopes;
+    let requested = &family.context.claims.allowed(allowed).userinfo;
+    let subject = Subject {
+        application: &application,
+        user: &user,
+        account: &account,
+        scopes: &grant.scopes.both(allowed),
+        authentication: None,
+        sub: &standard_claims::subject_of(host, &application, &user)?,
+        requested,
+    };
+    let _place = host
+        .rate_limits
+        .claim_lookups
+        .hold(family.id)
+        .ok_or(BearerError::Busy)?;
+    let mut told = standard_claims::map(host, subject, Sink::Userinfo).await.map_err(|failure| {
+        tracing::error!(application = %application.id, plugin = failure.plugin, %failure, "UserInfo fails: a plugin did");
+        match failure.kind {
+            MapFailureKind::Fault(Fault::Busy) => BearerError::Busy,
+            MapFailureKind::Deny(_) => BearerError::InvalidToken,
+            MapFailureKind::Fault(detail) => BearerError::Internal(InternalError::Plugin(format!("`{}` {detail}", failure.plugin))),
+        }
+    })?;
+    // Here, the sign-in is told only to whom asks for it.
+    let of_sign_in = standard_claims::of_authentication(&family.context.authentication).into_iter();
+    let asked = of_sign_in.filter(|(name, _)| requested.contains_key(*name));
+    told.claims
+        .extend(asked.map(|(name, value)| (name.to_owned(), value)));
+    Ok(told)
+}

@@ -1,0 +1,235 @@
+//! Messages of single logout that a browser brings.
+
+use super::principal::named_sessions;
+use super::propagation::{Begun, answer_with, begin};
+use crate::domain::sessions::session;
+use crate::domain::{Host, InternalError};
+use crate::saml::peer::{UnfitHeader, check_header, find, once, single_logout_url, trusted_keys};
+use assent_model::audit::{Actor, AuditContext, Origin};
+use assent_model::id::LogoutId;
+use assent_model::saml::{Afterwards, LogoutAnswer, LogoutOutcome, ServiceProvider, SessionEnd};
+use assent_saml_core::binding::{BindingError, Incoming, Signature, Trusted, Untrusted};
+use assent_saml_core::message::status::{REQUESTER, SUCCESS, UNKNOWN_PRINCIPAL};
+use assent_saml_core::message::{LogoutRequest, LogoutResponse, MessageError, Status};
+
+/// Why a message can't be answered to a service provider. A page says so; no session ends.
+#[derive(Debug, thiserror::Error)]
+pub enum Unanswerable {
+    /// There is no service provider with the id in the path.
+    #[error("no SAML application has this id")]
+    Application,
+    /// The query or form brings no message.
+    #[error(transparent)]
+    Binding(#[from] BindingError),
+    /// The message is nobody's.
+    #[error(transparent)]
+    Untrusted(#[from] Untrusted),
+    /// The message is no message of single logout as it must be.
+    #[error(transparent)]
+    Message(#[from] MessageError),
+    /// The message is not from this service provider, not for this host, or not of now.
+    #[error(transparent)]
+    Header(#[from] UnfitHeader),
+    /// It says itself that it is too late for it.
+    #[error("the NotOnOrAfter of the request is over; is a clock wrong?")]
+    Late,
+    /// It came before.
+    #[error("the request has an ID that came before: it was sent twice, or somebody repeats it")]
+    Replay,
+    /// It is not signed, and names no session.
+    #[error(
+        "an unsigned LogoutRequest has to name the session by its SessionIndex; register a certificate and sign it"
+    )]
+    Unnamed,
+    /// The service provider knows no user by its name, and there is no address for an answer.
+    #[error(
+        "the NameID of the request is not that of the session: it is unknown, another user's, or of another format"
+    )]
+    Principal,
+    /// It answers nothing that was asked.
+    #[error("the InResponseTo of the response is of no request that is open with this application")]
+    Unasked,
+}
+
+/// Why a message was not served.
+#[derive(Debug)]
+pub enum Rejected {
+    /// A page says so.
+    Page(Unanswerable),
+    /// The host broke.
+    Internal(InternalError),
+}
+
+impl From<InternalError> for Rejected {
+    fn from(error: InternalError) -> Self {
+        Self::Internal(error)
+    }
+}
+
+impl<T: Into<Unanswerable>> From<T> for Rejected {
+    fn from(why: T) -> Self {
+        Self::Page(why.into())
+    }
+}
+
+/// The message's content. Whoever registered what they sign with must sign (SAML profiles sections 4.4.4.1 and 4.4.4.2).
+fn trusted<'m>(
+    provider: &ServiceProvider,
+    incoming: &'m Incoming,
+) -> Result<Trusted<'m>, Rejected> {
+    let signs =
+        provider.settings.require_signed_requests || !provider.settings.certificates.is_empty();
+    let wanted = if signs {
+        Signature::Required
+    } else {
+        Signature::Optional
+    };
+    Ok(incoming.trusted(&trusted_keys(provider)?, wanted)?)
+}
+
+/// Serves a LogoutRequest: the sessions that it names end, here first, then at their other service providers.
+pub async fn requested(
+    host: &Host,
+    application: &str,
+    incoming: &Incoming,
+) -> Result<Begun, Rejected> {
+    let provider = find(host, application)
+        .await?
+        .ok_or(Unanswerable::Application)?;
+    let trusted = trusted(&provider, incoming)?;
+    let (header, request) = match LogoutRequest::read(trusted.root()) {
+        Ok(request) => (request.header.clone(), Ok(request)),
+        // The header is checked first, so that only a known sender gets an answer.
+        Err(MessageError::Unsupported { header, what }) => (*header, Err(what)),
+        Err(malformed) => return Err(malformed.into()),
+    };
+    check_header(
+        host,
+        &provider,
+        &header,
+        &single_logout_url(host, &provider.id),
+        trusted.is_signed(),
+    )?;
+    if let Ok(request) = &request {
+        check_request(host, &provider, request, trusted.is_signed())?;
+    }
+    if !host
+        .store
+        .claim_message(once(host, &provider, &header.id))
+        .await
+        .map_err(InternalError::from)?
+    {
+        return Err(Unanswerable::Replay.into());
+    }
+    let answer = provider
+        .settings
+        .single_logout
+        .as_ref()
+        .map(|service| LogoutAnswer {
+            application: provider.id.clone(),
+            destination: service.responses().checked(),
+            binding: service.binding,
+            in_response_to: header.id.clone(),
+            relay_state: incoming.relay_state().map(str::to_owned),
+        });
+    let request = match request {
+        Ok(request) => request,
+        Err(what) => {
+            let unsupported = MessageError::Unsupported {
+                header: Box::new(header),
+                what,
+            };
+            return refuse(host, answer, what.status(), unsupported.into()).await;
+        }
+    };
+    let Some(sessions) = named_sessions(host, &provider, &request, trusted.is_signed()).await?
+    else {
+        let status = Status::new(REQUESTER, Some(UNKNOWN_PRINCIPAL));
+        return refuse(host, answer, status, Unanswerable::Principal).await;
+    };
+    let by = AuditContext::new(Actor::Application(provider.id.clone()), Origin::NOWHERE);
+    let mut ended = SessionEnd::default();
+    for sid in sessions {
+        let SessionEnd {
+            participants,
+            holders,
+        } = session::end_named(host, sid, &by).await?;
+        ended.participants.extend(participants);
+        ended.holders.extend(holders);
+    }
+    // The one that asks has ended its own.
+    ended
+        .participants
+        .retain(|other| other.application != provider.id);
+    let afterwards = answer.map_or(Afterwards::Page, Afterwards::Respond);
+    Ok(begin(host, ended, afterwards).await?)
+}
+
+/// Checks the members of a request besides its header.
+fn check_request(
+    host: &Host,
+    provider: &ServiceProvider,
+    request: &LogoutRequest,
+    is_signed: bool,
+) -> Result<(), Unanswerable> {
+    let skew = std::time::Duration::from_secs(provider.settings.clock_skew.into());
+    if request
+        .not_on_or_after
+        .is_some_and(|until| until + skew <= host.now())
+    {
+        return Err(Unanswerable::Late);
+    }
+    // Anybody can write an unsigned request, but the name of a session is known to its service provider alone.
+    if !is_signed && request.session_indexes.is_empty() {
+        return Err(Unanswerable::Unnamed);
+    }
+    Ok(())
+}
+
+/// Answers a request that ends nothing. A page shows the reason where the service provider takes no answers.
+async fn refuse(
+    host: &Host,
+    answer: Option<LogoutAnswer>,
+    status: Status,
+    why: Unanswerable,
+) -> Result<Begun, Rejected> {
+    let Some(answer) = answer else {
+        return Err(why.into());
+    };
+    tracing::info!(application = %answer.application, %why, "a LogoutRequest is answered with a failure");
+    Ok(Begun::Finished(answer_with(host, answer, status).await?))
+}
+
+/// Takes a LogoutResponse: what came of a turn. The logout, which goes on.
+pub async fn answered(
+    host: &Host,
+    application: &str,
+    incoming: &Incoming,
+) -> Result<LogoutId, Rejected> {
+    let provider = find(host, application)
+        .await?
+        .ok_or(Unanswerable::Application)?;
+    let trusted = trusted(&provider, incoming)?;
+    let response = LogoutResponse::read(trusted.root())?;
+    check_header(
+        host,
+        &provider,
+        &response.header,
+        &single_logout_url(host, &provider.id),
+        trusted.is_signed(),
+    )?;
+    let request = response.in_response_to.ok_or(Unanswerable::Unasked)?;
+    // In part is not at all: somebody is still signed in somewhere.
+    let told = response.status.code == SUCCESS && response.status.second.is_none();
+    let outcome = if told {
+        LogoutOutcome::Told
+    } else {
+        LogoutOutcome::Failed
+    };
+    let settled = host
+        .store
+        .settle_saml_logout(request, provider.id.clone(), outcome)
+        .await
+        .map_err(InternalError::from)?;
+    settled.ok_or(Rejected::Page(Unanswerable::Unasked))
+}

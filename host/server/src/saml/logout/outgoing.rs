@@ -1,0 +1,143 @@
+//! Messages of single logout on their way to a service provider.
+
+use std::time::Duration;
+
+use crate::domain::{Host, InternalError};
+use crate::saml::peer::{entity_id, message_id, session_index, signer};
+use assent_model::redirect::CheckedRedirect;
+use assent_model::saml::{Binding, LogoutAnswer, LogoutTurn, ServiceProvider, SingleLogout};
+use assent_saml_core::binding::{Kind, post_value, redirect_location};
+use assent_saml_core::message::{Header, LogoutRequest, LogoutResponse, NameId, Status};
+
+/// How long a LogoutRequest is good.
+const LIFETIME: Duration = Duration::from_secs(5 * 60);
+
+/// A message on its way to a service provider.
+#[derive(Clone, Debug)]
+pub enum Outgoing {
+    /// The browser is redirected to this address.
+    Redirect(String),
+    /// The browser posts a form.
+    Form {
+        /// The name of the service provider.
+        name: String,
+        /// Where to.
+        action: CheckedRedirect,
+        /// The fields, by name and value.
+        fields: Vec<(&'static str, String)>,
+    },
+}
+
+/// The LogoutRequest of a turn (SAML core section 3.7.1).
+pub(super) async fn request(
+    host: &Host,
+    provider: &ServiceProvider,
+    service: &SingleLogout,
+    turn: &LogoutTurn,
+) -> Result<Outgoing, InternalError> {
+    let destination = service.url.checked();
+    let message = LogoutRequest {
+        header: header(host, provider, turn.request.clone(), &destination),
+        not_on_or_after: Some(host.now() + LIFETIME),
+        name_id: NameId {
+            value: turn.name_id.value.clone(),
+            format: Some(turn.name_id.format.uri().to_owned()),
+            name_qualifier: None,
+            sp_name_qualifier: None,
+        },
+        session_indexes: vec![session_index(host, &provider.id, &turn.sid)?],
+        reason: None,
+    };
+    let signer = signer(host, provider).await?;
+    match service.binding {
+        Binding::Redirect => {
+            let xml = message.write(None).map_err(unsendable)?;
+            let location = redirect_location(
+                destination.as_str(),
+                Kind::Request,
+                &xml,
+                None,
+                Some(&signer),
+            );
+            Ok(Outgoing::Redirect(location.map_err(unsendable)?))
+        }
+        Binding::Post => {
+            let xml = message.write(Some(&signer)).map_err(unsendable)?;
+            Ok(form(provider, destination, Kind::Request, &xml, None))
+        }
+    }
+}
+
+/// The answer to the service provider that asked (SAML core section 3.7.2).
+pub async fn respond(
+    host: &Host,
+    provider: &ServiceProvider,
+    answer: LogoutAnswer,
+    status: Status,
+) -> Result<Outgoing, InternalError> {
+    let message = LogoutResponse {
+        header: header(host, provider, message_id(host), &answer.destination),
+        in_response_to: Some(answer.in_response_to),
+        status,
+    };
+    let signer = signer(host, provider).await?;
+    let relay_state = answer.relay_state;
+    match answer.binding {
+        Binding::Redirect => {
+            let xml = message.write(None).map_err(unsendable)?;
+            let address = answer.destination.as_str();
+            let location = redirect_location(
+                address,
+                Kind::Response,
+                &xml,
+                relay_state.as_deref(),
+                Some(&signer),
+            );
+            Ok(Outgoing::Redirect(location.map_err(unsendable)?))
+        }
+        Binding::Post => {
+            let xml = message.write(Some(&signer)).map_err(unsendable)?;
+            Ok(form(
+                provider,
+                answer.destination,
+                Kind::Response,
+                &xml,
+                relay_state,
+            ))
+        }
+    }
+}
+
+fn header(
+    host: &Host,
+    provider: &ServiceProvider,
+    id: String,
+    destination: &CheckedRedirect,
+) -> Header {
+    Header {
+        id,
+        issuer: Some(entity_id(host, provider).to_owned()),
+        issue_instant: host.now(),
+        destination: Some(destination.as_str().to_owned()),
+    }
+}
+
+fn form(
+    provider: &ServiceProvider,
+    action: CheckedRedirect,
+    kind: Kind,
+    xml: &str,
+    relay_state: Option<String>,
+) -> Outgoing {
+    let mut fields = vec![(kind.parameter(), post_value(xml))];
+    fields.extend(relay_state.map(|state| ("RelayState", state)));
+    Outgoing::Form {
+        name: provider.name.clone(),
+        action,
+        fields,
+    }
+}
+
+fn unsendable(error: impl std::fmt::Display) -> InternalError {
+    InternalError::Saml(error.to_string())
+}

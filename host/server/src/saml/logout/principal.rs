@@ -1,0 +1,202 @@
+//! Which sessions a LogoutRequest names (SAML core section 3.7.1).
+//!
+//! The answer `Success` must not leave a session open that the request names. So a request either names sessions by a name and
+//! an index that fit together, and these end; or it gets `UnknownPrincipal`, and nothing ends.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::domain::{Host, InternalError};
+use crate::saml::peer::entity_id;
+use assent_model::id::UserId;
+use assent_model::name::LoginName;
+use assent_model::saml::{NameIdFormat, Participation, ServiceProvider};
+use assent_model::secret::Digest;
+use assent_saml_core::message::{LogoutRequest, NameId};
+
+/// The `sid` of each session that the request names; `None` for `UnknownPrincipal`.
+///
+/// Without a SessionIndex these are all sessions in which this service provider calls somebody by this name. With one they are
+/// those of the index, which proves that the sender knows the session. There the name may differ in case or in surrounding
+/// white space. In a signed request it may also belong to no user of the application. It must not be another user's, of another
+/// format, or qualified by another provider.
+///
+/// Every user knows the `SessionIndex` of their own session, because it is in the response that their browser carried. So the
+/// answer to an unsigned request depends only on that session, and not on the directory. Otherwise a user could guess names.
+pub(super) async fn named_sessions(
+    host: &Host,
+    provider: &ServiceProvider,
+    request: &LogoutRequest,
+    is_signed: bool,
+) -> Result<Option<BTreeSet<String>>, InternalError> {
+    let name = &request.name_id;
+    if is_qualified_by_others(host, provider, name) {
+        return Ok(None);
+    }
+    let indexes: BTreeSet<&String> = request.session_indexes.iter().collect();
+    if indexes.is_empty() {
+        // A name is no secret, so an unsigned request must not end sessions by it.
+        if !is_signed {
+            return Ok(None);
+        }
+        let called = called_by(host, provider, name).await?;
+        let known = !called.is_empty() || has_signed_out(host, provider, name).await?;
+        return Ok(known.then_some(called));
+    }
+    let indexes: Vec<Digest> = indexes
+        .into_iter()
+        .map(|index| Digest::of(index.as_bytes()))
+        .collect();
+    let parts = host
+        .store
+        .sessions_of_indexes(&provider.id, &indexes)
+        .await?;
+    if parts.is_empty() {
+        // The sessions have ended, so there is nothing to do. Anybody can write an unsigned request: its answer must not depend
+        // on who is signed in, or on whom the directory knows.
+        if !is_signed {
+            return Ok(None);
+        }
+        let known = !called_by(host, provider, name).await?.is_empty()
+            || has_signed_out(host, provider, name).await?;
+        return Ok(known.then(BTreeSet::new));
+    }
+    let mut sessions: BTreeMap<String, Vec<Participation>> = BTreeMap::new();
+    for part in parts {
+        sessions.entry(part.sid.clone()).or_default().push(part);
+    }
+    for told in sessions.values() {
+        let fits = is_told_name(name, told)
+            || (is_signed && names_no_other_user(host, provider, name, told).await?);
+        if !fits {
+            return Ok(None);
+        }
+    }
+    Ok(Some(sessions.into_keys().collect()))
+}
+
+/// The `sid` of each session in which this service provider calls somebody by exactly this name.
+async fn called_by(
+    host: &Host,
+    provider: &ServiceProvider,
+    name: &NameId,
+) -> Result<BTreeSet<String>, InternalError> {
+    let called = host
+        .store
+        .sessions_of_name(&provider.id, &name.value)
+        .await?;
+    Ok(called
+        .into_iter()
+        .filter(|part| is_in_format(name, part))
+        .map(|part| part.sid)
+        .collect())
+}
+
+/// Whether the name comes from another identity provider, or is meant for another service provider. Our names have no qualifiers,
+/// which means these two (SAML core section 8.3.7).
+fn is_qualified_by_others(host: &Host, provider: &ServiceProvider, name: &NameId) -> bool {
+    let is_other = |qualifier: &Option<String>, own: &str| {
+        qualifier.as_deref().is_some_and(|other| other != own)
+    };
+    is_other(&name.name_qualifier, entity_id(host, provider))
+        || is_other(&name.sp_name_qualifier, &provider.settings.entity_id)
+}
+
+/// Whether the format of a request's name is that of a name which the service provider received.
+fn is_in_format(name: &NameId, part: &Participation) -> bool {
+    match name.format.as_deref().map(NameIdFormat::from_uri) {
+        None | Some(Some(NameIdFormat::Unspecified)) => true,
+        Some(format) => format == Some(part.name_id.format),
+    }
+}
+
+/// Whether a request has a name that the service provider received for the session, up to case and surrounding white space.
+fn is_told_name(name: &NameId, told: &[Participation]) -> bool {
+    let plain = |text: &str| text.trim().to_lowercase();
+    told.iter()
+        .any(|part| is_in_format(name, part) && plain(&part.name_id.value) == plain(&name.value))
+}
+
+/// Whether a name that the service provider did not receive for the session belongs to no other user of the application. The
+/// directory answers that, so only a signed request may ask it.
+async fn names_no_other_user(
+    host: &Host,
+    provider: &ServiceProvider,
+    name: &NameId,
+    told: &[Participation],
+) -> Result<bool, InternalError> {
+    let Some(user) = told
+        .iter()
+        .find(|part| is_in_format(name, part))
+        .map(|part| part.user_id)
+    else {
+        return Ok(false);
+    };
+    // Nobody guesses an opaque name, so this one was made for another user, or for another session.
+    if is_opaque(name.value.trim()) {
+        return Ok(false);
+    }
+    let called = host
+        .store
+        .sessions_of_name(&provider.id, name.value.trim())
+        .await?;
+    let owners = owners(host, provider, name).await?;
+    Ok(called
+        .iter()
+        .map(|part| part.user_id)
+        .chain(owners)
+        .all(|owner| owner == user))
+}
+
+/// Whether a name is that of users of the application, none of whom has a session there any more.
+async fn has_signed_out(
+    host: &Host,
+    provider: &ServiceProvider,
+    name: &NameId,
+) -> Result<bool, InternalError> {
+    let owners = owners(host, provider, name).await?;
+    for owner in &owners {
+        if host
+            .store
+            .participates_in_saml(&provider.id, *owner)
+            .await?
+        {
+            return Ok(false);
+        }
+    }
+    Ok(!owners.is_empty())
+}
+
+/// The users of the application whose e-mail address or account name this is.
+async fn owners(
+    host: &Host,
+    provider: &ServiceProvider,
+    name: &NameId,
+) -> Result<BTreeSet<UserId>, InternalError> {
+    let text = name.value.trim();
+    let accounts = host
+        .store
+        .accounts_by_names(&provider.id, &[text.to_owned(), text.to_lowercase()])
+        .await?;
+    let mut owners: BTreeSet<UserId> = accounts
+        .into_values()
+        .map(|account| account.user_id)
+        .collect();
+    if let Ok(address) = text.parse::<LoginName>()
+        && let Some(user) = host.store.user_by_login(&address).await?
+        && user.email.as_ref() == Some(&address)
+        && host
+            .store
+            .account_of(user.id, &provider.id)
+            .await?
+            .is_some()
+    {
+        owners.insert(user.id);
+    }
+    Ok(owners)
+}
+
+/// Whether a text has the form of our opaque names.
+fn is_opaque(text: &str) -> bool {
+    text.strip_prefix('_')
+        .is_some_and(|code| code.len() == 64 && code.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}

@@ -1,0 +1,129 @@
+//! Metadata as an administrator gives it: as a text, or where it is published.
+
+use openssl::x509::X509;
+use serde::Deserialize;
+use url::Url;
+
+use super::encoding;
+use super::service_provider::{Description, Wanted, read};
+use crate::domain::Host;
+use crate::domain::admin::AdminError;
+use assent_model::saml::SamlSettings;
+use assent_saml_core::xml::{Limits, TrustedKey};
+
+/// What is asked for. Some servers answer with a page to whoever asks for anything.
+const ACCEPT: &str =
+    "application/samlmetadata+xml, application/xml;q=0.9, text/xml;q=0.8, */*;q=0.1";
+
+/// A service provider's metadata, with the names of the admin API.
+#[derive(Clone, Debug, Default, Deserialize, utoipa::ToSchema)]
+#[schema(as = Metadata)]
+pub struct Given {
+    /// The document: its text; or the file as it is in base64, which may be in UTF-16 or Latin-1. 1 MiB at most.
+    #[serde(default)]
+    pub metadata: Option<String>,
+    /// Where it is published. It is fetched from there, and kept, so that it can be fetched again.
+    #[serde(default)]
+    pub metadata_url: Option<String>,
+    /// Whose key must have signed it, in PEM form. It is not kept.
+    #[serde(default)]
+    pub metadata_certificate: Option<String>,
+}
+
+impl Given {
+    /// Whether there is metadata in it.
+    pub const fn is_some(&self) -> bool {
+        self.metadata.is_some() || self.metadata_url.is_some()
+    }
+}
+
+/// Reads the metadata that an administrator gave: the document; or what is at the address that they gave, or at the one
+/// that is registered. `entity_id` is that of the service provider, if it is known.
+///
+/// # Errors
+/// [`AdminError::Invalid`] of the member that does not do: what can't be fetched, and what no service provider could be
+/// set up from.
+pub async fn describe(
+    host: &Host,
+    given: &Given,
+    entity_id: Option<&str>,
+    registered: Option<&SamlSettings>,
+) -> Result<Description, AdminError> {
+    let key = given
+        .metadata_certificate
+        .as_deref()
+        .map(trusted)
+        .transpose()?;
+    let known = registered.and_then(|registered| registered.metadata_url.as_ref());
+    let (bytes, url) = match (
+        &given.metadata,
+        given.metadata_url.as_deref().or(known.map(Url::as_str)),
+    ) {
+        (Some(_), _) if given.metadata_url.is_some() => {
+            return Err(invalid(
+                "metadata",
+                "expected this or metadata_url, not both",
+            ));
+        }
+        (Some(text), _) => (encoding::of_text(text), None),
+        (None, Some(url)) => (
+            encoding::of_bytes(fetch(host, url).await?),
+            Some(url.to_owned()),
+        ),
+        (None, None) => {
+            return Err(invalid(
+                "metadata",
+                "expected this or metadata_url: no address is registered to fetch it from",
+            ));
+        }
+    };
+    let wanted = Wanted {
+        now: host.now(),
+        entity_id,
+        key: key.as_ref(),
+        registered,
+    };
+    let read = bytes.and_then(|bytes| read(&bytes, &wanted));
+    let mut description = read.map_err(|error| invalid("metadata", error.to_string()))?;
+    description.change.metadata_url = url.map(Some);
+    Ok(description)
+}
+
+async fn fetch(host: &Host, url: &str) -> Result<Vec<u8>, AdminError> {
+    const FIELD: &str = "metadata_url";
+    let unfit = || {
+        invalid(
+            FIELD,
+            "expected an address that starts with https://, without user name or fragment",
+        )
+    };
+    let url = Url::parse(url).map_err(|_| unfit())?;
+    let fetched = host
+        .outgoing
+        .get(&url, ACCEPT, Limits::METADATA.bytes)
+        .await;
+    let answer = fetched
+        .map_err(|failure| invalid(FIELD, format!("the metadata can't be fetched: {failure}")))?;
+    match answer.status {
+        200 => Ok(answer.body),
+        300..400 => Err(invalid(FIELD, "it leads to another address; give that one")),
+        status => Err(invalid(
+            FIELD,
+            format!("the metadata can't be fetched: it was answered with the status {status}"),
+        )),
+    }
+}
+
+fn trusted(pem: &str) -> Result<TrustedKey, AdminError> {
+    const FIELD: &str = "metadata_certificate";
+    let expected = "expected an X.509 certificate in PEM form (-----BEGIN CERTIFICATE-----)";
+    let certificate = X509::from_pem(pem.as_bytes()).map_err(|_| invalid(FIELD, expected))?;
+    TrustedKey::of_certificate(&certificate).map_err(|error| invalid(FIELD, error.to_string()))
+}
+
+fn invalid(field: &'static str, expected: impl Into<String>) -> AdminError {
+    AdminError::Invalid {
+        field,
+        expected: expected.into(),
+    }
+}

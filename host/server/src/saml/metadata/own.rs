@@ -1,0 +1,161 @@
+//! What this host tells a service provider of itself.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use openssl::error::ErrorStack;
+use openssl::x509::X509;
+
+use super::names::{
+    DIGEST_METHOD, ENTITY_DESCRIPTOR, EXTENSIONS, IDP_SSO_DESCRIPTOR, KEY_DESCRIPTOR, KEY_INFO,
+    NAME_ID_FORMAT, SAML2, SIGNING_METHOD, SINGLE_LOGOUT_SERVICE, SINGLE_SIGN_ON_SERVICE,
+    X509_CERTIFICATE, X509_DATA,
+};
+use crate::domain::keys::saml_keys;
+use crate::domain::{Host, InternalError};
+use crate::saml::peer::{entity_id, message_id, single_logout_url, single_sign_on_url};
+use assent_model::saml::{Binding, SamlKey, ServiceProvider};
+use assent_saml_core::message::instant_text;
+use assent_saml_core::xml::{
+    DigestAlgorithm, Name, SignatureAlgorithm, Signer, WriteError, Writer,
+};
+
+/// How soon a service provider should look again: a day. The next certificate is published weeks before it signs, and
+/// the one before it stays two days longer, so whoever looks each day never misses one.
+const CACHE_DURATION: &str = "PT24H";
+/// The bindings of our services, the one of the specification first.
+const BINDINGS: [Binding; 2] = [Binding::Post, Binding::Redirect];
+
+/// What an `EntityDescriptor` of ours says.
+struct Own {
+    id: String,
+    entity_id: String,
+    valid_until: String,
+    wants_signed_requests: bool,
+    /// As `ds:X509Certificate` has them, the one that signs first.
+    certificates: Vec<String>,
+    name_id_formats: Vec<&'static str>,
+    single_sign_on: String,
+    single_logout: String,
+}
+
+/// This host's metadata for a service provider: an `EntityDescriptor` with an `IDPSSODescriptor` (SAML metadata
+/// sections 2.3.2 and 2.4.3), signed by the key that signs responses. It is valid for `saml.metadata_validity`.
+///
+/// # Errors
+/// [`InternalError`] if the database or a key fails.
+pub async fn document(host: &Host, provider: &ServiceProvider) -> Result<String, InternalError> {
+    let keys = saml_keys::keys(host, &provider.id).await?;
+    let open = host.saml_keys.open(&keys.signing, &host.master_key)?;
+    let signer = Signer::new(open.key.clone(), &open.certificate)
+        .map_err(|error| InternalError::Saml(error.to_string()))?;
+    let others = keys
+        .published
+        .iter()
+        .map(certificate)
+        .collect::<Result<Vec<_>, _>>();
+    let others = others.map_err(|error| InternalError::Saml(error.to_string()))?;
+    let own = Own {
+        id: message_id(host),
+        entity_id: entity_id(host, provider).to_owned(),
+        valid_until: instant_text(host.now() + host.settings.saml.metadata_validity.get()),
+        wants_signed_requests: provider.settings.require_signed_requests,
+        certificates: std::iter::once(signer.certificate().to_owned())
+            .chain(others)
+            .collect(),
+        name_id_formats: provider
+            .settings
+            .name_id
+            .formats()
+            .map(|format| format.uri())
+            .collect(),
+        single_sign_on: single_sign_on_url(host, &provider.id),
+        single_logout: single_logout_url(host, &provider.id),
+    };
+    let writing = tokio::task::spawn_blocking(move || own.write(&signer)).await;
+    writing
+        .map_err(|error| InternalError::Saml(error.to_string()))?
+        .map_err(|error| InternalError::Saml(error.to_string()))
+}
+
+/// The DER of a key's certificate in base64.
+fn certificate(key: &SamlKey) -> Result<String, ErrorStack> {
+    Ok(STANDARD.encode(X509::from_pem(key.certificate.as_bytes())?.to_der()?))
+}
+
+impl Own {
+    fn write(&self, signer: &Signer) -> Result<String, WriteError> {
+        let mut writer = Writer::new();
+        writer
+            .open(ENTITY_DESCRIPTOR)
+            .attribute("entityID", self.entity_id.as_str())
+            .attribute("validUntil", self.valid_until.as_str())
+            .attribute("cacheDuration", CACHE_DURATION)
+            // The signature comes before everything else.
+            .signed(
+                &self.id,
+                signer,
+                |_| {},
+                |entity| {
+                    entity.open(EXTENSIONS).content(algorithms);
+                    self.role(entity);
+                },
+            );
+        writer.finish()
+    }
+
+    /// The elements of a role have an order (SAML metadata section 2.4.2).
+    fn role(&self, entity: &mut Writer) {
+        let wanted = if self.wants_signed_requests {
+            "true"
+        } else {
+            "false"
+        };
+        entity
+            .open(IDP_SSO_DESCRIPTOR)
+            .attribute("protocolSupportEnumeration", SAML2)
+            .attribute("WantAuthnRequestsSigned", wanted)
+            .content(|role| {
+                for certificate in &self.certificates {
+                    role.open(KEY_DESCRIPTOR)
+                        .attribute("use", "signing")
+                        .content(|key| {
+                            key.open(KEY_INFO).content(|info| {
+                                info.open(X509_DATA)
+                                    .content(|data| data.open(X509_CERTIFICATE).text(certificate));
+                            });
+                        });
+                }
+                service(role, SINGLE_LOGOUT_SERVICE, &self.single_logout);
+                for format in &self.name_id_formats {
+                    role.open(NAME_ID_FORMAT).text(format);
+                }
+                service(role, SINGLE_SIGN_ON_SERVICE, &self.single_sign_on);
+            });
+    }
+}
+
+/// What signatures we take. Without it some service providers sign with SHA-1, which we refuse.
+fn algorithms(extensions: &mut Writer) {
+    for algorithm in DigestAlgorithm::ALL {
+        extensions
+            .open(DIGEST_METHOD)
+            .attribute("Algorithm", algorithm.uri())
+            .empty();
+    }
+    for algorithm in SignatureAlgorithm::ALL {
+        extensions
+            .open(SIGNING_METHOD)
+            .attribute("Algorithm", algorithm.uri())
+            .empty();
+    }
+}
+
+/// A service, which takes each binding at the same address.
+fn service(role: &mut Writer, name: Name, location: &str) {
+    for binding in BINDINGS {
+        role.open(name)
+            .attribute("Binding", binding.uri())
+            .attribute("Location", location)
+            .empty();
+    }
+}

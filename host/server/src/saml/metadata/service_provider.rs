@@ -1,0 +1,379 @@
+//! What a service provider's metadata says of it. Nothing that Assent does not do is made up for: it is left out, and a
+//! note says so.
+
+use std::collections::BTreeSet;
+
+use super::entity::{Found, find, listed};
+use super::error::MetadataError;
+use super::names::{
+    ASSERTION_CONSUMER_SERVICE, ATTRIBUTE_CONSUMING_SERVICE, BINDINGS, DISPLAY_NAME, EXTENSIONS,
+    KEY_DESCRIPTOR, KEY_INFO, LANG, NAME_ID_FORMAT, ORGANIZATION, ORGANIZATION_DISPLAY_NAME,
+    REQUESTED_ATTRIBUTE, SINGLE_LOGOUT_SERVICE, UI_INFO, X509_CERTIFICATE, X509_DATA,
+};
+use crate::domain::admin::{AcsChange, ServiceProviderChange, SingleLogoutChange};
+use assent_model::clock::Timestamp;
+use assent_model::name::display_text;
+use assent_model::saml::{Binding, NameIdFormat, SamlSettings};
+use assent_saml_core::message::Flaw;
+use assent_saml_core::message::read::{boolean, index, required, uri, uri_text};
+use assent_saml_core::xml::{Document, Element, Limits, Name, TrustedKey};
+
+/// How long the name of an application may be, in characters.
+const LONGEST_NAME: usize = 120;
+
+/// What is wanted of metadata.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted<'a> {
+    /// The present moment.
+    pub now: Timestamp,
+    /// The entity ID of the service provider; where there is none, it must be the only one.
+    pub entity_id: Option<&'a str>,
+    /// The key that must have signed the document. Without one a signature is not looked at.
+    pub key: Option<&'a TrustedKey>,
+    /// What is registered for the service provider already. Where the metadata says nothing, it stays.
+    pub registered: Option<&'a SamlSettings>,
+}
+
+/// A service provider as its metadata describes it.
+#[derive(Clone, Debug)]
+pub struct Description {
+    /// What is to be registered. There is no `name` in it.
+    pub change: ServiceProviderChange,
+    /// The name that people see.
+    pub display_name: Option<String>,
+    /// What was left out, and why: plain sentences for an administrator.
+    pub notes: Vec<String>,
+}
+
+/// Reads the metadata of a service provider: an `EntityDescriptor`, or an `EntitiesDescriptor` with it in it, of 1 MiB
+/// at most.
+///
+/// # Errors
+/// [`MetadataError`] where no service provider could be set up from it.
+pub fn read(bytes: &[u8], wanted: &Wanted<'_>) -> Result<Description, MetadataError> {
+    let document = Document::read(bytes, Limits::METADATA)?;
+    let Some(key) = wanted.key else {
+        let mut description = described(document.unverified(), wanted)?;
+        if document.has_signature() {
+            description.notes.push(
+                "Its signature was not checked, since no metadata_certificate was given to check it with.".to_owned(),
+            );
+        }
+        return Ok(description);
+    };
+    described(document.verify(std::slice::from_ref(key))?.root(), wanted)
+}
+
+impl Description {
+    /// What is to be registered for a new application: what an administrator says, and
+    /// what the metadata says of the rest.
+    pub fn beside(self, said: ServiceProviderChange) -> ServiceProviderChange {
+        let described = self.change;
+        ServiceProviderChange {
+            name: said.name.or(self.display_name),
+            entity_id: said.entity_id.or(described.entity_id),
+            acs: said.acs.or(described.acs),
+            single_logout: said.single_logout.or(described.single_logout),
+            name_id_format: said.name_id_format.or(described.name_id_format),
+            other_name_id_formats: said
+                .other_name_id_formats
+                .or(described.other_name_id_formats),
+            require_signed_requests: said
+                .require_signed_requests
+                .or(described.require_signed_requests),
+            certificates: said.certificates.or(described.certificates),
+            metadata_url: said.metadata_url.or(described.metadata_url),
+            ..said
+        }
+    }
+}
+
+fn described(root: Element<'_>, wanted: &Wanted<'_>) -> Result<Description, MetadataError> {
+    let Found {
+        entity_id,
+        entity,
+        role,
+    } = find(root, wanted.entity_id, wanted.now)?;
+    let mut notes = Vec::new();
+    let acs = consumers(role, &mut notes)?;
+    let single_logout = single_logout(role, &mut notes)?;
+    let certificates = certificates(role, &mut notes)?;
+    let (name_id_format, other_name_id_formats) =
+        name_id_formats(role, wanted, &mut notes)?.unzip();
+    let has_certificates = !certificates.is_empty()
+        || wanted
+            .registered
+            .is_some_and(|registered| !registered.certificates.is_empty());
+    let signs = boolean(role, "AuthnRequestsSigned")?;
+    if signs && !has_certificates {
+        notes.push("It says that its requests are signed, but not with which certificate; so they need not be.".into());
+    }
+    if !signs
+        && wanted
+            .registered
+            .is_some_and(|registered| registered.require_signed_requests)
+    {
+        notes.push("It does not say that its requests are signed; this application requires it all the same.".into());
+    }
+    requested_attributes(role, &mut notes);
+    Ok(Description {
+        change: ServiceProviderChange {
+            entity_id: Some(entity_id),
+            acs: Some(acs),
+            single_logout: single_logout.map(Some),
+            name_id_format,
+            other_name_id_formats,
+            require_signed_requests: (signs && has_certificates).then_some(true),
+            certificates: (!certificates.is_empty()).then_some(certificates),
+            ..ServiceProviderChange::default()
+        },
+        display_name: display_name(entity, role),
+        notes,
+    })
+}
+
+fn children<'d>(element: Element<'d>, name: Name) -> impl Iterator<Item = Element<'d>> {
+    element.children().filter(move |child| child.is(name))
+}
+
+/// Where a service is reached (SAML metadata section 2.2.2).
+struct Endpoint<'d> {
+    element: Element<'d>,
+    binding: String,
+    location: String,
+}
+
+fn endpoints<'d>(role: Element<'d>, name: Name) -> Result<Vec<Endpoint<'d>>, Flaw> {
+    let endpoint = |element| {
+        let binding = required("Binding", uri(element, "Binding")?)?;
+        Ok(Endpoint {
+            element,
+            binding,
+            location: required("Location", uri(element, "Location")?)?,
+        })
+    };
+    children(role, name).map(endpoint).collect()
+}
+
+/// Notes the endpoints whose binding is none of these.
+fn note_others(
+    endpoints: &[Endpoint<'_>],
+    taken: &[Binding],
+    name: Name,
+    why: &str,
+    notes: &mut Vec<String>,
+) {
+    let others = endpoints.iter().map(|endpoint| endpoint.binding.as_str());
+    let others: BTreeSet<_> = others
+        .filter(|binding| taken.iter().all(|one| one.uri() != *binding))
+        .collect();
+    if !others.is_empty() {
+        let bindings = listed(
+            others
+                .into_iter()
+                .map(|binding| binding.strip_prefix(BINDINGS).unwrap_or(binding)),
+        );
+        notes.push(format!(
+            "{} was left out where its binding is {bindings}: {why}.",
+            name.local
+        ));
+    }
+}
+
+/// Where responses are posted (SAML metadata section 2.4.4).
+fn consumers(role: Element<'_>, notes: &mut Vec<String>) -> Result<Vec<AcsChange>, MetadataError> {
+    let mut services = endpoints(role, ASSERTION_CONSUMER_SERVICE)?;
+    let why = "responses are sent by HTTP-POST alone";
+    note_others(
+        &services,
+        &[Binding::Post],
+        ASSERTION_CONSUMER_SERVICE,
+        why,
+        notes,
+    );
+    services.retain(|service| service.binding == Binding::Post.uri());
+    let mut flags = Vec::new();
+    for service in &services {
+        let is_default = boolean(service.element, "isDefault")?;
+        flags.push(service.element.attribute("isDefault").map(|_| is_default));
+    }
+    // The first that says so, else the first that does not say that it is not (section 2.2.3).
+    let default = flags.iter().position(|flag| *flag == Some(true));
+    let default = default.or_else(|| {
+        flags
+            .iter()
+            .position(Option::is_none)
+            .filter(|place| *place > 0)
+    });
+
+    let mut indexes = BTreeSet::new();
+    let mut consumers = Vec::new();
+    for (place, service) in services.into_iter().enumerate() {
+        let own = index(service.element, "index")?;
+        let index = own
+            .filter(|own| !indexes.contains(own))
+            .or_else(|| (0..=u16::MAX).find(|n| !indexes.contains(n)));
+        if own != index {
+            let said = own.map_or("has no index".to_owned(), |own| {
+                format!("has the index {own} of another")
+            });
+            let number = index.unwrap_or_default();
+            notes.push(format!(
+                "The ACS {} {said}; it was given the index {number}.",
+                service.location
+            ));
+        }
+        indexes.extend(index);
+        consumers.push(AcsChange {
+            url: service.location,
+            index,
+            default: default == Some(place),
+        });
+    }
+    if consumers.is_empty() {
+        Err(MetadataError::NoPost)
+    } else {
+        Ok(consumers)
+    }
+}
+
+/// Where it takes part in single logout, by redirect if it can (SAML metadata section 2.4.2).
+fn single_logout(
+    role: Element<'_>,
+    notes: &mut Vec<String>,
+) -> Result<Option<SingleLogoutChange>, MetadataError> {
+    const TAKEN: [Binding; 2] = [Binding::Redirect, Binding::Post];
+    let services = endpoints(role, SINGLE_LOGOUT_SERVICE)?;
+    let why = "signing out goes by HTTP-Redirect or HTTP-POST";
+    note_others(&services, &TAKEN, SINGLE_LOGOUT_SERVICE, why, notes);
+    for binding in TAKEN {
+        if let Some(service) = services
+            .iter()
+            .find(|service| service.binding == binding.uri())
+        {
+            let response_url = uri(service.element, "ResponseLocation")?;
+            return Ok(Some(SingleLogoutChange {
+                url: service.location.clone(),
+                response_url,
+                binding,
+            }));
+        }
+    }
+    Ok(None)
+}
+
+/// What it signs with: the base64 of certificates (SAML metadata section 2.4.1.1). A descriptor is of one key, so of a
+/// chain of certificates the first counts: those who issued it must not sign for it.
+fn certificates(role: Element<'_>, notes: &mut Vec<String>) -> Result<Vec<String>, MetadataError> {
+    let mut certificates = Vec::new();
+    for descriptor in children(role, KEY_DESCRIPTOR) {
+        match descriptor.attribute("use") {
+            None | Some("signing") => {}
+            Some("encryption") => {
+                notes.push("A certificate for encryption was left out: assertions are signed, not encrypted.".into());
+                continue;
+            }
+            Some(_) => {
+                return Err(Flaw::Value {
+                    name: "the use of a KeyDescriptor",
+                    must: "signing or encryption",
+                }
+                .into());
+            }
+        }
+        let data = children(descriptor, KEY_INFO).flat_map(|info| children(info, X509_DATA));
+        let mut found = data.flat_map(|data| children(data, X509_CERTIFICATE));
+        let Some(first) = found.next() else {
+            notes.push("A key for signing was left out: it has no X509Certificate.".into());
+            continue;
+        };
+        if found.next().is_some() {
+            notes.push("Of the certificates of one key the first was taken.".into());
+        }
+        let base64: String = first.text()?.split_ascii_whitespace().collect();
+        if !certificates.contains(&base64) {
+            certificates.push(base64);
+        }
+    }
+    Ok(certificates)
+}
+
+/// The formats of names that it takes: the one for requests that name none, and the others. The registered one stays if
+/// it is among them. `None` where it says nothing that is known.
+fn name_id_formats(
+    role: Element<'_>,
+    wanted: &Wanted<'_>,
+    notes: &mut Vec<String>,
+) -> Result<Option<(NameIdFormat, Vec<NameIdFormat>)>, MetadataError> {
+    let mut known = Vec::new();
+    let mut unknown = Vec::new();
+    for format in children(role, NAME_ID_FORMAT) {
+        let format = uri_text(format, "a NameIDFormat")?;
+        match NameIdFormat::from_uri(&format) {
+            Some(format) => known.push(format),
+            None => unknown.push(format),
+        }
+    }
+    if !unknown.is_empty() {
+        let formats = listed(unknown.iter().map(String::as_str));
+        notes.push(format!(
+            "These formats of names were left out, since there are no such names here: {formats}."
+        ));
+    }
+    let Some(first) = known.first() else {
+        return Ok(None);
+    };
+    let usual = wanted
+        .registered
+        .map(|registered| registered.name_id.default)
+        .unwrap_or_default();
+    let default = if known.contains(&usual) {
+        usual
+    } else {
+        *first
+    };
+    known.retain(|format| *format != default);
+    Ok(Some((default, known)))
+}
+
+/// What an assertion holds is set up here, not there.
+fn requested_attributes(role: Element<'_>, notes: &mut Vec<String>) {
+    let services = children(role, ATTRIBUTE_CONSUMING_SERVICE);
+    let attributes = services.flat_map(|service| children(service, REQUESTED_ATTRIBUTE));
+    let names = attributes.filter_map(|one| {
+        one.attribute("FriendlyName")
+            .or_else(|| one.attribute("Name"))
+    });
+    let names: BTreeSet<&str> = names.collect();
+    if !names.is_empty() {
+        let names = listed(names.into_iter());
+        notes.push(format!(
+            "It asks for attributes ({names}); what it gets is set by custom_attributes and the plugins."
+        ));
+    }
+}
+
+/// The name that people see, in English if there is one.
+fn display_name(entity: Element<'_>, role: Element<'_>) -> Option<String> {
+    let shown = children(role, EXTENSIONS).flat_map(|extensions| children(extensions, UI_INFO));
+    let shown = shown.flat_map(|info| children(info, DISPLAY_NAME));
+    let organizations = children(role, ORGANIZATION).chain(children(entity, ORGANIZATION));
+    let organizations =
+        organizations.flat_map(|organization| children(organization, ORGANIZATION_DISPLAY_NAME));
+    in_english(shown).or_else(|| in_english(organizations))
+}
+
+fn in_english<'d>(names: impl Iterator<Item = Element<'d>>) -> Option<String> {
+    let text = |name: Element<'d>| {
+        let words: Vec<&str> = name.text().ok()?.split_whitespace().collect();
+        let is_english = name
+            .qualified_attribute(LANG)
+            .is_some_and(|language| language.starts_with("en"));
+        Some((!is_english, display_text(&words.join(" "), LONGEST_NAME)?))
+    };
+    let names: Vec<_> = names.filter_map(text).collect();
+    names
+        .into_iter()
+        .min_by_key(|(other, _)| *other)
+        .map(|(_, name)| name)
+}

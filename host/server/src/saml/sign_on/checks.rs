@@ -1,0 +1,384 @@
+//! The checks of a request for sign-on, in their order. Until it is known that the service provider asks, and where it
+//! takes responses, an error can only be a page; from there on it goes back as a status.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::failure::Failure;
+use super::respond::{SignOnAnswer, failed};
+use super::response::{AUTHN_CONTEXT, UNSPECIFIED};
+use crate::domain::{Host, InternalError};
+use crate::saml::peer::{UnfitHeader, check_header, find, once, single_sign_on_url, trusted_keys};
+use assent_model::id::SignOnId;
+use assent_model::name::Quoted;
+use assent_model::purpose::SignInPurpose;
+use assent_model::redirect::{AdmittedRedirect, OwnRequest, RedirectPolicy};
+use assent_model::saml::{
+    Binding, NameIdFormat, PendingSignOn, RequestedSubject, ServiceProvider, SignOnRequest,
+    UnknownRelayState,
+};
+use assent_saml_core::binding::{BindingError, Incoming, Kind, Signature, Untrusted};
+use assent_saml_core::message::{
+    AuthnRequest, Comparison, MessageError, NameIdPolicy, RequestedAuthnContext, Unsupported,
+};
+
+/// How long a browser may take from the request to where it brings its cookies: a redirect.
+const KEPT_FOR: Duration = Duration::from_secs(5 * 60);
+
+/// Why a request can't be answered to a service provider. A page says so, with a reference number.
+#[derive(Debug, thiserror::Error)]
+pub enum Unanswerable {
+    /// There is no service provider with the id in the path.
+    #[error("no SAML application has this id")]
+    Application,
+    /// The query or form brings no message.
+    #[error(transparent)]
+    Binding(#[from] BindingError),
+    /// It brings a response.
+    #[error("there is a SAMLResponse, and this address takes a SAMLRequest")]
+    Response,
+    /// The message is nobody's.
+    #[error(transparent)]
+    Untrusted(#[from] Untrusted),
+    /// The message is no AuthnRequest as it must be.
+    #[error(transparent)]
+    Message(#[from] MessageError),
+    /// The message is not from this service provider, not for this host, or not of now.
+    #[error(transparent)]
+    Header(#[from] UnfitHeader),
+    /// It came before.
+    #[error("the request has an ID that came before: it was sent twice, or somebody repeats it")]
+    Replay,
+    /// It asks for an answer to where none may go.
+    #[error(
+        "the ACS that the request names is {0}, which is not registered; it must match a registered one exactly"
+    )]
+    Acs(Quoted),
+    /// Sign-on can't begin here.
+    #[error(
+        "there is no SAMLRequest, and sign-on can't begin at this service for this application (idp_initiated)"
+    )]
+    NotInitiated,
+    /// It would begin here with an unknown RelayState.
+    #[error(transparent)]
+    RelayState(#[from] UnknownRelayState),
+}
+
+/// Why a request was not accepted.
+#[derive(Debug)]
+pub enum Rejected {
+    /// A page says so.
+    Page(Unanswerable),
+    /// The service provider is told.
+    Answer(Box<SignOnAnswer>),
+    /// The host broke.
+    Internal(InternalError),
+}
+
+impl From<InternalError> for Rejected {
+    fn from(error: InternalError) -> Self {
+        Self::Internal(error)
+    }
+}
+
+impl<T: Into<Unanswerable>> From<T> for Rejected {
+    fn from(why: T) -> Self {
+        Self::Page(why.into())
+    }
+}
+
+/// An accepted request, which is kept until the browser comes with its cookies.
+#[derive(Clone, Copy, Debug)]
+pub struct Accepted {
+    /// Where it waits.
+    pub id: SignOnId,
+}
+
+/// Checks a request that a browser brought.
+/// A request that the host itself made, which only the policy admits, needs no signature.
+pub async fn check(
+    host: &Host,
+    application: &str,
+    incoming: &Incoming,
+    policy: RedirectPolicy<'_>,
+) -> Result<Accepted, Rejected> {
+    let provider = find(host, application)
+        .await?
+        .ok_or(Unanswerable::Application)?;
+    if incoming.kind() == Kind::Response {
+        return Err(Unanswerable::Response.into());
+    }
+    let is_signed = provider.settings.require_signed_requests;
+    let wanted = if is_signed && !policy.admits_own_requests() {
+        Signature::Required
+    } else {
+        Signature::Optional
+    };
+    let trusted = incoming.trusted(&trusted_keys(&provider)?, wanted)?;
+    let (header, message) = match AuthnRequest::read(trusted.root()) {
+        Ok(message) => (message.header.clone(), Ok(message)),
+        // Whoever sent it is told, once it is known who that is.
+        Err(MessageError::Unsupported { header, what }) => {
+            (*header, Err(Failure::Unsupported(what)))
+        }
+        Err(malformed) => return Err(malformed.into()),
+    };
+    let own = message.as_ref().ok().and_then(|message| {
+        policy.own_request(&provider.id, &message.header.id, message.acs_url.as_deref())
+    });
+    // The policy exempts only the host's own request from the signature, and no other request of that browser.
+    if is_signed && own.is_none() && !trusted.is_signed() {
+        return Err(Untrusted::Unsigned.into());
+    }
+    check_header(
+        host,
+        &provider,
+        &header,
+        &single_sign_on_url(host, &provider.id),
+        trusted.is_signed(),
+    )?;
+    let login_hint = own.as_ref().map(|own| own.login_hint.clone());
+    let redirect = consumer(&provider, message.as_ref().ok(), own)?;
+    let mut request = SignOnRequest {
+        application: provider.id.clone(),
+        acs: redirect.uri,
+        in_response_to: Some(header.id.clone()),
+        relay_state: incoming.relay_state().map(str::to_owned),
+        fresh_login: false,
+        passive: false,
+        name_id_format: provider.settings.name_id.default,
+        subject: None,
+        login_hint,
+        needs_device: false,
+        unspecified_context: false,
+        purpose: redirect.purpose,
+    };
+    let once = once(host, &provider, &header.id);
+    if let Err(why) = message.and_then(|message| ask(&provider, message, &mut request)) {
+        if !host
+            .store
+            .claim_message(once)
+            .await
+            .map_err(InternalError::from)?
+        {
+            return Err(Unanswerable::Replay.into());
+        }
+        return Err(Rejected::Answer(Box::new(
+            failed(host, &request, &provider, why).await?,
+        )));
+    }
+    let now = host.now();
+    let kept = PendingSignOn {
+        id: SignOnId::new(now, &*host.entropy),
+        request,
+        expires_at: now + KEPT_FOR,
+    };
+    if !host
+        .store
+        .store_sign_on_request(kept.clone(), once)
+        .await
+        .map_err(InternalError::from)?
+    {
+        return Err(Unanswerable::Replay.into());
+    }
+    Ok(Accepted { id: kept.id })
+}
+
+/// A sign-on that begins here (SAML profiles section 4.1.5), with the RelayState that a link asks for.
+pub async fn unsolicited(
+    host: &Host,
+    application: &str,
+    relay_state: Option<&str>,
+) -> Result<(SignOnRequest, Arc<ServiceProvider>), Rejected> {
+    let provider = find(host, application)
+        .await?
+        .ok_or(Unanswerable::Application)?;
+    let settings = &provider.settings;
+    if !settings.idp_initiated.enabled {
+        return Err(Unanswerable::NotInitiated.into());
+    }
+    let request = SignOnRequest {
+        application: provider.id.clone(),
+        acs: settings
+            .default_acs()
+            .ok_or_else(|| Unanswerable::Acs(Quoted::new("")))?,
+        in_response_to: None,
+        relay_state: settings.idp_initiated.chosen(relay_state)?,
+        fresh_login: false,
+        passive: false,
+        name_id_format: settings.name_id.default,
+        subject: None,
+        login_hint: None,
+        needs_device: false,
+        unspecified_context: false,
+        purpose: SignInPurpose::Application,
+    };
+    Ok((request, provider))
+}
+
+/// Where the response goes: only to a registered address, or for the host's own request to its own address.
+fn consumer(
+    provider: &ServiceProvider,
+    message: Option<&AuthnRequest>,
+    own: Option<OwnRequest<'_>>,
+) -> Result<AdmittedRedirect, Unanswerable> {
+    if let Some(own) = own {
+        return Ok(own.redirect);
+    }
+    let settings = &provider.settings;
+    let (found, asked) = match message {
+        Some(AuthnRequest {
+            acs_url: Some(url), ..
+        }) => (settings.acs_by_url(url), url.clone()),
+        Some(AuthnRequest {
+            acs_index: Some(index),
+            ..
+        }) => (settings.acs_by_index(*index), index.to_string()),
+        _ => (settings.default_acs(), String::new()),
+    };
+    let uri = found.ok_or_else(|| Unanswerable::Acs(Quoted::new(&asked)))?;
+    Ok(AdmittedRedirect {
+        uri,
+        purpose: SignInPurpose::Application,
+    })
+}
+
+/// What the message asks for, if it can be given.
+fn ask(
+    provider: &ServiceProvider,
+    message: AuthnRequest,
+    request: &mut SignOnRequest,
+) -> Result<(), Failure> {
+    if message
+        .protocol_binding
+        .is_some_and(|binding| binding != Binding::Post.uri())
+    {
+        return Err(Failure::UnsupportedBinding);
+    }
+    if let Some(policy) = &message.name_id_policy {
+        request.name_id_format = name_id_format(provider, policy)?;
+    }
+    if let Some(context) = &message.requested_authn_context {
+        if !is_met(context) {
+            return Err(Failure::NoAuthnContext);
+        }
+        request.needs_device = !is_met_by_any(context);
+        request.unspecified_context = is_for_unspecified(context);
+    }
+    if let Some(subject) = message.subject {
+        // How the assertion is confirmed is not for the request to say: its bearer has it.
+        if subject.has_confirmation {
+            return Err(Failure::Unsupported(Unsupported::SubjectConfirmation));
+        }
+        let name = subject.name_id;
+        if name
+            .sp_name_qualifier
+            .is_some_and(|qualifier| qualifier != provider.settings.entity_id)
+        {
+            return Err(Failure::OtherSubject);
+        }
+        let opaque = [NameIdFormat::Persistent, NameIdFormat::Transient].map(NameIdFormat::uri);
+        if !name
+            .format
+            .as_deref()
+            .is_some_and(|format| opaque.contains(&format))
+        {
+            request.login_hint = name.value.parse().ok();
+        }
+        request.subject = Some(RequestedSubject {
+            format: name.format,
+            value: name.value,
+        });
+    }
+    request.fresh_login = message.force_authn;
+    request.passive = message.is_passive;
+    Ok(())
+}
+
+/// The format that a policy asks for (SAML core section 3.4.1.1). Whether a name may be made (`AllowCreate`) makes no
+/// difference: each person has a name in each format from the beginning.
+fn name_id_format(
+    provider: &ServiceProvider,
+    policy: &NameIdPolicy,
+) -> Result<NameIdFormat, Failure> {
+    let settings = &provider.settings;
+    // Names for a group of service providers are not given.
+    if policy
+        .sp_name_qualifier
+        .as_ref()
+        .is_some_and(|qualifier| *qualifier != settings.entity_id)
+    {
+        return Err(Failure::InvalidNameIdPolicy);
+    }
+    match &policy.format {
+        None => Ok(settings.name_id.default),
+        Some(uri) => settings
+            .name_id
+            .asked(uri)
+            .ok_or(Failure::InvalidNameIdPolicy),
+    }
+}
+
+/// Ways to sign in that are no stronger than ours (SAML authentication context section 3.4).
+const WEAKER: [&str; 5] = [
+    UNSPECIFIED,
+    "urn:oasis:names:tc:SAML:2.0:ac:classes:InternetProtocol",
+    "urn:oasis:names:tc:SAML:2.0:ac:classes:InternetProtocolPassword",
+    "urn:oasis:names:tc:SAML:2.0:ac:classes:Password",
+    "urn:oasis:names:tc:SAML:2.0:ac:classes:PreviousSession",
+];
+
+/// Ways to sign in that are stronger than ours.
+const STRONGER: [&str; 9] = [
+    "urn:oasis:names:tc:SAML:2.0:ac:classes:MobileTwoFactorContract",
+    "urn:oasis:names:tc:SAML:2.0:ac:classes:MobileTwoFactorUnregistered",
+    "urn:oasis:names:tc:SAML:2.0:ac:classes:Smartcard",
+    "urn:oasis:names:tc:SAML:2.0:ac:classes:SmartcardPKI",
+    "urn:oasis:names:tc:SAML:2.0:ac:classes:SoftwarePKI",
+    "urn:oasis:names:tc:SAML:2.0:ac:classes:TLSClient",
+    "urn:oasis:names:tc:SAML:2.0:ac:classes:TimeSyncToken",
+    "urn:oasis:names:tc:SAML:2.0:ac:classes:X509",
+    "urn:oasis:names:tc:SAML:2.0:ac:classes:Kerberos",
+];
+
+/// Whether the way `unspecified` meets what is asked for, which is all that is known of a vendor's.
+fn is_met_by_any(context: &RequestedAuthnContext) -> bool {
+    let mut classes = context.classes.iter();
+    match context.comparison {
+        Comparison::Exact | Comparison::Minimum => classes.any(|class| class == UNSPECIFIED),
+        // It is no stronger than anything, and so never too strong, and never better.
+        Comparison::Maximum => {
+            let known = |class: &str| {
+                class == AUTHN_CONTEXT || WEAKER.contains(&class) || STRONGER.contains(&class)
+            };
+            classes.any(|class| known(class))
+        }
+        Comparison::Better => false,
+    }
+}
+
+/// Whether the request names exactly `unspecified` and not our own class, so that the assertion must name `unspecified`.
+fn is_for_unspecified(context: &RequestedAuthnContext) -> bool {
+    let has = |wanted: &str| context.classes.iter().any(|class| class == wanted);
+    context.comparison == Comparison::Exact && has(UNSPECIFIED) && !has(AUTHN_CONTEXT)
+}
+
+/// Whether an assertion about a sign-in by a device meets what is asked for (SAML core section 3.3.2.2.1). It says
+/// `PasswordProtectedTransport`; of ways that are not known here nothing is promised.
+fn is_met(context: &RequestedAuthnContext) -> bool {
+    if context.declarations {
+        return false;
+    }
+    let is_ours = |class: &String| class == AUTHN_CONTEXT;
+    // `unspecified` is met by any way, whatever the comparison.
+    let is_open = |class: &String| class == UNSPECIFIED;
+    let is_weaker = |class: &String| WEAKER.contains(&class.as_str());
+    let mut classes = context.classes.iter();
+    match context.comparison {
+        Comparison::Exact => classes.any(|class| is_ours(class) || is_open(class)),
+        Comparison::Minimum => classes.any(|class| is_ours(class) || is_weaker(class)),
+        Comparison::Maximum => classes
+            .any(|class| is_ours(class) || is_open(class) || STRONGER.contains(&class.as_str())),
+        Comparison::Better => classes.all(is_weaker),
+    }
+}

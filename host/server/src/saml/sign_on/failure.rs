@@ -1,0 +1,82 @@
+//! Why there is no assertion, as the service provider is told (SAML core section 3.2.2.2).
+
+use assent_saml_core::message::status::{REQUESTER, RESPONDER};
+use assent_saml_core::message::{Status, Unsupported};
+
+const AUTHN_FAILED: &str = "urn:oasis:names:tc:SAML:2.0:status:AuthnFailed";
+const INVALID_NAME_ID_POLICY: &str = "urn:oasis:names:tc:SAML:2.0:status:InvalidNameIDPolicy";
+const NO_AUTHN_CONTEXT: &str = "urn:oasis:names:tc:SAML:2.0:status:NoAuthnContext";
+const NO_PASSIVE: &str = "urn:oasis:names:tc:SAML:2.0:status:NoPassive";
+const UNSUPPORTED_BINDING: &str = "urn:oasis:names:tc:SAML:2.0:status:UnsupportedBinding";
+
+/// Why there is no assertion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// The person denied on the phone.
+    Denied,
+    /// Nobody approved in time. For somebody who is suspended, or whom there is not, it is the same.
+    Expired,
+    /// The person gave up, or may not use the service provider.
+    GivenUp,
+    /// Somebody else signed in than the request's `Subject` names.
+    OtherSubject,
+    /// It would have taken a page, and `IsPassive` forbids that.
+    NoPassive,
+    /// The `RequestedAuthnContext` can't be met.
+    NoAuthnContext,
+    /// The `ProtocolBinding` is not HTTP-POST.
+    UnsupportedBinding,
+    /// The format of the `NameIDPolicy` is not configured.
+    InvalidNameIdPolicy,
+    /// The request is of another version of SAML, or has something else that is not supported.
+    Unsupported(Unsupported),
+    /// A plugin failed, or there is no name to tell. The log says more.
+    Internal,
+}
+
+impl Failure {
+    /// The status that says so.
+    pub fn status(self) -> Status {
+        let (code, second) = match self {
+            Self::Denied | Self::Expired | Self::GivenUp | Self::OtherSubject => {
+                (RESPONDER, Some(AUTHN_FAILED))
+            }
+            Self::NoPassive => (RESPONDER, Some(NO_PASSIVE)),
+            Self::NoAuthnContext => (RESPONDER, Some(NO_AUTHN_CONTEXT)),
+            Self::UnsupportedBinding => (RESPONDER, Some(UNSUPPORTED_BINDING)),
+            Self::InvalidNameIdPolicy => (REQUESTER, Some(INVALID_NAME_ID_POLICY)),
+            Self::Unsupported(what) => {
+                return Status {
+                    message: Some(what.to_string()),
+                    ..what.status()
+                };
+            }
+            Self::Internal => (RESPONDER, None),
+        };
+        Status {
+            message: Some(self.to_string()),
+            ..Status::new(code, second)
+        }
+    }
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Denied => "the request was denied in the authenticator",
+            Self::Expired => "the request was not approved in time",
+            Self::GivenUp => "the sign-on was not completed",
+            Self::OtherSubject => "somebody else signed in than the Subject of the request names",
+            Self::NoPassive => "the person has to be asked, and IsPassive forbids that",
+            Self::NoAuthnContext => {
+                "the RequestedAuthnContext can't be met: people are authenticated by PasswordProtectedTransport"
+            }
+            Self::UnsupportedBinding => "responses travel by HTTP-POST alone",
+            Self::InvalidNameIdPolicy => "the format of the NameIDPolicy is not configured for this service provider",
+            Self::Unsupported(what) => return what.fmt(f),
+            Self::Internal => {
+                "the sign-on could not be completed; the operator of the identity provider finds the cause in the log"
+            }
+        })
+    }
+}

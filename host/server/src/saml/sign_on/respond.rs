@@ -1,0 +1,298 @@
+//! Answering a request for sign-on, once the person is known.
+
+use std::sync::Arc;
+
+use super::failure::Failure;
+use super::requested_subject::is_requested_subject;
+use super::response::{self, Assertion, Envelope};
+use crate::domain::claims::traces;
+use crate::domain::claims::traces::Purpose;
+use crate::domain::claims::{name_id, standard_claims};
+use crate::domain::sessions::session::SignedIn;
+use crate::domain::sign_in::access::{Access, access};
+use crate::domain::sign_in::context;
+use crate::domain::sign_in::context::{SignInAnswer, SignInContext, SignInEvent};
+use crate::domain::sign_in::login;
+use crate::domain::sign_in::login::{Outcome, Person};
+use crate::domain::{Host, InternalError};
+use crate::saml::peer::{entity_id, message_id, session_index, signer};
+use assent_model::account::Account;
+use assent_model::id::LoginId;
+use assent_model::login::Refusal;
+use assent_model::redirect::CheckedRedirect;
+use assent_model::saml::{NameId, Participation, ServiceProvider, SignOnRequest};
+use assent_model::secret::Digest;
+use assent_plugin_host::{MapFailureKind, SamlAttribute, Sink, Step};
+use assent_store::IssuedGrant;
+
+/// A response on its way to the service provider: a form that the browser posts.
+#[derive(Clone, Debug)]
+pub struct SignOnAnswer {
+    /// The ACS URL.
+    pub acs: CheckedRedirect,
+    /// The name of the service provider.
+    pub name: String,
+    /// The response, as XML.
+    pub response: String,
+    /// Given back as it came.
+    pub relay_state: Option<String>,
+}
+
+/// A login that is to be answered for a person.
+#[derive(Clone, Copy, Debug)]
+pub struct Question<'a> {
+    /// The login.
+    pub login: LoginId,
+    /// What was asked.
+    pub request: &'a SignOnRequest,
+    /// Who it is.
+    pub person: &'a Person,
+    /// The browser's session until now.
+    pub old: Option<&'a SignedIn>,
+}
+
+/// The outcome of a request for sign-on.
+pub type Answer = SignInAnswer<SignOnAnswer>;
+
+/// Answers the request of a login with an assertion about this person, if they are who is meant and may use the service
+/// provider, and the plugins agree.
+pub async fn respond(
+    context: SignInContext<'_>,
+    question: Question<'_>,
+) -> Result<Answer, InternalError> {
+    let Question { login, person, .. } = question;
+    let answer = answered(context, question);
+    context::answer_observed(context, login, person, None, answer).await
+}
+
+async fn answered(
+    context: SignInContext<'_>,
+    question: Question<'_>,
+) -> Result<Answer, InternalError> {
+    let SignInContext { host, observer } = context;
+    let Question {
+        login,
+        request,
+        person,
+        ..
+    } = question;
+    let Some(provider) = host.store.service_provider(&request.application).await? else {
+        return Ok(Answer::Refused(Refusal::ApplicationGone));
+    };
+    if !takes(&provider, request) {
+        return Ok(Answer::Refused(Refusal::AddressGone));
+    }
+    let SignedIn { session, user } = &person.signed_in;
+    let account = match access(host, user, &provider.id).await? {
+        Access::Granted(account) => account,
+        Access::NoAccount => return Ok(Answer::Refused(Refusal::NoAccount(provider.name.clone()))),
+        Access::Closed => {
+            return Ok(Answer::Refused(Refusal::AccountClosed(
+                provider.name.clone(),
+            )));
+        }
+    };
+    observer.observe(SignInEvent::AccountFound).await?;
+    if !is_requested_subject(host, &provider, request, user, &account)? {
+        return fail(host, login, request, &provider, Failure::OtherSubject).await;
+    }
+    if !super::meets(request, &session.authentication) {
+        return fail(host, login, request, &provider, Failure::NoAuthnContext).await;
+    }
+    let format = request.name_id_format;
+    let name_id = name_id::name_id_for(host, &provider, user, &account, &session.sid, format)?;
+    observer
+        .observe(SignInEvent::NameIdChosen(name_id.as_ref()))
+        .await?;
+    let Some(name_id) = name_id else {
+        tracing::error!(%login, application = %provider.id, user = %user.id, "sign-on failed: the user has no e-mail address for the NameID");
+        return fail(host, login, request, &provider, Failure::Internal).await;
+    };
+    let mapped =
+        standard_claims::attributes(host, &provider, user, &account, &session.authentication).await;
+    let event = SignInEvent::ClaimsMapped {
+        sink: Sink::SamlAssertion,
+        result: mapped.as_ref().map(|(_, steps)| &**steps),
+    };
+    observer.observe(event).await?;
+    match mapped {
+        Ok((attributes, steps)) => {
+            let content = AssertionContent {
+                account,
+                name_id,
+                attributes,
+                steps,
+            };
+            grant(host, question, &provider, content).await
+        }
+        Err(failure) => {
+            tracing::error!(%login, application = %provider.id, plugin = failure.plugin, %failure, "sign-on failed in a plugin");
+            match failure.kind {
+                MapFailureKind::Deny(reason) => Ok(Answer::Refused(Refusal::Plugin(reason))),
+                MapFailureKind::Fault(_) => {
+                    fail(host, login, request, &provider, Failure::Internal).await
+                }
+            }
+        }
+    }
+}
+
+/// What an assertion says of the user.
+struct AssertionContent {
+    account: Account,
+    name_id: NameId,
+    attributes: Vec<SamlAttribute>,
+    steps: Vec<Step>,
+}
+
+/// Signs the assertion, and claims the login's one answer.
+async fn grant(
+    host: &Host,
+    question: Question<'_>,
+    provider: &Arc<ServiceProvider>,
+    content: AssertionContent,
+) -> Result<Answer, InternalError> {
+    let Question {
+        login,
+        request,
+        person,
+        old,
+    } = question;
+    let SignedIn { session, user } = &person.signed_in;
+    let (id, assertion_id) = (message_id(host), message_id(host));
+    let session_index = session_index(host, &provider.id, &session.sid)?;
+    let envelope = envelope(host, &id, entity_id(host, provider), request);
+    let assertion = Assertion {
+        id: &assertion_id,
+        audience: &provider.settings.entity_id,
+        name_id: &content.name_id,
+        authentication: &session.authentication,
+        session_index: &session_index,
+        unspecified_context: request.unspecified_context,
+        lifetime: host.settings.saml.assertion_validity.get(),
+        attributes: &content.attributes,
+    };
+    // It is signed before the login counts as answered, so that nothing can go wrong between the two.
+    let response = match response::success(envelope, &assertion, &signer(host, provider).await?) {
+        Ok(response) => response,
+        Err(error) => {
+            tracing::error!(%login, application = %provider.id, %error, "sign-on failed: the assertion cannot be written");
+            return fail(host, login, request, provider, Failure::Internal).await;
+        }
+    };
+    // Only a service provider that receives the assertion itself takes part in the session.
+    let participation = request.purpose.is_application().then(|| Participation {
+        sid: session.sid.clone(),
+        application: provider.id.clone(),
+        user_id: user.id,
+        name_id: content.name_id.clone(),
+        session_index: Digest::of(session_index.as_bytes()),
+    });
+    let given = IssuedGrant::Assertion(session.id, participation);
+    let outcome = Outcome {
+        person,
+        old,
+        given: Some((given, &content.account)),
+        consent: None,
+    };
+    if !login::answer(host, login, outcome).await? {
+        return Ok(Answer::AnsweredBefore);
+    }
+    let purpose = Purpose {
+        token: &assertion_id,
+        user: user.id,
+        application: &provider.id,
+        sink: Sink::SamlAssertion,
+    };
+    traces::record(host, purpose, &content.steps);
+    Ok(Answer::Granted(answer(host, provider, request, response)?))
+}
+
+/// Whether the response still goes to a registered address, or to this host's own.
+fn takes(provider: &Arc<ServiceProvider>, request: &SignOnRequest) -> bool {
+    !request.purpose.is_application()
+        || provider.settings.acs_by_url(request.acs.as_str()).is_some()
+}
+
+/// Ends a login with a failure for the service provider. `None` if it was answered before, or there is nobody to be told
+/// any more.
+pub async fn deny(
+    host: &Host,
+    login: LoginId,
+    request: &SignOnRequest,
+    why: Failure,
+) -> Result<Option<SignOnAnswer>, InternalError> {
+    let provider = host.store.service_provider(&request.application).await?;
+    let Some(provider) = provider.filter(|provider| takes(provider, request)) else {
+        login::give_up(host, login).await?;
+        return Ok(None);
+    };
+    let failed = failed(host, request, &provider, why).await?;
+    Ok(login::give_up(host, login).await?.then_some(failed))
+}
+
+/// A failure as the service provider is told it, where no login has begun.
+pub async fn failed(
+    host: &Host,
+    request: &SignOnRequest,
+    provider: &ServiceProvider,
+    why: Failure,
+) -> Result<SignOnAnswer, InternalError> {
+    tracing::info!(application = %provider.id, %why, "a SAML request is answered with a failure");
+    let id = message_id(host);
+    let envelope = envelope(host, &id, entity_id(host, provider), request);
+    let response = response::failure(envelope, &why.status(), &signer(host, provider).await?)
+        .map_err(|error| InternalError::Saml(error.to_string()))?;
+    answer(host, provider, request, response)
+}
+
+async fn fail(
+    host: &Host,
+    login: LoginId,
+    request: &SignOnRequest,
+    provider: &ServiceProvider,
+    why: Failure,
+) -> Result<Answer, InternalError> {
+    let failed = failed(host, request, provider, why).await?;
+    Ok(if login::give_up(host, login).await? {
+        Answer::Failed(failed)
+    } else {
+        Answer::AnsweredBefore
+    })
+}
+
+fn envelope<'a>(
+    host: &Host,
+    id: &'a str,
+    issuer: &'a str,
+    request: &'a SignOnRequest,
+) -> Envelope<'a> {
+    Envelope {
+        id,
+        issuer,
+        destination: request.acs.as_str(),
+        in_response_to: request.in_response_to.as_deref(),
+        now: host.now(),
+    }
+}
+
+fn answer(
+    host: &Host,
+    provider: &ServiceProvider,
+    request: &SignOnRequest,
+    response: String,
+) -> Result<SignOnAnswer, InternalError> {
+    let requested = request.relay_state.as_deref();
+    let relay_state = crate::domain::sign_in::test_sign_in::relay_state(
+        host,
+        request.purpose,
+        requested,
+        &response,
+    )?;
+    Ok(SignOnAnswer {
+        acs: request.acs.clone(),
+        name: provider.name.clone(),
+        response,
+        relay_state,
+    })
+}

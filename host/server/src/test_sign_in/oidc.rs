@@ -1,0 +1,315 @@
+//! A test sign-in of an OpenID Connect application: its authorization request, and its answer as the application would take it up. The
+//! host stands in for the client's authentication; all else is the code that serves applications.
+
+use serde_json::{Map, Value, json};
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+
+use crate::domain::claims::traces;
+use crate::domain::sign_in::test_sign_in;
+use crate::domain::sign_in::test_sign_in::Derived;
+use crate::domain::{Host, InternalError};
+use crate::oidc::bearer::Shown;
+use crate::oidc::client_auth::Client;
+use crate::oidc::grant::{self, Presented};
+use crate::oidc::parameters::Parameters;
+use crate::oidc::userinfo;
+use assent_model::application::Application;
+use assent_model::id::CodeId;
+use assent_model::name::LoginName;
+use assent_model::purpose::SignInPurpose;
+use assent_model::secret::Token;
+use assent_model::test_sign_in::{
+    OpenTestSignIn, StepNote, TestSignIn, TestSignInOutcome, TestSignInStep,
+};
+use assent_model::token::prefix;
+
+/// How much of a token is shown, in characters: what kind it is, and nothing of its secret.
+const SHOWN: usize = 8;
+
+/// The address that a test sign-in begins at, and what the request says.
+pub fn request(
+    host: &Host,
+    trial: &TestSignIn,
+    application: &Application,
+    name: &LoginName,
+) -> Result<(String, StepNote), InternalError> {
+    let verifier = test_sign_in::derived(host, trial.id, Derived::Verifier)?;
+    let challenge = URL_SAFE_NO_PAD.encode(openssl::sha::sha256(verifier.as_bytes()));
+    let parameters = [
+        ("response_type", "code".to_owned()),
+        ("client_id", application.id.to_string()),
+        ("redirect_uri", test_sign_in::address(host, trial.id)),
+        ("scope", application.settings.scopes.to_string()),
+        (
+            "state",
+            test_sign_in::derived(host, trial.id, Derived::State)?,
+        ),
+        (
+            "nonce",
+            test_sign_in::derived(host, trial.id, Derived::Nonce)?,
+        ),
+        ("code_challenge", challenge),
+        ("code_challenge_method", "S256".to_owned()),
+        ("prompt", "login".to_owned()),
+        ("login_hint", name.to_string()),
+    ];
+    let mut query = form_urlencoded::Serializer::new(String::new());
+    query.extend_pairs(&parameters);
+    let url = format!("{}/auth?{}", host.issuer, query.finish());
+    let shown: Map<String, Value> = parameters
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), json!(value)))
+        .collect();
+    let note =
+        StepNote::good("an authorization request as the application would make it, with every scope that it may use")
+            .with(json!({ "endpoint": format!("{}/auth", host.issuer), "parameters": shown }));
+    Ok((url, note))
+}
+
+/// Whether an answer came to a test sign-in that is of its own request. Nothing else ends it.
+pub fn is_answer(
+    host: &Host,
+    trial: &TestSignIn,
+    parameters: &Parameters,
+) -> Result<bool, InternalError> {
+    let state = test_sign_in::derived(host, trial.id, Derived::State)?;
+    Ok(parameters.get("state") == Some(state.as_str())
+        && parameters.get("iss") == Some(host.issuer.as_str()))
+}
+
+/// Takes up the answer of a test sign-in, and ends it.
+pub async fn take_up(
+    host: &Host,
+    open: &OpenTestSignIn,
+    parameters: &Parameters,
+) -> Result<TestSignInOutcome, InternalError> {
+    let trial = open.trial();
+    let Some(code) = parameters.get("code") else {
+        let error = parameters.get("error").unwrap_or("server_error");
+        let description = parameters.get("error_description").unwrap_or_default();
+        let cause = test_sign_in::cause(host, trial.id).await?;
+        let data = json!({ "error": error, "error_description": description });
+        let detail = "the application would have got an error";
+        let detail = cause.as_ref().map_or_else(
+            || detail.to_owned(),
+            |cause| format!("{detail}, since {cause}"),
+        );
+        test_sign_in::note(
+            host,
+            trial.id,
+            TestSignInStep::Answered,
+            StepNote::bad(detail).with(data),
+        )
+        .await?;
+        // The application is told no more than its own description; who tries it is.
+        let told =
+            json!({ "error": error, "error_description": cause.as_deref().unwrap_or(description) });
+        return finish(host, trial, TestSignInOutcome::Failed, told, None).await;
+    };
+    let data = json!({ "code": shortened(code), "state": "as it was sent", "iss": host.issuer });
+    let note = StepNote::good("a code, the state of the request and the issuer").with(data);
+    test_sign_in::note(host, trial.id, TestSignInStep::Answered, note).await?;
+    let family = Token::parse(prefix::CODE, code).map(|token| CodeId::from_bytes(token.id()));
+    let (outcome, result) = redeem(host, open, code).await?;
+    finish(host, trial, outcome, result, family).await
+}
+
+async fn finish(
+    host: &Host,
+    trial: &TestSignIn,
+    outcome: TestSignInOutcome,
+    result: Value,
+    family: Option<CodeId>,
+) -> Result<TestSignInOutcome, InternalError> {
+    let mut told = json!({ "protocol": "openid_connect" });
+    if let (Some(told), Value::Object(result)) = (told.as_object_mut(), result) {
+        told.extend(result);
+    }
+    test_sign_in::end(host, trial, outcome, told, family).await?;
+    Ok(outcome)
+}
+
+/// Why a test sign-in failed: an error code, and its description.
+struct TestFailure {
+    error: String,
+    description: String,
+}
+
+impl TestFailure {
+    fn new(error: &str, description: &dyn ToString) -> Self {
+        Self {
+            error: error.to_owned(),
+            description: description.to_string(),
+        }
+    }
+
+    /// The result with this failure in it.
+    fn outcome(self, mut result: Map<String, Value>) -> (TestSignInOutcome, Value) {
+        result.insert("error".to_owned(), json!(self.error));
+        result.insert("error_description".to_owned(), json!(self.description));
+        (TestSignInOutcome::Failed, Value::Object(result))
+    }
+}
+
+/// A token response.
+struct Tokens {
+    response: Value,
+    header: Value,
+    claims: Value,
+    /// Whether the ID token has the nonce of the request.
+    has_nonce: bool,
+}
+
+impl Tokens {
+    fn text(&self, name: &str) -> &str {
+        text_of(&self.response, name)
+    }
+}
+
+fn text_of<'a>(response: &'a Value, name: &str) -> &'a str {
+    response
+        .get(name)
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+}
+
+/// Exchanges the code, and requests UserInfo.
+async fn redeem(
+    host: &Host,
+    open: &OpenTestSignIn,
+    code: &str,
+) -> Result<(TestSignInOutcome, Value), InternalError> {
+    let trial = open.trial();
+    let tokens = match exchange(host, trial, code).await? {
+        Ok(tokens) => tokens,
+        Err(failure) => return Ok(failure.outcome(Map::new())),
+    };
+    let userinfo = userinfo(host, trial, tokens.text("access_token")).await?;
+    let mut result = Map::new();
+    result.insert("token_response".to_owned(), shown(&tokens.response));
+    let id_token = json!({ "header": tokens.header, "claims": tokens.claims });
+    result.insert("id_token".to_owned(), id_token);
+    match userinfo {
+        Ok(claims) => {
+            result.insert("userinfo".to_owned(), claims);
+            let outcome = match tokens.has_nonce {
+                true => TestSignInOutcome::Done,
+                false => TestSignInOutcome::Failed,
+            };
+            Ok((outcome, Value::Object(result)))
+        }
+        Err(failure) => Ok(failure.outcome(result)),
+    }
+}
+
+/// Exchanges the code in the application's place, without its authentication.
+async fn exchange(
+    host: &Host,
+    trial: &TestSignIn,
+    code: &str,
+) -> Result<Result<Tokens, TestFailure>, InternalError> {
+    let Some(application) = host.store.application(&trial.application).await? else {
+        let failure = TestFailure::new("invalid_client", &"the application was removed meanwhile");
+        return Ok(Err(failure));
+    };
+    let method = application.settings.auth_method().as_str();
+    let client = Client {
+        application,
+        certificate: None,
+    };
+    let verifier = test_sign_in::derived(host, trial.id, Derived::Verifier)?;
+    let redirect_uri = test_sign_in::address(host, trial.id);
+    let presented = Presented {
+        code,
+        redirect_uri: &redirect_uri,
+        verifier: Some(&verifier),
+        purpose: SignInPurpose::TestSignIn(trial.id),
+    };
+    let response = match grant::redeem(host, &client, presented).await {
+        Ok(response) => serde_json::to_value(response).unwrap_or_default(),
+        Err(error) => {
+            let note = StepNote::bad(error.to_string()).with(json!({ "error": error.code() }));
+            test_sign_in::note(host, trial.id, TestSignInStep::Exchanged, note).await?;
+            return Ok(Err(TestFailure::new(error.code(), &error)));
+        }
+    };
+    let (header, claims) = decoded(text_of(&response, "id_token"));
+    let nonce = test_sign_in::derived(host, trial.id, Derived::Nonce)?;
+    let has_nonce = claims.get("nonce") == Some(&json!(nonce));
+    let detail = format!(
+        "the server stands in for the application's authentication ({method}), which was not tried; the code, the redirect URI and PKCE were"
+    );
+    let note = StepNote {
+        good: has_nonce,
+        ..StepNote::good(detail)
+    };
+    test_sign_in::note(host, trial.id, TestSignInStep::Exchanged, note).await?;
+    Ok(Ok(Tokens {
+        response,
+        header,
+        claims,
+        has_nonce,
+    }))
+}
+
+/// The claims that UserInfo returns for an access token.
+async fn userinfo(
+    host: &Host,
+    trial: &TestSignIn,
+    token: &str,
+) -> Result<Result<Value, TestFailure>, InternalError> {
+    let shown = Shown {
+        token,
+        certificate: None,
+    };
+    let (note, result) = match userinfo::made(host, shown).await {
+        Ok(made) => {
+            let note = StepNote::good("the claims for the access token")
+                .with(json!({ "steps": traces::explain(&made.steps) }));
+            (note, Ok(Value::Object(made.claims)))
+        }
+        Err(error) => {
+            let code = error.code().unwrap_or("invalid_token");
+            let note = StepNote::bad(error.to_string()).with(json!({ "error": code }));
+            (note, Err(TestFailure::new(code, &error)))
+        }
+    };
+    test_sign_in::note(host, trial.id, TestSignInStep::Userinfo, note).await?;
+    Ok(result)
+}
+
+/// A token response of whose tokens nobody can make use.
+fn shown(response: &Value) -> Value {
+    let members = response
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(|(name, value)| {
+            let is_token = matches!(name.as_str(), "access_token" | "refresh_token" | "id_token");
+            let value = match value.as_str() {
+                Some(token) if is_token => json!(shortened(token)),
+                _ => value.clone(),
+            };
+            (name.clone(), value)
+        });
+    Value::Object(members.collect())
+}
+
+fn shortened(token: &str) -> String {
+    let start: String = token.chars().take(SHOWN).collect();
+    format!("{start}\u{2026}")
+}
+
+/// The header and the claims of a token of our own.
+fn decoded(token: &str) -> (Value, Value) {
+    let mut parts = token.split('.').map(|part| {
+        let bytes = URL_SAFE_NO_PAD.decode(part).unwrap_or_default();
+        serde_json::from_slice(&bytes).unwrap_or_default()
+    });
+    (
+        parts.next().unwrap_or_default(),
+        parts.next().unwrap_or_default(),
+    )
+}

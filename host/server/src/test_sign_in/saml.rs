@@ -1,0 +1,222 @@
+//! A test sign-in of a SAML application: its AuthnRequest, which the host makes in its place, and the response as the service provider
+//! would read it.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+
+use crate::domain::sign_in::test_sign_in;
+use crate::domain::sign_in::test_sign_in::Derived;
+use crate::domain::{Host, InternalError};
+use crate::saml::peer::single_sign_on_url;
+use assent_model::saml::ServiceProvider;
+use assent_model::secret::Digest;
+use assent_model::test_sign_in::{
+    OpenTestSignIn, StepNote, TestSignIn, TestSignInOutcome, TestSignInStep,
+};
+use assent_saml_core::binding::{Incoming, Kind, Signature, redirect_location};
+use assent_saml_core::message::names::{
+    NAME_ID, SAML, STATUS, STATUS_CODE, STATUS_MESSAGE, SUBJECT,
+};
+use assent_saml_core::message::status::SUCCESS;
+use assent_saml_core::message::{AuthnRequest, Header};
+use assent_saml_core::xml::Element;
+
+/// The element with the value of a signature, as this host writes it.
+const SIGNATURE_VALUE: &str = "ds:SignatureValue";
+
+/// The address that a test sign-in begins at, and what the request says.
+pub fn request(
+    host: &Host,
+    trial: &TestSignIn,
+    provider: &ServiceProvider,
+) -> Result<(String, StepNote), InternalError> {
+    let endpoint = single_sign_on_url(host, &provider.id);
+    let header = Header {
+        id: test_sign_in::derived(host, trial.id, Derived::Message)?,
+        issuer: Some(provider.settings.entity_id.clone()),
+        issue_instant: host.now(),
+        destination: Some(endpoint.clone()),
+    };
+    let internal = |error: &dyn std::fmt::Display| InternalError::Saml(error.to_string());
+    let xml = AuthnRequest::asking_anew(&header, &test_sign_in::address(host, trial.id))
+        .map_err(|error| internal(&error))?;
+    let relay_state = trial.id.to_string();
+    let url = redirect_location(&endpoint, Kind::Request, &xml, Some(&relay_state), None)
+        .map_err(|error| internal(&error))?;
+    let signing = match provider.settings.require_signed_requests {
+        true => {
+            "an AuthnRequest in the application's place; it has to sign its own, and this server takes its own request for that"
+        }
+        false => "an AuthnRequest as the application would make it",
+    };
+    let note = StepNote::good(signing)
+        .with(json!({ "endpoint": endpoint, "request": xml, "relay_state": relay_state }));
+    Ok((url, note))
+}
+
+/// Whether a form brings the answer of a test sign-in, as this host made it. Nothing else ends it.
+pub fn is_answer(
+    host: &Host,
+    trial: &TestSignIn,
+    incoming: &Incoming,
+    body: &[u8],
+) -> Result<bool, InternalError> {
+    let vouched = test_sign_in::vouched(host, trial.id, &posted(body))?;
+    // Digests are compared in constant time.
+    let same = |state: &str| Digest::of(state.as_bytes()) == Digest::of(vouched.as_bytes());
+    Ok(incoming.kind() == Kind::Response && incoming.relay_state().is_some_and(same))
+}
+
+/// What a response says.
+struct Told {
+    status: String,
+    in_response_to: Option<String>,
+    name_id: Value,
+    attributes: Vec<Value>,
+}
+
+/// Takes up the answer of a test sign-in, and ends it.
+pub async fn take_up(
+    host: &Host,
+    open: &OpenTestSignIn,
+    incoming: &Incoming,
+    body: &[u8],
+) -> Result<TestSignInOutcome, InternalError> {
+    let trial = open.trial();
+    let asked = test_sign_in::derived(host, trial.id, Derived::Message)?;
+    // This host made it: whose signature it has is known.
+    let told = match incoming.trusted(&[], Signature::Optional) {
+        Ok(trusted) => read(trusted.root()),
+        Err(error) => Err(error.to_string()),
+    };
+    let told = told.and_then(|told| match told.in_response_to.as_deref() {
+        Some(id) if id == asked => Ok(told),
+        _ => Err("the response answers another request".to_owned()),
+    });
+    let response = without_signatures(&posted(body));
+    let (outcome, note, result) = match told {
+        Ok(Told {
+            status,
+            name_id,
+            attributes,
+            ..
+        }) => {
+            let succeeded = status == SUCCESS;
+            let detail = match succeeded {
+                true => {
+                    "a signed response with a signed assertion; its Recipient is this test sign-in, so the application itself would refuse it"
+                }
+                false => {
+                    "a signed response without an assertion: the application would have been told of a failure"
+                }
+            };
+            let cause = if succeeded {
+                None
+            } else {
+                test_sign_in::cause(host, trial.id).await?
+            };
+            let detail = cause.as_ref().map_or_else(
+                || detail.to_owned(),
+                |cause| format!("{detail}, since {cause}"),
+            );
+            let note = StepNote {
+                good: succeeded,
+                ..StepNote::good(detail)
+            }
+            .with(json!({ "status": status }));
+            let outcome = if succeeded {
+                TestSignInOutcome::Done
+            } else {
+                TestSignInOutcome::Failed
+            };
+            let result = json!({
+                "protocol": "saml", "response": response, "status": status,
+                "name_id": name_id, "attributes": attributes, "error_description": cause,
+            });
+            (outcome, note, result)
+        }
+        Err(why) => {
+            let result = json!({
+                "protocol": "saml", "response": response, "error": "invalid_response", "error_description": why,
+            });
+            (TestSignInOutcome::Failed, StepNote::bad(why), result)
+        }
+    };
+    test_sign_in::note(host, trial.id, TestSignInStep::Answered, note).await?;
+    test_sign_in::end(host, trial, outcome, result, None).await?;
+    Ok(outcome)
+}
+
+/// A response of this host without the values of its signatures: a service provider that does not look at the recipient could
+/// take it for one of its own. What is in the text of a value is escaped, so that each such element is one.
+fn without_signatures(xml: &str) -> String {
+    let end = format!("</{SIGNATURE_VALUE}>");
+    let mut kept = String::with_capacity(xml.len());
+    let mut rest = xml;
+    while let Some((before, value)) = rest.split_once(&format!("<{SIGNATURE_VALUE}>")) {
+        kept.push_str(before);
+        kept.push_str(&format!("<{SIGNATURE_VALUE}/>"));
+        rest = value.split_once(&end).map_or("", |(_, after)| after);
+    }
+    kept + rest
+}
+
+/// The response as it was posted.
+fn posted(body: &[u8]) -> String {
+    let mut pairs = form_urlencoded::parse(body);
+    let value = pairs
+        .find(|(name, _)| name == Kind::Response.parameter())
+        .map(|(_, value)| value.into_owned());
+    let bytes = STANDARD
+        .decode(value.unwrap_or_default())
+        .unwrap_or_default();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+fn read(root: Element<'_>) -> Result<Told, String> {
+    let shape = |error: assent_saml_core::xml::ShapeError| error.to_string();
+    let status = root.child(STATUS).map_err(shape)?;
+    let code = status.child(STATUS_CODE).map_err(shape)?;
+    let value = |code: Element<'_>| code.attribute("Value").unwrap_or_default().to_owned();
+    let second = code.optional_child(STATUS_CODE).map_err(shape)?.map(value);
+    let words = status
+        .optional_child(STATUS_MESSAGE)
+        .map_err(shape)?
+        .and_then(|text| text.text().ok());
+    let mut text = value(code);
+    for more in second.as_deref().into_iter().chain(words) {
+        text = format!("{text}; {more}");
+    }
+    let mut told = Told {
+        status: text,
+        in_response_to: root.attribute("InResponseTo").map(str::to_owned),
+        name_id: Value::Null,
+        attributes: Vec::new(),
+    };
+    let Some(assertion) = root.optional_child(SAML.name("Assertion")).map_err(shape)? else {
+        return Ok(told);
+    };
+    let name = assertion
+        .child(SUBJECT)
+        .and_then(|subject| subject.child(NAME_ID))
+        .map_err(shape)?;
+    told.name_id =
+        json!({ "format": name.attribute("Format"), "value": name.text().map_err(shape)? });
+    let statement = assertion
+        .optional_child(SAML.name("AttributeStatement"))
+        .map_err(shape)?;
+    for attribute in statement.into_iter().flat_map(Element::children) {
+        let values: Vec<&str> = attribute
+            .children()
+            .filter_map(|value| value.text().ok())
+            .collect();
+        told.attributes.push(json!({
+            "name": attribute.attribute("Name"),
+            "format": attribute.attribute("NameFormat"),
+            "friendly_name": attribute.attribute("FriendlyName"),
+            "values": values,
+        }));
+    }
+    Ok(told)
+}

@@ -1,0 +1,788 @@
+-- The schema of Assent. SQLite and PostgreSQL run the same text.
+--
+-- Ids, digests and JSON are TEXT. Times are BIGINT milliseconds since 1970-01-01T00:00:00Z. Flags are BIGINT: 0 or 1.
+-- A row id begins with its time of creation, so that new rows are appended to the end of each index.
+-- Secrets and private keys are stored as digests, or encrypted with the master key ("sealed").
+
+---------------------------------------------------------------------------------------------------
+-- Users
+---------------------------------------------------------------------------------------------------
+
+CREATE TABLE users (
+    id                  TEXT   NOT NULL PRIMARY KEY,
+    did                 TEXT   NOT NULL UNIQUE,
+    -- The value of the `sub` claim.
+    subject             TEXT   NOT NULL UNIQUE,
+    name                TEXT   NOT NULL,
+    email               TEXT,
+    -- JSON: the standard claims of OpenID Connect.
+    profile             TEXT   NOT NULL,
+    console_role        TEXT,
+    state               TEXT   NOT NULL DEFAULT 'invited'
+                        CHECK (state IN ('invited', 'active', 'suspended', 'terminated')),
+    -- Browsers in which the user signed in before this time are not known browsers any more: the user reported one of them.
+    browsers_known_from BIGINT NOT NULL DEFAULT 0,
+    -- Incremented by each change (optimistic locking).
+    version             BIGINT NOT NULL,
+    created_at          BIGINT NOT NULL,
+    updated_at          BIGINT NOT NULL
+);
+-- Lists show users by state or by role, in the order of their creation.
+CREATE INDEX users_by_state ON users (state, id);
+CREATE INDEX users_by_role ON users (console_role, id) WHERE console_role IS NOT NULL;
+
+-- The texts that a user may type at sign-in: the user name and the e-mail address. Each text belongs to one user.
+CREATE TABLE login_names (
+    name    TEXT NOT NULL PRIMARY KEY,
+    user_id TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE
+);
+CREATE INDEX login_names_by_user ON login_names (user_id);
+
+-- The search index of users: user names, e-mail addresses and the words of full names, in lower case. A search matches the
+-- beginning of a term. Terms are stored as bytes, because the order of bytes does not depend on the database's collation.
+-- `state` and `console_role` are copies, so that a filtered search reads one range of one index.
+CREATE TABLE user_search (
+    state        TEXT  NOT NULL,
+    term         BYTEA NOT NULL,
+    user_id      TEXT  NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+    console_role TEXT,
+    PRIMARY KEY (state, term, user_id)
+);
+CREATE INDEX user_search_by_user ON user_search (user_id);
+CREATE INDEX user_search_by_role ON user_search (console_role, term, user_id) WHERE console_role IS NOT NULL;
+
+-- Changes of the number of users in a state. The sum of a state's rows is the number of its users. Retention merges the rows. A
+-- single row for each state would make all writers wait for each other.
+CREATE TABLE user_counts (
+    state  TEXT   NOT NULL,
+    change BIGINT NOT NULL
+);
+
+---------------------------------------------------------------------------------------------------
+-- Applications and accounts
+---------------------------------------------------------------------------------------------------
+
+CREATE TABLE applications (
+    id            TEXT   NOT NULL PRIMARY KEY,
+    name          TEXT   NOT NULL,
+    -- Which settings the application has: those of an OpenID Connect client or of a SAML service provider.
+    protocol      TEXT   NOT NULL DEFAULT 'oidc',
+    -- JSON.
+    settings      TEXT   NOT NULL,
+    secret_digest TEXT,
+    -- The client secret, sealed. Only `client_secret_jwt` needs it.
+    secret_sealed TEXT,
+    version       BIGINT NOT NULL,
+    created_at    BIGINT NOT NULL,
+    updated_at    BIGINT NOT NULL
+);
+
+-- The origins of single-page applications, which may call endpoints from a browser (CORS).
+CREATE TABLE application_origins (
+    application_id TEXT NOT NULL REFERENCES applications (id) ON DELETE CASCADE,
+    origin         TEXT NOT NULL,
+    PRIMARY KEY (origin, application_id)
+);
+CREATE INDEX application_origins_by_application ON application_origins (application_id);
+
+-- Logos have a table of their own, because most requests that read an application do not need its logo.
+CREATE TABLE application_logos (
+    application_id TEXT NOT NULL PRIMARY KEY REFERENCES applications (id) ON DELETE CASCADE,
+    kind           TEXT NOT NULL CHECK (kind IN ('png', 'jpeg', 'webp')),
+    -- The digest of the image, which is the version in its URL.
+    digest         TEXT NOT NULL,
+    -- Base64.
+    content        TEXT NOT NULL
+);
+
+-- A user's membership in an application.
+CREATE TABLE accounts (
+    id             TEXT   NOT NULL PRIMARY KEY,
+    user_id        TEXT   NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+    application_id TEXT   NOT NULL REFERENCES applications (id) ON DELETE CASCADE,
+    name           TEXT   NOT NULL,
+    -- JSON.
+    roles          TEXT   NOT NULL,
+    short_code     TEXT   NOT NULL UNIQUE,
+    state          TEXT   NOT NULL DEFAULT 'invited'
+                   CHECK (state IN ('invited', 'active', 'suspended', 'terminated')),
+    -- Grants from before this time are revoked: the user withdrew the consent, or the account was suspended.
+    grants_not_before    BIGINT NOT NULL DEFAULT 0,
+    version        BIGINT NOT NULL,
+    created_at     BIGINT NOT NULL,
+    UNIQUE (user_id, application_id),
+    UNIQUE (application_id, name)
+);
+CREATE INDEX accounts_in_order ON accounts (application_id, id);
+CREATE INDEX accounts_by_state ON accounts (application_id, state, id);
+
+-- The search index of accounts: the terms of the user, and the account's name.
+CREATE TABLE account_search (
+    application_id TEXT  NOT NULL,
+    state          TEXT  NOT NULL,
+    term           BYTEA NOT NULL,
+    account_id     TEXT  NOT NULL REFERENCES accounts (id) ON DELETE CASCADE,
+    PRIMARY KEY (application_id, state, term, account_id)
+);
+CREATE INDEX account_search_by_account ON account_search (account_id);
+
+CREATE TABLE consents (
+    id             TEXT   NOT NULL PRIMARY KEY,
+    user_id        TEXT   NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+    application_id TEXT   NOT NULL REFERENCES applications (id) ON DELETE CASCADE,
+    scopes         TEXT   NOT NULL,
+    granted_at     BIGINT NOT NULL,
+    expires_at     BIGINT NOT NULL,
+    UNIQUE (user_id, application_id)
+);
+
+---------------------------------------------------------------------------------------------------
+-- Devices, passkeys, recovery
+---------------------------------------------------------------------------------------------------
+
+CREATE TABLE devices (
+    id         TEXT   NOT NULL PRIMARY KEY,
+    user_id    TEXT   NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+    name       TEXT   NOT NULL,
+    public_key TEXT   NOT NULL UNIQUE,
+    -- JSON: the Web Push subscription.
+    push       TEXT,
+    -- The last audit entry of which the device has shown a notification.
+    news_seen  TEXT,
+    created_at BIGINT NOT NULL,
+    -- When the device last answered a request.
+    used_at    BIGINT,
+    revoked_at BIGINT
+);
+CREATE INDEX devices_by_user ON devices (user_id);
+
+-- Permissions to enrol a device: one-time links and QR codes.
+CREATE TABLE enrolments (
+    id         TEXT   NOT NULL PRIMARY KEY,
+    user_id    TEXT   NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+    digest     TEXT   NOT NULL,
+    -- The device that created it, or 'code' for a recovery code; NULL for an administrator or the server. Revoking the device
+    -- also revokes the enrolment.
+    made_by    TEXT,
+    created_at BIGINT NOT NULL,
+    expires_at BIGINT NOT NULL,
+    used_at    BIGINT
+);
+CREATE INDEX enrolments_by_user ON enrolments (user_id);
+
+-- A device's passkey, with which the device verifies the user. A device has at most one.
+CREATE TABLE passkeys (
+    device_id     TEXT   NOT NULL PRIMARY KEY REFERENCES devices (id) ON DELETE CASCADE,
+    credential_id TEXT   NOT NULL UNIQUE,
+    -- JSON of webauthn-rs: the public key and properties of the authenticator.
+    credential    TEXT   NOT NULL,
+    -- The signature counter at the last use.
+    counter       BIGINT NOT NULL,
+    added_at      BIGINT NOT NULL
+);
+
+-- Pending WebAuthn ceremonies: a registration or an authentication. A device has at most one; a new one replaces the old one. The
+-- answer deletes the row.
+CREATE TABLE passkey_ceremonies (
+    device_id  TEXT   NOT NULL PRIMARY KEY REFERENCES devices (id) ON DELETE CASCADE,
+    -- The digest of the purpose: for an approval, of the text that the device signed.
+    purpose    TEXT   NOT NULL,
+    -- JSON of webauthn-rs: the challenge and the expected values.
+    state      TEXT   NOT NULL,
+    expires_at BIGINT NOT NULL
+);
+CREATE INDEX passkey_ceremonies_by_end ON passkey_ceremonies (expires_at);
+
+-- Recovery codes: each permits one enrolment to a user without a device.
+CREATE TABLE recovery_codes (
+    id         TEXT   NOT NULL PRIMARY KEY,
+    user_id    TEXT   NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+    digest     TEXT   NOT NULL,
+    -- The device that created the codes. Revoking the device also revokes them.
+    made_by    TEXT,
+    created_at BIGINT NOT NULL,
+    used_at    BIGINT,
+    UNIQUE (user_id, digest)
+);
+
+-- The ids by which vendors' authenticators know a user, as an administrator entered them.
+CREATE TABLE external_authenticators (
+    user_id TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+    -- The channel's name in the settings.
+    channel TEXT NOT NULL,
+    address TEXT NOT NULL,
+    PRIMARY KEY (user_id, channel)
+);
+
+---------------------------------------------------------------------------------------------------
+-- Sign-ins and approvals
+---------------------------------------------------------------------------------------------------
+
+-- A sign-in: one attempt of a browser, from the application's request to the answer.
+CREATE TABLE logins (
+    id          TEXT   NOT NULL PRIMARY KEY,
+    -- The digest of the browser's cookie.
+    browser     TEXT   NOT NULL,
+    -- JSON: the application's request.
+    request     TEXT   NOT NULL,
+    -- JSON: the browser's location and name, which the authenticator shows after scanning the page's QR code.
+    context     TEXT   NOT NULL DEFAULT '{"place":"","browser":""}',
+    -- The network of the browser for rate limits: an IPv4 address, or the first 64 bits of an IPv6 address. NULL if a user with a
+    -- session began the sign-in.
+    network     TEXT,
+    approval_id TEXT,
+    -- The existing session that the sign-in uses, for example to ask for consent.
+    session_id  TEXT,
+    answered_at BIGINT,
+    created_at  BIGINT NOT NULL,
+    expires_at  BIGINT NOT NULL
+);
+-- Sign-ins without a user. Anybody can begin them, so their number is limited for each network and in total.
+CREATE INDEX logins_open_of_network ON logins (network, id)
+    WHERE approval_id IS NULL AND session_id IS NULL AND answered_at IS NULL AND network IS NOT NULL;
+CREATE INDEX logins_open ON logins (id)
+    WHERE approval_id IS NULL AND session_id IS NULL AND answered_at IS NULL AND network IS NOT NULL;
+
+-- The approvals of protected actions: what an administrator does in the console with a fresh approval on their own device.
+CREATE TABLE action_approvals (
+    id            TEXT   NOT NULL PRIMARY KEY,
+    -- The administrator, and the console session and browser in which the approval can be used.
+    actor         TEXT   NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+    session_id    TEXT   NOT NULL,
+    browser       TEXT   NOT NULL,
+    -- The digest of the action in its command. The approval permits no other.
+    action_digest TEXT   NOT NULL,
+    requested_at  BIGINT NOT NULL,
+    expires_at    BIGINT NOT NULL,
+    -- When the approval was used, which succeeds once.
+    claimed_at    BIGINT
+);
+CREATE INDEX action_approvals_by_actor ON action_approvals (actor);
+
+-- Approval requests and their answers. Each has one subject: a sign-in or a protected action.
+CREATE TABLE approvals (
+    id             TEXT   NOT NULL PRIMARY KEY,
+    login_id       TEXT   REFERENCES logins (id) ON DELETE CASCADE,
+    action_approval_id TEXT REFERENCES action_approvals (id) ON DELETE CASCADE,
+    -- The application that the request is for. Suspending the user's account there ends the request.
+    application_id TEXT,
+    -- The user whose devices receive the request; NULL if the typed name belongs to no user who can sign in.
+    user_id        TEXT   REFERENCES users (id) ON DELETE CASCADE,
+    -- The user with the typed name, whether or not devices receive the request.
+    known_user     TEXT   REFERENCES users (id) ON DELETE CASCADE,
+    name_digest    TEXT   NOT NULL,
+    -- How the request began.
+    kind           TEXT   NOT NULL DEFAULT 'typed'
+                   CHECK (kind IN ('typed', 'known_browser', 'stale_browser', 'qr', 'action')),
+    -- The digest of the browser's cookie.
+    browser        TEXT   NOT NULL DEFAULT '',
+    -- The device that scanned the QR code of the login page.
+    scanned_by     TEXT,
+    -- The matching number.
+    number         TEXT   NOT NULL,
+    attempts_left  BIGINT NOT NULL,
+    -- JSON: what the device shows and signs.
+    shown          TEXT   NOT NULL,
+    -- Another user who is named in `shown`: the id, or the digest of a name without a user. Erasing that user erases the text.
+    mentions       TEXT,
+    -- 1 if a delegated channel without letters may carry the request. Its user cannot see which browser a request belongs to.
+    letterless     BIGINT NOT NULL DEFAULT 0,
+    -- 1 if the request ended because another one of the same name or user was pending. It still counts until it expires: the
+    -- originator of the conflict must not have the next request without competition.
+    conflicted     BIGINT NOT NULL DEFAULT 0,
+    -- `replaced`: a newer request of the same browser took its place. `withdrawn`: the user may no longer sign in to the
+    -- application. `reported`: the user reported this or another request while it was pending. The pages of the last two show
+    -- nothing of that.
+    state          TEXT   NOT NULL DEFAULT 'requested' CHECK (state IN
+                   ('requested', 'approved', 'denied', 'expired', 'cancelled', 'replaced', 'withdrawn', 'reported', 'wrong_number')),
+    -- 1 if the user reported the request. A request can be reported once, also shortly after its denial.
+    reported       BIGINT NOT NULL DEFAULT 0 CHECK (reported IN (0, 1)),
+    -- Who decided: a device, or a delegated channel.
+    device_id      TEXT,
+    channel        TEXT,
+    -- JSON: the `amr` claim of the sign-in.
+    amr            TEXT,
+    requested_at   BIGINT NOT NULL,
+    expires_at     BIGINT NOT NULL,
+    decided_at     BIGINT,
+    CHECK ((login_id IS NULL) <> (action_approval_id IS NULL))
+);
+CREATE UNIQUE INDEX approvals_by_action ON approvals (action_approval_id) WHERE action_approval_id IS NOT NULL;
+CREATE INDEX approvals_by_user ON approvals (user_id, id);
+CREATE INDEX approvals_by_login ON approvals (login_id);
+CREATE INDEX approvals_by_known_user ON approvals (known_user, expires_at);
+CREATE INDEX approvals_by_name ON approvals (name_digest, expires_at);
+CREATE INDEX approvals_by_mentions ON approvals (mentions) WHERE mentions IS NOT NULL;
+
+-- One row for each user or typed name with recent requests. A transaction locks the row before it draws a matching number.
+CREATE TABLE approval_subjects (
+    -- The user's id, or the digest of the typed name.
+    subject         TEXT   NOT NULL PRIMARY KEY,
+    held_at         BIGINT NOT NULL,
+    -- A request that a rate limit rejected conflicts with requests on a delegated channel without letters until this time, as if it
+    -- were pending.
+    refused_until   BIGINT NOT NULL DEFAULT 0,
+    -- The digest of the rejected browser's cookie; empty if several browsers were rejected.
+    refused_browser TEXT   NOT NULL DEFAULT ''
+);
+CREATE INDEX approval_subjects_by_age ON approval_subjects (held_at);
+
+-- Failed number matches, each counted once: a channel may deliver the same proof several times.
+CREATE TABLE number_match_failures (
+    approval_id TEXT NOT NULL REFERENCES approvals (id) ON DELETE CASCADE,
+    device_id   TEXT NOT NULL,
+    -- The digest of the typed number.
+    number      TEXT NOT NULL,
+    PRIMARY KEY (approval_id, device_id, number)
+);
+
+-- Requests that an approval channel has accepted for delivery. The row is deleted when there is nothing left to ask the channel.
+CREATE TABLE approval_deliveries (
+    id           TEXT   NOT NULL PRIMARY KEY,
+    approval_id  TEXT   NOT NULL REFERENCES approvals (id) ON DELETE CASCADE,
+    channel      TEXT   NOT NULL,
+    -- The recipient: a device, or the user's id at the vendor when the delivery began.
+    device_id    TEXT,
+    address      TEXT,
+    -- The channel's handle of the request, sealed.
+    handle       TEXT   NOT NULL,
+    -- When to ask the channel next or, after the approval has ended, to cancel the delivery.
+    due_at       BIGINT NOT NULL,
+    -- Until when one instance has an exclusive lease.
+    leased_until BIGINT NOT NULL
+);
+CREATE INDEX approval_deliveries_by_channel ON approval_deliveries (channel, due_at);
+CREATE INDEX approval_deliveries_by_approval ON approval_deliveries (approval_id);
+
+-- Cooldowns: after a denial no request reaches a device of the user for a time that grows with each denial.
+CREATE TABLE approval_cooldowns (
+    user_id      TEXT   NOT NULL PRIMARY KEY REFERENCES users (id) ON DELETE CASCADE,
+    -- The number of consecutive denials.
+    denials      BIGINT NOT NULL,
+    denied_at    BIGINT NOT NULL,
+    cooldown_until BIGINT NOT NULL
+);
+
+-- How often a name was typed recently in a network. Above a threshold, the audit log gets one entry with the count in place of an
+-- entry for each.
+CREATE TABLE repeated_requests (
+    -- The digest of the name. Names without a user have rows, too.
+    name_digest TEXT   NOT NULL,
+    network     TEXT   NOT NULL,
+    user_id     TEXT,
+    first_at    BIGINT NOT NULL,
+    last_at     BIGINT NOT NULL,
+    requests    BIGINT NOT NULL,
+    PRIMARY KEY (name_digest, network)
+);
+CREATE INDEX repeated_requests_by_first ON repeated_requests (first_at);
+CREATE INDEX repeated_requests_by_user ON repeated_requests (user_id) WHERE user_id IS NOT NULL;
+
+---------------------------------------------------------------------------------------------------
+-- Sessions and logout
+---------------------------------------------------------------------------------------------------
+
+CREATE TABLE sessions (
+    id         TEXT   NOT NULL PRIMARY KEY,
+    digest     TEXT   NOT NULL,
+    -- The `sid` claim. It survives another sign-in of the same user in the same browser, so it is not unique.
+    sid        TEXT   NOT NULL,
+    user_id    TEXT   NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+    auth_time  BIGINT NOT NULL,
+    amr        TEXT   NOT NULL,
+    -- The device or the delegated channel that approved the sign-in. A session of a channel that is no longer in the settings is
+    -- not accepted.
+    device_id  TEXT,
+    channel    TEXT,
+    -- The IP address and the browser's name at sign-in.
+    address    TEXT,
+    browser    TEXT,
+    created_at BIGINT NOT NULL,
+    expires_at BIGINT NOT NULL,
+    -- When the session last signed the user in to an application.
+    used_at    BIGINT,
+    ended_at   BIGINT,
+    -- 1 if the user signed out. That also revokes the grants of the session, except those with `offline_access`.
+    logged_out BIGINT NOT NULL
+);
+CREATE INDEX sessions_by_user ON sessions (user_id);
+CREATE INDEX sessions_by_sid ON sessions (sid);
+
+-- The OpenID Connect clients that a user signed in to in a session. Each receives a logout token when the session ends.
+CREATE TABLE session_applications (
+    sid            TEXT NOT NULL,
+    application_id TEXT NOT NULL REFERENCES applications (id) ON DELETE CASCADE,
+    user_id        TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+    -- The `sub` claim for that client.
+    subject        TEXT NOT NULL,
+    PRIMARY KEY (sid, application_id)
+);
+CREATE INDEX session_applications_by_user ON session_applications (user_id, application_id);
+
+-- Pending logout tokens (OpenID Connect Back-Channel Logout 1.0).
+CREATE TABLE logout_deliveries (
+    id              TEXT   NOT NULL PRIMARY KEY,
+    application_id  TEXT   NOT NULL REFERENCES applications (id) ON DELETE CASCADE,
+    sid             TEXT   NOT NULL,
+    subject         TEXT   NOT NULL,
+    attempts        BIGINT NOT NULL,
+    next_attempt_at BIGINT NOT NULL,
+    created_at      BIGINT NOT NULL
+);
+CREATE INDEX logout_deliveries_by_application ON logout_deliveries (application_id, next_attempt_at);
+
+---------------------------------------------------------------------------------------------------
+-- OpenID Connect: codes and tokens
+---------------------------------------------------------------------------------------------------
+
+-- Authorization codes. A token family is all that came of one authorization; its row is the code's. Tokens refer to it, so one
+-- update of the row revokes them all.
+CREATE TABLE codes (
+    id             TEXT   NOT NULL PRIMARY KEY,
+    digest         TEXT   NOT NULL,
+    application_id TEXT   NOT NULL,
+    redirect_uri   TEXT   NOT NULL,
+    code_challenge TEXT,
+    scopes         TEXT   NOT NULL,
+    user_id        TEXT   NOT NULL,
+    account_id     TEXT   NOT NULL,
+    session_id     TEXT   NOT NULL,
+    -- JSON: what later ID tokens repeat (`sid`, `auth_time`, `amr`), and the `claims` parameter of the request.
+    context        TEXT   NOT NULL,
+    -- JSON: the claims of the ID token. The exchange of the code clears them.
+    claims         TEXT   NOT NULL,
+    -- 1 if the grant survives the session (`offline_access`).
+    offline        BIGINT NOT NULL,
+    created_at     BIGINT NOT NULL,
+    expires_at     BIGINT NOT NULL,
+    -- Until when a request may refer to this row: the expiry of the code or, after its exchange, of the family's last token.
+    retain_until     BIGINT NOT NULL,
+    used_at        BIGINT,
+    revoked_at     BIGINT
+);
+CREATE INDEX codes_by_end ON codes (retain_until);
+
+CREATE TABLE access_tokens (
+    id             TEXT   NOT NULL PRIMARY KEY,
+    digest         TEXT   NOT NULL,
+    application_id TEXT   NOT NULL,
+    -- The code of the family; NULL for an application's own token (`client_credentials`).
+    family_id      TEXT,
+    scopes         TEXT   NOT NULL,
+    -- The SHA-256 digest of the client certificate to which the token is bound (RFC 8705).
+    certificate    TEXT,
+    issued_at      BIGINT NOT NULL,
+    expires_at     BIGINT NOT NULL,
+    -- Until when the first use is recorded: a refresh may be retried only while nobody has used its access token.
+    track_use_until  BIGINT,
+    used_at        BIGINT,
+    revoked_at     BIGINT
+);
+
+CREATE TABLE refresh_tokens (
+    id             TEXT   NOT NULL PRIMARY KEY,
+    digest         TEXT   NOT NULL,
+    application_id TEXT   NOT NULL,
+    family_id      TEXT   NOT NULL,
+    issued_at      BIGINT NOT NULL,
+    expires_at     BIGINT NOT NULL,
+    used_at        BIGINT,
+    -- The tokens that its use issued.
+    rotated_to_access  TEXT,
+    rotated_to_refresh TEXT,
+    -- The progress of a retry of that use: 0 none, 1 requested, 2 answered.
+    repeated       BIGINT NOT NULL,
+    revoked_at     BIGINT
+);
+
+-- The replay cache of client assertions (RFC 7523 section 3): a client may use each `jti` once.
+CREATE TABLE replay_cache (
+    id         TEXT   NOT NULL PRIMARY KEY,
+    expires_at BIGINT NOT NULL
+);
+CREATE INDEX replay_cache_by_end ON replay_cache (expires_at);
+
+---------------------------------------------------------------------------------------------------
+-- SAML 2.0
+---------------------------------------------------------------------------------------------------
+
+-- The keys that sign responses to a service provider. The stage of a key follows from its times.
+CREATE TABLE saml_keys (
+    id             TEXT   NOT NULL PRIMARY KEY,
+    application_id TEXT   NOT NULL REFERENCES applications (id) ON DELETE CASCADE,
+    -- The number of the key for its application. If several instances create the next key at the same time, one succeeds.
+    generation     BIGINT NOT NULL,
+    sealed         TEXT   NOT NULL,
+    -- PEM.
+    certificate    TEXT   NOT NULL,
+    created_at     BIGINT NOT NULL,
+    signs_from     BIGINT NOT NULL,
+    -- The end of the certificate's validity.
+    expires_at     BIGINT NOT NULL,
+    UNIQUE (application_id, generation)
+);
+
+-- Verified AuthnRequests until the browser continues with its cookies.
+CREATE TABLE sign_on_requests (
+    id         TEXT   NOT NULL PRIMARY KEY,
+    request    TEXT   NOT NULL,
+    expires_at BIGINT NOT NULL,
+    used_at    BIGINT
+);
+
+-- The service providers that a user signed in to in a session, with the NameIDs that they received.
+CREATE TABLE saml_participants (
+    sid            TEXT NOT NULL,
+    application_id TEXT NOT NULL REFERENCES applications (id) ON DELETE CASCADE,
+    user_id        TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+    name_format    TEXT NOT NULL,
+    name           TEXT NOT NULL,
+    -- The digest of the SessionIndex by which the service provider names the session.
+    session_index  TEXT NOT NULL DEFAULT '',
+    -- A request may ask for another NameID format; the names of all formats remain valid.
+    PRIMARY KEY (sid, application_id, name_format)
+);
+CREATE INDEX saml_participants_by_name ON saml_participants (application_id, name);
+CREATE INDEX saml_participants_by_user ON saml_participants (user_id, application_id);
+CREATE INDEX saml_participants_by_index ON saml_participants (application_id, session_index);
+
+-- Single logouts, which visit one service provider after the other in the user's browser.
+CREATE TABLE saml_logouts (
+    id          TEXT   NOT NULL PRIMARY KEY,
+    -- JSON: the browsers that may continue the logout.
+    holders     TEXT   NOT NULL,
+    -- JSON: what the browser does at the end.
+    afterwards  TEXT   NOT NULL,
+    created_at  BIGINT NOT NULL,
+    expires_at  BIGINT NOT NULL,
+    finished_at BIGINT
+);
+
+-- The service providers of a single logout. The id is that of the LogoutRequest.
+CREATE TABLE saml_logout_requests (
+    id             TEXT   NOT NULL PRIMARY KEY,
+    logout_id      TEXT   NOT NULL REFERENCES saml_logouts (id) ON DELETE CASCADE,
+    application_id TEXT   NOT NULL REFERENCES applications (id) ON DELETE CASCADE,
+    -- The position in the sequence.
+    position       BIGINT NOT NULL,
+    sid            TEXT   NOT NULL,
+    name_format    TEXT   NOT NULL,
+    name           TEXT   NOT NULL,
+    asked_at       BIGINT,
+    outcome        TEXT   CHECK (outcome IN ('told', 'failed'))
+);
+CREATE INDEX saml_logout_requests_by_logout ON saml_logout_requests (logout_id, position);
+
+---------------------------------------------------------------------------------------------------
+-- Signing keys
+---------------------------------------------------------------------------------------------------
+
+-- The stage of a key (published, signing, retired, expired) follows from its times, so all instances agree without messages.
+CREATE TABLE signing_keys (
+    id         TEXT   NOT NULL PRIMARY KEY,
+    purpose    TEXT   NOT NULL,
+    -- The number of the key for its purpose. If several instances create the next key at the same time, one succeeds.
+    generation BIGINT NOT NULL,
+    -- The private key, sealed, until the key expires or is revoked.
+    sealed     TEXT,
+    -- The public key from then on.
+    public_jwk TEXT,
+    created_at BIGINT NOT NULL,
+    -- When the key begins to sign and the one before it stops.
+    signs_from BIGINT NOT NULL,
+    revoked_at BIGINT,
+    UNIQUE (purpose, generation),
+    CHECK ((sealed IS NULL) <> (public_jwk IS NULL))
+);
+
+---------------------------------------------------------------------------------------------------
+-- Audit log
+---------------------------------------------------------------------------------------------------
+
+-- Entries outlive the rows that they name, so there are no foreign keys.
+CREATE TABLE audit_entries (
+    id              TEXT   NOT NULL PRIMARY KEY,
+    -- The position in the hash chain. Lists are in this order, because ids of one millisecond have no order.
+    seq             BIGINT,
+    -- The digest of the previous entry, and of this one.
+    previous        TEXT,
+    digest          TEXT,
+    happened_at     BIGINT NOT NULL,
+    event           TEXT   NOT NULL,
+    -- Who acted: the kind of actor, and its id or name.
+    actor_kind      TEXT   NOT NULL,
+    actor           TEXT,
+    -- What the entry is about.
+    user_id         TEXT,
+    application_id  TEXT,
+    -- The approval that permitted the action.
+    approval_id     TEXT,
+    -- JSON without personal data.
+    detail          TEXT   NOT NULL,
+    -- JSON: personal data, such as IP addresses, browsers and names. NULL if there is none, or after its erasure. The digest of the
+    -- entry covers it by a salted digest, so that the data and the salt can be erased.
+    personal        TEXT,
+    personal_salt   TEXT,
+    personal_digest TEXT,
+    -- JSON: the IP address and the browser of a user who acted on the data of another user. They are personal data of the first
+    -- user, so erasing the second leaves them, and the other way round.
+    origin          TEXT,
+    origin_salt     TEXT,
+    origin_digest   TEXT,
+    -- Another user whom the personal data names, as in `approvals.mentions`.
+    mentions        TEXT,
+    -- 1 if the user's devices show a notification of it.
+    news            BIGINT NOT NULL DEFAULT 0
+);
+CREATE UNIQUE INDEX audit_entries_in_order ON audit_entries (seq);
+CREATE INDEX audit_entries_by_user ON audit_entries (user_id, seq) WHERE user_id IS NOT NULL;
+CREATE INDEX audit_entries_by_application ON audit_entries (application_id, seq) WHERE application_id IS NOT NULL;
+-- With the time, so that the index alone answers how many sign-ins there were in an hour.
+CREATE INDEX audit_entries_by_event ON audit_entries (event, seq, happened_at);
+CREATE INDEX audit_entries_by_actor ON audit_entries (actor, seq) WHERE actor IS NOT NULL;
+CREATE INDEX audit_entries_by_mentions ON audit_entries (mentions) WHERE mentions IS NOT NULL;
+-- Anybody can cause other entries about a user by typing the name, so notifications have an index of their own.
+CREATE INDEX audit_entries_that_are_news ON audit_entries (user_id, seq) WHERE news = 1;
+
+-- The ends of the hash chain: the head is the last entry, the anchor the last entry that retention deleted. Each has a message
+-- authentication code of the master key.
+CREATE TABLE audit_chain (
+    name   TEXT   NOT NULL PRIMARY KEY CHECK (name IN ('anchor', 'head')),
+    seq    BIGINT NOT NULL,
+    digest TEXT   NOT NULL,
+    code   TEXT   NOT NULL
+);
+
+-- The position of each audit stream, and the instance that has the lease on it.
+CREATE TABLE audit_streams (
+    name       TEXT   NOT NULL PRIMARY KEY,
+    seq        BIGINT NOT NULL,
+    holder     TEXT,
+    held_until BIGINT NOT NULL
+);
+
+-- The sign-ins of past hours, for the console's overview. Each audit entry is counted once.
+CREATE TABLE sign_in_hours (
+    -- Hours since 1970.
+    hour         BIGINT NOT NULL PRIMARY KEY,
+    asked        BIGINT NOT NULL,
+    approved     BIGINT NOT NULL,
+    completed    BIGINT NOT NULL,
+    denied       BIGINT NOT NULL,
+    wrong_number BIGINT NOT NULL,
+    -- JSON object, the histogram of the time until approval: from quarters of a second to the number of approvals.
+    waits        TEXT   NOT NULL
+);
+
+---------------------------------------------------------------------------------------------------
+-- Plugins
+---------------------------------------------------------------------------------------------------
+
+-- The calls of claim mappers for an ID token or an assertion, to explain its claims. Retention: `plugins.trace_retention`.
+CREATE TABLE claim_traces (
+    id             TEXT   NOT NULL PRIMARY KEY,
+    -- The `jti` of the token, or the ID of the assertion.
+    token          TEXT   NOT NULL UNIQUE,
+    user_id        TEXT   NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+    application_id TEXT   NOT NULL REFERENCES applications (id) ON DELETE CASCADE,
+    -- Where the claims went, such as an ID token.
+    sink           TEXT   NOT NULL,
+    made_at        BIGINT NOT NULL,
+    -- JSON: the calls.
+    steps          TEXT   NOT NULL
+);
+CREATE INDEX claim_traces_by_user ON claim_traces (user_id, id);
+CREATE INDEX claim_traces_by_application ON claim_traces (application_id);
+
+-- Candidate components that an administrator may run in a console session. The approval is for one plugin, because the component runs
+-- with the grants of that plugin.
+CREATE TABLE component_approvals (
+    session_id  TEXT   NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+    plugin      TEXT   NOT NULL,
+    -- The SHA-256 digest of the component.
+    component   TEXT   NOT NULL,
+    approved_at BIGINT NOT NULL,
+    PRIMARY KEY (session_id, plugin, component)
+);
+
+---------------------------------------------------------------------------------------------------
+-- Administration
+---------------------------------------------------------------------------------------------------
+
+CREATE TABLE admin_tokens (
+    id         TEXT   NOT NULL PRIMARY KEY,
+    digest     TEXT   NOT NULL,
+    created_at BIGINT NOT NULL,
+    expires_at BIGINT NOT NULL
+);
+
+-- Requests with an Idempotency-Key, and their responses.
+CREATE TABLE idempotent_requests (
+    -- The digest of the caller, the method, the path and the key.
+    id         TEXT   NOT NULL PRIMARY KEY,
+    -- The digest of the request's body.
+    body       TEXT   NOT NULL,
+    -- The response, sealed, because it may contain a secret that is shown once. NULL while the request is in progress.
+    answer     TEXT,
+    expires_at BIGINT NOT NULL
+);
+CREATE INDEX idempotent_requests_by_end ON idempotent_requests (expires_at);
+
+-- The ids in the path or the response of such a request. Erasing a user deletes the responses about the user.
+CREATE TABLE idempotent_request_subjects (
+    request_id TEXT NOT NULL REFERENCES idempotent_requests (id) ON DELETE CASCADE,
+    subject    TEXT NOT NULL,
+    PRIMARY KEY (request_id, subject)
+);
+CREATE INDEX idempotent_request_subjects_by_id ON idempotent_request_subjects (subject);
+
+-- Test sign-ins: an administrator signs in to an application, sees each step, and what the application would receive.
+CREATE TABLE test_sign_ins (
+    id             TEXT   NOT NULL PRIMARY KEY,
+    application_id TEXT   NOT NULL REFERENCES applications (id) ON DELETE CASCADE,
+    user_id        TEXT   NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+    -- The console session that began it, and the digest of its browser's cookie.
+    session_id     TEXT   NOT NULL,
+    browser        TEXT   NOT NULL,
+    -- The latest sign-in of it, the only one that may finish it.
+    login_id       TEXT,
+    -- The session that the sign-in created. No browser has its cookie.
+    made_session   TEXT,
+    created_at     BIGINT NOT NULL,
+    expires_at     BIGINT NOT NULL,
+    -- When its answer was claimed, which succeeds once.
+    taken_at       BIGINT,
+    finished_at    BIGINT,
+    outcome        TEXT   CHECK (outcome IN ('done', 'failed')),
+    -- What the application would have received, sealed.
+    result         TEXT
+);
+CREATE INDEX test_sign_ins_by_end ON test_sign_ins (expires_at);
+CREATE INDEX test_sign_ins_by_application ON test_sign_ins (application_id);
+CREATE INDEX test_sign_ins_by_user ON test_sign_ins (user_id);
+
+-- The steps of a test sign-in. A later record of the same step replaces the earlier one.
+CREATE TABLE test_sign_in_steps (
+    test_sign_in_id TEXT   NOT NULL REFERENCES test_sign_ins (id) ON DELETE CASCADE,
+    name     TEXT   NOT NULL,
+    at       BIGINT NOT NULL,
+    -- Sealed.
+    step     TEXT   NOT NULL,
+    PRIMARY KEY (test_sign_in_id, name)
+);
+
+---------------------------------------------------------------------------------------------------
+-- Coordination of instances
+---------------------------------------------------------------------------------------------------
+
+-- Rows that a transaction locks for work that must not run in two transactions at the same time.
+CREATE TABLE row_locks (
+    name TEXT NOT NULL PRIMARY KEY
+);
+INSERT INTO row_locks (name) VALUES ('owners');
+
+-- Work that is done once for a database, such as the bootstrap.
+CREATE TABLE run_once (
+    name       TEXT   NOT NULL PRIMARY KEY,
+    done_at BIGINT NOT NULL
+);

@@ -1,0 +1,461 @@
+//! Accounts: people in applications.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use sqlx::AnyConnection;
+
+use crate::batch::bulk_sql::{BulkSql, MOST};
+use crate::batch::loader::Row;
+use crate::rows::{cell, from_json, lifecycle_state, moment, parse, to_json};
+use crate::users::search_index;
+use crate::users::{UserRow, all_of};
+use crate::{Result, Store, StoreError, UserGuard, audit, deprovisioning, taken};
+use assent_model::account::Account;
+use assent_model::audit::Entry;
+use assent_model::clock::Timestamp;
+use assent_model::id::{AccountId, Did, UserId};
+use assent_model::user::{LifecycleState, User};
+
+#[derive(sqlx::FromRow)]
+pub(crate) struct AccountRow {
+    pub(crate) id: String,
+    user_id: String,
+    application_id: String,
+    name: String,
+    roles: String,
+    short_code: String,
+    state: String,
+    version: i64,
+    created_at: i64,
+}
+
+impl TryFrom<AccountRow> for Account {
+    type Error = StoreError;
+    fn try_from(row: AccountRow) -> Result<Self> {
+        Ok(Self {
+            id: parse(&row.id, cell("accounts", "id", &row.id))?,
+            user_id: parse(&row.user_id, cell("accounts", "user_id", &row.id))?,
+            application_id: parse(
+                &row.application_id,
+                cell("accounts", "application_id", &row.id),
+            )?,
+            name: row.name,
+            roles: from_json(&row.roles, cell("accounts", "roles", &row.id))?,
+            short_code: row.short_code,
+            state: lifecycle_state(&row.state, cell("accounts", "state", &row.id))?,
+            version: row.version,
+            created_at: moment(row.created_at),
+        })
+    }
+}
+
+pub(crate) const PERSON: &str =
+    "SELECT a.id AS account_id, a.application_id, a.name AS account_name, a.roles, a.short_code,
+    a.state AS account_state, a.version AS account_version, a.created_at AS account_created_at, u.*
+    FROM accounts a JOIN users u ON u.id = a.user_id WHERE a.id IN ({$})";
+
+/// An account with the person whose it is.
+#[derive(Clone, Debug)]
+pub struct Person {
+    /// The person.
+    pub user: User,
+    /// The account.
+    pub account: Account,
+}
+
+#[derive(sqlx::FromRow)]
+pub(crate) struct PersonRow {
+    pub(crate) account_id: String,
+    application_id: String,
+    account_name: String,
+    roles: String,
+    short_code: String,
+    account_state: String,
+    account_version: i64,
+    account_created_at: i64,
+    #[sqlx(flatten)]
+    user: UserRow,
+}
+
+impl Row for PersonRow {
+    type Value = Person;
+    fn id(&self) -> &str {
+        &self.account_id
+    }
+}
+
+impl TryFrom<PersonRow> for Person {
+    type Error = StoreError;
+    fn try_from(row: PersonRow) -> Result<Self> {
+        let user = User::try_from(row.user)?;
+        let account = AccountRow {
+            id: row.account_id,
+            user_id: user.id.to_string(),
+            application_id: row.application_id,
+            name: row.account_name,
+            roles: row.roles,
+            short_code: row.short_code,
+            state: row.account_state,
+            version: row.account_version,
+            created_at: row.account_created_at,
+        };
+        Ok(Self {
+            user,
+            account: account.try_into()?,
+        })
+    }
+}
+
+/// An account that is kept, in one write with others.
+#[derive(Clone, Debug)]
+pub struct AccountWrite {
+    /// The account as it shall be.
+    pub account: Account,
+    /// Whose it is.
+    pub whom: UserGuard,
+    /// The state of one that is there; `None` of a new one.
+    pub before: Option<LifecycleState>,
+    /// What the audit log is told.
+    pub entries: Vec<Entry>,
+}
+
+static HOLD: LazyLock<BulkSql> = LazyLock::new(|| {
+    BulkSql::new(
+        "UPDATE users SET version = version WHERE id IN ({$}) RETURNING *",
+        0,
+    )
+});
+static INSERT: LazyLock<BulkSql> = LazyLock::new(|| {
+    BulkSql::new(
+        "INSERT INTO accounts (id, user_id, application_id, name, roles, short_code, state, version, created_at)
+         VALUES {($, $, $, $, $, $, $, $, $)} ON CONFLICT DO NOTHING",
+        0,
+    )
+});
+
+/// The accounts with the people whose they are, who are not changed until the transaction ends: what they are called is what their
+/// accounts are found by. Fails where one of them is not as they were seen.
+async fn hold(
+    db: &mut AnyConnection,
+    accounts: &[Account],
+    whom: &[UserGuard],
+) -> Result<Vec<Person>> {
+    let mut ids: Vec<UserId> = accounts.iter().map(|account| account.user_id).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    let mut users: HashMap<UserId, User> = HashMap::with_capacity(ids.len());
+    for ids in ids.chunks(MOST) {
+        let mut query = sqlx::query_as::<_, UserRow>(HOLD.of(ids.len()));
+        for id in HOLD.filled(ids) {
+            query = query.bind(id.to_string());
+        }
+        for row in query.fetch_all(&mut *db).await? {
+            let user = User::try_from(row)?;
+            users.insert(user.id, user);
+        }
+    }
+    let person = |(account, whom): (&Account, &UserGuard)| {
+        let user = users
+            .get(&account.user_id)
+            .cloned()
+            .ok_or(StoreError::Overtaken("the user was deleted meanwhile"))?;
+        whom.must_be(&user)?;
+        Ok(Person {
+            user,
+            account: account.clone(),
+        })
+    };
+    accounts.iter().zip(whom).map(person).collect()
+}
+
+/// Adds an account.
+pub(crate) async fn insert(
+    db: &mut AnyConnection,
+    account: &Account,
+    whom: UserGuard,
+) -> Result<()> {
+    insert_all(db, std::slice::from_ref(account), &[whom]).await
+}
+
+async fn insert_all(
+    db: &mut AnyConnection,
+    accounts: &[Account],
+    whom: &[UserGuard],
+) -> Result<()> {
+    let people = hold(db, accounts, whom).await?;
+    for rows in accounts.chunks(MOST) {
+        let mut query = sqlx::query(INSERT.of(rows.len()));
+        for account in INSERT.filled(rows) {
+            query = query
+                .bind(account.id.to_string())
+                .bind(account.user_id.to_string())
+                .bind(account.application_id.to_string())
+                .bind(account.name.clone())
+                .bind(to_json(&account.roles)?)
+                .bind(account.short_code.clone())
+                .bind(account.state.as_str())
+                .bind(account.version)
+                .bind(account.created_at.millis());
+        }
+        let kept = query.execute(&mut *db).await?.rows_affected();
+        all_of(
+            rows.len(),
+            kept,
+            "the user has an account there already, or the name",
+        )?;
+    }
+    search_index::add_accounts(db, &people).await
+}
+
+/// Replaces what may change of an account: see [`Store::update_account`].
+async fn update(
+    db: &mut AnyConnection,
+    account: &Account,
+    whom: UserGuard,
+    before: LifecycleState,
+    now: Timestamp,
+) -> Result<bool> {
+    let people = hold(db, std::slice::from_ref(account), &[whom]).await?;
+    let result = sqlx::query(
+        "UPDATE accounts SET name = $2, roles = $3, state = $4, version = version + 1 WHERE id = $1 AND version = $5",
+    )
+    .bind(account.id.to_string())
+    .bind(account.name.clone())
+    .bind(to_json(&account.roles)?)
+    .bind(account.state.as_str())
+    .bind(account.version)
+    .execute(&mut *db)
+    .await
+    .map_err(taken("the account's name"))?;
+    if result.rows_affected() == 0 {
+        return Ok(false);
+    }
+    for person in &people {
+        search_index::replace_account(db, person).await?;
+    }
+    if account.state != before {
+        let (user, application) = (
+            account.user_id.to_string(),
+            account.application_id.to_string(),
+        );
+        deprovisioning::of_account(db, user, application, account.state, now).await?;
+    }
+    Ok(true)
+}
+
+/// Notes that a person signed in to an application: an account that was invited is active from then on, which `entry`
+/// tells of. It names both.
+pub(crate) async fn signed_in_to(db: &mut AnyConnection, entry: &Entry) -> Result<()> {
+    let activated: Option<(String,)> = sqlx::query_as(
+        "UPDATE accounts SET state = 'active', version = version + 1
+         WHERE user_id = $1 AND application_id = $2 AND state = 'invited' RETURNING id",
+    )
+    .bind(entry.user.map(|user| user.to_string()))
+    .bind(entry.application.as_ref().map(ToString::to_string))
+    .fetch_optional(&mut *db)
+    .await?;
+    if let Some((id,)) = activated {
+        search_index::set_account_state(db, &id, LifecycleState::Active).await?;
+        audit::append(db, std::slice::from_ref(entry)).await?;
+    }
+    Ok(())
+}
+
+impl Store {
+    /// Adds an account of this person's.
+    ///
+    /// # Errors
+    /// [`StoreError::Stale`] if they are not as they were seen; [`StoreError::Taken`] where there is one already.
+    pub async fn insert_account(
+        &self,
+        account: Account,
+        whom: impl Into<UserGuard>,
+        entries: Vec<Entry>,
+    ) -> Result<()> {
+        let whom = whom.into();
+        self.write(move |db| {
+            let (account, entries) = (account.clone(), entries.clone());
+            Box::pin(async move {
+                insert(db, &account, whom).await?;
+                audit::append(db, &entries).await
+            })
+        })
+        .await
+    }
+
+    /// Replaces what may change of an account: its name, roles and state. `false`, and nothing done, if it was changed
+    /// since it was read. Where the state is another than `before`, what was begun with the account is over, and its
+    /// application is to be told.
+    ///
+    /// # Errors
+    /// [`StoreError::Stale`] if the person is not as they were seen.
+    pub async fn update_account(
+        &self,
+        account: Account,
+        whom: impl Into<UserGuard>,
+        before: LifecycleState,
+        entries: Vec<Entry>,
+        now: Timestamp,
+    ) -> Result<bool> {
+        let whom = whom.into();
+        self.write(move |db| {
+            let (account, entries) = (account.clone(), entries.clone());
+            Box::pin(async move {
+                let done = update(db, &account, whom, before, now).await?;
+                audit::append_if(db, done, &entries).await
+            })
+        })
+        .await
+    }
+
+    /// Adds and replaces accounts, all of them or none.
+    ///
+    /// # Errors
+    /// [`StoreError::Overtaken`] where one was changed since it was read, [`StoreError::Stale`] where its person was;
+    /// [`StoreError::Taken`] where there is one already.
+    pub async fn save_accounts(&self, writes: Vec<AccountWrite>, now: Timestamp) -> Result<()> {
+        self.write(move |db| {
+            let writes = writes.clone();
+            Box::pin(async move {
+                for AccountWrite {
+                    account,
+                    whom,
+                    before,
+                    ..
+                } in &writes
+                {
+                    if let Some(before) = before
+                        && !update(db, account, *whom, *before, now).await?
+                    {
+                        return Err(StoreError::Overtaken("the account was changed meanwhile"));
+                    }
+                }
+                let new = writes.iter().filter(|write| write.before.is_none());
+                let (new, whom): (Vec<_>, Vec<_>) =
+                    new.map(|write| (write.account.clone(), write.whom)).unzip();
+                insert_all(db, &new, &whom).await?;
+                for write in &writes {
+                    audit::append(db, &write.entries).await?;
+                }
+                Ok(())
+            })
+        })
+        .await
+    }
+
+    /// Deletes this version of an account, which ends what was begun with it. Its application is to be told. Whether there was
+    /// that.
+    ///
+    /// # Errors
+    /// [`StoreError::Stale`] if its person is not as they were seen.
+    pub async fn delete_account(
+        &self,
+        (id, version): (AccountId, i64),
+        whom: impl Into<UserGuard>,
+        entries: Vec<Entry>,
+        now: Timestamp,
+    ) -> Result<bool> {
+        let whom = whom.into();
+        self.write(move |db| {
+            let entries = entries.clone();
+            Box::pin(async move {
+                whom.held(db).await?;
+                let deleted: Option<(String, String)> = sqlx::query_as(
+                    "DELETE FROM accounts WHERE id = $1 AND version = $2 RETURNING user_id, application_id",
+                )
+                .bind(id.to_string())
+                .bind(version)
+                .fetch_optional(&mut *db)
+                .await?;
+                let Some((user, application)) = deleted else { return Ok(false) };
+                deprovisioning::of_account(db, user, application, LifecycleState::Terminated, now).await?;
+                audit::append(db, &entries).await?;
+                Ok(true)
+            })
+        })
+        .await
+    }
+
+    /// The account with this id.
+    pub async fn account(&self, id: AccountId) -> Result<Option<Account>> {
+        self.one_account("SELECT * FROM accounts WHERE id = $1", &[id.to_string()])
+            .await
+    }
+
+    /// The account with this id, and whose it is.
+    pub async fn person(&self, account: AccountId) -> Result<Option<Person>> {
+        self.lookups.persons.ask(account.to_string()).await
+    }
+
+    /// A person's account in an application.
+    pub async fn account_of(&self, user: UserId, application: &Did) -> Result<Option<Account>> {
+        let keys = [user.to_string(), application.to_string()];
+        self.one_account(
+            "SELECT * FROM accounts WHERE user_id = $1 AND application_id = $2",
+            &keys,
+        )
+        .await
+    }
+
+    /// Up to `limit` accounts of an application after `after`, in the order in which they were made; of a state alone, where
+    /// that is given.
+    pub async fn accounts_of(
+        &self,
+        application: &Did,
+        state: Option<LifecycleState>,
+        after: Option<AccountId>,
+        limit: u32,
+    ) -> Result<Vec<Account>> {
+        let statement = match state {
+            None => {
+                "SELECT * FROM accounts WHERE application_id = $1 AND $2 = '' AND id > $3 ORDER BY id LIMIT $4"
+            }
+            Some(_) => {
+                "SELECT * FROM accounts WHERE application_id = $1 AND state = $2 AND id > $3 ORDER BY id LIMIT $4"
+            }
+        };
+        let rows: Vec<AccountRow> = sqlx::query_as(statement)
+            .bind(application.to_string())
+            .bind(state.map(LifecycleState::as_str).unwrap_or_default())
+            .bind(after.map(|id| id.to_string()).unwrap_or_default())
+            .bind(i64::from(limit))
+            .fetch_all(&self.readers)
+            .await?;
+        rows.into_iter().map(Account::try_from).collect()
+    }
+
+    /// Up to `limit` accounts of a person after `after`, in the order in which they were made.
+    pub async fn accounts_of_user(
+        &self,
+        user: UserId,
+        after: Option<AccountId>,
+        limit: u32,
+    ) -> Result<Vec<Account>> {
+        let rows: Vec<AccountRow> = sqlx::query_as(
+            "SELECT * FROM accounts WHERE user_id = $1 AND id > $2 ORDER BY id LIMIT $3",
+        )
+        .bind(user.to_string())
+        .bind(after.map(|id| id.to_string()).unwrap_or_default())
+        .bind(i64::from(limit))
+        .fetch_all(&self.readers)
+        .await?;
+        rows.into_iter().map(Account::try_from).collect()
+    }
+
+    async fn one_account(
+        &self,
+        statement: &'static str,
+        keys: &[String],
+    ) -> Result<Option<Account>> {
+        let mut query = sqlx::query_as::<_, AccountRow>(statement);
+        for key in keys {
+            query = query.bind(key.clone());
+        }
+        query
+            .fetch_optional(&self.readers)
+            .await?
+            .map(Account::try_from)
+            .transpose()
+    }
+}

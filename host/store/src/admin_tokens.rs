@@ -1,0 +1,47 @@
+//! Administrators' tokens: short-lived, for whoever holds the machine.
+
+use crate::rows::{cell, digest};
+use crate::{Result, Store, audit};
+use assent_model::audit::Entry;
+use assent_model::clock::Timestamp;
+use assent_model::id::TokenId;
+use assent_model::secret::Digest;
+
+impl Store {
+    /// Adds an administrator's token.
+    pub async fn insert_admin_token(
+        &self,
+        id: TokenId,
+        digest: Digest,
+        now: Timestamp,
+        until: Timestamp,
+        entry: Entry,
+    ) -> Result<()> {
+        self.write(move |db| {
+            let entry = entry.clone();
+            Box::pin(async move {
+                sqlx::query("INSERT INTO admin_tokens (id, digest, created_at, expires_at) VALUES ($1, $2, $3, $4)")
+                    .bind(id.to_string())
+                    .bind(digest.to_text())
+                    .bind(now.millis())
+                    .bind(until.millis())
+                    .execute(&mut *db)
+                    .await?;
+                audit::append(db, &[entry]).await
+            })
+        })
+        .await
+    }
+
+    /// The digest of the administrator's token with this id, if it is still good at `now`.
+    pub async fn open_admin_token(&self, id: TokenId, now: Timestamp) -> Result<Option<Digest>> {
+        let row: Option<(String,)> =
+            sqlx::query_as("SELECT digest FROM admin_tokens WHERE id = $1 AND expires_at > $2")
+                .bind(id.to_string())
+                .bind(now.millis())
+                .fetch_optional(&self.readers)
+                .await?;
+        row.map(|(text,)| digest(&text, cell("admin_tokens", "digest", "")))
+            .transpose()
+    }
+}

@@ -1,0 +1,319 @@
+//! Applications.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use sqlx::AnyConnection;
+
+use crate::batch::loader::Row;
+use crate::rows::{cell, digest, from_json, moment, parse, to_json};
+use crate::{Result, Store, StoreError, audit, saml_keys};
+use assent_model::application::{Application, Protocol, Registered};
+use assent_model::audit::Entry;
+use assent_model::id::{Did, UserId};
+use assent_model::saml::{SamlKey, ServiceProvider};
+use assent_model::secret::Digest;
+
+pub(crate) const BY_ID: &str = "SELECT * FROM applications WHERE id IN ({$})";
+
+/// The protocols, as they are kept.
+pub(crate) const OIDC: &str = "oidc";
+const SAML: &str = "saml";
+
+#[derive(sqlx::FromRow)]
+pub(crate) struct ApplicationRow {
+    id: String,
+    name: String,
+    protocol: String,
+    settings: String,
+    secret_digest: Option<String>,
+    secret_sealed: Option<String>,
+    version: i64,
+    created_at: i64,
+    updated_at: i64,
+}
+
+impl TryFrom<ApplicationRow> for Registered {
+    type Error = StoreError;
+    fn try_from(row: ApplicationRow) -> Result<Self> {
+        let id = parse(&row.id, cell("applications", "id", &row.id))?;
+        let (created_at, updated_at) = (moment(row.created_at), moment(row.updated_at));
+        match row.protocol.as_str() {
+            OIDC => Ok(Self::Client(Arc::new(Application {
+                id,
+                name: row.name,
+                settings: from_json(&row.settings, cell("applications", "settings", &row.id))?,
+                secret: row
+                    .secret_digest
+                    .map(|text| digest(&text, cell("applications", "secret_digest", &row.id)))
+                    .transpose()?,
+                sealed_secret: row.secret_sealed,
+                version: row.version,
+                created_at,
+                updated_at,
+            }))),
+            SAML => Ok(Self::ServiceProvider(Arc::new(ServiceProvider {
+                id,
+                name: row.name,
+                settings: from_json(&row.settings, cell("applications", "settings", &row.id))?,
+                version: row.version,
+                created_at,
+                updated_at,
+            }))),
+            _ => Err(cell("applications", "protocol", &row.id).unexpected()),
+        }
+    }
+}
+
+impl Row for ApplicationRow {
+    type Value = Registered;
+    fn id(&self) -> &str {
+        &self.id
+    }
+}
+
+pub(crate) async fn insert(db: &mut AnyConnection, application: &Application) -> Result<()> {
+    sqlx::query(
+        "INSERT INTO applications (id, name, settings, secret_digest, secret_sealed, version, created_at, updated_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+    )
+    .bind(application.id.to_string())
+    .bind(application.name.clone())
+    .bind(to_json(&application.settings)?)
+    .bind(application.secret.map(Digest::to_text))
+    .bind(application.sealed_secret.clone())
+    .bind(application.version)
+    .bind(application.created_at.millis())
+    .bind(application.updated_at.millis())
+    .execute(&mut *db)
+    .await?;
+    insert_origins(db, application).await
+}
+
+async fn insert_origins(db: &mut AnyConnection, application: &Application) -> Result<()> {
+    for origin in application.settings.origins() {
+        sqlx::query("INSERT INTO application_origins (application_id, origin) VALUES ($1, $2)")
+            .bind(application.id.to_string())
+            .bind(origin)
+            .execute(&mut *db)
+            .await?;
+    }
+    Ok(())
+}
+
+impl Store {
+    /// Adds an application.
+    pub async fn insert_application(
+        &self,
+        application: Application,
+        entries: Vec<Entry>,
+    ) -> Result<()> {
+        self.write(move |db| {
+            let (application, entries) = (application.clone(), entries.clone());
+            Box::pin(async move {
+                insert(db, &application).await?;
+                audit::append(db, &entries).await
+            })
+        })
+        .await
+    }
+
+    /// Replaces an application's name, settings and secret. `false`, and nothing done, if it was changed since it was
+    /// read.
+    pub async fn update_application(
+        &self,
+        application: Application,
+        entries: Vec<Entry>,
+    ) -> Result<bool> {
+        self.write(move |db| {
+            let (application, entries) = (application.clone(), entries.clone());
+            Box::pin(async move {
+                let result = sqlx::query(
+                    "UPDATE applications SET name = $2, settings = $3, version = version + 1, updated_at = $4,
+                                             secret_digest = $6, secret_sealed = $7
+                     WHERE id = $1 AND version = $5",
+                )
+                .bind(application.id.to_string())
+                .bind(application.name.clone())
+                .bind(to_json(&application.settings)?)
+                .bind(application.updated_at.millis())
+                .bind(application.version)
+                .bind(application.secret.map(Digest::to_text))
+                .bind(application.sealed_secret.clone())
+                .execute(&mut *db)
+                .await?;
+                if result.rows_affected() == 0 {
+                    return Ok(false);
+                }
+                sqlx::query("DELETE FROM application_origins WHERE application_id = $1")
+                    .bind(application.id.to_string())
+                    .execute(&mut *db)
+                    .await?;
+                insert_origins(db, &application).await?;
+                audit::append(db, &entries).await?;
+                Ok(true)
+            })
+        })
+        .await
+    }
+
+    /// The origins of the redirect URIs of all single-page applications.
+    pub async fn spa_origins(&self) -> Result<HashSet<String>> {
+        let rows: Vec<(String,)> =
+            sqlx::query_as("SELECT DISTINCT origin FROM application_origins")
+                .fetch_all(&self.readers)
+                .await?;
+        Ok(rows.into_iter().map(|(origin,)| origin).collect())
+    }
+
+    /// Deletes this version of an application with its accounts, which ends its tokens. Whether there was that.
+    pub async fn delete_application(
+        &self,
+        id: Did,
+        version: i64,
+        entries: Vec<Entry>,
+    ) -> Result<bool> {
+        self.write(move |db| {
+            let (id, entries) = (id.to_string(), entries.clone());
+            Box::pin(async move {
+                let result = sqlx::query("DELETE FROM applications WHERE id = $1 AND version = $2")
+                    .bind(id)
+                    .bind(version)
+                    .execute(&mut *db)
+                    .await?;
+                audit::append_if(db, result.rows_affected() > 0, &entries).await
+            })
+        })
+        .await
+    }
+
+    /// The OpenID Connect client with this id.
+    pub async fn application(&self, id: &Did) -> Result<Option<Arc<Application>>> {
+        Ok(self.registered(id).await?.and_then(Registered::client))
+    }
+
+    /// The SAML service provider with this id.
+    pub async fn service_provider(&self, id: &Did) -> Result<Option<Arc<ServiceProvider>>> {
+        Ok(self
+            .registered(id)
+            .await?
+            .and_then(Registered::service_provider))
+    }
+
+    /// The application with this id, whatever it speaks.
+    pub async fn registered(&self, id: &Did) -> Result<Option<Registered>> {
+        self.lookups.applications.ask(id.to_string()).await
+    }
+
+    /// Up to `limit` applications whose id follows `after`.
+    pub async fn applications(&self, after: Option<&Did>, limit: u32) -> Result<Vec<Registered>> {
+        let rows: Vec<ApplicationRow> =
+            sqlx::query_as("SELECT * FROM applications WHERE id > $1 ORDER BY id LIMIT $2")
+                .bind(after.map(ToString::to_string).unwrap_or_default())
+                .bind(i64::from(limit))
+                .fetch_all(&self.readers)
+                .await?;
+        rows.into_iter().map(Registered::try_from).collect()
+    }
+
+    /// Up to `limit` applications whose id follows `after` and whose name begins with `prefix`, in upper or lower case; of a
+    /// protocol alone, where that is given. There are few enough to look at each name.
+    pub async fn applications_named(
+        &self,
+        prefix: &str,
+        protocol: Option<Protocol>,
+        after: Option<&Did>,
+        limit: u32,
+    ) -> Result<Vec<Registered>> {
+        let rows: Vec<ApplicationRow> = sqlx::query_as(
+            "SELECT * FROM applications
+             WHERE id > $1 AND ($2 = '' OR protocol = $2) AND substr(lower(name), 1, length($3)) = lower($3)
+             ORDER BY id LIMIT $4",
+        )
+        .bind(after.map(ToString::to_string).unwrap_or_default())
+        .bind(match protocol {
+            None => "",
+            Some(Protocol::OpenidConnect) => OIDC,
+            Some(Protocol::Saml) => SAML,
+        })
+        .bind(prefix.to_owned())
+        .bind(i64::from(limit))
+        .fetch_all(&self.readers)
+        .await?;
+        rows.into_iter().map(Registered::try_from).collect()
+    }
+
+    /// Up to `limit` applications in which a person has an account that may be used, by their names.
+    pub async fn applications_of(&self, user: UserId, limit: u32) -> Result<Vec<Registered>> {
+        let rows: Vec<ApplicationRow> = sqlx::query_as(
+            "SELECT applications.* FROM accounts JOIN applications ON applications.id = accounts.application_id
+             WHERE accounts.user_id = $1 AND accounts.state IN ('invited', 'active')
+             ORDER BY applications.name, applications.id LIMIT $2",
+        )
+        .bind(user.to_string())
+        .bind(i64::from(limit))
+        .fetch_all(&self.readers)
+        .await?;
+        rows.into_iter().map(Registered::try_from).collect()
+    }
+
+    /// Adds a service provider with the key that it begins with.
+    pub async fn insert_service_provider(
+        &self,
+        provider: ServiceProvider,
+        key: SamlKey,
+        entries: Vec<Entry>,
+    ) -> Result<()> {
+        self.write(move |db| {
+            let (provider, key, entries) = (provider.clone(), key.clone(), entries.clone());
+            Box::pin(async move {
+                sqlx::query(
+                    "INSERT INTO applications (id, name, protocol, settings, version, created_at, updated_at)
+                     VALUES ($1, $2, $3, $4, $5, $6, $7)",
+                )
+                .bind(provider.id.to_string())
+                .bind(provider.name.clone())
+                .bind(SAML)
+                .bind(to_json(&provider.settings)?)
+                .bind(provider.version)
+                .bind(provider.created_at.millis())
+                .bind(provider.updated_at.millis())
+                .execute(&mut *db)
+                .await?;
+                saml_keys::insert(db, &key).await?;
+                audit::append(db, &entries).await
+            })
+        })
+        .await
+    }
+
+    /// Replaces a service provider's name and settings. `false`, and nothing done, if it was changed since it was read.
+    pub async fn update_service_provider(
+        &self,
+        provider: ServiceProvider,
+        entries: Vec<Entry>,
+    ) -> Result<bool> {
+        self.write(move |db| {
+            let (provider, entries) = (provider.clone(), entries.clone());
+            Box::pin(async move {
+                let result = sqlx::query(
+                    "UPDATE applications SET name = $2, settings = $3, version = version + 1, updated_at = $4
+                     WHERE id = $1 AND version = $5",
+                )
+                .bind(provider.id.to_string())
+                .bind(provider.name.clone())
+                .bind(to_json(&provider.settings)?)
+                .bind(provider.updated_at.millis())
+                .bind(provider.version)
+                .execute(&mut *db)
+                .await?;
+                if result.rows_affected() == 0 {
+                    return Ok(false);
+                }
+                audit::append(db, &entries).await?;
+                Ok(true)
+            })
+        })
+        .await
+    }
+}

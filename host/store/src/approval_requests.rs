@@ -1,0 +1,438 @@
+//! Approval requests: which number a new one gets, which pending one it replaces, and whether it is sent to the user's devices.
+//!
+//! All of it happens in one transaction that first locks the user and the typed name, on every instance. So no two
+//! unexpired requests of a user or name have the same number, and the limits below hold under concurrency.
+
+use sqlx::AnyConnection;
+
+use crate::rows::{cell, parse, to_json};
+use crate::{
+    Result, Store, StoreError, action_approvals, approval_conflicts, deliveries, repeats, users,
+};
+use assent_model::action_approval::{ActionApproval, Mentioned};
+use assent_model::approval::{Approval, ApprovalSubject, MatchingNumber, RequestKind};
+use assent_model::audit::Entry;
+use assent_model::clock::Timestamp;
+use assent_model::id::{LoginId, UserId};
+use assent_model::secret::Digest;
+
+/// The most pending requests of a user from unknown browsers, by typed names.
+const PENDING_TYPED: usize = 5;
+/// The most known browsers of a user with a pending request.
+const PENDING_KNOWN: usize = 5;
+/// The most unexpired requests of one typed name from unknown browsers. A user has two names, so they take at most
+/// 60 of the 90 numbers. The limit counts by the name only: by the user it would show which names are of the same user.
+const TYPED_PER_NAME: usize = 30;
+/// The most unexpired requests by all names of a user, because names change.
+const TYPED_PER_USER: usize = 60;
+/// The most unexpired requests of a user from known browsers, which may be shared with others. Together with those
+/// of unknown browsers they leave numbers for QR sign-ins and protected actions.
+const KNOWN_PER_USER: usize = 15;
+
+/// A request for an approval.
+#[derive(Clone, Debug)]
+pub struct ApprovalRequest {
+    /// The approval. Its number is drawn from `numbers`.
+    pub approval: Approval,
+    /// The row of the protected action; `None` for a sign-in.
+    pub action: Option<ActionApproval>,
+    /// The user of the name, even where the request is not to be sent.
+    pub known: Option<UserId>,
+    /// How it began.
+    pub kind: RequestKind,
+    /// The digest of the cookie of its browser.
+    pub browser: Digest,
+    /// Whether a delegated channel without letters may carry it.
+    pub letterless: bool,
+    /// All numbers in random order.
+    pub numbers: Vec<MatchingNumber>,
+    /// The entry for the audit log, written if it is about a user.
+    pub entry: Entry,
+}
+
+/// A typed name for which a limit refused the request.
+#[derive(Clone, Debug)]
+pub struct RefusedRequest {
+    /// The digest of the name.
+    pub name_digest: Digest,
+    /// Whose name it is.
+    pub known: Option<UserId>,
+    /// The digest of the cookie of its browser.
+    pub browser: Digest,
+    /// When it was refused.
+    pub refused_at: Timestamp,
+    /// When it would have expired: until then it conflicts with requests that a channel without letters may carry.
+    pub counts_until: Timestamp,
+}
+
+impl RefusedRequest {
+    fn of(request: &ApprovalRequest) -> Self {
+        let Approval {
+            name_digest,
+            requested_at,
+            expires_at,
+            ..
+        } = request.approval;
+        Self {
+            name_digest,
+            known: request.known,
+            browser: request.browser,
+            refused_at: requested_at,
+            counts_until: expires_at,
+        }
+    }
+
+    /// The rows that are locked for it: those of the name and of the user.
+    pub(crate) fn subjects(&self) -> (String, String) {
+        subjects(self.name_digest, self.known)
+    }
+}
+
+/// The result of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RequestOutcome {
+    /// It is to be sent to the devices of this user.
+    Person(UserId),
+    /// The login waits as for any other, but the request is not sent: no user who may sign in has the name, a cooldown runs,
+    /// or too many requests are pending.
+    Nobody,
+    /// Nothing was done: the login was answered, or waits for another.
+    NotOpen,
+    /// The name or user has too many unexpired requests, so this one was refused. See [`Store::refuse_request`].
+    TooMany,
+}
+
+impl Store {
+    /// Adds an approval, for which its login then waits. It replaces the pending one of the same browser for the same name.
+    pub async fn request_approval(&self, request: ApprovalRequest) -> Result<RequestOutcome> {
+        self.asks
+            .write(move |db| {
+                let request = request.clone();
+                Box::pin(async move { add(db, &request).await })
+            })
+            .await
+    }
+
+    /// Ends the requests that a channel without letters may carry and that a refused one conflicts with, and has it count as one
+    /// that began.
+    pub async fn refuse_request(&self, refused: RefusedRequest) -> Result<()> {
+        self.asks
+            .write(move |db| {
+                let refused = refused.clone();
+                Box::pin(async move {
+                    let (name, user) = refused.subjects();
+                    let unexpired = lock_and_read(db, name, user, refused.refused_at).await?;
+                    approval_conflicts::refuse(db, &unexpired, &refused).await
+                })
+            })
+            .await
+    }
+}
+
+/// The rows of `approval_subjects` of a name and its user.
+fn subjects(name: Digest, known: Option<UserId>) -> (String, String) {
+    let name = name.to_text();
+    // For an unknown name the same statements run.
+    let user = known.map_or_else(|| name.clone(), |id| id.to_string());
+    (name, user)
+}
+
+/// Locks a user or a typed name until the end of the transaction: requests, denials and reports of it come one after another.
+pub(crate) async fn hold_subject(
+    db: &mut AnyConnection,
+    subject: &str,
+    now: Timestamp,
+) -> Result<()> {
+    sqlx::query(
+        "INSERT INTO approval_subjects (subject, held_at) VALUES ($1, $2)
+         ON CONFLICT (subject) DO UPDATE SET held_at = excluded.held_at",
+    )
+    .bind(subject.to_owned())
+    .bind(now.millis())
+    .execute(db)
+    .await?;
+    Ok(())
+}
+
+/// An unexpired request of the user or the name.
+#[derive(sqlx::FromRow)]
+pub(crate) struct Unexpired {
+    pub(crate) id: String,
+    number: String,
+    pub(crate) kind: String,
+    pub(crate) state: String,
+    user_id: Option<String>,
+    pub(crate) name_digest: String,
+    pub(crate) browser: String,
+    pub(crate) letterless: i64,
+    pub(crate) conflicted: i64,
+}
+
+impl Unexpired {
+    fn is_of(&self, kind: RequestKind) -> bool {
+        self.kind == kind.as_str()
+    }
+}
+
+async fn add(db: &mut AnyConnection, request: &ApprovalRequest) -> Result<RequestOutcome> {
+    let approval = &request.approval;
+    if let (Some(Mentioned::User(id)), Some(action)) = (&approval.mentions, &approval.shown.action)
+        && !users::is_still_called_as_in(db, *id, &action.words).await?
+    {
+        return Ok(RequestOutcome::NotOpen);
+    }
+    let (name, user) = subjects(approval.name_digest, request.known);
+    let unexpired = lock_and_read(db, name.clone(), user.clone(), approval.requested_at).await?;
+    let Some(number) = free_number(&unexpired, request) else {
+        if approval_conflicts::is_typed(request.kind.as_str()) {
+            approval_conflicts::refuse(db, &unexpired, &RefusedRequest::of(request)).await?;
+        }
+        return Ok(RequestOutcome::TooMany);
+    };
+    match (approval.subject, &request.action) {
+        (ApprovalSubject::SignIn(login), None) => {
+            if !claim_login(db, login, request).await? {
+                return Ok(RequestOutcome::NotOpen);
+            }
+        }
+        (ApprovalSubject::ProtectedAction(id), Some(action)) if id == action.id => {
+            action_approvals::insert(db, action).await?;
+        }
+        _ => return Err(StoreError::Internal("a request is not about its subject")),
+    }
+    let replaced = replace(db, request).await?;
+    let pending: Vec<&Unexpired> = unexpired
+        .iter()
+        .filter(|other| other.state == "requested" && !replaced.contains(&other.id))
+        .collect();
+    // No channel carries a refused request, so it matters only to one that a channel without letters may carry.
+    let refusals = match request.letterless {
+        true => approval_conflicts::refusals(db, name, user, approval.requested_at).await?,
+        false => Vec::new(),
+    };
+    let conflict = approval_conflicts::find(&unexpired, &refusals, request);
+    let is_sent = conflict.is_none() && has_place(&pending, request);
+    let reached = insert(db, request, number, is_sent).await?;
+    if let Some(conflict) = conflict {
+        approval_conflicts::end(db, conflict.including(approval.id), approval.requested_at).await?;
+    }
+    let reached = reached
+        .map(|id| parse(&id, cell("approvals", "user_id", "")))
+        .transpose()?;
+    let entry = request.entry.clone().with("reached", reached.is_some());
+    repeats::append(db, &entry, approval.name_digest).await?;
+    Ok(reached.map_or(RequestOutcome::Nobody, RequestOutcome::Person))
+}
+
+/// Locks the name and the user, in an order that is the same for all, and reads their unexpired requests.
+async fn lock_and_read(
+    db: &mut AnyConnection,
+    name: String,
+    user: String,
+    now: Timestamp,
+) -> Result<Vec<Unexpired>> {
+    let mut subjects = [&name, &user];
+    subjects.sort_unstable();
+    for subject in subjects {
+        hold_subject(db, subject, now).await?;
+    }
+    let rows = sqlx::query_as(
+        "SELECT id, number, kind, state, user_id, name_digest, browser, letterless, conflicted FROM approvals
+         WHERE (known_user = $1 OR name_digest = $2) AND expires_at > $3",
+    )
+    .bind(user)
+    .bind(name)
+    .bind(now.millis())
+    .fetch_all(db)
+    .await?;
+    Ok(rows)
+}
+
+/// The first number that no unexpired request of the user or name has; `None` where there are too many.
+fn free_number(unexpired: &[Unexpired], request: &ApprovalRequest) -> Option<MatchingNumber> {
+    if request.kind == RequestKind::Typed {
+        let name = request.approval.name_digest.to_text();
+        let typed = || {
+            unexpired
+                .iter()
+                .filter(|other| other.is_of(RequestKind::Typed))
+        };
+        if typed().filter(|other| other.name_digest == name).count() >= TYPED_PER_NAME
+            || typed().count() >= TYPED_PER_USER
+        {
+            return None;
+        }
+    }
+    // A stale browser counts as a known one, because a refusal shows.
+    const KNOWN: [RequestKind; 2] = [RequestKind::KnownBrowser, RequestKind::StaleBrowser];
+    let known = || {
+        unexpired
+            .iter()
+            .filter(|other| KNOWN.iter().any(|kind| other.is_of(*kind)))
+    };
+    if KNOWN.contains(&request.kind) && known().count() >= KNOWN_PER_USER {
+        return None;
+    }
+    // E-mail addresses and other names have different numbers, for every user. Otherwise an observer of two names with pages
+    // that never show the same number would conclude that they belong to one user.
+    let is_address = request.approval.shown.account.contains('@');
+    let is_free = |number: &MatchingNumber| {
+        if request.kind == RequestKind::Typed && number.is_even() != is_address {
+            return false;
+        }
+        let number = number.to_string();
+        unexpired.iter().all(|other| other.number != number)
+    };
+    request.numbers.iter().copied().find(is_free)
+}
+
+/// Whether the user's devices have room for the request. QR sign-ins and protected actions always have a place.
+fn has_place(pending: &[&Unexpired], request: &ApprovalRequest) -> bool {
+    let user = request.approval.user_id.map(|id| id.to_string());
+    let others = |kind| {
+        pending
+            .iter()
+            .filter(|other| other.is_of(kind) && other.user_id == user)
+            .count()
+    };
+    match request.kind {
+        RequestKind::Typed | RequestKind::StaleBrowser => {
+            others(RequestKind::Typed) + others(RequestKind::StaleBrowser) < PENDING_TYPED
+        }
+        RequestKind::KnownBrowser => others(RequestKind::KnownBrowser) < PENDING_KNOWN,
+        RequestKind::Qr | RequestKind::Action => true,
+    }
+}
+
+/// Assigns the request to the login, which then waits for it. A QR sign-in may begin on the page of a login that waits for a
+/// typed request, and then replaces that request. `false` if the login was answered, or waits for another.
+async fn claim_login(
+    db: &mut AnyConnection,
+    login: LoginId,
+    request: &ApprovalRequest,
+) -> Result<bool> {
+    let approval = &request.approval;
+    let login = login.to_string();
+    // The lock lets the answer of the login and this claim come one after another.
+    let held: Option<(Option<String>,)> = sqlx::query_as(
+        "UPDATE logins SET approval_id = approval_id WHERE id = $1 AND answered_at IS NULL RETURNING approval_id",
+    )
+    .bind(login.clone())
+    .fetch_optional(&mut *db)
+    .await?;
+    let Some((before,)) = held else {
+        return Ok(false);
+    };
+    if let Some(before) = before {
+        if request.kind != RequestKind::Qr {
+            return Ok(false);
+        }
+        let replaced = sqlx::query(
+            "UPDATE approvals SET state = 'replaced', decided_at = $2
+             WHERE id = $1 AND kind IN ('typed', 'known_browser', 'stale_browser') AND expires_at > $2
+               AND state IN ('requested', 'withdrawn', 'reported')",
+        )
+        .bind(before.clone())
+        .bind(approval.requested_at.millis())
+        .execute(&mut *db)
+        .await?;
+        if replaced.rows_affected() == 0 {
+            return Ok(false);
+        }
+        deliveries::wake(db, &before).await?;
+    }
+    sqlx::query("UPDATE logins SET approval_id = $2 WHERE id = $1")
+        .bind(login)
+        .bind(approval.id.to_string())
+        .execute(db)
+        .await?;
+    Ok(true)
+}
+
+/// Replaces the pending request of the same browser: a typed one by a typed one for the same name, a QR sign-in and a protected
+/// action by one of their kind for the same user. No request replaces one of another browser. Returns the replaced ones.
+async fn replace(db: &mut AnyConnection, request: &ApprovalRequest) -> Result<Vec<String>> {
+    let approval = &request.approval;
+    let statement = match request.kind {
+        // By the name only: by the user it would show which names are of the same user.
+        RequestKind::Typed | RequestKind::KnownBrowser | RequestKind::StaleBrowser => {
+            "UPDATE approvals SET state = 'replaced', decided_at = $3
+             WHERE browser = $1 AND name_digest = $2 AND kind IN ('typed', 'known_browser', 'stale_browser')
+               AND state IN ('requested', 'withdrawn', 'reported') AND expires_at > $3 RETURNING id"
+        }
+        RequestKind::Qr => {
+            "UPDATE approvals SET state = 'replaced', decided_at = $3
+             WHERE browser = $1 AND known_user = $2 AND kind = 'qr' AND state = 'requested' AND expires_at > $3
+             RETURNING id"
+        }
+        RequestKind::Action => {
+            "UPDATE approvals SET state = 'replaced', decided_at = $3
+             WHERE browser = $1 AND known_user = $2 AND kind = 'action' AND state = 'requested' AND expires_at > $3
+             RETURNING id"
+        }
+    };
+    let subject = match (request.kind, request.known) {
+        (RequestKind::Qr | RequestKind::Action, Some(user)) => user.to_string(),
+        _ => approval.name_digest.to_text(),
+    };
+    let replaced: Vec<(String,)> = sqlx::query_as(statement)
+        .bind(request.browser.to_text())
+        .bind(subject)
+        .bind(approval.requested_at.millis())
+        .fetch_all(&mut *db)
+        .await?;
+    let mut ids = Vec::with_capacity(replaced.len());
+    for (id,) in replaced {
+        deliveries::wake(db, &id).await?;
+        ids.push(id);
+    }
+    Ok(ids)
+}
+
+/// Adds the row. Returns the user who receives the request on the devices: `None` without a place, or during a cooldown,
+/// which holds requests with a typed name.
+async fn insert(
+    db: &mut AnyConnection,
+    request: &ApprovalRequest,
+    number: MatchingNumber,
+    is_sent: bool,
+) -> Result<Option<String>> {
+    let approval = &request.approval;
+    let user = approval.user_id.filter(|_| is_sent);
+    let (login, action) = match approval.subject {
+        ApprovalSubject::SignIn(login) => (Some(login.to_string()), None),
+        ApprovalSubject::ProtectedAction(action) => (None, Some(action.to_string())),
+    };
+    let (reached,): (Option<String>,) = sqlx::query_as(
+        "INSERT INTO approvals (id, login_id, action_approval_id, user_id, name_digest, number, shown, requested_at, expires_at,
+                                attempts_left, state, application_id, scanned_by, mentions, kind, browser, known_user,
+                                letterless)
+         VALUES ($1, $2, $17,
+                 CASE WHEN $11 IS NULL
+                       AND EXISTS (SELECT 1 FROM approval_cooldowns AS pause
+                                   WHERE pause.user_id = $3 AND pause.cooldown_until > $7) THEN NULL
+                      ELSE $3 END,
+                 $4, $5, $6, $7, $8, $9, 'requested', $10, $11, $12, $13, $14, $15, $16)
+         RETURNING user_id",
+    )
+    .bind(approval.id.to_string())
+    .bind(login)
+    .bind(user.map(|id| id.to_string()))
+    .bind(approval.name_digest.to_text())
+    .bind(number.to_string())
+    .bind(to_json(&approval.shown)?)
+    .bind(approval.requested_at.millis())
+    .bind(approval.expires_at.millis())
+    .bind(i64::from(approval.attempts_left))
+    .bind(approval.shown.application.as_ref().map(ToString::to_string))
+    .bind(approval.scanned_by.map(|device| device.to_string()))
+    .bind(approval.mentions.as_ref().map(Mentioned::to_text))
+    .bind(request.kind.as_str())
+    .bind(request.browser.to_text())
+    .bind(request.known.map(|id| id.to_string()))
+    .bind(i64::from(request.letterless))
+    .bind(action)
+    .fetch_one(db)
+    .await?;
+    Ok(reached)
+}

@@ -1,0 +1,512 @@
+//! The chain of the audit log: appending to it, reading it to verify it, and letting its beginning move on.
+//!
+//! What a transaction adds to the log is chained as its last step, just before the commit: the head's row is the one that
+//! all writers of all hosts wait for each other at, so whoever holds it must wait for nothing more. A host authenticates an
+//! end of the chain only where it goes on from one that was authentic; else nobody's sign-in fails, but every verification
+//! from then on.
+
+use std::cell::RefCell;
+use std::future::Future;
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde_json::{Map, Value};
+use sqlx::{AnyConnection, AnyPool, Connection, SqlSafeStr};
+
+use crate::batch::bulk_sql::BulkSql;
+use crate::retention::SLICE;
+use crate::rows::{cell, to_json};
+use crate::{Result, Store, StoreError};
+use assent_model::action_approval::Mentioned;
+use assent_model::audit::chain::{ChainKey, End, Mark, Record, StoredMark, Walk, personal_digest};
+use assent_model::audit::{Entry, Event};
+use assent_model::clock::Timestamp;
+use assent_model::entropy::SharedEntropy;
+use assent_model::secret::Digest;
+
+/// How many entries one statement chains at most.
+const ROWS: usize = 64;
+
+/// What the log is chained with.
+#[derive(Debug)]
+pub struct Chaining {
+    key: ChainKey,
+    entropy: SharedEntropy,
+    /// Whether the log of this host has said that an end is forged.
+    told: AtomicBool,
+}
+
+impl Chaining {
+    /// The key that authenticates the ends, and where salts come from.
+    pub fn new(key: ChainKey, entropy: SharedEntropy) -> Self {
+        Self {
+            key,
+            entropy,
+            told: AtomicBool::new(false),
+        }
+    }
+
+    fn code(&self, end: End, mark: &Mark) -> Result<Digest> {
+        self.key
+            .code(end, mark)
+            .map_err(|error| StoreError::Chain(error.to_string()))
+    }
+
+    fn salt(&self) -> String {
+        hex::encode(self.entropy.bytes::<16>())
+    }
+}
+
+/// An entry on its way into the log.
+struct PendingEntry {
+    record: Record,
+    /// Another person who is mentioned in it. No part of the record: it goes when that one is erased.
+    mentions: Option<String>,
+    /// Whether it is kept. One that is not costs the same.
+    wanted: bool,
+    is_news: bool,
+}
+
+tokio::task_local! {
+    /// What the transaction that runs has added so far, in its order.
+    static PENDING: RefCell<Vec<PendingEntry>>;
+}
+
+/// What a transaction added to the log.
+pub(crate) struct PendingEntries(Vec<PendingEntry>);
+
+/// Runs the work of a transaction; what it adds to the log comes back with its outcome.
+pub(crate) async fn collect<T>(
+    work: impl Future<Output = Result<T>>,
+) -> Result<(T, PendingEntries)> {
+    let with_entries = async {
+        let outcome = work.await?;
+        Ok((
+            outcome,
+            PendingEntries(PENDING.try_with(RefCell::take).unwrap_or_default()),
+        ))
+    };
+    PENDING.scope(RefCell::default(), with_entries).await
+}
+
+/// Adds an entry to what the transaction that runs will chain.
+pub(crate) fn add(entry: &Entry, wanted: bool) -> Result<()> {
+    let mentions = entry.mentions.as_ref().map(Mentioned::to_text);
+    let pending = PendingEntry {
+        record: record(entry)?,
+        mentions,
+        wanted,
+        is_news: entry.event.is_news(),
+    };
+    PENDING
+        .try_with(|all| all.borrow_mut().push(pending))
+        .map_err(|_| StoreError::Chain(OUTSIDE.to_owned()))
+}
+
+const OUTSIDE: &str = "an entry was added outside of a transaction of the writer's";
+
+/// What says who somebody is goes out of the entries about them, and of those that mention them, that wait in this transaction, too.
+pub(crate) fn erase_pending(user: &str, names: &[Mentioned]) {
+    let names: Vec<String> = names.iter().map(Mentioned::to_text).collect();
+    // Outside of a transaction nothing waits.
+    let _ = PENDING.try_with(|all| {
+        let tells = |pending: &PendingEntry| {
+            let mentions = |text: &String| text == user || names.contains(text);
+            pending.record.user.as_deref() == Some(user)
+                || pending.mentions.as_ref().is_some_and(mentions)
+        };
+        for pending in all.borrow_mut().iter_mut() {
+            if tells(pending) {
+                pending.record.personal = None;
+            }
+            if pending.record.is_by_person(user) {
+                pending.record.origin = None;
+            }
+        }
+    });
+}
+
+fn record(entry: &Entry) -> Result<Record> {
+    let (origin, personal) = entry.origin_apart();
+    let some_json =
+        |members: &Map<String, Value>| (!members.is_empty()).then(|| to_json(members)).transpose();
+    Ok(Record {
+        seq: 0,
+        previous: String::new(),
+        digest: String::new(),
+        id: entry.id.to_string(),
+        at: entry.at.millis(),
+        event: entry.event.as_str().to_owned(),
+        actor_kind: entry.actor.kind().to_owned(),
+        actor: entry.actor.id(),
+        user: entry.user.map(|user| user.to_string()),
+        application: entry.application.as_ref().map(ToString::to_string),
+        approval: entry.approval.map(|approval| approval.to_string()),
+        detail: to_json(&entry.detail)?,
+        personal: some_json(&personal)?,
+        salt: None,
+        personal_digest: None,
+        origin: some_json(&origin)?,
+        origin_salt: None,
+        origin_digest: None,
+    })
+}
+
+/// Covers the personal data by a digest of its own, and an origin by another.
+fn salt(record: &mut Record, chaining: &Chaining) {
+    if let Some(origin) = &record.origin {
+        let salt = chaining.salt();
+        record.origin_digest = Some(personal_digest(&salt, origin).to_text());
+        record.origin_salt = Some(salt);
+    }
+    if let Some(personal) = &record.personal {
+        let salt = chaining.salt();
+        record.personal_digest = Some(personal_digest(&salt, personal).to_text());
+        record.salt = Some(salt);
+    }
+}
+
+/// Chains what a transaction added, as its last step.
+pub(crate) async fn append(
+    db: &mut AnyConnection,
+    chaining: &Chaining,
+    PendingEntries(mut all): PendingEntries,
+) -> Result<()> {
+    if all.is_empty() {
+        return Ok(());
+    }
+    let head = lock(db, chaining, End::Head).await?;
+    let mut last = head.mark.clone();
+    for pending in &mut all {
+        salt(&mut pending.record, chaining);
+        let followed = pending.record.follow(&last);
+        if pending.wanted {
+            last = followed;
+        }
+    }
+    for rows in all.chunks(ROWS) {
+        insert(db, rows).await?;
+    }
+    set(db, chaining, End::Head, &last, head.authentic).await
+}
+
+static INSERT: LazyLock<BulkSql> = LazyLock::new(|| {
+    BulkSql::new(
+        "INSERT INTO audit_entries (seq, previous, digest, id, happened_at, event, actor_kind, actor, user_id, application_id,
+                                    approval_id, detail, personal, personal_salt, personal_digest, news, mentions, origin,
+                                    origin_salt, origin_digest)
+         SELECT v.column1, v.column2, v.column3, v.column4, v.column5, v.column6, v.column7, v.column8, v.column9, v.column10,
+                v.column11, v.column12, v.column13, v.column14, v.column15, v.column16, v.column17, v.column18, v.column19, v.column20
+         FROM (VALUES {($, $, $, $, $, $, $, $, $, $, $, $, $, $, $, $, $, $, $, $, $)}) AS v
+         WHERE v.column21 = 1 ON CONFLICT (id) DO NOTHING",
+        0,
+    )
+});
+
+async fn insert(db: &mut AnyConnection, rows: &[PendingEntry]) -> Result<()> {
+    let mut query = sqlx::query(INSERT.of(rows.len()));
+    for PendingEntry {
+        record,
+        mentions,
+        wanted,
+        is_news,
+    } in INSERT.filled(rows)
+    {
+        query = query
+            .bind(record.seq)
+            .bind(record.previous.clone())
+            .bind(record.digest.clone())
+            .bind(record.id.clone())
+            .bind(record.at)
+            .bind(record.event.clone())
+            .bind(record.actor_kind.clone())
+            .bind(record.actor.clone())
+            .bind(record.user.clone())
+            .bind(record.application.clone())
+            .bind(record.approval.clone())
+            .bind(record.detail.clone())
+            .bind(record.personal.clone())
+            .bind(record.salt.clone())
+            .bind(record.personal_digest.clone())
+            .bind(i64::from(*is_news))
+            .bind(mentions.clone())
+            .bind(record.origin.clone())
+            .bind(record.origin_salt.clone())
+            .bind(record.origin_digest.clone())
+            .bind(i64::from(*wanted));
+    }
+    let kept = query.execute(db).await?.rows_affected();
+    // An id that another entry has would leave a gap.
+    if kept == rows.iter().filter(|pending| pending.wanted).count() as u64 {
+        Ok(())
+    } else {
+        Err(StoreError::Taken("an audit entry's id"))
+    }
+}
+
+#[derive(sqlx::FromRow)]
+struct MarkRow {
+    seq: i64,
+    digest: String,
+    code: String,
+}
+
+impl MarkRow {
+    /// The place, and whether its code is a holder's of the key. A digest that is none is no holder's.
+    fn kept(&self, chaining: &Chaining, end: End) -> Result<StoredMark> {
+        let digest = Digest::from_text(&self.digest);
+        let mark = Mark {
+            seq: self.seq,
+            digest: digest.unwrap_or(Mark::START.digest),
+        };
+        let authentic =
+            digest.is_some() && Digest::from_text(&self.code) == Some(chaining.code(end, &mark)?);
+        Ok(StoredMark { mark, authentic })
+    }
+}
+
+/// An end of the chain, which nobody else changes until this transaction is over.
+async fn lock(db: &mut AnyConnection, chaining: &Chaining, end: End) -> Result<StoredMark> {
+    // What both databases understand as locking a row.
+    let row: Option<MarkRow> = sqlx::query_as(
+        "UPDATE audit_chain SET seq = seq WHERE name = $1 RETURNING seq, digest, code",
+    )
+    .bind(end.as_str())
+    .fetch_optional(db)
+    .await?;
+    let kept = row
+        .ok_or(cell("audit_chain", "name", "").unexpected())?
+        .kept(chaining, end)?;
+    if !kept.authentic && !chaining.told.swap(true, Ordering::Relaxed) {
+        tracing::error!(
+            end = end.as_str(),
+            "the audit log was tampered with; `assent audit verify` says where"
+        );
+    }
+    Ok(kept)
+}
+
+/// Sets an end of the chain; its code only where what it follows was authentic.
+async fn set(
+    db: &mut AnyConnection,
+    chaining: &Chaining,
+    end: End,
+    mark: &Mark,
+    authentic: bool,
+) -> Result<()> {
+    // The code of another place is that of no place.
+    let code = if authentic {
+        chaining.code(end, mark)?.to_text()
+    } else {
+        String::new()
+    };
+    sqlx::query("UPDATE audit_chain SET seq = $2, digest = $3, code = $4 WHERE name = $1")
+        .bind(end.as_str())
+        .bind(mark.seq)
+        .bind(mark.digest.to_text())
+        .bind(code)
+        .execute(db)
+        .await?;
+    Ok(())
+}
+
+/// Creates the ends of the chain where they are missing: both at the start of a new database. If entries exist without an end, somebody
+/// deleted the end. Then the chain continues, but its ends stay unauthenticated, so verification fails.
+pub(crate) async fn ensure_ends(
+    pool: &AnyPool,
+    begin: &'static str,
+    chaining: &Chaining,
+) -> Result<()> {
+    let mut connection = pool.acquire().await?;
+    let mut transaction = connection.begin_with(begin.into_sql_str()).await?;
+    for statement in [
+        "INSERT INTO audit_chain (name, seq, digest, code)
+         SELECT 'anchor', seq - 1, COALESCE(previous, ''), '' FROM audit_entries WHERE seq IS NOT NULL ORDER BY seq LIMIT 1
+         ON CONFLICT (name) DO NOTHING",
+        "INSERT INTO audit_chain (name, seq, digest, code)
+         SELECT 'head', seq, COALESCE(digest, ''), '' FROM audit_entries WHERE seq IS NOT NULL ORDER BY seq DESC LIMIT 1
+         ON CONFLICT (name) DO NOTHING",
+    ] {
+        sqlx::query(statement).execute(&mut *transaction).await?;
+    }
+    for end in [End::Anchor, End::Head] {
+        let created = sqlx::query(
+            "INSERT INTO audit_chain (name, seq, digest, code) VALUES ($1, 0, $2, $3) ON CONFLICT (name) DO NOTHING",
+        )
+        .bind(end.as_str())
+        .bind(Mark::START.digest.to_text())
+        .bind(chaining.code(end, &Mark::START)?.to_text())
+        .execute(&mut *transaction)
+        .await?;
+        // The chain was begun before, so nothing may authenticate another end.
+        if created.rows_affected() == 0 {
+            break;
+        }
+    }
+    Ok(transaction.commit().await?)
+}
+
+#[derive(sqlx::FromRow)]
+pub(crate) struct RecordRow {
+    seq: i64,
+    previous: String,
+    digest: String,
+    id: String,
+    happened_at: i64,
+    event: String,
+    actor_kind: String,
+    actor: Option<String>,
+    user_id: Option<String>,
+    application_id: Option<String>,
+    approval_id: Option<String>,
+    detail: String,
+    personal: Option<String>,
+    personal_salt: Option<String>,
+    personal_digest: Option<String>,
+    origin: Option<String>,
+    origin_salt: Option<String>,
+    origin_digest: Option<String>,
+}
+
+impl From<RecordRow> for Record {
+    fn from(row: RecordRow) -> Self {
+        Self {
+            seq: row.seq,
+            previous: row.previous,
+            digest: row.digest,
+            id: row.id,
+            at: row.happened_at,
+            event: row.event,
+            actor_kind: row.actor_kind,
+            actor: row.actor,
+            user: row.user_id,
+            application: row.application_id,
+            approval: row.approval_id,
+            detail: row.detail,
+            personal: row.personal,
+            salt: row.personal_salt,
+            personal_digest: row.personal_digest,
+            origin: row.origin,
+            origin_salt: row.origin_salt,
+            origin_digest: row.origin_digest,
+        }
+    }
+}
+
+/// Reads records. A digest that is missing is one that does not fit.
+macro_rules! records_where {
+    ($condition:literal) => {
+        concat!(
+            "SELECT seq, COALESCE(previous, '') AS previous, COALESCE(digest, '') AS digest, id, happened_at, event,
+                    actor_kind, actor, user_id, application_id, approval_id, detail, personal, personal_salt, personal_digest,
+                    origin, origin_salt, origin_digest
+             FROM audit_entries WHERE ",
+            $condition
+        )
+    };
+}
+
+pub(crate) use records_where;
+
+const AFTER: &str = records_where!("seq > $1 ORDER BY seq LIMIT $2");
+impl Store {
+    /// An end of the audit log's chain.
+    pub async fn audit_end(&self, end: End) -> Result<StoredMark> {
+        let row: Option<MarkRow> =
+            sqlx::query_as("SELECT seq, digest, code FROM audit_chain WHERE name = $1")
+                .bind(end.as_str())
+                .fetch_optional(&self.readers)
+                .await?;
+        row.map_or(
+            Ok(StoredMark {
+                mark: Mark::START,
+                authentic: false,
+            }),
+            |row| row.kept(&self.chaining, end),
+        )
+    }
+
+    /// Up to `limit` entries after this position, in their order.
+    pub async fn audit_records(&self, after: i64, limit: u32) -> Result<Vec<Record>> {
+        let rows: Vec<RecordRow> = sqlx::query_as(AFTER)
+            .bind(after)
+            .bind(i64::from(limit))
+            .fetch_all(&self.readers)
+            .await?;
+        Ok(rows.into_iter().map(Record::from).collect())
+    }
+
+    /// An entry that stands outside of the chain: before its beginning, after its end, or without a position.
+    pub async fn stray_audit_entry(&self) -> Result<Option<String>> {
+        // One statement sees the ends and the entries of one moment; each part looks at an end of the index.
+        let row: Option<(String,)> = sqlx::query_as(
+            "SELECT id FROM (SELECT id FROM audit_entries WHERE seq IS NULL LIMIT 1) AS without
+             UNION ALL
+             SELECT id FROM (SELECT id, seq FROM audit_entries WHERE seq IS NOT NULL ORDER BY seq DESC LIMIT 1) AS latest
+             WHERE seq > (SELECT seq FROM audit_chain WHERE name = 'head')
+             UNION ALL
+             SELECT id FROM (SELECT id, seq FROM audit_entries WHERE seq IS NOT NULL ORDER BY seq LIMIT 1) AS earliest
+             WHERE seq <= (SELECT seq FROM audit_chain WHERE name = 'anchor')",
+        )
+        .fetch_optional(&self.readers)
+        .await?;
+        Ok(row.map(|(id,)| id))
+    }
+
+    /// The position of the last entry that tells that this user was erased or deleted.
+    pub async fn last_erasure(&self, user: &str) -> Result<Option<i64>> {
+        let row: Option<(i64,)> = sqlx::query_as(
+            "SELECT seq FROM audit_entries WHERE user_id = $1 AND event IN ($2, $3) ORDER BY seq DESC LIMIT 1",
+        )
+        .bind(user.to_owned())
+        .bind(Event::UserErased.as_str())
+        .bind(Event::UserDeleted.as_str())
+        .fetch_optional(&self.readers)
+        .await?;
+        Ok(row.map(|(seq,)| seq))
+    }
+
+    /// Takes away a slice of the oldest entries, those made before `before`, and moves the anchor; none beyond `streamed`. How
+    /// many there were.
+    pub(crate) async fn delete_old_audit_entries(
+        &self,
+        before: Timestamp,
+        streamed: i64,
+    ) -> Result<u64> {
+        let chaining = std::sync::Arc::clone(&self.chaining);
+        self.write(move |db| {
+            let chaining = std::sync::Arc::clone(&chaining);
+            Box::pin(async move {
+                let anchor = lock(db, &chaining, End::Anchor).await?;
+                let rows: Vec<RecordRow> = sqlx::query_as(AFTER)
+                    .bind(anchor.mark.seq)
+                    .bind(i64::try_from(SLICE).unwrap_or(i64::MAX))
+                    .fetch_all(&mut *db)
+                    .await?;
+                // What is taken away is looked at a last time: nobody can do so afterwards.
+                let mut walk = Walk::after(anchor.mark.clone());
+                let mut whole = anchor.authentic;
+                let mut last = None;
+                for record in rows.into_iter().map(Record::from) {
+                    if record.at >= before.millis() || record.seq > streamed {
+                        break;
+                    }
+                    whole = whole && walk.step(&record).is_ok();
+                    last = Some(Mark {
+                        seq: record.seq,
+                        digest: Digest::from_text(&record.digest).unwrap_or(Mark::START.digest),
+                    });
+                }
+                let Some(last) = last else { return Ok(0) };
+                let deleted = sqlx::query("DELETE FROM audit_entries WHERE seq <= $1")
+                    .bind(last.seq)
+                    .execute(&mut *db)
+                    .await?
+                    .rows_affected();
+                set(db, &chaining, End::Anchor, &last, whole).await?;
+                Ok(deleted)
+            })
+        })
+        .await
+    }
+}

@@ -1,0 +1,292 @@
+//! Gathering: what is asked for at the same moment is done at once.
+//!
+//! Every statement costs a change of threads (SQLite) or a round trip (PostgreSQL), which is more than most of them cost
+//! themselves. While one batch is under way the next one gathers, so a quiet host answers as fast as ever and a busy one
+//! does little more for many requests than for one. Nothing is remembered from one batch to the next.
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use tokio::sync::{Mutex, mpsc, oneshot};
+
+use crate::{Result, StoreError};
+
+/// How many are done at once at most.
+pub(crate) const MOST: usize = 64;
+/// How many may wait before further ones wait to be let in.
+const QUEUE: usize = 1024;
+
+/// What came of a batch: an answer to each question, in their order.
+pub(crate) type BatchResult<A> = Result<Vec<Result<A>>>;
+
+/// Does things of one kind.
+pub(crate) struct Batcher<Q, A> {
+    queue: mpsc::Sender<PendingCall<Q, A>>,
+}
+
+struct PendingCall<Q, A> {
+    asked: Q,
+    reply: oneshot::Sender<Result<A>>,
+}
+
+impl<Q: Clone + Send + Sync + 'static, A: Send + 'static> Batcher<Q, A> {
+    /// Begins to do `work`, so many batches at a time. It ends with its last user.
+    pub(crate) fn start<F>(at_a_time: u32, work: F) -> Self
+    where
+        F: Fn(Vec<Q>) -> BoxFuture<'static, BatchResult<A>> + Clone + Send + Sync + 'static,
+    {
+        let (queue, questions) = mpsc::channel(QUEUE);
+        let questions = Arc::new(Mutex::new(questions));
+        for _ in 0..at_a_time {
+            tokio::spawn(run(Arc::clone(&questions), work.clone()));
+        }
+        Self { queue }
+    }
+
+    /// Has this done, together with whatever else waits.
+    pub(crate) async fn ask(&self, asked: Q) -> Result<A> {
+        let (reply, answer) = oneshot::channel();
+        self.queue
+            .send(PendingCall { asked, reply })
+            .await
+            .map_err(|_| StoreError::Closed)?;
+        answer.await.map_err(|_| StoreError::Closed)?
+    }
+}
+
+impl<Q, A> Clone for Batcher<Q, A> {
+    fn clone(&self) -> Self {
+        Self {
+            queue: self.queue.clone(),
+        }
+    }
+}
+
+impl<Q, A> std::fmt::Debug for Batcher<Q, A> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Batcher").finish_non_exhaustive()
+    }
+}
+
+async fn run<Q, A>(
+    questions: Arc<Mutex<mpsc::Receiver<PendingCall<Q, A>>>>,
+    work: impl Fn(Vec<Q>) -> BoxFuture<'static, BatchResult<A>> + Send + Sync,
+) where
+    Q: Clone + Send + Sync,
+    A: Send + 'static,
+{
+    let mut batch = Vec::with_capacity(MOST);
+    while gather(&questions, &mut batch).await {
+        // Who has gone away meanwhile is not served.
+        batch.retain(|question| !question.reply.is_closed());
+        if batch.is_empty() {
+            continue;
+        }
+        match apart(work(
+            batch
+                .iter()
+                .map(|question| question.asked.clone())
+                .collect(),
+        ))
+        .await
+        {
+            Ok(answers) => {
+                for (question, answer) in batch.drain(..).zip(answers) {
+                    // Whoever asked may have gone away; what was done stands all the same.
+                    let _ = question.reply.send(answer);
+                }
+            }
+            Err(error) if error.is_outage() => {
+                batch
+                    .drain(..)
+                    .for_each(|question| drop(question.reply.send(Err(error.again()))));
+            }
+            // One of them may have failed and undone all, so each is tried alone and only the culprit fails.
+            Err(_) => one_by_one(&mut batch, &work).await,
+        }
+    }
+}
+
+async fn one_by_one<Q: Clone, A: Send + 'static>(
+    batch: &mut Vec<PendingCall<Q, A>>,
+    work: &impl Fn(Vec<Q>) -> BoxFuture<'static, BatchResult<A>>,
+) {
+    let mut outage: Option<StoreError> = None;
+    for PendingCall { asked, reply } in batch.drain(..) {
+        if reply.is_closed() {
+            continue;
+        }
+        let answer = match &outage {
+            Some(error) => Err(error.again()),
+            None => apart(work(vec![asked])).await.and_then(only),
+        };
+        if let Err(error) = &answer
+            && error.is_outage()
+        {
+            outage = Some(error.again());
+        }
+        let _ = reply.send(answer);
+    }
+}
+
+/// Works in a task of its own: if it panics, it takes these questions along and not all that will be asked.
+async fn apart<A: Send + 'static>(work: BoxFuture<'static, BatchResult<A>>) -> BatchResult<A> {
+    tokio::spawn(work)
+        .await
+        .map_err(|error| StoreError::Unavailable(error.to_string()))?
+}
+
+/// Waits for a question, and takes those along that others ask meanwhile. `false` once nobody will ask any more.
+async fn gather<T>(questions: &Mutex<mpsc::Receiver<T>>, batch: &mut Vec<T>) -> bool {
+    // The lock is held while waiting, so that one at a time gathers; the others are then at work.
+    let mut questions = questions.lock().await;
+    if questions.recv_many(batch, MOST).await == 0 {
+        return false;
+    }
+    // Whoever is ready to ask at this moment gets to it first: otherwise the first question would be done alone.
+    tokio::task::yield_now().await;
+    while batch.len() < MOST
+        && let Ok(question) = questions.try_recv()
+    {
+        batch.push(question);
+    }
+    true
+}
+
+fn only<A>(mut answers: Vec<Result<A>>) -> Result<A> {
+    answers.pop().unwrap_or(Err(StoreError::Internal(
+        "a batch has fewer results than calls",
+    )))
+}
+
+impl StoreError {
+    /// The same error for somebody else: the database's own can't be told twice.
+    pub(crate) fn again(&self) -> Self {
+        match self {
+            Self::Corrupt {
+                table,
+                column,
+                row,
+                source,
+            } => Self::Corrupt {
+                table,
+                column,
+                row: row.clone(),
+                source: source.clone(),
+            },
+            Self::Internal(what) => Self::Internal(what),
+            Self::Taken(what) => Self::Taken(what),
+            Self::Closed => Self::Closed,
+            other => Self::Unavailable(other.to_string()),
+        }
+    }
+
+    /// Whether the database could not be reached, broke off, or is too busy: trying anew would only make others wait longer.
+    pub(crate) fn is_outage(&self) -> bool {
+        use sqlx::Error::{Database, Io, PoolClosed, PoolTimedOut, Protocol, Tls, WorkerCrashed};
+        match self {
+            Self::Unavailable(_) | Self::Closed => true,
+            Self::Database(
+                Io(_) | PoolClosed | PoolTimedOut | Protocol(_) | Tls(_) | WorkerCrashed,
+            ) => true,
+            // PostgreSQL: the server ends, or has no connection left. SQLite: another process has the file.
+            Self::Database(Database(error)) => error.code().is_some_and(|code| {
+                code.starts_with("57P0") || code.starts_with("08") || code == "53300" || code == "5"
+            }),
+            _ => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed test")]
+
+    use std::sync::Mutex as StdMutex;
+
+    use futures_util::future::join_all;
+
+    use super::*;
+
+    /// What was given each time.
+    type RecordedCalls = Arc<StdMutex<Vec<Vec<u32>>>>;
+
+    /// Doubles numbers, and keeps what it was given each time. 13 fails, 14 finds the database gone, 15 panics.
+    fn doubling() -> (Batcher<u32, u32>, RecordedCalls) {
+        let seen = Arc::new(StdMutex::new(Vec::new()));
+        let given = Arc::clone(&seen);
+        let gather = Batcher::start(1, move |asked: Vec<u32>| {
+            given.lock().unwrap().push(asked.clone());
+            Box::pin(async move {
+                match asked.iter().find(|number| (13..=15).contains(*number)) {
+                    Some(13) => Err(StoreError::Internal("13")),
+                    Some(14) => Err(StoreError::Unavailable("14".to_owned())),
+                    Some(_) => panic!("15"),
+                    None => Ok(asked.into_iter().map(|number| Ok(number * 2)).collect()),
+                }
+            })
+        });
+        (gather, seen)
+    }
+
+    #[tokio::test]
+    async fn what_is_asked_at_the_same_moment_is_done_at_once_and_each_gets_its_own() {
+        let (gather, seen) = doubling();
+        let answers = join_all((100..180).map(|number| gather.ask(number))).await;
+        let answers: Vec<u32> = answers.into_iter().map(|answer| answer.unwrap()).collect();
+        assert_eq!(
+            answers,
+            (100..180).map(|number| number * 2).collect::<Vec<_>>()
+        );
+        let sizes: Vec<usize> = seen.lock().unwrap().iter().map(Vec::len).collect();
+        assert_eq!(sizes, [MOST, 80 - MOST]);
+    }
+
+    #[tokio::test]
+    async fn only_the_culprit_fails() {
+        let (gather, seen) = doubling();
+        let answers = join_all([1, 13, 2].map(|number| gather.ask(number))).await;
+        let good: Vec<Option<u32>> = answers.into_iter().map(Result::ok).collect();
+        assert_eq!(good, [Some(2), None, Some(4)]);
+        assert_eq!(
+            *seen.lock().unwrap(),
+            [vec![1, 13, 2], vec![1], vec![13], vec![2]]
+        );
+    }
+
+    #[tokio::test]
+    async fn an_outage_is_met_once() {
+        let (gather, seen) = doubling();
+        let answers = join_all([1, 14, 2].map(|number| gather.ask(number))).await;
+        assert!(
+            answers
+                .iter()
+                .all(|answer| matches!(answer, Err(StoreError::Unavailable(_))))
+        );
+        // In the midst of trying each alone, too.
+        let answers = join_all([13, 14, 3].map(|number| gather.ask(number))).await;
+        assert!(answers.iter().all(Result::is_err));
+        assert_eq!(
+            *seen.lock().unwrap(),
+            [vec![1, 14, 2], vec![13, 14, 3], vec![13], vec![14]]
+        );
+        assert_eq!(gather.ask(4).await.unwrap(), 8, "it goes on");
+    }
+
+    #[tokio::test]
+    async fn a_panic_ends_nothing_but_its_batch() {
+        let (gather, _) = doubling();
+        assert!(gather.ask(15).await.is_err());
+        assert_eq!(gather.ask(4).await.unwrap(), 8);
+    }
+
+    #[tokio::test]
+    async fn who_has_gone_is_not_served() {
+        let (gather, seen) = doubling();
+        let mut gone = Box::pin(gather.ask(1));
+        assert!(futures_util::poll!(&mut gone).is_pending());
+        drop(gone);
+        assert_eq!(gather.ask(2).await.unwrap(), 4);
+        assert_eq!(*seen.lock().unwrap(), [vec![2]]);
+    }
+}

@@ -1,0 +1,104 @@
+//! Statements over several rows, in a few sizes, since the database keeps a plan for each.
+
+use std::sync::Arc;
+
+use sqlx::AssertSqlSafe;
+
+/// How many rows a statement is for: the least of these that suffices.
+const SIZES: [usize; 5] = [1, 4, 16, 32, MOST];
+/// How many rows a statement is for at most.
+pub(crate) const MOST: usize = 64;
+
+/// A statement over up to 64 rows. Places that are left over name the last row once more, so a row that stands there
+/// twice must do no harm.
+pub(crate) struct BulkSql {
+    texts: [(usize, Arc<str>); SIZES.len()],
+}
+
+impl BulkSql {
+    /// The statement of this text. In it, `{$}` stands for the places of all ids, `$1, $2, ...`, and `{($, $)}` for those
+    /// of all rows of so many columns. They begin after the `before` places that the text itself has.
+    pub(crate) fn new(text: &str, before: usize) -> Self {
+        let (head, rest) = text.split_once('{').unwrap_or((text, ""));
+        let (row, tail) = rest.split_once('}').unwrap_or(("", rest));
+        let texts = SIZES.map(|size| {
+            let mut next = before;
+            let rows: Vec<String> = std::iter::repeat_n(row, size)
+                .map(|row| numbered(row, &mut next))
+                .collect();
+            (size, Arc::from(format!("{head}{}{tail}", rows.join(", "))))
+        });
+        Self { texts }
+    }
+
+    /// The statement for so many rows.
+    pub(crate) fn of(&self, rows: usize) -> AssertSqlSafe<Arc<str>> {
+        let found = self
+            .texts
+            .iter()
+            .find(|(size, _)| *size >= rows)
+            .or(self.texts.last());
+        AssertSqlSafe(found.map(|(_, text)| Arc::clone(text)).unwrap_or_default())
+    }
+
+    /// These rows, and the last of them again for each place that the statement for them has left.
+    pub(crate) fn filled<'r, T>(&self, rows: &'r [T]) -> impl Iterator<Item = &'r T> {
+        let size = SIZES
+            .into_iter()
+            .find(|size| *size >= rows.len())
+            .unwrap_or(rows.len());
+        rows.iter()
+            .chain(rows.last().into_iter().cycle())
+            .take(if rows.is_empty() { 0 } else { size })
+    }
+}
+
+/// The text with a number after each `$`.
+fn numbered(row: &str, next: &mut usize) -> String {
+    let mut text = String::new();
+    for part in row.split_inclusive('$') {
+        text.push_str(part);
+        if part.ends_with('$') {
+            *next += 1;
+            text.push_str(&next.to_string());
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::BulkSql;
+
+    fn text(statement: &BulkSql, rows: usize) -> String {
+        statement.of(rows).0.to_string()
+    }
+
+    #[test]
+    fn places_are_numbered_after_those_before() {
+        let ids = BulkSql::new("SELECT * FROM t WHERE id IN ({$})", 0);
+        assert_eq!(text(&ids, 1), "SELECT * FROM t WHERE id IN ($1)");
+        assert_eq!(
+            text(&ids, 3),
+            "SELECT * FROM t WHERE id IN ($1, $2, $3, $4)"
+        );
+        let rows = BulkSql::new("UPDATE t SET a = $1 FROM (VALUES {($, $)}) AS v", 1);
+        assert_eq!(
+            text(&rows, 1),
+            "UPDATE t SET a = $1 FROM (VALUES ($2, $3)) AS v"
+        );
+        assert!(text(&rows, 2).ends_with("($8, $9)) AS v"));
+    }
+
+    #[test]
+    fn each_place_is_filled() {
+        let ids = BulkSql::new("{$}", 0);
+        for rows in [1, 2, 4, 5, 16, 63, 64] {
+            let given: Vec<usize> = (0..rows).collect();
+            let filled: Vec<usize> = ids.filled(&given).copied().collect();
+            assert_eq!(filled.len(), text(&ids, rows).split(", ").count());
+            assert_eq!(filled[..rows], given);
+        }
+        assert_eq!(ids.filled(&Vec::<usize>::new()).count(), 0);
+    }
+}

@@ -1,0 +1,52 @@
+//! What the first start makes, once for a database however many hosts start.
+
+use crate::{Result, Store, accounts, applications, audit, devices, users};
+use assent_model::account::Account;
+use assent_model::application::Application;
+use assent_model::audit::Entry;
+use assent_model::clock::Timestamp;
+use assent_model::device::Enrolment;
+use assent_model::user::User;
+
+/// What the first start makes.
+#[derive(Clone, Debug)]
+pub struct Bootstrap {
+    /// The first administrator.
+    pub administrator: User,
+    /// The right to enrol the administrator's authenticator.
+    pub enrolment: Enrolment,
+    /// The demo application, with the administrator's account there.
+    pub demo: Option<(Application, Account)>,
+    /// What the audit log is told.
+    pub entries: Vec<Entry>,
+}
+
+impl Store {
+    /// Makes all of it, or nothing if a first start was made before. Whether it was made.
+    pub async fn bootstrap(&self, first: Bootstrap, now: Timestamp) -> Result<bool> {
+        self.write(move |db| {
+            let first = first.clone();
+            Box::pin(async move {
+                let claimed: Option<(String,)> = sqlx::query_as(
+                    "INSERT INTO run_once (name, done_at) VALUES ('first start', $1)
+                     ON CONFLICT (name) DO NOTHING RETURNING name",
+                )
+                .bind(now.millis())
+                .fetch_optional(&mut *db)
+                .await?;
+                if claimed.is_none() {
+                    return Ok(false);
+                }
+                users::insert(db, &first.administrator).await?;
+                devices::insert_enrolment(db, &first.enrolment, now).await?;
+                if let Some((application, account)) = &first.demo {
+                    applications::insert(db, application).await?;
+                    accounts::insert(db, account, account.user_id.into()).await?;
+                }
+                audit::append(db, &first.entries).await?;
+                Ok(true)
+            })
+        })
+        .await
+    }
+}

@@ -1,0 +1,182 @@
+//! Consents: what a person let an application know.
+
+use sqlx::AnyConnection;
+
+use crate::rows::{cell, moment, parse};
+use crate::{Result, Store, UserGuard, audit};
+use assent_model::audit::Entry;
+use assent_model::clock::Timestamp;
+use assent_model::id::{ConsentId, Did, UserId};
+use assent_model::scope::Scopes;
+
+/// What a person let an application know, and until when that is remembered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Consent {
+    /// The application.
+    pub application: Did,
+    /// The application's name.
+    pub application_name: String,
+    /// What it may have.
+    pub scopes: Scopes,
+    /// When the person agreed.
+    pub granted_at: Timestamp,
+    /// Until when they are not asked again.
+    pub expires_at: Timestamp,
+}
+
+/// A consent as it is given.
+#[derive(Clone, Debug)]
+pub struct ConsentGrant {
+    /// The row's id, if there is none for this person and application.
+    pub id: ConsentId,
+    /// The person.
+    pub user: UserId,
+    /// The application.
+    pub application: Did,
+    /// What it may have.
+    pub scopes: Scopes,
+    /// Until when the person is not asked again.
+    pub until: Timestamp,
+}
+
+/// Remembers a consent, together with what the person let the application have before, as far as that holds at `now`.
+pub(crate) async fn remember(
+    db: &mut AnyConnection,
+    given: &ConsentGrant,
+    now: Timestamp,
+) -> Result<()> {
+    // The row that is there is held until the commit, so that of two consents at once neither is lost.
+    let (before, holds_until): (String, i64) = sqlx::query_as(
+        "INSERT INTO consents (id, user_id, application_id, scopes, granted_at, expires_at)
+         VALUES ($1, $2, $3, $4, $5, $6)
+         ON CONFLICT (user_id, application_id) DO UPDATE SET user_id = excluded.user_id
+         RETURNING scopes, expires_at",
+    )
+    .bind(given.id.to_string())
+    .bind(given.user.to_string())
+    .bind(given.application.to_string())
+    .bind(given.scopes.to_string())
+    .bind(now.millis())
+    .bind(given.until.millis())
+    .fetch_one(&mut *db)
+    .await?;
+    let before = if holds_until > now.millis() {
+        Scopes::known(&before)
+    } else {
+        Scopes::default()
+    };
+    // What the person was not asked about now is not remembered for longer by it.
+    let until = given.until.millis();
+    let until = if before.within(&given.scopes) {
+        until
+    } else {
+        until.min(holds_until)
+    };
+    sqlx::query(
+        "UPDATE consents SET scopes = $3, granted_at = $4, expires_at = $5 WHERE user_id = $1 AND application_id = $2",
+    )
+    .bind(given.user.to_string())
+    .bind(given.application.to_string())
+    .bind(given.scopes.either(&before).to_string())
+    .bind(now.millis())
+    .bind(until)
+    .execute(db)
+    .await?;
+    Ok(())
+}
+
+impl Store {
+    /// Remembers that a person let an application have these scopes, together with what they let it have before.
+    pub async fn remember_consent(&self, given: ConsentGrant, now: Timestamp) -> Result<()> {
+        self.write(move |db| {
+            let given = given.clone();
+            Box::pin(async move { remember(db, &given, now).await })
+        })
+        .await
+    }
+
+    /// The scopes that a person let an application have, as far as that holds at `now`.
+    pub async fn consented_scopes(
+        &self,
+        user: UserId,
+        application: &Did,
+        now: Timestamp,
+    ) -> Result<Scopes> {
+        let row: Option<(String,)> = sqlx::query_as(
+            "SELECT scopes FROM consents WHERE user_id = $1 AND application_id = $2 AND expires_at > $3",
+        )
+        .bind(user.to_string())
+        .bind(application.to_string())
+        .bind(now.millis())
+        .fetch_optional(&self.readers)
+        .await?;
+        Ok(row
+            .map(|(scopes,)| Scopes::known(&scopes))
+            .unwrap_or_default())
+    }
+
+    /// A person's consents that hold at `now`, in the order in which they were first given.
+    pub async fn consents_of(&self, user: UserId, now: Timestamp) -> Result<Vec<Consent>> {
+        let rows: Vec<(String, String, String, i64, i64)> = sqlx::query_as(
+            "SELECT c.application_id, a.name, c.scopes, c.granted_at, c.expires_at
+             FROM consents c JOIN applications a ON a.id = c.application_id
+             WHERE c.user_id = $1 AND c.expires_at > $2 ORDER BY c.id",
+        )
+        .bind(user.to_string())
+        .bind(now.millis())
+        .fetch_all(&self.readers)
+        .await?;
+        rows.into_iter()
+            .map(
+                |(application, application_name, scopes, granted_at, expires_at)| {
+                    Ok(Consent {
+                        application: parse(&application, cell("consents", "application_id", ""))?,
+                        application_name,
+                        scopes: Scopes::known(&scopes),
+                        granted_at: moment(granted_at),
+                        expires_at: moment(expires_at),
+                    })
+                },
+            )
+            .collect()
+    }
+
+    /// Forgets a consent, and ends everything that the person granted the application before `now`. Whether there was
+    /// such a consent.
+    ///
+    /// # Errors
+    /// [`StoreError::Stale`](crate::StoreError::Stale) if they are not as they were seen.
+    pub async fn withdraw_consent(
+        &self,
+        whom: impl Into<UserGuard>,
+        application: Did,
+        entries: Vec<Entry>,
+        now: Timestamp,
+    ) -> Result<bool> {
+        let whom = whom.into();
+        self.write(move |db| {
+            let (application, entries) = (application.to_string(), entries.clone());
+            Box::pin(async move {
+                let user = whom.held(db).await?;
+                let deleted = sqlx::query("DELETE FROM consents WHERE user_id = $1 AND application_id = $2")
+                    .bind(user.to_string())
+                    .bind(application.clone())
+                    .execute(&mut *db)
+                    .await?;
+                sqlx::query("UPDATE accounts SET grants_not_before = $3 WHERE user_id = $1 AND application_id = $2")
+                    .bind(user.to_string())
+                    .bind(application)
+                    // A grant of this very moment ends too.
+                    .bind(now.millis().saturating_add(1))
+                    .execute(&mut *db)
+                    .await?;
+                if deleted.rows_affected() == 0 {
+                    return Ok(false);
+                }
+                audit::append(db, &entries).await?;
+                Ok(true)
+            })
+        })
+        .await
+    }
+}

@@ -1,0 +1,133 @@
+//! Pauses: while one lasts, requests reach no phone of the person. They are in the database, so that each host knows of
+//! them and none forgets them at its end.
+
+use sqlx::AnyConnection;
+
+use crate::rows::{cell, moment, parse};
+use crate::{Result, Store, audit};
+use assent_model::approval::CooldownPolicy;
+use assent_model::audit::Entry;
+use assent_model::clock::Timestamp;
+use assent_model::id::UserId;
+
+/// Counts a denial or report of this user, and begins the cooldown that is due. `entry` is for the audit log and gets the end.
+pub(crate) async fn begin(
+    db: &mut AnyConnection,
+    user: &str,
+    pause: &CooldownPolicy,
+    entry: Entry,
+    now: Timestamp,
+) -> Result<()> {
+    let (denials,): (i64,) = sqlx::query_as(
+        "INSERT INTO approval_cooldowns (user_id, denials, denied_at, cooldown_until) VALUES ($1, 1, $2, 0)
+         ON CONFLICT (user_id) DO UPDATE SET
+             denials = CASE WHEN approval_cooldowns.denied_at <= $3 THEN 1
+                            WHEN approval_cooldowns.denials = 1 AND approval_cooldowns.denied_at <= $4 THEN 1
+                            ELSE approval_cooldowns.denials + 1 END,
+             denied_at = excluded.denied_at
+         RETURNING denials",
+    )
+    .bind(user.to_owned())
+    .bind(now.millis())
+    .bind((now - pause.forgotten_after).millis())
+    .bind((now - pause.within).millis())
+    .fetch_one(&mut *db)
+    .await?;
+    let Some(length) = pause.length(u32::try_from(denials).unwrap_or(u32::MAX)) else {
+        return Ok(());
+    };
+    // One that lasts longer is not made shorter.
+    let (until,): (i64,) = sqlx::query_as(
+        "UPDATE approval_cooldowns SET cooldown_until = CASE WHEN cooldown_until > $2 THEN cooldown_until ELSE $2 END
+         WHERE user_id = $1 RETURNING cooldown_until",
+    )
+    .bind(user.to_owned())
+    .bind((now + length).millis())
+    .fetch_one(&mut *db)
+    .await?;
+    let entry = entry
+        .about(parse(user, cell("approval_cooldowns", "user_id", user))?)
+        .with("until", moment(until).seconds());
+    audit::append(db, &[entry]).await
+}
+
+/// Forgets a user's denials, because the user approved. A running cooldown stays: the user may approve a QR sign-in or a
+/// protected action while an attacker still asks.
+pub(crate) async fn forget(db: &mut AnyConnection, user: &str) -> Result<()> {
+    sqlx::query("UPDATE approval_cooldowns SET denials = 0 WHERE user_id = $1")
+        .bind(user.to_owned())
+        .execute(db)
+        .await?;
+    Ok(())
+}
+
+impl Store {
+    /// Until when requests reach no phone of a person, if there is a pause at `now`.
+    pub async fn cooldown_until(&self, user: UserId, now: Timestamp) -> Result<Option<Timestamp>> {
+        let row: Option<(i64,)> = sqlx::query_as(
+            "SELECT cooldown_until FROM approval_cooldowns WHERE user_id = $1 AND cooldown_until > $2",
+        )
+        .bind(user.to_string())
+        .bind(now.millis())
+        .fetch_optional(&self.readers)
+        .await?;
+        Ok(row.map(|(until,)| moment(until)))
+    }
+
+    /// Deletes the locks of users and typed names that had no request after `before`. Returns how many.
+    pub(crate) async fn delete_idle_subjects(&self, before: Timestamp) -> Result<u64> {
+        self.write(move |db| {
+            Box::pin(async move {
+                let swept = sqlx::query("DELETE FROM approval_subjects WHERE held_at < $1")
+                    .bind(before.millis())
+                    .execute(db)
+                    .await?;
+                Ok(swept.rows_affected())
+            })
+        })
+        .await
+    }
+
+    /// Forgets denials since which there was none after `before`, and whose pause is over at `now`. Of how many people.
+    pub(crate) async fn delete_expired_cooldowns(
+        &self,
+        before: Timestamp,
+        now: Timestamp,
+    ) -> Result<u64> {
+        self.write(move |db| {
+            Box::pin(async move {
+                let swept = sqlx::query(
+                    "DELETE FROM approval_cooldowns WHERE denied_at <= $1 AND cooldown_until <= $2",
+                )
+                .bind(before.millis())
+                .bind(now.millis())
+                .execute(db)
+                .await?;
+                Ok(swept.rows_affected())
+            })
+        })
+        .await
+    }
+
+    /// Ends a person's pause, and forgets the denials. Whether there was one at `now`.
+    pub async fn lift_cooldown(&self, user: UserId, entry: Entry, now: Timestamp) -> Result<bool> {
+        self.write(move |db| {
+            let entry = entry.clone();
+            Box::pin(async move {
+                let lifted = sqlx::query(
+                    "DELETE FROM approval_cooldowns WHERE user_id = $1 AND cooldown_until > $2",
+                )
+                .bind(user.to_string())
+                .bind(now.millis())
+                .execute(&mut *db)
+                .await?;
+                if lifted.rows_affected() == 0 {
+                    return Ok(false);
+                }
+                audit::append(db, &[entry]).await?;
+                Ok(true)
+            })
+        })
+        .await
+    }
+}

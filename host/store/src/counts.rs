@@ -1,0 +1,93 @@
+//! How many users there are in each state: the sum of what each change added or took away.
+
+use std::collections::BTreeMap;
+
+use sqlx::AnyConnection;
+
+use crate::rows::{cell, lifecycle_state};
+use crate::{Result, Store};
+use assent_model::user::LifecycleState;
+
+/// How many changes there are at least before they are made one.
+const MANY: i64 = 1000;
+
+/// Notes that so many users more, or fewer, are in these states.
+pub(crate) async fn note(db: &mut AnyConnection, changes: &[(LifecycleState, i64)]) -> Result<()> {
+    for (state, change) in changes {
+        sqlx::query("INSERT INTO user_counts (state, change) VALUES ($1, $2)")
+            .bind(state.as_str())
+            .bind(*change)
+            .execute(&mut *db)
+            .await?;
+    }
+    Ok(())
+}
+
+/// Notes that a user's state changed.
+pub(crate) async fn note_change(
+    db: &mut AnyConnection,
+    was: LifecycleState,
+    is: LifecycleState,
+) -> Result<()> {
+    if was == is {
+        Ok(())
+    } else {
+        note(db, &[(was, -1), (is, 1)]).await
+    }
+}
+
+impl Store {
+    /// How many users there are in each state.
+    pub async fn users_by_state(&self) -> Result<Vec<(LifecycleState, u64)>> {
+        let rows: Vec<(String, i64)> = sqlx::query_as(
+            "SELECT state, CAST(SUM(change) AS BIGINT) FROM user_counts GROUP BY state",
+        )
+        .fetch_all(&self.readers)
+        .await?;
+        rows.into_iter()
+            .map(|(state, count)| {
+                Ok((
+                    lifecycle_state(&state, cell("user_counts", "state", ""))?,
+                    u64::try_from(count).unwrap_or(0),
+                ))
+            })
+            .collect()
+    }
+
+    /// Makes one row for each state of the changes so far, where they are many.
+    pub(crate) async fn sum_up_counts(&self) -> Result<()> {
+        self.write(|db| {
+            Box::pin(async move {
+                let many: Option<(i64,)> =
+                    sqlx::query_as("SELECT change FROM user_counts LIMIT 1 OFFSET $1")
+                        .bind(MANY)
+                        .fetch_optional(&mut *db)
+                        .await?;
+                if many.is_none() {
+                    return Ok(());
+                }
+                // Each row goes to one sum, whoever else does the same at this moment.
+                let rows: Vec<(String, i64)> =
+                    sqlx::query_as("DELETE FROM user_counts RETURNING state, change")
+                        .fetch_all(&mut *db)
+                        .await?;
+                let mut sums: BTreeMap<String, i64> = BTreeMap::new();
+                for (state, change) in rows {
+                    *sums.entry(state).or_default() += change;
+                }
+                for (state, sum) in sums {
+                    note(
+                        db,
+                        &[(
+                            lifecycle_state(&state, cell("user_counts", "state", ""))?,
+                            sum,
+                        )],
+                    )
+                    .await?;
+                }
+                Ok(())
+            })
+        })
+        .await
+    }
+}

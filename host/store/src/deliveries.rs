@@ -1,0 +1,221 @@
+//! Approval requests on their way through channels. One host looks after each at a time: it has a lease, and if it stops
+//! in between, another takes over.
+
+use std::time::Duration;
+
+use sqlx::AnyConnection;
+
+use crate::rows::{cell, moment, parse};
+use crate::{Result, Store, StoreError};
+use assent_model::clock::Timestamp;
+use assent_model::delivery::{Delivery, LeasedDelivery, Recipient};
+use assent_model::id::{ApprovalId, DeliveryId};
+
+#[derive(sqlx::FromRow)]
+struct DeliveryRow {
+    id: String,
+    approval_id: String,
+    channel: String,
+    device_id: Option<String>,
+    address: Option<String>,
+    handle: String,
+    leased_until: i64,
+}
+
+impl TryFrom<DeliveryRow> for LeasedDelivery {
+    type Error = StoreError;
+    fn try_from(row: DeliveryRow) -> Result<Self> {
+        let recipient = match (row.device_id, row.address) {
+            (Some(device), None) => Recipient::Device(parse(
+                &device,
+                cell("approval_deliveries", "device_id", &row.id),
+            )?),
+            (None, Some(address)) => Recipient::Vendor { address },
+            _ => return Err(cell("approval_deliveries", "device_id", &row.id).unexpected()),
+        };
+        let delivery = Delivery {
+            id: parse(&row.id, cell("approval_deliveries", "id", &row.id))?,
+            approval: parse(
+                &row.approval_id,
+                cell("approval_deliveries", "approval_id", &row.id),
+            )?,
+            channel: row.channel,
+            recipient,
+            handle: row.handle,
+        };
+        Ok(Self {
+            delivery,
+            until: moment(row.leased_until),
+        })
+    }
+}
+
+/// Has the deliveries of an approval looked after at once, since it was decided: what is still on its way is taken back.
+pub(crate) async fn wake(db: &mut AnyConnection, approval: &str) -> Result<()> {
+    sqlx::query("UPDATE approval_deliveries SET due_at = 0 WHERE approval_id = $1")
+        .bind(approval.to_owned())
+        .execute(db)
+        .await?;
+    Ok(())
+}
+
+/// Forgets a delivery. Whether it was there: who forgets it is the one to take the request back.
+pub(crate) async fn delete(db: &mut AnyConnection, id: DeliveryId) -> Result<bool> {
+    let deleted = sqlx::query("DELETE FROM approval_deliveries WHERE id = $1")
+        .bind(id.to_string())
+        .execute(db)
+        .await?;
+    Ok(deleted.rows_affected() > 0)
+}
+
+impl Store {
+    /// Adds a delivery that is first looked after at `due`. `false`, and nothing done, if its approval is not open any
+    /// more.
+    pub async fn add_delivery(
+        &self,
+        delivery: Delivery,
+        due: Timestamp,
+        now: Timestamp,
+    ) -> Result<bool> {
+        self.write(move |db| {
+            let delivery = delivery.clone();
+            Box::pin(async move {
+                let (device, address) = match delivery.recipient {
+                    Recipient::Device(device) => (Some(device.to_string()), None),
+                    Recipient::Vendor { address } => (None, Some(address)),
+                };
+                let added = sqlx::query(
+                    "INSERT INTO approval_deliveries (id, approval_id, channel, device_id, address, handle, due_at,
+                                                      leased_until)
+                     SELECT $1, approvals.id, $3, $4, $5, $6, $7, 0 FROM approvals
+                     WHERE approvals.id = $2 AND approvals.state = 'requested' AND approvals.expires_at > $8",
+                )
+                .bind(delivery.id.to_string())
+                .bind(delivery.approval.to_string())
+                .bind(delivery.channel)
+                .bind(device)
+                .bind(address)
+                .bind(delivery.handle)
+                .bind(due.millis())
+                .bind(now.millis())
+                .execute(db)
+                .await?;
+                Ok(added.rows_affected() > 0)
+            })
+        })
+        .await
+    }
+
+    /// The channels with deliveries that are to be looked after at `now`.
+    pub async fn due_channels(&self, now: Timestamp) -> Result<Vec<String>> {
+        let rows: Vec<(String,)> = sqlx::query_as(
+            "SELECT DISTINCT channel FROM approval_deliveries WHERE due_at <= $1 AND leased_until <= $1",
+        )
+        .bind(now.millis())
+        .fetch_all(&self.readers)
+        .await?;
+        Ok(rows.into_iter().map(|(channel,)| channel).collect())
+    }
+
+    /// When the next delivery is to be looked after; `None` if there is none.
+    pub async fn next_delivery(&self) -> Result<Option<Timestamp>> {
+        let (next,): (Option<i64>,) = sqlx::query_as(
+            "SELECT MIN(CASE WHEN due_at > leased_until THEN due_at ELSE leased_until END) FROM approval_deliveries",
+        )
+        .fetch_one(&self.readers)
+        .await?;
+        Ok(next.map(moment))
+    }
+
+    /// Claims up to `most` deliveries of a channel that are to be looked after at `now`, those that wait longest first.
+    /// Nobody else gets them until `lease` is over; if this host stops in between, they are claimed anew then.
+    pub async fn claim_deliveries(
+        &self,
+        channel: &str,
+        most: usize,
+        lease: Duration,
+        now: Timestamp,
+    ) -> Result<Vec<LeasedDelivery>> {
+        let channel = channel.to_owned();
+        self.write(move |db| {
+            let channel = channel.clone();
+            Box::pin(async move {
+                let rows: Vec<DeliveryRow> = sqlx::query_as(
+                    "UPDATE approval_deliveries SET leased_until = $1, due_at = $1
+                     WHERE id IN (SELECT due.id FROM approval_deliveries AS due
+                                  WHERE due.channel = $2 AND due.due_at <= $3 AND due.leased_until <= $3
+                                  ORDER BY due.due_at LIMIT $4)
+                       AND due_at <= $3 AND leased_until <= $3
+                     RETURNING id, approval_id, channel, device_id, address, handle, leased_until",
+                )
+                .bind((now + lease).millis())
+                .bind(channel)
+                .bind(now.millis())
+                .bind(i64::try_from(most).unwrap_or(i64::MAX))
+                .fetch_all(db)
+                .await?;
+                rows.into_iter().map(LeasedDelivery::try_from).collect()
+            })
+        })
+        .await
+    }
+
+    /// Gives a claimed delivery back, to be looked after again at `next`, or before if there was news of it meanwhile.
+    /// Nothing happens if the lease ran out and another host has it now.
+    pub async fn release_delivery(&self, leased: &LeasedDelivery, next: Timestamp) -> Result<()> {
+        let (id, until) = (leased.delivery.id, leased.until);
+        self.write(move |db| {
+            Box::pin(async move {
+                sqlx::query(
+                    "UPDATE approval_deliveries
+                     SET leased_until = 0, due_at = CASE WHEN due_at < $3 THEN due_at ELSE $3 END
+                     WHERE id = $1 AND leased_until = $2",
+                )
+                .bind(id.to_string())
+                .bind(until.millis())
+                .bind(next.millis())
+                .execute(db)
+                .await?;
+                Ok(())
+            })
+        })
+        .await
+    }
+
+    /// Forgets a delivery. `true` for one caller alone: the one to take the request back at the channel.
+    pub async fn end_delivery(&self, id: DeliveryId) -> Result<bool> {
+        self.write(move |db| Box::pin(async move { delete(db, id).await }))
+            .await
+    }
+
+    /// Has the deliveries of these approvals to the vendor of a channel looked after at `now`, since there may be news of
+    /// them. How many there are.
+    pub async fn expedite_deliveries(
+        &self,
+        channel: &str,
+        approvals: &[ApprovalId],
+        now: Timestamp,
+    ) -> Result<u64> {
+        let (channel, approvals) = (channel.to_owned(), approvals.to_vec());
+        self.write(move |db| {
+            let (channel, approvals) = (channel.clone(), approvals.clone());
+            Box::pin(async move {
+                let mut hastened = 0;
+                for approval in approvals {
+                    let updated = sqlx::query(
+                        "UPDATE approval_deliveries SET due_at = $3
+                         WHERE approval_id = $1 AND channel = $2 AND device_id IS NULL AND due_at > $3",
+                    )
+                    .bind(approval.to_string())
+                    .bind(channel.clone())
+                    .bind(now.millis())
+                    .execute(&mut *db)
+                    .await?;
+                    hastened += updated.rows_affected();
+                }
+                Ok(hastened)
+            })
+        })
+        .await
+    }
+}

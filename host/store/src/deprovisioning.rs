@@ -1,0 +1,218 @@
+//! What ends with a change of a user's, an account's or a device's rights: in the transaction of the change, so that it takes
+//! effect at once and as a whole.
+
+use std::time::Duration;
+
+use sqlx::AnyConnection;
+
+use crate::users::search_index;
+use crate::{Result, passkeys, sessions};
+use assent_model::action_approval::Mentioned;
+use assent_model::clock::Timestamp;
+use assent_model::id::{DeviceId, UserId};
+use assent_model::secret::Digest;
+use assent_model::user::LifecycleState;
+
+/// The longest that a code may be good.
+const LONGEST_CODE: Duration = Duration::from_secs(600);
+
+/// Ends what a person approved and no browser has used yet.
+const UNUSED: &str = "UPDATE approvals SET state = 'withdrawn', decided_at = $2
+     WHERE user_id = $1 AND state = 'approved'
+       AND (EXISTS (SELECT 1 FROM logins WHERE logins.id = approvals.login_id AND logins.answered_at IS NULL)
+            OR EXISTS (SELECT 1 FROM action_approvals
+                       WHERE action_approvals.id = approvals.action_approval_id AND action_approvals.claimed_at IS NULL))";
+
+/// Ends what was begun in a person's name: requests on the phone, approvals that were not used, sessions, and what was
+/// granted. It does so whatever the new state is: what a login under way left behind while the person was suspended does
+/// not come back with them.
+pub(crate) async fn of_user(
+    db: &mut AnyConnection,
+    user: UserId,
+    state: LifecycleState,
+    now: Timestamp,
+) -> Result<()> {
+    of_open_request(db, user, now).await?;
+    let statements = match state {
+        LifecycleState::Invited | LifecycleState::Active => [
+            "UPDATE accounts SET grants_not_before = $2 WHERE user_id = $1 AND grants_not_before < $2",
+            // Whoever was let in before they were suspended is not let in by that afterwards. Until then the browser is
+            // told that the account is closed.
+            UNUSED,
+        ]
+        .as_slice(),
+        // A grant of this very moment ends too. So do links and recovery codes: whoever has them may be why the person is suspended.
+        LifecycleState::Suspended | LifecycleState::Terminated => &[
+            "UPDATE accounts SET grants_not_before = $2 + 1 WHERE user_id = $1",
+            "DELETE FROM enrolments WHERE user_id = $1 AND created_at <= $2",
+            "DELETE FROM recovery_codes WHERE user_id = $1 AND created_at <= $2",
+        ],
+    };
+    for statement in statements {
+        sqlx::query(*statement)
+            .bind(user.to_string())
+            .bind(now.millis())
+            .execute(&mut *db)
+            .await?;
+    }
+    sessions::log_out_everywhere(db, user, now).await
+}
+
+/// Ends a person's sessions and what would become one: whoever signs in from now on does so as who the person is by now.
+pub(crate) async fn of_sign_ins(
+    db: &mut AnyConnection,
+    user: UserId,
+    now: Timestamp,
+) -> Result<()> {
+    of_open_request(db, user, now).await?;
+    sqlx::query(UNUSED)
+        .bind(user.to_string())
+        .bind(now.millis())
+        .execute(&mut *db)
+        .await?;
+    sessions::log_out_everywhere(db, user, now).await
+}
+
+/// Ends what was begun in a person's name in one application alone: the person's sessions go on in the others.
+pub(crate) async fn of_account(
+    db: &mut AnyConnection,
+    user: String,
+    application: String,
+    state: LifecycleState,
+    now: Timestamp,
+) -> Result<()> {
+    let mut statements = vec![
+        "UPDATE approvals SET state = 'withdrawn', decided_at = $3
+         WHERE user_id = $1 AND application_id = $2 AND state = 'requested'",
+        "UPDATE approval_deliveries SET due_at = 0
+         WHERE approval_id IN (SELECT id FROM approvals WHERE user_id = $1 AND application_id = $2 AND decided_at = $3)",
+    ];
+    statements.extend(if state.is_open() {
+        [
+            "UPDATE accounts SET grants_not_before = $3 WHERE user_id = $1 AND application_id = $2 AND grants_not_before < $3",
+            "UPDATE approvals SET state = 'withdrawn', decided_at = $3
+             WHERE user_id = $1 AND application_id = $2 AND state = 'approved'
+               AND (EXISTS (SELECT 1 FROM logins WHERE logins.id = approvals.login_id AND logins.answered_at IS NULL)
+            OR EXISTS (SELECT 1 FROM action_approvals
+                       WHERE action_approvals.id = approvals.action_approval_id AND action_approvals.claimed_at IS NULL))",
+        ]
+        .as_slice()
+    } else {
+        &["UPDATE accounts SET grants_not_before = $3 + 1 WHERE user_id = $1 AND application_id = $2"]
+    });
+    for statement in statements {
+        sqlx::query(statement)
+            .bind(user.clone())
+            .bind(application.clone())
+            .bind(now.millis())
+            .execute(&mut *db)
+            .await?;
+    }
+    sessions::leave(db, user, application, now).await
+}
+
+/// Ends the request that waits for a person, wherever it is on its way to.
+pub(crate) async fn of_open_request(
+    db: &mut AnyConnection,
+    user: UserId,
+    now: Timestamp,
+) -> Result<()> {
+    for statement in [
+        "UPDATE approvals SET state = 'withdrawn', decided_at = $2 WHERE user_id = $1 AND state = 'requested'",
+        "UPDATE approval_deliveries SET due_at = 0
+         WHERE approval_id IN (SELECT id FROM approvals WHERE user_id = $1 AND decided_at = $2)",
+    ] {
+        sqlx::query(statement)
+            .bind(user.to_string())
+            .bind(now.millis())
+            .execute(&mut *db)
+            .await?;
+    }
+    Ok(())
+}
+
+/// Ends what a device approved and no browser has used yet, and forgets its passkey.
+pub(crate) async fn of_device(
+    db: &mut AnyConnection,
+    device: DeviceId,
+    now: Timestamp,
+) -> Result<()> {
+    sqlx::query(
+        "UPDATE approvals SET state = 'withdrawn', decided_at = $2
+         WHERE device_id = $1 AND state = 'approved' AND user_id = (SELECT user_id FROM devices WHERE devices.id = $1)
+           AND (EXISTS (SELECT 1 FROM logins WHERE logins.id = approvals.login_id AND logins.answered_at IS NULL)
+            OR EXISTS (SELECT 1 FROM action_approvals
+                       WHERE action_approvals.id = approvals.action_approval_id AND action_approvals.claimed_at IS NULL))",
+    )
+    .bind(device.to_string())
+    .bind(now.millis())
+    .execute(&mut *db)
+    .await?;
+    passkeys::forget(db, device).await
+}
+
+/// Deletes what belongs to a person whose data is erased, and takes the names from the accounts. What is left of them are
+/// identifiers that say nothing.
+///
+/// What the user signed in with is told, as it may be mentioned.
+pub(crate) async fn erase(
+    db: &mut AnyConnection,
+    user: UserId,
+    now: Timestamp,
+) -> Result<Vec<Mentioned>> {
+    let names: Vec<(String,)> =
+        sqlx::query_as("DELETE FROM login_names WHERE user_id = $1 RETURNING name")
+            .bind(user.to_string())
+            .fetch_all(&mut *db)
+            .await?;
+    let names: Vec<Digest> = names
+        .into_iter()
+        .map(|(name,)| Digest::of(name.as_bytes()))
+        .collect();
+    for name in &names {
+        for statement in [
+            // Those that reached no phone, during a pause for one, know nobody but the name.
+            "DELETE FROM logins WHERE id IN (SELECT login_id FROM approvals WHERE name_digest = $1)",
+            "DELETE FROM action_approvals WHERE id IN (SELECT action_approval_id FROM approvals WHERE mentions = $1)",
+            "DELETE FROM approval_subjects WHERE subject = $1",
+        ] {
+            sqlx::query(statement)
+                .bind(name.to_text())
+                .execute(&mut *db)
+                .await?;
+        }
+    }
+    search_index::forget(db, user).await?;
+    for statement in [
+        "DELETE FROM logins WHERE id IN (SELECT login_id FROM approvals WHERE known_user = $1 OR user_id = $1)",
+        // The protected actions of the user, and those of others whose summary names the user.
+        "DELETE FROM action_approvals WHERE actor = $1",
+        "DELETE FROM action_approvals WHERE id IN (SELECT action_approval_id FROM approvals WHERE mentions = $1)",
+        "DELETE FROM test_sign_ins WHERE made_session IN (SELECT id FROM sessions WHERE user_id = $1)",
+        "DELETE FROM logins WHERE session_id IN (SELECT id FROM sessions WHERE user_id = $1)",
+        "DELETE FROM saml_logout_requests WHERE sid IN (SELECT sid FROM sessions WHERE user_id = $1)",
+        "DELETE FROM idempotent_requests WHERE id IN (
+             SELECT request_id FROM idempotent_request_subjects
+             WHERE subject = $1 OR subject IN (SELECT id FROM accounts WHERE user_id = $1))",
+        "DELETE FROM devices WHERE user_id = $1",
+        "DELETE FROM enrolments WHERE user_id = $1",
+        "DELETE FROM recovery_codes WHERE user_id = $1",
+        "DELETE FROM external_authenticators WHERE user_id = $1",
+        "DELETE FROM approval_cooldowns WHERE user_id = $1",
+        "DELETE FROM approval_subjects WHERE subject = $1",
+        "DELETE FROM consents WHERE user_id = $1",
+        "DELETE FROM sessions WHERE user_id = $1",
+        "DELETE FROM claim_traces WHERE user_id = $1",
+        "UPDATE accounts SET name = 'erased-' || id, roles = '[]', state = 'terminated', version = version + 1
+         WHERE user_id = $1",
+    ] {
+        sqlx::query(statement).bind(user.to_string()).execute(&mut *db).await?;
+    }
+    // Codes that nobody exchanged hold claims. They are among those that end soonest, which have an index.
+    sqlx::query("UPDATE codes SET claims = '{}' WHERE retain_until <= $2 AND user_id = $1")
+        .bind(user.to_string())
+        .bind((now + LONGEST_CODE).millis())
+        .execute(db)
+        .await?;
+    Ok(names.into_iter().map(Mentioned::Nobody).collect())
+}

@@ -1,0 +1,98 @@
+//! What vendors' authenticators know people by.
+
+use crate::{Result, Store, UserGuard, audit, users};
+use assent_model::audit::Entry;
+use assent_model::clock::Timestamp;
+use assent_model::delivery::ExternalAuthenticator;
+use assent_model::id::UserId;
+
+impl Store {
+    /// A person's addresses, by the names of their channels.
+    pub async fn external_authenticators(
+        &self,
+        user: UserId,
+    ) -> Result<Vec<ExternalAuthenticator>> {
+        let rows: Vec<(String, String)> = sqlx::query_as(
+            "SELECT channel, address FROM external_authenticators WHERE user_id = $1 ORDER BY channel",
+        )
+        .bind(user.to_string())
+        .fetch_all(&self.readers)
+        .await?;
+        Ok(rows
+            .into_iter()
+            .map(|(channel, address)| ExternalAuthenticator { channel, address })
+            .collect())
+    }
+
+    /// Sets a person's address for a channel, by which they can approve: who was invited is active from then on, which
+    /// `activated` is to tell of. `false`, and nothing done, if there is no such person.
+    ///
+    /// # Errors
+    /// [`StoreError::Stale`](crate::StoreError::Stale) if they are not as they were seen.
+    pub async fn set_external_authenticator(
+        &self,
+        whom: impl Into<UserGuard>,
+        address: ExternalAuthenticator,
+        entries: Vec<Entry>,
+        activated: Option<Entry>,
+        now: Timestamp,
+    ) -> Result<bool> {
+        let whom = whom.into();
+        self.write(move |db| {
+            let ExternalAuthenticator { channel, address } = address.clone();
+            let (entries, activated) = (entries.clone(), activated.clone());
+            Box::pin(async move {
+                let user = whom.held(db).await?;
+                let set = sqlx::query(
+                    "INSERT INTO external_authenticators (user_id, channel, address)
+                     SELECT users.id, $2, $3 FROM users WHERE users.id = $1
+                     ON CONFLICT (user_id, channel) DO UPDATE SET address = excluded.address",
+                )
+                .bind(user.to_string())
+                .bind(channel)
+                .bind(address)
+                .execute(&mut *db)
+                .await?;
+                if set.rows_affected() == 0 {
+                    return Ok(false);
+                }
+                audit::append(db, &entries).await?;
+                users::activate(db, user, activated.as_ref(), now).await?;
+                Ok(true)
+            })
+        })
+        .await
+    }
+
+    /// Takes a person's address for a channel away. Whether there was one.
+    ///
+    /// # Errors
+    /// [`StoreError::Stale`](crate::StoreError::Stale) if they are not as they were seen.
+    pub async fn remove_external_authenticator(
+        &self,
+        whom: impl Into<UserGuard>,
+        channel: &str,
+        entries: Vec<Entry>,
+    ) -> Result<bool> {
+        let (whom, channel) = (whom.into(), channel.to_owned());
+        self.write(move |db| {
+            let (channel, entries) = (channel.clone(), entries.clone());
+            Box::pin(async move {
+                let user = whom.held(db).await?;
+                let removed = sqlx::query(
+                    "DELETE FROM external_authenticators WHERE user_id = $1 AND channel = $2",
+                )
+                .bind(user.to_string())
+                .bind(channel)
+                .execute(&mut *db)
+                .await?;
+                if removed.rows_affected() == 0 {
+                    return Ok(false);
+                }
+                audit::append(db, &entries).await?;
+                Ok(true)
+            })
+        })
+        .await
+    }
+}

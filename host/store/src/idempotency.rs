@@ -1,0 +1,112 @@
+//! Requests that are done once.
+
+use std::collections::BTreeSet;
+
+use crate::rows::{cell, digest};
+use crate::{Result, Store};
+use assent_model::clock::Timestamp;
+use assent_model::secret::Digest;
+
+/// A request that was there before.
+#[derive(Clone, Debug)]
+pub struct IdempotentRow {
+    /// The digest of its body.
+    pub body: Digest,
+    /// Its answer, sealed; `None` while it is under way.
+    pub answer: Option<String>,
+}
+
+impl Store {
+    /// Claims the key of a request until `until`, unless it is claimed at `now`. `None` if it was free; else what is there.
+    pub async fn claim_request(
+        &self,
+        id: String,
+        body: Digest,
+        now: Timestamp,
+        until: Timestamp,
+    ) -> Result<Option<IdempotentRow>> {
+        self.write(move |db| {
+            let id = id.clone();
+            Box::pin(async move {
+                let claimed: Option<(String,)> = sqlx::query_as(
+                    "INSERT INTO idempotent_requests (id, body, expires_at) VALUES ($1, $2, $3)
+                     ON CONFLICT (id) DO UPDATE
+                     SET body = excluded.body, answer = NULL, expires_at = excluded.expires_at
+                     WHERE idempotent_requests.expires_at <= $4
+                     RETURNING id",
+                )
+                .bind(id.clone())
+                .bind(body.to_text())
+                .bind(until.millis())
+                .bind(now.millis())
+                .fetch_optional(&mut *db)
+                .await?;
+                if claimed.is_some() {
+                    return Ok(None);
+                }
+                let (body, answer): (String, Option<String>) =
+                    sqlx::query_as("SELECT body, answer FROM idempotent_requests WHERE id = $1")
+                        .bind(id)
+                        .fetch_one(db)
+                        .await?;
+                Ok(Some(IdempotentRow {
+                    body: digest(&body, cell("idempotent_requests", "body", ""))?,
+                    answer,
+                }))
+            })
+        })
+        .await
+    }
+
+    /// Keeps the answer of a request until then. `subjects` are the ids of users, accounts and others that the request or its answer
+    /// is about.
+    pub async fn keep_answer(
+        &self,
+        id: String,
+        answer: String,
+        subjects: BTreeSet<String>,
+        until: Timestamp,
+    ) -> Result<()> {
+        self.write(move |db| {
+            let (id, answer, subjects) = (id.clone(), answer.clone(), subjects.clone());
+            Box::pin(async move {
+                let kept = sqlx::query("UPDATE idempotent_requests SET answer = $2, expires_at = $3 WHERE id = $1")
+                    .bind(id.clone())
+                    .bind(answer)
+                    .bind(until.millis())
+                    .execute(&mut *db)
+                    .await?;
+                if kept.rows_affected() == 0 {
+                    return Ok(());
+                }
+                for subject in subjects {
+                    sqlx::query(
+                        "INSERT INTO idempotent_request_subjects (request_id, subject) VALUES ($1, $2)
+                         ON CONFLICT DO NOTHING",
+                    )
+                    .bind(id.clone())
+                    .bind(subject)
+                    .execute(&mut *db)
+                    .await?;
+                }
+                Ok(())
+            })
+        })
+        .await
+    }
+
+    /// Gives the key of a request back.
+    pub async fn release_request(&self, id: String) -> Result<()> {
+        self.write(move |db| {
+            let id = id.clone();
+            Box::pin(async move {
+                sqlx::query("DELETE FROM idempotent_requests WHERE id = $1 AND answer IS NULL")
+                    .bind(id)
+                    .execute(db)
+                    .await?;
+                Ok(())
+            })
+        })
+        .await
+    }
+}

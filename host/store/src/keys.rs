@@ -1,0 +1,264 @@
+//! Signing keys.
+
+use serde_json::Value;
+use sqlx::AnyConnection;
+
+use crate::rows::{cell, from_json, moment, parse, to_json};
+use crate::{Result, Store, StoreError, audit};
+use assent_model::audit::Entry;
+use assent_model::clock::Timestamp;
+use assent_model::id::KeyId;
+use assent_model::key::{KeyMaterial, KeyPurpose, KeyTimes, SigningKey, signing_at};
+
+const ALL: &str =
+    "SELECT id, purpose, generation, sealed, public_jwk, created_at, signs_from, revoked_at
+                   FROM signing_keys ORDER BY purpose, generation";
+
+#[derive(sqlx::FromRow)]
+struct KeyRow {
+    id: String,
+    purpose: String,
+    generation: i64,
+    sealed: Option<String>,
+    public_jwk: Option<String>,
+    created_at: i64,
+    signs_from: i64,
+    revoked_at: Option<i64>,
+}
+
+impl TryFrom<KeyRow> for SigningKey {
+    type Error = StoreError;
+    fn try_from(row: KeyRow) -> Result<Self> {
+        let material = match (row.sealed, row.public_jwk) {
+            (Some(sealed), None) => KeyMaterial::Sealed(sealed),
+            (None, Some(public)) => KeyMaterial::Public(from_json(
+                &public,
+                cell("signing_keys", "public_jwk", &row.id),
+            )?),
+            _ => {
+                return Err(cell("signing_keys", "sealed", &row.id).unexpected());
+            }
+        };
+        Ok(Self {
+            id: parse(&row.id, cell("signing_keys", "id", &row.id))?,
+            purpose: parse(&row.purpose, cell("signing_keys", "purpose", &row.id))?,
+            material,
+            times: KeyTimes {
+                generation: row.generation,
+                published_at: moment(row.created_at),
+                signs_from: moment(row.signs_from),
+                revoked_at: row.revoked_at.map(moment),
+            },
+        })
+    }
+}
+
+impl Store {
+    /// All keys, those of a purpose in their order.
+    pub async fn signing_keys(&self) -> Result<Vec<SigningKey>> {
+        let rows: Vec<KeyRow> = sqlx::query_as(ALL).fetch_all(&self.readers).await?;
+        rows.into_iter().map(SigningKey::try_from).collect()
+    }
+
+    /// Keeps a key, unless its purpose has one of this generation: of hosts that make the next key at once, one does.
+    /// Whether it was this one.
+    pub async fn add_key(&self, key: SigningKey, entries: Vec<Entry>) -> Result<bool> {
+        self.write(move |db| {
+            let (key, entries) = (key.clone(), entries.clone());
+            Box::pin(async move {
+                let kept = insert(db, &key).await?;
+                audit::append_if(db, kept, &entries).await
+            })
+        })
+        .await
+    }
+
+    /// Lets a published key sign from `now` on. Whether it would have begun later.
+    pub async fn activate_signing_key(
+        &self,
+        id: KeyId,
+        now: Timestamp,
+        entry: Entry,
+    ) -> Result<bool> {
+        self.write(move |db| {
+            let entry = entry.clone();
+            Box::pin(async move {
+                let sooner = sign_from(db, id, now).await?;
+                audit::append_if(db, sooner, &[entry]).await
+            })
+        })
+        .await
+    }
+
+    /// Takes a key out of use: its private half is deleted, `public_jwk` stays. If it was the one that signs, another
+    /// does from `now` on: the one that is published, or else `fresh`, whose generation is found here. Whether it was
+    /// not revoked before.
+    pub async fn revoke_key(
+        &self,
+        id: KeyId,
+        public_jwk: Value,
+        fresh: SigningKey,
+        entries: Vec<Entry>,
+        now: Timestamp,
+    ) -> Result<bool> {
+        self.write(move |db| {
+            let (public_jwk, fresh, entries) = (public_jwk.clone(), fresh.clone(), entries.clone());
+            Box::pin(async move {
+                let keys = locked(db, fresh.purpose).await?;
+                let times: Vec<KeyTimes> = keys.iter().map(|key| key.times).collect();
+                let signing = signing_at(&times, now).map(|key| key.generation);
+                let revoked: Option<(i64,)> = sqlx::query_as(
+                    "UPDATE signing_keys SET revoked_at = $2, sealed = NULL, public_jwk = $3
+                     WHERE id = $1 AND revoked_at IS NULL RETURNING generation",
+                )
+                .bind(id.to_string())
+                .bind(now.millis())
+                .bind(to_json(&public_jwk)?)
+                .fetch_optional(&mut *db)
+                .await?;
+                let Some((revoked,)) = revoked else {
+                    return Ok(false);
+                };
+                audit::append(db, &entries).await?;
+                if signing != Some(revoked) {
+                    return Ok(true);
+                }
+                match keys
+                    .iter()
+                    .find(|key| key.times.generation > revoked && key.times.revoked_at.is_none())
+                {
+                    Some(next) => sign_from(db, next.id, now).await?,
+                    None => insert_to_sign(db, &fresh, 1 + highest(&times), now).await?,
+                };
+                Ok(true)
+            })
+        })
+        .await
+    }
+
+    /// Forgets the private half of a key that signs no more, and keeps the public one.
+    pub async fn forget_private_key(&self, id: KeyId, public_jwk: Value) -> Result<()> {
+        self.write(move |db| {
+            let public_jwk = public_jwk.clone();
+            Box::pin(async move {
+                sqlx::query(
+                    "UPDATE signing_keys SET sealed = NULL, public_jwk = $2 WHERE id = $1 AND sealed IS NOT NULL",
+                )
+                .bind(id.to_string())
+                .bind(to_json(&public_jwk)?)
+                .execute(db)
+                .await?;
+                Ok(())
+            })
+        })
+        .await
+    }
+
+    /// Deletes a key.
+    pub async fn delete_key(&self, id: KeyId) -> Result<()> {
+        self.write(move |db| {
+            Box::pin(async move {
+                sqlx::query("DELETE FROM signing_keys WHERE id = $1")
+                    .bind(id.to_string())
+                    .execute(db)
+                    .await?;
+                Ok(())
+            })
+        })
+        .await
+    }
+}
+
+/// The keys of a purpose, read while nobody else revokes one: the last one's row is taken first.
+async fn locked(db: &mut AnyConnection, purpose: KeyPurpose) -> Result<Vec<SigningKey>> {
+    sqlx::query(
+        "UPDATE signing_keys SET generation = generation
+         WHERE purpose = $1 AND generation = (SELECT MAX(generation) FROM signing_keys WHERE purpose = $1)",
+    )
+    .bind(purpose.as_str())
+    .execute(&mut *db)
+    .await?;
+    let rows: Vec<KeyRow> = sqlx::query_as(ALL).fetch_all(db).await?;
+    let keys = rows
+        .into_iter()
+        .map(SigningKey::try_from)
+        .collect::<Result<Vec<_>>>()?;
+    Ok(keys
+        .into_iter()
+        .filter(|key| key.purpose == purpose)
+        .collect())
+}
+
+fn highest(times: &[KeyTimes]) -> i64 {
+    times
+        .iter()
+        .map(|key| key.generation)
+        .max()
+        .unwrap_or_default()
+}
+
+async fn sign_from(db: &mut AnyConnection, id: KeyId, now: Timestamp) -> Result<bool> {
+    let changed =
+        sqlx::query("UPDATE signing_keys SET signs_from = $2 WHERE id = $1 AND signs_from > $2 AND revoked_at IS NULL")
+            .bind(id.to_string())
+            .bind(now.millis())
+            .execute(db)
+            .await?;
+    Ok(changed.rows_affected() == 1)
+}
+
+/// Whether it was kept.
+async fn insert(db: &mut AnyConnection, key: &SigningKey) -> Result<bool> {
+    let (sealed, public_jwk) = match &key.material {
+        KeyMaterial::Sealed(sealed) => (Some(sealed.clone()), None),
+        KeyMaterial::Public(public) => (None, Some(to_json(public)?)),
+    };
+    let inserted = sqlx::query(
+        "INSERT INTO signing_keys (id, purpose, generation, sealed, public_jwk, created_at, signs_from, revoked_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+         ON CONFLICT (purpose, generation) DO NOTHING",
+    )
+    .bind(key.id.to_string())
+    .bind(key.purpose.as_str())
+    .bind(key.times.generation)
+    .bind(sealed)
+    .bind(public_jwk)
+    .bind(key.times.published_at.millis())
+    .bind(key.times.signs_from.millis())
+    .bind(key.times.revoked_at.map(Timestamp::millis))
+    .execute(db)
+    .await?;
+    Ok(inserted.rows_affected() == 1)
+}
+
+/// Keeps a key that signs from `now` on. If another host has published one of this generation since the keys were read,
+/// that one signs.
+async fn insert_to_sign(
+    db: &mut AnyConnection,
+    key: &SigningKey,
+    generation: i64,
+    now: Timestamp,
+) -> Result<bool> {
+    let times = KeyTimes::at_once(generation, now);
+    if insert(
+        db,
+        &SigningKey {
+            times,
+            ..key.clone()
+        },
+    )
+    .await?
+    {
+        return Ok(true);
+    }
+    let changed = sqlx::query(
+        "UPDATE signing_keys SET signs_from = $3
+         WHERE purpose = $1 AND generation = $2 AND signs_from > $3 AND revoked_at IS NULL",
+    )
+    .bind(key.purpose.as_str())
+    .bind(generation)
+    .bind(now.millis())
+    .execute(db)
+    .await?;
+    Ok(changed.rows_affected() == 1)
+}

@@ -1,0 +1,107 @@
+//! The pictures of applications.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+
+use crate::rows::{cell, parse};
+use crate::{Result, Store, audit};
+use assent_model::audit::Entry;
+use assent_model::id::{Did, UserId};
+use assent_model::logo::{ApplicationLogo, LogoFormat};
+
+impl Store {
+    /// Sets an application's picture. `false`, and nothing done, if there is no such application.
+    pub async fn set_logo(
+        &self,
+        application: Did,
+        logo: ApplicationLogo,
+        entry: Entry,
+    ) -> Result<bool> {
+        self.write(move |db| {
+            let (application, logo, entry) = (application.to_string(), logo.clone(), entry.clone());
+            Box::pin(async move {
+                // Who deletes the application meanwhile is waited for, and found.
+                let result = sqlx::query(
+                    "INSERT INTO application_logos (application_id, kind, digest, content)
+                     SELECT id, $2, $3, $4 FROM applications WHERE id = $1
+                     ON CONFLICT (application_id) DO UPDATE
+                     SET kind = excluded.kind, digest = excluded.digest, content = excluded.content",
+                )
+                .bind(application)
+                .bind(logo.kind.as_str())
+                .bind(logo.digest.clone())
+                .bind(STANDARD.encode(&logo.bytes))
+                .execute(&mut *db)
+                .await?;
+                audit::append_if(db, result.rows_affected() > 0, &[entry]).await
+            })
+        })
+        .await
+    }
+
+    /// Removes an application's picture. Whether there was one.
+    pub async fn remove_logo(&self, application: Did, entry: Entry) -> Result<bool> {
+        self.write(move |db| {
+            let (application, entry) = (application.to_string(), entry.clone());
+            Box::pin(async move {
+                let result = sqlx::query("DELETE FROM application_logos WHERE application_id = $1")
+                    .bind(application)
+                    .execute(&mut *db)
+                    .await?;
+                audit::append_if(db, result.rows_affected() > 0, &[entry]).await
+            })
+        })
+        .await
+    }
+
+    /// An application's picture.
+    pub async fn logo(&self, application: &Did) -> Result<Option<ApplicationLogo>> {
+        let row: Option<(String, String, String)> = sqlx::query_as(
+            "SELECT kind, digest, content FROM application_logos WHERE application_id = $1",
+        )
+        .bind(application.to_string())
+        .fetch_optional(&self.readers)
+        .await?;
+        row.map(|(kind, digest, content)| {
+            Ok(ApplicationLogo {
+                kind: LogoFormat::parse(&kind)
+                    .ok_or(cell("application_logos", "kind", "").unexpected())?,
+                digest,
+                bytes: STANDARD
+                    .decode(content)
+                    .map_err(|_| cell("application_logos", "content", "").unexpected())?,
+            })
+        })
+        .transpose()
+    }
+
+    /// The digest of an application's picture, where it has one.
+    pub async fn logo_digest(&self, application: &Did) -> Result<Option<String>> {
+        let row: Option<(String,)> =
+            sqlx::query_as("SELECT digest FROM application_logos WHERE application_id = $1")
+                .bind(application.to_string())
+                .fetch_optional(&self.readers)
+                .await?;
+        Ok(row.map(|(digest,)| digest))
+    }
+
+    /// The digests of the pictures of those applications in which a person has an account.
+    pub async fn logos_of(&self, user: UserId) -> Result<Vec<(Did, String)>> {
+        let rows: Vec<(String, String)> = sqlx::query_as(
+            "SELECT logo.application_id, logo.digest FROM accounts
+             JOIN application_logos AS logo ON logo.application_id = accounts.application_id
+             WHERE accounts.user_id = $1",
+        )
+        .bind(user.to_string())
+        .fetch_all(&self.readers)
+        .await?;
+        rows.into_iter()
+            .map(|(id, digest)| {
+                Ok((
+                    parse(&id, cell("application_logos", "application_id", ""))?,
+                    digest,
+                ))
+            })
+            .collect()
+    }
+}

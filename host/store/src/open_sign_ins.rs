@@ -1,0 +1,70 @@
+//! The bounds of open sign-ins without a typed name. Any client can begin one without authentication, so their number is bounded.
+//!
+//! Over the bound the oldest are removed. A rejection of new ones would lock users out while an attacker keeps the bound used up.
+//! A sign-in with an approval request stays, because the limits of requests bound it.
+
+use sqlx::AnyConnection;
+
+use crate::Result;
+
+/// The bounds of open sign-ins.
+#[derive(Clone, Debug)]
+pub struct OpenSignIns {
+    /// Where the browser is.
+    pub network: String,
+    /// How many there may be of this network.
+    pub of_network: u32,
+    /// How many there may be in all. `None` where this sign-in need not look: it takes longer than the other.
+    pub in_all: Option<u32>,
+}
+
+/// How many rows one sign-in deletes at most. It is one more than is begun between two looks at all.
+const SLICE: i64 = 1024;
+
+impl OpenSignIns {
+    /// How many sign-ins an instance begins between two looks at all: a small part of the bound.
+    pub const fn between_looks(in_all: u32) -> u32 {
+        let part = in_all / 64;
+        if part >= 1023 { 1023 } else { part + 1 }
+    }
+}
+
+// The database checks the outer conditions again where another transaction changes the row concurrently. A sign-in that was
+// reset after a request keeps its requests, and so stays.
+macro_rules! evict {
+    ($condition:literal) => {
+        concat!(
+            "DELETE FROM logins
+             WHERE id IN (SELECT id FROM logins
+                          WHERE ",
+            $condition,
+            " AND approval_id IS NULL AND session_id IS NULL AND answered_at IS NULL AND network IS NOT NULL
+                          ORDER BY id DESC LIMIT $2 OFFSET $3)
+               AND approval_id IS NULL AND session_id IS NULL AND answered_at IS NULL
+               AND NOT EXISTS (SELECT 1 FROM approvals WHERE approvals.login_id = logins.id)"
+        )
+    };
+}
+
+/// Deletes the oldest open sign-ins over the bounds.
+pub(crate) async fn evict(db: &mut AnyConnection, bounds: &OpenSignIns) -> Result<()> {
+    let of_network = sqlx::query(evict!("network = $1"))
+        .bind(bounds.network.clone())
+        .bind(SLICE);
+    let mut evicted = of_network
+        .bind(i64::from(bounds.of_network))
+        .execute(&mut *db)
+        .await?
+        .rows_affected();
+    if let Some(in_all) = bounds.in_all {
+        let in_all = sqlx::query(evict!("$1 <> ''"))
+            .bind(bounds.network.clone())
+            .bind(SLICE)
+            .bind(i64::from(in_all));
+        evicted += in_all.execute(db).await?.rows_affected();
+    }
+    if evicted > 0 {
+        tracing::debug!(evicted, network = %bounds.network, "open sign-ins evicted");
+    }
+    Ok(())
+}

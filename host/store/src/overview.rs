@@ -1,0 +1,203 @@
+//! Counts for the overview.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use crate::rows::{cell, from_json, moment, to_json};
+use crate::{Result, Store, StoreError};
+use assent_model::audit::Event;
+use assent_model::id::first_text_of;
+
+/// An hour in milliseconds.
+const HOUR: i64 = 60 * 60 * 1000;
+/// What waits are counted in, in milliseconds.
+pub const QUARTER: u64 = 250;
+/// What is counted of sign-ins.
+const COUNTED: [Event; 6] = [
+    Event::SignInRequested,
+    Event::SignInApproved,
+    Event::SignedIn,
+    Event::SignInDenied,
+    Event::SignInReported,
+    Event::NumberMatchFailed,
+];
+
+/// The sign-ins of one hour.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SignInHour {
+    /// Which one, counted since 1970.
+    pub hour: i64,
+    /// How often a browser asked by a name that somebody has.
+    pub asked: u64,
+    /// How often somebody approved.
+    pub approved: u64,
+    /// How many people signed in.
+    pub completed: u64,
+    /// How often somebody denied, or said that it was not theirs.
+    pub denied: u64,
+    /// How often a wrong number was typed.
+    pub wrong_number: u64,
+    /// How long people took to approve: from quarters of a second to how many took so long.
+    pub waits: BTreeMap<u64, u64>,
+}
+
+impl SignInHour {
+    fn of(&mut self, event: Event) -> &mut u64 {
+        match event {
+            Event::SignInRequested => &mut self.asked,
+            Event::SignInApproved => &mut self.approved,
+            Event::SignedIn => &mut self.completed,
+            Event::NumberMatchFailed => &mut self.wrong_number,
+            _ => &mut self.denied,
+        }
+    }
+}
+
+/// What an entry says of the wait.
+#[derive(Deserialize)]
+struct Detail {
+    #[serde(default)]
+    waited_ms: Option<u64>,
+}
+
+#[derive(sqlx::FromRow)]
+struct HourRow {
+    hour: i64,
+    asked: i64,
+    approved: i64,
+    completed: i64,
+    denied: i64,
+    wrong_number: i64,
+    waits: String,
+}
+
+impl TryFrom<HourRow> for SignInHour {
+    type Error = StoreError;
+    fn try_from(row: HourRow) -> Result<Self> {
+        Ok(Self {
+            hour: row.hour,
+            asked: row.asked.unsigned_abs(),
+            approved: row.approved.unsigned_abs(),
+            completed: row.completed.unsigned_abs(),
+            denied: row.denied.unsigned_abs(),
+            wrong_number: row.wrong_number.unsigned_abs(),
+            waits: from_json(&row.waits, cell("sign_in_hours", "waits", ""))?,
+        })
+    }
+}
+
+impl Store {
+    /// How many applications there are: OpenID Connect clients, and SAML service providers.
+    pub async fn application_counts(&self) -> Result<(u64, u64)> {
+        let (clients, all): (i64, i64) = sqlx::query_as(
+            "SELECT COUNT(CASE WHEN protocol = 'oidc' THEN 1 END), COUNT(*) FROM applications",
+        )
+        .fetch_one(&self.readers)
+        .await?;
+        Ok((clients.unsigned_abs(), (all - clients).unsigned_abs()))
+    }
+
+    /// What was kept of the hours from this one on, counted since 1970.
+    pub async fn sign_in_hours(&self, first: i64) -> Result<Vec<SignInHour>> {
+        let rows: Vec<HourRow> =
+            sqlx::query_as("SELECT * FROM sign_in_hours WHERE hour >= $1 ORDER BY hour")
+                .bind(first)
+                .fetch_all(&self.readers)
+                .await?;
+        rows.into_iter().map(SignInHour::try_from).collect()
+    }
+
+    /// Counts the hours from the first to the last one in the audit log: each of them, be there sign-ins or not.
+    pub async fn count_sign_ins(&self, first: i64, last: i64) -> Result<Vec<SignInHour>> {
+        let mut hours: BTreeMap<i64, SignInHour> = (first..=last)
+            .map(|hour| {
+                (
+                    hour,
+                    SignInHour {
+                        hour,
+                        ..SignInHour::default()
+                    },
+                )
+            })
+            .collect();
+        // Ids begin with the time, so the entries since then are a range of the table's own index. The index of the events
+        // begins with the first there ever was, so that no column of it is asked for or grouped by as such.
+        let since = first_text_of(moment(first * HOUR));
+        let rows: Vec<(String, i64, i64)> = sqlx::query_as(
+            "SELECT COALESCE(event, ''), happened_at / 3600000, COUNT(*) FROM audit_entries WHERE id >= $1
+             GROUP BY COALESCE(event, ''), happened_at / 3600000",
+        )
+        .bind(since.clone())
+        .fetch_all(&self.readers)
+        .await?;
+        for (event, hour, count) in rows {
+            let event =
+                Event::parse(&event).ok_or(cell("audit_entries", "event", "").unexpected())?;
+            if let (Some(hour), true) = (hours.get_mut(&hour), COUNTED.contains(&event)) {
+                *hour.of(event) += count.unsigned_abs();
+            }
+        }
+        let rows: Vec<(i64, String)> = sqlx::query_as(
+            "SELECT happened_at / 3600000, detail FROM audit_entries WHERE id >= $1 AND COALESCE(event, '') = $2",
+        )
+        .bind(since)
+        .bind(Event::SignInApproved.as_str())
+        .fetch_all(&self.readers)
+        .await?;
+        for (hour, detail) in rows {
+            let detail: Detail = from_json(&detail, cell("audit_entries", "detail", ""))?;
+            if let (Some(hour), Some(waited)) = (hours.get_mut(&hour), detail.waited_ms) {
+                *hour
+                    .waits
+                    .entry((waited + QUARTER / 2) / QUARTER)
+                    .or_default() += 1;
+            }
+        }
+        Ok(hours.into_values().collect())
+    }
+
+    /// Keeps what was counted of hours that are over. What is known of them already stays.
+    pub async fn save_sign_in_hours(&self, hours: Vec<SignInHour>) -> Result<()> {
+        if hours.is_empty() {
+            return Ok(());
+        }
+        self.write(move |db| {
+            let hours = hours.clone();
+            Box::pin(async move {
+                for hour in hours {
+                    let count = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
+                    sqlx::query(
+                        "INSERT INTO sign_in_hours (hour, asked, approved, completed, denied, wrong_number, waits)
+                         VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (hour) DO NOTHING",
+                    )
+                    .bind(hour.hour)
+                    .bind(count(hour.asked))
+                    .bind(count(hour.approved))
+                    .bind(count(hour.completed))
+                    .bind(count(hour.denied))
+                    .bind(count(hour.wrong_number))
+                    .bind(to_json(&hour.waits)?)
+                    .execute(&mut *db)
+                    .await?;
+                }
+                Ok(())
+            })
+        })
+        .await
+    }
+
+    /// Forgets what was counted of the hours before this one.
+    pub async fn delete_sign_in_hours(&self, first: i64) -> Result<()> {
+        self.write(move |db| {
+            Box::pin(async move {
+                sqlx::query("DELETE FROM sign_in_hours WHERE hour < $1")
+                    .bind(first)
+                    .execute(db)
+                    .await?;
+                Ok(())
+            })
+        })
+        .await
+    }
+}

@@ -1,0 +1,217 @@
+//! Passkeys, and the questions put to them. A question is answered once: whoever answers takes it out of the table.
+
+use std::collections::HashSet;
+
+use sqlx::AnyConnection;
+
+use crate::rows::{cell, from_json, moment, parse, to_json};
+use crate::{Result, Store, audit, taken};
+use assent_model::audit::Entry;
+use assent_model::clock::Timestamp;
+use assent_model::id::{DeviceId, UserId};
+use assent_model::passkey::{DevicePasskey, PasskeyUse};
+use assent_model::secret::Digest;
+
+#[derive(sqlx::FromRow)]
+struct PasskeyRow {
+    credential: String,
+    counter: i64,
+    added_at: i64,
+}
+
+impl Store {
+    /// The passkey of a device, if it has one.
+    pub async fn passkey(&self, device: DeviceId) -> Result<Option<DevicePasskey>> {
+        let row: Option<PasskeyRow> = sqlx::query_as(
+            "SELECT credential, counter, added_at FROM passkeys WHERE device_id = $1",
+        )
+        .bind(device.to_string())
+        .fetch_optional(&self.readers)
+        .await?;
+        row.map(|row| {
+            Ok(DevicePasskey {
+                device_id: device,
+                credential: from_json(&row.credential, cell("passkeys", "credential", ""))?,
+                counter: u32::try_from(row.counter)
+                    .map_err(|_| cell("passkeys", "counter", "").unexpected())?,
+                added_at: moment(row.added_at),
+            })
+        })
+        .transpose()
+    }
+
+    /// Those of a person's devices that have a passkey.
+    pub async fn devices_with_passkey(&self, user: UserId) -> Result<HashSet<DeviceId>> {
+        let rows: Vec<(String,)> = sqlx::query_as(
+            "SELECT passkeys.device_id FROM passkeys JOIN devices ON devices.id = passkeys.device_id
+             WHERE devices.user_id = $1 AND devices.revoked_at IS NULL",
+        )
+        .bind(user.to_string())
+        .fetch_all(&self.readers)
+        .await?;
+        rows.into_iter()
+            .map(|(id,)| parse(&id, cell("passkeys", "device_id", "")))
+            .collect()
+    }
+
+    /// Keeps the state of a ceremony of a device, in place of one that was not answered.
+    pub async fn begin_ceremony(
+        &self,
+        device: DeviceId,
+        purpose: Digest,
+        state: String,
+        expires_at: Timestamp,
+    ) -> Result<()> {
+        self.write(move |db| {
+            let state = state.clone();
+            Box::pin(async move {
+                sqlx::query(
+                    "INSERT INTO passkey_ceremonies (device_id, purpose, state, expires_at) VALUES ($1, $2, $3, $4)
+                     ON CONFLICT (device_id)
+                     DO UPDATE SET purpose = excluded.purpose, state = excluded.state, expires_at = excluded.expires_at",
+                )
+                .bind(device.to_string())
+                .bind(purpose.to_text())
+                .bind(state)
+                .bind(expires_at.millis())
+                .execute(db)
+                .await?;
+                Ok(())
+            })
+        })
+        .await
+    }
+
+    /// Takes the state of the device's ceremony for this purpose, if there is one at `now`. Nobody else gets it.
+    pub async fn claim_ceremony(
+        &self,
+        device: DeviceId,
+        purpose: Digest,
+        now: Timestamp,
+    ) -> Result<Option<String>> {
+        self.write(move |db| {
+            Box::pin(async move {
+                let claimed: Option<(String,)> = sqlx::query_as(
+                    "DELETE FROM passkey_ceremonies WHERE device_id = $1 AND purpose = $2 AND expires_at > $3
+                     RETURNING state",
+                )
+                .bind(device.to_string())
+                .bind(purpose.to_text())
+                .bind(now.millis())
+                .fetch_optional(db)
+                .await?;
+                Ok(claimed.map(|(state,)| state))
+            })
+        })
+        .await
+    }
+
+    /// Adds a passkey. Whether the device may have it: it is not revoked.
+    ///
+    /// [`StoreError::Taken`] if the device has one already, or another device has this very one.
+    pub async fn add_passkey(&self, passkey: DevicePasskey, entries: Vec<Entry>) -> Result<bool> {
+        self.write(move |db| {
+            let (passkey, entries) = (passkey.clone(), entries.clone());
+            Box::pin(async move {
+                let added = sqlx::query(
+                    "INSERT INTO passkeys (device_id, credential_id, credential, counter, added_at)
+                     SELECT $1, $2, $3, $4, $5 FROM devices WHERE devices.id = $1 AND devices.revoked_at IS NULL",
+                )
+                .bind(passkey.device_id.to_string())
+                .bind(hex::encode(passkey.credential.cred_id()))
+                .bind(to_json(&passkey.credential)?)
+                .bind(i64::from(passkey.counter))
+                .bind(passkey.added_at.millis())
+                .execute(&mut *db)
+                .await
+                .map_err(taken("the passkey"))?;
+                if added.rows_affected() == 0 {
+                    return Ok(false);
+                }
+                audit::append(db, &entries).await?;
+                Ok(true)
+            })
+        })
+        .await
+    }
+
+    /// Notes a use of a device's passkey. Whether it was there and the assertion's counter goes on from its last use.
+    pub async fn use_passkey(&self, device: DeviceId, used: PasskeyUse) -> Result<bool> {
+        self.write(move |db| {
+            let used = used.clone();
+            Box::pin(async move { goes_on(db, device, &used).await })
+        })
+        .await
+    }
+
+    /// Removes a device's passkey, by an assertion of it. Whether it was there and the assertion's counter goes on from its
+    /// last use.
+    pub async fn remove_passkey(
+        &self,
+        device: DeviceId,
+        used: PasskeyUse,
+        entries: Vec<Entry>,
+    ) -> Result<bool> {
+        self.write(move |db| {
+            let (used, entries) = (used.clone(), entries.clone());
+            Box::pin(async move {
+                if !goes_on(db, device, &used).await? {
+                    return Ok(false);
+                }
+                forget(db, device).await?;
+                audit::append(db, &entries).await?;
+                Ok(true)
+            })
+        })
+        .await
+    }
+}
+
+/// Whether a device may approve: by a good assertion where it has a passkey, without one where it has none.
+pub(crate) async fn allow(
+    db: &mut AnyConnection,
+    device: DeviceId,
+    used: Option<&PasskeyUse>,
+) -> Result<bool> {
+    match used {
+        Some(used) => goes_on(db, device, used).await,
+        None => {
+            let found: Option<(String,)> =
+                sqlx::query_as("SELECT device_id FROM passkeys WHERE device_id = $1")
+                    .bind(device.to_string())
+                    .fetch_optional(db)
+                    .await?;
+            Ok(found.is_none())
+        }
+    }
+}
+
+/// Notes a use of a device's passkey. `false`, and nothing noted, if it is not there any more, or another use had this
+/// counter or a greater one (section 7.2, step 22): of two copies of a key at most one gets through.
+async fn goes_on(db: &mut AnyConnection, device: DeviceId, used: &PasskeyUse) -> Result<bool> {
+    let noted = sqlx::query(
+        "UPDATE passkeys SET credential = $2, counter = $3
+         WHERE device_id = $1 AND credential_id = $4 AND (counter < $3 OR (counter = 0 AND $3 = 0))",
+    )
+    .bind(device.to_string())
+    .bind(to_json(&used.credential)?)
+    .bind(i64::from(used.counter))
+    .bind(hex::encode(used.credential.cred_id()))
+    .execute(db)
+    .await?;
+    Ok(noted.rows_affected() == 1)
+}
+
+/// Forgets a device's passkey and what it was asked.
+pub(crate) async fn forget(db: &mut AnyConnection, device: DeviceId) -> Result<()> {
+    for statement in [
+        "DELETE FROM passkeys WHERE device_id = $1",
+        "DELETE FROM passkey_ceremonies WHERE device_id = $1",
+    ] {
+        sqlx::query(statement)
+            .bind(device.to_string())
+            .execute(&mut *db)
+            .await?;
+    }
+    Ok(())
+}

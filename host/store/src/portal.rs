@@ -1,0 +1,274 @@
+//! What people see and end of their own, on the portal. Each statement names whose it has to be.
+
+use std::collections::HashMap;
+
+use sqlx::AnyConnection;
+
+use crate::rows::{cell, moment, parse};
+use crate::{Result, Store, UserGuard, audit, deprovisioning, devices, sessions};
+use assent_model::audit::{Entry, Origin};
+use assent_model::clock::Timestamp;
+use assent_model::id::{DeviceId, SessionId, UserId};
+use assent_model::recovery::CodesOfDevice;
+use assent_model::saml::SessionEnd;
+
+/// How many open sessions of a person are read at most.
+const MOST_SESSIONS: i64 = 200;
+
+/// A session that has not ended, as its person sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenSession {
+    /// The row's id.
+    pub id: SessionId,
+    /// Its name.
+    pub sid: String,
+    /// When its person signed in last.
+    pub begun_at: Timestamp,
+    /// When it last let its person in to an application without asking.
+    pub used_at: Option<Timestamp>,
+    /// Where its browser was then, as far as that is known.
+    pub from: Origin,
+    /// The names of the applications that its person used in it.
+    pub applications: Vec<String>,
+}
+
+#[derive(sqlx::FromRow)]
+struct OpenSessionRow {
+    id: String,
+    sid: String,
+    auth_time: i64,
+    used_at: Option<i64>,
+    address: Option<String>,
+    browser: Option<String>,
+}
+
+impl Store {
+    /// A person's sessions that have not ended at `now`, the latest first.
+    pub async fn open_sessions_of(&self, user: UserId, now: Timestamp) -> Result<Vec<OpenSession>> {
+        let rows: Vec<OpenSessionRow> = sqlx::query_as(
+            "SELECT id, sid, auth_time, used_at, address, browser FROM sessions
+             WHERE user_id = $1 AND ended_at IS NULL AND expires_at > $2 ORDER BY id DESC LIMIT $3",
+        )
+        .bind(user.to_string())
+        .bind(now.millis())
+        .bind(MOST_SESSIONS)
+        .fetch_all(&self.readers)
+        .await?;
+        let used: Vec<(String, String)> = sqlx::query_as(
+            "SELECT part.sid, applications.name FROM session_applications AS part
+             JOIN applications ON applications.id = part.application_id WHERE part.user_id = $1
+             UNION
+             SELECT part.sid, applications.name FROM saml_participants AS part
+             JOIN applications ON applications.id = part.application_id WHERE part.user_id = $1
+             ORDER BY 2, 1",
+        )
+        .bind(user.to_string())
+        .fetch_all(&self.readers)
+        .await?;
+        let mut applications: HashMap<String, Vec<String>> = HashMap::new();
+        for (sid, name) in used {
+            applications.entry(sid).or_default().push(name);
+        }
+        rows.into_iter()
+            .map(|row| {
+                let address = row
+                    .address
+                    .map(|text| parse(&text, cell("sessions", "address", "")))
+                    .transpose()?;
+                Ok(OpenSession {
+                    id: parse(&row.id, cell("sessions", "id", &row.id))?,
+                    applications: applications.get(&row.sid).cloned().unwrap_or_default(),
+                    sid: row.sid,
+                    begun_at: moment(row.auth_time),
+                    used_at: row.used_at.map(moment),
+                    from: Origin {
+                        address,
+                        browser: row.browser,
+                    },
+                })
+            })
+            .collect()
+    }
+
+    /// Ends one session of a person's, as signing out there would. `None`, and nothing done, if they have no such session
+    /// that is open. Its service providers can't be told from another browser.
+    ///
+    /// # Errors
+    /// [`StoreError::Stale`](crate::StoreError::Stale) if they are not as they were seen.
+    pub async fn end_session_of(
+        &self,
+        whom: impl Into<UserGuard>,
+        id: SessionId,
+        entry: Entry,
+        now: Timestamp,
+    ) -> Result<Option<SessionEnd>> {
+        let whom = whom.into();
+        self.write(move |db| {
+            let entry = entry.clone();
+            Box::pin(async move {
+                let user = whom.held(db).await?;
+                let open: Option<(String,)> = sqlx::query_as(
+                    "SELECT sid FROM sessions WHERE id = $1 AND user_id = $2 AND ended_at IS NULL",
+                )
+                .bind(id.to_string())
+                .bind(user.to_string())
+                .fetch_optional(&mut *db)
+                .await?;
+                let Some((sid,)) = open else { return Ok(None) };
+                audit::append(db, &[entry]).await?;
+                sessions::log_out(db, sid, now).await.map(Some)
+            })
+        })
+        .await
+    }
+
+    /// Ends all sessions of a person's but that with this name, as signing out there would. `entry` tells how many, if there
+    /// were any.
+    ///
+    /// # Errors
+    /// [`StoreError::Stale`](crate::StoreError::Stale) if they are not as they were seen.
+    pub async fn end_other_sessions_of(
+        &self,
+        whom: impl Into<UserGuard>,
+        keep: String,
+        entry: Entry,
+        now: Timestamp,
+    ) -> Result<SessionEnd> {
+        let whom = whom.into();
+        self.write(move |db| {
+            let (keep, entry) = (keep.clone(), entry.clone());
+            Box::pin(async move {
+                let user = whom.held(db).await?;
+                let open: Vec<(String,)> = sqlx::query_as(
+                    "SELECT DISTINCT sid FROM sessions WHERE user_id = $1 AND sid <> $2 AND ended_at IS NULL ORDER BY sid",
+                )
+                .bind(user.to_string())
+                .bind(keep)
+                .fetch_all(&mut *db)
+                .await?;
+                if !open.is_empty() {
+                    audit::append(db, &[entry.with("sessions", open.len())]).await?;
+                }
+                end_all(db, open, now).await
+            })
+        })
+        .await
+    }
+
+    /// When each of a person's devices that are not revoked last decided something, if it ever did.
+    pub async fn device_uses(&self, user: UserId) -> Result<HashMap<DeviceId, Timestamp>> {
+        let rows: Vec<(String, i64)> = sqlx::query_as(
+            "SELECT id, used_at FROM devices WHERE user_id = $1 AND revoked_at IS NULL AND used_at IS NOT NULL",
+        )
+        .bind(user.to_string())
+        .fetch_all(&self.readers)
+        .await?;
+        rows.into_iter()
+            .map(|(id, at)| Ok((parse(&id, cell("devices", "id", ""))?, moment(at))))
+            .collect()
+    }
+
+    /// Gives a device of a person's another name. Whether they have such a device.
+    pub async fn rename_device_of(
+        &self,
+        user: UserId,
+        id: DeviceId,
+        name: String,
+        entry: Entry,
+    ) -> Result<bool> {
+        self.write(move |db| {
+            let (name, entry) = (name.clone(), entry.clone());
+            Box::pin(async move {
+                let renamed =
+                    sqlx::query("UPDATE devices SET name = $3 WHERE id = $1 AND user_id = $2 AND revoked_at IS NULL")
+                        .bind(id.to_string())
+                        .bind(user.to_string())
+                        .bind(name)
+                        .execute(&mut *db)
+                        .await?;
+                if renamed.rows_affected() == 0 {
+                    return Ok(false);
+                }
+                audit::append(db, &[entry]).await?;
+                Ok(true)
+            })
+        })
+        .await
+    }
+
+    /// Revokes a device of a person's: it decides nothing any more, what it approved and no browser has used is over, the
+    /// person's open request ends, and so do the sessions that it approved, as signing out there would, the recovery codes that
+    /// it made unless they are kept, and the links that devices and codes made. `entry` tells how many sessions and codes these were. `None`, and nothing done, if they have no such device.
+    ///
+    /// # Errors
+    /// [`StoreError::Stale`](crate::StoreError::Stale) if they are not as they were seen.
+    pub async fn revoke_device_of(
+        &self,
+        whom: impl Into<UserGuard>,
+        id: DeviceId,
+        codes: CodesOfDevice,
+        entry: Entry,
+        now: Timestamp,
+    ) -> Result<Option<SessionEnd>> {
+        let whom = whom.into();
+        self.write(move |db| {
+            let entry = entry.clone();
+            Box::pin(async move {
+                let user = whom.held(db).await?;
+                let revoked = sqlx::query(
+                    "UPDATE devices SET revoked_at = $3, push = NULL
+                     WHERE id = $1 AND user_id = $2 AND revoked_at IS NULL",
+                )
+                .bind(id.to_string())
+                .bind(user.to_string())
+                .bind(now.millis())
+                .execute(&mut *db)
+                .await?;
+                if revoked.rows_affected() == 0 {
+                    return Ok(None);
+                }
+                deprovisioning::of_device(db, id, now).await?;
+                deprovisioning::of_open_request(db, user, now).await?;
+                // Whoever had it may have made themselves another way in.
+                devices::end_own_links(db, user).await?;
+                let ended = sqlx::query(
+                    "DELETE FROM recovery_codes WHERE user_id = $1 AND made_by = $2 AND $3 = 1",
+                )
+                .bind(user.to_string())
+                .bind(id.to_string())
+                .bind(i64::from(codes == CodesOfDevice::End))
+                .execute(&mut *db)
+                .await?;
+                let begun: Vec<(String,)> = sqlx::query_as(
+                    "SELECT DISTINCT sid FROM sessions
+                     WHERE user_id = $1 AND device_id = $2 AND ended_at IS NULL ORDER BY sid",
+                )
+                .bind(user.to_string())
+                .bind(id.to_string())
+                .fetch_all(&mut *db)
+                .await?;
+                let entry = entry
+                    .with("sessions", begun.len())
+                    .with("recovery_codes", ended.rows_affected());
+                audit::append(db, &[entry]).await?;
+                end_all(db, begun, now).await.map(Some)
+            })
+        })
+        .await
+    }
+}
+
+/// Ends what has these names.
+async fn end_all(
+    db: &mut AnyConnection,
+    sids: Vec<(String,)>,
+    now: Timestamp,
+) -> Result<SessionEnd> {
+    let mut all = SessionEnd::default();
+    for (sid,) in sids {
+        let ended = sessions::log_out(db, sid, now).await?;
+        all.participants.extend(ended.participants);
+        all.holders.extend(ended.holders);
+    }
+    Ok(all)
+}

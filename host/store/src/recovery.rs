@@ -1,0 +1,122 @@
+//! Recovery codes.
+
+use crate::rows::moment;
+use crate::{Result, Store, audit, devices};
+use assent_model::audit::Entry;
+use assent_model::clock::Timestamp;
+use assent_model::device::Enrolment;
+use assent_model::id::{DeviceId, RecoveryCodeId, UserId};
+use assent_model::secret::Digest;
+
+/// What is claimed by a code, and what is told of it.
+#[derive(Clone, Debug)]
+pub struct Recovery {
+    /// The right that it gives, to the person whose code it is.
+    pub enrolment: Enrolment,
+    /// What the audit log is told if the code was good.
+    pub used: Entry,
+    /// What it is told if it was not, and the name is somebody's.
+    pub refused: Entry,
+}
+
+impl Store {
+    /// Gives the owner of a device these codes in place of those that they had, and ends the links that nobody used. `false`,
+    /// and nothing done, if the device was revoked or its owner may not sign in.
+    pub async fn set_recovery_codes(
+        &self,
+        (user, device): (UserId, DeviceId),
+        codes: Vec<(RecoveryCodeId, Digest)>,
+        entry: Entry,
+        now: Timestamp,
+    ) -> Result<bool> {
+        self.write(move |db| {
+            let (codes, entry) = (codes.clone(), entry.clone());
+            Box::pin(async move {
+                if !devices::hold_with_owner(db, user, device).await? {
+                    return Ok(false);
+                }
+                devices::end_own_links(db, user).await?;
+                sqlx::query("DELETE FROM recovery_codes WHERE user_id = $1")
+                    .bind(user.to_string())
+                    .execute(&mut *db)
+                    .await?;
+                for (id, digest) in codes {
+                    sqlx::query(
+                        "INSERT INTO recovery_codes (id, user_id, digest, created_at, made_by) VALUES ($1, $2, $3, $4, $5)",
+                    )
+                    .bind(id.to_string())
+                    .bind(user.to_string())
+                    .bind(digest.to_text())
+                    .bind(now.millis())
+                    .bind(device.to_string())
+                    .execute(&mut *db)
+                    .await?;
+                }
+                audit::append(db, &[entry]).await?;
+                Ok(true)
+            })
+        })
+        .await
+    }
+
+    /// How many codes a person has that were not used.
+    pub async fn recovery_codes_left(&self, user: UserId) -> Result<u32> {
+        let (left,): (i64,) = sqlx::query_as(
+            "SELECT COUNT(*) FROM recovery_codes WHERE user_id = $1 AND used_at IS NULL",
+        )
+        .bind(user.to_string())
+        .fetch_one(&self.readers)
+        .await?;
+        Ok(u32::try_from(left).unwrap_or(u32::MAX))
+    }
+
+    /// When the codes were made that a person's device made and that were not used, if there are any.
+    pub async fn recovery_codes_made_by(
+        &self,
+        user: UserId,
+        device: DeviceId,
+    ) -> Result<Option<Timestamp>> {
+        let (at,): (Option<i64>,) = sqlx::query_as(
+            "SELECT MAX(created_at) FROM recovery_codes WHERE user_id = $1 AND made_by = $2 AND used_at IS NULL",
+        )
+        .bind(user.to_string())
+        .bind(device.to_string())
+        .fetch_one(&self.readers)
+        .await?;
+        Ok(at.map(moment))
+    }
+
+    /// Uses a code up, for the right to enrol a device. Whether it was one that its person had not used; the person may sign
+    /// in.
+    pub async fn recover(
+        &self,
+        digest: Digest,
+        recovery: Recovery,
+        now: Timestamp,
+    ) -> Result<bool> {
+        self.write(move |db| {
+            let Recovery { enrolment, used, refused } = recovery.clone();
+            Box::pin(async move {
+                let claimed: Option<(String,)> = sqlx::query_as(
+                    "UPDATE recovery_codes SET used_at = $3
+                     WHERE user_id = $1 AND digest = $2 AND used_at IS NULL
+                       AND EXISTS (SELECT 1 FROM users WHERE users.id = $1 AND users.state = 'active')
+                     RETURNING id",
+                )
+                .bind(enrolment.user_id.to_string())
+                .bind(digest.to_text())
+                .bind(now.millis())
+                .fetch_optional(&mut *db)
+                .await?;
+                if claimed.is_none() {
+                    audit::append_if_about_somebody(db, &refused, true).await?;
+                    return Ok(false);
+                }
+                devices::insert_enrolment(db, &enrolment, now).await?;
+                audit::append(db, &[used]).await?;
+                Ok(true)
+            })
+        })
+        .await
+    }
+}

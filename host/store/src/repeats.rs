@@ -1,0 +1,158 @@
+//! Repeated requests for sign-ins. An attacker can type the name of a user, and each request is an entry of the audit log, which
+//! is kept for long. Beyond a bound the requests of a name and network are counted, and one entry with the count follows.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use sqlx::AnyConnection;
+
+use crate::retention::SLICE;
+use crate::rows::{cell, moment, parse};
+use crate::{Result, Store, audit};
+use assent_model::audit::{Actor, Entry};
+use assent_model::clock::Timestamp;
+use assent_model::id::UserId;
+use assent_model::network::network_of;
+use assent_model::secret::Digest;
+
+/// How many requests of a name and network have an entry each.
+pub const SINGLE_ENTRIES: i64 = 30;
+/// For how long they are counted together, at least.
+pub const COUNTED_FOR: Duration = Duration::from_secs(3600);
+
+/// Requests that repeat.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RepetitionCount {
+    /// The user of the name.
+    pub user: UserId,
+    /// Where they came from.
+    pub network: String,
+    /// When the first came.
+    pub first_at: Timestamp,
+    name_digest: String,
+}
+
+/// Adds the entry about a request, or counts the request instead after many. An unknown name costs the same.
+/// A request that a device of the user began always gets an entry.
+pub(crate) async fn append(db: &mut AnyConnection, entry: &Entry, name: Digest) -> Result<()> {
+    if matches!(entry.actor, Actor::Device(_)) {
+        return audit::append_if_about_somebody(db, entry, true).await;
+    }
+    let address = entry
+        .personal
+        .get("address")
+        .and_then(|address| address.as_str()?.parse().ok());
+    let network = address
+        .map(|address: IpAddr| network_of(address).to_string())
+        .unwrap_or_default();
+    let (requests,): (i64,) = sqlx::query_as(
+        "INSERT INTO repeated_requests (name_digest, network, user_id, first_at, last_at, requests)
+         VALUES ($1, $2, $3, $4, $4, 1)
+         ON CONFLICT (name_digest, network)
+         DO UPDATE SET requests = repeated_requests.requests + 1, last_at = excluded.last_at,
+                       user_id = COALESCE(excluded.user_id, repeated_requests.user_id)
+         RETURNING requests",
+    )
+    .bind(name.to_text())
+    .bind(network)
+    .bind(entry.user.map(|user| user.to_string()))
+    .bind(entry.at.millis())
+    .fetch_one(&mut *db)
+    .await?;
+    audit::append_if_about_somebody(db, entry, requests <= SINGLE_ENTRIES).await
+}
+
+/// Deletes the counts of an erased user.
+pub(crate) async fn erase(db: &mut AnyConnection, user: &str) -> Result<()> {
+    sqlx::query("DELETE FROM repeated_requests WHERE user_id = $1")
+        .bind(user.to_owned())
+        .execute(db)
+        .await?;
+    Ok(())
+}
+
+#[derive(sqlx::FromRow)]
+struct RepeatedRow {
+    name_digest: String,
+    network: String,
+    user_id: String,
+    first_at: i64,
+}
+
+impl Store {
+    /// Forgets the counts that began at `before` or earlier and were single requests, and reads up to `limit` of the others.
+    pub async fn repeated_requests(
+        &self,
+        before: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<RepetitionCount>> {
+        loop {
+            let deleted = self
+                .write(move |db| {
+                    Box::pin(async move {
+                        let deleted = sqlx::query(
+                            "DELETE FROM repeated_requests
+                             WHERE (name_digest, network) IN
+                                   (SELECT name_digest, network FROM repeated_requests
+                                    WHERE first_at <= $1 AND (requests <= $2 OR user_id IS NULL)
+                                    ORDER BY first_at LIMIT $3)
+                               AND (requests <= $2 OR user_id IS NULL)",
+                        )
+                        .bind(before.millis())
+                        .bind(SINGLE_ENTRIES)
+                        .bind(i64::try_from(SLICE).unwrap_or(i64::MAX))
+                        .execute(db)
+                        .await?;
+                        Ok(deleted.rows_affected())
+                    })
+                })
+                .await?;
+            if deleted < SLICE {
+                break;
+            }
+        }
+        let rows: Vec<RepeatedRow> = sqlx::query_as(
+            "SELECT name_digest, network, user_id, first_at FROM repeated_requests
+             WHERE first_at <= $1 AND user_id IS NOT NULL ORDER BY first_at LIMIT $2",
+        )
+        .bind(before.millis())
+        .bind(i64::from(limit))
+        .fetch_all(&self.readers)
+        .await?;
+        let repeated = rows.into_iter().map(|row| {
+            Ok(RepetitionCount {
+                user: parse(&row.user_id, cell("repeated_requests", "user_id", ""))?,
+                network: row.network,
+                first_at: moment(row.first_at),
+                name_digest: row.name_digest,
+            })
+        });
+        repeated.collect()
+    }
+
+    /// Ends the count of repeated requests. The entry is completed with how many had none, and when the last came.
+    pub async fn sum_up_repeated(&self, repeated: RepetitionCount, entry: Entry) -> Result<()> {
+        self.write(move |db| {
+            let (repeated, entry) = (repeated.clone(), entry.clone());
+            Box::pin(async move {
+                let counted: Option<(i64, i64)> = sqlx::query_as(
+                    "DELETE FROM repeated_requests WHERE name_digest = $1 AND network = $2 AND first_at = $3
+                     RETURNING requests, last_at",
+                )
+                .bind(repeated.name_digest)
+                .bind(repeated.network)
+                .bind(repeated.first_at.millis())
+                .fetch_optional(&mut *db)
+                .await?;
+                match counted {
+                    Some((requests, last_at)) if requests > SINGLE_ENTRIES => {
+                        let entry = entry.with("repeats", requests - SINGLE_ENTRIES);
+                        audit::append(db, &[entry.with("last_at", moment(last_at).seconds())]).await
+                    }
+                    _ => Ok(()),
+                }
+            })
+        })
+        .await
+    }
+}

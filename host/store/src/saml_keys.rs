@@ -1,0 +1,146 @@
+//! Keys of SAML service providers.
+
+use sqlx::AnyConnection;
+
+use crate::rows::{cell, moment, parse};
+use crate::{Result, Store, StoreError, audit};
+use assent_model::audit::Entry;
+use assent_model::clock::Timestamp;
+use assent_model::id::{Did, KeyId};
+use assent_model::saml::SamlKey;
+
+#[derive(sqlx::FromRow)]
+struct KeyRow {
+    id: String,
+    application_id: String,
+    generation: i64,
+    sealed: String,
+    certificate: String,
+    created_at: i64,
+    signs_from: i64,
+    expires_at: i64,
+}
+
+impl TryFrom<KeyRow> for SamlKey {
+    type Error = StoreError;
+    fn try_from(row: KeyRow) -> Result<Self> {
+        Ok(Self {
+            id: parse(&row.id, cell("saml_keys", "id", &row.id))?,
+            application: parse(
+                &row.application_id,
+                cell("saml_keys", "application_id", &row.id),
+            )?,
+            generation: row.generation,
+            sealed: row.sealed,
+            certificate: row.certificate,
+            created_at: moment(row.created_at),
+            signs_from: moment(row.signs_from),
+            expires_at: moment(row.expires_at),
+        })
+    }
+}
+
+/// Whether it was kept: not if there is one of this generation.
+pub(crate) async fn insert(db: &mut AnyConnection, key: &SamlKey) -> Result<bool> {
+    let inserted = sqlx::query(
+        "INSERT INTO saml_keys (id, application_id, generation, sealed, certificate, created_at, signs_from, expires_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (application_id, generation) DO NOTHING",
+    )
+    .bind(key.id.to_string())
+    .bind(key.application.to_string())
+    .bind(key.generation)
+    .bind(key.sealed.clone())
+    .bind(key.certificate.clone())
+    .bind(key.created_at.millis())
+    .bind(key.signs_from.millis())
+    .bind(key.expires_at.millis())
+    .execute(db)
+    .await?;
+    Ok(inserted.rows_affected() == 1)
+}
+
+impl Store {
+    /// The keys of a service provider.
+    pub async fn saml_keys(&self, application: &Did) -> Result<Vec<SamlKey>> {
+        let rows: Vec<KeyRow> = sqlx::query_as("SELECT * FROM saml_keys WHERE application_id = $1")
+            .bind(application.to_string())
+            .fetch_all(&self.readers)
+            .await?;
+        rows.into_iter().map(SamlKey::try_from).collect()
+    }
+
+    /// The service providers of which a key ends before `end`, or was followed by one that signs since `taken_over` or longer.
+    pub async fn saml_keys_due(&self, end: Timestamp, taken_over: Timestamp) -> Result<Vec<Did>> {
+        let rows: Vec<(String,)> = sqlx::query_as(
+            "SELECT DISTINCT k.application_id FROM saml_keys k
+             WHERE (k.expires_at < $1 AND NOT EXISTS (SELECT 1 FROM saml_keys n
+                        WHERE n.application_id = k.application_id AND n.generation > k.generation))
+                OR EXISTS (SELECT 1 FROM saml_keys n
+                        WHERE n.application_id = k.application_id AND n.generation > k.generation AND n.signs_from <= $2)",
+        )
+        .bind(end.millis())
+        .bind(taken_over.millis())
+        .fetch_all(&self.readers)
+        .await?;
+        rows.into_iter()
+            .map(|(did,)| parse(&did, cell("saml_keys", "application_id", "")))
+            .collect()
+    }
+
+    /// Keeps a key, unless its service provider has one of this generation: of hosts that make the next key at once, one
+    /// does. Whether it was this one.
+    pub async fn add_saml_key(&self, key: SamlKey, entry: Entry) -> Result<bool> {
+        self.write(move |db| {
+            let (key, entry) = (key.clone(), entry.clone());
+            Box::pin(async move {
+                let kept = insert(db, &key).await?;
+                audit::append_if(db, kept, &[entry]).await
+            })
+        })
+        .await
+    }
+
+    /// Lets a published key sign from `now` on. Whether it would have begun later.
+    pub async fn activate_saml_key(&self, id: KeyId, now: Timestamp, entry: Entry) -> Result<bool> {
+        self.write(move |db| {
+            let entry = entry.clone();
+            Box::pin(async move {
+                let changed = sqlx::query(
+                    "UPDATE saml_keys SET signs_from = $2 WHERE id = $1 AND signs_from > $2",
+                )
+                .bind(id.to_string())
+                .bind(now.millis())
+                .execute(&mut *db)
+                .await?;
+                audit::append_if(db, changed.rows_affected() == 1, &[entry]).await
+            })
+        })
+        .await
+    }
+
+    /// Deletes a key, unless it is its service provider's last one. Whether it was there.
+    pub async fn delete_saml_key(&self, id: KeyId, entries: Vec<Entry>) -> Result<bool> {
+        self.write(move |db| {
+            let entries = entries.clone();
+            Box::pin(async move {
+                // Of two at once, each would see the other's.
+                sqlx::query(
+                    "UPDATE applications SET version = version
+                     WHERE id = (SELECT application_id FROM saml_keys WHERE saml_keys.id = $1)",
+                )
+                .bind(id.to_string())
+                .execute(&mut *db)
+                .await?;
+                let deleted = sqlx::query(
+                    "DELETE FROM saml_keys WHERE id = $1 AND EXISTS (SELECT 1 FROM saml_keys o
+                        WHERE o.application_id = saml_keys.application_id AND o.id <> saml_keys.id)",
+                )
+                .bind(id.to_string())
+                .execute(&mut *db)
+                .await?;
+                audit::append_if(db, deleted.rows_affected() == 1, &entries).await
+            })
+        })
+        .await
+    }
+}

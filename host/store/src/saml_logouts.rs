@@ -1,0 +1,208 @@
+//! Logouts that service providers are told of, one after the other.
+
+use sqlx::AnyConnection;
+
+use crate::rows::{cell, from_json, moment, parse, to_json};
+use crate::sessions::name_id;
+use crate::{Result, Store, StoreError};
+use assent_model::clock::Timestamp;
+use assent_model::id::{Did, LogoutId};
+use assent_model::saml::{Logout, LogoutOutcome, LogoutTurn};
+
+#[derive(sqlx::FromRow)]
+struct TurnRow {
+    id: String,
+    application_id: String,
+    sid: String,
+    name_format: String,
+    name: String,
+    asked_at: Option<i64>,
+    outcome: Option<String>,
+}
+
+impl TryFrom<TurnRow> for LogoutTurn {
+    type Error = StoreError;
+    fn try_from(row: TurnRow) -> Result<Self> {
+        Ok(Self {
+            request: row.id.clone(),
+            application: parse(
+                &row.application_id,
+                cell("saml_logout_requests", "application_id", &row.id),
+            )?,
+            sid: row.sid,
+            name_id: name_id(&row.name_format, row.name)?,
+            asked_at: row.asked_at.map(moment),
+            outcome: match row.outcome.as_deref() {
+                None => None,
+                Some("told") => Some(LogoutOutcome::Told),
+                Some("failed") => Some(LogoutOutcome::Failed),
+                Some(_) => {
+                    return Err(cell("saml_logout_requests", "outcome", &row.id).unexpected());
+                }
+            },
+        })
+    }
+}
+
+const fn outcome_text(outcome: LogoutOutcome) -> &'static str {
+    match outcome {
+        LogoutOutcome::Told => "told",
+        LogoutOutcome::Failed => "failed",
+    }
+}
+
+async fn insert_turn(
+    db: &mut AnyConnection,
+    logout: LogoutId,
+    position: usize,
+    turn: &LogoutTurn,
+) -> Result<()> {
+    sqlx::query(
+        "INSERT INTO saml_logout_requests (id, logout_id, application_id, position, sid, name_format, name, outcome)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+    )
+    .bind(turn.request.clone())
+    .bind(logout.to_string())
+    .bind(turn.application.to_string())
+    .bind(i64::try_from(position).unwrap_or(i64::MAX))
+    .bind(turn.sid.clone())
+    .bind(turn.name_id.format.uri())
+    .bind(turn.name_id.value.clone())
+    .bind(turn.outcome.map(outcome_text))
+    .execute(db)
+    .await?;
+    Ok(())
+}
+
+impl Store {
+    /// Keeps a logout with the service providers that are to be told, in their order.
+    pub async fn insert_saml_logout(
+        &self,
+        logout: Logout,
+        turns: Vec<LogoutTurn>,
+        now: Timestamp,
+    ) -> Result<()> {
+        self.write(move |db| {
+            let (logout, turns) = (logout.clone(), turns.clone());
+            Box::pin(async move {
+                sqlx::query(
+                    "INSERT INTO saml_logouts (id, holders, afterwards, created_at, expires_at)
+                     VALUES ($1, $2, $3, $4, $5)",
+                )
+                .bind(logout.id.to_string())
+                .bind(to_json(&logout.holders)?)
+                .bind(to_json(&logout.afterwards)?)
+                .bind(now.millis())
+                .bind(logout.expires_at.millis())
+                .execute(&mut *db)
+                .await?;
+                for (position, turn) in turns.iter().enumerate() {
+                    insert_turn(db, logout.id, position, turn).await?;
+                }
+                Ok(())
+            })
+        })
+        .await
+    }
+
+    /// A logout that is under way, with its service providers in their order. `None` if there is no such logout, or it
+    /// has been finished.
+    pub async fn saml_logout(
+        &self,
+        id: LogoutId,
+        now: Timestamp,
+    ) -> Result<Option<(Logout, Vec<LogoutTurn>)>> {
+        let open: Option<(String, String, i64)> = sqlx::query_as(
+            "SELECT holders, afterwards, expires_at FROM saml_logouts
+             WHERE id = $1 AND expires_at > $2 AND finished_at IS NULL",
+        )
+        .bind(id.to_string())
+        .bind(now.millis())
+        .fetch_optional(&self.readers)
+        .await?;
+        let Some((holders, afterwards, expires_at)) = open else {
+            return Ok(None);
+        };
+        let logout = Logout {
+            id,
+            holders: from_json(&holders, cell("saml_logouts", "holders", ""))?,
+            afterwards: from_json(&afterwards, cell("saml_logouts", "afterwards", ""))?,
+            expires_at: moment(expires_at),
+        };
+        let rows: Vec<TurnRow> = sqlx::query_as(
+            "SELECT id, application_id, sid, name_format, name, asked_at, outcome FROM saml_logout_requests
+             WHERE logout_id = $1 ORDER BY position",
+        )
+        .bind(id.to_string())
+        .fetch_all(&self.readers)
+        .await?;
+        let turns = rows
+            .into_iter()
+            .map(LogoutTurn::try_from)
+            .collect::<Result<_>>()?;
+        Ok(Some((logout, turns)))
+    }
+
+    /// Notes that the turn of a service provider begins now. Nothing happens if it has begun before.
+    pub async fn ask_saml_logout(&self, request: String, now: Timestamp) -> Result<()> {
+        self.write(move |db| {
+            let request = request.clone();
+            Box::pin(async move {
+                sqlx::query(
+                    "UPDATE saml_logout_requests SET asked_at = $2
+                     WHERE id = $1 AND asked_at IS NULL AND outcome IS NULL",
+                )
+                .bind(request)
+                .bind(now.millis())
+                .execute(db)
+                .await?;
+                Ok(())
+            })
+        })
+        .await
+    }
+
+    /// Notes what came of a LogoutRequest. The logout, if the request was open, and this service provider's.
+    pub async fn settle_saml_logout(
+        &self,
+        request: String,
+        application: Did,
+        outcome: LogoutOutcome,
+    ) -> Result<Option<LogoutId>> {
+        self.write(move |db| {
+            let (request, application) = (request.clone(), application.to_string());
+            Box::pin(async move {
+                let row: Option<(String,)> = sqlx::query_as(
+                    "UPDATE saml_logout_requests SET outcome = $3
+                     WHERE id = $1 AND application_id = $2 AND outcome IS NULL RETURNING logout_id",
+                )
+                .bind(request)
+                .bind(application)
+                .bind(outcome_text(outcome))
+                .fetch_optional(db)
+                .await?;
+                row.map(|(id,)| parse(&id, cell("saml_logout_requests", "logout_id", "")))
+                    .transpose()
+            })
+        })
+        .await
+    }
+
+    /// Claims the one end of a logout. `false` if it was finished before.
+    pub async fn finish_saml_logout(&self, id: LogoutId, now: Timestamp) -> Result<bool> {
+        self.write(move |db| {
+            Box::pin(async move {
+                let finished = sqlx::query(
+                    "UPDATE saml_logouts SET finished_at = $2
+                     WHERE id = $1 AND finished_at IS NULL AND expires_at > $2",
+                )
+                .bind(id.to_string())
+                .bind(now.millis())
+                .execute(db)
+                .await?;
+                Ok(finished.rows_affected() == 1)
+            })
+        })
+        .await
+    }
+}

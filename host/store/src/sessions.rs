@@ -1,0 +1,447 @@
+//! Sessions.
+
+use std::sync::LazyLock;
+
+use sqlx::AnyConnection;
+
+use crate::batch::bulk_sql::{BulkSql, MOST};
+use crate::rows::{cell, digest, from_json, moment, parse, to_json};
+use crate::{Result, Store, StoreError, audit, logout};
+use assent_model::audit::{Entry, Origin};
+use assent_model::clock::Timestamp;
+use assent_model::id::{DeviceId, Did, LoginId, SessionId, UserId};
+use assent_model::saml::{Holder, NameId, NameIdFormat, Participation, SessionEnd};
+use assent_model::secret::Digest;
+use assent_model::session::{Authentication, Session};
+use assent_model::token::CodeGrant;
+
+#[derive(sqlx::FromRow)]
+struct SessionRow {
+    id: String,
+    digest: String,
+    sid: String,
+    user_id: String,
+    auth_time: i64,
+    amr: String,
+    channel: Option<String>,
+    expires_at: i64,
+}
+
+/// Adds the session that comes of a login, with the device that approved it, and where its browser is.
+pub(crate) async fn insert(
+    db: &mut AnyConnection,
+    session: &Session,
+    digest: Digest,
+    login: LoginId,
+    from: &Origin,
+    now: Timestamp,
+) -> Result<()> {
+    sqlx::query(
+        "INSERT INTO sessions (id, digest, sid, user_id, auth_time, amr, channel, created_at, expires_at, logged_out,
+                               address, browser, device_id)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, $10, $11,
+                 (SELECT approvals.device_id FROM logins JOIN approvals ON approvals.id = logins.approval_id
+                  WHERE logins.id = $12))",
+    )
+    .bind(session.id.to_string())
+    .bind(digest.to_text())
+    .bind(session.sid.clone())
+    .bind(session.user_id.to_string())
+    .bind(session.authentication.at.millis())
+    .bind(to_json(&session.authentication.amr)?)
+    .bind(session.authentication.channel.clone())
+    .bind(now.millis())
+    .bind(session.expires_at.millis())
+    .bind(from.address.map(|address| address.to_string()))
+    .bind(from.browser.clone())
+    .bind(login.to_string())
+    .execute(db)
+    .await?;
+    Ok(())
+}
+
+/// Ends the session that a browser had before, because another begins in it. The same person's goes on by its name
+/// (`sid`); another person's is over for its applications too.
+pub(crate) async fn replace(
+    db: &mut AnyConnection,
+    old: SessionId,
+    new: Option<&Session>,
+    now: Timestamp,
+) -> Result<()> {
+    let ended: Option<(String,)> = sqlx::query_as(
+        "UPDATE sessions SET ended_at = $2 WHERE id = $1 AND ended_at IS NULL RETURNING sid",
+    )
+    .bind(old.to_string())
+    .bind(now.millis())
+    .fetch_optional(&mut *db)
+    .await?;
+    match ended {
+        // There is no telling service providers of it: the browser is on its way to somewhere else.
+        Some((sid,)) if new.is_none_or(|new| new.sid != sid) => {
+            log_out(db, sid, now).await.map(drop)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Ends what has this `sid`: the session, the tokens that came of it, and for each application the person's being there.
+/// The service providers, which only the browser can tell.
+pub(crate) async fn log_out(
+    db: &mut AnyConnection,
+    sid: String,
+    now: Timestamp,
+) -> Result<SessionEnd> {
+    let mut holders = Vec::new();
+    // A sign-in of the same name that this waited for has begun another one meanwhile.
+    let all = "UPDATE sessions SET ended_at = COALESCE(ended_at, $2), logged_out = 1 WHERE sid = $1 RETURNING digest";
+    let open = "UPDATE sessions SET ended_at = COALESCE(ended_at, $2), logged_out = 1
+                WHERE sid = $1 AND logged_out = 0 RETURNING digest";
+    let mut statement = all;
+    loop {
+        let ended: Vec<(String,)> = sqlx::query_as(statement)
+            .bind(sid.clone())
+            .bind(now.millis())
+            .fetch_all(&mut *db)
+            .await?;
+        if ended.is_empty() {
+            break;
+        }
+        holders.extend(ended.into_iter().map(|(cookie,)| Holder {
+            sid: sid.clone(),
+            cookie,
+        }));
+        statement = open;
+    }
+    let told = sqlx::query_as(
+        "DELETE FROM session_applications WHERE sid = $1 RETURNING sid, application_id, subject",
+    )
+    .bind(sid.clone())
+    .fetch_all(&mut *db)
+    .await?;
+    logout::queue(db, told, now).await?;
+    let rows: Vec<ParticipantRow> = sqlx::query_as(
+        "DELETE FROM saml_participants WHERE sid = $1 RETURNING sid, application_id, user_id, name_format, name, session_index",
+    )
+    .bind(sid)
+    .fetch_all(&mut *db)
+    .await?;
+    let participants = rows
+        .into_iter()
+        .map(Participation::try_from)
+        .collect::<Result<_>>()?;
+    Ok(SessionEnd {
+        participants,
+        holders,
+    })
+}
+
+/// Ends what came of sessions that have run out by themselves, where their person is told to be signed out after all.
+/// `None` if one is still open.
+async fn log_out_if_over(
+    db: &mut AnyConnection,
+    sid: String,
+    now: Timestamp,
+) -> Result<Option<SessionEnd>> {
+    let open: Option<(i64,)> = sqlx::query_as(
+        "SELECT 1 FROM sessions WHERE sid = $1 AND ended_at IS NULL AND expires_at > $2 LIMIT 1",
+    )
+    .bind(sid.clone())
+    .bind(now.millis())
+    .fetch_optional(&mut *db)
+    .await?;
+    match open {
+        Some(_) => Ok(None),
+        None => log_out(db, sid, now).await.map(Some),
+    }
+}
+
+/// Ends all sessions of a person.
+pub(crate) async fn log_out_everywhere(
+    db: &mut AnyConnection,
+    user: UserId,
+    now: Timestamp,
+) -> Result<()> {
+    sqlx::query(
+        "UPDATE sessions SET ended_at = COALESCE(ended_at, $2), logged_out = 1 WHERE user_id = $1 AND logged_out = 0",
+    )
+    .bind(user.to_string())
+    .bind(now.millis())
+    .execute(&mut *db)
+    .await?;
+    let told =
+        sqlx::query_as("DELETE FROM session_applications WHERE user_id = $1 RETURNING sid, application_id, subject")
+            .bind(user.to_string())
+            .fetch_all(&mut *db)
+            .await?;
+    sqlx::query("DELETE FROM saml_participants WHERE user_id = $1")
+        .bind(user.to_string())
+        .execute(&mut *db)
+        .await?;
+    logout::queue(db, told, now).await
+}
+
+/// Takes one application out of all sessions of a person, who may no longer use it.
+pub(crate) async fn leave(
+    db: &mut AnyConnection,
+    user: String,
+    application: String,
+    now: Timestamp,
+) -> Result<()> {
+    let told = sqlx::query_as(
+        "DELETE FROM session_applications WHERE user_id = $1 AND application_id = $2
+         RETURNING sid, application_id, subject",
+    )
+    .bind(user.clone())
+    .bind(application.clone())
+    .fetch_all(&mut *db)
+    .await?;
+    sqlx::query("DELETE FROM saml_participants WHERE user_id = $1 AND application_id = $2")
+        .bind(user)
+        .bind(application)
+        .execute(&mut *db)
+        .await?;
+    logout::queue(db, told, now).await
+}
+
+static BY_INDEX: LazyLock<BulkSql> = LazyLock::new(|| {
+    BulkSql::new(
+        "SELECT sid, application_id, user_id, name_format, name, session_index FROM saml_participants
+         WHERE application_id = $1 AND session_index IN ({$})",
+        1,
+    )
+});
+
+#[derive(sqlx::FromRow)]
+pub(crate) struct ParticipantRow {
+    sid: String,
+    application_id: String,
+    user_id: String,
+    name_format: String,
+    name: String,
+    session_index: String,
+}
+
+impl TryFrom<ParticipantRow> for Participation {
+    type Error = StoreError;
+    fn try_from(row: ParticipantRow) -> Result<Self> {
+        Ok(Self {
+            sid: row.sid,
+            application: parse(
+                &row.application_id,
+                cell("saml_participants", "application_id", ""),
+            )?,
+            user_id: parse(&row.user_id, cell("saml_participants", "user_id", ""))?,
+            name_id: name_id(&row.name_format, row.name)?,
+            session_index: Digest::from_text(&row.session_index)
+                .ok_or(cell("saml_participants", "session_index", "").unexpected())?,
+        })
+    }
+}
+
+pub(crate) fn name_id(format: &str, value: String) -> Result<NameId> {
+    let format = NameIdFormat::from_uri(format)
+        .ok_or(cell("saml_participants", "name_format", "").unexpected())?;
+    Ok(NameId { format, value })
+}
+
+/// Notes that a service provider takes part in a session, and what it calls the person from now on.
+pub(crate) async fn take_part(db: &mut AnyConnection, participation: &Participation) -> Result<()> {
+    sqlx::query(
+        "INSERT INTO saml_participants (sid, application_id, user_id, name_format, name, session_index)
+         VALUES ($1, $2, $3, $4, $5, $6)
+         ON CONFLICT (sid, application_id, name_format) DO UPDATE SET name = excluded.name",
+    )
+    .bind(participation.sid.clone())
+    .bind(participation.application.to_string())
+    .bind(participation.user_id.to_string())
+    .bind(participation.name_id.format.uri())
+    .bind(participation.name_id.value.clone())
+    .bind(participation.session_index.to_text())
+    .execute(db)
+    .await?;
+    Ok(())
+}
+
+/// Whether a session is open; if so, it is used at `now`. Until the commit nobody can end it: a logout that waits for this
+/// row finds what was noted of it.
+pub(crate) async fn hold(db: &mut AnyConnection, id: SessionId, now: Timestamp) -> Result<bool> {
+    let open = sqlx::query(
+        "UPDATE sessions SET logged_out = 0, used_at = $2 WHERE id = $1 AND ended_at IS NULL",
+    )
+    .bind(id.to_string())
+    .bind(now.millis())
+    .execute(db)
+    .await?;
+    Ok(open.rows_affected() > 0)
+}
+
+/// Notes that the application of a code takes part in its session.
+pub(crate) async fn join(db: &mut AnyConnection, code: &CodeGrant) -> Result<()> {
+    let subject = code
+        .claims
+        .get("sub")
+        .and_then(|sub| sub.as_str())
+        .ok_or(cell("codes", "context", "").unexpected())?;
+    sqlx::query(
+        "INSERT INTO session_applications (sid, application_id, user_id, subject) VALUES ($1, $2, $3, $4)
+         ON CONFLICT (sid, application_id) DO NOTHING",
+    )
+    .bind(code.context.sid.clone())
+    .bind(code.application.to_string())
+    .bind(code.subject.user_id.to_string())
+    .bind(subject.to_owned())
+    .execute(db)
+    .await?;
+    Ok(())
+}
+
+impl Store {
+    /// The device by whose approval an open session began, if it was one, and is not revoked.
+    pub async fn device_of_session(&self, id: SessionId) -> Result<Option<DeviceId>> {
+        let found: Option<(String,)> = sqlx::query_as(
+            "SELECT devices.id FROM sessions JOIN devices ON devices.id = sessions.device_id
+             WHERE sessions.id = $1 AND sessions.ended_at IS NULL AND devices.revoked_at IS NULL",
+        )
+        .bind(id.to_string())
+        .fetch_optional(&self.readers)
+        .await?;
+        found
+            .map(|(device,)| parse(&device, cell("sessions", "device_id", "")))
+            .transpose()
+    }
+
+    /// The session with this id and the digest of its cookie, if it has not ended at `now`.
+    pub async fn open_session(
+        &self,
+        id: SessionId,
+        now: Timestamp,
+    ) -> Result<Option<(Session, Digest)>> {
+        let row: Option<SessionRow> = sqlx::query_as(
+            "SELECT id, digest, sid, user_id, auth_time, amr, channel, expires_at FROM sessions
+             WHERE id = $1 AND ended_at IS NULL AND expires_at > $2",
+        )
+        .bind(id.to_string())
+        .bind(now.millis())
+        .fetch_optional(&self.readers)
+        .await?;
+        row.map(|row| {
+            let session = Session {
+                id: parse(&row.id, cell("sessions", "id", &row.id))?,
+                sid: row.sid,
+                user_id: parse(&row.user_id, cell("sessions", "user_id", &row.id))?,
+                authentication: Authentication {
+                    at: moment(row.auth_time),
+                    amr: from_json(&row.amr, cell("sessions", "amr", &row.id))?,
+                    channel: row.channel,
+                },
+                expires_at: moment(row.expires_at),
+            };
+            Ok((
+                session,
+                digest(&row.digest, cell("sessions", "digest", &row.id))?,
+            ))
+        })
+        .transpose()
+    }
+
+    /// Moves the end of an open session on to `until`. Nothing happens if it ends later already.
+    pub async fn prolong_session(&self, id: SessionId, until: Timestamp) -> Result<()> {
+        self.write(move |db| {
+            Box::pin(async move {
+                sqlx::query(
+                    "UPDATE sessions SET expires_at = $2 WHERE id = $1 AND expires_at < $2 AND ended_at IS NULL",
+                )
+                .bind(id.to_string())
+                .bind(until.millis())
+                .execute(db)
+                .await?;
+                Ok(())
+            })
+        })
+        .await
+    }
+
+    /// Ends what has this `sid` because the person signed out: the session, and what its sign-ins gave but for
+    /// `offline_access`. Its clients are to be told behind the person's back, and these service providers by the browser.
+    /// `entry` tells of it, unless it had ended before.
+    pub async fn log_out(&self, sid: String, entry: Entry, now: Timestamp) -> Result<SessionEnd> {
+        self.write(move |db| {
+            let (sid, entry) = (sid.clone(), entry.clone());
+            Box::pin(async move {
+                let open: Option<(String,)> = sqlx::query_as(
+                    "SELECT user_id FROM sessions WHERE sid = $1 AND ended_at IS NULL LIMIT 1",
+                )
+                .bind(sid.clone())
+                .fetch_optional(&mut *db)
+                .await?;
+                if let Some((user,)) = open {
+                    audit::append(
+                        db,
+                        &[entry.about(parse(&user, cell("sessions", "user_id", ""))?)],
+                    )
+                    .await?;
+                }
+                log_out(db, sid, now).await
+            })
+        })
+        .await
+    }
+
+    /// The same for a session that has run out: what it gave ends, and its applications are to be told. `None`, and
+    /// nothing done, if it is still open, in whatever browser that is.
+    pub async fn log_out_if_over(&self, sid: String, now: Timestamp) -> Result<Option<SessionEnd>> {
+        self.write(move |db| {
+            let sid = sid.clone();
+            Box::pin(async move { log_out_if_over(db, sid, now).await })
+        })
+        .await
+    }
+
+    /// The sessions in which a service provider calls somebody by this name.
+    pub async fn sessions_of_name(
+        &self,
+        application: &Did,
+        name: &str,
+    ) -> Result<Vec<Participation>> {
+        let rows: Vec<ParticipantRow> = sqlx::query_as(
+            "SELECT sid, application_id, user_id, name_format, name, session_index FROM saml_participants
+             WHERE application_id = $1 AND name = $2",
+        )
+        .bind(application.to_string())
+        .bind(name.to_owned())
+        .fetch_all(&self.readers)
+        .await?;
+        rows.into_iter().map(Participation::try_from).collect()
+    }
+    /// The parts of a service provider in the sessions with these indexes, which are kept as digests.
+    pub async fn sessions_of_indexes(
+        &self,
+        application: &Did,
+        indexes: &[Digest],
+    ) -> Result<Vec<Participation>> {
+        let mut found = Vec::new();
+        for indexes in indexes.chunks(MOST) {
+            let mut query = sqlx::query_as::<_, ParticipantRow>(BY_INDEX.of(indexes.len()))
+                .bind(application.to_string());
+            for index in BY_INDEX.filled(indexes) {
+                query = query.bind(index.to_text());
+            }
+            for row in query.fetch_all(&self.readers).await? {
+                found.push(row.try_into()?);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Whether a service provider takes part in a session of this user.
+    pub async fn participates_in_saml(&self, application: &Did, user: UserId) -> Result<bool> {
+        let row: Option<(i64,)> = sqlx::query_as(
+            "SELECT 1 FROM saml_participants WHERE user_id = $1 AND application_id = $2 LIMIT 1",
+        )
+        .bind(user.to_string())
+        .bind(application.to_string())
+        .fetch_optional(&self.readers)
+        .await?;
+        Ok(row.is_some())
+    }
+}

@@ -1,0 +1,83 @@
+//! How far the streams of the audit log have come, and which host carries each.
+
+use crate::{Result, Store};
+use assent_model::clock::Timestamp;
+
+impl Store {
+    /// The position that a stream has come to, and that of the last entry there is.
+    pub async fn audit_stream(&self, name: &str) -> Result<(Option<i64>, i64)> {
+        let (seq, head): (Option<i64>, i64) = sqlx::query_as(
+            "SELECT (SELECT seq FROM audit_streams WHERE name = $1),
+                    COALESCE((SELECT seq FROM audit_chain WHERE name = 'head'), CAST(0 AS BIGINT))",
+        )
+        .bind(name.to_owned())
+        .fetch_one(&self.readers)
+        .await?;
+        Ok((seq, head))
+    }
+
+    /// Lets a host carry a stream until then: the one that does already, or any where that one's time is over. The position
+    /// that it has come to; `None` if another carries it.
+    pub async fn claim_audit_stream(
+        &self,
+        name: &'static str,
+        holder: &str,
+        until: Timestamp,
+        now: Timestamp,
+    ) -> Result<Option<i64>> {
+        let holder = holder.to_owned();
+        self.write(move |db| {
+            let holder = holder.clone();
+            Box::pin(async move {
+                let claimed: Option<(i64,)> = sqlx::query_as(
+                    "INSERT INTO audit_streams (name, seq, holder, held_until) VALUES ($1, 0, $2, $3)
+                     ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, held_until = excluded.held_until
+                     WHERE audit_streams.holder = excluded.holder OR audit_streams.held_until <= $4
+                     RETURNING seq",
+                )
+                .bind(name)
+                .bind(holder)
+                .bind(until.millis())
+                .bind(now.millis())
+                .fetch_optional(db)
+                .await?;
+                Ok(claimed.map(|(seq,)| seq))
+            })
+        })
+        .await
+    }
+
+    /// Notes how far a stream has come, if this host still carries it. Whether it does.
+    pub async fn advance_audit_stream(
+        &self,
+        name: &'static str,
+        holder: &str,
+        seq: i64,
+    ) -> Result<bool> {
+        let holder = holder.to_owned();
+        self.write(move |db| {
+            let holder = holder.clone();
+            Box::pin(async move {
+                let advanced =
+                    sqlx::query("UPDATE audit_streams SET seq = $3 WHERE name = $1 AND holder = $2 AND seq <= $3")
+                        .bind(name)
+                        .bind(holder)
+                        .bind(seq)
+                        .execute(db)
+                        .await?;
+                Ok(advanced.rows_affected() == 1)
+            })
+        })
+        .await
+    }
+
+    /// The position up to which all of these streams have come.
+    pub(crate) async fn streamed(&self, names: &[&str]) -> Result<i64> {
+        let mut streamed = i64::MAX;
+        for name in names {
+            let (seq, _) = self.audit_stream(name).await?;
+            streamed = streamed.min(seq.unwrap_or_default());
+        }
+        Ok(streamed)
+    }
+}

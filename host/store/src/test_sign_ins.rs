@@ -1,0 +1,302 @@
+//! Trials: sign-ins that administrators try in an application's place.
+
+use sqlx::AnyConnection;
+
+use crate::rows::{cell, digest, moment, parse};
+use crate::{Result, Store, StoreError, audit};
+use assent_model::audit::Entry;
+use assent_model::clock::Timestamp;
+use assent_model::id::{CodeId, LoginId, SessionId, TestSignInId};
+use assent_model::secret::Digest;
+use assent_model::test_sign_in::{TestSignIn, TestSignInOutcome, TestSignInStage, TestSignInStep};
+
+#[derive(sqlx::FromRow)]
+struct TrialRow {
+    id: String,
+    application_id: String,
+    user_id: String,
+    session_id: String,
+    browser: String,
+    login_id: Option<String>,
+    created_at: i64,
+    expires_at: i64,
+    taken_at: Option<i64>,
+    outcome: Option<String>,
+}
+
+impl TryFrom<TrialRow> for TestSignIn {
+    type Error = StoreError;
+    fn try_from(row: TrialRow) -> Result<Self> {
+        let stage = match (row.outcome.as_deref(), row.taken_at) {
+            (Some("done"), _) => TestSignInStage::Finished(TestSignInOutcome::Done),
+            (Some("failed"), _) => TestSignInStage::Finished(TestSignInOutcome::Failed),
+            (Some(_), _) => return Err(cell("test_sign_ins", "outcome", &row.id).unexpected()),
+            (None, Some(_)) => TestSignInStage::Taken,
+            (None, None) => TestSignInStage::Open,
+        };
+        Ok(Self {
+            id: parse(&row.id, cell("test_sign_ins", "id", &row.id))?,
+            application: parse(
+                &row.application_id,
+                cell("test_sign_ins", "application_id", &row.id),
+            )?,
+            user: parse(&row.user_id, cell("test_sign_ins", "user_id", &row.id))?,
+            session: parse(
+                &row.session_id,
+                cell("test_sign_ins", "session_id", &row.id),
+            )?,
+            browser: digest(&row.browser, cell("test_sign_ins", "browser", &row.id))?,
+            login: row
+                .login_id
+                .as_deref()
+                .map(|id| parse(id, cell("test_sign_ins", "login_id", &row.id)))
+                .transpose()?,
+            created_at: moment(row.created_at),
+            expires_at: moment(row.expires_at),
+            stage,
+        })
+    }
+}
+
+/// A step of a trial as it is kept.
+#[derive(Clone, Debug)]
+pub struct StepRecord {
+    /// Which one.
+    pub name: TestSignInStep,
+    /// When it was.
+    pub at: Timestamp,
+    /// What is known of it, sealed.
+    pub sealed: String,
+}
+
+/// How a trial ends.
+#[derive(Clone, Debug)]
+pub struct TestSignInResult {
+    /// How.
+    pub outcome: TestSignInOutcome,
+    /// What the application would have been told, sealed.
+    pub result: String,
+    /// The family of the tokens that it gave.
+    pub family: Option<CodeId>,
+    /// What the audit log is told.
+    pub entry: Entry,
+}
+
+async fn keep_step(db: &mut AnyConnection, id: TestSignInId, step: &StepRecord) -> Result<()> {
+    sqlx::query(
+        "INSERT INTO test_sign_in_steps (test_sign_in_id, name, at, step) SELECT id, $2, $3, $4 FROM test_sign_ins WHERE id = $1
+         ON CONFLICT (test_sign_in_id, name) DO UPDATE SET at = excluded.at, step = excluded.step",
+    )
+    .bind(id.to_string())
+    .bind(step.name.as_str())
+    .bind(step.at.millis())
+    .bind(step.sealed.clone())
+    .execute(db)
+    .await?;
+    Ok(())
+}
+
+impl Store {
+    /// Adds a trial, with its first step.
+    pub async fn insert_test_sign_in(
+        &self,
+        trial: TestSignIn,
+        step: StepRecord,
+        entry: Entry,
+    ) -> Result<()> {
+        self.write(move |db| {
+            let (trial, step, entry) = (trial.clone(), step.clone(), entry.clone());
+            Box::pin(async move {
+                sqlx::query(
+                    "INSERT INTO test_sign_ins (id, application_id, user_id, session_id, browser, created_at, expires_at)
+                     VALUES ($1, $2, $3, $4, $5, $6, $7)",
+                )
+                .bind(trial.id.to_string())
+                .bind(trial.application.to_string())
+                .bind(trial.user.to_string())
+                .bind(trial.session.to_string())
+                .bind(trial.browser.to_text())
+                .bind(trial.created_at.millis())
+                .bind(trial.expires_at.millis())
+                .execute(&mut *db)
+                .await?;
+                keep_step(&mut *db, trial.id, &step).await?;
+                audit::append(db, &[entry]).await
+            })
+        })
+        .await
+    }
+
+    /// The trial with this id.
+    pub async fn test_sign_in(&self, id: TestSignInId) -> Result<Option<TestSignIn>> {
+        let row: Option<TrialRow> = sqlx::query_as(
+            "SELECT id, application_id, user_id, session_id, browser, login_id, created_at, expires_at, taken_at, outcome
+             FROM test_sign_ins WHERE id = $1",
+        )
+        .bind(id.to_string())
+        .fetch_optional(&self.readers)
+        .await?;
+        row.map(TestSignIn::try_from).transpose()
+    }
+
+    /// The trials of a session of the console that go on, and were not answered.
+    pub async fn open_test_sign_ins(&self, session: SessionId) -> Result<Vec<TestSignIn>> {
+        let rows: Vec<TrialRow> = sqlx::query_as(
+            "SELECT id, application_id, user_id, session_id, browser, login_id, created_at, expires_at, taken_at, outcome
+             FROM test_sign_ins WHERE session_id = $1 AND taken_at IS NULL AND finished_at IS NULL",
+        )
+        .bind(session.to_string())
+        .fetch_all(&self.readers)
+        .await?;
+        rows.into_iter().map(TestSignIn::try_from).collect()
+    }
+
+    /// What a trial went through, in the order of the steps, and its result, sealed both.
+    pub async fn test_sign_in_steps(
+        &self,
+        id: TestSignInId,
+    ) -> Result<(Vec<StepRecord>, Option<String>)> {
+        let rows: Vec<(String, i64, String)> = sqlx::query_as(
+            "SELECT name, at, step FROM test_sign_in_steps WHERE test_sign_in_id = $1",
+        )
+        .bind(id.to_string())
+        .fetch_all(&self.readers)
+        .await?;
+        let known = |text: &str| {
+            TestSignInStep::ALL
+                .into_iter()
+                .find(|step| step.as_str() == text)
+        };
+        let mut steps = rows
+            .into_iter()
+            .map(|(name, at, sealed)| {
+                let name =
+                    known(&name).ok_or(cell("test_sign_in_steps", "name", "").unexpected())?;
+                Ok(StepRecord {
+                    name,
+                    at: moment(at),
+                    sealed,
+                })
+            })
+            .collect::<Result<Vec<_>>>()?;
+        steps.sort_by_key(|step| step.name);
+        let result: Option<(Option<String>,)> =
+            sqlx::query_as("SELECT result FROM test_sign_ins WHERE id = $1")
+                .bind(id.to_string())
+                .fetch_optional(&self.readers)
+                .await?;
+        Ok((steps, result.and_then(|(result,)| result)))
+    }
+
+    /// Keeps a step of a trial in the place of what was known of it.
+    pub async fn record_test_sign_in_step(&self, id: TestSignInId, step: StepRecord) -> Result<()> {
+        self.write(move |db| {
+            let step = step.clone();
+            Box::pin(async move { keep_step(db, id, &step).await })
+        })
+        .await
+    }
+
+    /// Lets this login answer a trial, and none before it. Whether the trial is open still, and of the browser with this digest.
+    pub async fn set_test_sign_in_login(
+        &self,
+        id: TestSignInId,
+        login: LoginId,
+        browser: Digest,
+        now: Timestamp,
+    ) -> Result<bool> {
+        self.write(move |db| {
+            Box::pin(async move {
+                let updated = sqlx::query(
+                    "UPDATE test_sign_ins SET login_id = $2
+                     WHERE id = $1 AND taken_at IS NULL AND finished_at IS NULL AND expires_at > $3 AND browser = $4",
+                )
+                .bind(id.to_string())
+                .bind(login.to_string())
+                .bind(now.millis())
+                .bind(browser.to_text())
+                .execute(db)
+                .await?;
+                Ok(updated.rows_affected() > 0)
+            })
+        })
+        .await
+    }
+
+    /// Notes the session that came of a trial, so that it ends with it.
+    pub async fn set_test_sign_in_session(
+        &self,
+        id: TestSignInId,
+        session: SessionId,
+    ) -> Result<()> {
+        self.write(move |db| {
+            Box::pin(async move {
+                sqlx::query("UPDATE test_sign_ins SET made_session = $2 WHERE id = $1")
+                    .bind(id.to_string())
+                    .bind(session.to_string())
+                    .execute(db)
+                    .await?;
+                Ok(())
+            })
+        })
+        .await
+    }
+
+    /// Claims the one answer of a trial. `false` if it was answered before, or is over.
+    pub async fn claim_test_sign_in(&self, id: TestSignInId, now: Timestamp) -> Result<bool> {
+        self.write(move |db| {
+            Box::pin(async move {
+                let claimed: Option<(String,)> = sqlx::query_as(
+                    "UPDATE test_sign_ins SET taken_at = $2
+                     WHERE id = $1 AND taken_at IS NULL AND finished_at IS NULL AND expires_at > $2 RETURNING id",
+                )
+                .bind(id.to_string())
+                .bind(now.millis())
+                .fetch_optional(db)
+                .await?;
+                Ok(claimed.is_some())
+            })
+        })
+        .await
+    }
+
+    /// Ends a trial: it has a result, and what it gave is over, the session too. `false`, and nothing done, if it had ended
+    /// before.
+    pub async fn finish_test_sign_in(
+        &self,
+        id: TestSignInId,
+        end: TestSignInResult,
+        now: Timestamp,
+    ) -> Result<bool> {
+        self.write(move |db| {
+            let end = end.clone();
+            Box::pin(async move {
+                let ended: Option<(Option<String>,)> = sqlx::query_as(
+                    "UPDATE test_sign_ins SET finished_at = $2, outcome = $3, result = $4
+                     WHERE id = $1 AND finished_at IS NULL RETURNING made_session",
+                )
+                .bind(id.to_string())
+                .bind(now.millis())
+                .bind(end.outcome.as_str())
+                .bind(end.result.clone())
+                .fetch_optional(&mut *db)
+                .await?;
+                let Some((session,)) = ended else { return Ok(false) };
+                if let Some(family) = end.family {
+                    crate::codes::revoke(&mut *db, family, now).await?;
+                }
+                if let Some(session) = session {
+                    // No application was told of it, so there is none to tell.
+                    sqlx::query("UPDATE sessions SET ended_at = COALESCE(ended_at, $2), logged_out = 1 WHERE id = $1")
+                        .bind(session)
+                        .bind(now.millis())
+                        .execute(&mut *db)
+                        .await?;
+                }
+                audit::append(db, &[end.entry]).await?;
+                Ok(true)
+            })
+        })
+        .await
+    }
+}

@@ -1,0 +1,118 @@
+//! Traces: what the plugins did for a token or an assertion.
+
+use crate::rows::{cell, moment, parse};
+use crate::{Result, Store, StoreError};
+use assent_model::clock::Timestamp;
+use assent_model::id::{Did, TraceId, UserId};
+
+/// What the plugins did for a token or an assertion.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClaimTrace {
+    /// The row's id.
+    pub id: TraceId,
+    /// The token's `jti`, or the assertion's ID.
+    pub token: String,
+    /// Whom it is about.
+    pub user_id: UserId,
+    /// Whom it is for.
+    pub application: Did,
+    /// Where the claims went, as the contract names it.
+    pub sink: String,
+    /// When it was made.
+    pub made_at: Timestamp,
+    /// What each plugin did, a JSON array.
+    pub steps: String,
+}
+
+#[derive(sqlx::FromRow)]
+struct TraceRow {
+    id: String,
+    token: String,
+    user_id: String,
+    application_id: String,
+    sink: String,
+    made_at: i64,
+    steps: String,
+}
+
+impl TryFrom<TraceRow> for ClaimTrace {
+    type Error = StoreError;
+
+    fn try_from(row: TraceRow) -> Result<Self> {
+        Ok(Self {
+            id: parse(&row.id, cell("claim_traces", "id", &row.id))?,
+            token: row.token,
+            user_id: parse(&row.user_id, cell("claim_traces", "user_id", &row.id))?,
+            application: parse(
+                &row.application_id,
+                cell("claim_traces", "application_id", &row.id),
+            )?,
+            sink: row.sink,
+            made_at: moment(row.made_at),
+            steps: row.steps,
+        })
+    }
+}
+
+impl Store {
+    /// Adds traces. One whose user or application is gone meanwhile is left out, and of a terminated user, who may be erased by now.
+    pub async fn add_traces(&self, traces: Vec<ClaimTrace>) -> Result<()> {
+        self.write(move |db| {
+            let traces = traces.clone();
+            Box::pin(async move {
+                for trace in traces {
+                    sqlx::query(
+                        "INSERT INTO claim_traces (id, token, user_id, application_id, sink, made_at, steps)
+                         SELECT $1, $2, users.id, applications.id, $5, $6, $7 FROM users, applications
+                         WHERE users.id = $3 AND applications.id = $4 AND users.state <> 'terminated'
+                         ON CONFLICT DO NOTHING",
+                    )
+                    .bind(trace.id.to_string())
+                    .bind(trace.token)
+                    .bind(trace.user_id.to_string())
+                    .bind(trace.application.to_string())
+                    .bind(trace.sink)
+                    .bind(trace.made_at.millis())
+                    .bind(trace.steps)
+                    .execute(&mut *db)
+                    .await?;
+                }
+                Ok(())
+            })
+        })
+        .await
+    }
+
+    /// The trace of a token or an assertion.
+    pub async fn trace(&self, token: &str) -> Result<Option<ClaimTrace>> {
+        let row: Option<TraceRow> = sqlx::query_as(
+            "SELECT id, token, user_id, application_id, sink, made_at, steps FROM claim_traces WHERE token = $1",
+        )
+        .bind(token.to_owned())
+        .fetch_optional(&self.readers)
+        .await?;
+        row.map(ClaimTrace::try_from).transpose()
+    }
+
+    /// The traces about a user, the latest first: those made before `before`, of one application where it is named.
+    pub async fn traces(
+        &self,
+        user: UserId,
+        application: Option<&Did>,
+        before: Option<TraceId>,
+        limit: u32,
+    ) -> Result<Vec<ClaimTrace>> {
+        let rows: Vec<TraceRow> = sqlx::query_as(
+            "SELECT id, token, user_id, application_id, sink, made_at, steps FROM claim_traces
+             WHERE user_id = $1 AND ($2 = '' OR application_id = $2) AND ($3 = '' OR id < $3)
+             ORDER BY id DESC LIMIT $4",
+        )
+        .bind(user.to_string())
+        .bind(application.map(ToString::to_string).unwrap_or_default())
+        .bind(before.map(|id| id.to_string()).unwrap_or_default())
+        .bind(i64::from(limit))
+        .fetch_all(&self.readers)
+        .await?;
+        rows.into_iter().map(ClaimTrace::try_from).collect()
+    }
+}

@@ -1,0 +1,212 @@
+//! Lists of users and accounts, filtered and searched. Each statement has an index whose order is the list's, so that a page costs
+//! the same however many there are.
+
+use crate::accounts::AccountRow;
+use crate::rows::cell;
+use crate::users::UserRow;
+use crate::{Result, Store};
+use assent_model::account::Account;
+use assent_model::id::{Did, UserId};
+use assent_model::search::{Cursor, Prefix};
+use assent_model::user::{ConsoleRole, LifecycleState, User};
+
+/// A user with the term by which it was found.
+#[derive(sqlx::FromRow)]
+struct FoundUser {
+    term: Vec<u8>,
+    #[sqlx(flatten)]
+    user: UserRow,
+}
+
+/// An account with the term by which it was found.
+#[derive(sqlx::FromRow)]
+struct FoundAccount {
+    term: Vec<u8>,
+    #[sqlx(flatten)]
+    account: AccountRow,
+}
+
+/// The users whose terms fulfil a condition, each by the first of them that begins as it is looked for.
+macro_rules! users_found {
+    ($condition:literal) => {
+        concat!(
+            "SELECT found.term, users.* FROM
+                 (SELECT terms.term, terms.user_id FROM user_search AS terms
+                  WHERE ",
+            $condition,
+            "     AND (terms.term, terms.user_id) > ($1, $2) AND terms.term < $3
+                  AND terms.term = (SELECT other.term FROM user_search AS other
+                                    WHERE other.user_id = terms.user_id AND other.term >= $4 AND other.term < $3
+                                    ORDER BY other.term LIMIT 1)
+                  ORDER BY terms.term, terms.user_id LIMIT $5) AS found
+             JOIN users ON users.id = found.user_id ORDER BY found.term, found.user_id"
+        )
+    };
+}
+
+/// Where a search begins, and where it ends.
+struct Stretch {
+    after: (Vec<u8>, String),
+    first: Vec<u8>,
+    end: Vec<u8>,
+}
+
+impl Stretch {
+    fn new(prefix: &Prefix, after: &Cursor) -> Self {
+        let first = prefix.first().as_bytes().to_vec();
+        // A cursor of another search begins where that search would.
+        let after =
+            (after.term.as_bytes().to_vec(), after.id.clone()).max((first.clone(), String::new()));
+        Self {
+            after,
+            first,
+            end: prefix.end(),
+        }
+    }
+}
+
+/// The first `limit` of what several lists found, in the order of the places.
+fn merged<T>(mut found: Vec<(Cursor, T)>, limit: u32) -> Vec<(Cursor, T)> {
+    found.sort_by(|(one, _), (other, _)| one.cmp(other));
+    found.truncate(limit as usize);
+    found
+}
+
+fn place(term: Vec<u8>, id: &str) -> Result<Cursor> {
+    let term = String::from_utf8(term).map_err(|_| cell("user_search", "term", "").unexpected())?;
+    Ok(Cursor {
+        term,
+        id: id.to_owned(),
+    })
+}
+
+impl Store {
+    /// Up to `limit` users after `after`, in the order in which they were made; of a state or with a role alone, where these
+    /// are given.
+    pub async fn users_in(
+        &self,
+        state: Option<LifecycleState>,
+        role: Option<ConsoleRole>,
+        after: Option<UserId>,
+        limit: u32,
+    ) -> Result<Vec<User>> {
+        let statement = match (state, role) {
+            (None, None) => "SELECT * FROM users WHERE $1 = '' AND $2 = '' AND id > $3 ORDER BY id LIMIT $4",
+            (Some(_), None) => "SELECT * FROM users WHERE state = $1 AND $2 = '' AND id > $3 ORDER BY id LIMIT $4",
+            (_, Some(_)) => {
+                "SELECT * FROM users
+                 WHERE ($1 = '' OR state = $1) AND console_role = $2 AND id > $3 ORDER BY id LIMIT $4"
+            }
+        };
+        let rows: Vec<UserRow> = sqlx::query_as(statement)
+            .bind(state.map(LifecycleState::as_str).unwrap_or_default())
+            .bind(role.map(ConsoleRole::as_str).unwrap_or_default())
+            .bind(after.map(|id| id.to_string()).unwrap_or_default())
+            .bind(i64::from(limit))
+            .fetch_all(&self.readers)
+            .await?;
+        rows.into_iter().map(User::try_from).collect()
+    }
+
+    /// Up to `limit` users that are found by a term which begins so, each once, in the order of the terms, after `after`.
+    pub async fn search_users(
+        &self,
+        prefix: &Prefix,
+        state: Option<LifecycleState>,
+        role: Option<ConsoleRole>,
+        after: &Cursor,
+        limit: u32,
+    ) -> Result<Vec<(Cursor, User)>> {
+        let mut found = Vec::new();
+        // Each state has a stretch of its own in the index; those with a role are few.
+        let lists: Vec<(&'static str, &'static str, &'static str)> = match (state, role) {
+            (state, Some(role)) => {
+                let statement =
+                    users_found!("terms.console_role = $6 AND ($7 = '' OR terms.state = $7)");
+                vec![(
+                    statement,
+                    role.as_str(),
+                    state.map(LifecycleState::as_str).unwrap_or_default(),
+                )]
+            }
+            (state, None) => {
+                let statement = users_found!("terms.state = $6 AND $7 = ''");
+                let wanted = LifecycleState::ALL
+                    .into_iter()
+                    .filter(|one| state.is_none_or(|state| state == *one));
+                wanted
+                    .map(|state| (statement, state.as_str(), ""))
+                    .collect()
+            }
+        };
+        for (statement, of, also) in lists {
+            let Stretch { after, first, end } = Stretch::new(prefix, after);
+            let rows: Vec<FoundUser> = sqlx::query_as(statement)
+                .bind(after.0)
+                .bind(after.1)
+                .bind(end)
+                .bind(first)
+                .bind(i64::from(limit))
+                .bind(of)
+                .bind(also)
+                .fetch_all(&self.readers)
+                .await?;
+            for row in rows {
+                found.push((place(row.term, &row.user.id)?, row.user.try_into()?));
+            }
+        }
+        Ok(merged(found, limit))
+    }
+
+    /// Up to `limit` accounts of an application that are found by a term which begins so, each once, in the order of the terms,
+    /// after `after`.
+    pub async fn search_accounts(
+        &self,
+        application: &Did,
+        prefix: &Prefix,
+        state: Option<LifecycleState>,
+        after: &Cursor,
+        limit: u32,
+    ) -> Result<Vec<(Cursor, Account)>> {
+        let mut found = Vec::new();
+        for state in LifecycleState::ALL
+            .into_iter()
+            .filter(|one| state.is_none_or(|state| state == *one))
+        {
+            let Stretch { after, first, end } = Stretch::new(prefix, after);
+            let rows: Vec<FoundAccount> = sqlx::query_as(
+                "SELECT found.term, accounts.* FROM
+                     (SELECT terms.term, terms.account_id FROM account_search AS terms
+                      WHERE terms.application_id = $6 AND terms.state = $7
+                        AND (terms.term, terms.account_id) > ($1, $2) AND terms.term < $3
+                        AND terms.term = (SELECT other.term FROM account_search AS other
+                                          WHERE other.account_id = terms.account_id AND other.term >= $4 AND other.term < $3
+                                          ORDER BY other.term LIMIT 1)
+                      ORDER BY terms.term, terms.account_id LIMIT $5) AS found
+                 JOIN accounts ON accounts.id = found.account_id ORDER BY found.term, found.account_id",
+            )
+            .bind(after.0)
+            .bind(after.1)
+            .bind(end)
+            .bind(first)
+            .bind(i64::from(limit))
+            .bind(application.to_string())
+            .bind(state.as_str())
+            .fetch_all(&self.readers)
+            .await?;
+            for row in rows {
+                found.push((place(row.term, &row.account.id)?, row.account.try_into()?));
+            }
+        }
+        Ok(merged(found, limit))
+    }
+
+    /// The user with this identifier.
+    pub async fn user_by_did(&self, did: &Did) -> Result<Option<User>> {
+        let row: Option<UserRow> = sqlx::query_as("SELECT * FROM users WHERE did = $1")
+            .bind(did.to_string())
+            .fetch_optional(&self.readers)
+            .await?;
+        row.map(User::try_from).transpose()
+    }
+}

@@ -1,0 +1,152 @@
+//! What users and accounts are found by. A term is kept together with what a search may filter by, so that each search reads one
+//! stretch of one index, however many people there are.
+
+use std::sync::LazyLock;
+
+use sqlx::AnyConnection;
+
+use crate::Result;
+use crate::accounts::{AccountRow, Person};
+use crate::batch::bulk_sql::{BulkSql, MOST};
+use assent_model::account::Account;
+use assent_model::id::UserId;
+use assent_model::search;
+use assent_model::user::{ConsoleRole, LifecycleState, User};
+
+static OF_USER: LazyLock<BulkSql> = LazyLock::new(|| {
+    BulkSql::new(
+        "INSERT INTO user_search (state, term, user_id, console_role) VALUES {($, $, $, $)} ON CONFLICT DO NOTHING",
+        0,
+    )
+});
+static OF_ACCOUNT: LazyLock<BulkSql> = LazyLock::new(|| {
+    BulkSql::new(
+        "INSERT INTO account_search (application_id, state, term, account_id) VALUES {($, $, $, $)} ON CONFLICT DO NOTHING",
+        0,
+    )
+});
+
+/// Adds what these users are found by, who have no terms.
+pub(crate) async fn add_users(db: &mut AnyConnection, users: &[User]) -> Result<()> {
+    let of = |user| {
+        search::of_user(user)
+            .into_iter()
+            .map(move |term| (user, term))
+    };
+    let terms: Vec<(&User, String)> = users.iter().flat_map(of).collect();
+    for rows in terms.chunks(MOST) {
+        let mut query = sqlx::query(OF_USER.of(rows.len()));
+        for (user, term) in OF_USER.filled(rows) {
+            query = query
+                .bind(user.state.as_str())
+                .bind(term.as_bytes().to_vec())
+                .bind(user.id.to_string())
+                .bind(user.console_role.map(ConsoleRole::as_str));
+        }
+        query.execute(&mut *db).await?;
+    }
+    Ok(())
+}
+
+/// Adds what these accounts are found by, which have no terms.
+pub(crate) async fn add_accounts(db: &mut AnyConnection, people: &[Person]) -> Result<()> {
+    let of = |person: &'_ Person| search::of_account(&person.account, &person.user);
+    let terms: Vec<(&Account, String)> = people
+        .iter()
+        .flat_map(|person| of(person).into_iter().map(|term| (&person.account, term)))
+        .collect();
+    for rows in terms.chunks(MOST) {
+        let mut query = sqlx::query(OF_ACCOUNT.of(rows.len()));
+        for (account, term) in OF_ACCOUNT.filled(rows) {
+            query = query
+                .bind(account.application_id.to_string())
+                .bind(account.state.as_str())
+                .bind(term.as_bytes().to_vec())
+                .bind(account.id.to_string());
+        }
+        query.execute(&mut *db).await?;
+    }
+    Ok(())
+}
+
+/// Replaces what a user is found by, and, where that is other than it was, what the user's accounts are.
+pub(crate) async fn replace_user(db: &mut AnyConnection, was: &User, is: &User) -> Result<()> {
+    sqlx::query("DELETE FROM user_search WHERE user_id = $1")
+        .bind(is.id.to_string())
+        .execute(&mut *db)
+        .await?;
+    add_users(db, std::slice::from_ref(is)).await?;
+    if search::of_user(was) == search::of_user(is) {
+        return Ok(());
+    }
+    forget_accounts(db, is.id).await?;
+    let rows: Vec<AccountRow> = sqlx::query_as("SELECT * FROM accounts WHERE user_id = $1")
+        .bind(is.id.to_string())
+        .fetch_all(&mut *db)
+        .await?;
+    let person = |row: AccountRow| {
+        Ok(Person {
+            user: is.clone(),
+            account: row.try_into()?,
+        })
+    };
+    add_accounts(
+        db,
+        &rows.into_iter().map(person).collect::<Result<Vec<_>>>()?,
+    )
+    .await
+}
+
+/// Replaces what an account is found by.
+pub(crate) async fn replace_account(db: &mut AnyConnection, person: &Person) -> Result<()> {
+    sqlx::query("DELETE FROM account_search WHERE account_id = $1")
+        .bind(person.account.id.to_string())
+        .execute(&mut *db)
+        .await?;
+    add_accounts(db, std::slice::from_ref(person)).await
+}
+
+/// Notes the state of an account.
+pub(crate) async fn set_account_state(
+    db: &mut AnyConnection,
+    id: &str,
+    state: LifecycleState,
+) -> Result<()> {
+    sqlx::query("UPDATE account_search SET state = $2 WHERE account_id = $1")
+        .bind(id.to_owned())
+        .bind(state.as_str())
+        .execute(db)
+        .await?;
+    Ok(())
+}
+
+/// Notes the state of a user.
+pub(crate) async fn set_user_state(
+    db: &mut AnyConnection,
+    id: UserId,
+    state: LifecycleState,
+) -> Result<()> {
+    sqlx::query("UPDATE user_search SET state = $2 WHERE user_id = $1")
+        .bind(id.to_string())
+        .bind(state.as_str())
+        .execute(db)
+        .await?;
+    Ok(())
+}
+
+/// Lets nobody find a user any more, nor the user's accounts.
+pub(crate) async fn forget(db: &mut AnyConnection, user: UserId) -> Result<()> {
+    sqlx::query("DELETE FROM user_search WHERE user_id = $1")
+        .bind(user.to_string())
+        .execute(&mut *db)
+        .await?;
+    forget_accounts(db, user).await
+}
+
+async fn forget_accounts(db: &mut AnyConnection, user: UserId) -> Result<()> {
+    sqlx::query("DELETE FROM account_search WHERE account_id IN (SELECT id FROM accounts WHERE user_id = $1)")
+        .bind(user.to_string())
+        .execute(db)
+        .await?;
+    Ok(())
+}

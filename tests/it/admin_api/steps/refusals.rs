@@ -1,0 +1,214 @@
+//! Protected actions that are refused or reported.
+
+use super::*;
+
+/// Nobody types a number for what is refused afterwards.
+#[tokio::test]
+async fn no_phone_is_asked_about_what_its_person_may_not_do() {
+    let host = TestHost::start().await;
+    let olga = Administrator::new(&host, "olga", "owner").await;
+    let owner = format!("/users/{}", id(&olga.user));
+    let bob = host.user("bob").await;
+    host.authenticator(&bob).await;
+    let bob = format!("/users/{}", id(&bob));
+    let application = format!("/applications/{}", host.web_application().await.id);
+    let trusted = format!(
+        "/applications/{}",
+        crate::admin_api::service_application(&host, &["admin:read"])
+            .await
+            .id
+    );
+    let support = [
+        (
+            Method::PATCH,
+            bob.clone(),
+            json!({"email": "eve@example.org"}),
+        ),
+        (Method::PATCH, bob.clone(), json!({"state": "terminated"})),
+        (
+            Method::PATCH,
+            bob.clone(),
+            json!({"console_role": "support"}),
+        ),
+        (
+            Method::POST,
+            "/users".to_owned(),
+            json!({"name": "eve", "console_role": "owner"}),
+        ),
+        (Method::POST, format!("{owner}/enrolments"), Value::Null),
+        (
+            Method::PUT,
+            format!("{owner}/external-authenticators/vendor"),
+            json!({"address": "eve"}),
+        ),
+        (
+            Method::DELETE,
+            format!("/devices/{}", olga.phone.device()),
+            Value::Null,
+        ),
+    ];
+    let admin = [
+        (Method::PATCH, bob, json!({"console_role": "owner"})),
+        (
+            Method::PATCH,
+            owner.clone(),
+            json!({"email": "eve@example.org"}),
+        ),
+        (Method::PATCH, owner.clone(), json!({"state": "terminated"})),
+        (Method::DELETE, owner.clone(), Value::Null),
+        (Method::POST, format!("{owner}/erase"), Value::Null),
+        (Method::POST, format!("{owner}/enrolments"), Value::Null),
+        (
+            Method::DELETE,
+            format!("/devices/{}", olga.phone.device()),
+            Value::Null,
+        ),
+        (
+            Method::PATCH,
+            application,
+            json!({"admin_scopes": ["admin:users"]}),
+        ),
+        (
+            Method::POST,
+            "/applications".to_owned(),
+            json!({"name": "x", "application_type": "web", "redirect_uris": ["https://a.example"], "admin_scopes": []}),
+        ),
+        (
+            Method::PATCH,
+            trusted.clone(),
+            json!({"redirect_uris": ["https://evil.example/cb"]}),
+        ),
+        (
+            Method::POST,
+            format!("{trusted}/secret/rotate"),
+            Value::Null,
+        ),
+        (Method::DELETE, trusted, Value::Null),
+    ];
+    for (role, steps) in [("support", support.as_slice()), ("admin", &admin)] {
+        let who = Administrator::new(&host, role, role).await;
+        let console = who.signed_in(&host).await;
+        for (method, path, body) in steps {
+            let answer = console.call_once(method.clone(), path, body, None).await;
+            assert!(
+                refused(&answer),
+                "{role}: {method} {path} {body}: {}",
+                answer.body
+            );
+        }
+        assert!(
+            who.phone.waiting(0).await.expect("requests").is_empty(),
+            "{role}"
+        );
+    }
+}
+
+/// A step that is not the person's was taken with their session, so that is over.
+#[tokio::test]
+async fn who_says_that_a_step_was_not_theirs_ends_the_session_of_the_console_on_both_databases() {
+    for database in Database::BOTH {
+        let host = TestHost::start_with(Wish {
+            database,
+            ..Wish::default()
+        })
+        .await;
+        let (stolen, grace) = owner(&host).await;
+        let own = grace.signed_in(&host).await;
+        let path = format!("/users/{}", id(&host.user("bob").await));
+        asked(&stolen, Method::DELETE, &path, &Value::Null).await;
+        assert_eq!(
+            grace
+                .phone
+                .not_me(&waiting(&grace.phone).await)
+                .await
+                .expect("an outcome"),
+            "not_me"
+        );
+        assert_eq!(
+            stolen.get("/me").await.status,
+            StatusCode::UNAUTHORIZED,
+            "{database:?}"
+        );
+        own.get("/me").await.good();
+        assert_eq!(
+            entries(&host, "event=session.ended").await.len(),
+            1,
+            "{database:?}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn plugins_are_put_back_that_were_shown_or_none() {
+    let host = TestHost::start().await;
+    let (console, grace) = owner(&host).await;
+    let path = "/plugins/rollback";
+    let reload = async || {
+        host.admin_ok(Method::POST, "/plugins/reload", Value::Null)
+            .await
+    };
+    let told = reload().await;
+    let plugins = told["previous"]["plugins"].as_array().expect("plugins");
+    assert!(!plugins.is_empty(), "{told}");
+    let unnamed = console
+        .call_once(Method::POST, path, &Value::Null, None)
+        .await;
+    assert_eq!(
+        unnamed.status,
+        StatusCode::UNPROCESSABLE_ENTITY,
+        "{}",
+        unnamed.body
+    );
+
+    let body = json!({"previous": told["previous"]["digest"]});
+    let step = asked(&console, Method::POST, path, &body).await;
+    let words = step["summary"].as_str().expect("words");
+    for plugin in plugins {
+        let text = |name: &str| plugin[name].as_str().expect("a text");
+        let named = format!(
+            "{} {} ({})",
+            text("plugin"),
+            text("version"),
+            &text("sha256")[..12]
+        );
+        assert!(words.contains(&named), "{named}: {words}");
+    }
+    let request = waiting(&grace.phone).await;
+    assert_eq!(
+        grace
+            .phone
+            .decide(&request, number(&step))
+            .await
+            .expect("an outcome"),
+        "approved"
+    );
+    // The same components again, but another exchange: what was shown is not what would be put back.
+    let told = reload().await;
+    let late = console
+        .call_once(Method::POST, path, &body, step["id"].as_str())
+        .await;
+    assert_eq!(
+        (late.status, late.problem()),
+        (StatusCode::CONFLICT, "conflict"),
+        "{}",
+        late.body
+    );
+    assert_eq!(
+        host.admin(Method::POST, path, body).await.0,
+        StatusCode::CONFLICT,
+        "nor for the machine"
+    );
+    assert_eq!(
+        console.get("/plugins").await.good()["previous"],
+        told["previous"]
+    );
+
+    let done = console
+        .call(
+            Method::POST,
+            path,
+            json!({"previous": told["previous"]["digest"]}),
+        )
+        .await;
+    assert_eq!(done.status, StatusCode::OK, "{}", done.body);
+}

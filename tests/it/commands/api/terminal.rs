@@ -1,0 +1,145 @@
+//! Terminals, certificates and manuals.
+
+use super::*;
+
+#[tokio::test]
+async fn no_name_steers_a_terminal() {
+    let host = TestHost::start().await;
+    let name = "\u{1b}]0;owned\u{7}Exp\u{9b}31m\u{202e}es\nroot  owner";
+    let body = json!({"name": "x", "application_type": "spa", "redirect_uris": ["https://spa.example/cb"]});
+    let made = host.admin_ok(Method::POST, "/applications", body).await;
+    // However it came there.
+    let mut database = host.connection().await;
+    let stored = sqlx::query("UPDATE applications SET name = $1")
+        .bind(name)
+        .execute(&mut database)
+        .await
+        .expect("stored");
+    assert_eq!(stored.rows_affected(), 1);
+    let is_harmless = |text: &str| {
+        let steers = |c: char| c == '\u{1b}' || c == '\u{7}' || c == '\u{9b}' || c == '\u{202e}';
+        assert!(!text.contains(steers), "{text:?}");
+    };
+    let show = format!("applications show {}", id(&made));
+    for words in [
+        "applications list",
+        "applications list --json",
+        "applications list --all --json",
+        &show,
+    ] {
+        let (code, shown) = at_terminal(&host, words, "").await;
+        assert!(code == 0 && shown.contains("]0;"), "{words}: {shown:?}");
+        is_harmless(&shown);
+    }
+    let table = done(&host, &["applications", "list"]).await;
+    is_harmless(&table);
+    assert_eq!(
+        table.lines().count(),
+        2,
+        "no name makes a row of its own: {table}"
+    );
+    let list = json_of(&host, &["applications", "list"]).await;
+    assert_eq!(list["items"][0]["name"], name, "scripts get it as it is");
+    let (_, table) = at_terminal(&host, "applications list", "").await;
+    assert!(
+        table.lines().all(|line| line.chars().count() <= 80),
+        "{table}"
+    );
+}
+
+#[tokio::test]
+async fn a_host_of_ones_own_authority_is_trusted_by_its_certificate_alone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (settings, _) = https_settings(folder.path());
+    let host = TestHost::start_with(Wish {
+        settings: &settings,
+        ..Wish::default()
+    })
+    .await;
+    let (code, said) = failed(&host, &["users", "list"]).await;
+    assert!(code == 5 && said.contains("certificate"), "{said}");
+    let ca = folder.path().join("certificate.pem");
+    done(
+        &host,
+        &["users", "list", "--ca", ca.to_str().expect("text")],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn on_the_machine_itself_nothing_is_named_but_the_settings() {
+    let mut host = TestHost::start().await;
+    let port = url::Url::parse(&host.base)
+        .expect("an address")
+        .port()
+        .expect("a port");
+    let settings = format!("assent-{port}.toml");
+    let here = |arguments: &[&str]| {
+        let mut command = command(&host, arguments);
+        command
+            .args(["--config", &settings])
+            .env("ASSENT__HTTP__LISTEN", format!("127.0.0.1:{port}"));
+        command
+            .env_remove("ASSENT_SERVER")
+            .env_remove("ASSENT_ADMIN_TOKEN");
+        command
+    };
+    let me = ended(here(&["me", "show", "--json"])).await;
+    let told: Value = serde_json::from_str(&out(&me)).expect("JSON");
+    assert_eq!(told["kind"], "machine", "{}", err(&me));
+    let nowhere = here(&["me", "show"]);
+    let mut elsewhere = command(&host, &["me", "show"]);
+    let elsewhere = ended_with_code(elsewhere.env_remove("ASSENT_SERVER")).await;
+    assert!(
+        elsewhere.0 == 2
+            && elsewhere
+                .1
+                .contains("there are no settings at config/assent.toml"),
+        "{elsewhere:?}"
+    );
+    host.stop().await;
+    let nowhere = ended(nowhere).await;
+    assert_eq!(nowhere.status.code(), Some(5), "{nowhere:?}");
+    assert!(
+        err(&nowhere).contains(&format!("no server answers at http://127.0.0.1:{port}")),
+        "{nowhere:?}"
+    );
+}
+
+#[tokio::test]
+async fn shells_and_manuals_know_every_command() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let assent = async |arguments: &[&str]| crate::commands::assent(folder.path(), arguments).await;
+    for shell in ["bash", "zsh", "fish"] {
+        let script = assent(&["completions", shell]).await;
+        assert!(
+            out(&script).contains("enrol") && out(&script).contains("redirect-uri"),
+            "{shell}: {}",
+            err(&script)
+        );
+        if shell == "bash" {
+            let file = folder.path().join("completions");
+            std::fs::write(&file, &script.stdout).expect("written");
+            let checked = Command::new("bash")
+                .arg("-n")
+                .arg(&file)
+                .output()
+                .await
+                .expect("run");
+            assert!(checked.status.success(), "{}", err(&checked));
+        }
+    }
+    let page = out(&assent(&["man"]).await);
+    assert!(
+        page.contains(".TH assent 1") && page.contains("applications"),
+        "{page}"
+    );
+    let written = assent(&["man", "--out", "."]).await;
+    assert_eq!(written.status.code(), Some(0), "{}", err(&written));
+    let page =
+        std::fs::read_to_string(folder.path().join("assent-users-create.1")).expect("a page");
+    assert!(
+        page.contains("What the person types at sign\\-in"),
+        "{page}"
+    );
+}

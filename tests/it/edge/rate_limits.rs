@@ -1,0 +1,530 @@
+//! The rate limits: reached, told, and over.
+
+use std::time::Duration;
+
+use assent::domain::admin;
+use reqwest::header::HeaderMap;
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+
+use crate::harness::{Browser, PATIENCE, TestHost, Wish, http_client, http_client_builder};
+
+async fn host_with(limits: &str) -> TestHost {
+    let settings = format!("[http]\ntrusted_proxies = [\"127.0.0.1\"]\n[rate_limits]\n{limits}\n");
+    TestHost::start_with(Wish {
+        settings: &settings,
+        ..Wish::default()
+    })
+    .await
+}
+
+/// A request of a client at this address, as the proxy in front tells it.
+async fn ask(
+    host: &TestHost,
+    method: Method,
+    path: &str,
+    from: &str,
+    form: &[(&str, &str)],
+) -> Answer {
+    let request = http_client_builder()
+        .redirect(reqwest::redirect::Policy::none())
+        .build()
+        .expect("a client");
+    let mut request = request
+        .request(method.clone(), format!("{}{path}", host.base))
+        .header("x-forwarded-for", from);
+    if method == Method::POST {
+        request = request.form(form);
+    }
+    let response = request.send().await.expect("an answer");
+    let (status, headers) = (response.status(), response.headers().clone());
+    Answer {
+        status,
+        headers,
+        body: response.text().await.expect("text"),
+    }
+}
+
+struct Answer {
+    status: StatusCode,
+    headers: HeaderMap,
+    body: String,
+}
+
+impl Answer {
+    /// It says that there were too many, and for how many seconds to wait.
+    fn retry_after(&self) -> u64 {
+        assert_eq!(self.status, StatusCode::TOO_MANY_REQUESTS, "{}", self.body);
+        self.headers["retry-after"]
+            .to_str()
+            .expect("text")
+            .parse()
+            .expect("seconds")
+    }
+
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.body).expect("JSON")
+    }
+}
+
+#[tokio::test]
+async fn pages_of_a_sign_in_are_limited_for_each_address() {
+    let host = host_with("login_pages_per_ip = { per_minute = 6, burst = 2 }").await;
+    let get = async |path, from| ask(&host, Method::GET, path, from, &[]).await;
+    assert_eq!(
+        get("/oidc/auth", "192.0.2.1").await.status,
+        StatusCode::BAD_REQUEST
+    );
+    assert_eq!(
+        get("/login/x", "192.0.2.1").await.status,
+        StatusCode::NOT_FOUND
+    );
+    let refused = get("/oidc/auth", "192.0.2.1").await;
+    assert_eq!(refused.retry_after(), 10);
+    assert!(
+        refused.headers["content-type"]
+            .to_str()
+            .expect("text")
+            .starts_with("text/html")
+    );
+    for text in [
+        "Too many sign-ins",
+        "from your network",
+        "Wait 10 seconds and",
+        "href=\"/oidc/auth\">Try again</a>",
+    ] {
+        assert!(refused.body.contains(text), "{text}: {}", refused.body);
+    }
+    assert!(!refused.body.contains("this name"), "none was typed");
+    // A link keeps the request, and can't be made to lead or to say anything else.
+    let refused = get("/oidc/auth?state=x&a=\"><b>", "192.0.2.1").await;
+    let address = "href=\"/oidc/auth?state=x&#38;a=%22%3E%3Cb%3E\">Try again</a>";
+    assert!(refused.body.contains(address), "{}", refused.body);
+    let posted = ask(
+        &host,
+        Method::POST,
+        "/oidc/auth",
+        "192.0.2.1",
+        &[("state", "x")],
+    )
+    .await;
+    assert_eq!(posted.retry_after(), 10);
+    assert!(
+        posted.body.contains("href=\"/\">Start page</a>"),
+        "{}",
+        posted.body
+    );
+    // Others go on, and other pages too.
+    assert_eq!(
+        get("/oidc/auth", "192.0.2.2").await.status,
+        StatusCode::BAD_REQUEST
+    );
+    assert_eq!(get("/", "192.0.2.1").await.status, StatusCode::OK);
+    host.advance(9);
+    let refused = get("/oidc/auth", "192.0.2.1").await;
+    assert_eq!(refused.retry_after(), 1);
+    assert!(
+        refused.body.contains("Wait 1 second and"),
+        "{}",
+        refused.body
+    );
+    host.advance(1);
+    assert_eq!(
+        get("/oidc/auth", "192.0.2.1").await.status,
+        StatusCode::BAD_REQUEST
+    );
+}
+
+#[tokio::test]
+async fn a_sign_in_that_the_console_begins_is_limited_for_each_address() {
+    let host = host_with("login_pages_per_ip = { per_minute = 6, burst = 2 }").await;
+    let get = async |path, from| ask(&host, Method::GET, path, from, &[]).await;
+    for _ in 0..2 {
+        assert_eq!(
+            get("/admin", "192.0.2.1").await.status,
+            StatusCode::SEE_OTHER
+        );
+    }
+    let refused = get("/admin", "192.0.2.1").await;
+    assert_eq!(refused.retry_after(), 10);
+    assert!(
+        refused.body.contains("href=\"/admin\">Try again</a>"),
+        "{}",
+        refused.body
+    );
+    assert_eq!(
+        get("/sign-in", "192.0.2.1").await.retry_after(),
+        10,
+        "they count together"
+    );
+    // What writes nothing goes on, and so do others.
+    assert_eq!(
+        get("/admin/users", "192.0.2.1").await.status,
+        StatusCode::OK
+    );
+    assert_eq!(
+        get("/admin", "192.0.2.2").await.status,
+        StatusCode::SEE_OTHER
+    );
+    host.advance(10);
+    assert_eq!(
+        get("/admin", "192.0.2.1").await.status,
+        StatusCode::SEE_OTHER
+    );
+}
+
+/// Each request to sign out may cost a signature of ours, whoever sends it.
+#[tokio::test]
+async fn requests_to_sign_out_are_limited_for_each_address() {
+    let host = host_with("login_pages_per_ip = { per_minute = 6, burst = 2 }").await;
+    let endpoints = [
+        (Method::GET, "/oidc/session/end"),
+        (Method::POST, "/oidc/session/end"),
+        (Method::GET, "/session/end"),
+        (Method::POST, "/session/end"),
+        (Method::GET, "/sso/SingleLogoutService/x"),
+        (Method::POST, "/sso/SingleLogoutService/x"),
+        (Method::GET, "/sso/logout/x"),
+        (Method::GET, "/sso/logout/x/y"),
+    ];
+    let call = async |method: &Method, path: &str, from: &str| {
+        ask(&host, method.clone(), path, from, &[]).await
+    };
+    for (number, (method, path)) in endpoints.iter().enumerate() {
+        let from = format!("192.0.2.{number}");
+        for _ in 0..2 {
+            let answer = call(method, path, &from).await;
+            assert_ne!(
+                answer.status,
+                StatusCode::TOO_MANY_REQUESTS,
+                "{method} {path}: {}",
+                answer.body
+            );
+        }
+        let refused = call(method, path, &from).await;
+        assert_eq!(refused.retry_after(), 10, "{method} {path}");
+        assert!(
+            refused.headers["content-type"]
+                .to_str()
+                .expect("text")
+                .starts_with("text/html"),
+            "{method} {path}"
+        );
+        // All of them count together, and a sign-in counts for itself.
+        for (method, path) in &endpoints {
+            assert_eq!(
+                call(method, path, &from).await.status,
+                StatusCode::TOO_MANY_REQUESTS,
+                "{method} {path}"
+            );
+        }
+        assert_eq!(
+            call(&Method::GET, "/oidc/auth", &from).await.status,
+            StatusCode::BAD_REQUEST,
+            "{from}"
+        );
+    }
+    let (method, path) = &endpoints[0];
+    assert_ne!(
+        call(method, path, "192.0.2.100").await.status,
+        StatusCode::TOO_MANY_REQUESTS,
+        "others go on"
+    );
+    host.advance(10);
+    for (number, (method, path)) in endpoints.iter().enumerate() {
+        let answer = call(method, path, &format!("192.0.2.{number}")).await;
+        assert_ne!(
+            answer.status,
+            StatusCode::TOO_MANY_REQUESTS,
+            "{method} {path}: {}",
+            answer.body
+        );
+    }
+}
+
+#[tokio::test]
+async fn whoever_has_an_ipv6_address_has_its_whole_network() {
+    let host = host_with("login_pages_per_ip = { per_minute = 6, burst = 1 }").await;
+    let get = async |from| ask(&host, Method::GET, "/oidc/auth", from, &[]).await;
+    assert_eq!(get("2001:db8::1").await.status, StatusCode::BAD_REQUEST);
+    assert_eq!(get("2001:db8::ffff:1").await.retry_after(), 10);
+    assert_eq!(get("2001:db8:0:1::1").await.status, StatusCode::BAD_REQUEST);
+}
+
+#[tokio::test]
+async fn a_client_can_not_choose_its_address() {
+    let host = host_with("login_pages_per_ip = { per_minute = 6, burst = 1 }").await;
+    let get = async |from| ask(&host, Method::GET, "/oidc/auth", from, &[]).await;
+    assert_eq!(
+        get("198.51.100.1, 192.0.2.1").await.status,
+        StatusCode::BAD_REQUEST
+    );
+    assert_eq!(get("198.51.100.2, 192.0.2.1").await.retry_after(), 10);
+    // Without a trusted proxy the header means nothing.
+    let settings = "[rate_limits]\nlogin_pages_per_ip = { per_minute = 6, burst = 1 }\n";
+    let host = TestHost::start_with(Wish {
+        settings,
+        ..Wish::default()
+    })
+    .await;
+    assert_eq!(
+        ask(&host, Method::GET, "/oidc/auth", "192.0.2.1", &[])
+            .await
+            .status,
+        StatusCode::BAD_REQUEST
+    );
+    assert_eq!(
+        ask(&host, Method::GET, "/oidc/auth", "192.0.2.2", &[])
+            .await
+            .retry_after(),
+        10
+    );
+}
+
+#[tokio::test]
+async fn a_name_is_asked_for_only_so_often_whether_or_not_somebody_has_it() {
+    let host = host_with("sign_ins_per_user_name = { per_minute = 6, burst = 2 }").await;
+    let ada = host.ada().await;
+    for name in ["ada", "nobody"] {
+        let identify = async |typed: &str| {
+            let login = Browser::new(&host.base)
+                .get(&ada.application.request(&[]))
+                .await
+                .followed()
+                .await;
+            login.submit(&login.path(), &[("name", typed)]).await
+        };
+        assert_eq!(identify(name).await.status, StatusCode::SEE_OTHER);
+        assert_eq!(
+            identify(&format!(" {} ", name.to_uppercase())).await.status,
+            StatusCode::SEE_OTHER
+        );
+        let refused = identify(name).await;
+        assert_eq!(refused.status, StatusCode::TOO_MANY_REQUESTS, "{name}");
+        assert_eq!(refused.headers["retry-after"], "10", "{name}");
+        assert!(
+            refused.body.contains("with this name") && refused.body.contains("Wait 10 seconds"),
+            "{}",
+            refused.body
+        );
+        let again = format!("href=\"{}\">Try again</a>", refused.path());
+        assert!(
+            refused.body.contains(&again) && refused.again().await.body.contains("name=\"name\""),
+            "{again}"
+        );
+        host.advance(10);
+        assert_eq!(identify(name).await.status, StatusCode::SEE_OTHER, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn calls_of_an_address_are_limited_in_words_that_an_application_reads() {
+    let host = host_with("token_requests_per_ip = { per_minute = 60, burst = 1 }").await;
+    let call = async |from| {
+        ask(
+            &host,
+            Method::POST,
+            "/oidc/token",
+            from,
+            &[("client_id", "x")],
+        )
+        .await
+    };
+    assert_eq!(call("192.0.2.1").await.status, StatusCode::UNAUTHORIZED);
+    let refused = call("192.0.2.1").await;
+    assert_eq!(refused.retry_after(), 1);
+    assert_eq!(refused.json()["error"], "temporarily_unavailable");
+    assert!(refused.json()["error_description"].is_string());
+    assert_eq!(refused.headers["cache-control"], "no-store");
+    host.advance(1);
+    assert_eq!(call("192.0.2.1").await.json()["error"], "invalid_client");
+}
+
+#[tokio::test]
+async fn secrets_are_guessed_slowly_and_good_calls_are_not_counted() {
+    let host = host_with("client_auth_failures = { per_minute = 6, burst = 3 }").await;
+    let (web, other) = (host.web_application().await, host.web_application().await);
+    let url = format!("{}/oidc/token", host.base);
+    let call = async |id: &str, secret: &str, from: &str| {
+        let form = [
+            ("grant_type", "authorization_code"),
+            ("code", "x"),
+            ("redirect_uri", "x"),
+        ];
+        let request = http_client()
+            .post(&url)
+            .header("x-forwarded-for", from)
+            .basic_auth(id, Some(secret))
+            .form(&form);
+        let response = request.send().await.expect("an answer");
+        let retry_after = response
+            .headers()
+            .get("retry-after")
+            .map(|value| value.to_str().expect("text").to_owned());
+        let body: Value = response.json().await.expect("JSON");
+        (
+            body["error"].as_str().expect("an error").to_owned(),
+            retry_after,
+        )
+    };
+    let good = web.secret.as_deref().expect("a secret");
+    let passed = ("invalid_grant".to_owned(), None);
+    let failed = ("invalid_client".to_owned(), None);
+    let held = ("temporarily_unavailable".to_owned(), Some("10".to_owned()));
+    for _ in 0..20 {
+        assert_eq!(call(&web.id, good, "192.0.2.1").await, passed);
+    }
+    for _ in 0..3 {
+        assert_eq!(call(&web.id, "guess", "192.0.2.1").await, failed);
+    }
+    // Even a right guess is not told now.
+    assert_eq!(call(&web.id, good, "192.0.2.1").await, held);
+    // Nobody else is held up: not the application elsewhere, not another one behind the same address.
+    assert_eq!(call(&web.id, good, "192.0.2.2").await, passed);
+    assert_eq!(call(&other.id, "guess", "192.0.2.1").await, failed);
+    host.advance(10);
+    assert_eq!(call(&web.id, good, "192.0.2.1").await, passed);
+}
+
+#[tokio::test]
+async fn proofs_are_tried_slowly_at_the_admin_api_and_the_authenticators_interface() {
+    for (path, method, body) in [
+        ("/admin/api/v1/users", Method::GET, Value::Null),
+        ("/authenticator/api/requests", Method::GET, Value::Null),
+        (
+            "/authenticator/api/enrolments/preview",
+            Method::POST,
+            json!({"token": "en_nonsense"}),
+        ),
+    ] {
+        let host = host_with("unauthenticated_requests = { per_minute = 6, burst = 2 }").await;
+        let try_it = async |from: &str| {
+            let request = http_client().request(method.clone(), format!("{}{path}", host.base));
+            let response = request
+                .header("x-forwarded-for", from)
+                .json(&body)
+                .send()
+                .await
+                .expect("an answer");
+            let header = response
+                .headers()
+                .get("retry-after")
+                .map(|value| value.to_str().expect("text").to_owned());
+            let kind = response.headers()["content-type"]
+                .to_str()
+                .expect("text")
+                .to_owned();
+            (response.status(), header, kind)
+        };
+        for _ in 0..2 {
+            let (status, retry_after, _) = try_it("192.0.2.1").await;
+            assert!(
+                [StatusCode::UNAUTHORIZED, StatusCode::GONE].contains(&status),
+                "{path}: {status}"
+            );
+            assert_eq!(retry_after, None, "{path}");
+        }
+        let (status, retry_after, kind) = try_it("192.0.2.1").await;
+        assert_eq!(
+            (status, retry_after.as_deref()),
+            (StatusCode::TOO_MANY_REQUESTS, Some("10")),
+            "{path}"
+        );
+        let expected = if path.starts_with("/admin") {
+            "application/problem+json"
+        } else {
+            "application/json"
+        };
+        assert_eq!(kind, expected, "{path}");
+        assert_ne!(
+            try_it("192.0.2.2").await.0,
+            StatusCode::TOO_MANY_REQUESTS,
+            "{path}"
+        );
+        host.advance(10);
+        assert_ne!(
+            try_it("192.0.2.1").await.0,
+            StatusCode::TOO_MANY_REQUESTS,
+            "{path}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn an_administrator_may_call_as_often_as_there_is_work() {
+    let host = host_with("unauthenticated_requests = { per_minute = 6, burst = 2 }").await;
+    let (token, _) = admin::issue_admin_token(&host.host, &assent_model::audit::AuditContext::HOST)
+        .await
+        .expect("a token");
+    let call = async |token: &str| {
+        let request = http_client()
+            .get(format!("{}/admin/api/v1/users", host.base))
+            .bearer_auth(token);
+        request
+            .header("x-forwarded-for", "192.0.2.1")
+            .send()
+            .await
+            .expect("an answer")
+            .status()
+    };
+    for _ in 0..20 {
+        assert_eq!(call(token.expose()).await, StatusCode::OK);
+    }
+    assert_eq!(call("am_guess").await, StatusCode::UNAUTHORIZED);
+    assert_eq!(call(token.expose()).await, StatusCode::OK);
+    assert_eq!(call("am_guess").await, StatusCode::UNAUTHORIZED);
+    assert_eq!(call("am_guess").await, StatusCode::TOO_MANY_REQUESTS);
+    assert_eq!(
+        call(token.expose()).await,
+        StatusCode::OK,
+        "a token of 256 bits is no guess"
+    );
+}
+
+#[tokio::test]
+async fn a_limit_that_is_off_holds_nobody() {
+    let host = host_with(
+        "login_pages_per_ip = { per_minute = 0, burst = 1 }\nunauthenticated_requests = { per_minute = 0, burst = 1 }",
+    )
+    .await;
+    for _ in 0..30 {
+        assert_eq!(
+            ask(&host, Method::GET, "/oidc/auth", "192.0.2.1", &[])
+                .await
+                .status,
+            StatusCode::BAD_REQUEST
+        );
+        let refused = ask(&host, Method::GET, "/admin/api/v1/users", "192.0.2.1", &[]).await;
+        assert_eq!(refused.status, StatusCode::UNAUTHORIZED);
+    }
+}
+
+#[tokio::test]
+async fn so_many_pages_of_an_address_are_told_at_once_and_others_when_one_is_closed() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let browser = Browser::new(&host.base);
+    let login = browser
+        .get(&ada.application.request(&[]))
+        .await
+        .followed()
+        .await;
+    let events = format!("{}/events", login.path());
+    let mut open = futures_util::future::join_all((0..500).map(|_| browser.stream(&events))).await;
+    assert!(open.iter().all(|stream| stream.status() == StatusCode::OK));
+    assert_eq!(
+        browser.stream(&events).await.status(),
+        StatusCode::TOO_MANY_REQUESTS
+    );
+    open.truncate(499);
+    // The host notices at its next word to it that the page is gone.
+    let mut ticks = tokio::time::interval(Duration::from_millis(100));
+    let again = async {
+        while browser.stream(&events).await.status() != StatusCode::OK {
+            ticks.tick().await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, again)
+        .await
+        .expect("one more, once one is closed");
+}

@@ -1,0 +1,81 @@
+//! The glossary names what there is: each setting, table, command, resource and event in it exists, and none is missing that has to be
+//! in it.
+
+use std::collections::BTreeSet;
+
+use assent::http::admin_api::{openapi_document, rules};
+use assent_model::audit::Event;
+use serde_json::Value;
+
+/// The names in a column of the glossary's table.
+fn column(title: &str) -> BTreeSet<String> {
+    let mut rows = include_str!("../../docs/glossary.md")
+        .lines()
+        .filter(|line| line.starts_with('|'))
+        .map(|line| line.split('|').map(str::trim).collect::<Vec<_>>());
+    let titles = rows.next().expect("the head of the table");
+    let place = titles.iter().position(|one| *one == title).expect(title);
+    let cells = rows.skip(1).map(|row| row[place].to_owned());
+    cells
+        .flat_map(|cell| names(&cell).map(str::to_owned).collect::<Vec<_>>())
+        .collect()
+}
+
+/// What stands between backticks.
+fn names(text: &str) -> impl Iterator<Item = &str> {
+    text.split('`').skip(1).step_by(2)
+}
+
+fn texts(names: impl IntoIterator<Item = impl Into<String>>) -> BTreeSet<String> {
+    names.into_iter().map(Into::into).collect()
+}
+
+#[test]
+fn the_glossary_names_each_section_of_the_settings() {
+    let schema: Value =
+        serde_json::from_str(include_str!("../../config/assent.schema.json")).expect("JSON");
+    let sections = schema["properties"].as_object().expect("sections");
+    assert_eq!(column("Settings"), texts(sections.keys()));
+}
+
+#[test]
+fn the_glossary_names_each_table() {
+    let schema = include_str!("../../host/store/migrations/0001_initial.sql");
+    let tables = schema.split("CREATE TABLE ").skip(1);
+    let tables = tables.filter_map(|rest| rest.split([' ', '(']).next());
+    assert_eq!(column("Tables"), texts(tables));
+}
+
+#[test]
+fn the_glossary_names_each_noun_of_the_commands() {
+    let document: Value = serde_json::from_str(openapi_document()).expect("JSON");
+    let tags = document["tags"].as_array().expect("tags");
+    let nouns = tags.iter().filter_map(|tag| tag["name"].as_str());
+    let used: BTreeSet<String> = document["paths"]
+        .as_object()
+        .expect("paths")
+        .values()
+        .flat_map(|path| path.as_object().expect("operations").values())
+        .map(|operation| operation["tags"][0].as_str().expect("a tag").to_owned())
+        .collect();
+    let nouns = texts(nouns);
+    assert_eq!(
+        nouns, used,
+        "an operation's noun has a description, and each noun an operation"
+    );
+    assert_eq!(
+        column("Commands"),
+        texts(nouns.iter().map(|noun| noun.replace('.', " ")))
+    );
+}
+
+#[test]
+fn the_resources_and_events_of_the_glossary_exist() {
+    let paths = texts(rules().into_iter().map(|(_, path, _)| path));
+    let unknown: Vec<_> = column("Admin API").difference(&paths).cloned().collect();
+    assert_eq!(unknown, Vec::<String>::new());
+    let events = Event::ALL
+        .iter()
+        .filter_map(|event| event.as_str().split_once('.'));
+    assert_eq!(column("Events"), texts(events.map(|(noun, _)| noun)));
+}

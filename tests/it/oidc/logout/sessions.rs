@@ -1,0 +1,188 @@
+//! Logout of other users, and the ends of sessions.
+
+use super::*;
+
+#[tokio::test]
+async fn another_persons_hint_asks_first_and_then_leads_back() {
+    let it = Fixture::new().await;
+    let eve = it.host.user("eve").await;
+    let phone = it.host.authenticator(&eve).await;
+    let account = it.host.account(&eve, &it.ada.application).await;
+    let eve = Ada {
+        user: eve,
+        phone,
+        application: it.ada.application.clone(),
+        account,
+    };
+    let browser = Browser::new(&it.host.base);
+    let login = browser
+        .get(&eve.application.request(&[]))
+        .await
+        .followed()
+        .await;
+    let waiting = login
+        .submit(&login.path(), &[("name", "eve")])
+        .await
+        .followed()
+        .await;
+    eve.approve(&waiting).await;
+    assert!(
+        !browser
+            .finish(&waiting.url)
+            .await
+            .parameter("code")
+            .is_empty()
+    );
+    // Ada's ID token in Eve's browser.
+    let parameters = [
+        ("id_token_hint", it.id_token.as_str()),
+        ("post_logout_redirect_uri", AFTER),
+        ("state", "x"),
+    ];
+    let page = browser.get(&request(&parameters)).await;
+    assert!(
+        page.status == StatusCode::OK && page.body.contains("Do you want to sign out?"),
+        "{}",
+        page.body
+    );
+    assert!(
+        page.body
+            .contains("<bdi>Books &#38; &#60;Co&#62;</bdi> asks to sign you out."),
+        "{}",
+        page.body
+    );
+    let policy = page.headers["content-security-policy"]
+        .to_str()
+        .expect("text");
+    assert!(policy.contains("form-action 'self' https:;"), "{policy}");
+    let no = page
+        .submit(
+            "/session/end",
+            &[("request", &hidden(&page)), ("answer", "no")],
+        )
+        .await;
+    assert_eq!(no.location().path(), "/");
+    assert!(browser.get("/").await.body.contains("Hello,"));
+    let yes = page
+        .submit(
+            "/session/end",
+            &[("request", &hidden(&page)), ("answer", "yes")],
+        )
+        .await;
+    assert_eq!(
+        yes.location().as_str(),
+        "https://rp.example/signed-out?state=x"
+    );
+    assert!(!browser.get("/").await.body.contains("Hello,"));
+    assert!(it.is_signed_in().await, "Ada's own session goes on");
+}
+
+#[tokio::test]
+async fn the_answer_needs_the_pages_token_and_its_request_is_checked_again() {
+    let it = Fixture::new().await;
+    let forged = it.browser.post("/session/end", &[("answer", "yes")]).await;
+    assert_eq!(forged.status, StatusCode::FORBIDDEN);
+    let theirs = Browser::new(&it.host.base).get("/oidc/session/end").await;
+    assert_eq!(theirs.status, StatusCode::SEE_OTHER, "nobody to ask");
+    let forged = it
+        .browser
+        .post("/session/end", &[("answer", "yes"), ("csrf", "nonsense")])
+        .await;
+    assert_eq!(forged.status, StatusCode::FORBIDDEN);
+    assert!(it.is_signed_in().await);
+    let page = it.end(&[]).await;
+    let evil = format!(
+        "id_token_hint={}&post_logout_redirect_uri=https://evil.example/",
+        it.id_token
+    );
+    it.assert_refused(
+        &page
+            .submit("/session/end", &[("request", &evil), ("answer", "yes")])
+            .await,
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn the_start_page_signs_out_the_same_way() {
+    let it = Fixture::new().await;
+    let home = it.browser.get("/").await;
+    assert_eq!(home.submit("/sign-out", &[]).await.location().path(), "/");
+    assert!(!it.is_signed_in().await);
+    assert_eq!(
+        userinfo(&it.host, &it.access_token).await.0,
+        StatusCode::UNAUTHORIZED
+    );
+}
+
+#[tokio::test]
+async fn a_suspended_person_has_no_session_left_when_they_come_back() {
+    let it = Fixture::new().await;
+    let path = format!("/users/{}", id(&it.ada.user));
+    it.host
+        .admin_ok(Method::PATCH, &path, json!({"state": "suspended"}))
+        .await;
+    it.host
+        .admin_ok(Method::PATCH, &path, json!({"state": "active"}))
+        .await;
+    assert!(!it.is_signed_in().await);
+    assert_eq!(
+        userinfo(&it.host, &it.access_token).await.0,
+        StatusCode::UNAUTHORIZED
+    );
+}
+
+#[tokio::test]
+async fn a_suspended_account_ends_what_was_granted_with_it_and_no_session() {
+    let it = Fixture::new().await;
+    let path = format!("/accounts/{}", id(&it.ada.account));
+    it.host
+        .admin_ok(Method::PATCH, &path, json!({"state": "suspended"}))
+        .await;
+    it.host
+        .admin_ok(Method::PATCH, &path, json!({"state": "active"}))
+        .await;
+    assert_eq!(
+        userinfo(&it.host, &it.access_token).await.0,
+        StatusCode::UNAUTHORIZED
+    );
+    assert!(it.is_signed_in().await);
+}
+
+#[tokio::test]
+async fn a_session_lasts_an_hour_unless_it_slides_and_a_sliding_one_has_an_end_too() {
+    for (settings, uses_until) in [
+        ("", 3600),
+        (
+            "[session]\nidle_timeout = \"1h\"\nabsolute_timeout = \"2h\"",
+            7200,
+        ),
+    ] {
+        let host = TestHost::start_with(Wish {
+            settings,
+            ..Wish::default()
+        })
+        .await;
+        let ada = host.ada().await;
+        let browser = Browser::new(&host.base);
+        let page = ada.ask(&browser, &[]).await;
+        ada.approve(&page).await;
+        let answered = browser.finish(&page.url).await;
+        let cookie = answered.headers["set-cookie"].to_str().expect("text");
+        assert!(
+            cookie.contains(&format!("Max-Age={uses_until}")),
+            "{cookie}"
+        );
+        for used in (0..uses_until).step_by(1200) {
+            assert!(
+                browser.get("/").await.body.contains("Hello,"),
+                "{settings}: {used} s"
+            );
+            host.advance(1200);
+        }
+        assert!(
+            !browser.get("/").await.body.contains("Hello,"),
+            "{settings}"
+        );
+    }
+}

@@ -1,0 +1,480 @@
+//! The imports between the files of a crate, as the compiler resolves them, and their cycles.
+//!
+//! An import is a path that ends in another file: in a `use` declaration, or in code. A path through a re-export is an import of
+//! the file that defines the item. So a `mod.rs` that only declares and re-exports its children imports none of them. Code under
+//! `#[cfg(test)]` does not count.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Re-exports that a path may go through. A longer chain refers to itself.
+const HOPS: usize = 16;
+
+/// A token of Rust code. Comments and literals are left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Token<'a> {
+    Word(&'a str),
+    /// `::`
+    Separator,
+    Mark(char),
+}
+
+/// The tokens of a text, each with its line, from 1.
+fn tokens(text: &str) -> Vec<(usize, Token<'_>)> {
+    let mut found = Vec::new();
+    let mut line = 1;
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let length = if let Some(comment) = rest.strip_prefix("//") {
+            2 + comment.find('\n').unwrap_or(comment.len())
+        } else if rest.starts_with("/*") {
+            rest.find("*/").map_or(rest.len(), |end| end + 2)
+        } else if let Some(length) = literal(rest) {
+            length
+        } else if first.is_alphanumeric() || first == '_' {
+            let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_');
+            let word = &rest[..end.unwrap_or(rest.len())];
+            found.push((line, Token::Word(word)));
+            word.len()
+        } else if rest.starts_with("::") {
+            found.push((line, Token::Separator));
+            2
+        } else {
+            if !first.is_whitespace() {
+                found.push((line, Token::Mark(first)));
+            }
+            first.len_utf8()
+        };
+        line += rest[..length].matches('\n').count();
+        rest = &rest[length..];
+    }
+    found
+}
+
+/// The length of the text or character literal that the code begins with.
+fn literal(code: &str) -> Option<usize> {
+    let plain = code.strip_prefix(['b', 'c']).unwrap_or(code);
+    if let Some(raw) = plain.strip_prefix('r') {
+        let hashes = raw.len() - raw.trim_start_matches('#').len();
+        if let Some(body) = raw[hashes..].strip_prefix('"') {
+            let end = format!("\"{}", "#".repeat(hashes));
+            let length = body.find(&end).map_or(body.len(), |at| at + end.len());
+            return Some(code.len() - body.len() + length);
+        }
+    }
+    let quote = plain.chars().next().filter(|c| ['"', '\''].contains(c))?;
+    let body = &plain[1..];
+    let is_escape = body.starts_with('\\');
+    // A lifetime has no second quote behind its first character.
+    if quote == '\'' && !is_escape && body.chars().nth(1) != Some('\'') {
+        return None;
+    }
+    let mut escaped = false;
+    let end = body.find(|c: char| {
+        let ends = c == quote && !escaped;
+        escaped = c == '\\' && !escaped;
+        ends
+    });
+    Some(code.len() - body.len() + end.map_or(body.len(), |at| at + 1))
+}
+
+/// A module, of a file or inline.
+#[derive(Default)]
+struct Module {
+    /// The file with its text.
+    file: String,
+    /// What `use` declarations bind, by name.
+    bindings: BTreeMap<String, Vec<String>>,
+    /// The modules and enums whose names are all imported.
+    globs: Vec<Vec<String>>,
+    /// The names of its items.
+    items: BTreeSet<String>,
+}
+
+/// A path in the code of a file.
+struct Mention {
+    module: String,
+    path: Vec<String>,
+    line: usize,
+    /// Whether it stands in a `use` declaration. To import a module uses nothing of it yet.
+    is_declaration: bool,
+}
+
+/// The modules of a crate, and the paths in their code.
+#[derive(Default)]
+struct Crate {
+    modules: BTreeMap<String, Module>,
+    mentions: Vec<Mention>,
+}
+
+/// The module of a file below `src`.
+fn module_of(file: &str) -> String {
+    let stem = file.trim_end_matches(".rs");
+    let parts = stem
+        .split('/')
+        .filter(|part| !["mod", "lib", "main"].contains(part));
+    ["crate"]
+        .into_iter()
+        .chain(parts)
+        .collect::<Vec<_>>()
+        .join("::")
+}
+
+impl Crate {
+    /// Reads the files of a crate, by their paths below `src`.
+    fn read(files: &BTreeMap<String, String>) -> Self {
+        let mut read = Self::default();
+        for file in files.keys() {
+            let module = Module {
+                file: file.clone(),
+                ..Module::default()
+            };
+            read.modules.insert(module_of(file), module);
+        }
+        for (file, text) in files {
+            let tokens = tokens(text);
+            Reader {
+                read: &mut read,
+                file,
+                tokens: &tokens,
+                at: 0,
+            }
+            .module(&module_of(file));
+        }
+        read
+    }
+
+    /// The module where a path ends, and whether the path names that module itself.
+    fn resolve(&self, path: &[String], hops: usize) -> Option<(&Module, bool)> {
+        let mut at = path.first()?.clone();
+        for (index, name) in path.iter().enumerate().skip(1) {
+            let module = self.modules.get(&at)?;
+            let child = format!("{at}::{name}");
+            if self.modules.contains_key(&child) {
+                at = child;
+                continue;
+            }
+            let rest = &path[index + 1..];
+            if let Some(bound) = module.bindings.get(name) {
+                let path: Vec<String> = bound.iter().chain(rest).cloned().collect();
+                return self.resolve(&path, hops.checked_sub(1)?);
+            }
+            if !module.items.contains(name) {
+                // Two files may import all of each other, so the hops bound a search here and not a chain only.
+                for glob in &module.globs {
+                    let origin = self.resolve(glob, (hops / 4).checked_sub(1)?);
+                    if let Some((origin, true)) = origin
+                        && origin.items.contains(name)
+                    {
+                        return Some((origin, false));
+                    }
+                }
+            }
+            return Some((module, false));
+        }
+        Some((self.modules.get(&at)?, true))
+    }
+
+    /// The lines by which each file imports another.
+    fn imports(&self) -> BTreeMap<(String, String), BTreeSet<usize>> {
+        let mut imports: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+        for mention in &self.mentions {
+            let Some((target, is_module)) = self.resolve(&mention.path, HOPS) else {
+                continue;
+            };
+            let file = &self.modules[&mention.module].file;
+            if *file != target.file && !(mention.is_declaration && is_module) {
+                let import = (file.clone(), target.file.clone());
+                imports.entry(import).or_default().insert(mention.line);
+            }
+        }
+        imports
+    }
+}
+
+/// Reads the tokens of a file.
+struct Reader<'a> {
+    read: &'a mut Crate,
+    file: &'a str,
+    tokens: &'a [(usize, Token<'a>)],
+    at: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn peek(&self, ahead: usize) -> Option<Token<'a>> {
+        self.tokens.get(self.at + ahead).map(|(_, token)| *token)
+    }
+
+    fn word(&self, ahead: usize) -> Option<&'a str> {
+        match self.peek(ahead) {
+            Some(Token::Word(word)) => Some(word),
+            _ => None,
+        }
+    }
+
+    fn line(&self) -> usize {
+        self.tokens.get(self.at).map_or(0, |(line, _)| *line)
+    }
+
+    fn own(&mut self, module: &str) -> &mut Module {
+        self.read.modules.entry(module.to_owned()).or_default()
+    }
+
+    /// Reads until the brace that ends the module.
+    fn module(&mut self, module: &str) {
+        let mut depth = 0;
+        while let Some(token) = self.peek(0) {
+            match token {
+                Token::Mark('{') => depth += 1,
+                Token::Mark('}') if depth == 0 => return,
+                Token::Mark('}') => depth -= 1,
+                Token::Mark('#') if self.is_test() => {
+                    self.skip_item();
+                    continue;
+                }
+                Token::Word("mod") if self.peek(2) == Some(Token::Mark('{')) => {
+                    let inner = format!("{module}::{}", self.word(1).unwrap_or_default());
+                    self.own(&inner).file = self.file.to_owned();
+                    self.at += 3;
+                    self.module(&inner);
+                }
+                // `impl Trait + use<'_>` is no declaration.
+                Token::Word("use") if self.peek(1) != Some(Token::Mark('<')) => {
+                    self.at += 1;
+                    self.declaration(module, &absolute(module, &[]));
+                    continue;
+                }
+                Token::Word(
+                    "struct" | "enum" | "union" | "trait" | "type" | "const" | "static" | "fn",
+                ) => {
+                    let name = self.word(1).unwrap_or_default().to_owned();
+                    self.own(module).items.insert(name);
+                }
+                Token::Word(_) if self.peek(1) == Some(Token::Separator) => {
+                    self.path(module);
+                    continue;
+                }
+                _ => {}
+            }
+            self.at += 1;
+        }
+    }
+
+    fn is_test(&self) -> bool {
+        [
+            Token::Mark('#'),
+            Token::Mark('['),
+            Token::Word("cfg"),
+            Token::Mark('('),
+            Token::Word("test"),
+            Token::Mark(')'),
+            Token::Mark(']'),
+        ]
+        .into_iter()
+        .enumerate()
+        .all(|(ahead, expected)| self.peek(ahead) == Some(expected))
+    }
+
+    /// Skips an item with its attributes.
+    fn skip_item(&mut self) {
+        let mut depth = 0;
+        while let Some(token) = self.peek(0) {
+            self.at += 1;
+            match token {
+                Token::Mark('{' | '(' | '[') => depth += 1,
+                Token::Mark(')' | ']') => depth -= 1,
+                Token::Mark('}') => {
+                    depth -= 1;
+                    if depth == 0 {
+                        return;
+                    }
+                }
+                Token::Mark(';') if depth == 0 => return,
+                _ => {}
+            }
+        }
+    }
+
+    /// Reads a path in code.
+    fn path(&mut self, module: &str) {
+        let line = self.line();
+        let mut words = Vec::new();
+        while let Some(word) = self.word(0) {
+            words.push(word);
+            self.at += 1;
+            if self.peek(0) != Some(Token::Separator) {
+                break;
+            }
+            self.at += 1;
+        }
+        self.read.mentions.push(Mention {
+            module: module.to_owned(),
+            path: absolute(module, &words),
+            line,
+            is_declaration: false,
+        });
+    }
+
+    /// Reads the rest of a `use` declaration, or one branch of its tree.
+    fn declaration(&mut self, module: &str, prefix: &[String]) {
+        let line = self.line();
+        let mut path = prefix.to_vec();
+        let mut name = None;
+        loop {
+            match self.peek(0) {
+                Some(Token::Mark('{')) => {
+                    self.at += 1;
+                    while !matches!(self.peek(0), None | Some(Token::Mark('}'))) {
+                        self.declaration(module, &path);
+                        if self.peek(0) == Some(Token::Mark(',')) {
+                            self.at += 1;
+                        }
+                    }
+                    self.at += 1;
+                    return;
+                }
+                Some(Token::Mark('*')) => {
+                    self.at += 1;
+                    self.own(module).globs.push(path.clone());
+                    name = Some("*");
+                }
+                Some(Token::Word("as")) => {
+                    name = self.word(1);
+                    self.at += 2;
+                }
+                Some(Token::Word(word)) => {
+                    step(&mut path, word);
+                    self.at += 1;
+                }
+                Some(Token::Separator) => self.at += 1,
+                _ => break,
+            }
+        }
+        let last = path.last().cloned().unwrap_or_default();
+        let name = name.map_or(last, str::to_owned);
+        // The path of a declaration that binds its own first word begins at another crate.
+        let is_outside = path.len() == absolute(module, &[]).len() + 1;
+        if name != "*" && !is_outside {
+            self.own(module).bindings.insert(name.clone(), path.clone());
+        }
+        self.read.mentions.push(Mention {
+            module: module.to_owned(),
+            path,
+            line,
+            is_declaration: name != "*",
+        });
+    }
+}
+
+/// A path from the root of the crate.
+fn absolute(module: &str, words: &[&str]) -> Vec<String> {
+    let mut path = vec![module.to_owned()];
+    for word in words {
+        step(&mut path, word);
+    }
+    path
+}
+
+/// Goes on from a path by one word.
+fn step(path: &mut Vec<String>, word: &str) {
+    let module = path.first().cloned().unwrap_or_default();
+    match word {
+        "crate" => *path = vec!["crate".to_owned()],
+        "super" if path.len() == 1 => {
+            let above = module.rsplit_once("::").map_or("crate", |(above, _)| above);
+            *path = vec![above.to_owned()];
+        }
+        "self" => {}
+        _ => path.push(word.to_owned()),
+    }
+}
+
+/// The groups of files that import each other, each with the lines that do: `file:line imports file`.
+pub(super) fn cycles(files: &BTreeMap<String, String>) -> Vec<Vec<String>> {
+    let imports = Crate::read(files).imports();
+    let mut reached: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for file in files.keys() {
+        let mut open = vec![file.as_str()];
+        let seen = reached.entry(file).or_default();
+        while let Some(from) = open.pop() {
+            let next = imports.keys().filter(|(importer, _)| importer == from);
+            open.extend(
+                next.map(|(_, imported)| imported.as_str())
+                    .filter(|imported| seen.insert(imported)),
+            );
+        }
+    }
+    let reaches = |from: &str, to: &str| reached[from].contains(to);
+    let mut groups: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for ((importer, imported), lines) in &imports {
+        if reaches(imported, importer) {
+            let first = files
+                .keys()
+                .find(|file| reaches(importer, file) && reaches(file, importer));
+            let group = groups.entry(first.unwrap_or(importer)).or_default();
+            group.extend(
+                lines
+                    .iter()
+                    .map(|line| format!("{importer}:{line} imports {imported}")),
+            );
+        }
+    }
+    groups.into_values().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::cycles;
+
+    /// Files of a crate, each with its text.
+    fn found(files: &[(&str, &str)]) -> Vec<Vec<String>> {
+        let files = files
+            .iter()
+            .map(|(file, text)| ((*file).to_owned(), (*text).to_owned()));
+        cycles(&files.collect())
+    }
+
+    #[test]
+    fn a_parent_that_declares_and_reexports_its_children_imports_none() {
+        let parent = "mod a;\nmod b;\npub use a::A;\npub use b::B;\n";
+        let files = [
+            ("lib.rs", parent),
+            ("a.rs", "pub struct A;\n"),
+            ("b.rs", "use super::A;\npub struct B(A);\n"),
+        ];
+        assert_eq!(found(&files), Vec::<Vec<String>>::new());
+    }
+
+    #[test]
+    fn a_cycle_is_found_through_reexports_uses_paths_and_globs() {
+        let parent = "mod a;\nmod b;\npub use a::A;\npub use b::*;\n";
+        for back in [
+            "use super::B;\npub struct A;\n",
+            "use crate::{b::{self, B}};\npub struct A;\n",
+            "pub struct A;\nfn f() { crate::b::g(); }\n",
+            "use super::*;\nuse crate::b;\npub struct A;\nfn f() { b::g(); }\n",
+        ] {
+            let files = [
+                ("lib.rs", parent),
+                ("a.rs", back),
+                ("b.rs", "use super::A;\npub struct B(A);\npub fn g() {}\n"),
+            ];
+            let cycles = found(&files);
+            let [cycle] = cycles.as_slice() else {
+                panic!("{back}: {cycles:?}")
+            };
+            assert!(cycle.contains(&"b.rs:1 imports a.rs".to_owned()), "{back}");
+        }
+    }
+
+    #[test]
+    fn tests_comments_and_texts_import_nothing() {
+        let a = "pub struct A;\n// crate::b::g()\nconst T: &str = \"crate::b::g()\";\nfn f<'a>(c: char) -> bool { c == '\"' }\n\
+                 #[cfg(test)]\nmod tests {\n    use crate::b::g;\n}\n";
+        let files = [
+            ("lib.rs", "mod a;\nmod b;\n"),
+            ("a.rs", a),
+            ("b.rs", "use crate::a::A;\npub fn g() {}\n"),
+        ];
+        assert_eq!(found(&files), Vec::<Vec<String>>::new());
+    }
+}

@@ -1,0 +1,436 @@
+// The authenticator in Chromium against a server that this test plays: what the page keeps while it is rendered again.
+// Run: node --test tests/js/*.test.mjs
+
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import http from 'node:http';
+import { after, before, test } from 'node:test';
+
+import { axe, complaints, launch, phone } from './browser.mjs';
+
+const host = new URL('../../host/server/', import.meta.url);
+const ISSUER = 'https://id.example.com/oidc';
+
+/** The messages of the catalogue, each on one line as a list of parts; one with plurals is its id. */
+async function messages() {
+  const catalogue = await readFile(new URL('messages/en.ftl', host), 'utf8');
+  const found = catalogue.matchAll(/^(app-[a-z0-9-]+) =(.*)$/gm);
+  const parts = Array.from(found, ([, id, words]) => [
+    id,
+    words.trim() === '' || words.includes('->')
+      ? [id]
+      : words
+          .trim()
+          .split(/\{ \$([a-z]+) \}/)
+          .map((part, index) => (index % 2 === 1 ? { value: part } : part)),
+  ]);
+  return `export default ${JSON.stringify(Object.fromEntries(parts))};`;
+}
+
+/** The app's page, of its template, without what the server fills in. */
+async function frame() {
+  const template = await readFile(new URL('templates/authenticator.html', host), 'utf8');
+  const main = template.split('{% block main %}')[1].split('{% endblock %}')[0];
+  const body = main.replaceAll(/\{\{.*?\}\}/g, 'Keep');
+  const script = '<script type="module" src="/assets/authenticator/main.js"></script>';
+  const head = `<meta charset="utf-8"><title>Authenticator</title>${script}`;
+  return `<!doctype html><html lang="en"><head>${head}</head><body><main>${body}</main></body></html>`;
+}
+
+/** An approval request, begun `age` seconds ago. */
+function request(id, more = {}) {
+  const now = Math.floor(Date.now() / 1000);
+  return {
+    id,
+    application: { id: `did:key:${id}`, name: `Application ${id}`, logo: null },
+    account: 'ada',
+    place: 'Zürich',
+    browser: 'Firefox on Linux',
+    step: null,
+    requested_at: now,
+    expires_at: now + 120,
+    attempts_left: 3,
+    ...more,
+  };
+}
+
+/** What the server says now; tests change it. */
+const server = {
+  requests: [],
+  news: [],
+  /** The answers to decisions, in their order: a status and a body. */
+  decisions: [],
+  decided: [],
+  codesMade: 0,
+  passkey: 'impossible',
+  cooldownUntil: null,
+  devices: [],
+  waiting: [],
+};
+
+/** Shows a list of requests to the app at once. */
+function list(...requests) {
+  server.requests = requests;
+  for (const answer of server.waiting.splice(0)) answer();
+}
+
+function pending() {
+  return {
+    now: Math.floor(Date.now() / 1000),
+    account: { name: 'ada', display_name: 'Ada Lovelace', state: 'active' },
+    cooldown_until: server.cooldownUntil,
+    passkey: server.passkey,
+    requests: server.requests,
+    news: server.news,
+  };
+}
+
+const OFFER = { operator: 'Example', issuer: ISSUER, account: 'ada', display_name: 'Ada Lovelace', link_qr: null };
+
+/** The answer to a call: a status and a body. */
+async function answered(method, path, query, body) {
+  switch (`${method} ${path}`) {
+    case 'POST /enrolments/preview':
+      return [200, { ...OFFER, expires_at: Date.now() / 1000 + 600 }];
+    case 'POST /enrolments':
+      return [
+        200,
+        {
+          ...OFFER,
+          device_id: 'd1',
+          device_name: body.device_name,
+          push_key: null,
+          passkey: server.passkey,
+          recovered: false,
+        },
+      ];
+    case 'GET /requests': {
+      const known = server.requests.map(({ id }) => id).join(',') === query.get('seen');
+      if (known && query.get('wait') !== '0') await new Promise((resolve) => server.waiting.push(resolve));
+      return [200, pending()];
+    }
+    case 'GET /devices':
+      return [200, { devices: server.devices, recovery_codes: 0 }];
+    case 'PATCH /devices/d1':
+      if (body.name === '') return [422, { error: 'bad_name' }];
+      server.devices[0].name = body.name;
+      return [200, {}];
+    case 'POST /devices/enrolment-links': {
+      const now = Math.floor(Date.now() / 1000);
+      return [200, { link: `${base}/authenticator#enrol=second`, link_qr: null, made_at: now, expires_at: now + 600 }];
+    }
+    case 'POST /notifications/read':
+      server.news = [];
+      return [200, {}];
+    case 'DELETE /cooldown':
+      server.cooldownUntil = null;
+      return [200, {}];
+    case 'POST /qr-sign-ins/preview':
+      return [200, { application: { id: 'x', name: 'Shop' }, place: '', browser: 'Safari' }];
+    case 'POST /qr-sign-ins':
+      list(request('s1'));
+      return [200, {}];
+    case 'GET /history': {
+      const past = { ...request('h1'), outcome: 'approved', at: Math.floor(Date.now() / 1000) };
+      return [200, { items: [past, { ...past, outcome: 'of a newer server' }] }];
+    }
+    case 'POST /device/passkey':
+      return [
+        200,
+        {
+          options: {
+            challenge: 'AAAA',
+            rp: { id: 'localhost', name: 'Example' },
+            user: { id: 'AAAA', name: 'ada', displayName: 'Ada' },
+            pubKeyCredParams: [{ type: 'public-key', alg: -7 }],
+            authenticatorSelection: { userVerification: 'required' },
+          },
+        },
+      ];
+    case 'PUT /device/passkey':
+      server.passkey = 'set';
+      return [200, {}];
+    case 'POST /recovery-codes':
+      server.codesMade += 1;
+      return [200, { codes: ['AAAA-BBBB', 'CCCC-DDDD'] }];
+    default: {
+      server.decided.push({ path, ...body });
+      return server.decisions.shift() ?? [404, { error: 'unknown_request' }];
+    }
+  }
+}
+
+const listener = http.createServer(async (incoming, outgoing) => {
+  const { pathname, searchParams } = new URL(incoming.url, 'http://localhost');
+  const chunks = await incoming.toArray();
+  const reply = (status, type, body) => outgoing.writeHead(status, { 'Content-Type': type }).end(body);
+  if (pathname.startsWith('/authenticator/api')) {
+    const text = Buffer.concat(chunks).toString();
+    const path = pathname.slice('/authenticator/api'.length);
+    const [status, body] = await answered(incoming.method, path, searchParams, text === '' ? {} : JSON.parse(text));
+    return reply(status, 'application/json', JSON.stringify(body));
+  }
+  if (pathname === '/authenticator') return reply(200, 'text/html; charset=utf-8', await frame());
+  if (pathname === '/assets/authenticator/messages.js') return reply(200, 'text/javascript', await messages());
+  if (/^\/assets\/[a-z_/]+\.js$/.test(pathname)) {
+    return reply(200, 'text/javascript; charset=utf-8', await readFile(new URL(`.${pathname}`, host)));
+  }
+  return reply(404, 'text/plain', '');
+});
+
+let browser;
+let base;
+
+before(async () => {
+  await new Promise((resolve) => listener.listen(0, 'localhost', resolve));
+  base = `http://localhost:${listener.address().port}`;
+  browser = await launch();
+});
+
+after(async () => {
+  await browser?.close();
+  list();
+  listener.closeAllConnections();
+  listener.close();
+});
+
+/** A phone that is enrolled just now, with a server that says this. `prepare` does what is needed before that. */
+async function enrolling(says, prepare = async () => {}) {
+  list();
+  const now = Math.floor(Date.now() / 1000);
+  const own = { id: 'd1', name: 'Phone', enrolled_at: now, used_at: null, this: true, passkey: false };
+  Object.assign(server, { news: [], decisions: [], decided: [], codesMade: 0, passkey: 'impossible' });
+  Object.assign(server, { cooldownUntil: null, devices: [own], ...says });
+  const page = await (await phone(browser)).newPage();
+  await prepare(page);
+  await page.goto(`${base}/authenticator#enrol=token`);
+  await page.getByRole('button', { name: /enrol/i }).click();
+  return page;
+}
+
+/** A phone that is enrolled, with nothing that waits. */
+async function enrolled() {
+  const page = await enrolling({});
+  const wrong = complaints(page);
+  await page.getByRole('button', { name: 'Done' }).click();
+  await page.getByText('Nothing to approve').waitFor();
+  return { page, wrong: () => wrong.filter((line) => !/sw\.js|\b(404|422)\b/.test(line)) };
+}
+
+const field = (page) => page.getByRole('textbox', { name: /number/i });
+
+test('the number, its caret and the focus stay while the page is rendered again', async () => {
+  const { page, wrong } = await enrolled();
+  list(request('a1'));
+  await field(page).waitFor();
+  await field(page).click();
+  await page.keyboard.type('x4');
+  await page.keyboard.press('ArrowLeft');
+  await page.evaluate(() => {
+    window.typedIn = document.activeElement;
+  });
+  const left = page.getByRole('timer');
+  const before = await left.textContent();
+  await page.waitForFunction((text) => document.querySelector('[role=timer]').textContent !== text, before);
+  // Another request must not take the place of the one that is being answered.
+  list(request('a1'), request('b2'));
+  await page.getByRole('button', { name: /requests/ }).waitFor();
+  const kept = await page.evaluate(() => {
+    const { activeElement: focused } = document;
+    return { same: focused === window.typedIn, value: focused.value, caret: focused.selectionStart };
+  });
+  assert.deepEqual(kept, { same: true, value: '4', caret: 0 });
+  // The keyboard goes on where it was.
+  await page.keyboard.type('2');
+  assert.equal(await field(page).inputValue(), '24');
+  server.decisions.push([200, { outcome: 'approved' }]);
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'Approved' }).waitFor();
+  assert.equal(server.decided[0].path, '/requests/a1');
+  assert.equal(server.decided[0].number, '24');
+  assert.equal(await page.evaluate(() => document.activeElement.textContent), 'Approved');
+  assert.match(await page.locator('#say').textContent(), /^Approved\. /);
+  assert.deepEqual(wrong(), []);
+  await page.context().close();
+});
+
+test('what is typed elsewhere stays when a request comes', async () => {
+  const { page, wrong } = await enrolled();
+  await page.locator('summary', { hasText: /another|add/i }).click();
+  await page.locator('#link').pressSequentially('https://');
+  list(request('c3'));
+  await field(page).waitFor();
+  assert.equal(await page.locator('#link').inputValue(), 'https://');
+  assert.equal(await page.evaluate(() => document.activeElement.id), 'link');
+  assert.equal(await page.locator('details.card').evaluate((details) => details.open), true);
+  assert.deepEqual(wrong(), []);
+  await page.context().close();
+});
+
+test('a wrong number empties the field and keeps the focus; that of another request says which', async () => {
+  const { page, wrong } = await enrolled();
+  list(request('d4'));
+  await field(page).fill('11');
+  server.decisions.push([422, { error: 'wrong_number', attempts_left: 2 }]);
+  await page.keyboard.press('Enter');
+  await page.locator('#loud', { hasText: /./ }).waitFor();
+  await page.waitForFunction(() => document.activeElement.id === 'request-d4-number');
+  assert.equal(await field(page).inputValue(), '');
+  assert.equal(await field(page).getAttribute('aria-invalid'), 'true');
+  const other = { ...request('e5'), state: 'pending' };
+  server.decisions.push([422, { error: 'wrong_number', attempts_left: 1, other_request: other }]);
+  await field(page).fill('22');
+  assert.equal(await field(page).getAttribute('aria-invalid'), null);
+  await page.keyboard.press('Enter');
+  const heading = page.getByRole('heading', { name: 'Wrong number for this request' });
+  await heading.waitFor();
+  assert.ok(await heading.evaluate((element) => element === document.activeElement));
+  // The request vanishes behind it; its end is shown only on the way back.
+  list();
+  await page.getByRole('button', { name: 'Back', exact: true }).waitFor();
+  server.decisions.push([200, { outcome: 'not_me' }]);
+  await page.getByRole('button', { name: 'This was not me' }).click();
+  await page.getByRole('heading', { name: 'Stopped' }).waitFor();
+  assert.deepEqual(
+    server.decided.map(({ path, decision }) => [path, decision]),
+    [
+      ['/requests/d4', 'approve'],
+      ['/requests/d4', 'approve'],
+      ['/requests/e5', 'not_me'],
+    ],
+  );
+  assert.deepEqual(wrong(), []);
+  await page.context().close();
+});
+
+test('codes that are shown once are lost neither to a tap nor to a link', async () => {
+  const { page, wrong } = await enrolled();
+  await page.getByRole('button', { name: /devices/i }).click();
+  await page.getByRole('button', { name: 'Make new codes' }).click();
+  const code = page.getByText('AAAA-BBBB');
+  await code.waitFor();
+  const dialog = page.getByRole('dialog');
+  const keep = dialog.getByRole('button', { name: 'Keep' });
+  list(request('f6'));
+  await page.getByRole('button', { name: 'Show it' }).click();
+  await keep.click();
+  await page.evaluate(() => {
+    location.hash = '#enrol=another';
+  });
+  await keep.click();
+  await page.waitForFunction(() => location.hash === '');
+  await code.waitFor();
+  assert.equal(server.codesMade, 1);
+  await page.getByRole('button', { name: 'Show it' }).click();
+  await dialog.getByRole('button').first().click();
+  await field(page).waitFor();
+  assert.equal(await code.count(), 0);
+  assert.deepEqual(wrong(), []);
+  await page.context().close();
+});
+
+test('no button becomes another one under a finger', async () => {
+  const { page, wrong } = await enrolled();
+  list(request('g7'));
+  await field(page).waitFor();
+  await page.getByRole('button', { name: 'Deny' }).evaluate((button) => {
+    window.denied = button;
+  });
+  server.decisions.push([200, { outcome: 'denied' }]);
+  await page.getByRole('button', { name: 'Deny' }).click();
+  await page.getByRole('heading', { name: 'Denied' }).waitFor();
+  assert.equal(await page.evaluate(() => window.denied.isConnected), false);
+  assert.deepEqual(wrong(), []);
+  await page.context().close();
+});
+
+test('a device is renamed in its row, which keeps what was typed where that does not fit', async () => {
+  const { page, wrong } = await enrolled();
+  await page.getByRole('button', { name: /devices/i }).click();
+  await page.getByRole('button', { name: 'Rename' }).click();
+  const name = page.getByRole('textbox', { name: 'New name' });
+  assert.equal(await page.evaluate(() => getSelection().toString() || document.activeElement.value), 'Phone');
+  await page.keyboard.press('Delete');
+  await page.keyboard.press('Enter');
+  await page.getByRole('alert').getByText(/./).first().waitFor();
+  assert.ok(await name.evaluate((input) => input === document.activeElement));
+  await name.fill('My <b>own</b>');
+  await page.keyboard.press('Enter');
+  await page.locator('.devices').getByText('My <b>own</b>').waitFor();
+  assert.deepEqual(await axe(page), []);
+  assert.deepEqual(wrong(), []);
+  await page.context().close();
+});
+
+test('the screen of a link says which device it enrolled, and the home screen has the news', async () => {
+  const { page, wrong } = await enrolled();
+  await page.getByRole('button', { name: /devices/i }).click();
+  await page.getByRole('button', { name: 'Add another device' }).click();
+  await page.getByRole('button', { name: 'Copy the link' }).waitFor();
+  server.news = [{ id: 'n1', event: 'device.enrolled', name: 'Tablet', at: Math.ceil(Date.now() / 1000) }];
+  list();
+  await page.getByText(/“Tablet” was enrolled/).waitFor();
+  await page.getByRole('button', { name: 'Show it' }).click();
+  await page.getByText(/the device “Tablet” was enrolled/).waitFor();
+  assert.equal(await page.evaluate(() => document.activeElement.dataset.zone), 'told');
+  await page.getByRole('button', { name: 'It was me' }).click();
+  await page.getByRole('heading', { name: /News of/ }).waitFor({ state: 'detached' });
+  assert.deepEqual(wrong(), []);
+  await page.context().close();
+});
+
+test('a scanned code asks first, and the cooldown of its account is ended beside the request', async () => {
+  const { page, wrong } = await enrolled();
+  server.cooldownUntil = Math.floor(Date.now() / 1000) + 600;
+  await page.evaluate(() => {
+    location.hash = '#login=AAAA';
+  });
+  const heading = page.getByRole('heading', { name: /Sign in to .*Shop/ });
+  await heading.waitFor();
+  assert.ok(await heading.evaluate((element) => element === document.activeElement));
+  assert.deepEqual(await axe(page), []);
+  await page.getByRole('button', { name: /\(ada\)/ }).click();
+  await field(page).fill('1');
+  await page.getByRole('button', { name: 'I want to sign in now' }).click();
+  await page.getByText(/are paused until/).waitFor({ state: 'detached' });
+  assert.equal(await page.evaluate(() => document.activeElement.dataset.zone), 'cooldowns');
+  assert.equal(await field(page).inputValue(), '1');
+  assert.deepEqual(await axe(page), []);
+  assert.deepEqual(wrong(), []);
+  await page.context().close();
+});
+
+test('the history is asked for when it is opened', async () => {
+  const { page, wrong } = await enrolled();
+  await page.getByText('Last sign-ins').click();
+  await page.locator('.past', { hasText: 'Approved' }).waitFor();
+  assert.equal(await page.locator('.past').count(), 1, 'an outcome without words is left out');
+  assert.deepEqual(wrong(), []);
+  await page.context().close();
+});
+
+test('a phone with a lock is offered a passkey once it is enrolled', async () => {
+  const page = await enrolling({ passkey: 'none' }, async (made) => {
+    const session = await made.context().newCDPSession(made);
+    await session.send('WebAuthn.enable');
+    await session.send('WebAuthn.addVirtualAuthenticator', {
+      options: {
+        protocol: 'ctap2',
+        transport: 'internal',
+        hasResidentKey: true,
+        hasUserVerification: true,
+        isUserVerified: true,
+        automaticPresenceSimulation: true,
+      },
+    });
+  });
+  const heading = page.getByRole('heading', { name: 'Protect approvals' });
+  await heading.waitFor();
+  assert.ok(await heading.evaluate((element) => element === document.activeElement));
+  await page.getByRole('button', { name: /protect \(recommended\)/i }).click();
+  await page.getByRole('heading', { name: /is enrolled/i }).waitFor();
+  await page.getByRole('button', { name: 'Done' }).click();
+  await page.getByText('Each approval needs your face, finger or PIN.').waitFor();
+  assert.deepEqual(await axe(page), []);
+  await page.context().close();
+});

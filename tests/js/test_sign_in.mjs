@@ -1,0 +1,79 @@
+// A test sign-in of an OpenID Connect and of a SAML application: the page of the console starts it, another tab goes
+// through the sign-in, and the page of the console, whose session continues, shows each step and the result.
+//
+// Environment: BASE_URL, ENROL_URL of an owner called ada, and CLIENT_ID and PROVIDER_ID of two applications where
+// she has an account; CHROMIUM and SCREENSHOTS as in browser.mjs.
+
+import assert from 'node:assert/strict';
+
+import { complaints, inspect, launch, shot } from './browser.mjs';
+import { Administrator } from './console.mjs';
+
+const { BASE_URL, ENROL_URL, CLIENT_ID, PROVIDER_ID } = process.env;
+assert.ok(BASE_URL && ENROL_URL && CLIENT_ID && PROVIDER_ID, 'an environment variable is missing');
+
+const findings = [];
+
+/** The console's page: its token is read once, so it sees whether its session goes on. */
+const remember = (desk) =>
+  desk.evaluate(async () => {
+    globalThis.csrf = (await (await fetch('/admin/api/v1/me')).json()).csrf_token;
+  });
+const call = (desk, method, path) =>
+  desk.evaluate(
+    async ([method, path]) => {
+      const answer = await fetch(`/admin/api/v1${path}`, { method, headers: { 'X-Assent-CSRF': globalThis.csrf } });
+      return { status: answer.status, body: await answer.json() };
+    },
+    [method, path],
+  );
+
+async function tried(admin, application) {
+  const { desk, mobile } = admin;
+  const begun = await call(desk, 'POST', `/applications/${encodeURIComponent(application)}/test-sign-ins`);
+  assert.equal(begun.status, 201, JSON.stringify(begun.body));
+  const tab = await desk.context().newPage();
+  const collected = complaints(tab);
+  await tab.goto(begun.body.url);
+  assert.equal(await tab.getByRole('textbox', { name: /name/i }).inputValue(), 'ada');
+  await tab.getByRole('textbox', { name: /name/i }).fill('ada');
+  await tab.getByRole('button', { name: /continue/i }).click();
+  await mobile.getByText('(test sign-in)').first().waitFor();
+  await admin.approve((await tab.locator('#number').textContent()).trim());
+  const done = tab.getByRole('heading', { name: 'Done: the sign-in works' });
+  const allow = tab.getByRole('button', { name: /^allow/i });
+  await done.or(allow).first().waitFor();
+  if (await allow.isVisible()) await allow.click();
+  await done.waitFor();
+  findings.push(...(await inspect(tab, `test-sign-in-${application === CLIENT_ID ? 'oidc' : 'saml'}`)));
+  assert.deepEqual(collected, []);
+  await tab.close();
+  const { body } = await call(desk, 'GET', `/test-sign-ins/${begun.body.id}?wait=5`);
+  assert.equal(body.state, 'done', JSON.stringify(body));
+  assert.ok(
+    body.steps.every((step) => step.good),
+    JSON.stringify(body.steps),
+  );
+  return body.result;
+}
+
+const browser = await launch();
+try {
+  const admin = await Administrator.signIn(browser, { base: BASE_URL, link: ENROL_URL, name: 'ada', findings });
+  const { desk, mobile } = admin;
+  try {
+    await remember(desk);
+    const oidc = await tried(admin, CLIENT_ID);
+    assert.equal(oidc.id_token.claims.aud, CLIENT_ID);
+    assert.equal(oidc.userinfo.sub, oidc.id_token.claims.sub);
+    const saml = await tried(admin, PROVIDER_ID);
+    assert.ok(saml.response.includes('<saml:Assertion') && saml.name_id.value);
+  } catch (failure) {
+    await shot(mobile, 'failed-phone');
+    await shot(desk, 'failed-desktop');
+    throw failure;
+  }
+  assert.deepEqual(findings, [], 'no page has an accessibility finding');
+} finally {
+  await browser.close();
+}
