@@ -5,9 +5,9 @@ mod refusals;
 use std::sync::Arc;
 
 use assent::authenticator::{Authenticator, Request};
-use assent::domain::admin::protected_actions::ProtectedAction;
 use assent::domain::admin::{AdminCommand, AdminContext, EnrolDevice, Execution};
 use assent::domain::audit::verify;
+use assent::domain::protected_actions::ProtectedAction;
 use assent_model::audit::AuditContext;
 use assent_model::audit::chain::Break;
 use assent_model::id::UserId;

@@ -20,7 +20,8 @@ export async function showActionApproval(approval) {
     tick();
     const clock = setInterval(tick, 1000);
     stop.signal.addEventListener('abort', () => clearInterval(clock));
-    wait(approval.id, stop.signal).then(close, () => close('failed'));
+    // An approval that the server deleted was about a user who was deleted or erased.
+    wait(approval.id, stop.signal).then(close, (problem) => close(problem.status === 404 ? 'over' : 'failed'));
     return [
       el('p', { class: 'lead' }, el('bdi', {}, approval.summary)),
       el('p', {}, 'Your phone asks whether it was you. Type this number there:'),
@@ -39,7 +40,9 @@ export async function showActionApproval(approval) {
   if (answer === 'denied' || answer === 'over' || answer === 'failed') {
     const texts = {
       denied: 'It was refused on the phone. Nothing was changed.',
-      over: 'Nobody approved it in time, or the number was wrong. Nothing was changed.',
+      over:
+        'It can no longer be approved: the time is over, the number was wrong, or what it concerns was changed ' +
+        'meanwhile. Nothing was changed.',
       failed: 'Whether it was approved could not be found out. Nothing was changed; try again.',
     };
     await dialog('Not approved', (close) => [

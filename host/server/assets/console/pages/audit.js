@@ -45,9 +45,26 @@ function named(address, name, id, leads) {
   return leads && name ? link(address, shown) : shown;
 }
 
+/** The protected action that an entry is about, with the current names of what it concerned. */
+function protectedAction({ detail, target_user_name: user, target_application_name: application }) {
+  const gone = (detail.target_user && !user) || (detail.target_application && !application);
+  const targets = gone ? ['deleted since'] : [user, application].filter(Boolean);
+  const action = detail.action.replaceAll('-', ' ');
+  return el('span', {}, action, targets.length > 0 && ': ', targets.length > 0 && el('bdi', {}, targets.join(', ')));
+}
+
 const columns = ({ may }) => [
   { label: 'When', cell: (row) => moment(row.at) },
-  { label: 'What', cell: (row) => badge(row.event, BAD.test(row.event) ? 'suspended' : 'kind') },
+  {
+    label: 'What',
+    cell: (row) =>
+      el(
+        'span',
+        { class: 'about' },
+        badge(row.event, BAD.test(row.event) ? 'suspended' : 'kind'),
+        row.detail.action && protectedAction(row),
+      ),
+  },
   { label: 'By', cell: (row) => actorOf(row, may) },
   {
     label: 'About',
