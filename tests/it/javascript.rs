@@ -251,7 +251,7 @@ async fn every_page_is_accessible_and_an_administrator_signs_in_with_scripts_off
 }
 
 #[tokio::test]
-async fn an_owner_approves_a_dangerous_step_in_chromium() {
+async fn an_owner_approves_a_protected_action_in_chromium() {
     let host = TestHost::start().await;
     let (ada, bob) = (host.user("ada").await, host.user("<b>bob</b>").await);
     host.admin_ok(
@@ -270,7 +270,7 @@ async fn an_owner_approves_a_dangerous_step_in_chromium() {
     let link = enrolment["link"].as_str().expect("a link");
     run_with(
         &host,
-        "step.mjs",
+        "protected_action.mjs",
         &[
             ("BASE_URL", &host.base),
             ("ENROL_URL", link),

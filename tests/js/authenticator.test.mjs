@@ -46,7 +46,7 @@ function request(id, more = {}) {
     account: 'ada',
     place: 'Zürich',
     browser: 'Firefox on Linux',
-    step: null,
+    action: null,
     requested_at: now,
     expires_at: now + 120,
     attempts_left: 3,

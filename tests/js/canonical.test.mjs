@@ -118,8 +118,8 @@ test('the approval text holds all that was shown, and no value can add a line', 
   assert.equal(text.split('\n').length, 12);
 });
 
-test('what lets a step happen is another text than what lets a browser in, and has the step in it', () => {
-  const request = { ...REQUEST, step: 'Delete "bob"\nnumber: "00"' };
+test('the text for a protected action is another one than for a sign-in, and has the summary in it', () => {
+  const request = { ...REQUEST, action: 'Delete "bob"\nnumber: "00"' };
   const text = canonical.approvalText({ issuer: ISSUER, device: 'd1', request, decision: 'approve', number: '07' });
   const signIn = canonical.approvalText({
     issuer: ISSUER,
@@ -129,8 +129,8 @@ test('what lets a step happen is another text than what lets a browser in, and h
     number: '07',
   });
   const lines = text.split('\n');
-  assert.equal(lines[0], 'assent-step-v1');
-  assert.equal(lines[10], 'step: "Delete \\"bob\\"\\nnumber: \\"00\\""');
+  assert.equal(lines[0], 'assent-action-v1');
+  assert.equal(lines[10], 'action: "Delete \\"bob\\"\\nnumber: \\"00\\""');
   assert.deepEqual([...lines.slice(1, 10), ...lines.slice(11)], signIn.split('\n').slice(1));
 });
 

@@ -41,7 +41,7 @@ export class Administrator {
     await this.mobile.getByLabel('Approved').getByRole('button', { name: 'Done' }).click();
   }
 
-  /** Approves the dangerous step that the console asks about. Gives what the phone showed. */
+  /** Approves the protected action that the console asks about. Returns what the phone showed. */
   async approveAction() {
     const number = (await this.desk.locator('#approval-number').textContent()).trim();
     await this.mobile.getByRole('textbox', { name: /number/i }).waitFor();

@@ -111,7 +111,7 @@ async function webApplication(admin) {
   const [issuer, id] = [await pasted(admin, 'Issuer'), await pasted(admin, 'Client ID')];
   await admin.press('Make the secret');
   await admin.desk.locator('#approval-number').waitFor();
-  await admin.look('step-secret');
+  await admin.look('action-secret');
   assert.match(await admin.approveAction(), /client secret for “Expenses/);
   const shown = admin.desk.getByRole('dialog', { name: 'The client secret' });
   await shown.waitFor();
@@ -495,7 +495,7 @@ async function settings(admin, id) {
   await admin.desk.getByRole('textbox', { name: /type Expenses/ }).fill('Expenses');
   await admin.press('Delete it');
   await admin.desk.locator('#approval-number').waitFor();
-  await admin.look('step');
+  await admin.look('delete-approval');
   assert.match(await admin.approveAction(), /Delete the application “Expenses”/);
   await admin.heading('Applications');
   await admin.said('The application was deleted.');

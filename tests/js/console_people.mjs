@@ -195,7 +195,7 @@ async function dropped(admin) {
   await admin.desk.locator('#approval-number').waitFor();
   await admin.mobile.getByRole('button', { name: 'Deny', exact: true }).click();
   await admin.desk.getByRole('dialog', { name: 'Not approved' }).waitFor();
-  await admin.look('step-denied');
+  await admin.look('action-denied');
   await admin.press('Close');
   await admin.desk.reload();
   await admin.heading('Keys');
@@ -224,7 +224,7 @@ async function files(admin) {
   await admin.mobile.getByRole('heading', { name: 'Denied' }).waitFor({ state: 'detached' });
   await admin.desk.getByRole('button', { name: 'Import', exact: true }).click();
   await admin.desk.locator('#approval-number').waitFor();
-  await admin.look('import-step');
+  await admin.look('import-approval');
   assert.match(await admin.approveAction(), /Import a table of 2 users: 2 new, 0 changed/);
   await admin.desk.getByText('The file was imported.').waitFor();
   await admin.look('import');

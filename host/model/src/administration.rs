@@ -1,4 +1,4 @@
-//! Who may do what in the admin API: permissions, the roles and scopes that give them, and the steps that are dangerous.
+//! Who may do what in the admin API: permissions, the roles and scopes that give them, and the kinds of protected actions.
 
 use std::collections::BTreeSet;
 use std::fmt;

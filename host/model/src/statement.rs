@@ -45,8 +45,8 @@ pub struct ApprovalStatement<'a> {
     pub application: &'a str,
     /// The application's name.
     pub application_name: &'a str,
-    /// What is to happen in place of a sign-in.
-    pub step: Option<&'a str>,
+    /// The summary of the protected action, if the request is not about a sign-in.
+    pub action: Option<&'a str>,
     /// The name of the account.
     pub account: &'a str,
     /// Where the browser seems to be.
@@ -62,8 +62,8 @@ pub struct ApprovalStatement<'a> {
 }
 
 impl ApprovalStatement<'_> {
-    /// The text to sign. What lets a step happen can never pass for what lets a browser in. "This was not me" has a text of its own, without a number, so that those of the other two
-    /// decisions stay as they are.
+    /// The text to sign. The text for a protected action can never pass for that of a sign-in. "This was not me" has a text of its own,
+    /// without a number and a summary.
     pub fn text(&self) -> String {
         let mut values = vec![
             ("issuer", quoted(self.issuer)),
@@ -79,10 +79,10 @@ impl ApprovalStatement<'_> {
         if self.decision == Decision::NotMe {
             return lines("assent-not-me-v1", &values);
         }
-        let purpose = match self.step {
-            Some(step) => {
-                values.push(("step", quoted(step)));
-                "assent-step-v1"
+        let purpose = match self.action {
+            Some(summary) => {
+                values.push(("action", quoted(summary)));
+                "assent-action-v1"
             }
             None => "assent-approval-v1",
         };
@@ -190,7 +190,7 @@ mod tests {
             request: ApprovalId::from_bytes([1; 16]),
             device: DeviceId::from_bytes([2; 16]),
             application: "did:key:z6MkTest",
-            step: None,
+            action: None,
             application_name: "Books \"R\" Us\nnumber: \"99\"",
             account: "ada",
             place: "192.0.2.7",
@@ -206,16 +206,16 @@ mod tests {
              application-name: \"Books \\\"R\\\" Us\\nnumber: \\\"99\\\"\"\naccount: \"ada\"\nplace: \"192.0.2.7\"\n\
              browser: \"Firefox on Linux\"\nexpires: 1800000000\ndecision: \"approve\"\nnumber: \"42\""
         );
-        let step = ApprovalStatement {
-            step: Some("Delete \"bob\"\nnumber: \"00\""),
+        let action = ApprovalStatement {
+            action: Some("Delete \"bob\"\nnumber: \"00\""),
             ..statement
         }
         .text();
-        let signed: Vec<&str> = step.split('\n').collect();
-        assert_eq!(signed[0], "assent-step-v1");
+        let signed: Vec<&str> = action.split('\n').collect();
+        assert_eq!(signed[0], "assent-action-v1");
         assert_eq!(
             signed[10],
-            "step: \"Delete \\\"bob\\\"\\nnumber: \\\"00\\\"\""
+            "action: \"Delete \\\"bob\\\"\\nnumber: \\\"00\\\"\""
         );
         let sign_in = statement.text();
         assert_eq!(

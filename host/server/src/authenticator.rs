@@ -49,9 +49,9 @@ pub struct Request {
     pub place: String,
     /// The browser and system in plain words.
     pub browser: String,
-    /// What is to happen in place of a sign-in.
+    /// The summary of the protected action, if the request is not about a sign-in.
     #[serde(default)]
-    pub step: Option<String>,
+    pub action: Option<String>,
     /// Until when it is good, in seconds since the epoch.
     pub expires_at: i64,
     /// How often a number may still be typed.
@@ -298,7 +298,7 @@ impl Authenticator {
             device: self.device,
             application: &request.application.id,
             application_name: &request.application.name,
-            step: request.step.as_deref(),
+            action: request.action.as_deref(),
             account: &request.account,
             place: &request.place,
             browser: &request.browser,

@@ -6,8 +6,8 @@ use base64::engine::general_purpose::STANDARD;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
+use super::protected_actions::{asked, number, owner, refused, waiting};
 use super::service;
-use super::steps::{asked, number, owner, refused, waiting};
 use crate::harness::{Database, TestHost, Wish, component, id};
 
 fn wasm(name: &str) -> Vec<u8> {
@@ -37,15 +37,15 @@ async fn a_component_that_is_not_loaded_runs_only_after_an_approval_for_its_dige
         let new = wasm("hostile-mapper");
         let body = candidate(&ada.account, "another", Some(&new), set("1"));
 
-        let step = asked(&console, Method::POST, &path, &body).await;
-        let words = step["summary"].as_str().expect("words");
+        let action = asked(&console, Method::POST, &path, &body).await;
+        let words = action["summary"].as_str().expect("words");
         let digest = Digest::of(&new).to_text();
         assert!(
             words.contains("“another”") && words.contains(&digest),
             "{database:?}: {words}"
         );
         let early = console
-            .call_once(Method::POST, &path, &body, step["id"].as_str())
+            .call_once(Method::POST, &path, &body, action["id"].as_str())
             .await;
         assert!(refused(&early), "{database:?}: {}", early.body);
         assert_eq!(
@@ -60,13 +60,13 @@ async fn a_component_that_is_not_loaded_runs_only_after_an_approval_for_its_dige
         assert_eq!(
             grace
                 .phone
-                .decide(&request, number(&step))
+                .decide(&request, number(&action))
                 .await
                 .expect("an outcome"),
             "approved"
         );
         let done = console
-            .call_once(Method::POST, &path, &body, step["id"].as_str())
+            .call_once(Method::POST, &path, &body, action["id"].as_str())
             .await;
         assert_eq!(done.status, StatusCode::OK, "{database:?}: {}", done.body);
 
@@ -110,24 +110,24 @@ async fn a_component_that_was_approved_as_one_plugin_is_not_tried_as_another_on_
             )
         };
         let first = as_plugin("another");
-        let step = asked(&console, Method::POST, &path, &first).await;
+        let action = asked(&console, Method::POST, &path, &first).await;
         assert_eq!(
             grace
                 .phone
-                .decide(&waiting(&grace.phone).await, number(&step))
+                .decide(&waiting(&grace.phone).await, number(&action))
                 .await
                 .expect("an outcome"),
             "approved"
         );
         let done = console
-            .call_once(Method::POST, &path, &first, step["id"].as_str())
+            .call_once(Method::POST, &path, &first, action["id"].as_str())
             .await;
         assert_eq!(done.status, StatusCode::OK, "{database:?}: {}", done.body);
 
         let second = as_plugin("account-roles");
         // The approval is for another request, so it does not serve for this one either.
         let other = console
-            .call_once(Method::POST, &path, &second, step["id"].as_str())
+            .call_once(Method::POST, &path, &second, action["id"].as_str())
             .await;
         assert!(refused(&other), "{database:?}: {}", other.body);
         let compared = async || {
@@ -136,8 +136,8 @@ async fn a_component_that_was_approved_as_one_plugin_is_not_tried_as_another_on_
                 .len()
         };
         assert_eq!(compared().await, 1, "{database:?}");
-        let step = asked(&console, Method::POST, &path, &second).await;
-        let words = step["summary"].as_str().expect("words");
+        let action = asked(&console, Method::POST, &path, &second).await;
+        let words = action["summary"].as_str().expect("words");
         assert!(
             words.contains("“account-roles”") && words.contains(&Digest::of(&new).to_text()),
             "{words}"

@@ -7,7 +7,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use sqlx::Row;
 
-use super::steps::{asked, waiting};
+use super::protected_actions::{asked, waiting};
 use super::{Administrator, Caller, sent};
 use crate::harness::{Database, TestHost, Wish, id};
 use crate::life::entries;

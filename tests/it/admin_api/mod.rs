@@ -8,13 +8,13 @@ mod idempotency;
 mod operation;
 mod overtaken;
 mod people;
+mod protected_actions;
 mod roles;
 mod search;
 mod sessions;
 mod shape;
-mod step_words;
-mod steps;
 mod stored_actions;
+mod summaries;
 mod test_sign_ins;
 mod transfers;
 
@@ -103,11 +103,12 @@ impl Caller {
     /// Calls, and approves on the phone what has to be approved.
     async fn call(&self, method: Method, path: &str, body: Value) -> Answer {
         let answer = self.call_once(method.clone(), path, &body, None).await;
-        let (Self::Console { phone, .. }, Some(step)) = (self, answer.body.get("action_approval"))
+        let (Self::Console { phone, .. }, Some(action)) =
+            (self, answer.body.get("action_approval"))
         else {
             return answer;
         };
-        let number = step["number"].as_str().expect("a number");
+        let number = action["number"].as_str().expect("a number");
         let requests = phone.waiting(5).await.expect("requests");
         let newest = requests.last().expect("a request");
         assert_eq!(
@@ -117,17 +118,17 @@ impl Caller {
                 .expect("an outcome"),
             "approved"
         );
-        self.call_once(method, path, &body, step["id"].as_str())
+        self.call_once(method, path, &body, action["id"].as_str())
             .await
     }
 
-    /// Calls, with the step that was approved.
+    /// Calls, with the id of an approval.
     async fn call_once(
         &self,
         method: Method,
         path: &str,
         body: &Value,
-        step: Option<&str>,
+        approval: Option<&str>,
     ) -> Answer {
         let request = self.request(method, path);
         let request = if body.is_null() {
@@ -135,8 +136,8 @@ impl Caller {
         } else {
             request.json(body)
         };
-        sent(match step {
-            Some(step) => request.header("x-assent-action-approval", step),
+        sent(match approval {
+            Some(approval) => request.header("x-assent-action-approval", approval),
             None => request,
         })
         .await

@@ -8,7 +8,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use sqlx::{AssertSqlSafe, Row};
 
-use super::steps::{asked, number, owner, refused, waiting};
+use super::protected_actions::{asked, number, owner, refused, waiting};
 use super::{Administrator, Caller};
 use crate::harness::{Database, TestHost, Wish, id};
 use crate::life::erasure::everything;

@@ -16,32 +16,33 @@ use crate::harness::{Database, TestHost, Wish, id};
 async fn import(caller: &Caller, path: &str, table: impl Into<Bytes>) -> Answer {
     let table = table.into();
     let answer = import_once(caller, path, table.clone(), None).await;
-    let (Caller::Console { phone, .. }, Some(step)) = (caller, answer.body.get("action_approval"))
+    let (Caller::Console { phone, .. }, Some(action)) =
+        (caller, answer.body.get("action_approval"))
     else {
         return answer;
     };
     let requests = phone.waiting(5).await.expect("requests");
     let outcome = phone
-        .decide(&requests[0], step["number"].as_str())
+        .decide(&requests[0], action["number"].as_str())
         .await
         .expect("an outcome");
     assert_eq!(outcome, "approved");
-    import_once(caller, path, table, step["id"].as_str()).await
+    import_once(caller, path, table, action["id"].as_str()).await
 }
 
-/// Sends a table, with the step that was approved.
+/// Sends a table, with the id of an approval.
 async fn import_once(
     caller: &Caller,
     path: &str,
     table: impl Into<Bytes>,
-    step: Option<&str>,
+    approval: Option<&str>,
 ) -> Answer {
     let request = caller
         .request(Method::POST, path)
         .header("content-type", "text/csv; charset=utf-8");
     let request = request.body(table.into());
-    sent(match step {
-        Some(step) => request.header("x-assent-action-approval", step),
+    sent(match approval {
+        Some(approval) => request.header("x-assent-action-approval", approval),
         None => request,
     })
     .await
@@ -502,12 +503,12 @@ async fn a_table_waits_for_the_phone_and_comes_in_as_it_was_shown_there_on_both_
             assert_eq!(answer.problem(), "approval-required");
             answer.body["action_approval"].clone()
         };
-        let approved = async |step: &Value| {
+        let approved = async |action: &Value| {
             let requests = grace.phone.waiting(5).await.expect("requests");
-            assert_eq!(requests[0].step.as_deref(), step["summary"].as_str());
+            assert_eq!(requests[0].action.as_deref(), action["summary"].as_str());
             let outcome = grace
                 .phone
-                .decide(&requests[0], step["number"].as_str())
+                .decide(&requests[0], action["number"].as_str())
                 .await
                 .expect("an outcome");
             assert_eq!(outcome, "approved");
@@ -534,17 +535,17 @@ async fn a_table_waits_for_the_phone_and_comes_in_as_it_was_shown_there_on_both_
         .await;
         assert_eq!(again.status, StatusCode::BAD_REQUEST, "{}", again.body);
 
-        let step = asked(path, table).await;
+        let action = asked(path, table).await;
         assert_eq!(
-            step["summary"],
+            action["summary"],
             "Import a table of 2 users: 1 new, 1 changed, 1 with another e-mail address"
         );
         // Meanwhile others may import.
         import(&Caller::machine(&host), "/users/import?dry_run=true", table)
             .await
             .good();
-        approved(&step).await;
-        let named = step["id"].as_str();
+        approved(&action).await;
+        let named = action["id"].as_str();
         for (path, table) in [
             (
                 path,
@@ -616,8 +617,8 @@ async fn a_table_waits_for_the_phone_and_comes_in_as_it_was_shown_there_on_both_
         );
 
         let path = format!("/applications/{}/accounts/import", application.id);
-        let step = asked(&path, "person,roles\nbob,root\n").await;
-        let words = step["summary"].as_str().expect("words");
+        let action = asked(&path, "person,roles\nbob,root\n").await;
+        let words = action["summary"].as_str().expect("words");
         assert!(
             words.starts_with("Import a table of 1 account of the application "),
             "{words}"

@@ -1,11 +1,11 @@
-//! The life of users and accounts, the audit log, and pauses after denials.
+//! The life of users and accounts, the audit log, and cooldowns after denials.
 
 mod attacks;
 mod audit;
 mod concurrent;
+mod cooldowns;
 mod devices;
 pub mod erasure;
-mod pauses;
 mod recovery;
 mod same;
 mod states;

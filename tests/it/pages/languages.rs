@@ -39,7 +39,7 @@ async fn every_page_of_a_sign_in_speaks_the_browsers_language() {
         speaks(
             &login,
             language,
-            &["login-lead", "login-name", "login-step-phone"],
+            &["login-lead", "login-name", "login-guide-phone"],
         );
         let unfit = login.submit(&login.path(), &[("name", "two words")]).await;
         speaks(&unfit, language, &["login-name-unfit"]);

@@ -111,9 +111,9 @@ function shownLines({ issuer, device, request }) {
  */
 export function approvalText({ issuer, device, request, decision, number }) {
   return [
-    request.step ? 'assent-step-v1' : 'assent-approval-v1',
+    request.action ? 'assent-action-v1' : 'assent-approval-v1',
     ...shownLines({ issuer, device, request }),
-    ...(request.step ? [`step: ${JSON.stringify(request.step)}`] : []),
+    ...(request.action ? [`action: ${JSON.stringify(request.action)}`] : []),
     `decision: ${JSON.stringify(decision)}`,
     `number: ${JSON.stringify(number)}`,
   ].join('\n');

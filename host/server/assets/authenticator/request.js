@@ -46,16 +46,16 @@ const ENDINGS = {
 };
 
 /**
- * What is said of a step in the administration instead, which signs nobody in.
+ * The same for a protected action in the administration, which signs nobody in.
  * @type {Partial<Record<Ending, [string, string]>>}
  */
-const STEP_ENDINGS = {
-  approved: ['app-request-approved', 'app-step-approved'],
-  denied: ['app-request-denied', 'app-step-denied'],
-  expired: ['app-step-closed', 'app-step-over'],
-  decided: ['app-step-closed', 'app-step-over'],
-  gone: ['app-step-closed', 'app-step-over'],
-  locked: ['app-step-closed', 'app-step-over'],
+const ACTION_ENDINGS = {
+  approved: ['app-request-approved', 'app-action-approved'],
+  denied: ['app-request-denied', 'app-action-denied'],
+  expired: ['app-action-closed', 'app-action-over'],
+  decided: ['app-action-closed', 'app-action-over'],
+  gone: ['app-action-closed', 'app-action-over'],
+  locked: ['app-action-closed', 'app-action-over'],
 };
 
 /**
@@ -65,8 +65,8 @@ const STEP_ENDINGS = {
  */
 export function endingWords({ request }, kind) {
   const [, , title, about] = ENDINGS[kind];
-  const [stepTitle, stepAbout] = (request.step && STEP_ENDINGS[kind]) || [];
-  if (stepTitle && stepAbout) return { title: text(stepTitle), about: [text(stepAbout)] };
+  const [actionTitle, actionAbout] = (request.action && ACTION_ENDINGS[kind]) || [];
+  if (actionTitle && actionAbout) return { title: text(actionTitle), about: [text(actionAbout)] };
   const application = request.application.name;
   return {
     title: text(title),
@@ -79,7 +79,7 @@ export function endingWords({ request }, kind) {
  * @param {OtherRequest} other
  */
 function otherNamed(other) {
-  return [other.step ?? other.application.name, other.browser, other.place].filter(Boolean).join(', ');
+  return [other.action ?? other.application.name, other.browser, other.place].filter(Boolean).join(', ');
 }
 
 /**
@@ -138,15 +138,15 @@ function openParts(state, item, act) {
   const busy = item.phase === 'sending';
   const unknown = text('app-request-not-known');
   const picture = { class: 'picture', src: request.application.logo, alt: '', width: '48', height: '48' };
-  const title = request.step
-    ? [el('bdi', {}, request.step)]
+  const title = request.action
+    ? [el('bdi', {}, request.action)]
     : phrase('app-request-title', { application: request.application.name });
   return [
     request.application.logo && el('img', picture),
     el('h2', { id: `${id}-title`, 'data-part': 'title' }, ...title),
-    request.step && el('p', { class: 'lead' }, text('app-step-about')),
+    request.action && el('p', { class: 'lead' }, text('app-action-about')),
     facts([
-      ...(request.step ? [[text('app-step-where'), request.application.name]] : []),
+      ...(request.action ? [[text('app-action-where'), request.application.name]] : []),
       [text('app-request-account'), request.account || unknown],
       [text('app-request-place'), request.place || unknown],
       [text('app-request-browser'), request.browser || unknown],
@@ -203,7 +203,7 @@ function answerForm(state, item, act) {
     el(
       'div',
       { class: 'field number-field' },
-      el('label', { for: `${id}-number` }, request.step ? text('app-step-number') : text('app-request-number')),
+      el('label', { for: `${id}-number` }, request.action ? text('app-action-number') : text('app-request-number')),
       input,
       el('p', { class: 'field-error', id: `${id}-error`, hidden: item.error === '' }, item.error),
       el(
@@ -297,7 +297,7 @@ function pick(state, item, act) {
     el(
       'button',
       { key: 'pick', type: 'button', class: 'pick', onclick: () => act.pick(request.id) },
-      el('strong', {}, el('bdi', {}, request.step ?? request.application.name)),
+      el('strong', {}, el('bdi', {}, request.action ?? request.application.name)),
       el('span', {}, ...joined([request.browser, request.place])),
       el('span', { class: 'muted' }, ...joined([request.account, started])),
       el('span', { class: 'muted' }, timeLeft(secondsLeft(item, state.now))),

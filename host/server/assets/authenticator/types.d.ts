@@ -33,7 +33,7 @@ export interface ApprovalRequest {
   place: string;
   browser: string;
   /** What the protected action does; null for a sign-in. */
-  step?: string | null;
+  action?: string | null;
   requested_at: number;
   expires_at: number;
   attempts_left?: number;

@@ -247,8 +247,9 @@ impl AdminContext {
         (action, digest): (&ProtectedAction, Digest),
         used: Option<Approved>,
     ) -> Result<Approved> {
-        const NOT_APPROVED: &str = "this step was not approved for this request, was taken before, or too long ago, or the request \
-                                    would do something else by now; send it without X-Assent-Action-Approval to be asked on your phone again";
+        const NOT_APPROVED: &str = "this action was not approved for this request, the approval was used before or too long ago, or \
+                                    the request would do something else by now; send it without X-Assent-Action-Approval to be \
+                                    asked on your phone again";
         let summary = summarize(&self.host.store, action).await?;
         let claimed = ClaimedAction {
             action: digest,

@@ -692,7 +692,7 @@ fn statement(host: &Host, device: &Device, prompt: &Prompt, proof: &Proof) -> St
         device: device.id,
         application: application_identifier(shown.application.as_ref(), &host.issuer),
         application_name: &shown.application_name,
-        step: summary.as_deref(),
+        action: summary.as_deref(),
         account: &shown.account,
         place: &shown.place,
         browser: &shown.browser,

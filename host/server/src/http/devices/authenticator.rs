@@ -462,7 +462,7 @@ fn request(host: &Host, prompt: &Prompt, logo: Option<&str>) -> Value {
         "account": shown.account,
         "place": shown.place,
         "browser": shown.browser,
-        "step": summary,
+        "action": summary,
         "requested_at": approval.requested_at.seconds(),
         "expires_at": approval.expires_at.seconds(),
         "attempts_left": approval.attempts_left,

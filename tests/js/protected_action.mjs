@@ -1,4 +1,4 @@
-// A dangerous step in the console: the page asks as the console does, the phone shows what it would do, and only then
+// A protected action in the console: the page asks as the console does, the phone shows what it would do, and only then
 // is it done.
 //
 // Environment: BASE_URL and ENROL_URL of an owner called ada, and USER_ID of somebody to delete; CHROMIUM and
@@ -35,16 +35,16 @@ async function approve(mobile, number) {
 }
 
 /** A call of the admin API from a page of the console, with what its session needs. */
-const call = (desk, method, path, step) =>
+const call = (desk, method, path, approval) =>
   desk.evaluate(
-    async ([method, path, step]) => {
+    async ([method, path, approval]) => {
       const me = await (await fetch('/admin/api/v1/me')).json();
-      const headers = { 'X-Assent-CSRF': me.csrf_token, ...(step && { 'X-Assent-Action-Approval': step }) };
+      const headers = { 'X-Assent-CSRF': me.csrf_token, ...(approval && { 'X-Assent-Action-Approval': approval }) };
       const answer = await fetch(`/admin/api/v1${path}`, { method, headers });
       const text = await answer.text();
       return { status: answer.status, body: text === '' ? null : JSON.parse(text) };
     },
-    [method, path, step],
+    [method, path, approval],
   );
 
 const browser = await launch();
@@ -60,20 +60,20 @@ try {
     const refused = await call(desk, 'DELETE', `/users/${USER_ID}`);
     assert.equal(refused.status, 403);
     assert.equal(refused.body.type, 'urn:assent:problem:approval-required');
-    const { action_approval: step } = refused.body;
+    const { action_approval: approval } = refused.body;
     await mobile.getByRole('heading', { name: 'Delete the user <b>bob</b>' }).waitFor();
-    await look(mobile, 'step');
-    await approve(mobile, step.number);
-    await mobile.getByText('The step is taken where you began it.', { exact: true }).waitFor();
-    await look(mobile, 'step-approved');
-    assert.equal((await call(desk, 'GET', `/action-approvals/${step.id}?wait=25`)).body.state, 'approved');
+    await look(mobile, 'action');
+    await approve(mobile, approval.number);
+    await mobile.getByText('The action is carried out where you began it.', { exact: true }).waitFor();
+    await look(mobile, 'action-approved');
+    assert.equal((await call(desk, 'GET', `/action-approvals/${approval.id}?wait=25`)).body.state, 'approved');
     await mobile.getByRole('button', { name: 'Done' }).click();
     await mobile.getByText('Last sign-ins').click();
     await mobile.locator('.past', { hasText: 'Delete a user: <b>bob</b>' }).waitFor();
     await desk.goto(`${BASE_URL}/activity`);
     await desk.getByText('Approved: Delete a user: <b>bob</b>').waitFor();
 
-    assert.equal((await call(desk, 'DELETE', `/users/${USER_ID}`, step.id)).status, 204);
+    assert.equal((await call(desk, 'DELETE', `/users/${USER_ID}`, approval.id)).status, 204);
     assert.equal((await call(desk, 'GET', `/users/${USER_ID}`)).status, 404);
     // Nobody reads from then on who that was.
     await mobile.getByText('Last sign-ins').click();

@@ -85,10 +85,10 @@ async fn no_phone_is_asked_about_what_its_person_may_not_do() {
         ),
         (Method::DELETE, trusted, Value::Null),
     ];
-    for (role, steps) in [("support", support.as_slice()), ("admin", &admin)] {
+    for (role, actions) in [("support", support.as_slice()), ("admin", &admin)] {
         let who = Administrator::new(&host, role, role).await;
         let console = who.signed_in(&host).await;
-        for (method, path, body) in steps {
+        for (method, path, body) in actions {
             let answer = console.call_once(method.clone(), path, body, None).await;
             assert!(
                 refused(&answer),
@@ -103,9 +103,10 @@ async fn no_phone_is_asked_about_what_its_person_may_not_do() {
     }
 }
 
-/// A step that is not the person's was taken with their session, so that is over.
+/// An action that is not the user's was requested in their session, so that ends.
 #[tokio::test]
-async fn who_says_that_a_step_was_not_theirs_ends_the_session_of_the_console_on_both_databases() {
+async fn who_says_that_an_action_was_not_theirs_ends_the_session_of_the_console_on_both_databases()
+{
     for database in Database::BOTH {
         let host = TestHost::start_with(Wish {
             database,
@@ -161,8 +162,8 @@ async fn plugins_are_put_back_that_were_shown_or_none() {
     );
 
     let body = json!({"previous": told["previous"]["digest"]});
-    let step = asked(&console, Method::POST, path, &body).await;
-    let words = step["summary"].as_str().expect("words");
+    let action = asked(&console, Method::POST, path, &body).await;
+    let words = action["summary"].as_str().expect("words");
     for plugin in plugins {
         let text = |name: &str| plugin[name].as_str().expect("a text");
         let named = format!(
@@ -177,7 +178,7 @@ async fn plugins_are_put_back_that_were_shown_or_none() {
     assert_eq!(
         grace
             .phone
-            .decide(&request, number(&step))
+            .decide(&request, number(&action))
             .await
             .expect("an outcome"),
         "approved"
@@ -185,7 +186,7 @@ async fn plugins_are_put_back_that_were_shown_or_none() {
     // The same components again, but another exchange: what was shown is not what would be put back.
     let told = reload().await;
     let late = console
-        .call_once(Method::POST, path, &body, step["id"].as_str())
+        .call_once(Method::POST, path, &body, action["id"].as_str())
         .await;
     assert_eq!(
         (late.status, late.problem()),

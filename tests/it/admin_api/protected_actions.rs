@@ -1,4 +1,4 @@
-//! Dangerous steps in the console: each waits for a fresh approval on the phone, of that very step.
+//! Protected actions in the console: each needs a fresh approval on the phone, for that very action.
 
 mod refusals;
 
@@ -22,7 +22,7 @@ pub(super) async fn owner(host: &TestHost) -> (Caller, Administrator) {
     (owner.signed_in(host).await, owner)
 }
 
-/// Asks for a step that needs an approval: what the API says of it.
+/// Requests a protected action: the action approval in the API's answer.
 pub(super) async fn asked(caller: &Caller, method: Method, path: &str, body: &Value) -> Value {
     let answer = caller.call_once(method, path, body, None).await;
     assert_eq!(
@@ -38,16 +38,16 @@ pub(super) async fn waiting(phone: &Authenticator) -> Request {
     phone.waiting(5).await.expect("requests").remove(0)
 }
 
-async fn state(caller: &Caller, step: &Value) -> Value {
+async fn state(caller: &Caller, action: &Value) -> Value {
     caller
-        .get(&format!("/action-approvals/{}", id(step)))
+        .get(&format!("/action-approvals/{}", id(action)))
         .await
         .good()["state"]
         .clone()
 }
 
-pub(super) fn number(step: &Value) -> Option<&str> {
-    step["number"].as_str()
+pub(super) fn number(action: &Value) -> Option<&str> {
+    action["number"].as_str()
 }
 
 pub(super) fn refused(answer: &Answer) -> bool {
@@ -55,7 +55,7 @@ pub(super) fn refused(answer: &Answer) -> bool {
 }
 
 #[tokio::test]
-async fn a_step_is_shown_signed_done_once_and_noted_on_both_databases() {
+async fn a_protected_action_is_shown_signed_done_once_and_noted_on_both_databases() {
     for database in Database::BOTH {
         let host = TestHost::start_with(Wish {
             database,
@@ -65,28 +65,28 @@ async fn a_step_is_shown_signed_done_once_and_noted_on_both_databases() {
         let (console, grace) = owner(&host).await;
         let bob = host.user("bob").await;
         let path = format!("/users/{}", id(&bob));
-        let step = asked(&console, Method::DELETE, &path, &Value::Null).await;
-        assert_eq!(step["summary"], "Delete the user bob");
-        assert_eq!(state(&console, &step).await, "waiting", "{database:?}");
+        let action = asked(&console, Method::DELETE, &path, &Value::Null).await;
+        assert_eq!(action["summary"], "Delete the user bob");
+        assert_eq!(state(&console, &action).await, "waiting", "{database:?}");
         let request = waiting(&grace.phone).await;
         assert_eq!(
-            (request.step.as_deref(), request.application.name.as_str()),
+            (request.action.as_deref(), request.application.name.as_str()),
             (Some("Delete the user bob"), "Assent")
         );
         let early = console
-            .call_once(Method::DELETE, &path, &Value::Null, step["id"].as_str())
+            .call_once(Method::DELETE, &path, &Value::Null, action["id"].as_str())
             .await;
         assert!(refused(&early), "{}", early.body);
 
         assert_eq!(
             grace
                 .phone
-                .decide(&request, number(&step))
+                .decide(&request, number(&action))
                 .await
                 .expect("an outcome"),
             "approved"
         );
-        assert_eq!(state(&console, &step).await, "approved", "{database:?}");
+        assert_eq!(state(&console, &action).await, "approved", "{database:?}");
         let about_grace = format!("event=sign-in.approved&user={}", id(&grace.user));
         let approved = async || {
             let all = entries(&host, &about_grace).await;
@@ -114,7 +114,7 @@ async fn a_step_is_shown_signed_done_once_and_noted_on_both_databases() {
             json!({"kind": "delete-user", "target": "bob", "gone": false})
         );
         let done = console
-            .call_once(Method::DELETE, &path, &Value::Null, step["id"].as_str())
+            .call_once(Method::DELETE, &path, &Value::Null, action["id"].as_str())
             .await;
         assert_eq!(
             done.status,
@@ -123,18 +123,18 @@ async fn a_step_is_shown_signed_done_once_and_noted_on_both_databases() {
             done.body
         );
         let again = console
-            .call_once(Method::DELETE, &path, &Value::Null, step["id"].as_str())
+            .call_once(Method::DELETE, &path, &Value::Null, action["id"].as_str())
             .await;
         assert_eq!(
             again.status,
             StatusCode::NOT_FOUND,
             "there is nobody to delete any more"
         );
-        // Nor a step about them.
-        let step = console
-            .get(&format!("/action-approvals/{}", id(&step)))
+        // Nor an approval about them.
+        let action = console
+            .get(&format!("/action-approvals/{}", id(&action)))
             .await;
-        assert_eq!(step.status, StatusCode::NOT_FOUND, "{database:?}");
+        assert_eq!(action.status, StatusCode::NOT_FOUND, "{database:?}");
 
         let told = &entries(&host, "event=user.deleted").await[0];
         assert_eq!(
@@ -170,20 +170,20 @@ async fn an_approval_is_good_for_one_request_in_one_console_and_for_two_minutes(
     let of = |user: &Value| format!("/users/{}", id(user));
     let role = |role: &str| json!({"console_role": role});
     let approved = async |method: Method, path: &str, body: &Value| {
-        let step = asked(&console, method, path, body).await;
+        let action = asked(&console, method, path, body).await;
         let request = waiting(&grace.phone).await;
         assert_eq!(
             grace
                 .phone
-                .decide(&request, number(&step))
+                .decide(&request, number(&action))
                 .await
                 .expect("an outcome"),
             "approved"
         );
-        step
+        action
     };
-    let step = approved(Method::PATCH, &of(&bob), &role("auditor")).await;
-    let named = step["id"].as_str();
+    let action = approved(Method::PATCH, &of(&bob), &role("auditor")).await;
+    let named = action["id"].as_str();
     // The words are the same.
     let more = json!({"console_role": "auditor", "profile": {"nickname": "Bobby"}});
     let wrong = [
@@ -217,7 +217,7 @@ async fn an_approval_is_good_for_one_request_in_one_console_and_for_two_minutes(
     }
     for stranger in [&other, &heidi, &Caller::machine(&host)] {
         let answer = stranger
-            .get(&format!("/action-approvals/{}", id(&step)))
+            .get(&format!("/action-approvals/{}", id(&action)))
             .await;
         assert_eq!(answer.status, StatusCode::NOT_FOUND, "{}", answer.body);
     }
@@ -264,22 +264,22 @@ async fn an_approval_is_good_for_one_request_in_one_console_and_for_two_minutes(
 }
 
 #[tokio::test]
-async fn what_was_denied_or_said_not_to_be_theirs_is_not_done_and_a_proof_for_a_sign_in_is_none_for_a_step()
+async fn what_was_denied_or_said_not_to_be_theirs_is_not_done_and_a_proof_for_a_sign_in_is_none_for_an_action()
  {
     let host = TestHost::start().await;
     let (console, grace) = owner(&host).await;
     let bob = host.user("bob").await;
     let path = format!("/users/{}", id(&bob));
-    let step = asked(&console, Method::DELETE, &path, &Value::Null).await;
+    let action = asked(&console, Method::DELETE, &path, &Value::Null).await;
     let request = waiting(&grace.phone).await;
-    // What a phone signs that does not show the step.
+    // What a phone signs that does not show the action.
     let blind = ApprovalStatement {
-        step: None,
-        ..grace.phone.statement(&request, number(&step))
+        action: None,
+        ..grace.phone.statement(&request, number(&action))
     }
     .text();
     let signature = grace.phone.sign(&blind).expect("signed");
-    let number_of = number(&step).expect("a number");
+    let number_of = number(&action).expect("a number");
     let reply = grace
         .phone
         .send(request.id, Decision::Approve, number_of, &signature)
@@ -298,9 +298,9 @@ async fn what_was_denied_or_said_not_to_be_theirs_is_not_done_and_a_proof_for_a_
             .expect("an outcome"),
         "denied"
     );
-    assert_eq!(state(&console, &step).await, "denied");
+    assert_eq!(state(&console, &action).await, "denied");
     let answer = console
-        .call_once(Method::DELETE, &path, &Value::Null, step["id"].as_str())
+        .call_once(Method::DELETE, &path, &Value::Null, action["id"].as_str())
         .await;
     assert!(refused(&answer), "{}", answer.body);
     assert_eq!(
@@ -310,14 +310,14 @@ async fn what_was_denied_or_said_not_to_be_theirs_is_not_done_and_a_proof_for_a_
     );
 }
 
-/// Whoever types the administrator's name again and again holds no step up, and gets nobody to approve one.
+/// Whoever types the administrator's name again and again delays no protected action, and gets nobody to approve one.
 #[tokio::test]
-async fn no_stranger_holds_a_step_up_or_goes_on_with_it() {
+async fn no_stranger_delays_a_protected_action_or_continues_it() {
     let host = TestHost::start().await;
     let (console, grace) = owner(&host).await;
     let bob = host.user("bob").await;
     let path = format!("/users/{}", id(&bob));
-    let step = asked(&console, Method::DELETE, &path, &Value::Null).await;
+    let action = asked(&console, Method::DELETE, &path, &Value::Null).await;
     let stranger = Browser::new(&host.base);
     let login = stranger.get("/admin").await.followed().await;
     login.submit(&login.path(), &[("name", "grace")]).await;
@@ -326,33 +326,33 @@ async fn no_stranger_holds_a_step_up_or_goes_on_with_it() {
     assert_eq!(pending.len(), 2);
     let request = pending
         .into_iter()
-        .find(|request| request.step.is_some())
-        .expect("the step's request");
-    assert_eq!(request.step.as_deref(), Some("Delete the user bob"));
-    // A step has no pages, not even in its own browser.
+        .find(|request| request.action.is_some())
+        .expect("the action's request");
+    assert_eq!(request.action.as_deref(), Some("Delete the user bob"));
+    // A protected action has no pages, not even in its own browser.
     let Caller::Console { browser, .. } = &console else {
         unreachable!()
     };
     for browser in [browser, &stranger] {
-        let page = browser.get(&format!("/login/{}", id(&step))).await;
+        let page = browser.get(&format!("/login/{}", id(&action))).await;
         assert_eq!(page.status, StatusCode::NOT_FOUND);
     }
     assert_eq!(
         grace
             .phone
-            .decide(&request, number(&step))
+            .decide(&request, number(&action))
             .await
             .expect("an outcome"),
         "approved"
     );
     for browser in [browser, &stranger] {
         assert_eq!(
-            browser.get(&format!("/login/{}", id(&step))).await.status,
+            browser.get(&format!("/login/{}", id(&action))).await.status,
             StatusCode::NOT_FOUND
         );
     }
     let done = console
-        .call_once(Method::DELETE, &path, &Value::Null, step["id"].as_str())
+        .call_once(Method::DELETE, &path, &Value::Null, action["id"].as_str())
         .await;
     assert_eq!(done.status, StatusCode::NO_CONTENT);
 }

@@ -1,4 +1,5 @@
-//! The words of dangerous steps: what the phone shows is what would be done, all that matters of it, and nothing that passes for it.
+//! The summaries of protected actions: what the phone shows is what would be done, all that matters of it, and nothing that passes for
+//! it.
 
 use assent::domain::admin::{ClientChange, ServiceProviderChange};
 use openssl::pkey::PKey;
@@ -6,7 +7,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::person;
-use super::steps::{asked, number, owner, refused, waiting};
+use super::protected_actions::{asked, number, owner, refused, waiting};
 use crate::channels::vendor::Vendor;
 use crate::harness::{TestHost, Wish, certificate, id, plugins};
 
@@ -77,14 +78,14 @@ async fn the_phone_shows_new_addresses_first() {
         .await;
     let mut all = known.clone();
     all.push("https://evil.example/steal".to_owned());
-    let step = asked(
+    let action = asked(
         &console,
         Method::PATCH,
         &client,
         &json!({"redirect_uris": all}),
     )
     .await;
-    let told = step["summary"].as_str().expect("words");
+    let told = action["summary"].as_str().expect("words");
     assert!(
         told.contains("It is answered at: https://evil.example/steal; as before at: "),
         "{told}"
@@ -95,7 +96,7 @@ async fn the_phone_shows_new_addresses_first() {
         "https://login.a.example.org.{}.evil.example/",
         ["x".repeat(50), "y".repeat(50)].join(".")
     );
-    let step = asked(
+    let action = asked(
         &console,
         Method::PATCH,
         &client,
@@ -103,10 +104,10 @@ async fn the_phone_shows_new_addresses_first() {
     )
     .await;
     assert!(
-        step["summary"]
+        action["summary"]
             .as_str()
             .is_some_and(|told| told.contains(&far)),
-        "{step}"
+        "{action}"
     );
 }
 
@@ -123,8 +124,8 @@ async fn the_phone_shows_each_key_that_an_application_would_have() {
     let mut known = keys[..11].to_vec();
     host.admin_ok(Method::PATCH, &client, method(&known)).await;
     known.extend([keys[0].clone(), keys[11].clone()]);
-    let step = asked(&console, Method::PATCH, &client, &method(&known)).await;
-    let told = step["summary"].as_str().expect("words");
+    let action = asked(&console, Method::PATCH, &client, &method(&known)).await;
+    let told = action["summary"].as_str().expect("words");
     let new = format!(
         "It proves itself by the key with the thumbprint {}; as before by the key with the thumbprint ",
         thumbprint(&keys[11])
@@ -156,7 +157,7 @@ async fn the_phone_shows_each_key_that_an_application_would_have() {
         &certificate(&own).to_der().expect("DER"),
     ));
     host.advance(60);
-    let step = asked(
+    let action = asked(
         &console,
         Method::PATCH,
         &wiki,
@@ -166,9 +167,9 @@ async fn the_phone_shows_each_key_that_an_application_would_have() {
     let words = format!(
         "Change the application “Wiki”: certificates. It proves itself by the certificate with the SHA-256 digest {digest}"
     );
-    assert_eq!(step["summary"], words);
+    assert_eq!(action["summary"], words);
     let attributes = json!([{"name": "mail", "values": ["boss@example.org", "{email}"]}]);
-    let step = asked(
+    let action = asked(
         &console,
         Method::PATCH,
         &wiki,
@@ -176,7 +177,7 @@ async fn the_phone_shows_each_key_that_an_application_would_have() {
     )
     .await;
     let words = "Change the application “Wiki”: custom_attributes. It is told “boss@example.org”, “{email}” as “mail”";
-    assert_eq!(step["summary"], words);
+    assert_eq!(action["summary"], words);
     for (change, words) in [
         (
             json!({"single_logout": {"url": "https://evil.example/slo", "binding": "redirect"}}),
@@ -192,22 +193,22 @@ async fn the_phone_shows_each_key_that_an_application_would_have() {
         ),
     ] {
         host.advance(10);
-        let step = asked(&console, Method::PATCH, &wiki, &change).await;
+        let action = asked(&console, Method::PATCH, &wiki, &change).await;
         assert_eq!(
-            step["summary"],
+            action["summary"],
             format!("Change the application “Wiki”: {words}")
         );
     }
     // The name of one is no words of ours.
     let name = "Wiki”. It proves itself by the key “abc";
-    let step = asked(&console, Method::PATCH, &wiki, &json!({ "name": name })).await;
+    let action = asked(&console, Method::PATCH, &wiki, &json!({ "name": name })).await;
     assert_eq!(
-        step["summary"],
+        action["summary"],
         "Change the application “Wiki”: name. It is called “Wiki. It proves itself by the key abc”"
     );
     assert_eq!(
-        waiting(&grace.phone).await.step.as_deref(),
-        step["summary"].as_str()
+        waiting(&grace.phone).await.action.as_deref(),
+        action["summary"].as_str()
     );
 }
 
@@ -256,9 +257,9 @@ async fn the_phone_shows_what_a_vendor_is_to_know_somebody_by() {
         );
     }
     assert!(grace.phone.waiting(0).await.expect("requests").is_empty());
-    let step = asked(&console, Method::PUT, &path, &of("eve@vendor")).await;
+    let action = asked(&console, Method::PUT, &path, &of("eve@vendor")).await;
     assert_eq!(
-        step["summary"],
+        action["summary"],
         "Let whoever is “eve@vendor” at the channel “vendor” approve as bob, in place of “bob@vendor”"
     );
 }
@@ -289,7 +290,7 @@ async fn what_hands_a_person_or_an_application_to_somebody_else_is_asked_about()
         certificate.to_der().expect("DER"),
     );
     let pem = String::from_utf8(pem).expect("text");
-    let steps = [
+    let actions = [
         (
             Method::POST,
             format!("{user}/enrolments"),
@@ -454,11 +455,11 @@ async fn what_hands_a_person_or_an_application_to_somebody_else_is_asked_about()
             "Make the application “Robot”. It administers this server: admin:read. It proves itself by the keys at https://robot.example/keys",
         ),
     ];
-    for (method, path, body, words) in steps {
+    for (method, path, body, words) in actions {
         // A phone is not asked about everything at once.
         host.advance(10);
-        let step = asked(&console, method, &path, &body).await;
-        let told = step["summary"].as_str().expect("words");
+        let action = asked(&console, method, &path, &body).await;
+        let told = action["summary"].as_str().expect("words");
         assert!(told.contains(words), "{told}");
     }
     console
@@ -560,27 +561,27 @@ async fn who_is_to_have_a_role_approves_with_the_devices_that_were_shown() {
         format!("/users/{}", id(&bob)),
         json!({"console_role": "admin"}),
     );
-    let step = asked(&console, Method::PATCH, &path, &body).await;
+    let action = asked(&console, Method::PATCH, &path, &body).await;
     assert_eq!(
-        step["summary"],
+        action["summary"],
         "Give bob the role admin in the console; bob approves with 0 devices"
     );
     host.authenticator(&bob).await;
     assert_eq!(
         grace
             .phone
-            .decide(&waiting(&grace.phone).await, number(&step))
+            .decide(&waiting(&grace.phone).await, number(&action))
             .await
             .expect("an outcome"),
         "approved"
     );
     let late = console
-        .call_once(Method::PATCH, &path, &body, step["id"].as_str())
+        .call_once(Method::PATCH, &path, &body, action["id"].as_str())
         .await;
     assert!(refused(&late), "{}", late.body);
-    let step = asked(&console, Method::PATCH, &path, &body).await;
+    let action = asked(&console, Method::PATCH, &path, &body).await;
     assert_eq!(
-        step["summary"],
+        action["summary"],
         "Give bob the role admin in the console; bob approves with 1 device"
     );
     let given = console
