@@ -108,9 +108,9 @@ async fn no_phone_is_asked_about_what_its_person_may_not_do() {
 async fn who_says_that_an_action_was_not_theirs_ends_the_session_of_the_console_on_both_databases()
 {
     for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
+        let host = TestHost::start_with(HostOptions {
             database,
-            ..Wish::default()
+            ..HostOptions::default()
         })
         .await;
         let (stolen, grace) = owner(&host).await;
