@@ -49,9 +49,9 @@ export async function showActionApproval(approval) {
   if (outcome === 'dropped' || outcome === undefined) await cancelActionApproval(approval.id).catch(() => {});
   if (outcome === 'denied' || outcome === 'over' || outcome === 'failed') {
     const texts = {
-        denied: 'It was denied on the phone. Nothing was changed.',
-        over: 'It expired, the number was wrong, or what it concerns was changed meanwhile. Nothing was changed.',
-        failed: 'The decision could not be read. Nothing was changed; try again.',
+      denied: 'It was denied on the phone. Nothing was changed.',
+      over: 'It expired, the number was wrong, or what it concerns was changed meanwhile. Nothing was changed.',
+      failed: 'The decision could not be read. Nothing was changed; try again.',
     };
     await dialog('Not approved', (close) => [
       el('p', {}, texts[outcome]),
