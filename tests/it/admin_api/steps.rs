@@ -2,6 +2,7 @@
 
 mod refusals;
 
+use assent_test_macros::both_databases;
 use std::sync::Arc;
 
 use assent::authenticator::{Authenticator, Request};
@@ -14,7 +15,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::{Administrator, Answer, Caller, person, sent};
-use crate::harness::{Browser, Database, TestHost, Wish, id};
+use crate::harness::{Browser, Database, HostOptions, TestHost, id};
 use crate::life::entries;
 
 pub(super) async fn owner(host: &TestHost) -> (Caller, Administrator) {
@@ -54,110 +55,108 @@ pub(super) fn refused(answer: &Answer) -> bool {
     answer.status == StatusCode::FORBIDDEN && answer.problem() == "forbidden"
 }
 
-#[tokio::test]
-async fn a_step_is_shown_signed_done_once_and_noted_on_both_databases() {
-    for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
-            database,
-            ..Wish::default()
-        })
+#[both_databases]
+async fn a_step_is_shown_signed_done_once_and_noted(database: Database) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    let (console, grace) = owner(&host).await;
+    let bob = host.user("bob").await;
+    let path = format!("/users/{}", id(&bob));
+    let step = asked(&console, Method::DELETE, &path, &Value::Null).await;
+    assert_eq!(step["summary"], "Delete the user bob");
+    assert_eq!(state(&console, &step).await, "waiting", "{database:?}");
+    let request = waiting(&grace.phone).await;
+    assert_eq!(
+        (request.step.as_deref(), request.application.name.as_str()),
+        (Some("Delete the user bob"), "Assent")
+    );
+    let early = console
+        .call_once(Method::DELETE, &path, &Value::Null, step["id"].as_str())
         .await;
-        let (console, grace) = owner(&host).await;
-        let bob = host.user("bob").await;
-        let path = format!("/users/{}", id(&bob));
-        let step = asked(&console, Method::DELETE, &path, &Value::Null).await;
-        assert_eq!(step["summary"], "Delete the user bob");
-        assert_eq!(state(&console, &step).await, "waiting", "{database:?}");
-        let request = waiting(&grace.phone).await;
-        assert_eq!(
-            (request.step.as_deref(), request.application.name.as_str()),
-            (Some("Delete the user bob"), "Assent")
-        );
-        let early = console
-            .call_once(Method::DELETE, &path, &Value::Null, step["id"].as_str())
-            .await;
-        assert!(refused(&early), "{}", early.body);
+    assert!(refused(&early), "{}", early.body);
 
-        assert_eq!(
-            grace
-                .phone
-                .decide(&request, number(&step))
-                .await
-                .expect("an outcome"),
-            "approved"
-        );
-        assert_eq!(state(&console, &step).await, "approved", "{database:?}");
-        let about_grace = format!("event=sign-in.approved&user={}", id(&grace.user));
-        let approved = async || {
-            let all = entries(&host, &about_grace).await;
-            all.iter()
-                .find(|entry| entry["detail"]["action"] == "delete-user")
-                .expect("noted")
-                .clone()
-        };
-        let noted = approved().await;
-        assert_eq!(
-            (&noted["detail"]["target_user"], &noted["target_user_name"]),
-            (&bob["id"], &json!("bob")),
-            "{database:?}: {noted}"
-        );
-        let past = async || {
-            grace
-                .phone
-                .ask(Method::GET, "/history", None)
-                .await
-                .expect("history")["items"][0]
-                .clone()
-        };
-        assert_eq!(
-            past().await["protected_action"],
-            json!({"kind": "delete-user", "target": "bob", "gone": false})
-        );
-        let done = console
-            .call_once(Method::DELETE, &path, &Value::Null, step["id"].as_str())
-            .await;
-        assert_eq!(
-            done.status,
-            StatusCode::NO_CONTENT,
-            "{database:?}: {}",
-            done.body
-        );
-        let again = console
-            .call_once(Method::DELETE, &path, &Value::Null, step["id"].as_str())
-            .await;
-        assert_eq!(
-            again.status,
-            StatusCode::NOT_FOUND,
-            "there is nobody to delete any more"
-        );
-        // Nor a step about them.
-        let step = console
-            .get(&format!("/action-approvals/{}", id(&step)))
-            .await;
-        assert_eq!(step.status, StatusCode::NOT_FOUND, "{database:?}");
+    assert_eq!(
+        grace
+            .phone
+            .decide(&request, number(&step))
+            .await
+            .expect("an outcome"),
+        "approved"
+    );
+    assert_eq!(state(&console, &step).await, "approved", "{database:?}");
+    let about_grace = format!("event=sign-in.approved&user={}", id(&grace.user));
+    let approved = async || {
+        let all = entries(&host, &about_grace).await;
+        all.iter()
+            .find(|entry| entry["detail"]["action"] == "delete-user")
+            .expect("noted")
+            .clone()
+    };
+    let noted = approved().await;
+    assert_eq!(
+        (&noted["detail"]["target_user"], &noted["target_user_name"]),
+        (&bob["id"], &json!("bob")),
+        "{database:?}: {noted}"
+    );
+    let past = async || {
+        grace
+            .phone
+            .ask(Method::GET, "/history", None)
+            .await
+            .expect("history")["items"][0]
+            .clone()
+    };
+    assert_eq!(
+        past().await["protected_action"],
+        json!({"kind": "delete-user", "target": "bob", "gone": false})
+    );
+    let done = console
+        .call_once(Method::DELETE, &path, &Value::Null, step["id"].as_str())
+        .await;
+    assert_eq!(
+        done.status,
+        StatusCode::NO_CONTENT,
+        "{database:?}: {}",
+        done.body
+    );
+    let again = console
+        .call_once(Method::DELETE, &path, &Value::Null, step["id"].as_str())
+        .await;
+    assert_eq!(
+        again.status,
+        StatusCode::NOT_FOUND,
+        "there is nobody to delete any more"
+    );
+    // Nor a step about them.
+    let step = console
+        .get(&format!("/action-approvals/{}", id(&step)))
+        .await;
+    assert_eq!(step.status, StatusCode::NOT_FOUND, "{database:?}");
 
-        let told = &entries(&host, "event=user.deleted").await[0];
-        assert_eq!(
-            told["approval_id"],
-            request.id.to_string(),
-            "{database:?}: {told}"
-        );
-        assert_eq!(
-            told["actor"],
-            json!({"kind": "person", "id": id(&grace.user), "name": "grace"})
-        );
-        // Who bob was is known nowhere any more.
-        assert_eq!(
-            approved().await["target_user_name"],
-            Value::Null,
-            "{database:?}"
-        );
-        assert_eq!(
-            past().await["protected_action"],
-            json!({"kind": "delete-user", "target": null, "gone": true}),
-            "{database:?}"
-        );
-    }
+    let told = &entries(&host, "event=user.deleted").await[0];
+    assert_eq!(
+        told["approval_id"],
+        request.id.to_string(),
+        "{database:?}: {told}"
+    );
+    assert_eq!(
+        told["actor"],
+        json!({"kind": "person", "id": id(&grace.user), "name": "grace"})
+    );
+    // Who bob was is known nowhere any more.
+    assert_eq!(
+        approved().await["target_user_name"],
+        Value::Null,
+        "{database:?}"
+    );
+    assert_eq!(
+        past().await["protected_action"],
+        json!({"kind": "delete-user", "target": null, "gone": true}),
+        "{database:?}"
+    );
 }
 
 #[tokio::test]
@@ -629,9 +628,9 @@ async fn what_would_be_refused_after_the_approval_asks_nobody() {
 #[tokio::test]
 async fn a_phone_that_is_asked_too_often_is_asked_no_more_for_a_while() {
     let settings = "[rate_limits]\nactions_per_device = { per_minute = 1, burst = 3 }\n";
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         settings,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let (console, _) = owner(&host).await;
