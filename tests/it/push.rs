@@ -254,7 +254,8 @@ async fn a_channel_that_may_not_call_the_push_service_fails_no_login() {
 }
 
 #[tokio::test]
-async fn news_wake_the_devices_but_for_the_one_that_made_them_and_say_nothing_of_what_they_are() {
+async fn account_notifications_wake_the_devices_but_for_the_one_that_caused_them_and_do_not_say_what_happened()
+ {
     let mut service = PushService::start().await;
     let plugin = service.plugin();
     let host = TestHost::start_with(Wish {
@@ -280,7 +281,7 @@ async fn news_wake_the_devices_but_for_the_one_that_made_them_and_say_nothing_of
     let text = ece::decrypt(&browser.keys, &browser.auth, &body).expect("decrypted");
     assert_eq!(
         serde_json::from_slice::<Value>(&text).expect("JSON"),
-        json!({"version": 1, "kind": "news"})
+        json!({"version": 1, "kind": "account-notification"})
     );
     assert!(headers["topic"].len() <= 32);
     // Of what the phone did itself there was none: the next is a request.
@@ -392,7 +393,7 @@ async fn an_account_notification_goes_to_the_next_channel_where_one_fails() {
     let text = ece::decrypt(&browser.keys, &browser.auth, &body).expect("decrypted");
     assert_eq!(
         serde_json::from_slice::<Value>(&text).expect("JSON")["kind"],
-        "news"
+        "account-notification"
     );
 }
 

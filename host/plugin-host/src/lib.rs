@@ -41,8 +41,8 @@ mod workbench;
 mod world;
 
 pub use approval::{
-    Begun, Callback, ChannelFailure, ChannelFailureKind, ChannelInfo, ChannelState, Evidence, News,
-    Notice, Opening, Question,
+    Begun, Callback, CallbackContent, ChannelFailure, ChannelFailureKind, ChannelInfo,
+    ChannelState, Evidence, Notice, Opening, Question,
 };
 pub use candidate::{Candidate, CandidateError};
 pub use claims::{
@@ -67,7 +67,7 @@ pub use spec::{
     PluginSpec, Role, Trust,
 };
 pub use usage::Usage;
-pub use workbench::{ChannelTrial, MapperTrial, Tried, Workbench, inspect};
+pub use workbench::{ChannelUnderTest, MapperUnderTest, Tried, Workbench, inspect};
 pub use world::World;
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ mod bench;
 mod build;
 mod check;
 mod dev;
+mod fixture_run;
 mod new;
 mod pack;
 mod plugin;
@@ -11,7 +12,6 @@ mod sdk;
 mod subject;
 mod test;
 mod toolchain;
-mod trial;
 
 use std::io::IsTerminal;
 use std::path::PathBuf;

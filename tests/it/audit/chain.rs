@@ -115,11 +115,11 @@ async fn each_way_of_tampering_is_found_on_both_databases() {
                 "DELETE FROM audit_entries",
             ]),
             ("inserted", &["UPDATE audit_entries SET seq = NULL WHERE seq = 1", "INSERT INTO audit_entries
-                (id, happened_at, event, actor_kind, detail, news) VALUES ('x', 0, 'user.created', 'host', '{}', 0)",
+                (id, happened_at, event, actor_kind, detail, notifies) VALUES ('x', 0, 'user.created', 'host', '{}', 0)",
                 "UPDATE audit_entries SET seq = 1 WHERE seq IS NULL AND id <> 'x'"]),
-            ("inserted", &["INSERT INTO audit_entries (id, seq, happened_at, event, actor_kind, detail, news)
+            ("inserted", &["INSERT INTO audit_entries (id, seq, happened_at, event, actor_kind, detail, notifies)
                             VALUES ('x', 1000, 0, 'user.created', 'host', '{}', 0)"]),
-            ("inserted", &["INSERT INTO audit_entries (id, seq, happened_at, event, actor_kind, detail, news)
+            ("inserted", &["INSERT INTO audit_entries (id, seq, happened_at, event, actor_kind, detail, notifies)
                             VALUES ('x', 0, 0, 'user.created', 'host', '{}', 0)"]),
         ];
         for (kind, statements) in ways {

@@ -8,12 +8,15 @@ use super::{entries, events};
 use crate::harness::{Ada, Browser, Database, TestHost, Wish, id};
 
 /// What the device has to tell, by event.
-async fn news(phone: &Authenticator) -> Vec<Value> {
+async fn notifications(phone: &Authenticator) -> Vec<Value> {
     let answer = phone
         .ask(Method::GET, "/requests", None)
         .await
         .expect("an answer");
-    answer["news"].as_array().expect("news").clone()
+    answer["notifications"]
+        .as_array()
+        .expect("notifications")
+        .clone()
 }
 
 async fn link(phone: &Authenticator) -> String {
@@ -268,7 +271,7 @@ async fn each_device_tells_what_others_did_until_its_owner_has_seen_it_on_both_d
         .await;
         let ada = host.ada().await;
         assert_eq!(
-            news(&ada.phone).await,
+            notifications(&ada.phone).await,
             [] as [Value; 0],
             "not what led to itself"
         );
@@ -276,14 +279,14 @@ async fn each_device_tells_what_others_did_until_its_owner_has_seen_it_on_both_d
         let second = Authenticator::enrol(&link(&ada.phone).await, "Tablet", None)
             .await
             .expect("enrolled");
-        let told = news(&ada.phone).await;
+        let told = notifications(&ada.phone).await;
         assert_eq!(
             events(&told),
             ["device.enrolled"],
             "{database:?}: not what it did itself"
         );
         assert_eq!(told[0]["name"], "Tablet");
-        assert_eq!(news(&second).await, [] as [Value; 0]);
+        assert_eq!(notifications(&second).await, [] as [Value; 0]);
 
         host.advance(1);
         second
@@ -292,7 +295,7 @@ async fn each_device_tells_what_others_did_until_its_owner_has_seen_it_on_both_d
             .expect("codes");
         host.advance(1);
         host.authenticator(&ada.user).await;
-        let told = news(&ada.phone).await;
+        let told = notifications(&ada.phone).await;
         let all = [
             "device.enrolled",
             "recovery.codes-created",
@@ -310,7 +313,7 @@ async fn each_device_tells_what_others_did_until_its_owner_has_seen_it_on_both_d
             .ask(Method::POST, "/notifications/read", Some(seen.clone()))
             .await
             .expect("seen");
-        assert_eq!(news(&ada.phone).await, told[2..]);
+        assert_eq!(notifications(&ada.phone).await, told[2..]);
         ada.phone
             .ask(
                 Method::POST,
@@ -320,22 +323,26 @@ async fn each_device_tells_what_others_did_until_its_owner_has_seen_it_on_both_d
             .await
             .expect("seen");
         assert_eq!(
-            news(&ada.phone).await,
+            notifications(&ada.phone).await,
             told[2..],
             "what was seen stays seen"
         );
-        assert_eq!(news(&second).await.len(), 2, "each device has its own");
+        assert_eq!(
+            notifications(&second).await.len(),
+            2,
+            "each device has its own"
+        );
         host.advance(31 * 24 * 60 * 60);
         assert_eq!(
-            news(&ada.phone).await,
+            notifications(&ada.phone).await,
             [] as [Value; 0],
-            "what is old is no news"
+            "what is old is no notifications"
         );
     }
 }
 
 #[tokio::test]
-async fn whoever_waits_is_told_of_news_at_once_and_of_none_twice() {
+async fn whoever_waits_is_told_of_notifications_at_once_and_of_none_twice() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     host.advance(1);
@@ -354,13 +361,18 @@ async fn whoever_waits_is_told_of_news_at_once_and_of_none_twice() {
     };
     let begin = tokio::time::Instant::now();
     let (answer, _) = tokio::join!(wait(""), host.authenticator(&ada.user));
-    assert!(!answer["news"].as_array().expect("news").is_empty());
+    assert!(
+        !answer["notifications"]
+            .as_array()
+            .expect("notifications")
+            .is_empty()
+    );
     let answer = wait("").await;
-    let last = answer["news"]
+    let last = answer["notifications"]
         .as_array()
-        .expect("news")
+        .expect("notifications")
         .last()
-        .expect("news")["id"]
+        .expect("notifications")["id"]
         .as_str()
         .expect("an id")
         .to_owned();

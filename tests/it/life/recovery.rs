@@ -115,7 +115,7 @@ async fn a_code_enrols_another_device_once_and_the_others_are_told_on_both_datab
             .await
             .expect("an answer");
         assert_eq!(
-            events(answer["news"].as_array().expect("news")),
+            events(answer["notifications"].as_array().expect("notifications")),
             ["recovery.code-used", "device.enrolled"]
         );
         let told = entries(&host, &format!("user={}", id(&ada.user))).await;

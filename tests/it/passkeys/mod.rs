@@ -360,10 +360,15 @@ async fn what_lets_another_device_in_later_needs_the_passkey_too_and_the_other_d
         &Value::Null,
     )
     .await;
-    let news = reply.body["news"].as_array().expect("news").clone();
+    let notifications = reply.body["notifications"]
+        .as_array()
+        .expect("notifications")
+        .clone();
     assert!(
-        news.iter().any(|one| one["event"] == "passkey.added"),
-        "{news:?}"
+        notifications
+            .iter()
+            .any(|one| one["event"] == "passkey.added"),
+        "{notifications:?}"
     );
 }
 

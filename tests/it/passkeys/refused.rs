@@ -239,7 +239,10 @@ async fn a_counter_that_goes_backwards_is_refused_and_noted_on_both_databases() 
             .ask(Method::GET, "/requests", None)
             .await
             .expect("an answer");
-        let told = told["news"].as_array().expect("news").clone();
+        let told = told["notifications"]
+            .as_array()
+            .expect("notifications")
+            .clone();
         assert_eq!(told.len(), 1, "{told:?}");
         assert_eq!(next.again().await.number(), next.number());
     }

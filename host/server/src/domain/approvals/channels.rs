@@ -23,8 +23,8 @@ use assent_model::id::{ApprovalId, DeliveryId, DeviceId, Did, UserId};
 use assent_model::login::LoginRequest;
 use assent_model::session::{Acr, Authentication};
 use assent_plugin_host::{
-    Begun, Callback, ChannelFailure, ChannelFailureKind, ChannelInfo, News, Notice, Opening,
-    Question, Trust,
+    Begun, Callback, CallbackContent, ChannelFailure, ChannelFailureKind, ChannelInfo, Notice,
+    Opening, Question, Trust,
 };
 
 /// Letters that are not taken for one another, nor make words (RFC 8628 section 6.1).
@@ -32,7 +32,7 @@ const BINDING_LETTERS: &str = "BCDFGHJKLMNPQRSTVWXZ";
 /// How many of them bind a request to its browser: one guess in 160,000 is right.
 const BINDING_LENGTH: usize = 4;
 /// Of how many requests one callback may tell.
-const MOST_NEWS: usize = 32;
+const MOST_IN_CALLBACK: usize = 32;
 
 /// Whether an authentication is good enough for an application, or without one for the host's own pages: a vendor's word
 /// counts only where the operator lets that very vendor's channel serve, now.
@@ -197,16 +197,20 @@ async fn notify(
     Ok(outcome)
 }
 
-/// How long a push message about news is worth delivering.
-const NEWS_FRESH: Duration = Duration::from_secs(24 * 60 * 60);
+/// How long a push message about an account notification is worth delivering.
+const NOTIFICATION_FRESH: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Wakes the person's devices for account notifications, except the device that caused them. The channels are tried in the
 /// operator's order; each device that one does not reach goes to the next. A channel that is restricted to applications
 /// never learns of them: they belong to no application. The devices pull the notifications themselves from this server.
-pub(crate) async fn tell_news(host: Arc<Host>, user: UserId, but: Option<DeviceId>) {
+pub(crate) async fn send_account_notifications(
+    host: Arc<Host>,
+    user: UserId,
+    but: Option<DeviceId>,
+) {
     let devices = match host.store.devices_of(user).await {
         Ok(devices) => devices,
-        Err(error) => return tracing::warn!(%user, %error, "the devices were not told of news"),
+        Err(error) => return tracing::warn!(%user, %error, "the devices were not notified"),
     };
     let told = devices.iter().filter(|device| Some(device.id) != but);
     let mut left: Vec<_> = told
@@ -220,7 +224,7 @@ pub(crate) async fn tell_news(host: Arc<Host>, user: UserId, but: Option<DeviceI
     {
         let began = join_all(
             left.iter()
-                .map(|(device, push)| news_to(&host, channel, device, push)),
+                .map(|(device, push)| notify_device(&host, channel, device, push)),
         )
         .await;
         left = left
@@ -234,14 +238,14 @@ pub(crate) async fn tell_news(host: Arc<Host>, user: UserId, but: Option<DeviceI
     }
 }
 
-/// Whether the channel takes the message that there are news to this device.
-async fn news_to(
+/// Whether the channel takes the message to this device that there is an account notification.
+async fn notify_device(
     host: &Host,
     channel: &ChannelInfo,
     device: &Device,
     push: &PushSubscription,
 ) -> bool {
-    let message = serde_json::json!({"version": 1, "kind": "news"});
+    let message = serde_json::json!({"version": 1, "kind": "account-notification"});
     let Some(sealed) = device::seal(push, message.to_string().as_bytes()) else {
         return false;
     };
@@ -250,7 +254,7 @@ async fn news_to(
         return false;
     };
     let notice = Notice {
-        expires_at: host.now() + NEWS_FRESH,
+        expires_at: host.now() + NOTIFICATION_FRESH,
         address: push.endpoint.clone(),
         sealed,
         // One message that there are some takes the place of another, and not that of a request.
@@ -265,7 +269,7 @@ async fn news_to(
     {
         Ok(_) => true,
         Err(failure) => {
-            tracing::info!(device = %device.id, %failure, "a device was not told of news");
+            tracing::info!(device = %device.id, %failure, "a device was not notified");
             false
         }
     }
@@ -460,20 +464,20 @@ pub async fn take_callback(
     channel: &ChannelInfo,
     callback: Callback,
 ) -> Result<(), InternalError> {
-    let news = match host.plugins.on_callback(&channel.name, callback).await {
-        Ok(news) => news,
+    let content = match host.plugins.on_callback(&channel.name, callback).await {
+        Ok(content) => content,
         Err(failure) => {
             tracing::info!(channel = channel.name, why = %failure.kind, "a callback was of no use");
             return Ok(());
         }
     };
-    match news {
-        News::Evidence(list) if list.len() <= MOST_NEWS => {
+    match content {
+        CallbackContent::Evidence(list) if list.len() <= MOST_IN_CALLBACK => {
             for one in list {
                 channel_proofs::take(host, &channel.name, &one).await?;
             }
         }
-        News::Requests(ids) if ids.len() <= MOST_NEWS => {
+        CallbackContent::Requests(ids) if ids.len() <= MOST_IN_CALLBACK => {
             let approvals: Vec<ApprovalId> = ids.iter().filter_map(|id| id.parse().ok()).collect();
             if host
                 .store
@@ -484,10 +488,10 @@ pub async fn take_callback(
                 host.wakeups.send(Wakeup::Carried);
             }
         }
-        News::Evidence(_) | News::Requests(_) => {
+        CallbackContent::Evidence(_) | CallbackContent::Requests(_) => {
             tracing::warn!(
                 plugin = channel.name,
-                "a callback told of more than {MOST_NEWS} requests and was not believed"
+                "a callback told of more than {MOST_IN_CALLBACK} requests and was not believed"
             );
         }
     }

@@ -34,12 +34,12 @@ pub async fn asked(
     approval: &Approval,
     attempt: Attempt,
 ) -> Result<(), InternalError> {
-    let Some(trial) = host.store.test_sign_in(id).await? else {
+    let Some(test_sign_in) = host.store.test_sign_in(id).await? else {
         return Ok(());
     };
     let told = match attempt.asked {
         RequestOutcome::NotOpen | RequestOutcome::TooMany => return Ok(()),
-        _ if attempt.known != Some(trial.user) => {
+        _ if attempt.known != Some(test_sign_in.user) => {
             StepNote::bad("your phone was not asked: the name is not yours")
         }
         RequestOutcome::Person(_) => {
@@ -49,7 +49,7 @@ pub async fn asked(
                 "browser": approval.shown.browser,
             }))
         }
-        RequestOutcome::Nobody => unasked(host, &trial, approval, attempt.is_open).await?,
+        RequestOutcome::Nobody => unasked(host, &test_sign_in, approval, attempt.is_open).await?,
     };
     note(host, id, TestSignInStep::Asked, told).await
 }
@@ -57,14 +57,14 @@ pub async fn asked(
 /// Why no request went to the phone of whoever began the test sign-in.
 async fn unasked(
     host: &Host,
-    trial: &TestSignIn,
+    test_sign_in: &TestSignIn,
     approval: &Approval,
     is_open: bool,
 ) -> Result<StepNote, InternalError> {
     let begin = "no request went to your phone";
     if let Some(until) = host
         .store
-        .cooldown_until(trial.user, approval.requested_at)
+        .cooldown_until(test_sign_in.user, approval.requested_at)
         .await?
     {
         let until = audit::moment_text(until);
@@ -75,7 +75,7 @@ async fn unasked(
         return Ok(StepNote::bad(detail).with(json!({ "cooldown_until": until })));
     }
     let why = match (is_open, approval.user_id) {
-        (false, _) => obstacle(host, trial)
+        (false, _) => obstacle(host, test_sign_in)
             .await?
             .map_or("you may not sign in here", Obstacle::words),
         (true, None) => "you were asked too often in a short time; try again in a few minutes",
@@ -86,19 +86,25 @@ async fn unasked(
     Ok(StepNote::bad(format!("{begin}: {why}")))
 }
 
-async fn obstacle(host: &Host, trial: &TestSignIn) -> Result<Option<Obstacle>, InternalError> {
-    match host.store.user(trial.user).await? {
-        Some(user) => access::kept_out(host, &user, &trial.application).await,
+async fn obstacle(
+    host: &Host,
+    test_sign_in: &TestSignIn,
+) -> Result<Option<Obstacle>, InternalError> {
+    match host.store.user(test_sign_in.user).await? {
+        Some(user) => access::kept_out(host, &user, &test_sign_in.application).await,
         None => Ok(None),
     }
 }
 
 /// The steps that the login's own rows tell of.
-pub(super) async fn of_login(host: &Host, trial: &TestSignIn) -> Result<Vec<Noted>, InternalError> {
-    let Some(login) = trial.login else {
+pub(super) async fn of_login(
+    host: &Host,
+    test_sign_in: &TestSignIn,
+) -> Result<Vec<Noted>, InternalError> {
+    let Some(login) = test_sign_in.login else {
         return Ok(Vec::new());
     };
-    let approval = match login::view(host, login, trial.browser).await? {
+    let approval = match login::view(host, login, test_sign_in.browser).await? {
         View::Waiting(_, approval) => Some(approval),
         view => match view.login().map(|login| login.id) {
             Some(id) => host.store.approval_of_login(id).await?,
@@ -109,9 +115,9 @@ pub(super) async fn of_login(host: &Host, trial: &TestSignIn) -> Result<Vec<Note
         return Ok(Vec::new());
     };
     // What is of somebody else is none of theirs who began the test sign-in, nor whether there is somebody.
-    if !is_own(host, trial, &approval).await? {
+    if !is_own(host, test_sign_in, &approval).await? {
         let note = StepNote::bad(
-            "another name than yours was given; only who began the trial can complete it",
+            "another name than yours was given; only the administrator who began the test sign-in can complete it",
         );
         return Ok(vec![(TestSignInStep::Named, approval.requested_at, note)]);
     }
@@ -121,11 +127,11 @@ pub(super) async fn of_login(host: &Host, trial: &TestSignIn) -> Result<Vec<Note
 /// Whether who began the test sign-in is meant by the name that was given.
 async fn is_own(
     host: &Host,
-    trial: &TestSignIn,
+    test_sign_in: &TestSignIn,
     approval: &Approval,
 ) -> Result<bool, InternalError> {
     if let Some(user) = approval.user_id {
-        return Ok(user == trial.user);
+        return Ok(user == test_sign_in.user);
     }
     let Ok(name) = approval.shown.account.parse::<LoginName>() else {
         return Ok(false);
@@ -134,7 +140,7 @@ async fn is_own(
         .store
         .user_by_login(&name)
         .await?
-        .is_some_and(|user| user.id == trial.user))
+        .is_some_and(|user| user.id == test_sign_in.user))
 }
 
 fn of_approval(approval: &Approval, now: Timestamp) -> Vec<Noted> {

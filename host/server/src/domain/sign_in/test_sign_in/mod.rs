@@ -168,11 +168,11 @@ pub async fn prepare(
 /// Keeps a test sign-in whose request was made, and ends the one before of that session.
 pub async fn begin(
     host: &Host,
-    trial: &TestSignIn,
+    test_sign_in: &TestSignIn,
     request: StepNote,
     by: &AuditContext,
 ) -> Result<(), InternalError> {
-    for before in host.store.open_test_sign_ins(trial.session).await? {
+    for before in host.store.open_test_sign_ins(test_sign_in.session).await? {
         fail(
             host,
             &before,
@@ -182,12 +182,12 @@ pub async fn begin(
         .await?;
     }
     let entry = audit::entry(host, Event::TestSignInStarted, by)
-        .about(trial.user)
-        .of(trial.application.clone());
-    let entry = entry.with("test_sign_in", trial.id.to_string());
+        .about(test_sign_in.user)
+        .of(test_sign_in.application.clone());
+    let entry = entry.with("test_sign_in", test_sign_in.id.to_string());
     host.store
         .insert_test_sign_in(
-            trial.clone(),
+            test_sign_in.clone(),
             kept(host, TestSignInStep::Request, &request)?,
             entry,
         )
@@ -207,13 +207,14 @@ pub async fn open(
         session: signed_in.session.id,
         user: signed_in.user.id,
     };
-    let trial = host.store.test_sign_in(id).await?;
+    let test_sign_in = host.store.test_sign_in(id).await?;
     let request = RequestMarks {
         address: address(host, id),
         request_id: derived(host, id, Derived::Message)?,
         login_hint: signed_in.user.name.clone(),
     };
-    Ok(trial.and_then(|trial| OpenTestSignIn::of(trial, visitor, request, host.now())))
+    Ok(test_sign_in
+        .and_then(|test_sign_in| OpenTestSignIn::of(test_sign_in, visitor, request, host.now())))
 }
 
 /// Notes that a login began for a test sign-in, which alone may answer it from then on. Whether the test sign-in is open still.
@@ -297,54 +298,54 @@ pub async fn refused(host: &Host, id: TestSignInId, why: &Refusal) -> Result<(),
         ),
         Refusal::OthersTestSignIn => return Ok(()),
     };
-    let Some(trial) = host.store.test_sign_in(id).await? else {
+    let Some(test_sign_in) = host.store.test_sign_in(id).await? else {
         return Ok(());
     };
     if step == TestSignInStep::Account {
         note(host, id, step, StepNote::bad(detail.clone())).await?;
     }
-    fail(host, &trial, "refused", &detail).await
+    fail(host, &test_sign_in, "refused", &detail).await
 }
 
 /// What keeps whoever began a test sign-in out of its application by now.
 async fn kept_out(host: &Host, id: TestSignInId) -> Result<Option<Obstacle>, InternalError> {
-    let Some(trial) = host.store.test_sign_in(id).await? else {
+    let Some(test_sign_in) = host.store.test_sign_in(id).await? else {
         return Ok(None);
     };
-    let Some(user) = host.store.user(trial.user).await? else {
+    let Some(user) = host.store.user(test_sign_in.user).await? else {
         return Ok(None);
     };
-    access::kept_out(host, &user, &trial.application).await
+    access::kept_out(host, &user, &test_sign_in.application).await
 }
 
 /// Ends a test sign-in with an error.
 pub async fn fail(
     host: &Host,
-    trial: &TestSignIn,
+    test_sign_in: &TestSignIn,
     error: &str,
     description: &str,
 ) -> Result<(), InternalError> {
     let result = json!({ "error": error, "error_description": description });
-    end(host, trial, TestSignInOutcome::Failed, result, None).await
+    end(host, test_sign_in, TestSignInOutcome::Failed, result, None).await
 }
 
 /// Ends a test sign-in: the result is kept until the test sign-in is over, and what it gave is over at once.
 pub async fn end(
     host: &Host,
-    trial: &TestSignIn,
+    test_sign_in: &TestSignIn,
     outcome: TestSignInOutcome,
     result: Value,
     family: Option<CodeId>,
 ) -> Result<(), InternalError> {
     let by = AuditContext {
-        actor: Actor::Person(trial.user),
+        actor: Actor::Person(test_sign_in.user),
         ..AuditContext::HOST
     };
     let entry = audit::entry(host, Event::TestSignInEnded, &by)
-        .about(trial.user)
-        .of(trial.application.clone());
+        .about(test_sign_in.user)
+        .of(test_sign_in.application.clone());
     let entry = entry
-        .with("test_sign_in", trial.id.to_string())
+        .with("test_sign_in", test_sign_in.id.to_string())
         .with("outcome", outcome.as_str());
     let end = TestSignInResult {
         outcome,
@@ -353,9 +354,9 @@ pub async fn end(
         entry,
     };
     host.store
-        .finish_test_sign_in(trial.id, end, host.now())
+        .finish_test_sign_in(test_sign_in.id, end, host.now())
         .await?;
-    host.wakeups.send(Wakeup::TestSignIn(trial.id));
+    host.wakeups.send(Wakeup::TestSignIn(test_sign_in.id));
     Ok(())
 }
 
@@ -385,7 +386,7 @@ pub async fn cause(host: &Host, id: TestSignInId) -> Result<Option<String>, Inte
 #[derive(Clone, Debug)]
 pub struct Shown {
     /// The test sign-in.
-    pub trial: TestSignIn,
+    pub test_sign_in: TestSignIn,
     /// How it stands.
     pub state: TestSignInState,
     /// What it went through.
@@ -419,23 +420,23 @@ pub async fn show(
         session: signed_in.session.id,
         user: signed_in.user.id,
     };
-    let Some(trial) = host
+    let Some(test_sign_in) = host
         .store
         .test_sign_in(id)
         .await?
-        .filter(|trial| trial.is_of(visitor))
+        .filter(|test_sign_in| test_sign_in.is_of(visitor))
     else {
         return Ok(None);
     };
-    let state = match trial.stage {
-        _ if host.now() >= trial.expires_at => TestSignInState::Over,
+    let state = match test_sign_in.stage {
+        _ if host.now() >= test_sign_in.expires_at => TestSignInState::Over,
         TestSignInStage::Finished(TestSignInOutcome::Done) => TestSignInState::Done,
         TestSignInStage::Finished(TestSignInOutcome::Failed) => TestSignInState::Failed,
         TestSignInStage::Open | TestSignInStage::Taken => TestSignInState::Waiting,
     };
     if state == TestSignInState::Over {
         return Ok(Some(Shown {
-            trial,
+            test_sign_in,
             state,
             steps: Vec::new(),
             result: None,
@@ -444,14 +445,14 @@ pub async fn show(
     let (kept, result) = host.store.test_sign_in_steps(id).await?;
     let mut steps = opened(host, kept)?;
     // What the login's own rows tell is newer than what was noted.
-    for step in of_login(host, &trial).await? {
+    for step in of_login(host, &test_sign_in).await? {
         steps.retain(|(known, ..)| *known != step.0);
         steps.push(step);
     }
     steps.sort_by_key(|(name, ..)| *name);
     let result = result.map(|sealed| unsealed(host, &sealed)).transpose()?;
     Ok(Some(Shown {
-        trial,
+        test_sign_in,
         state,
         steps,
         result,
