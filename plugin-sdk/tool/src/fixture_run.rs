@@ -9,8 +9,8 @@ use assent_model::id::Did;
 use assent_plugin_host::{
     Begun, Callback, CallbackContent, ChannelFailureKind, ChannelState, ChannelUnderTest,
     ClaimInput, Compiler, Evidence, Fault, Limits, MapFailureKind, MapperUnderTest, NoAnswer,
-    Notice, Opening, Outgoing, OutgoingMethod, Question, Received, RequestedClaim, SamlAttribute,
-    Sink, Traced, Tried, Usage, ValueType, Workbench, World,
+    Notice, Opening, Question, Received, RequestedClaim, SamlAttribute, ScriptedMethod,
+    ScriptedRequest, Sink, Traced, Tried, Usage, ValueType, Workbench, World,
 };
 use assent_plugin_sdk::claims;
 use assent_plugin_sdk::fixtures::{
@@ -307,13 +307,13 @@ async fn ask(channel: &ChannelUnderTest, call: &ChannelCall, world: World) -> Re
     })
 }
 
-fn answer(script: &Mutex<Script>, request: Outgoing) -> Result<Received, NoAnswer> {
+fn answer(script: &Mutex<Script>, request: ScriptedRequest) -> Result<Received, NoAnswer> {
     let request = Request {
         method: match request.method {
-            OutgoingMethod::Get => Method::Get,
-            OutgoingMethod::Post => Method::Post,
-            OutgoingMethod::Put => Method::Put,
-            OutgoingMethod::Delete => Method::Delete,
+            ScriptedMethod::Get => Method::Get,
+            ScriptedMethod::Post => Method::Post,
+            ScriptedMethod::Put => Method::Put,
+            ScriptedMethod::Delete => Method::Delete,
         },
         url: request.url,
         headers: request.headers,

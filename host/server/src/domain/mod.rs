@@ -22,7 +22,7 @@ use crate::keys::{KeyError, KeyRing, MasterKey, PushKey, SigningError};
 use assent_model::clock::{SharedClock, Timestamp};
 use assent_model::entropy::SharedEntropy;
 use assent_plugin_host::Plugins;
-use assent_plugin_host::outgoing::Outgoing;
+use assent_plugin_host::egress::Egress;
 use assent_store::{Store, StoreError};
 
 /// What every use case works with.
@@ -40,7 +40,7 @@ pub struct Host {
     /// Identifies this host to push services.
     pub push_key: Arc<PushKey>,
     /// The way out, to the addresses that applications registered.
-    pub outgoing: Outgoing,
+    pub egress: Egress,
     /// Where addresses are.
     pub geoip: GeoIp,
     /// SAML keys that were opened before.
