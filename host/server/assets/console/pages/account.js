@@ -1,6 +1,6 @@
-// One account: a person in one application.
+// One account: a user in one application.
 
-import { get, getVersion, patch, path, remove } from '../api.js';
+import { get, getVersion, patch, remove } from '../api.js';
 import { form, lines, text } from '../form.js';
 import {
   ask,
@@ -21,23 +21,26 @@ import {
 import { applicationAddress } from './applications.js';
 import { userAddress } from './users.js';
 
+/** @import { Context, Schema } from '../types.d.ts' */
+
+/** @param {string} id */
 export const accountAddress = (id) => `/admin/accounts/${id}`;
 
 /**
- * @param {import('../types.d.ts').Context} context
+ * @param {Context} context
+ * @param {Record<string, string>} values
  */
 export async function account(context, { id }) {
   const { may, go, reload } = context;
-  /** @type {import('../types.d.ts').Versioned<import('../types.d.ts').Schema<'Account'>>} */
-  const { value, version } = await getVersion(path`/accounts/${id}`);
-  const [person, application] = await Promise.all([
-    may('users:read') ? get(path`/users/${value.user_id}`) : null,
-    may('applications:read') ? get(path`/applications/${value.application_id}`) : null,
+  const { value, version } = await getVersion('/accounts/{id}', { id });
+  const [user, application] = await Promise.all([
+    may('users:read') ? get('/users/{id}', { id: value.user_id }) : null,
+    may('applications:read') ? get('/applications/{id}', { id: value.application_id }) : null,
   ]);
-  const set = async (state, said) => {
-    await patch(path`/accounts/${value.id}`, { state }, version);
+  const setState = async (/** @type {Schema<'LifecycleState'>} */ state, /** @type {string} */ message) => {
+    await patch('/accounts/{id}', { id: value.id }, { state }, version);
     await reload();
-    say(said);
+    say(message);
   };
   const made = form(
     [
@@ -48,7 +51,7 @@ export async function account(context, { id }) {
       values: value,
       submit: 'Save',
       send: async (_values, changed) => {
-        if (Object.keys(changed).length > 0) await patch(path`/accounts/${value.id}`, changed, version);
+        if (Object.keys(changed).length > 0) await patch('/accounts/{id}', { id: value.id }, changed, version);
         await reload();
         say('Saved.');
       },
@@ -60,14 +63,14 @@ export async function account(context, { id }) {
       'Suspend this account?',
       "The person is signed out of this application at once, and can't sign in to it until it is lifted.",
       'Suspend',
-    )) && set('suspended', 'The account is suspended.');
+    )) && setState('suspended', 'The account is suspended.');
   const terminate = async () =>
     (await ask(
       'Close this account for good?',
       'The person is signed out of this application at once, and never gets in with this account again.',
       'Terminate',
       value.name,
-    )) && set('terminated', 'The account is terminated.');
+    )) && setState('terminated', 'The account is terminated.');
   const drop = async () => {
     if (
       !(await ask(
@@ -78,7 +81,7 @@ export async function account(context, { id }) {
       ))
     )
       return;
-    await remove(path`/accounts/${value.id}`, version);
+    await remove('/accounts/{id}', { id: value.id }, version);
     await go(application ? `${applicationAddress(application.id)}/accounts` : `${userAddress(value.user_id)}/accounts`);
     say('The account was deleted.');
   };
@@ -92,7 +95,7 @@ export async function account(context, { id }) {
         value.state === 'active'
           ? button('Suspend', suspend)
           : value.state !== 'terminated' &&
-              button('Let it be used', () => set('active', 'The account may be used.'), 'primary'),
+              button('Let it be used', () => setState('active', 'The account may be used.'), 'primary'),
         value.state !== 'terminated' && button('Terminate', terminate, 'danger'),
         may('accounts:write') && button('Delete', drop, 'danger'),
       ),
@@ -118,7 +121,7 @@ export async function account(context, { id }) {
     section(
       'Ids',
       facts([
-        ['Person', person ? link(userAddress(person.id), person.profile.name ?? person.name) : value.user_id],
+        ['Person', user ? link(userAddress(user.id), user.profile.name ?? user.name) : value.user_id],
         [
           'Application',
           application ? link(applicationAddress(application.id), application.name) : value.application_id,

@@ -1,6 +1,6 @@
-// How an application proves who it is, and with what Assent signs for it.
+// How an application authenticates, and the certificates that Assent signs with for it.
 
-import { get, patch, path, post, remove } from '../api.js';
+import { get, patch, post, remove } from '../api.js';
 import { form } from '../form.js';
 import {
   ask,
@@ -22,19 +22,21 @@ import {
 import { credentialFields } from './client_fields.js';
 import { keptAs, makeSecret } from './guide.js';
 
+/** @import { Context, Schema } from '../types.d.ts' */
+
 /**
- * @param {import('../types.d.ts').Schema<'Application'>} application
+ * @param {Schema<'Application'>} application
  * @param {string | null} version
- * @param {import('../types.d.ts').Context} context
+ * @param {Context} context
  */
-export async function credentials(application, version, context) {
+export function credentials(application, version, context) {
   return application.protocol === 'saml' ? certificates(application, context) : client(application, version, context);
 }
 
 /**
- * @param {import('../types.d.ts').Schema<'Client'>} application
+ * @param {Schema<'Client'>} application
  * @param {string | null} version
- * @param {import('../types.d.ts').Context} context
+ * @param {Context} context
  */
 function client(application, version, { may, reload }) {
   const { token_endpoint_auth_method: method } = application;
@@ -44,16 +46,14 @@ function client(application, version, { may, reload }) {
     ];
   }
   const now = panel(
-    facts(
+    facts([
+      ['Method', method],
       [
-        ['Method', method],
-        method.startsWith('client_secret') && [
-          'Secret',
-          application.has_secret ? 'Made, and not shown again' : 'None yet',
-        ],
-        application.jwks_uri && ['Key set', application.jwks_uri],
-      ].flatMap((pair) => (pair ? [pair] : [])),
-    ),
+        'Secret',
+        method.startsWith('client_secret') && (application.has_secret ? 'Made, and not shown again' : 'None yet'),
+      ],
+      ['Key set', application.jwks_uri],
+    ]),
     application.jwks && json(application.jwks),
     application.certificate && copyable(application.certificate, 'certificate', { wide: true }),
     may('applications:write') &&
@@ -69,7 +69,7 @@ function client(application, version, { may, reload }) {
       ),
   );
   if (!may('applications:write')) return [now];
-  const { fields, choose, said } = credentialFields();
+  const { fields, choose, change } = credentialFields();
   const made = form(fields, {
     values: {
       token_endpoint_auth_method: method,
@@ -80,8 +80,8 @@ function client(application, version, { may, reload }) {
     },
     submit: 'Change it',
     send: async (values) => {
-      const { value } = await patch(path`/applications/${application.id}`, said(values), version);
-      if (value.client_secret)
+      const { value } = await patch('/applications/{id}', { id: application.id }, change(values), version);
+      if ('client_secret' in value && value.client_secret)
         await showOnce(
           'The client secret',
           'The method needs a new one. The one before is worth nothing any more.',
@@ -110,6 +110,7 @@ function client(application, version, { may, reload }) {
   ];
 }
 
+/** @type {Record<Schema<'SamlKeyStage'>, string>} */
 const STAGES = {
   published: 'published, does not sign yet',
   signing: 'signs',
@@ -118,15 +119,14 @@ const STAGES = {
 };
 
 /**
- * @param {import('../types.d.ts').Schema<'Application'>} application
- * @param {import('../types.d.ts').Context} context
+ * @param {Schema<'Application'>} application
+ * @param {Context} context
  */
 async function certificates(application, { may, reload }) {
-  /** @type {import('../types.d.ts').Read<'/applications/{id}/certificates'>} */
-  const { items } = await get(path`/applications/${application.id}/certificates`);
-  const one = path`/applications/${application.id}/certificates`;
+  const { id } = application;
+  const { items } = await get('/applications/{id}/certificates', { id });
   const writes = may('applications:write');
-  const acts = (row) =>
+  const actions = (/** @type {Schema<'Certificate'>} */ row) =>
     el(
       'div',
       { class: 'ways' },
@@ -142,7 +142,7 @@ async function certificates(application, { may, reload }) {
             ))
           )
             return;
-          await post(`${one}${path`/${row.id}/activate`}`);
+          await post('/applications/{id}/certificates/{certificate}/activate', { id, certificate: row.id });
           await reload();
           say('It signs from now on.');
         }),
@@ -159,7 +159,7 @@ async function certificates(application, { may, reload }) {
               ))
             )
               return;
-            await remove(`${one}${path`/${row.id}`}`);
+            await remove('/applications/{id}/certificates/{certificate}', { id, certificate: row.id });
             await reload();
             say('It was taken out.');
           },
@@ -171,12 +171,12 @@ async function certificates(application, { may, reload }) {
       { label: 'Certificate', cell: (row) => moment(row.created_at) },
       {
         label: 'State',
-        cell: (row) => badge(STAGES[row.stage] ?? row.stage, row.stage === 'signing' ? 'active' : row.stage),
+        cell: (row) => badge(STAGES[row.stage], row.stage === 'signing' ? 'active' : row.stage),
       },
       { label: 'Signs from', cell: (row) => moment(row.signs_from) },
       { label: 'Expires', cell: (row) => moment(row.expires_at) },
       { label: 'SHA-256', cell: (row) => el('code', {}, row.sha256) },
-      { label: 'Do', cell: acts },
+      { label: 'Do', cell: actions },
     ],
     items,
     { caption: 'Certificates' },
@@ -187,7 +187,7 @@ async function certificates(application, { may, reload }) {
       'div',
       { class: 'ways' },
       button('Publish the next certificate', async () => {
-        await post(one);
+        await post('/applications/{id}/certificates', { id });
         await reload();
         say('The next certificate is in the metadata.');
       }),
@@ -201,5 +201,5 @@ async function certificates(application, { may, reload }) {
     ),
     list,
     renew,
-  ].filter(Boolean);
+  ];
 }

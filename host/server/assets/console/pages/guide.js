@@ -1,14 +1,20 @@
-// What to paste where, for each kind of application.
+// How to connect an application: the values that it needs, for each kind.
 
-import { get, path, post } from '../api.js';
+import { get, post } from '../api.js';
 import { ask, button, copyable, download, el, facts, link, more, notice, panel, showOnce, way } from '../view.js';
 import { applicationAddress } from './applications.js';
 
-const step = (title, ...content) => el('li', {}, el('h2', {}, title), ...content.filter(Boolean));
+/** @import { Child, Context, Schema } from '../types.d.ts' */
 
 /**
- * @param {import('../types.d.ts').Schema<'Application'>} application
- * @param {import('../types.d.ts').Context} context
+ * @param {string} title
+ * @param {...Child} content
+ */
+const step = (title, ...content) => el('li', {}, el('h2', {}, title), ...content);
+
+/**
+ * @param {Schema<'Application'>} application
+ * @param {Context} context
  */
 export async function guide(application, context) {
   const steps = application.protocol === 'saml' ? await saml(application, context) : client(application, context);
@@ -35,9 +41,13 @@ export async function guide(application, context) {
           el('div', { class: 'ways' }, way(`${at}/try`, 'Try sign-in')),
         ),
     ),
-  ].filter(Boolean);
+  ];
 }
 
+/**
+ * Values to copy, each with its label.
+ * @param {Array<[string, string]>} pairs
+ */
 const pasted = (pairs) =>
   el(
     'dl',
@@ -45,14 +55,17 @@ const pasted = (pairs) =>
     ...pairs.map(([label, value]) => el('div', {}, el('dt', {}, label), el('dd', {}, copyable(value, label)))),
   );
 
-/** How a client secret is kept: client_secret_jwt can't do with a digest. */
+/**
+ * How the server stores a client secret: for client_secret_jwt a digest is not enough.
+ * @param {Pick<Schema<'Client'>, 'token_endpoint_auth_method'>} client
+ */
 export const keptAs = ({ token_endpoint_auth_method: method }) =>
   method === 'client_secret_jwt' ? 'Assent keeps it sealed with its master key' : 'Assent keeps a digest of it';
 
 /**
- * Makes a secret, and shows it once.
- * @param {import('../types.d.ts').Schema<'Client'>} application
- * @param {any} reload
+ * Creates a secret, and shows it once.
+ * @param {Schema<'Client'>} application
+ * @param {Context['reload']} reload
  */
 export async function makeSecret(application, reload) {
   if (
@@ -64,7 +77,7 @@ export async function makeSecret(application, reload) {
     ))
   )
     return;
-  const { client_secret: secret } = await post(path`/applications/${application.id}/secret/rotate`);
+  const { client_secret: secret } = await post('/applications/{id}/secret/rotate', { id: application.id });
   await showOnce(
     'The client secret',
     'Put it where the application keeps its secrets, and nowhere else.',
@@ -75,8 +88,8 @@ export async function makeSecret(application, reload) {
 }
 
 /**
- * @param {import('../types.d.ts').Schema<'Client'>} application
- * @param {import('../types.d.ts').Context} context
+ * @param {Schema<'Client'>} application
+ * @param {Context} context
  */
 function client(application, { issuer, may, reload }) {
   const { application_type: type, token_endpoint_auth_method: method } = application;
@@ -176,16 +189,17 @@ function client(application, { issuer, may, reload }) {
     values,
     proof,
     step('Or begin with this', el('p', {}, library), copyable(text, 'the example', { wide: true })),
-  ].filter(Boolean);
+  ];
 }
 
 /**
- * @param {import('../types.d.ts').Schema<'Client'>} application
- * @param {any} issuer
+ * An example for a kind of application, and the library that it uses.
+ * @param {Schema<'Client'>} application
+ * @param {string} issuer
  */
 function example(application, issuer) {
   const uri = application.redirect_uris[0] ?? 'https://app.example.org/callback';
-  const quoted = (value) => JSON.stringify(value);
+  const quoted = (/** @type {string} */ value) => JSON.stringify(value);
   if (application.application_type === 'spa') {
     return [
       "In a browser, with npm's oidc-client-ts:",
@@ -227,17 +241,17 @@ OIDC_SCOPES="openid profile email"`,
 }
 
 /**
- * @param {import('../types.d.ts').Schema<'ServiceProvider'>} application
+ * @param {Schema<'ServiceProvider'>} application
+ * @param {Context} context
  */
 async function saml(application, { base, issuer }) {
   const id = encodeURIComponent(application.id).replaceAll('%3A', ':');
   const metadata = `${base}/sso/metadata/${id}`;
   const at = applicationAddress(application.id);
-  /** @type {import('../types.d.ts').Read<'/applications/{id}/certificates'>} */
-  const { items } = await get(path`/applications/${application.id}/certificates`);
+  const { items } = await get('/applications/{id}/certificates', { id: application.id });
   const certificates = items.filter(({ stage }) => stage === 'signing').map(({ certificate }) => certificate);
   const nameSource = application.name_id_source === 'user_email' ? 'the e-mail address' : "the account's name";
-  const keep = async () => {
+  const downloadMetadata = async () => {
     const answer = await fetch(`/sso/metadata/${id}`);
     if (!answer.ok) throw new Error('The metadata could not be read.');
     download('assent-metadata.xml', 'application/samlmetadata+xml', await answer.text());
@@ -247,7 +261,7 @@ async function saml(application, { base, issuer }) {
       "Give the service provider Assent's metadata",
       el('p', {}, 'By its address, where it can read one; else as a file.'),
       pasted([['Metadata address', metadata]]),
-      el('div', { class: 'ways' }, button('Download the metadata', keep)),
+      el('div', { class: 'ways' }, button('Download the metadata', downloadMetadata)),
     ),
     step(
       'Or, value by value',

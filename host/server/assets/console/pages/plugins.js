@@ -1,4 +1,4 @@
-// The plugins: what is loaded, what each may do, and how it fares.
+// The plugins: what is loaded, the rights of each, and its measurements.
 
 import { get, post } from '../api.js';
 import {
@@ -18,8 +18,10 @@ import {
   table,
 } from '../view.js';
 
+/** @import { Context, Schema } from '../types.d.ts' */
+
 /**
- * @param {import('../types.d.ts').Context} context
+ * @param {Context} context
  */
 export async function plugins({ may, reload }) {
   const known = await get('/plugins');
@@ -33,7 +35,7 @@ export async function plugins({ may, reload }) {
       ))
     )
       return;
-    await post('/plugins/reload');
+    await post('/plugins/reload', {});
     await reload();
     say('The plugins were loaded again.');
   };
@@ -46,7 +48,7 @@ export async function plugins({ may, reload }) {
       ))
     )
       return;
-    await post('/plugins/rollback', { previous: previous?.digest });
+    await post('/plugins/rollback', {}, previous && { previous: previous.digest });
     await reload();
     say('The plugins of before serve again.');
   };
@@ -86,9 +88,10 @@ export async function plugins({ may, reload }) {
   );
 }
 
+/** @param {Schema<'PluginStatus'>} plugin */
 function one(plugin) {
   const { granted, measured } = plugin;
-  const milliseconds = (microseconds) =>
+  const milliseconds = (/** @type {number} */ microseconds) =>
     `${(microseconds / 1000).toLocaleString('en-GB', { maximumFractionDigits: 2 })} ms`;
   const well = measured.faults === 0;
   return el(

@@ -1,7 +1,11 @@
 // The settings of a SAML service provider, as fields.
 
 import { area, group, lines, number, rows, select, several, text, toggle } from '../form.js';
+import { el } from '../view.js';
 
+/** @import { Field, FieldsOf, Schema, Values } from '../types.d.ts' */
+
+/** @type {Array<[Schema<'NameIdFormat'>, string]>} */
 const FORMATS = [
   ['emailAddress', 'emailAddress'],
   ['persistent', 'persistent: the same each time, and of no other application'],
@@ -25,6 +29,7 @@ export const acs = () =>
     () => [
       text('url', 'Address', {
         type: 'url',
+        none: '',
         needed: 'expected an address',
         hint: 'Where the signed response is posted.',
       }),
@@ -34,7 +39,7 @@ export const acs = () =>
     { add: 'Add an ACS' },
   );
 
-/** All the settings of a service provider. */
+/** All settings of a service provider. */
 export function providerFields() {
   return [
     group('Name and addresses', null, providerName(), entityId(), acs(), singleLogout()),
@@ -61,7 +66,7 @@ export function providerFields() {
         'custom_attributes',
         'Custom attributes',
         () => [
-          text('name', 'Name', { needed: 'expected a name' }),
+          text('name', 'Name', { none: '', needed: 'expected a name' }),
           lines('values', 'Values', { rows: 2, hint: 'One on each line.' }),
         ],
         { add: 'Add an attribute' },
@@ -106,7 +111,10 @@ export function providerFields() {
   ];
 }
 
-// A value of the API is an object or nothing; in the form it is three fields.
+/**
+ * The endpoint of single logout: an object or null in the API, three fields in the form.
+ * @returns {Field<'single_logout', Schema<'SingleLogoutChange'> | null, Schema<'SingleLogout'> | null>}
+ */
 function singleLogout() {
   const url = text('url', 'Single logout address', {
     type: 'url',
@@ -120,19 +128,21 @@ function singleLogout() {
     ['redirect', 'Redirect'],
     ['post', 'POST'],
   ]);
-  const parts = { url, response_url: response, binding };
-  const element = document.createElement('div');
-  element.className = 'together';
-  element.append(...Object.values(parts).map((part) => part.element));
+  const parts = [url, response, binding];
   return {
     name: 'single_logout',
-    element,
-    fail: (message, _place, part) => (parts[part] ?? url).fail(message),
+    element: el('div', { class: 'together' }, ...parts.map(({ element }) => element)),
+    fail: (message, _index, part) => (parts.find(({ name }) => name === part) ?? url).fail(message),
     focus: () => url.focus(),
-    read: () =>
-      url.read() === undefined
-        ? null
-        : { url: url.read(), ...(response.read() && { response_url: response.read() }), binding: binding.read() },
+    read: () => {
+      const [address, responseAddress] = [url.read(), response.read()];
+      if (address === undefined) return null;
+      return {
+        url: address,
+        ...(responseAddress && { response_url: responseAddress }),
+        binding: binding.read() ?? 'redirect',
+      };
+    },
     write: (value) => {
       url.write(value?.url);
       response.write(value?.response_url);
@@ -141,9 +151,19 @@ function singleLogout() {
   };
 }
 
-/** The API's values as the form has them, and back: a certificate is a text there, and a row here. */
+/**
+ * The values of the API as the form shows them: a certificate is a row.
+ * @template {{ certificates: string[] }} Provider
+ * @param {Provider} provider
+ */
 export const toForm = (provider) => ({ ...provider, certificates: provider.certificates.map((pem) => ({ pem })) });
-export const fromForm = (values) => ({
+
+/**
+ * The changed values of the form as the API expects them: a certificate is a text.
+ * @param {Partial<Values<FieldsOf<ReturnType<typeof providerFields>[number]>>>} values
+ * @returns {Schema<'ServiceProviderChange'>}
+ */
+export const fromForm = ({ certificates, ...values }) => ({
   ...values,
-  ...(values.certificates && { certificates: values.certificates.map(({ pem }) => pem).filter(Boolean) }),
+  ...(certificates && { certificates: certificates.flatMap(({ pem }) => pem ?? []) }),
 });
