@@ -372,7 +372,7 @@ test('the screen of a link says which device it enrolled, and the home screen ha
   await page.getByText(/“Tablet” was enrolled/).waitFor();
   await page.getByRole('button', { name: 'Show it' }).click();
   await page.getByText(/the device “Tablet” was enrolled/).waitFor();
-  assert.equal(await page.evaluate(() => document.activeElement.dataset.zone), 'told');
+  assert.equal(await page.evaluate(() => document.activeElement.dataset.zone), 'notifications');
   await page.getByRole('button', { name: 'It was me' }).click();
   await page.getByRole('heading', { name: /Account notifications for/ }).waitFor({ state: 'detached' });
   assert.deepEqual(wrong(), []);

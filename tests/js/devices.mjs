@@ -1,5 +1,5 @@
-// A person's devices: recovery codes, a second device by the first, account notifications on the others, removing one, and the way
-// back by a code.
+// A person's devices: recovery codes, a second device by the first, account notifications on the others, removing one,
+// and the way back by a code.
 //
 // Environment: BASE_URL and ENROL_URL; CHROMIUM and SCREENSHOTS as in browser.mjs.
 

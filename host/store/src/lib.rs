@@ -57,7 +57,7 @@ pub use audit::chain::Chaining;
 pub use audit::{AuditFilter, AuditPage, StoredEntry};
 pub use batch::token_issuance::{Redemption, Rotation};
 pub use bootstrap::Bootstrap;
-pub use connect::Database;
+pub use connect::{Database, install_drivers};
 pub use consents::{Consent, ConsentGrant};
 pub use idempotency::IdempotentRow;
 pub use logins::{Completion, IssuedGrant, NewSession, SignInRecord};

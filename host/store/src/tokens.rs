@@ -6,12 +6,13 @@ use crate::batch::loader::Row;
 use crate::batch::token_issuance::{self, Rotation};
 use crate::rows::{cell, digest, from_json, moment, parse};
 use crate::{Result, Store, StoreError, audit, codes};
-use assent_model::administration::AdminScopes;
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
 use assent_model::id::{CodeId, TokenId};
 use assent_model::scope::Scopes;
-use assent_model::token::{AccessGrant, GrantContext, GrantSubject, IssuedPair, RefreshGrant};
+use assent_model::token::{
+    AccessGrant, GrantContext, GrantSubject, IssuedPair, RefreshGrant, TokenScopes,
+};
 
 /// A token's family as it stands.
 #[derive(Clone, Debug)]
@@ -161,8 +162,7 @@ impl TryFrom<AccessRow> for Access {
                     cell("access_tokens", "application_id", &row.id),
                 )?,
                 family: family_id,
-                scopes: Scopes::known(&row.scopes),
-                admin_scopes: AdminScopes::known(&row.scopes),
+                scopes: TokenScopes::known(&row.scopes),
                 certificate: row
                     .certificate
                     .map(|text| digest(&text, cell("access_tokens", "certificate", &row.id)))

@@ -130,7 +130,7 @@ async fn a_protected_action_is_shown_signed_done_once_and_noted(database: Databa
         StatusCode::NOT_FOUND,
         "there is nobody to delete any more"
     );
-    // Nor an approval about them.
+    // Nor a action about them.
     let action = console
         .get(&format!("/action-approvals/{}", id(&action)))
         .await;

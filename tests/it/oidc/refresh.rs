@@ -3,13 +3,12 @@
 use assent_test_macros::both_databases;
 use std::time::Duration;
 
-use assent_model::administration::AdminScopes;
 use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::entropy::SystemEntropy;
 use assent_model::id::TokenId;
 use assent_model::scope::Scopes;
 use assent_model::secret::Digest;
-use assent_model::token::{AccessGrant, IssuedPair};
+use assent_model::token::{AccessGrant, IssuedPair, TokenScopes};
 use assent_store::Rotation;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -449,12 +448,11 @@ async fn a_second_repeat_ends_the_family_though_the_first_hangs_up_then(database
     let id: TokenId = id.parse().expect("an id");
     let now = host.host.now();
     let access = AccessGrant {
-        admin_scopes: AdminScopes::default(),
         id: TokenId::new(now, &SystemEntropy),
         digest: Digest::of(b"a token"),
         application: ada.application.id.parse().expect("a DID"),
         family: None,
-        scopes: Scopes::default(),
+        scopes: TokenScopes::Oidc(Scopes::default()),
         certificate: None,
         issued_at: now,
         expires_at: now,

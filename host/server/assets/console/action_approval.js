@@ -23,7 +23,7 @@ export async function showActionApproval(approval) {
     const left = el('p', { class: 'muted', role: 'timer' });
     const tick = () => {
       const seconds = Math.max(0, Math.round((Date.parse(approval.expires_at) - Date.now()) / 1000));
-      left.textContent = seconds === 0 ? 'Time is over.' : `${seconds} seconds left`;
+      left.textContent = seconds === 0 ? 'The time expired.' : `${seconds} seconds left`;
     };
     tick();
     const clock = setInterval(tick, 1000);
@@ -49,11 +49,9 @@ export async function showActionApproval(approval) {
   if (outcome === 'dropped' || outcome === undefined) await cancelActionApproval(approval.id).catch(() => {});
   if (outcome === 'denied' || outcome === 'over' || outcome === 'failed') {
     const texts = {
-      denied: 'It was refused on the phone. Nothing was changed.',
-      over:
-        'It can no longer be approved: the time is over, the number was wrong, or what it concerns was changed ' +
-        'meanwhile. Nothing was changed.',
-      failed: 'Whether it was approved could not be found out. Nothing was changed; try again.',
+      denied: 'It was denied on the phone. Nothing was changed.',
+      over: 'It expired, the number was wrong, or what it concerns was changed meanwhile. Nothing was changed.',
+      failed: 'The decision could not be read. Nothing was changed; try again.',
     };
     await dialog('Not approved', (close) => [
       el('p', {}, texts[outcome]),

@@ -228,13 +228,13 @@ async function exchange(
     text = await answer.text();
   } catch (cause) {
     if (signal?.aborted) throw cause;
-    throw new Problem(0, { detail: 'Assent did not answer. Check the connection, then try again.' });
+    throw new Problem(0, { detail: 'The server did not respond. Check the connection, then try again.' });
   }
   let value = null;
   try {
     if (text !== '') value = JSON.parse(text);
   } catch {
-    if (answer.ok) throw new Problem(answer.status, { detail: "The answer can't be read." });
+    if (answer.ok) throw new Problem(answer.status, { detail: "The response can't be read." });
   }
   if (!answer.ok) throw new Problem(answer.status, value ?? {});
   return { value, version: answer.headers.get('etag') };

@@ -507,19 +507,19 @@ export function form(parts, { values, version, reread, submit, send, cancel, kin
       }
       told.replaceChildren(
         notice(
-          'The newest values are in the form, and what you typed is as you typed it. Look through it, then save.',
+          'The form has the newest values and your own changes. Check it, then save.',
           'calm',
           ...both.map(([name, theirs]) =>
-            el('p', {}, `Somebody else changed ${name} too, to: `, el('code', {}, theirs ?? 'nothing')),
+            el('p', {}, `Another administrator changed ${name} too, to: `, el('code', {}, theirs ?? 'nothing')),
           ),
         ),
       );
     };
     told.replaceChildren(
       notice(
-        'Somebody else changed this meanwhile, so that nothing was saved.',
+        'Another administrator changed this in the meantime, so nothing was saved.',
         'warn',
-        el('div', { class: 'ways' }, button('Read it anew, and keep what I typed', readAgain)),
+        el('div', { class: 'ways' }, button('Read it again, and keep what I typed', readAgain)),
       ),
     );
     told.firstElementChild?.scrollIntoView({ block: 'nearest' });

@@ -191,7 +191,7 @@ function refused() {
     el(
       'p',
       {},
-      `Your role in the console is ${me.role ?? 'none'}, which does not open this page. An owner can give you another.`,
+      `Your role in the console is ${me.role ?? 'none'}. It does not allow this page. An owner can grant another role.`,
     ),
   );
 }

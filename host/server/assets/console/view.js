@@ -170,7 +170,7 @@ export function explain(problem) {
       el(
         'p',
         {},
-        'Your session is over. ',
+        'Your session expired. ',
         el('a', { href: '/admin', target: '_blank', rel: 'noopener' }, 'Sign in in another tab'),
         ', then try again here: nothing that you typed is lost.',
       ),
@@ -188,7 +188,7 @@ export function explain(problem) {
       el(
         'div',
         { class: 'ways' },
-        button('Read it anew', () => dispatchEvent(new Event('reread'))),
+        button('Read it again', () => dispatchEvent(new Event('reread'))),
       ),
   ].flatMap((part) => part || []);
 }
@@ -574,7 +574,7 @@ export async function ask(title, text, yes, name) {
         el(
           'div',
           { class: 'field' },
-          el('label', { for: 'typed' }, 'To go on, type ', el('bdi', {}, el('b', {}, name))),
+          el('label', { for: 'typed' }, 'To continue, type ', el('bdi', {}, el('b', {}, name))),
           typed,
           error,
         );
@@ -610,7 +610,7 @@ export function showOnce(title, text, secret, kept = 'Assent keeps a digest of i
     return [
       el('p', {}, text),
       copyable(secret, title.toLowerCase(), { wide: secret.includes('\n') }),
-      notice(`It is shown this once. ${kept}, and does not show it again.`, 'warn'),
+      notice(`It is only shown now. ${kept}, and never shows it again.`, 'warn'),
       el(
         'div',
         { class: 'actions' },

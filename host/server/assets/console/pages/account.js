@@ -44,8 +44,8 @@ export async function account(context, { id }) {
   };
   const made = form(
     [
-      text('name', 'Account name', { hint: 'What the application calls the person.' }),
-      lines('roles', 'Roles', { hint: 'One on each line, as the application knows them.' }),
+      text('name', 'Account name', { hint: 'The name of the user in the application.' }),
+      lines('roles', 'Roles', { hint: 'One on each line, as the application names them.' }),
     ],
     {
       values: value,
@@ -61,13 +61,13 @@ export async function account(context, { id }) {
   const suspend = async () =>
     (await ask(
       'Suspend this account?',
-      "The person is signed out of this application at once, and can't sign in to it until it is lifted.",
+      "The user is signed out of this application at once, and can't sign in to it until you lift the suspension.",
       'Suspend',
     )) && setState('suspended', 'The account is suspended.');
   const terminate = async () =>
     (await ask(
       'Close this account for good?',
-      'The person is signed out of this application at once, and never gets in with this account again.',
+      'The user is signed out of this application at once, and can never sign in with this account again.',
       'Terminate',
       value.name,
     )) && setState('terminated', 'The account is terminated.');
@@ -75,7 +75,7 @@ export async function account(context, { id }) {
     if (
       !(await ask(
         'Delete this account?',
-        "The person can't get into the application any more. What the application keeps of them is not touched.",
+        "The user can't sign in to the application any more. The data in the application stay.",
         'Delete',
         value.name,
       ))
@@ -95,17 +95,14 @@ export async function account(context, { id }) {
         value.state === 'active'
           ? button('Suspend', suspend)
           : value.state !== 'terminated' &&
-              button('Let it be used', () => setState('active', 'The account may be used.'), 'primary'),
+              button('Let it be used', () => setState('active', 'The account is active.'), 'primary'),
         value.state !== 'terminated' && button('Terminate', terminate, 'danger'),
         may('accounts:write') && button('Delete', drop, 'danger'),
       ),
     );
   const preview =
     may('claims:read') &&
-    way(
-      `${applicationAddress(value.application_id)}/claims?account=${value.id}`,
-      'Preview what the application is told',
-    );
+    way(`${applicationAddress(value.application_id)}/claims?account=${value.id}`, 'Preview the claims');
   return screen(
     {
       title: value.name,
@@ -121,14 +118,14 @@ export async function account(context, { id }) {
     section(
       'Ids',
       facts([
-        ['Person', user ? link(userAddress(user.id), user.profile.name ?? user.name) : value.user_id],
+        ['User', user ? link(userAddress(user.id), user.profile.name ?? user.name) : value.user_id],
         [
           'Application',
           application ? link(applicationAddress(application.id), application.name) : value.application_id,
         ],
         ['Id', code(value.id)],
         ['Short code', code(value.short_code)],
-        ['Made', moment(value.created_at)],
+        ['Created', moment(value.created_at)],
       ]),
     ),
   );

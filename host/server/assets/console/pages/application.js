@@ -97,7 +97,7 @@ function clientForm({ id, ...client }, version, { may, reload }) {
       if ('client_secret' in value && value.client_secret)
         await showOnce(
           'The client secret',
-          'The change needs a new one. The one before is worth nothing any more.',
+          'The change needs a new one. The old one is no longer valid.',
           value.client_secret,
           keptAs(value),
         );
@@ -153,7 +153,7 @@ function logo(application) {
   const show = (/** @type {Schema<'Logo'> | undefined} */ picture) =>
     place.replaceChildren(
       picture
-        ? el('img', { class: 'picture', src: picture.address, alt: 'The picture as it is' })
+        ? el('img', { class: 'picture', src: picture.address, alt: 'The current picture' })
         : el('p', { class: 'muted' }, 'It has none.'),
     );
   const file = el('input', { type: 'file', id: 'logo-file', accept: 'image/png,image/jpeg,image/webp' });
@@ -204,7 +204,7 @@ function metadata(application, reload) {
     const shown = await post('/applications/{id}/metadata', { id }, given);
     const text = (/** @type {unknown} */ value) => (typeof value === 'string' ? value : JSON.stringify(value, null, 1));
     if (shown.changes.length === 0)
-      return place.replaceChildren(notice('The metadata says what is registered.', 'calm'));
+      return place.replaceChildren(notice('The metadata and the settings are the same.', 'calm'));
     return place.replaceChildren(
       ...shown.notes.map((note) => notice(note, 'warn')),
       el(
@@ -244,7 +244,7 @@ function metadata(application, reload) {
   return el(
     'details',
     { class: 'panel' },
-    el('summary', {}, 'Its metadata has changed?'),
+    el('summary', {}, 'Compare with its metadata'),
     el(
       'div',
       { class: 'opened' },
@@ -263,9 +263,9 @@ function metadata(application, reload) {
 async function accounts(application, { may, reload }) {
   const list = await searched(
     [
-      text('q', 'Account or person', {
+      text('q', 'Account or user', {
         type: 'search',
-        hint: "How the account's name, or the person's name or e-mail address begins.",
+        hint: "The first letters of the account's name, or of the user's name or e-mail address.",
       }),
       select('state', 'State', STATES, { none: '' }),
     ],
@@ -273,7 +273,7 @@ async function accounts(application, { may, reload }) {
     [
       { label: 'Account', cell: (row) => link(accountAddress(row.id), row.name) },
       {
-        label: 'Person',
+        label: 'User',
         cell: (row) =>
           may('users:read')
             ? link(`/admin/users/${row.user_id}`, row.user_name ?? row.user_id)
@@ -281,9 +281,9 @@ async function accounts(application, { may, reload }) {
       },
       { label: 'Roles', cell: (row) => row.roles.join(', ') || 'None' },
       { label: 'State', cell: (row) => badge(row.state) },
-      { label: 'Made', cell: (row) => moment(row.created_at) },
+      { label: 'Created', cell: (row) => moment(row.created_at) },
     ],
-    { empty: 'Nobody has such an account.', caption: 'Accounts' },
+    { empty: 'There is no such account.', caption: 'Accounts' },
   );
   const transfer =
     may('accounts:write') &&
@@ -315,7 +315,7 @@ async function accounts(application, { may, reload }) {
               'p',
               {},
               'The first line names the columns: person (a name, an address or an id), name, roles, state. ' +
-                'The file is checked first.',
+                'The server checks the file first.',
             ),
           ],
           'The list below shows them.',
@@ -330,31 +330,31 @@ async function accounts(application, { may, reload }) {
  * @param {Context['reload']} reload
  */
 function newAccount(application, reload) {
-  const person = picker('user_id', 'Person', {
-    hint: 'How the name or the e-mail address begins.',
+  const userField = picker('user_id', 'User', {
+    hint: 'The first letters of the name or the e-mail address.',
     load: (q) => get('/users', { q, limit: 8 }),
     label: (user) => [user.name, user.email].filter(Boolean).join(' · '),
   });
   const made = form(
     [
-      person,
-      text('name', 'Account name', { hint: "What the application calls the person; without it, the person's name." }),
-      lines('roles', 'Roles', { rows: 2, hint: 'One on each line, as the application knows them.' }),
+      userField,
+      text('name', 'Account name', { hint: "The name of the user in the application. If empty, the user's own name." }),
+      lines('roles', 'Roles', { rows: 2, hint: 'One on each line, as the application names them.' }),
     ],
     {
       submit: 'Give access',
       send: async ({ user_id: user, ...values }) => {
-        if (!user) throw new FieldError('user_id', 'Choose a person from the list.');
+        if (!user) throw new FieldError('user_id', 'Choose a user from the list.');
         await post('/applications/{id}/accounts', { id: application.id }, { ...values, user_id: user });
         await reload();
-        say('The account was made.');
+        say('The account was created.');
       },
     },
   );
   return el(
     'details',
     { class: 'panel' },
-    el('summary', {}, 'Give a person access'),
+    el('summary', {}, 'Give a user access'),
     el('div', { class: 'opened' }, made),
   );
 }
@@ -370,8 +370,8 @@ function removal(application, version, { go }) {
     async () => {
       const yes = await ask(
         `Delete ${application.name}?`,
-        'Nobody can sign in to it any more. Its accounts, its tokens and what people consented to are deleted' +
-          " with it. This can't be undone.",
+        'No user can sign in to it any more. Its accounts, tokens and consents are deleted with it.' +
+          " This can't be undone.",
         'Delete it',
         application.name,
       );
@@ -388,8 +388,8 @@ function removal(application, version, { go }) {
       el(
         'p',
         {},
-        'Its accounts go with it, and everybody who is signed in to it through Assent has to find another ' +
-          'way. If it only has to stop for a while, suspend the accounts.',
+        'Its accounts are deleted with it, and its users can no longer sign in with Assent. To stop it for a ' +
+          'while, suspend the accounts.',
       ),
       el('div', { class: 'ways' }, press),
     ),

@@ -43,7 +43,7 @@ export async function applications({ may }) {
       { label: 'Kind', cell: (row) => badge(kindOf(row), 'kind') },
       { label: 'Id', cell: (row) => code(row.id) },
       {
-        label: 'Answered at',
+        label: 'Redirect URIs or ACS',
         cell: (row) => (row.protocol === 'saml' ? row.acs.map(({ url }) => code(url)) : row.redirect_uris.map(code)),
       },
     ],
@@ -52,7 +52,7 @@ export async function applications({ may }) {
   return screen(
     {
       title: 'Applications',
-      lead: 'What people sign in to.',
+      lead: 'What users sign in to.',
       actions: [may('applications:write') && way('/admin/applications/new', 'Connect an application', 'primary')],
     },
     list,

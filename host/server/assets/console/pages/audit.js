@@ -162,7 +162,7 @@ function details(row) {
  * @param {Context} context
  */
 export function entries(load, context) {
-  return pages(load, columns(context), { empty: 'Nothing happened yet.', caption: 'Entries' });
+  return pages(load, columns(context), { empty: 'No activity yet.', caption: 'Entries' });
 }
 
 /**
@@ -194,7 +194,7 @@ export async function audit(context) {
           isId,
         })
       : text('application', 'About the application (id)'),
-    user('actor', 'By the person'),
+    user('actor', 'By the user'),
     text('since', 'From', { type: 'date' }),
     text('until', 'Before', { type: 'date' }),
   ];
@@ -203,7 +203,7 @@ export async function audit(context) {
     caption: 'Entries',
   });
   const place = el('div', { 'aria-live': 'polite' });
-  const verify = button('Check the chain', async () => {
+  const verify = button('Check the hash chain', async () => {
     const found = await get('/audit/verification');
     place.replaceChildren(
       panel(
@@ -211,11 +211,11 @@ export async function audit(context) {
           ? notice(
               `The last ${figure(found.entries)} entries are as they were written, and none is missing.`,
               'calm',
-              el('p', {}, 'On the machine, "assent audit verify" looks at all.'),
+              el('p', {}, 'On the server, "assent audit verify" checks all entries.'),
             )
-          : notice(`It is broken: ${found.broken?.message ?? 'unknown'}`, 'bad'),
+          : notice(`The hash chain is broken: ${found.broken?.message ?? 'unknown'}`, 'bad'),
         facts([
-          ['Entries looked at', figure(found.entries)],
+          ['Checked entries', figure(found.entries)],
           ['From', found.first && moment(found.first.at)],
           ['To', found.last && moment(found.last.at)],
           ['Digest of the last one', code(found.digest)],
@@ -223,7 +223,7 @@ export async function audit(context) {
       ),
     );
   });
-  const exported = button('Export what is found', async () => {
+  const exported = button('Export the results', async () => {
     const values = valuesOf(controls);
     const found = [];
     /** @type {string | undefined} */
@@ -237,13 +237,13 @@ export async function audit(context) {
     download('audit.jsonl', 'application/jsonl', found.map((entry) => `${JSON.stringify(entry)}\n`).join(''));
     if (after)
       place.replaceChildren(
-        notice('The first 10,000 were exported. The command "assent audit export" has no such bound.', 'warn'),
+        notice('The first 10,000 entries were exported. The command "assent audit export" has no such limit.', 'warn'),
       );
   });
   return screen(
     {
       title: 'Audit log',
-      lead: 'Every change and every event about security, each chained to the one before.',
+      lead: 'Every change and every security event, in a hash chain.',
       actions: [verify, exported],
     },
     place,

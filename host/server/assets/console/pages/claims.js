@@ -36,9 +36,7 @@ export async function claims(context) {
   return screen(
     {
       title: 'Claims preview',
-      lead:
-        'What an application would be told of a person, without a sign-in: made as a sign-in would, by the same' +
-        ' code.',
+      lead: 'What an application would receive about a user, without a sign-in. The same code runs at a sign-in.',
     },
     panel(application.element),
   );
@@ -150,7 +148,7 @@ function stopped({ plugin, outcome, reason }, name) {
   if (!plugin) return notice(`${whose}Nobody would be signed in: ${reason}.`, 'bad');
   const words =
     outcome === 'denied'
-      ? `Nobody would be signed in: the plugin ${plugin} refuses this person: ${reason}`
+      ? `Nobody would be signed in: the plugin ${plugin} rejects this user: ${reason}`
       : `The sign-in would fail: the plugin ${plugin} failed: ${reason}`;
   return notice(whose + words, 'bad');
 }
@@ -229,7 +227,7 @@ function values(preview) {
  * @param {Array<Schema<'PluginStep'>>} all
  */
 function steps(all) {
-  if (all.length === 0) return el('p', { class: 'muted' }, 'No plugin is asked here.');
+  if (all.length === 0) return el('p', { class: 'muted' }, 'No plugin is called here.');
   return more(
     `What each plugin did (${all.length})`,
     ...all.map((step) =>
@@ -295,7 +293,7 @@ function two(left, right, [one, other]) {
         el(
           'p',
           { class: 'muted' },
-          `${rows.filter((row) => row.left !== row.right).length} of ${rows.length} are not the same.`,
+          `${rows.filter((row) => row.left !== row.right).length} of ${rows.length} are different.`,
         ),
       );
     }),
@@ -318,8 +316,8 @@ function candidate(application, account, scopes, loaded) {
   const mappers = loaded
     .filter(({ role }) => role === 'claim-mapper')
     .map(({ plugin }) => [plugin, `In place of ${plugin}`]);
-  const plugin = select('plugin', 'Where it runs', [...mappers, [NEW, 'After all the others, as a new one']]);
-  const name = text('name', 'Name of the new one', { mono: true });
+  const plugin = select('plugin', 'Where it runs', [...mappers, [NEW, 'After all others, as a new plugin']]);
+  const name = text('name', 'Name of the new plugin', { mono: true });
   const component = file('component', 'Component', {
     accept: '.wasm,application/wasm',
     hint: "A .wasm file; without one, today's component with other settings.",
@@ -375,8 +373,8 @@ function candidate(application, account, scopes, loaded) {
       el(
         'p',
         {},
-        'Runs a component, or other settings, for this one preview, in the same sandbox and with the same ' +
-          'rights. Nothing of it is kept.',
+        'Runs a component, or other settings, only for this preview, in the same sandbox and with the same ' +
+          'rights. Nothing is stored.',
       ),
       made,
       place,

@@ -32,7 +32,7 @@ async function redirectUriError(type, uri) {
 }
 
 export const name = () =>
-  text('name', 'Name', { needed: 'expected a name', hint: 'People see it on their phone when they approve.' });
+  text('name', 'Name', { needed: 'expected a name', hint: 'Users see it on their phone when they approve.' });
 
 /**
  * @param {Schema<'ApplicationType'>} type
@@ -41,7 +41,7 @@ export const name = () =>
 export function redirectUris(type, needed) {
   return lines('redirect_uris', 'Redirect URIs', {
     needed,
-    hint: `Where people are sent back to, one on each line, compared letter by letter. For example ${EXAMPLES[type]}.`,
+    hint: `Where browsers return to, one on each line, compared exactly. For example ${EXAMPLES[type]}.`,
     check: (uri) => redirectUriError(type, uri),
   });
 }
@@ -49,7 +49,7 @@ export function redirectUris(type, needed) {
 /** @param {Schema<'ApplicationType'>} type */
 function postLogoutRedirectUris(type) {
   return lines('post_logout_redirect_uris', 'Post-logout redirect URIs', {
-    hint: 'Where people may be sent after signing out, one on each line.',
+    hint: 'Where browsers may return to after signing out, one on each line.',
     check: (uri) => redirectUriError(type, uri),
   });
 }
@@ -63,10 +63,10 @@ export function clientFields(type, { owner }) {
   return [
     group('Name and addresses', null, name(), redirectUris(type), postLogoutRedirectUris(type)),
     group(
-      'What it may ask for',
+      'What it may request',
       null,
       several('scopes', 'Scopes', [
-        ['openid', 'openid: who it is (always needed)'],
+        ['openid', 'openid: who the user is (always needed)'],
         ['profile', 'profile: names, and the account with its roles'],
         ['email', 'email: the e-mail address'],
         ['phone', 'phone: the telephone number'],
@@ -74,35 +74,35 @@ export function clientFields(type, { owner }) {
         ['offline_access', 'offline_access: refresh tokens'],
       ]),
       several('grant_types', 'Grant types', [
-        ['authorization_code', 'authorization_code: people sign in'],
-        ['refresh_token', 'refresh_token: it goes on without them'],
+        ['authorization_code', 'authorization_code: users sign in'],
+        ['refresh_token', 'refresh_token: access continues without them'],
         ['client_credentials', 'client_credentials: it acts as itself'],
       ]),
       select('consent', 'Consent', [
-        ['ask', 'Ask each person, and remember the answer'],
-        ['implied', 'Ask nobody: the application is our own'],
+        ['ask', 'Ask each user, and remember the answer'],
+        ['implied', 'Never ask: the application is our own'],
       ]),
     ),
     group(
-      'What it is told',
+      'What it receives',
       null,
       select('id_token_signed_response_alg', 'Signature of ID tokens', [
         ['RS256', 'RS256'],
         ['PS256', 'PS256'],
       ]),
-      toggle('slim_id_token', 'Slim ID tokens', { hint: 'The claims of the scopes are at UserInfo alone.' }),
+      toggle('slim_id_token', 'Slim ID tokens', { hint: 'The claims of the scopes are only at UserInfo.' }),
       select(
         'subject_type',
-        'What it calls people (sub)',
+        'Subject of users (sub)',
         [
-          ['public', 'The same as every application'],
-          ['pairwise', 'Something of its own (pairwise)'],
+          ['public', 'The same for every application'],
+          ['pairwise', 'Its own (pairwise)'],
         ],
-        { hint: "With pairwise ones, two applications can't tell that two people are one." },
+        { hint: "With pairwise subjects, two applications can't recognise the same user." },
       ),
       text('sector_identifier', 'Sector', {
         hint:
-          'With pairwise names: the host name that applications share which may recognise people. Without it, ' +
+          'For pairwise subjects: the host name of applications that may recognise the same users. If empty, ' +
           'that of the redirect URIs.',
       }),
     ),
@@ -112,14 +112,14 @@ export function clientFields(type, { owner }) {
       text('initiate_login_uri', 'Initiate login URI', {
         none: null,
         type: 'url',
-        hint: 'Where the portal sends people who choose this application (initiate_login_uri).',
+        hint: 'Where the portal sends users who choose this application (initiate_login_uri).',
       }),
       text('backchannel_logout_uri', 'Back-channel logout URI', {
         none: null,
         type: 'url',
-        hint: 'Where Assent tells it that a session ended.',
+        hint: 'Where Assent reports the end of a session.',
       }),
-      toggle('backchannel_logout_session_required', "It needs the session's id in a logout token"),
+      toggle('backchannel_logout_session_required', "Logout tokens need the session's id"),
     ),
     ...(type === 'web'
       ? [
@@ -136,14 +136,14 @@ export function clientFields(type, { owner }) {
       ? [
           group(
             'Administration',
-            'As a service account it may call the admin API with a token of client_credentials. Who may ' +
-              'change such an application may do what it does.',
+            'As a service account it may call the admin API with a token of client_credentials. An administrator ' +
+              'who may change such an application has its rights too.',
             several('admin_scopes', 'Admin scopes', [
               ['admin:read', 'admin:read: read everything'],
               ['admin:users', 'admin:users: manage users and accounts'],
               ['admin:applications', 'admin:applications: manage applications'],
               ['admin:audit', 'admin:audit: read the audit log'],
-              ['admin:operate', 'admin:operate: rotate keys, exchange plugins'],
+              ['admin:operate', 'admin:operate: rotate keys, reload plugins'],
             ]),
           ),
         ]
@@ -163,9 +163,9 @@ export function credentialFields() {
   const keys = {
     jwks_uri: text('jwks_uri', 'Address of the key set', {
       type: 'url',
-      hint: 'By https. Assent fetches it, and again when a key is new.',
+      hint: 'With https. Assent reads it, and reads it again for a new key.',
     }),
-    jwks: jsonText('jwks', 'Key set', { hint: 'JSON: {"keys": [...]}, with public keys alone.' }),
+    jwks: jsonText('jwks', 'Key set', { hint: 'JSON: {"keys": [...]}, with public keys only.' }),
     public_key: area('public_key', 'Public key', { hint: '-----BEGIN PUBLIC KEY-----' }),
     certificate: area('certificate', 'Certificate', { hint: '-----BEGIN CERTIFICATE-----' }),
   };

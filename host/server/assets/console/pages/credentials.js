@@ -41,16 +41,14 @@ export function credentials(application, version, context) {
 function client(application, version, { may, reload }) {
   const { token_endpoint_auth_method: method } = application;
   if (application.application_type !== 'web') {
-    return [
-      notice('It can keep no secret, so it has none: PKCE (S256) ties each sign-in to the one that began it.', 'calm'),
-    ];
+    return [notice('It can keep no secret, so it has none: PKCE (S256) protects each sign-in.', 'calm')];
   }
   const now = panel(
     facts([
       ['Method', method],
       [
         'Secret',
-        method.startsWith('client_secret') && (application.has_secret ? 'Made, and not shown again' : 'None yet'),
+        method.startsWith('client_secret') && (application.has_secret ? 'Created, and not shown again' : 'None yet'),
       ],
       ['Key set', application.jwks_uri],
     ]),
@@ -84,7 +82,7 @@ function client(application, version, { may, reload }) {
       if ('client_secret' in value && value.client_secret)
         await showOnce(
           'The client secret',
-          'The method needs a new one. The one before is worth nothing any more.',
+          'The method needs a new one. The old one is no longer valid.',
           value.client_secret,
           keptAs(value),
         );
@@ -101,8 +99,8 @@ function client(application, version, { may, reload }) {
         el(
           'p',
           { class: 'muted' },
-          "The application can't get tokens until it does the same. A change to a method without a secret " +
-            'ends the secret.',
+          "The application can't get tokens until it uses the new method. A method without a secret " +
+            'revokes the secret.',
         ),
         made,
       ),
@@ -114,8 +112,8 @@ function client(application, version, { may, reload }) {
 const STAGES = {
   published: 'published, does not sign yet',
   signing: 'signs',
-  retired: 'signs no more, still published',
-  over: 'over',
+  retired: 'no longer signs, still published',
+  over: 'expired',
 };
 
 /**
@@ -137,7 +135,7 @@ async function certificates(application, { may, reload }) {
           if (
             !(await ask(
               'Sign with it now?',
-              'A service provider that does not know this certificate yet refuses every sign-on.',
+              'A service provider that does not know this certificate yet rejects every sign-on.',
               'Sign with it',
             ))
           )
@@ -154,7 +152,7 @@ async function certificates(application, { may, reload }) {
             if (
               !(await ask(
                 'Take it out of the metadata?',
-                'What was signed with it is refused as soon as the service provider reads the metadata again.',
+                'Service providers that read the metadata again reject its signatures.',
                 'Take it out',
               ))
             )
@@ -196,8 +194,8 @@ async function certificates(application, { may, reload }) {
     el(
       'p',
       { class: 'lead' },
-      'Responses and assertions are signed with these. The next one is published a while before it signs, so ' +
-        'that the service provider can learn of it.',
+      'Responses and assertions are signed with these. The next one is published before it signs, so that ' +
+        'service providers can read it.',
     ),
     list,
     renew,

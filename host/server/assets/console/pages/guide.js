@@ -26,18 +26,18 @@ export async function guide(application, context) {
       { class: 'guide' },
       ...steps,
       step(
-        'Give people access',
+        'Give users access',
         el(
           'p',
           {},
-          'A person gets in through an account in the application, with the roles that the application is told.',
+          'A user signs in with an account in the application. The application receives the roles of the account.',
         ),
         may('accounts:read') && el('div', { class: 'ways' }, way(`${at}/accounts`, 'Accounts')),
       ),
       may('applications:write') &&
         step(
           'Try it',
-          el('p', {}, 'A real sign-in of your own, with each step and what the application would be told.'),
+          el('p', {}, 'A real sign-in of your own, with each step and what the application would receive.'),
           el('div', { class: 'ways' }, way(`${at}/try`, 'Try sign-in')),
         ),
     ),
@@ -72,7 +72,7 @@ export async function makeSecret(application, reload) {
     application.has_secret &&
     !(await ask(
       'Make a new secret?',
-      "The one before is worth nothing from then on: the application can't sign anybody in until it has the new one.",
+      'The old one is no longer valid: no user can sign in to the application until it has the new one.',
       'Make a new one',
     ))
   )
@@ -104,7 +104,7 @@ function client(application, { issuer, may, reload }) {
             'p',
             {},
             application.has_secret
-              ? 'It has a secret. Whoever lost it makes a new one.'
+              ? 'It has a secret. If it is lost, make a new one.'
               : 'It has none yet. It is shown once.',
           ),
           may('applications:write') &&
@@ -120,7 +120,7 @@ function client(application, { issuer, may, reload }) {
         )
       : step(
           'Give it its key',
-          el('p', {}, `It proves who it is with ${method}.`),
+          el('p', {}, `It authenticates with ${method}.`),
           el('div', { class: 'ways' }, way(`${at}/credentials`, 'Credentials')),
         ));
   const values = step(
@@ -134,7 +134,7 @@ function client(application, { issuer, may, reload }) {
     el(
       'p',
       {},
-      'It has to send people to exactly one of these, and nowhere else: ',
+      'It must use exactly one of these redirect URIs: ',
       application.redirect_uris.length === 0
         ? el('strong', {}, 'no redirect URI is registered yet')
         : el(
@@ -146,7 +146,7 @@ function client(application, { issuer, may, reload }) {
       link(`${at}/settings`, 'Change them'),
     ),
     more(
-      'Each address by itself',
+      'All addresses',
       pasted([
         ['Authorization', `${issuer}/auth`],
         ['Token', `${issuer}/token`],
@@ -158,7 +158,7 @@ function client(application, { issuer, may, reload }) {
     el(
       'p',
       {},
-      'Where it signs people out here, too, it may send them on to ',
+      'After signing users out here, it may send them to ',
       application.post_logout_redirect_uris.length === 0
         ? 'no address of its own yet'
         : el(
@@ -177,7 +177,7 @@ function client(application, { issuer, may, reload }) {
       [
         'Refresh tokens',
         application.grant_types.includes('refresh_token')
-          ? 'with the scope offline_access, where the person is asked for it (prompt=consent)'
+          ? 'with the scope offline_access, if the user is asked for consent (prompt=consent)'
           : 'none, until the settings allow the grant type refresh_token',
       ],
       ['Proof at the token endpoint', method],
@@ -259,12 +259,12 @@ async function saml(application, { base, issuer }) {
   return [
     step(
       "Give the service provider Assent's metadata",
-      el('p', {}, 'By its address, where it can read one; else as a file.'),
+      el('p', {}, 'Its address, or a file if it can read none.'),
       pasted([['Metadata address', metadata]]),
       el('div', { class: 'ways' }, button('Download the metadata', downloadMetadata)),
     ),
     step(
-      'Or, value by value',
+      'Or as single values',
       pasted([
         ['Entity ID of the identity provider', application.idp_entity_id ?? issuer],
         ['Sign-on address (SSO)', `${base}/sso/SingleSignOnService/${id}`],
@@ -276,14 +276,14 @@ async function saml(application, { base, issuer }) {
       el('p', {}, 'Its certificates are among ', link(`${at}/credentials`, 'Certificates'), '.'),
     ),
     step(
-      'Check what Assent knows of it',
+      'Check its settings',
       facts([
         ['SP entity ID', application.entity_id],
         ['ACS', application.acs.map(({ url }) => url)],
         ['NameID', `${application.name_id_format}, from ${nameSource}`],
         ['Signed requests', application.require_signed_requests ? 'required' : 'not required'],
       ]),
-      application.acs.length === 0 && panel(notice('It has no ACS: nobody can sign in.', 'bad')),
+      application.acs.length === 0 && panel(notice('It has no ACS: no user can sign in.', 'bad')),
       el('div', { class: 'ways' }, way(`${at}/settings`, 'Settings')),
     ),
   ];

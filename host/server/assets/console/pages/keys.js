@@ -9,10 +9,10 @@ import { ask, badge, button, code, el, moment, say, screen, table } from '../vie
 const STAGES = {
   signing: 'signs',
   published: 'published, signs next',
-  retired: 'signs no more, still published',
-  remembered: 'known for old tokens alone',
+  retired: 'no longer signs, still published',
+  remembered: 'only known for old tokens',
   revoked: 'revoked',
-  over: 'over',
+  over: 'expired',
 };
 
 /**
@@ -23,8 +23,8 @@ export async function keys({ may, reload }) {
   const writes = may('keys:write');
   const rotate = (/** @type {boolean} */ now) => async () => {
     const text = now
-      ? "The next key signs at once. Applications that keep our keys and don't look again refuse tokens until they do."
-      : 'A new key is published now, and signs once applications had time to learn of it.';
+      ? 'The next key signs at once. Applications that have not read it yet reject tokens until they do.'
+      : 'A new key is published now, and signs when applications had time to read it.';
     if (!(await ask('Rotate the keys?', text, 'Rotate'))) return;
     await post('/keys/rotate', {}, { now });
     await reload();
@@ -34,8 +34,8 @@ export async function keys({ may, reload }) {
     if (
       !(await ask(
         'Revoke this key?',
-        'Every ID token that it signed is refused from now on, and another key signs. Do it when the key may ' +
-          'be known to somebody.',
+        'Every ID token that it signed is rejected from now on, and another key signs. Revoke a key that may ' +
+          'have leaked.',
         'Revoke it',
       ))
     )
@@ -77,8 +77,8 @@ export async function keys({ may, reload }) {
     {
       title: 'Keys',
       lead:
-        'ID tokens are signed with these. They are rotated by themselves; SAML applications have certificates ' +
-        'of their own.',
+        'ID tokens are signed with these. The server rotates them by itself; SAML applications have their own ' +
+        'certificates.',
       actions: writes ? [button('Rotate', rotate(false)), button('Rotate at once', rotate(true))] : [],
     },
     el('div', {}, list),

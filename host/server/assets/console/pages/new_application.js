@@ -21,7 +21,7 @@ const KINDS = [
     'Runs on a server that keeps a secret: Grafana, GitLab, Nextcloud, your own back end.',
     'OpenID Connect',
   ],
-  ['spa', 'Single-page app', 'Runs in the browser alone, so that it can keep no secret. Uses PKCE.', 'OpenID Connect'],
+  ['spa', 'Single-page app', 'Runs only in the browser, so it can keep no secret. Uses PKCE.', 'OpenID Connect'],
   ['native', 'Native app', 'Installed on a phone or a computer, or a command line. Uses PKCE.', 'OpenID Connect'],
   ['saml', 'SAML service provider', "Software that asks for SAML 2.0 or an identity provider's metadata.", 'SAML 2.0'],
 ];
@@ -77,7 +77,7 @@ function client({ go }, type, title) {
   return screen(
     {
       title: `New ${title === 'Web application' ? 'web application' : title.toLowerCase()}`,
-      lead: 'Everything else has a value that fits most, and can be changed later.',
+      lead: 'Everything else has a default, and can be changed later.',
       back: ['/admin/applications/new', 'Another kind'],
     },
     made,
@@ -123,7 +123,7 @@ function saml({ go, query, handover }) {
   const metadata = area('metadata', 'Metadata', {
     rows: 10,
     needed: 'choose a file, or paste its text',
-    hint: 'The XML that the service provider gives out: choose the file, or paste it.',
+    hint: 'The XML of the service provider: choose the file, or paste it.',
   });
   const file = el('input', {
     type: 'file',
@@ -143,7 +143,7 @@ function saml({ go, query, handover }) {
   const metadataUrl = text('metadata_url', 'Address of the metadata', {
     type: 'url',
     needed: 'expected an address',
-    hint: 'Assent has to be able to call it, by https.',
+    hint: 'Assent must be able to read it, with https.',
   });
   const fields =
     source === 'hand'
@@ -161,7 +161,7 @@ function saml({ go, query, handover }) {
   return screen(
     {
       title: 'New SAML service provider',
-      lead: 'Its metadata says everything that Assent has to know; without, two values do.',
+      lead: 'Its metadata has everything that Assent needs; without it, two values are enough.',
       back: ['/admin/applications/new', 'Another kind'],
     },
     sources,

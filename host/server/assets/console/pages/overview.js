@@ -60,13 +60,13 @@ async function figures({ may, query: asked }) {
             'span',
             {},
             link('/admin/audit?event=sign-in.denied', `${figure(sum('denied'))} denied`),
-            `, ${figure(sum('expired'))} not decided, `,
+            `, ${figure(sum('expired'))} expired, `,
             link('/admin/audit?event=sign-in.number-match-failed', `${figure(sum('failed'))} with a wrong number`),
           ),
         ),
       ),
     ),
-    tabs('How far back', [
+    tabs('Period', [
       ['/admin', 'The last 24 hours'],
       ['/admin?range=month', 'The last 30 days'],
     ]),
@@ -75,18 +75,18 @@ async function figures({ may, query: asked }) {
       periods,
       [
         { name: 'signed in', tone: 'good', of: (period) => period.completed },
-        { name: 'not decided', tone: 'warn', of: (period) => period.expired },
+        { name: 'expired', tone: 'warn', of: (period) => period.expired },
         { name: 'denied, or a wrong number', tone: 'bad', of: (period) => period.denied + period.failed },
       ],
       labels,
     ),
     bars(
-      'How long people take to approve',
+      'Time to approval',
       periods,
       [
-        { name: 'half of them at most', tone: 'calm', of: (period) => seconds(period.approved_ms_p50) },
+        { name: 'median', tone: 'calm', of: (period) => seconds(period.approved_ms_p50) },
         {
-          name: '95 of 100 at most',
+          name: '95th percentile',
           tone: 'warn',
           of: (period) => seconds(period.approved_ms_p95) - seconds(period.approved_ms_p50),
           told: (period) => seconds(period.approved_ms_p95),
@@ -156,14 +156,14 @@ function responseTimes(responses) {
     `${(microseconds / 1000).toLocaleString('en-GB', { maximumFractionDigits: microseconds < 10_000 ? 1 : 0 })} ms`;
   const measured = responses.filter(({ count }) => count > 0);
   return section(
-    'How long this host takes to answer',
-    el('p', { class: 'muted' }, 'Since it started. An answer that waits for a person is not among them.'),
+    'Response times of this instance',
+    el('p', { class: 'muted' }, 'Since it started. Responses that wait for a user do not count.'),
     table(
       [
         { label: 'Endpoint', cell: ({ endpoint }) => ENDPOINTS[endpoint] ?? endpoint },
-        { label: 'Answers', figure: true, cell: ({ count }) => figure(count) },
-        { label: 'Half of them at most', figure: true, cell: ({ p50_us: half }) => time(half) },
-        { label: '99 of 100 at most', figure: true, cell: ({ p99_us: most }) => time(most) },
+        { label: 'Responses', figure: true, cell: ({ count }) => figure(count) },
+        { label: 'Median', figure: true, cell: ({ p50_us: half }) => time(half) },
+        { label: '99th percentile', figure: true, cell: ({ p99_us: most }) => time(most) },
         {
           label: 'Failures',
           figure: true,
@@ -171,7 +171,7 @@ function responseTimes(responses) {
         },
       ],
       measured,
-      { empty: 'It has answered nobody yet.', caption: 'Times of this host' },
+      { empty: 'No responses yet.', caption: 'Response times' },
     ),
   );
 }
@@ -182,8 +182,8 @@ function firstApplication() {
     el(
       'p',
       {},
-      'Tell Assent of the application, paste what it shows you into the application, and give people an ' +
-        'account there. It takes a few minutes.',
+      'Register the application, paste the values that Assent shows into it, and give users an account. It ' +
+        'takes a few minutes.',
     ),
     el('div', { class: 'ways' }, way('/admin/applications/new', 'Connect an application', 'primary')),
   );
@@ -195,7 +195,7 @@ function firstApplication() {
  */
 function firstStep(may) {
   return panel(
-    el('p', {}, 'Look up a person to help them: their phones, their sessions, what happened in their name.'),
-    may('users:read') && el('div', { class: 'ways' }, way('/admin/users', 'Find a person', 'primary')),
+    el('p', {}, 'Find a user to help them: their phones, sessions and activity.'),
+    may('users:read') && el('div', { class: 'ways' }, way('/admin/users', 'Find a user', 'primary')),
   );
 }

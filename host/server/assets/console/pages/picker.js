@@ -97,13 +97,7 @@ export function picker(name, label, { hint, load, label: labelled, chosen: onCho
     list.replaceChildren(
       ...(options.length > 0
         ? options
-        : [
-            el(
-              'li',
-              { role: 'option', 'aria-disabled': 'true', 'aria-selected': 'false' },
-              'Nobody and nothing is called so.',
-            ),
-          ]),
+        : [el('li', { role: 'option', 'aria-disabled': 'true', 'aria-selected': 'false' }, 'Nothing found.')]),
     );
     list.hidden = false;
     input.setAttribute('aria-expanded', 'true');

@@ -30,7 +30,7 @@ export async function plugins({ may, reload }) {
     if (
       !(await ask(
         'Load the plugins again?',
-        'The files and settings on this host are read anew. Where one of them does not fit, everything stays as it is.',
+        'The instance reads the files and settings again. If one of them is not valid, nothing changes.',
         'Load them',
       ))
     )
@@ -42,22 +42,21 @@ export async function plugins({ may, reload }) {
   const back = async () => {
     if (
       !(await ask(
-        'Go back to the plugins before?',
-        'Those of before the last reload serve again, until the next reload or start of the host.',
+        'Go back to the earlier plugins?',
+        'The plugins of before the last reload run again, until the next reload or restart.',
         'Go back',
       ))
     )
       return;
     await post('/plugins/rollback', {}, previous && { previous: previous.digest });
     await reload();
-    say('The plugins of before serve again.');
+    say('The earlier plugins run again.');
   };
   const { last_reload: last, previous } = known;
   const news = [
     last?.error && notice(`The last reload failed: ${last.error}`, 'bad'),
-    last?.needs_restart?.length &&
-      notice(`The host has to be started again for: ${last.needs_restart.join(', ')}`, 'warn'),
-    known.changed_on_disk && notice('The files or settings on this host differ from what is loaded.', 'warn'),
+    last?.needs_restart?.length && notice(`The instance needs a restart for: ${last.needs_restart.join(', ')}`, 'warn'),
+    known.changed_on_disk && notice('The files or settings differ from the loaded ones.', 'warn'),
   ].flatMap((part) => part || []);
   const before =
     previous &&
@@ -71,15 +70,15 @@ export async function plugins({ may, reload }) {
           { label: 'Digest', cell: (row) => code(`${row.sha256.slice(0, 16)}…`) },
         ],
         previous.plugins,
-        { caption: 'Plugins before' },
+        { caption: 'Earlier plugins' },
       ),
     );
   return screen(
     {
       title: 'Plugins',
       lead:
-        'Sandboxed components that decide what applications learn, and carry approvals. They are in the ' +
-        'settings of the host.',
+        'Sandboxed components that decide what applications receive, and that carry approvals. The settings ' +
+        'of the server name them.',
       actions: writes ? [button('Load them again', exchange), previous && button('Go back', back)] : [],
     },
     ...news,
@@ -114,7 +113,7 @@ function one(plugin) {
         'Calls',
         [
           `${figure(measured.calls)}, of which ${figure(measured.denials)} denied, ${figure(measured.faults)} failed`,
-          `${figure(measured.turned_away)} turned away, ${figure(measured.waiting)} waiting`,
+          `${figure(measured.turned_away)} rejected, ${figure(measured.waiting)} pending`,
           `${figure(measured.suspensions)} times suspended`,
         ].join('; '),
       ],

@@ -31,8 +31,8 @@ export async function settings() {
     {
       title: 'Settings',
       lead:
-        'As this host read them when it started, from its file and its environment. To change one, change it ' +
-        'there and start the host again.',
+        'As this instance read them from its file and its environment when it started. To change one, change it ' +
+        'there and restart the instance.',
     },
     list,
   );

@@ -50,9 +50,9 @@ export async function testSignIn(application, { me, may, reload }) {
       el(
         'p',
         {},
-        'A new tab opens and signs you in to this application, as yourself: with its own settings, by the ' +
-          'same endpoints, with an approval on your phone. The answer does not go to the application; it comes ' +
-          'back here, with each step.',
+        'A new tab opens and signs you in to this application, as yourself: with its own settings, the same ' +
+          'endpoints, and an approval on your phone. The result does not go to the application. It comes back ' +
+          'here, with each step.',
       ),
       el('div', { class: 'ways' }, begin),
     ),
@@ -80,7 +80,7 @@ async function missingAccount(application, { me, may, reload }) {
   });
   return [
     notice(
-      'You have no account in this application, so the test sign-in will end with that.',
+      'You have no account in this application, so the test sign-in will fail.',
       'warn',
       may('accounts:write') && el('div', { class: 'ways' }, give),
     ),
@@ -137,10 +137,10 @@ async function follow(place, id) {
 const UNASKED = ['No request went to your phone. The step below says why.', 'warn'];
 /** @type {Record<Schema<'TestSignInState'>, [string, string]>} */
 const ENDS = {
-  waiting: ['It is under way. Go on in the other tab, and approve on your phone.', 'calm'],
+  waiting: ['It is pending. Continue in the other tab, and approve on your phone.', 'calm'],
   done: ['It worked: the application would have signed you in.', 'calm'],
   failed: ['It did not work. The first step that failed says why.', 'bad'],
-  over: ['Nobody finished it in time.', 'warn'],
+  over: ['It expired.', 'warn'],
 };
 
 /**

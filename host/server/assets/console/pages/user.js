@@ -145,7 +145,7 @@ async function profile(user, version, context) {
   const made = form(
     [
       group('Signing in', null, signsInAs, email),
-      group('What applications may be told', null, ...claims, ...verified),
+      group('What applications may receive', null, ...claims, ...verified),
       group('Postal address', 'For applications with the scope address.', ...ADDRESS.map(addressField)),
     ],
     {
@@ -182,7 +182,7 @@ async function profile(user, version, context) {
       ['Id', code(user.id)],
       ['DID (user_did)', code(user.did)],
       ['sub', code(user.sub)],
-      ['Made', moment(user.created_at)],
+      ['Created', moment(user.created_at)],
       ['Changed', moment(user.updated_at)],
     ]),
   );
@@ -251,21 +251,21 @@ function state(user, version, { may, reload }) {
     say(message);
   };
   const texts = {
-    invited: 'Invited: there is no phone yet to approve with.',
-    active: 'Active: the person can sign in.',
-    suspended: 'Suspended: nobody can sign in as this person until it is lifted.',
-    terminated: 'Terminated: this person will never sign in again. The audit trail is kept.',
+    invited: 'Invited: the user has no phone yet to approve with.',
+    active: 'Active: the user can sign in.',
+    suspended: "Suspended: the user can't sign in until you lift the suspension.",
+    terminated: 'Terminated: the user can never sign in again. The audit log stays.',
   };
   const suspend = () =>
     ask(
-      'Suspend this person?',
-      'Every session and every token in their name ends at once, and applications are told. It can be lifted again.',
+      'Suspend this user?',
+      'Every session and every token of the user ends at once, and applications are notified. You can lift it again.',
       'Suspend',
-    ).then((yes) => (yes ? setState('suspended', 'The person is suspended.') : undefined));
+    ).then((yes) => (yes ? setState('suspended', 'The user is suspended.') : undefined));
   const terminate = () =>
     ask(
-      'Close this user for good?',
-      "Every session and every token ends at once, and the phones are of no use any more. This can't be undone.",
+      'Terminate this user?',
+      "Every session and every token ends at once, and the phones can approve nothing any more. This can't be undone.",
       'Terminate',
       user.name,
     ).then((yes) => (yes ? setState('terminated', 'The user is terminated.') : undefined));
@@ -276,7 +276,7 @@ function state(user, version, { may, reload }) {
       'div',
       { class: 'ways' },
       user.state === 'suspended' &&
-        button('Lift the suspension', () => setState('active', 'The person may sign in again.'), 'primary'),
+        button('Lift the suspension', () => setState('active', 'The user can sign in again.'), 'primary'),
       (user.state === 'active' || user.state === 'invited') && button('Suspend', suspend),
       user.state !== 'terminated' && may('users:manage') && button('Terminate', terminate, 'danger'),
     ),
@@ -299,7 +299,7 @@ function role(user, version, own, reload) {
         own &&
         !(await ask(
           'Change your own role?',
-          'You may lose the way back: another owner would have to give it to you again.',
+          'You may lose rights that only another owner can grant you again.',
           'Change it',
         ))
       )
@@ -326,9 +326,9 @@ function erasure(user, version, { go, reload }) {
   const erase = async () => {
     if (
       !(await ask(
-        'Erase who this was?',
-        'Name, addresses and profile go, from the audit log as well. The user stays under an erased name, so ' +
-          "that its ids are never another's. This can't be undone.",
+        'Erase the personal data?',
+        'Name, addresses and profile are erased, from the audit log as well. The user stays under an erased name, ' +
+          "so that no other user gets its ids. This can't be undone.",
         'Erase',
         user.name,
       ))
@@ -342,7 +342,7 @@ function erasure(user, version, { go, reload }) {
     if (
       !(await ask(
         'Delete this user?',
-        "With all accounts, phones and consents; what says who it was goes from the audit log. This can't be undone.",
+        "All accounts, phones and consents are deleted, and personal data in the audit log. This can't be undone.",
         'Delete',
         user.name,
       ))
@@ -362,7 +362,7 @@ function erasure(user, version, { go, reload }) {
       el(
         'p',
         {},
-        'Who left is terminated, then erased where the law asks for it. To delete is for what was made by mistake.',
+        'Terminate a user who left, then erase the data if the law requires it. Delete one who was created by mistake.',
       ),
       el(
         'div',
@@ -392,7 +392,7 @@ async function devices(user, _version, context) {
     if (
       !(await ask(
         `Remove ${row.name}?`,
-        'It approves nothing any more, and the sessions that it approved end.',
+        'It can approve nothing any more, and the sessions that it approved end.',
         'Remove it',
       ))
     )
@@ -411,7 +411,7 @@ async function devices(user, _version, context) {
       ...actionColumn(writes, (row) => button('Remove', () => revoke(row), 'danger')),
     ],
     phones,
-    { empty: "No phone: this person can't approve a sign-in yet.", caption: 'Phones' },
+    { empty: "No phone: this user can't approve a sign-in yet.", caption: 'Phones' },
   );
   const enrol = button(
     phones.length === 0 ? 'Make a link to enrol a phone' : 'Make a link to enrol another phone',
@@ -431,8 +431,8 @@ async function devices(user, _version, context) {
         'p',
         {},
         left === 0
-          ? "There are none: without a phone only an administrator's link helps."
-          : `${left} are left. The person makes new ones in the authenticator.`,
+          ? 'There are none: without a phone, the user needs a link from an administrator.'
+          : `${left} are left. The user can create new ones in the authenticator.`,
       ),
     ),
     ...(addresses.length > 0 || writes ? [channels(user, addresses, writes, reload)] : []),
@@ -448,8 +448,8 @@ async function enrolmentLink(user) {
     el(
       'p',
       {},
-      'Give it to the person, on a way that is theirs alone: whoever opens it first becomes able to sign in ' +
-        'as them. It is good once.',
+      'Send it to the user over a private channel, because the first phone that opens it can sign in as this ' +
+        'user. It is valid once.',
     ),
     copyable(address, 'the link', { wide: true }),
     el('p', { class: 'muted' }, 'Until ', moment(until), '. It is not shown again.'),
@@ -497,7 +497,7 @@ function channels({ id }, addresses, writes, reload) {
       text('channel', 'Channel', {
         hint: "The name of the plugin that carries approvals to a vendor's authenticator.",
       }),
-      text('address', 'Address', { hint: 'What the vendor knows the person by.' }),
+      text('address', 'Address', { hint: 'The identifier of the user at the vendor.' }),
     ],
     {
       submit: 'Add',
@@ -538,7 +538,7 @@ async function sessions(user, _version, { may, reload }) {
     if (
       !(await ask(
         'End every session?',
-        'The person is signed out everywhere. Applications that take part in back-channel logout are told.',
+        'The user is signed out everywhere. Applications with back-channel logout are notified.',
         'End them',
       ))
     )
@@ -551,7 +551,7 @@ async function sessions(user, _version, { may, reload }) {
     if (
       !(await ask(
         `Withdraw the consent for ${row.application_name}?`,
-        'The person is asked again at the next sign-in.',
+        'The user is asked again at the next sign-in.',
         'Withdraw it',
       ))
     )
@@ -620,7 +620,7 @@ async function accounts(user, _version, { may, reload }) {
       { label: 'Roles', cell: (row) => row.roles.join(', ') || 'None' },
       { label: 'State', cell: (row) => badge(row.state) },
     ],
-    { empty: 'This person can get into no application yet.', caption: 'Accounts' },
+    { empty: 'The user has no account yet.', caption: 'Accounts' },
   );
   if (!may('accounts:write') || !may('applications:read')) return [list];
   const application = picker('application', 'Application', {
@@ -630,7 +630,7 @@ async function accounts(user, _version, { may, reload }) {
   const made = form(
     [
       application,
-      text('name', 'Account name', { hint: "Without it, the person's name." }),
+      text('name', 'Account name', { hint: "If empty, the user's own name." }),
       lines('roles', 'Roles', { rows: 2, hint: 'One on each line.' }),
     ],
     {
@@ -639,7 +639,7 @@ async function accounts(user, _version, { may, reload }) {
         if (!chosen) throw new FieldError('application', 'Choose an application from the list.');
         await post('/applications/{id}/accounts', { id: chosen }, { ...values, user_id: user.id });
         await reload();
-        say('The account was made.');
+        say('The account was created.');
       },
     },
   );
@@ -661,7 +661,7 @@ async function accounts(user, _version, { may, reload }) {
  */
 async function activity(user, _version, context) {
   return [
-    notice("What was done in the person's name, and what was done to the user, the latest first.", 'calm'),
+    notice('What the user did, and what was changed about the user, newest first.', 'calm'),
     await entries((after) => get('/users/{id}/activity', { id: user.id, after }), context),
   ];
 }

@@ -59,11 +59,11 @@ export async function users({ may }) {
     (values, after) => get('/users', { ...values, after }),
     [
       { label: 'Name', cell: (row) => link(userAddress(row.id), row.name) },
-      { label: 'Person', cell: (row) => row.profile.name ?? '' },
+      { label: 'Full name', cell: (row) => row.profile.name ?? '' },
       { label: 'E-mail', cell: (row) => row.email ?? '' },
       { label: 'State', cell: (row) => badge(row.state) },
       { label: 'Role', cell: (row) => (row.console_role ? badge(row.console_role, 'kind') : '') },
-      { label: 'Made', cell: (row) => moment(row.created_at) },
+      { label: 'Created', cell: (row) => moment(row.created_at) },
     ],
     { empty: 'There is no such user.', caption: 'Users' },
   );
@@ -77,9 +77,9 @@ export async function users({ may }) {
   return screen(
     {
       title: 'Users',
-      lead: 'The people who can sign in, and whoever was invited to.',
+      lead: 'Everyone who can sign in, or was invited.',
       actions: [
-        may('users:write') && way('/admin/users/new', 'Invite a person', 'primary'),
+        may('users:write') && way('/admin/users/new', 'Invite a user', 'primary'),
         may('users:write') && way('/admin/users/import', 'Import'),
         exported,
       ],
@@ -91,10 +91,10 @@ export async function users({ may }) {
 const userFields = () => [
   text('name', 'Name at sign-in', {
     needed: 'expected a name',
-    hint: 'What the person types, such as ada. Letters, digits and a few marks.',
+    hint: 'What the user types, such as ada. Letters, digits and a few marks.',
   }),
   text('email', 'E-mail address', { type: 'email', hint: 'May be typed at sign-in as well.' }),
-  text('full', 'Full name', { hint: 'What applications are told, such as Ada Lovelace.' }),
+  text('full', 'Full name', { hint: 'What applications receive, such as Ada Lovelace.' }),
 ];
 
 /**
@@ -102,9 +102,9 @@ const userFields = () => [
  */
 export async function newUser({ go, may }) {
   const link = toggle('link', 'Make a link to enrol a phone at once', {
-    hint: 'It is shown on the next page, to be given to the person.',
+    hint: 'The next page shows it. Send it to the user.',
   });
-  const made = form([group('The person', null, ...userFields(), link)], {
+  const made = form([group('The user', null, ...userFields(), link)], {
     values: { link: true },
     submit: 'Invite',
     cancel: '/admin/users',
@@ -115,8 +115,8 @@ export async function newUser({ go, may }) {
   });
   return screen(
     {
-      title: 'Invite a person',
-      lead: 'They are invited until they have a phone to approve with.',
+      title: 'Invite a user',
+      lead: 'The user is invited until a phone is enrolled.',
       back: ['/admin/users', 'Users'],
     },
     made,
@@ -147,18 +147,18 @@ export function importer(send, about, done) {
       ...(result.refused > 0 && result.created + result.changed === 0
         ? [
             notice(
-              `${figure(result.refused)} of ${figure(result.rows)} rows can't be taken, so nothing is imported. ` +
-                'Mend them in the file, then choose it again.',
+              `${figure(result.refused)} of ${figure(result.rows)} rows are not valid, so nothing is imported. ` +
+                'Correct the file, then choose it again.',
               'bad',
             ),
           ]
         : [
             facts([
               ['Rows', figure(result.rows)],
-              [result.dry_run ? 'Would be made' : 'Made', figure(result.created)],
+              [result.dry_run ? 'Would be created' : 'Created', figure(result.created)],
               [result.dry_run ? 'Would be changed' : 'Changed', figure(result.changed)],
-              ['As they are', figure(result.unchanged)],
-              ['Refused, since somebody was quicker', result.refused > 0 && figure(result.refused)],
+              ['Unchanged', figure(result.unchanged)],
+              ['Rejected, because of another change', result.refused > 0 && figure(result.refused)],
             ]),
           ]),
       ...(result.errors.length > 0
@@ -218,10 +218,10 @@ export async function importUsers() {
         el(
           'p',
           {},
-          'The first line names the columns; an export shows which there are. A row whose id or name is known' +
-            ' changes that user, any other makes one, who is invited.',
+          'The first line names the columns, as in an export. A row with a known id or name changes that user. ' +
+            'Any other row creates a user, who is invited.',
         ),
-        el('p', {}, 'The file is checked first, and nothing is changed while a row is wrong.'),
+        el('p', {}, 'The server checks the file first, and changes nothing while a row is not valid.'),
       ],
       link('/admin/users', 'To the users'),
     ),

@@ -15,13 +15,11 @@ use super::error::TokenError;
 use super::parameters::Parameters;
 use crate::domain::Host;
 use crate::domain::sign_in::access;
-use assent_model::administration::AdminScopes;
 use assent_model::application::GrantType;
 use assent_model::clock::Timestamp;
 use assent_model::id::{CodeId, TokenId};
-use assent_model::scope::Scopes;
 use assent_model::secret::Token;
-use assent_model::token::{AccessGrant, GrantSubject, RefreshGrant, prefix};
+use assent_model::token::{AccessGrant, GrantSubject, RefreshGrant, TokenScopes, prefix};
 use assent_store::Person;
 
 /// The token response (RFC 6749 section 5.1).
@@ -79,7 +77,7 @@ fn new_access(
     host: &Host,
     client: &Client,
     family: Option<CodeId>,
-    scopes: Scopes,
+    scopes: TokenScopes,
     lifetime: Duration,
 ) -> (Token, AccessGrant) {
     let now = host.now();
@@ -91,7 +89,6 @@ fn new_access(
         application: client.application.id.clone(),
         family,
         scopes,
-        admin_scopes: AdminScopes::default(),
         certificate: client.certificate,
         issued_at: now,
         expires_at: now + lifetime,
