@@ -17,7 +17,7 @@ use assent_model::name::display_text;
 use assent_model::user::{LifecycleState, User};
 use assent_store::Person;
 
-crate::admin_command! {
+assent_model::admin_command! {
     /// What makes an account.
     #[derive(Clone, Debug, Deserialize, Serialize, ToSchema)]
     #[serde(deny_unknown_fields)]
@@ -33,7 +33,7 @@ crate::admin_command! {
     }
 }
 
-crate::admin_command! {
+assent_model::admin_command! {
     /// What changes an account. What is missing stays as it is.
     #[derive(Clone, Debug, Default, Deserialize, Serialize, ToSchema)]
     #[serde(deny_unknown_fields)]

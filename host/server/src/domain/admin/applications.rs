@@ -7,7 +7,6 @@ use serde_json::Value;
 use url::Url;
 use utoipa::ToSchema;
 
-use super::caller::Authorization;
 use super::changes::Settings;
 use super::command::{AdminCommand, AdminContext, Execution, Planned};
 use super::protected_actions::{ChangedMember, ClientState, ProtectedAction};
@@ -20,6 +19,7 @@ use assent_model::application::{
     OidcSettings, Protocol, Registered, SubjectType,
 };
 use assent_model::audit::{AuditContext, Entry, Event};
+use assent_model::caller::{Authorization, Forbidden};
 use assent_model::client_auth::{ClientAuthMethod, ClientAuthentication, ClientKeys};
 use assent_model::id::Did;
 use assent_model::key::SigningAlgorithm;
@@ -32,7 +32,7 @@ use assent_plugin_host::egress::Egress;
 /// How many redirect URIs of a kind an application may have.
 const MOST_URIS: usize = 50;
 
-crate::admin_command! {
+assent_model::admin_command! {
     /// What makes or changes an OpenID Connect client. What is missing stays as it is; a new one has it as usual.
     #[derive(Clone, Debug, Default, Deserialize, Serialize, ToSchema)]
     #[serde(deny_unknown_fields)]
@@ -145,7 +145,10 @@ impl AdminCommand for CreateClient {
 }
 
 /// Authorizes the caller to say all of this of a client.
-fn authorize(caller: &Caller, change: &ClientChange) -> Result<Authorization> {
+fn authorize(
+    caller: &Caller,
+    change: &ClientChange,
+) -> std::result::Result<Authorization, Forbidden> {
     if change.admin_scopes.is_some() {
         caller.authorize(
             Permission::RolesWrite,

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::caller::Principal;
 use super::command::{AdminCommand, AdminContext, Execution, Planned};
 use super::protected_actions::ProtectedAction;
 use super::{AdminError, Result, account, invalid, registered};
@@ -20,6 +19,7 @@ use assent_model::account::Account;
 use assent_model::administration::Permission;
 use assent_model::application::{Application, Registered};
 use assent_model::audit::{AuditContext, Event};
+use assent_model::caller::Principal;
 use assent_model::id::{AccountId, Did};
 use assent_model::saml::{NameIdFormat, ServiceProvider};
 use assent_model::scope::{Scope, Scopes};

@@ -331,7 +331,9 @@ fn plan(
             )
             .into());
         }
-        caller.authorize_user_access(before)?;
+        caller
+            .authorize_user_access(before)
+            .map_err(AdminError::from)?;
         user.updated_at = host.now();
     }
     Ok(Planned {

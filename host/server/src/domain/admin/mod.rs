@@ -32,15 +32,15 @@ pub use applications::{
     ApplicationQuery, ClientChange, CreateClient, DeleteApplication, RotateClientSecret,
     SubjectKind, UpdateClient, application, applications, find_applications, registered,
 };
-pub use caller::{Authorization, Caller, Principal, service_account};
+pub use assent_model::caller::{Authorization, Caller, Forbidden, Principal};
+pub use assent_model::command::{Field, Member};
+pub use caller::service_account;
 pub(super) use changes::Settings;
 pub use claims_preview::{
     Comparison, Deed, Difference, Origin, Preview, PreviewRequest, PreviewedName, PreviewedToken,
     Stopped, Told, TryCandidate, preview,
 };
-pub use command::{
-    AdminCommand, AdminContext, Execution, ExpectedVersion, Field, Member, NamedApproval, Planned,
-};
+pub use command::{AdminCommand, AdminContext, Execution, ExpectedVersion, NamedApproval, Planned};
 pub use custom_attributes::notes_of as service_provider_notes;
 pub use directory::{AccountQuery, UserQuery, find_accounts, find_users};
 pub use external_authenticators::{
@@ -119,6 +119,12 @@ pub enum AdminError {
     /// The host broke.
     #[error(transparent)]
     Internal(#[from] InternalError),
+}
+
+impl From<Forbidden> for AdminError {
+    fn from(Forbidden(why): Forbidden) -> Self {
+        Self::Forbidden(why)
+    }
 }
 
 impl From<StoreError> for AdminError {

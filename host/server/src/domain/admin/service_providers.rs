@@ -6,7 +6,6 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::applications::server_address;
-use super::caller::Authorization;
 use super::changes::Settings;
 use super::command::{AdminCommand, AdminContext, Execution, Planned};
 use super::custom_attributes;
@@ -17,6 +16,7 @@ use crate::domain::{Host, audit};
 use crate::keys::{client, saml};
 use assent_model::application::ApplicationType;
 use assent_model::audit::{AuditContext, Entry, Event};
+use assent_model::caller::Authorization;
 use assent_model::id::{Did, KeyId};
 use assent_model::name::display_text;
 use assent_model::redirect::RedirectUri;
@@ -34,7 +34,7 @@ const LONGEST_RELAY_STATE: usize = 2048;
 /// How far clocks may be apart, in seconds.
 const MOST_CLOCK_SKEW: u32 = 600;
 
-crate::admin_command! {
+assent_model::admin_command! {
 /// What an administrator says of a service provider, with the names of the admin API. What is not there leaves a value
 /// as it is.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, utoipa::ToSchema)]
