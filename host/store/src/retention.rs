@@ -42,6 +42,7 @@ impl Store {
     /// the first of each table's own index. How many there were.
     pub async fn apply_retention(&self, retention: Retention, now: Timestamp) -> Result<u64> {
         let mut swept = 0;
+        self.clear_ended_actions(now).await?;
         for (statement, kept) in [
             (
                 "DELETE FROM logins WHERE id IN (SELECT id FROM logins WHERE id < $1 AND expires_at < $3 ORDER BY id LIMIT $2)",

@@ -10,6 +10,7 @@ pub mod devices;
 pub mod keys;
 pub mod operations;
 pub mod portal;
+pub mod protected_actions;
 pub mod sessions;
 pub mod sign_in;
 

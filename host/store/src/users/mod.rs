@@ -10,7 +10,7 @@ use sqlx::AnyConnection;
 
 use crate::batch::bulk_sql::{BulkSql, MOST};
 use crate::rows::{cell, console_role, from_json, lifecycle_state, moment, parse, to_json};
-use crate::{Result, Store, StoreError, audit, counts, deprovisioning, devices, mentions};
+use crate::{Result, Store, StoreError, audit, counts, deprovisioning, devices};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
 use assent_model::id::UserId;
@@ -283,7 +283,6 @@ async fn insert_all(db: &mut AnyConnection, users: &[User]) -> Result<()> {
     )
     .await?;
     add_login_names(db, users).await?;
-    mentions::are(db, users).await?;
     search_index::add_users(db, users).await
 }
 
@@ -326,9 +325,6 @@ async fn update(
         .execute(&mut *db)
         .await?;
     add_login_names(db, std::slice::from_ref(user)).await?;
-    if user.name != was.name {
-        mentions::are(db, std::slice::from_ref(user)).await?;
-    }
     search_index::replace_user(db, &was, user).await?;
     if user.state != before {
         counts::note_change(db, was.state, user.state).await?;
@@ -360,21 +356,6 @@ pub(crate) async fn hold(db: &mut AnyConnection, id: UserId) -> Result<()> {
         .execute(db)
         .await?;
     Ok(())
-}
-
-/// Whether somebody is still there and called as in these words, which are about them. Whoever erases them waits until the transaction
-/// ends, and finds what it keeps; or was before.
-pub(crate) async fn is_still_called_as_in(
-    db: &mut AnyConnection,
-    id: UserId,
-    words: &str,
-) -> Result<bool> {
-    hold(db, id).await?;
-    let name: Option<(String,)> = sqlx::query_as("SELECT name FROM users WHERE id = $1")
-        .bind(id.to_string())
-        .fetch_optional(db)
-        .await?;
-    Ok(name.is_some_and(|(name,)| words.contains(&name)))
 }
 
 /// Notes that a person has something to approve with: who was invited is active from then on, which `entry` tells of. Links that
@@ -499,14 +480,14 @@ impl Store {
                     held => held?,
                 };
                 deprovisioning::of_user(db, id, LifecycleState::Terminated, now).await?;
-                let names = deprovisioning::erase(db, id, now).await?;
+                deprovisioning::erase(db, id, now).await?;
                 sqlx::query("DELETE FROM users WHERE id = $1")
                     .bind(id.to_string())
                     .execute(&mut *db)
                     .await?;
                 counts::note(db, &[(was.state, -1)]).await?;
-                let emptied = audit::erase(db, id, &names).await?;
-                audit::append(db, &mentions::naming(entries, &emptied)).await?;
+                audit::erase(db, id).await?;
+                audit::append(db, &entries).await?;
                 Ok(UserUpdateOutcome::Done)
             })
         })
@@ -553,9 +534,9 @@ impl Store {
                     return Ok(false);
                 }
                 deprovisioning::of_user(db, id, LifecycleState::Terminated, now).await?;
-                let names = deprovisioning::erase(db, id, now).await?;
-                let emptied = audit::erase(db, id, &names).await?;
-                audit::append(db, &mentions::naming(entries, &emptied)).await?;
+                deprovisioning::erase(db, id, now).await?;
+                audit::erase(db, id).await?;
+                audit::append(db, &entries).await?;
                 Ok(true)
             })
         })

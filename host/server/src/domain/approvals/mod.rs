@@ -8,3 +8,4 @@ pub mod approval;
 pub mod channel_proofs;
 pub mod channels;
 pub mod deliveries;
+pub mod prompts;

@@ -16,7 +16,7 @@ use super::input::Query;
 use super::routes::Area;
 use crate::domain::Host;
 use crate::domain::admin::AdminError;
-use crate::domain::admin::protected_actions::approval::{self, ActionState};
+use crate::domain::admin::action_approvals::{self, ActionState};
 use crate::http::problem::Problem;
 use assent_model::administration::Permission;
 use assent_model::id::ActionApprovalId;
@@ -83,11 +83,11 @@ async fn read(
     let patience = std::time::Duration::from_secs(wait.min(LONGEST_WAIT));
     // A request that is still pending then is answered so.
     if let Ok(decided) =
-        tokio::time::timeout(patience, approval::decided(&host, &console, id)).await
+        tokio::time::timeout(patience, action_approvals::decided(&host, &console, id)).await
     {
         decided?;
     }
-    let state = approval::state(&host, &console, id)
+    let state = action_approvals::state(&host, &console, id)
         .await?
         .ok_or(AdminError::NotFound("action approval"))?;
     Ok(Json(Standing {
@@ -113,7 +113,7 @@ async fn cancel(
     let Some(Extension(ConsoleSession { console, .. })) = session else {
         return Err(AdminError::NotFound("action approval").into());
     };
-    if !approval::give_up(&host, &console, id).await? {
+    if !action_approvals::give_up(&host, &console, id).await? {
         return Err(AdminError::NotFound("action approval").into());
     }
     Ok(StatusCode::NO_CONTENT)

@@ -11,10 +11,10 @@ use super::context::Context;
 use super::id_of;
 use super::input::{Body, parse, parse_strictly};
 use super::service_providers::{self, ServiceProviderView};
-use crate::domain::admin::protected_actions::{ProtectedAction, ServiceProviderState};
 use crate::domain::admin::{
     self, AdminCommand, AdminContext, AdminError, Execution, Planned, ServiceProviderChange,
 };
+use crate::domain::protected_actions::{ProtectedAction, ServiceProviderState};
 use crate::domain::{Host, InternalError};
 use crate::http::problem::Problem;
 use crate::saml::metadata::{self, Given};

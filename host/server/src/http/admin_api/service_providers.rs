@@ -18,6 +18,7 @@ use crate::domain::admin::{
     self, ActivateCertificate, CertificateOf, IssueCertificate, WithdrawCertificate,
 };
 use crate::http::problem::Problem;
+use crate::keys::client;
 use assent_model::administration::{Permission, ProtectedActionKind};
 use assent_model::saml::{
     AssertionConsumer, CustomAttribute, NameIdFormat, NameIdSource, SamlKey, SamlKeyStage,
@@ -165,7 +166,7 @@ fn certificate(key: SamlKey, stage: SamlKeyStage) -> CertificateView {
     CertificateView {
         id: key.id.to_string(),
         stage,
-        sha256: admin::certificate_digest(&key.certificate),
+        sha256: client::certificate_digest(&key.certificate),
         certificate: key.certificate,
         created_at: moment(key.created_at),
         signs_from: moment(key.signs_from),
