@@ -45,9 +45,10 @@ const LAYERS: [&[&str]; 7] = [
 ];
 
 /// The crates in which no two files import each other in a cycle.
-const ACYCLIC: [&str; 9] = [
+const ACYCLIC: [&str; 10] = [
     "demo",
     "host/admin-client",
+    "host/model",
     "host/plugin-host",
     "lan",
     "plugins/account-roles",
@@ -57,8 +58,7 @@ const ACYCLIC: [&str; 9] = [
     "plugins/web-push",
 ];
 /// The crates whose cycles are still to be cut.
-const CYCLIC: [&str; 6] = [
-    "host/model",
+const CYCLIC: [&str; 5] = [
     "host/saml-core",
     "host/server",
     "host/store",
