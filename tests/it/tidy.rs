@@ -45,11 +45,12 @@ const LAYERS: [&[&str]; 7] = [
 ];
 
 /// The crates in which no two files import each other in a cycle.
-const ACYCLIC: [&str; 10] = [
+const ACYCLIC: [&str; 11] = [
     "demo",
     "host/admin-client",
     "host/model",
     "host/plugin-host",
+    "host/saml-core",
     "lan",
     "plugins/account-roles",
     "plugins/claim-map",
@@ -58,8 +59,7 @@ const ACYCLIC: [&str; 10] = [
     "plugins/web-push",
 ];
 /// The crates whose cycles are still to be cut.
-const CYCLIC: [&str; 5] = [
-    "host/saml-core",
+const CYCLIC: [&str; 4] = [
     "host/server",
     "host/store",
     "plugin-sdk",
