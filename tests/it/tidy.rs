@@ -59,12 +59,7 @@ const ACYCLIC: [&str; 11] = [
     "plugins/web-push",
 ];
 /// The crates whose cycles are still to be cut.
-const CYCLIC: [&str; 4] = [
-    "host/server",
-    "host/store",
-    "plugin-sdk",
-    "plugin-sdk/tool",
-];
+const CYCLIC: [&str; 4] = ["host/server", "host/store", "plugin-sdk", "plugin-sdk/tool"];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))

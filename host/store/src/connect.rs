@@ -11,6 +11,9 @@ use sqlx::{AnyConnection, AnyPool, ConnectOptions, Connection};
 
 use crate::{Result, StoreError};
 
+/// A directive for the log: each start asks PostgreSQL for tables that are there, and its remarks on that are of no use.
+pub const QUIET: &str = "sqlx::postgres::notice=warn";
+
 static MIGRATIONS: Migrator = sqlx::migrate!("./migrations");
 
 /// A database that is open and whose tables are up to date.

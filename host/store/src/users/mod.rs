@@ -2,14 +2,16 @@
 
 mod bulk;
 mod listing;
+mod row;
 pub(crate) mod search_index;
 
 use std::sync::LazyLock;
 
+use row::SummaryRow;
 use sqlx::AnyConnection;
 
 use crate::batch::bulk_sql::{BulkSql, MOST};
-use crate::rows::{cell, console_role, from_json, lifecycle_state, moment, parse, to_json};
+use crate::rows::{moment, to_json};
 use crate::{Result, Store, StoreError, audit, counts, deprovisioning, devices, mentions};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
@@ -17,64 +19,8 @@ use assent_model::id::UserId;
 use assent_model::name::LoginName;
 use assent_model::user::{ConsoleRole, LifecycleState, User};
 
-#[derive(sqlx::FromRow)]
-pub(crate) struct UserRow {
-    pub(crate) id: String,
-    did: String,
-    subject: String,
-    name: String,
-    email: Option<String>,
-    profile: String,
-    console_role: Option<String>,
-    state: String,
-    version: i64,
-    created_at: i64,
-    updated_at: i64,
-}
-
-impl TryFrom<UserRow> for User {
-    type Error = StoreError;
-    fn try_from(row: UserRow) -> Result<Self> {
-        Ok(Self {
-            id: parse(&row.id, cell("users", "id", &row.id))?,
-            did: parse(&row.did, cell("users", "did", &row.id))?,
-            subject: row.subject,
-            name: parse(&row.name, cell("users", "name", &row.id))?,
-            email: row
-                .email
-                .map(|email| parse(&email, cell("users", "email", &row.id)))
-                .transpose()?,
-            profile: from_json(&row.profile, cell("users", "profile", &row.id))?,
-            console_role: row
-                .console_role
-                .map(|role| console_role(&role, cell("users", "console_role", &row.id)))
-                .transpose()?,
-            state: lifecycle_state(&row.state, cell("users", "state", &row.id))?,
-            version: row.version,
-            created_at: moment(row.created_at),
-            updated_at: moment(row.updated_at),
-        })
-    }
-}
-
-/// A user as a list shows it.
-#[derive(Clone, Debug)]
-pub struct UserSummary {
-    /// The user.
-    pub user: User,
-    /// How many devices are enrolled and not revoked.
-    pub devices: u32,
-    /// How many accounts the user has.
-    pub accounts: u32,
-}
-
-#[derive(sqlx::FromRow)]
-struct SummaryRow {
-    #[sqlx(flatten)]
-    user: UserRow,
-    devices: i64,
-    accounts: i64,
-}
+pub(crate) use row::UserRow;
+pub use row::UserSummary;
 
 /// What came of a change of a user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
