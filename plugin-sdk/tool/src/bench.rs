@@ -8,6 +8,7 @@ use assent_plugin_host::Usage;
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::check::thousands;
+use crate::runtime::wait;
 use crate::subject::Subject;
 use crate::toolchain::Choice;
 use crate::trial::{self, Case, Ready};
@@ -26,7 +27,7 @@ struct Sample {
 pub fn bench(path: &Path, given: Option<&Path>, calls: usize, choice: Choice) -> Result<()> {
     let subject = Subject::of(path, choice)?;
     let fixtures = subject.fixtures(given)?;
-    crate::wait(async {
+    wait(async {
         let bench = trial::open(&subject.component).await?;
         let cases = trial::read(&fixtures, bench.inspection().world)?;
         let case = cases.iter().find(|case| case.calls());

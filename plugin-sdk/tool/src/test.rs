@@ -5,7 +5,9 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use assent_model::printable::lines;
 
-use crate::subject::{Subject, settle};
+use crate::description::settle;
+use crate::runtime::wait;
+use crate::subject::Subject;
 use crate::toolchain::Choice;
 use crate::trial;
 
@@ -17,7 +19,7 @@ use crate::trial;
 pub fn test(path: &Path, given: Option<&Path>, choice: Choice) -> Result<()> {
     let subject = Subject::of(path, choice)?;
     let fixtures = subject.fixtures(given)?;
-    crate::wait(async {
+    wait(async {
         let bench = trial::open(&subject.component).await?;
         if let Some(plugin) = &subject.plugin {
             settle(plugin, bench.inspection())?;
