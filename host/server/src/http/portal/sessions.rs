@@ -12,7 +12,7 @@ use crate::domain::portal::{self, EndedSession};
 use crate::domain::sessions::session;
 use crate::http::reply::see_other;
 use crate::http::saml::logout;
-use crate::http::sign_in::session_end::without_session;
+use crate::http::sign_in::sign_out::without_session;
 use assent_model::id::SessionId;
 use assent_model::login::LocalPage;
 use assent_model::saml::{Afterwards, SessionEnd};
