@@ -15,13 +15,15 @@ use super::conditional::Versioned;
 use super::context::Context;
 use super::input::{Limit, List, Query, Search, Text, after, parse, parse_strictly};
 use super::routes::Area;
-use super::service_providers::{self, ServiceProviderView};
-use super::{id_of, moment, saml_metadata};
+use super::saml_metadata;
+use super::service_provider_view;
 use crate::domain::Host;
 use crate::domain::admin::{
     self, ApplicationQuery, ClientChange, CreateClient, CreateServiceProvider, DeleteApplication,
     RotateClientSecret, ServiceProviderChange, SubjectKind, UpdateClient, UpdateServiceProvider,
 };
+use crate::http::admin_api::service_provider_view::ServiceProviderView;
+use crate::http::admin_api::values::{id_of, moment};
 use crate::http::problem::Problem;
 use crate::saml::metadata::Given;
 use assent_model::administration::{AdminScope, AdminScopes, Permission, ProtectedActionKind};
@@ -235,7 +237,7 @@ impl From<Registered> for View {
                 Self::Client(Box::new(view(Arc::unwrap_or_clone(client))))
             }
             Registered::ServiceProvider(provider) => Self::ServiceProvider(Box::new(
-                service_providers::view(Arc::unwrap_or_clone(provider)),
+                service_provider_view::view(Arc::unwrap_or_clone(provider)),
             )),
         }
     }
@@ -281,7 +283,7 @@ struct NewClient {
 #[allow(dead_code, reason = "it describes what is read in two steps")]
 struct NewServiceProvider {
     #[schema(inline)]
-    protocol: service_providers::Saml,
+    protocol: service_provider_view::Saml,
     #[serde(flatten)]
     given: Given,
     #[serde(flatten)]
@@ -338,7 +340,7 @@ fn saved(host: &Host, provider: ServiceProvider, mut notes: Vec<String>) -> Vers
     Versioned(
         version,
         View::ServiceProvider(Box::new(
-            service_providers::view(provider).with_notes(notes),
+            service_provider_view::view(provider).with_notes(notes),
         )),
     )
 }

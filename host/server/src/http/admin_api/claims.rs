@@ -15,7 +15,6 @@ use utoipa_axum::routes;
 use super::context::Context;
 use super::input::{Body, Limit, List, Query, after};
 use super::routes::Area;
-use super::{id_of, moment};
 use crate::domain::admin::{
     self, AdminError, Caller, Comparison, Deed, Difference, Origin, Preview, PreviewRequest,
     PreviewedName, PreviewedToken, Stopped, Told, TryCandidate,
@@ -26,6 +25,7 @@ use crate::domain::claims::traces::{Explained, ExplainedAttribute, Outcome, Show
 use crate::domain::operations::rate_limits::CallerKey;
 use crate::domain::sign_in::access::Obstacle;
 use crate::domain::{Host, InternalError};
+use crate::http::admin_api::values::{id_of, moment};
 use crate::http::problem::{Problem, ProblemKind};
 use assent_model::administration::{Permission, ProtectedActionKind};
 use assent_model::id::{AccountId, Did};

@@ -14,6 +14,7 @@ use utoipa::{PartialSchema, ToSchema};
 use super::authorize::CSRF;
 use super::idempotency::LONGEST;
 use super::routes::{Area, Route};
+use crate::http::admin_api::areas::areas;
 use crate::http::problem::{ProblemKind, ProblemView};
 use assent_model::administration::{AdminScope, ProtectedActionKind};
 
@@ -31,7 +32,7 @@ Each operation names the permission that it needs in `x-permission`; `GET /me` s
 **Errors** are problem details (RFC 9457), each of a stable `type`.";
 
 static DOCUMENT: LazyLock<String> = LazyLock::new(|| {
-    let document = document(super::areas());
+    let document = document(areas());
     serde_json::to_string_pretty(&document).unwrap_or_default()
 });
 

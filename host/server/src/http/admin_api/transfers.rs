@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
-use axum::extract::{Path, Request, State};
+use axum::extract::{Path, State};
 use axum::http::{HeaderValue, header};
-use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use futures_util::future::BoxFuture;
@@ -15,15 +14,16 @@ use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::routes;
 
 use super::context::Context;
-use super::input::{self, Query, Search};
+use super::input::{Query, Search};
 use super::routes::Area;
-use super::table::{self, Table};
-use super::{accounts, id_of, users};
+use super::table::Table;
+use super::{accounts, table, users};
 use crate::domain::admin::{
-    self, ACCOUNT_COLUMNS, Caller, ImportReport, ImportTable, RowError, USER_COLUMNS,
+    ACCOUNT_COLUMNS, Caller, ImportReport, ImportTable, RowError, USER_COLUMNS,
 };
-use crate::domain::operations::rate_limits::{CallerKey, Holding};
-use crate::domain::{Host, InternalError, audit};
+use crate::domain::{Host, InternalError, admin, audit};
+use crate::http::admin_api::import_limit::{Alone, alone};
+use crate::http::admin_api::values::id_of;
 use crate::http::problem::{Problem, ProblemKind};
 use assent_model::account::Account;
 use assent_model::administration::{Permission, ProtectedActionKind};
@@ -308,47 +308,6 @@ fn view(dry_run: bool, report: ImportReport) -> Json<ImportView> {
         refused,
         errors,
     })
-}
-
-/// The claim of the one import that a host does at a time.
-type Alone = Arc<Holding<()>>;
-
-/// Lets one import through at a time, once its table is here: else whoever sends one slowly would keep all others waiting.
-pub(super) async fn alone(
-    State(host): State<Arc<Host>>,
-    Extension(caller): Extension<Caller>,
-    request: Request,
-    next: Next,
-) -> Response {
-    let mut request = match arrived(&host, &caller, request).await {
-        Ok(request) => request,
-        Err(problem) => return problem.into_response(),
-    };
-    let Some(held) = host.rate_limits.import.hold(()) else {
-        let detail =
-            "another table is imported at this moment; send this one again when that is done";
-        return Problem::of(ProblemKind::TooMany, detail).into_response();
-    };
-    request.extensions_mut().insert::<Alone>(Arc::new(held));
-    next.run(request).await
-}
-
-/// A request whose body has been read. A caller sends one at a time, and all callers together a few, since all of a table is in memory.
-async fn arrived(host: &Host, caller: &Caller, request: Request) -> Result<Request, Problem> {
-    let too_many = |detail: &str| Problem::of(ProblemKind::TooMany, detail);
-    let _own = host
-        .rate_limits
-        .uploads_of
-        .hold(CallerKey::from(&caller.by.actor))
-        .ok_or_else(|| {
-            too_many("another table of yours is on its way; send this one again when that is done")
-        })?;
-    let _any = host.rate_limits.uploads.hold(()).ok_or_else(|| {
-        too_many("too many tables are on their way at this moment; send this one again in a while")
-    })?;
-    let (parts, body) = request.into_parts();
-    let bytes = input::body(Request::from_parts(parts.clone(), body), &()).await?;
-    Ok(Request::from_parts(parts, Body::from(bytes)))
 }
 
 /// Lets an import go on to its end even where nobody waits for it any more. None begins before that.

@@ -13,7 +13,6 @@ use super::conditional::Versioned;
 use super::context::Context;
 use super::input::{Body, Limit, List, Query, Search, after};
 use super::routes::Area;
-use super::{id_of, moment};
 use crate::domain::Host;
 use crate::domain::admin::{
     self, CreateUser, DeleteUser, EnrolDevice, EnrolmentLink, EraseUser, RevokeDevice, UpdateUser,
@@ -21,6 +20,7 @@ use crate::domain::admin::{
 };
 use crate::domain::devices::device::OwnDevice;
 use crate::domain::devices::recovery;
+use crate::http::admin_api::values::{id_of, moment};
 use crate::http::problem::Problem;
 use assent_model::administration::{Permission, ProtectedActionKind};
 use assent_model::user::{ConsoleRole, LifecycleState, Profile, User};

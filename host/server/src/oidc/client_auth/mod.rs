@@ -5,7 +5,6 @@
 pub mod assertion;
 pub mod basic;
 mod reason;
-mod reason;
 
 use std::sync::Arc;
 
