@@ -4,13 +4,11 @@ use std::collections::BTreeSet;
 use std::io::IsTerminal;
 
 use clap::Args;
-use serde::Deserialize;
 use serde_json::Value;
-use serde_json::value::RawValue;
 
 use super::document::{Answer, Member, Shape};
-use assent_admin_client::preview;
-use assent_admin_client::terminal::{self, Table, harmless};
+use assent_admin_client::terminal::{Table, harmless};
+use assent_admin_client::{preview, terminal};
 
 /// The columns of lists whose items have more than a line holds: members, with a head of their own after `=`. A list without
 /// an entry has one column for each member that is a single value.
@@ -124,126 +122,8 @@ impl Form {
     }
 }
 
-/// A page of a list.
-#[derive(Deserialize)]
-pub(super) struct Page<'a> {
-    /// What is on it, as it came.
-    #[serde(borrow)]
-    items: Vec<&'a RawValue>,
-    /// Where the next one begins.
-    pub(super) next: Option<String>,
-}
-
-impl Page<'_> {
-    /// How many items it has.
-    pub(super) fn len(&self) -> usize {
-        self.items.len()
-    }
-}
-
-/// A list that comes by pages, on its way to standard output.
-pub(super) struct Listing<'a> {
-    answer: &'a Answer,
-    form: Form,
-    table: Option<(Vec<Column>, Table)>,
-    shown: usize,
-    /// Whether it was shown as it came.
-    is_whole: bool,
-}
-
-impl<'a> Listing<'a> {
-    /// A list of which nothing was shown.
-    pub(super) const fn new(answer: &'a Answer, form: Form) -> Self {
-        Self {
-            answer,
-            form,
-            table: None,
-            shown: 0,
-            is_whole: false,
-        }
-    }
-
-    /// Shows one more page, which came as `bytes`. As JSON the only one is shown as it came.
-    ///
-    /// # Errors
-    /// If standard output takes no more, or the page is no list.
-    pub(super) fn page(
-        &mut self,
-        page: &Page<'_>,
-        bytes: &[u8],
-        is_last: bool,
-    ) -> anyhow::Result<()> {
-        let mut text = String::new();
-        if self.form.json && is_last && self.shown == 0 {
-            self.is_whole = true;
-            return show(self.answer, self.form, bytes);
-        }
-        if self.form.json {
-            for item in &page.items {
-                text.push_str(if self.shown == 0 { "{\"items\":[" } else { "," });
-                text.push_str(&json(item.get()));
-                self.shown += 1;
-            }
-            return terminal::print(&text);
-        }
-        let items: Vec<Value> = page
-            .items
-            .iter()
-            .map(|item| serde_json::from_str(item.get()))
-            .collect::<Result<_, _>>()?;
-        self.shown += items.len();
-        if self.form.quiet {
-            return terminal::print(
-                &items
-                    .iter()
-                    .filter_map(named)
-                    .map(|name| name + "\n")
-                    .collect::<String>(),
-            );
-        }
-        let first = self.table.is_none();
-        let columns = match self.table.take() {
-            Some(begun) => begun,
-            None => begin(
-                self.answer.schema.as_deref(),
-                self.answer.items.as_deref(),
-                &items,
-            ),
-        };
-        let (columns, table) = self.table.insert(columns);
-        if first {
-            text.push_str(&table.line(&heads(columns)));
-        }
-        items
-            .iter()
-            .for_each(|item| text.push_str(&table.line(&cells(columns, item))));
-        terminal::print(&text)
-    }
-
-    /// Ends the list, of which there may be more.
-    ///
-    /// # Errors
-    /// If standard output takes no more.
-    pub(super) fn end(&self, next: Option<&str>) -> anyhow::Result<()> {
-        if self.form.json && !self.is_whole {
-            let begin = if self.shown == 0 { "{\"items\":[" } else { "" };
-            let next = next
-                .map(|next| format!(",\"next\":{}", Value::from(next)))
-                .unwrap_or_default();
-            terminal::print(&json(&format!("{begin}]{next}}}\n")))?;
-        }
-        if let Some(next) = next {
-            eprintln!(
-                "There is more: --all shows it, --after {} goes on.",
-                quoted(&harmless(next))
-            );
-        }
-        Ok(())
-    }
-}
-
 /// A text as a shell takes it for one word.
-fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     let is_plain = text
         .chars()
         .all(|character| character.is_ascii_alphanumeric() || "-_.:@/".contains(character));
@@ -255,7 +135,7 @@ fn quoted(text: &str) -> String {
 }
 
 /// JSON as standard output gets it: as it came, but on a terminal with nothing in it that steers.
-fn json(text: &str) -> String {
+pub(super) fn json(text: &str) -> String {
     if std::io::stdout().is_terminal() {
         terminal::harmless_json(text)
     } else {
@@ -323,7 +203,7 @@ pub(super) fn show(answer: &Answer, form: Form, bytes: &[u8]) -> anyhow::Result<
     if let Some(link) = value.get("link").and_then(Value::as_str)
         && std::io::stdout().is_terminal()
     {
-        crate::cli::serve::print_qr(link);
+        crate::cli::qr_code::print_qr(link);
     }
     let once = |member: &&Member| member.description.contains("this once");
     if answer
@@ -400,7 +280,7 @@ fn plain(value: &Value) -> String {
 }
 
 /// What names a thing.
-fn named(value: &Value) -> Option<String> {
+pub(super) fn named(value: &Value) -> Option<String> {
     NAMING
         .iter()
         .find_map(|name| value.get(name).filter(|value| !value.is_null()))
@@ -409,8 +289,8 @@ fn named(value: &Value) -> Option<String> {
 
 /// A column: where its value stands, and its head.
 struct Column {
-    pointer: String,
-    head: String,
+    pub(super) pointer: String,
+    pub(super) head: String,
 }
 
 impl Column {
@@ -425,7 +305,7 @@ impl Column {
 }
 
 /// The columns for a list of this schema, and a table for its first items.
-fn begin(
+pub(super) fn begin(
     schema: Option<&str>,
     members: Option<&[Member]>,
     items: &[Value],
@@ -468,11 +348,11 @@ fn begin(
     (columns, table)
 }
 
-fn heads(columns: &[Column]) -> Vec<String> {
+pub(super) fn heads(columns: &[Column]) -> Vec<String> {
     columns.iter().map(|column| column.head.clone()).collect()
 }
 
-fn cells(columns: &[Column], item: &Value) -> Vec<String> {
+pub(super) fn cells(columns: &[Column], item: &Value) -> Vec<String> {
     let cell = |column: &Column| {
         let text = item
             .pointer(&column.pointer)
