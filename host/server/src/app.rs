@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 use crate::config::{HumanDuration, Settings};
 use crate::domain::operations::bootstrap::{BootstrapResult, bootstrap};
 use crate::domain::operations::branding::{Logo, LogoError};
-use crate::domain::operations::plugins::{SecretFileError, plugin_specs};
+use crate::domain::operations::plugin_specs::{SecretFileError, plugin_specs};
 use crate::domain::{self, Host};
 use crate::geoip::{GeoIp, GeoIpError};
 use crate::http::tls::{Clients, Identity, TlsError};
@@ -157,14 +157,18 @@ pub async fn compose(
     }
     let metrics_secret = match &settings.http.metrics_secret_file {
         Some(file) => Some(
-            domain::operations::plugins::read_long_secret("http.metrics_secret_file", file, 16)?
-                .digest(),
+            domain::operations::plugin_specs::read_long_secret(
+                "http.metrics_secret_file",
+                file,
+                16,
+            )?
+            .digest(),
         ),
         None => None,
     };
     let geoip = GeoIp::open(settings.geoip.database_file.as_deref())?;
     let logo = logo(&settings)?;
-    let passkeys = domain::devices::passkey::RelyingParty::new(&settings);
+    let passkeys = domain::devices::relying_party::RelyingParty::new(&settings);
     let outgoing = Outgoing::new(settings.egress.allow_private_addresses);
     Ok(Arc::new(Host {
         issuer: settings.issuer(),
@@ -173,7 +177,7 @@ pub async fn compose(
         outgoing,
         geoip,
         saml_keys: crate::keys::saml::OpenKeys::default(),
-        fetched_keys: domain::keys::client_keys::FetchedKeys::default(),
+        fetched_keys: domain::keys::fetched_keys::FetchedKeys::default(),
         passkeys,
         store,
         master_key,
@@ -182,10 +186,10 @@ pub async fn compose(
         plugins,
         metrics_secret,
         logo,
-        traces: domain::claims::traces::Traces::default(),
+        traces: domain::claims::trace_queue::Traces::default(),
         latency: domain::operations::latency::LatencyHistograms::default(),
         audit_streams: domain::audit::Streams::default(),
-        reloads: domain::operations::plugins::Reloads::default(),
+        reloads: domain::operations::plugin_reloads::Reloads::default(),
         settings_file,
         wakeups: crate::domain::operations::wakeups::Wakeups::default(),
         clock,

@@ -29,7 +29,7 @@ use crate::cli::config_file::{ConfigFile, host_without_plugins, settings};
 use crate::config::Settings;
 use crate::domain::admin;
 use crate::domain::admin::{AdminContext, EnrolDevice, EnrolmentLink};
-use crate::domain::operations::plugins::plugin_specs;
+use crate::domain::operations::plugin_specs::plugin_specs;
 use crate::geoip::GeoIp;
 use crate::http::admin_api::openapi_document;
 use crate::{app, config};

@@ -1,9 +1,11 @@
 //! The audit log, as use cases write and read it. An entry is kept in the transaction of the change that it tells of.
 
 mod stream;
+pub(super) mod streams;
 mod verify;
 
-pub use stream::{Faring, Streams, check as check_streams, run as stream};
+pub use stream::{check as check_streams, run as stream};
+pub use streams::{Faring, Streams};
 pub use verify::{Unreadable, Verdict, verify, verify_export};
 
 use std::time::Duration;

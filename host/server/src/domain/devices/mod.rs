@@ -8,3 +8,4 @@ pub mod device;
 pub mod device_activity;
 pub mod passkey;
 pub mod recovery;
+pub mod relying_party;
