@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use webauthn_rs::prelude::PublicKeyCredential;
 
-use crate::domain::approvals::channels;
+use crate::domain::approvals::{carry, channels};
 use crate::domain::devices::passkey;
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::sign_in::access::{Access, access};
@@ -274,7 +274,7 @@ async fn put(
             // The user's device began it, and the user answers there. A vendor's question would name no browser.
             (Some(_), _) | (_, None) => &[Trust::Verified],
         };
-        tokio::spawn(channels::carry(Arc::clone(host), user, approval, trust));
+        tokio::spawn(carry::carry(Arc::clone(host), user, approval, trust));
     }
     Ok(asked)
 }

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::domain::approvals::channels;
+use crate::domain::approvals::account_notices;
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::{Host, InternalError};
 use assent_model::audit::Entry;
@@ -42,5 +42,5 @@ pub async fn mark_read(host: &Host, device: &Device, last: AuditId) -> Result<()
 pub fn notify(host: &Arc<Host>, user: UserId, but: Option<DeviceId>) {
     host.wakeups.send(Wakeup::News(user));
     // Whoever did it does not wait for the channels.
-    tokio::spawn(channels::tell_news(Arc::clone(host), user, but));
+    tokio::spawn(account_notices::tell_news(Arc::clone(host), user, but));
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::domain::devices::account_notifications;
+use crate::domain::devices::push::seal;
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::{Host, InternalError, audit, seconds};
 use assent_model::approval::Approval;
@@ -495,14 +496,4 @@ pub async fn revoke_of(
         account_notifications::notify(host, device.user_id, Some(device.id));
     }
     Ok(ended)
-}
-
-/// Encrypts a message for the device alone to open (RFC 8291). `None` if its keys are none.
-pub(crate) fn seal(push: &PushSubscription, message: &[u8]) -> Option<Vec<u8>> {
-    use base64::Engine;
-    use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-
-    let decode = |text: &str| URL_SAFE_NO_PAD.decode(text.trim_end_matches('=')).ok();
-    let (key, auth) = (decode(&push.keys.p256dh)?, decode(&push.keys.auth)?);
-    ece::encrypt(&key, &auth, message).ok()
 }

@@ -2,46 +2,44 @@
 //! application would be told. Nobody else may complete it, and nothing that it gives is of use to anybody.
 
 mod approval;
+mod approval_request;
+mod life;
 mod observer;
-
-use approval::of_login;
-pub use approval::{Attempt, asked};
-pub use observer::observer;
+mod record;
 
 use std::sync::Arc;
-use std::time::Duration;
 
+use approval::of_login;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use serde_json::{Value, json};
+use record::{kept, kept_out, opened, unsealed};
+use serde_json::Value;
 
 use crate::domain::admin::protected_actions::approval::Console;
-use crate::domain::admin::{self, AdminContext, AdminError};
+use crate::domain::admin::{AdminContext, AdminError};
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::sessions::session::SignedIn;
 use crate::domain::sign_in::access;
 use crate::domain::sign_in::access::Obstacle;
-use crate::domain::{Host, InternalError, audit};
+use crate::domain::{Host, InternalError, admin, audit};
 use assent_model::application::{GrantType, Registered};
-use assent_model::audit::{Actor, AuditContext, Event};
-use assent_model::clock::Timestamp;
-use assent_model::id::{CodeId, Did, TestSignInId};
-use assent_model::login::{Login, Refusal};
+use assent_model::audit::{AuditContext, Event};
+use assent_model::id::{Did, TestSignInId};
+use assent_model::login::Login;
 use assent_model::purpose::SignInPurpose;
 use assent_model::secret::Digest;
 use assent_model::test_sign_in::{
     OpenTestSignIn, RequestMarks, StepNote, TestSignIn, TestSignInOutcome, TestSignInStage,
     TestSignInStep, Visitor,
 };
-use assent_store::{StepRecord, TestSignInResult};
 
-/// How long a test sign-in is good, and what is known of it is kept.
-pub const LIFE: Duration = Duration::from_secs(15 * 60);
+pub use approval_request::{Attempt, asked};
+pub use life::LIFE;
+pub use observer::observer;
+pub use record::{Noted, end, fail, note, refused};
+
 /// Where the answers go: a path of this host.
 const PATH: &str = "/admin/test-sign-ins/";
-
-/// What is said where the reason is over by the time that somebody asks for it.
-const CLOSED: &str = "you were not let in at that moment, and would be now: try again";
 
 /// What the host derives for a test sign-in, so that it needs to keep nothing secret.
 #[derive(Clone, Copy, Debug)]
@@ -235,141 +233,6 @@ pub async fn login_began(host: &Host, login: &Login) -> Result<bool, InternalErr
         .await?;
     }
     Ok(is_open)
-}
-
-/// Notes what became of a step.
-pub async fn note(
-    host: &Host,
-    id: TestSignInId,
-    name: TestSignInStep,
-    note: StepNote,
-) -> Result<(), InternalError> {
-    host.store
-        .record_test_sign_in_step(id, kept(host, name, &note)?)
-        .await?;
-    host.wakeups.send(Wakeup::TestSignIn(id));
-    Ok(())
-}
-
-fn kept(host: &Host, name: TestSignInStep, note: &StepNote) -> Result<StepRecord, InternalError> {
-    Ok(StepRecord {
-        name,
-        at: host.now(),
-        sealed: sealed(host, &json!(note))?,
-    })
-}
-
-fn sealed(host: &Host, value: &Value) -> Result<String, InternalError> {
-    Ok(host
-        .master_key
-        .seal("test-sign-in", value.to_string().as_bytes(), &*host.entropy)?)
-}
-
-fn unsealed(host: &Host, sealed: &str) -> Result<Value, InternalError> {
-    Ok(serde_json::from_slice(&host.master_key.open("test-sign-in", sealed)?).unwrap_or_default())
-}
-
-/// Notes why a person was turned away who had approved, which ends the test sign-in.
-pub async fn refused(host: &Host, id: TestSignInId, why: &Refusal) -> Result<(), InternalError> {
-    let (step, detail) = match why {
-        Refusal::ApplicationGone => (
-            TestSignInStep::Account,
-            "the application was removed meanwhile".to_owned(),
-        ),
-        Refusal::AddressGone => (
-            TestSignInStep::Account,
-            "the application takes no answer at this address".to_owned(),
-        ),
-        Refusal::NoAccount(_) => (
-            TestSignInStep::Account,
-            Obstacle::NoAccount.words().to_owned(),
-        ),
-        Refusal::AccountClosed(_) | Refusal::PersonClosed => (
-            TestSignInStep::Account,
-            kept_out(host, id)
-                .await?
-                .map_or(CLOSED, Obstacle::words)
-                .to_owned(),
-        ),
-        Refusal::Plugin(reason) => (
-            TestSignInStep::Claims,
-            format!("a plugin turns you away: {reason}"),
-        ),
-        Refusal::OthersTestSignIn => return Ok(()),
-    };
-    let Some(trial) = host.store.test_sign_in(id).await? else {
-        return Ok(());
-    };
-    if step == TestSignInStep::Account {
-        note(host, id, step, StepNote::bad(detail.clone())).await?;
-    }
-    fail(host, &trial, "refused", &detail).await
-}
-
-/// What keeps whoever began a test sign-in out of its application by now.
-async fn kept_out(host: &Host, id: TestSignInId) -> Result<Option<Obstacle>, InternalError> {
-    let Some(trial) = host.store.test_sign_in(id).await? else {
-        return Ok(None);
-    };
-    let Some(user) = host.store.user(trial.user).await? else {
-        return Ok(None);
-    };
-    access::kept_out(host, &user, &trial.application).await
-}
-
-/// Ends a test sign-in with an error.
-pub async fn fail(
-    host: &Host,
-    trial: &TestSignIn,
-    error: &str,
-    description: &str,
-) -> Result<(), InternalError> {
-    let result = json!({ "error": error, "error_description": description });
-    end(host, trial, TestSignInOutcome::Failed, result, None).await
-}
-
-/// Ends a test sign-in: the result is kept until the test sign-in is over, and what it gave is over at once.
-pub async fn end(
-    host: &Host,
-    trial: &TestSignIn,
-    outcome: TestSignInOutcome,
-    result: Value,
-    family: Option<CodeId>,
-) -> Result<(), InternalError> {
-    let by = AuditContext {
-        actor: Actor::Person(trial.user),
-        ..AuditContext::HOST
-    };
-    let entry = audit::entry(host, Event::TestSignInEnded, &by)
-        .about(trial.user)
-        .of(trial.application.clone());
-    let entry = entry
-        .with("test_sign_in", trial.id.to_string())
-        .with("outcome", outcome.as_str());
-    let end = TestSignInResult {
-        outcome,
-        result: sealed(host, &result)?,
-        family,
-        entry,
-    };
-    host.store
-        .finish_test_sign_in(trial.id, end, host.now())
-        .await?;
-    host.wakeups.send(Wakeup::TestSignIn(trial.id));
-    Ok(())
-}
-
-/// A step, when it was, and what is known of it.
-pub type Noted = (TestSignInStep, Timestamp, StepNote);
-
-/// What was noted, in the order of the steps.
-fn opened(host: &Host, kept: Vec<StepRecord>) -> Result<Vec<Noted>, InternalError> {
-    let mut steps = Vec::new();
-    for StepRecord { name, at, sealed } in kept {
-        let note: Option<StepNote> = serde_json::from_value(unsealed(host, &sealed)?).ok();
-        steps.extend(note.map(|note| (name, at, note)));
-    }
-    Ok(steps)
 }
 
 /// What the last step says that went wrong, if one did: to be told where the sign-in ends.
