@@ -103,6 +103,9 @@ async fn insert_origins(db: &mut AnyConnection, application: &Application) -> Re
 
 impl Store {
     /// Adds an application.
+    ///
+    /// # Errors
+    /// If the database fails, or the audit log cannot be extended.
     pub async fn insert_application(
         &self,
         application: Application,
@@ -120,6 +123,9 @@ impl Store {
 
     /// Replaces an application's name, settings and secret. `false`, and nothing done, if it was changed since it was
     /// read.
+    ///
+    /// # Errors
+    /// If the database fails, or the audit log cannot be extended.
     pub async fn update_application(
         &self,
         application: Application,
@@ -158,6 +164,9 @@ impl Store {
     }
 
     /// The origins of the redirect URIs of all single-page applications.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn spa_origins(&self) -> Result<HashSet<String>> {
         let rows: Vec<(String,)> =
             sqlx::query_as("SELECT DISTINCT origin FROM application_origins")
@@ -167,6 +176,9 @@ impl Store {
     }
 
     /// Deletes this version of an application with its accounts, which ends its tokens. Whether there was that.
+    ///
+    /// # Errors
+    /// If the database fails, or the audit log cannot be extended.
     pub async fn delete_application(
         &self,
         id: Did,
@@ -188,11 +200,17 @@ impl Store {
     }
 
     /// The OpenID Connect client with this id.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn application(&self, id: &Did) -> Result<Option<Arc<Application>>> {
         Ok(self.registered(id).await?.and_then(Registered::client))
     }
 
     /// The SAML service provider with this id.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn service_provider(&self, id: &Did) -> Result<Option<Arc<ServiceProvider>>> {
         Ok(self
             .registered(id)
@@ -201,11 +219,17 @@ impl Store {
     }
 
     /// The application with this id, whatever it speaks.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn registered(&self, id: &Did) -> Result<Option<Registered>> {
         self.lookups.applications.ask(id.to_string()).await
     }
 
     /// Up to `limit` applications whose id follows `after`.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn applications(&self, after: Option<&Did>, limit: u32) -> Result<Vec<Registered>> {
         let rows: Vec<ApplicationRow> =
             sqlx::query_as("SELECT * FROM applications WHERE id > $1 ORDER BY id LIMIT $2")
@@ -218,6 +242,9 @@ impl Store {
 
     /// Up to `limit` applications whose id follows `after` and whose name begins with `prefix`, in upper or lower case; of a
     /// protocol alone, where that is given. There are few enough to look at each name.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn applications_named(
         &self,
         prefix: &str,
@@ -244,6 +271,9 @@ impl Store {
     }
 
     /// Up to `limit` applications in which a person has an account that may be used, by their names.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn applications_of(&self, user: UserId, limit: u32) -> Result<Vec<Registered>> {
         let rows: Vec<ApplicationRow> = sqlx::query_as(
             "SELECT applications.* FROM accounts JOIN applications ON applications.id = accounts.application_id
@@ -258,6 +288,9 @@ impl Store {
     }
 
     /// Adds a service provider with the key that it begins with.
+    ///
+    /// # Errors
+    /// If the database fails, or the audit log cannot be extended.
     pub async fn insert_service_provider(
         &self,
         provider: ServiceProvider,
@@ -288,6 +321,9 @@ impl Store {
     }
 
     /// Replaces a service provider's name and settings. `false`, and nothing done, if it was changed since it was read.
+    ///
+    /// # Errors
+    /// If the database fails, or the audit log cannot be extended.
     pub async fn update_service_provider(
         &self,
         provider: ServiceProvider,

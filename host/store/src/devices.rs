@@ -56,6 +56,9 @@ impl Store {
     /// Uses the right to enrol and adds the device. A user who was invited is active from then on, which `activated` is to
     /// tell of, and their other links are over. Whether the right was still there to be used, by somebody who may sign in or is
     /// invited to.
+    ///
+    /// # Errors
+    /// [`StoreError::Taken`] if another device has the key. Otherwise if the database fails.
     pub async fn enrol_device(
         &self,
         enrolment: EnrolmentId,
@@ -102,6 +105,9 @@ impl Store {
     }
 
     /// The device with this id, revoked or not.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn device(&self, id: DeviceId) -> Result<Option<Device>> {
         let row: Option<DeviceRow> = sqlx::query_as("SELECT * FROM devices WHERE id = $1")
             .bind(id.to_string())
@@ -111,6 +117,9 @@ impl Store {
     }
 
     /// A person's devices that are not revoked.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn devices_of(&self, user: UserId) -> Result<Vec<Device>> {
         let rows: Vec<DeviceRow> = sqlx::query_as(
             "SELECT * FROM devices WHERE user_id = $1 AND revoked_at IS NULL ORDER BY id",
@@ -122,6 +131,9 @@ impl Store {
     }
 
     /// Says where a device can be woken, or that it no longer can.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn set_push(&self, id: DeviceId, push: Option<PushSubscription>) -> Result<()> {
         self.write(move |db| {
             let push = push.clone();
@@ -138,6 +150,9 @@ impl Store {
     }
 
     /// Removes this push subscription of a device, unless another one took its place. Whether it was removed.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn remove_push(&self, id: DeviceId, push: PushSubscription) -> Result<bool> {
         self.write(move |db| {
             let push = push.clone();

@@ -123,11 +123,17 @@ impl IssuedGrant {
 
 impl Store {
     /// Adds a login that a signed-in user began.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn insert_login(&self, login: Login) -> Result<()> {
         self.insert_login_within(login, None).await
     }
 
     /// Adds a login. `bounds` apply to logins without authentication: over them the oldest are removed.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn insert_login_within(
         &self,
         login: Login,
@@ -164,6 +170,9 @@ impl Store {
     }
 
     /// The login with this id, unless its time is over at `now`.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn login(&self, id: LoginId, now: Timestamp) -> Result<Option<Login>> {
         let row: Option<LoginRow> =
             sqlx::query_as("SELECT * FROM logins WHERE id = $1 AND expires_at > $2")
@@ -176,6 +185,9 @@ impl Store {
 
     /// Forgets the approval that a login asked for, and the session that it would have gone on with, so that the person
     /// may try again. Nothing happens to a login that was answered.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn reset_login(&self, id: LoginId) -> Result<()> {
         self.write(move |db| {
             Box::pin(async move {
@@ -193,6 +205,9 @@ impl Store {
 
     /// Notes that the person goes on with the session that their browser has. `false`, and nothing done, if the phone
     /// was asked, or the login was answered.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn continue_login(&self, id: LoginId, session: SessionId) -> Result<bool> {
         self.write(move |db| {
             Box::pin(async move {

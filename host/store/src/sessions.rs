@@ -218,6 +218,9 @@ pub(crate) async fn hold(db: &mut AnyConnection, id: SessionId, now: Timestamp) 
 
 impl Store {
     /// The device by whose approval an open session began, if it was one, and is not revoked.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn device_of_session(&self, id: SessionId) -> Result<Option<DeviceId>> {
         let found: Option<(String,)> = sqlx::query_as(
             "SELECT devices.id FROM sessions JOIN devices ON devices.id = sessions.device_id
@@ -232,6 +235,9 @@ impl Store {
     }
 
     /// The session with this id and the digest of its cookie, if it has not ended at `now`.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn open_session(
         &self,
         id: SessionId,
@@ -266,6 +272,9 @@ impl Store {
     }
 
     /// Moves the end of an open session on to `until`. Nothing happens if it ends later already.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn prolong_session(&self, id: SessionId, until: Timestamp) -> Result<()> {
         self.write(move |db| {
             Box::pin(async move {
@@ -285,6 +294,9 @@ impl Store {
     /// Ends what has this `sid` because the person signed out: the session, and what its sign-ins gave but for
     /// `offline_access`. Its clients are to be told behind the person's back, and these service providers by the browser.
     /// `entry` tells of it, unless it had ended before.
+    ///
+    /// # Errors
+    /// If the database fails, or the audit log cannot be extended.
     pub async fn log_out(&self, sid: String, entry: Entry, now: Timestamp) -> Result<SessionEnd> {
         self.write(move |db| {
             let (sid, entry) = (sid.clone(), entry.clone());
@@ -310,6 +322,9 @@ impl Store {
 
     /// The same for a session that has run out: what it gave ends, and its applications are to be told. `None`, and
     /// nothing done, if it is still open, in whatever browser that is.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn log_out_if_over(&self, sid: String, now: Timestamp) -> Result<Option<SessionEnd>> {
         self.write(move |db| {
             let sid = sid.clone();

@@ -13,6 +13,9 @@ use crate::{accounts, applications, codes, tokens};
 
 impl Store {
     /// Starts the writers and readers of a database. `chaining` authenticates the audit log.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn start(database: Database, chaining: Chaining) -> Result<Self> {
         chain::ensure_ends(&database.writers, database.begin, &chaining).await?;
         let chaining = Arc::new(chaining);

@@ -46,6 +46,9 @@ impl Store {
     }
 
     /// Whether the database answers.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn ping(&self) -> Result<()> {
         sqlx::query("SELECT 1").execute(&self.readers).await?;
         Ok(())

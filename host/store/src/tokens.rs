@@ -21,6 +21,9 @@ pub use lookup::{ActiveAccessToken, RefreshTokenState, TokenFamily};
 impl Store {
     /// The access token with this id, if neither it nor its family is revoked or over at `now`. Whether the person and
     /// the account may still be used is not looked at.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn open_access(
         &self,
         id: TokenId,
@@ -33,6 +36,9 @@ impl Store {
     }
 
     /// Notes that an access token was used, so that the refresh that gave it can't be repeated any more.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn record_token_use(&self, id: TokenId, now: Timestamp) -> Result<()> {
         self.write(move |db| {
             Box::pin(async move {
@@ -50,6 +56,9 @@ impl Store {
     }
 
     /// The refresh token with this id, good or not, unless its family is revoked or over.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn refresh_token(
         &self,
         id: TokenId,
@@ -77,6 +86,9 @@ impl Store {
 
     /// Answers the one repeat of a use whose answer was lost: `pair` takes the place of the first answer, if neither of
     /// its tokens was ever used. If one was, or the family was revoked meanwhile, the family is revoked.
+    ///
+    /// # Errors
+    /// If the database fails, or the audit log cannot be extended.
     pub async fn repeat_rotation(
         &self,
         id: TokenId,
@@ -128,6 +140,9 @@ impl Store {
     }
 
     /// Takes a repeat back that was not answered: another one may come.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn withdraw_repeat(&self, id: TokenId) -> Result<()> {
         self.write(move |db| {
             Box::pin(async move {
@@ -144,6 +159,9 @@ impl Store {
     }
 
     /// Revokes an access token alone.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn revoke_access(&self, id: TokenId, now: Timestamp) -> Result<()> {
         self.write(move |db| {
             Box::pin(async move {

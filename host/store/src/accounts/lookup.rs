@@ -8,17 +8,26 @@ use assent_model::user::LifecycleState;
 
 impl Store {
     /// The account with this id.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn account(&self, id: AccountId) -> Result<Option<Account>> {
         self.one_account("SELECT * FROM accounts WHERE id = $1", &[id.to_string()])
             .await
     }
 
     /// The account with this id, and whose it is.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn person(&self, account: AccountId) -> Result<Option<Person>> {
         self.lookups.persons.ask(account.to_string()).await
     }
 
     /// A person's account in an application.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn account_of(&self, user: UserId, application: &Did) -> Result<Option<Account>> {
         let keys = [user.to_string(), application.to_string()];
         self.one_account(
@@ -30,6 +39,9 @@ impl Store {
 
     /// Up to `limit` accounts of an application after `after`, in the order in which they were made; of a state alone, where
     /// that is given.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn accounts_of(
         &self,
         application: &Did,
@@ -56,6 +68,9 @@ impl Store {
     }
 
     /// Up to `limit` accounts of a person after `after`, in the order in which they were made.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn accounts_of_user(
         &self,
         user: UserId,

@@ -60,6 +60,9 @@ impl Store {
     /// gave (RFC 6749 section 4.1.2). From then on the row is that of the tokens' family, and is kept until `retain_until`:
     /// as long as any of them, or a second use of the code, may come. A code is worth nothing if what was granted with its
     /// account has ended since.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn redeem_code(
         &self,
         code: CodeId,
@@ -81,6 +84,9 @@ impl Store {
     /// Uses a refresh token: it gives `pair`, once. A further use revokes the family, but for the first repeat of a use
     /// that was after `repeatable_since`, which may be answered by [`Store::repeat_rotation`]. `reuse` tells the audit log of
     /// such a further use.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn rotate(
         &self,
         id: TokenId,
@@ -103,6 +109,9 @@ impl Store {
 
     /// Keeps an application's own token, made while its settings had this version. `false`, and nothing kept, if they
     /// were changed since.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn insert_client_token(&self, token: AccessGrant, version: i64) -> Result<bool> {
         self.issuing
             .client_tokens

@@ -103,6 +103,9 @@ impl Store {
 
     /// Adds the right to enrol a device that another made. `false`, and nothing done, if that was revoked or its owner may not
     /// sign in.
+    ///
+    /// # Errors
+    /// If the database fails, or the audit log cannot be extended.
     pub async fn insert_enrolment_by_device(
         &self,
         enrolment: Enrolment,
@@ -125,6 +128,9 @@ impl Store {
     }
 
     /// The right to enrol with this id, if it was not used and is still good at `now`.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn open_enrolment(
         &self,
         id: EnrolmentId,

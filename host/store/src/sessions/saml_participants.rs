@@ -93,6 +93,9 @@ pub(crate) async fn join(db: &mut AnyConnection, code: &CodeGrant) -> Result<()>
 
 impl Store {
     /// The sessions in which a service provider calls somebody by this name.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn sessions_of_name(
         &self,
         application: &Did,
@@ -109,6 +112,9 @@ impl Store {
         rows.into_iter().map(Participation::try_from).collect()
     }
     /// The parts of a service provider in the sessions with these indexes, which are kept as digests.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn sessions_of_indexes(
         &self,
         application: &Did,
@@ -129,6 +135,9 @@ impl Store {
     }
 
     /// Whether a service provider takes part in a session of this user.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn participates_in_saml(&self, application: &Did, user: UserId) -> Result<bool> {
         let row: Option<(i64,)> = sqlx::query_as(
             "SELECT 1 FROM saml_participants WHERE user_id = $1 AND application_id = $2 LIMIT 1",

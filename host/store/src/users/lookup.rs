@@ -10,6 +10,9 @@ use assent_model::user::User;
 
 impl Store {
     /// The user with this id.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn user(&self, id: UserId) -> Result<Option<User>> {
         let row: Option<UserRow> = sqlx::query_as("SELECT * FROM users WHERE id = $1")
             .bind(id.to_string())
@@ -19,6 +22,9 @@ impl Store {
     }
 
     /// The user with this `sub`.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn user_by_subject(&self, subject: &str) -> Result<Option<User>> {
         let row: Option<UserRow> = sqlx::query_as("SELECT * FROM users WHERE subject = $1")
             .bind(subject.to_owned())
@@ -28,6 +34,9 @@ impl Store {
     }
 
     /// The user who signs in with this name or e-mail address.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn user_by_login(&self, name: &LoginName) -> Result<Option<User>> {
         let row: Option<UserRow> = sqlx::query_as(
             "SELECT users.* FROM login_names JOIN users ON users.id = login_names.user_id WHERE login_names.name = $1",
@@ -39,6 +48,9 @@ impl Store {
     }
 
     /// The time from which a sign-in adds a known browser of this user; `None` if there is no such user.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn browsers_known_from(&self, user: UserId) -> Result<Option<Timestamp>> {
         let row: Option<(i64,)> =
             sqlx::query_as("SELECT browsers_known_from FROM users WHERE id = $1")
@@ -49,6 +61,9 @@ impl Store {
     }
 
     /// Up to `limit` users after `after`, in the order in which they were made.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn users(&self, after: Option<UserId>, limit: u32) -> Result<Vec<UserSummary>> {
         let rows: Vec<SummaryRow> = sqlx::query_as(
             "SELECT users.*,

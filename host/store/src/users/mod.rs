@@ -76,6 +76,9 @@ pub(crate) async fn activate(
 
 impl Store {
     /// Adds a user.
+    ///
+    /// # Errors
+    /// [`StoreError::Taken`] if another user has the name or the e-mail address. Otherwise if the database fails.
     pub async fn insert_user(&self, user: User, entries: Vec<Entry>) -> Result<()> {
         self.write(move |db| {
             let (user, entries) = (user.clone(), entries.clone());
@@ -89,6 +92,9 @@ impl Store {
 
     /// Deletes this version of a user with everything that belongs to it. The applications of its sessions are to be told. Of
     /// the audit log what is personal goes, and the entries stay.
+    ///
+    /// # Errors
+    /// If the database fails, or the audit log cannot be extended.
     pub async fn delete_user(
         &self,
         id: UserId,
@@ -128,6 +134,9 @@ impl Store {
     /// Erases the personal data of this version of a terminated user. The row stays, so that no other user ever has its identifiers;
     /// its name becomes `name`, with which nobody can sign in. `false`, and nothing done, if the user is another version or is not
     /// terminated.
+    ///
+    /// # Errors
+    /// If the database fails, or the audit log cannot be extended.
     pub async fn erase_user(
         &self,
         (id, version): (UserId, i64),

@@ -129,6 +129,9 @@ impl Store {
     /// was read: nobody's change undoes another's unseen. Where the state is another than `before`, what was begun in the
     /// person's name is over. Where a console role is given, so are links that enrol a phone, and with a greater one than
     /// before the person's sessions: who made them, or a way to sign in, may do less.
+    ///
+    /// # Errors
+    /// [`StoreError::Taken`] if another user has the name or the e-mail address. Otherwise if the database fails.
     pub async fn update_user(
         &self,
         user: User,
