@@ -117,7 +117,7 @@ impl Store {
     /// Counts the hours from the first to the last one in the audit log: each of them, be there sign-ins or not.
     ///
     /// # Errors
-    /// If the database fails, or the audit log cannot be extended.
+    /// If the database fails, or a row cannot be read.
     pub async fn count_sign_ins(&self, first: i64, last: i64) -> Result<Vec<SignInHour>> {
         let mut hours: BTreeMap<i64, SignInHour> = (first..=last)
             .map(|hour| {

@@ -46,7 +46,7 @@ impl Store {
     /// A person's sessions that have not ended at `now`, the latest first.
     ///
     /// # Errors
-    /// If the database fails, or the audit log cannot be extended.
+    /// If the database fails, or a row cannot be read.
     pub async fn open_sessions_of(&self, user: UserId, now: Timestamp) -> Result<Vec<OpenSession>> {
         let rows: Vec<OpenSessionRow> = sqlx::query_as(
             "SELECT id, sid, auth_time, used_at, address, browser FROM sessions

@@ -7,7 +7,7 @@ impl Store {
     /// The position that a stream has come to, and that of the last entry there is.
     ///
     /// # Errors
-    /// If the database fails, or the audit log cannot be extended.
+    /// If the database fails.
     pub async fn audit_stream(&self, name: &str) -> Result<(Option<i64>, i64)> {
         let (seq, head): (Option<i64>, i64) = sqlx::query_as(
             "SELECT (SELECT seq FROM audit_streams WHERE name = $1),
