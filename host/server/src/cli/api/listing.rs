@@ -4,8 +4,9 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::cli::api::columns::{Column, begin, cells, heads, named};
 use crate::cli::api::document::Answer;
-use crate::cli::api::show::{Column, Form, begin, cells, heads, json, named, quoted, show};
+use crate::cli::api::show::{Form, json, quoted, show};
 use assent_admin_client::terminal;
 use assent_admin_client::terminal::{Table, harmless};
 

@@ -3,6 +3,7 @@
 
 mod arguments;
 mod call;
+mod columns;
 mod connection;
 mod document;
 mod exchange;

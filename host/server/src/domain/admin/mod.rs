@@ -21,6 +21,7 @@ mod overview;
 mod plugins;
 pub mod protected_actions;
 mod service_providers;
+mod user_table;
 mod users;
 
 pub use accounts::{
@@ -49,7 +50,7 @@ pub use external_authenticators::{
 pub use import::{ImportReport, ImportRow, RowError};
 pub use import_accounts::{ACCOUNT_COLUMNS, account_cells, import_accounts};
 pub use import_tables::{ImportTable, TablePlan};
-pub use import_users::{USER_COLUMNS, import_users, user_cells};
+pub use import_users::import_users;
 pub use keys::{RevokeSigningKey, RotateSigningKeys};
 pub use logos::{RemoveLogo, SetLogo, logo};
 pub use names::Names;
@@ -61,6 +62,7 @@ pub use service_providers::{
     certificate_digest, changed_service_provider, replace_service_provider, saml_certificates,
     service_provider,
 };
+pub use user_table::{USER_COLUMNS, user_cells};
 
 pub use users::{
     CreateUser, DeleteUser, EnrolDevice, EnrolmentLink, EraseUser, RevokeDevice, UpdateUser,

@@ -5,6 +5,7 @@
 mod accounts;
 mod action_approvals;
 mod activity;
+mod application_view;
 mod applications;
 mod areas;
 mod audit;
