@@ -141,6 +141,9 @@ impl Caller {
 }
 
 /// The caller that an application is with a token of these admin scopes; `None` if nothing is left of them.
+///
+/// # Errors
+/// If the database fails.
 pub async fn service_account(
     host: &Host,
     application: Did,

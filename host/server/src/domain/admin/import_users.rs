@@ -72,6 +72,9 @@ impl Known {
 }
 
 /// Imports users. With `dry_run` all of it is checked, and nothing done.
+///
+/// # Errors
+/// If the database or the cryptographic library fails. Rows that cannot be imported are in the report.
 pub async fn import_users(
     host: &Host,
     caller: &Caller,

@@ -147,6 +147,9 @@ fn invalid(field: &'static str, expected: impl Into<String>) -> AdminError {
 }
 
 /// A fresh token for the admin API, and until when it is good.
+///
+/// # Errors
+/// If the database fails.
 pub async fn issue_admin_token(
     host: &Host,
     by: &AuditContext,
@@ -155,6 +158,9 @@ pub async fn issue_admin_token(
 }
 
 /// A token for the admin API that is good for so long.
+///
+/// # Errors
+/// If the database fails.
 pub async fn issue_admin_token_for(
     host: &Host,
     life: Duration,
@@ -176,6 +182,9 @@ pub async fn issue_admin_token_for(
 }
 
 /// The token for the admin API that a text is, if it is still good.
+///
+/// # Errors
+/// If the database fails.
 pub async fn admin_token(
     host: &Host,
     text: &str,

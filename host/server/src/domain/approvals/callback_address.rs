@@ -24,6 +24,9 @@ fn callback_id(host: &Host, channel: &str) -> Result<String, InternalError> {
 }
 
 /// The channel whose callbacks have this id.
+///
+/// # Errors
+/// If the cryptographic library fails.
 pub fn called_back(host: &Host, id: &str) -> Result<Option<ChannelInfo>, InternalError> {
     for channel in host.plugins.channels() {
         if bool::from(

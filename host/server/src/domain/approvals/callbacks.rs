@@ -11,6 +11,9 @@ const MOST_NEWS: usize = 32;
 
 /// Takes what came to a channel's callback address. Anybody may have sent it: a proof is verified as if the device had
 /// brought it, and a vendor is asked how the request stands. A failure is in the log.
+///
+/// # Errors
+/// If the database fails, or the question to a passkey cannot be made.
 pub async fn take_callback(
     host: &Host,
     channel: &ChannelInfo,

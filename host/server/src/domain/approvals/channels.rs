@@ -94,6 +94,9 @@ pub fn trusted(request: &LoginRequest) -> &'static [Trust] {
 /// A few letters that the waiting page and the vendor's app both show, so that the person approves what their own browser asks
 /// for (`binding_message`, OpenID Connect CIBA Core section 7.1). They follow from the request, for each host alike, and
 /// can't be guessed from its id.
+///
+/// # Errors
+/// If the cryptographic library fails.
 pub fn binding(host: &Host, approval: ApprovalId) -> Result<String, InternalError> {
     let code = host
         .master_key

@@ -149,6 +149,9 @@ fn tell_of_gap(name: &str, come_to: i64, records: &[Record]) {
 
 /// Whether the streams that the settings name could be carried, as far as can be seen without doing it. The message says which
 /// setting is wrong.
+///
+/// # Errors
+/// The setting that is wrong, and why.
 pub fn check(settings: &crate::config::AuditStream) -> Result<(), String> {
     let Some(file) = &settings.file else {
         return Ok(());

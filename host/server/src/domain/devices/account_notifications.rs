@@ -21,6 +21,9 @@ const MOST: u32 = 20;
 
 /// The notifications that the owner has not read on this device, the oldest first. Changes made with this device itself are
 /// left out.
+///
+/// # Errors
+/// If the database fails.
 pub async fn unread_notifications(
     host: &Host,
     device: &Device,
@@ -34,6 +37,9 @@ pub async fn unread_notifications(
 }
 
 /// Records that the owner has read the notifications up to this entry.
+///
+/// # Errors
+/// If the database fails.
 pub async fn mark_read(host: &Host, device: &Device, last: AuditId) -> Result<(), InternalError> {
     Ok(host.store.mark_news_seen(device.id, last).await?)
 }

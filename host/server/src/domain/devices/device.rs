@@ -61,6 +61,9 @@ pub fn enrolment_path(token: &Token) -> String {
 const LINK_OF_DEVICE: Duration = Duration::from_secs(15 * 60);
 
 /// A link by which the owner of a device enrols another, and until when it is good. `None` if they may not sign in.
+///
+/// # Errors
+/// If the database or the cryptographic library fails.
 pub async fn link_another(
     host: &Arc<Host>,
     device: &Device,
@@ -85,6 +88,9 @@ pub async fn link_another(
 }
 
 /// The right that a link's token gives, with the person it is for.
+///
+/// # Errors
+/// If the database fails.
 pub async fn find_enrolment(
     host: &Host,
     token: &str,
@@ -145,6 +151,9 @@ pub enum Enrolled {
 }
 
 /// Enrols a device: the link is used up and the device added, both or neither. Who was invited is active from then on.
+///
+/// # Errors
+/// If the database or the cryptographic library fails.
 pub async fn enrol(
     host: &Arc<Host>,
     request: &EnrolmentRequest,
@@ -247,6 +256,9 @@ pub enum Renaming {
 }
 
 /// Gives a person's device another name.
+///
+/// # Errors
+/// If the database fails.
 pub async fn rename(
     host: &Host,
     owner: UserId,
@@ -302,6 +314,9 @@ pub enum Caller {
 }
 
 /// Finds out which device a call is of.
+///
+/// # Errors
+/// If the database fails.
 pub async fn caller(host: &Host, call: Call<'_>) -> Result<Caller, InternalError> {
     let found = host
         .store
@@ -344,6 +359,9 @@ pub struct Waiting {
 
 /// The pending requests of a device's owner, and the news. While the pending requests are those that the device shows,
 /// `seen`, and there are no news after `known`, it waits up to `patience` seconds. `None` if the device was revoked meanwhile.
+///
+/// # Errors
+/// If the database fails.
 pub async fn request(
     host: &Host,
     device: &Device,
@@ -410,6 +428,9 @@ async fn with_logos(
 }
 
 /// Says where a device can be woken, or that it can't. `false` if the subscription is none that can be used.
+///
+/// # Errors
+/// If the database fails.
 pub async fn set_push(
     host: &Host,
     device: &Device,
@@ -438,6 +459,9 @@ pub struct OwnDevice {
 }
 
 /// A person's devices, the one that was enrolled last first.
+///
+/// # Errors
+/// If the database fails.
 pub async fn all_of(host: &Host, user: UserId) -> Result<Vec<OwnDevice>, InternalError> {
     let uses = host.store.device_uses(user).await?;
     let passkeys = host.store.devices_with_passkey(user).await?;
@@ -452,6 +476,9 @@ pub async fn all_of(host: &Host, user: UserId) -> Result<Vec<OwnDevice>, Interna
 }
 
 /// The device with this id, if it is this person's and not revoked.
+///
+/// # Errors
+/// If the database fails.
 pub async fn of_owner(
     host: &Host,
     user: UserId,
@@ -462,6 +489,9 @@ pub async fn of_owner(
 }
 
 /// Revokes a device, and signs out the browsers that it signed in. `None` if it was revoked before.
+///
+/// # Errors
+/// If the database or the cryptographic library fails.
 pub async fn revoke(
     host: &Arc<Host>,
     device: &Device,

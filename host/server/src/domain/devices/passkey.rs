@@ -48,6 +48,9 @@ impl Standing {
 }
 
 /// How a device stands to passkeys.
+///
+/// # Errors
+/// If the database fails.
 pub async fn standing(host: &Host, device: &Device) -> Result<Standing, InternalError> {
     Ok(match host.store.passkey(device.id).await? {
         Some(_) => Standing::Set,
@@ -70,6 +73,9 @@ pub enum Offer {
 /// Begins to add a passkey to a device.
 ///
 /// Its user handle is the device's id: two devices of a person in one phone would overwrite each other's passkey otherwise.
+///
+/// # Errors
+/// If the database fails, or the question to a passkey cannot be made.
 pub async fn offer(host: &Host, device: &Device) -> Result<Offer, InternalError> {
     let Some(RelyingParty(webauthn)) = &host.passkeys else {
         return Ok(Offer::Impossible);
@@ -106,6 +112,9 @@ pub enum Added {
 }
 
 /// Adds the passkey that the browser made (section 7.1).
+///
+/// # Errors
+/// If the database or the cryptographic library fails.
 pub async fn add(
     host: &Arc<Host>,
     device: &Device,
@@ -161,6 +170,9 @@ pub enum Removed {
 }
 
 /// Removes a device's passkey, if an assertion of it is shown.
+///
+/// # Errors
+/// If the database or the cryptographic library fails, or the question to a passkey cannot be made.
 pub async fn remove(
     host: &Arc<Host>,
     device: &Device,
@@ -200,6 +212,9 @@ pub enum Confirmed {
 
 /// Has a device's passkey confirm a call, where the device has one. Whoever could make another device's link without would be
 /// rid of it.
+///
+/// # Errors
+/// If the database fails, or the question to a passkey cannot be made.
 pub async fn confirm(
     host: &Host,
     device: &Device,

@@ -12,6 +12,9 @@ use assent_model::client_auth::ClientKeys;
 const LARGEST: usize = 64 * 1024;
 
 /// The claims of a JWT that the application signed.
+///
+/// # Errors
+/// [`BadJwt`] if none of the application's keys signed the token, or if they cannot be fetched.
 pub async fn verify(
     host: &Host,
     keys: &ClientKeys,

@@ -21,6 +21,9 @@ pub struct SecretFileError {
 }
 
 /// The settings of the plugins, in the runtime's terms, with the secrets that they name.
+///
+/// # Errors
+/// [`SecretFileError`] if a file with a secret cannot be used.
 pub fn plugin_specs(settings: &config::Plugins) -> Result<Vec<PluginSpec>, SecretFileError> {
     let mappers = settings
         .claim_mappers
@@ -118,6 +121,9 @@ fn grant(
 }
 
 /// Reads a secret that `setting` names a file of, with at least so many characters.
+///
+/// # Errors
+/// [`SecretFileError`] if the file cannot be used.
 pub fn read_long_secret(
     setting: &str,
     file: &Path,
@@ -136,6 +142,9 @@ pub fn read_long_secret(
 }
 
 /// Reads a secret that `setting` names a file of.
+///
+/// # Errors
+/// [`SecretFileError`] if the file cannot be used.
 pub fn read_secret(setting: &str, file: &Path) -> Result<Secret, SecretFileError> {
     let error = |reason: String| SecretFileError {
         setting: setting.to_owned(),

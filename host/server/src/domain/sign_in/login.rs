@@ -17,6 +17,9 @@ use assent_store::{Completion, ConsentGrant, IssuedGrant, NewSession, SignInReco
 
 /// Begins a login in the browser whose cookie has this digest. `session` is the one that it goes on with, where that is
 /// enough for the request; `from` is the browser's network, unless a signed-in user begins the login.
+///
+/// # Errors
+/// If the database fails.
 pub async fn begin(
     host: &Host,
     request: LoginRequest,
@@ -112,6 +115,9 @@ impl Approved {
 }
 
 /// Looks at a login. A browser finds only its own logins.
+///
+/// # Errors
+/// If the database fails.
 pub async fn view(host: &Host, id: LoginId, browser: Digest) -> Result<View, InternalError> {
     let now = host.now();
     let Some(login) = host
@@ -176,6 +182,9 @@ pub struct Person {
 
 /// The person who approved, if they may still sign in: their state is checked again when the approval is used. If the
 /// browser's session, `old`, is the same person's, the new one is known to applications by the same `sid`.
+///
+/// # Errors
+/// If the database fails.
 pub async fn person(
     host: &Host,
     approved: &Approved,
@@ -221,6 +230,9 @@ pub struct Outcome<'a> {
 
 /// Gives the login its one answer: a new session begins, the browser's old one ends, the application is given
 /// what it asked for, a consent is remembered, all of it or nothing. Whether this was the answer.
+///
+/// # Errors
+/// If the database fails.
 pub async fn answer(
     host: &Host,
     login: LoginId,
@@ -325,6 +337,9 @@ fn noted(host: &Host, outcome: &Outcome<'_>) -> (Vec<Entry>, Option<Entry>) {
 }
 
 /// Ends the login without signing anybody in. Whether this was the answer.
+///
+/// # Errors
+/// If the database fails.
 pub async fn give_up(host: &Host, login: LoginId) -> Result<bool, InternalError> {
     Ok(host
         .store
@@ -333,6 +348,9 @@ pub async fn give_up(host: &Host, login: LoginId) -> Result<bool, InternalError>
 }
 
 /// The person goes on with the session that their browser has.
+///
+/// # Errors
+/// If the database fails.
 pub async fn go_on(host: &Host, login: &Login, signed_in: &SignedIn) -> Result<(), InternalError> {
     host.store
         .continue_login(login.id, signed_in.session.id)
@@ -341,6 +359,9 @@ pub async fn go_on(host: &Host, login: &Login, signed_in: &SignedIn) -> Result<(
 }
 
 /// The person gave up in the browser while the phone was asked.
+///
+/// # Errors
+/// If the database fails.
 pub async fn cancel(host: &Host, login: &Login) -> Result<(), InternalError> {
     if let LoginStage::Asked(approval) = login.stage {
         approval::cancel(host, approval).await?;
@@ -349,6 +370,9 @@ pub async fn cancel(host: &Host, login: &Login) -> Result<(), InternalError> {
 }
 
 /// Begins anew with the question who the person is.
+///
+/// # Errors
+/// If the database fails.
 pub async fn again(host: &Host, login: &Login) -> Result<(), InternalError> {
     cancel(host, login).await?;
     host.store.reset_login(login.id).await?;

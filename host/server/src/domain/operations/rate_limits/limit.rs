@@ -70,11 +70,17 @@ impl<K: Clone + Debug + Eq + Hash> Limit<K> {
     }
 
     /// Counts one more of this key, unless its limit is reached.
+    ///
+    /// # Errors
+    /// [`Exhausted`] if the limit is reached.
     pub fn take(&self, key: &K, now: Timestamp) -> Result<(), Exhausted> {
         self.at(key, now, true)
     }
 
     /// Whether one more of this key would be within the limit, without counting it: for what counts only if it fails.
+    ///
+    /// # Errors
+    /// [`Exhausted`] if the limit is reached.
     pub fn check(&self, key: &K, now: Timestamp) -> Result<(), Exhausted> {
         self.at(key, now, false)
     }

@@ -55,6 +55,9 @@ pub enum Derived {
 }
 
 /// A value of a test sign-in that nobody guesses who does not hold the master key.
+///
+/// # Errors
+/// If the cryptographic library fails.
 pub fn derived(host: &Host, id: TestSignInId, what: Derived) -> Result<String, InternalError> {
     let name = match what {
         Derived::State => "state",
@@ -73,6 +76,9 @@ pub fn derived(host: &Host, id: TestSignInId, what: Derived) -> Result<String, I
 }
 
 /// What comes back with an answer of a test sign-in, and shows that this host made it for that test sign-in, letter by letter.
+///
+/// # Errors
+/// If the cryptographic library fails.
 pub fn vouched(host: &Host, id: TestSignInId, answer: &str) -> Result<String, InternalError> {
     let message = format!("answer\n{id}\n{}", Digest::of(answer.as_bytes()).to_text());
     let code = host
@@ -82,6 +88,9 @@ pub fn vouched(host: &Host, id: TestSignInId, answer: &str) -> Result<String, In
 }
 
 /// The RelayState of a response. For a test sign-in it authenticates the response as one of this host.
+///
+/// # Errors
+/// If the cryptographic library fails.
 pub fn relay_state(
     host: &Host,
     purpose: SignInPurpose,
@@ -164,6 +173,9 @@ pub async fn prepare(
 }
 
 /// Keeps a test sign-in whose request was made, and ends the one before of that session.
+///
+/// # Errors
+/// If the database or the cryptographic library fails.
 pub async fn begin(
     host: &Host,
     trial: &TestSignIn,
@@ -194,6 +206,9 @@ pub async fn begin(
 }
 
 /// The test sign-in with this id as an open one, if it is of this browser and session.
+///
+/// # Errors
+/// If the database or the cryptographic library fails.
 pub async fn open(
     host: &Host,
     id: TestSignInId,
@@ -215,6 +230,9 @@ pub async fn open(
 }
 
 /// Notes that a login began for a test sign-in, which alone may answer it from then on. Whether the test sign-in is open still.
+///
+/// # Errors
+/// If the database fails.
 pub async fn login_began(host: &Host, login: &Login) -> Result<bool, InternalError> {
     let Some(id) = login.request.purpose().test_sign_in() else {
         return Ok(true);
@@ -236,6 +254,9 @@ pub async fn login_began(host: &Host, login: &Login) -> Result<bool, InternalErr
 }
 
 /// What the last step says that went wrong, if one did: to be told where the sign-in ends.
+///
+/// # Errors
+/// If the database or the cryptographic library fails.
 pub async fn cause(host: &Host, id: TestSignInId) -> Result<Option<String>, InternalError> {
     let (kept, _) = host.store.test_sign_in_steps(id).await?;
     let failed = opened(host, kept)?
@@ -271,6 +292,9 @@ pub enum TestSignInState {
 }
 
 /// A test sign-in of this console; `None` if there is none.
+///
+/// # Errors
+/// If the database or the cryptographic library fails.
 pub async fn show(
     host: &Host,
     console: &Console,
@@ -322,6 +346,9 @@ pub async fn show(
 }
 
 /// Returns when there is something new to show of a test sign-in that goes on.
+///
+/// # Errors
+/// If the database or the cryptographic library fails.
 pub async fn changed(
     host: &Arc<Host>,
     console: &Console,

@@ -17,6 +17,9 @@ use assent_store::{StepRecord, TestSignInResult};
 const CLOSED: &str = "you were not let in at that moment, and would be now: try again";
 
 /// Notes what became of a step.
+///
+/// # Errors
+/// If the database or the cryptographic library fails.
 pub async fn note(
     host: &Host,
     id: TestSignInId,
@@ -53,6 +56,9 @@ pub(super) fn unsealed(host: &Host, sealed: &str) -> Result<Value, InternalError
 }
 
 /// Notes why a person was turned away who had approved, which ends the test sign-in.
+///
+/// # Errors
+/// If the database or the cryptographic library fails.
 pub async fn refused(host: &Host, id: TestSignInId, why: &Refusal) -> Result<(), InternalError> {
     let (step, detail) = match why {
         Refusal::ApplicationGone => (
@@ -104,6 +110,9 @@ pub(super) async fn kept_out(
 }
 
 /// Ends a test sign-in with an error.
+///
+/// # Errors
+/// If the database or the cryptographic library fails.
 pub async fn fail(
     host: &Host,
     trial: &TestSignIn,
@@ -128,6 +137,9 @@ pub(super) fn opened(host: &Host, kept: Vec<StepRecord>) -> Result<Vec<Noted>, I
 }
 
 /// Ends a test sign-in: the result is kept until the test sign-in is over, and what it gave is over at once.
+///
+/// # Errors
+/// If the database or the cryptographic library fails.
 pub async fn end(
     host: &Host,
     trial: &TestSignIn,
