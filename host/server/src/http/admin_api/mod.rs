@@ -13,6 +13,7 @@ mod authorize;
 mod claims;
 mod conditional;
 mod context;
+mod export;
 mod external_authenticators;
 mod idempotency;
 mod import_limit;
@@ -30,6 +31,7 @@ mod service_providers;
 mod table;
 mod test_sign_ins;
 mod transfers;
+mod user_devices;
 mod users;
 mod values;
 
