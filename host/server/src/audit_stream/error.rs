@@ -1,7 +1,5 @@
 //! Failures of the audit stream.
 
-use std::io::{Read, Seek, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 
 /// Why entries did not arrive.

@@ -8,7 +8,6 @@ use std::path::Path;
 use anyhow::{Context, anyhow};
 use serde::{Deserialize, Serialize};
 
-use assent_model::clock::Clock;
 use assent_model::id::{ApprovalId, DeviceId};
 
 /// An enrolled authenticator: what its file holds.

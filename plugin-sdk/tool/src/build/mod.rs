@@ -8,7 +8,6 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 
 use crate::description::settle;
-use crate::files::write_if_changed;
 use crate::plugin::{Plugin, Source};
 use crate::runtime::wait;
 use crate::toolchain::Choice;

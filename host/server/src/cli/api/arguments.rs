@@ -2,11 +2,10 @@
 
 mod given;
 
-use std::io::Read;
 use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
-use clap::{Arg, ArgAction, Command, FromArgMatches, value_parser};
+use clap::{Arg, ArgAction, Command, value_parser};
 use given::RESERVED;
 
 use super::connection::Connection;

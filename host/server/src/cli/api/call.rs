@@ -7,7 +7,6 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use clap::FromArgMatches;
 use reqwest::header::{CONTENT_TYPE, HeaderValue, IF_MATCH};
 use reqwest::{RequestBuilder, Response};
 use serde_json::Value;

@@ -1,7 +1,5 @@
 //! The areas of the API, which have all nouns and routes.
 
-use axum::response::IntoResponse;
-
 use crate::http::admin_api::routes::{Area, Route};
 use crate::http::admin_api::{
     accounts, action_approvals, activity, applications, audit, claims, external_authenticators,

@@ -1,7 +1,5 @@
 //! Ids and moments, as the API reads and writes them.
 
-use axum::response::IntoResponse;
-
 use crate::domain::admin;
 use crate::http::problem::Problem;
 

@@ -11,7 +11,6 @@ mod waiting;
 
 use std::sync::Arc;
 
-use axum::RequestExt;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use ended::{ended_page, refused};

@@ -2,7 +2,6 @@
 
 use axum::http::{Method, StatusCode, header};
 use serde_json::{Map, Value, json};
-use utoipa::{PartialSchema, ToSchema};
 
 use crate::http::admin_api::idempotency::LONGEST;
 use crate::http::admin_api::routes::Route;

@@ -1,8 +1,5 @@
 //! The application that asks, as a login's pages show it.
 
-use axum::RequestExt;
-use futures_util::StreamExt;
-
 use crate::domain::{Host, InternalError};
 use assent_model::login::{Login, LoginRequest};
 

@@ -1,8 +1,6 @@
 //! The answer of a login whose user is known.
 
-use axum::RequestExt;
 use axum::response::Response;
-use futures_util::StreamExt;
 
 use crate::domain::sessions::session::SignedIn;
 use crate::domain::sign_in::context::{Agreement, SignInContext};

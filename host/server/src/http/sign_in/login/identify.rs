@@ -1,12 +1,10 @@
 //! The page on which a user says who they are.
 
-use axum::RequestExt;
 use axum::http::header::SET_COOKIE;
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::Response;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use futures_util::StreamExt;
 
 use crate::domain::approvals::approval;
 use crate::domain::operations::rate_limits::Exhausted;
