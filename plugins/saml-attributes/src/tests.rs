@@ -285,7 +285,7 @@ fn the_example_in_the_documentation_is_right() {
         .collect();
     let settings: Map<String, Value> = toml::from_str(&example).expect("TOML");
     let config =
-        Config::deserialize(&settings["plugins"]["claims"][0]["config"]).expect("settings");
+        Config::deserialize(&settings["plugins"]["claim_mappers"][0]["config"]).expect("settings");
     assert_eq!(SamlAttributes::validate(&config), Ok(()));
     let made = attributes(&config, &input(&json!([])));
     assert_eq!(made[0].values, ["ada@example.org"]);

@@ -310,7 +310,7 @@ fn the_example_in_the_documentation_is_right() {
     let example: String = toml.flat_map(|line| [line, "\n"]).collect();
     let settings: Map<String, Value> = toml::from_str(&example).expect("TOML");
     let config =
-        Config::deserialize(&settings["plugins"]["claims"][0]["config"]).expect("settings");
+        Config::deserialize(&settings["plugins"]["claim_mappers"][0]["config"]).expect("settings");
     assert_eq!(ClaimMap::validate(&config), Ok(()));
     let edits = ClaimMap::map(&config, &assertion()).expect("edits");
     assert_eq!(edits[0], Edit::set("groups", json!(["editor", "reader"])));
