@@ -6,7 +6,7 @@ mod exchange;
 
 use std::time::Duration;
 
-use anyhow::{Context, anyhow};
+use anyhow::Context;
 use openssl::ec::{EcGroup, EcKey};
 use openssl::nid::Nid;
 use reqwest::Method;
@@ -19,6 +19,7 @@ use assent_model::id::DeviceId;
 use assent_model::statement::{ApprovalStatement, Decision, EnrolmentStatement};
 
 pub use enrolled::{Application, Authenticator, LoginLook, Request};
+pub use exchange::Reply;
 
 impl Authenticator {
     /// Enrols by a link: makes a key, proves that it has it, and uses the link up.

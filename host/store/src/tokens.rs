@@ -6,7 +6,6 @@ use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
 use assent_model::id::TokenId;
 use assent_model::token::IssuedPair;
-use lookup::family;
 use sqlx::AnyConnection;
 
 use crate::{Result, Store, audit, codes};

@@ -1,16 +1,14 @@
 //! Reasons for which the server does not start.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
 
-use crate::domain;
-use crate::domain::operations::branding::{Logo, LogoError};
+use crate::domain::operations::branding::LogoError;
 use crate::domain::operations::plugin_specs::SecretFileError;
-use crate::geoip::{GeoIp, GeoIpError};
+use crate::geoip::GeoIpError;
 use crate::http::tls::TlsError;
-use crate::keys::{KeyError, MasterKey, MasterKeyError};
+use crate::keys::{KeyError, MasterKeyError};
 use assent_plugin_host::LoadError;
-use assent_store::{Store, StoreError};
+use assent_store::StoreError;
 
 /// Why the host did not start. The message says what to do.
 #[derive(Debug, thiserror::Error)]

@@ -50,8 +50,8 @@ async fn bind(setting: &'static str, address: SocketAddr) -> Result<TcpListener,
 /// The certificates of the listeners.
 #[derive(Debug)]
 pub struct Identities {
-    main: Option<Arc<Identity>>,
-    mtls: Option<Arc<Identity>>,
+    pub(super) main: Option<Arc<Identity>>,
+    pub(super) mtls: Option<Arc<Identity>>,
 }
 
 /// Reads the certificates and keys that the settings name.

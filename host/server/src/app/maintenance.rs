@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::config::HumanDuration;
+use crate::domain;
 use crate::domain::Host;
-use crate::{domain, keys};
 use assent_store::Retention;
 
 /// How often the signing keys are read anew: so soon a host notices what a command or another host did to them.

@@ -161,7 +161,7 @@ pub struct Reply {
 
 impl Reply {
     /// The body, if the host agreed; else its reason.
-    pub(super) fn agreed(self) -> anyhow::Result<Value> {
+    pub fn agreed(self) -> anyhow::Result<Value> {
         if self.status.is_success() {
             return Ok(self.body);
         }

@@ -1,7 +1,7 @@
 //! Internal failures of the use cases.
 
 use crate::keys::{KeyError, SigningError};
-use assent_store::{Store, StoreError};
+use assent_store::StoreError;
 
 /// An internal failure. The user can only retry; the log has the cause.
 #[derive(Debug, thiserror::Error)]

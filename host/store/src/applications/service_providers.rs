@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::applications::{SAML, insert};
+use crate::applications::SAML;
 use crate::rows::to_json;
 use crate::{Result, Store, audit, saml_keys};
 use assent_model::application::Registered;

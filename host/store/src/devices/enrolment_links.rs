@@ -5,7 +5,7 @@ use crate::rows::{cell, digest, moment, parse};
 use crate::{Result, Store, UserGuard, audit};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
-use assent_model::device::{Device, Enrolment, LinkMaker};
+use assent_model::device::{Enrolment, LinkMaker};
 use assent_model::id::{DeviceId, EnrolmentId, UserId};
 
 #[derive(sqlx::FromRow)]

@@ -58,7 +58,7 @@ pub struct UserSummary {
 #[derive(sqlx::FromRow)]
 pub(super) struct SummaryRow {
     #[sqlx(flatten)]
-    user: UserRow,
-    devices: i64,
-    accounts: i64,
+    pub(super) user: UserRow,
+    pub(super) devices: i64,
+    pub(super) accounts: i64,
 }

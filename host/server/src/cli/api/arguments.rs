@@ -5,7 +5,7 @@ mod given;
 use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
-use clap::{Arg, ArgAction, Command, value_parser};
+use clap::{Arg, ArgAction, Args, Command, value_parser};
 use given::RESERVED;
 
 use super::connection::Connection;

@@ -25,9 +25,9 @@ const PAGE: u32 = 200;
 
 /// An operation with what it is done to.
 pub(super) struct Call<'a> {
-    api: Api,
-    operation: &'a Operation,
-    given: Given,
+    pub(super) api: Api,
+    pub(super) operation: &'a Operation,
+    pub(super) given: Given,
 }
 
 impl Call<'_> {
@@ -60,7 +60,7 @@ impl Call<'_> {
         }
     }
 
-    async fn send(&self, request: RequestBuilder) -> anyhow::Result<Response> {
+    pub(super) async fn send(&self, request: RequestBuilder) -> anyhow::Result<Response> {
         let members = self.operation.members();
         let flag = |name: &str| {
             let known = members.iter().find(|member| member.name == name);
@@ -70,7 +70,7 @@ impl Call<'_> {
     }
 
     /// Does it, to this version.
-    async fn done(&self, version: Option<HeaderValue>) -> anyhow::Result<Response> {
+    pub(super) async fn done(&self, version: Option<HeaderValue>) -> anyhow::Result<Response> {
         let request = self.request(&self.given.query);
         self.send(match version {
             Some(version) => request.header(IF_MATCH, version),
@@ -80,7 +80,7 @@ impl Call<'_> {
     }
 
     /// Reads what is to be changed or deleted, and asks where somebody is to be asked: that version alone is then changed.
-    async fn look_first(&self) -> anyhow::Result<Option<HeaderValue>> {
+    pub(super) async fn look_first(&self) -> anyhow::Result<Option<HeaderValue>> {
         let (found, version) = match self.operation.is_versioned {
             true => self.api.read(&self.parts(), &[]).await?,
             false => (Value::Null, None),
@@ -93,7 +93,7 @@ impl Call<'_> {
     }
 
     /// Shows a list, page by page.
-    async fn pages(&self, paging: &Paging, form: Form) -> anyhow::Result<()> {
+    pub(super) async fn pages(&self, paging: &Paging, form: Form) -> anyhow::Result<()> {
         let mut listing = Listing::new(&self.operation.answer, form);
         let mut left = if paging.all {
             u64::MAX
@@ -144,14 +144,14 @@ pub(super) async fn save(call: &Call<'_>, mut answer: Response) -> anyhow::Resul
 /// A file for what may be personal data, its owner's alone: a new one beside its place, which takes that when it is whole. What
 /// was there before is not written to, whoever may read it, and no link is followed.
 pub(super) struct Out {
-    file: File,
+    pub(super) file: File,
     /// Where it is until it is whole; none for what is no file, such as a terminal.
-    part: Option<PathBuf>,
-    path: PathBuf,
+    pub(super) part: Option<PathBuf>,
+    pub(super) path: PathBuf,
 }
 
 impl Out {
-    fn beside(path: &Path) -> anyhow::Result<Self> {
+    pub(super) fn beside(path: &Path) -> anyhow::Result<Self> {
         let failure =
             |why: &dyn Display| Failure::usage(format!("--out {}: {why}", path.display()));
         let there = std::fs::symlink_metadata(path)
@@ -186,13 +186,13 @@ impl Out {
         })
     }
 
-    fn write(&mut self, bytes: &[u8]) -> anyhow::Result<()> {
+    pub(super) fn write(&mut self, bytes: &[u8]) -> anyhow::Result<()> {
         self.file
             .write_all(bytes)
             .with_context(|| self.path.display().to_string())
     }
 
-    fn finish(mut self) -> anyhow::Result<()> {
+    pub(super) fn finish(mut self) -> anyhow::Result<()> {
         if let Some(part) = self.part.take() {
             let moved = self
                 .file
@@ -213,5 +213,53 @@ impl Drop for Out {
             // It broke off; there is nobody to tell that half of it stays.
             let _ = std::fs::remove_file(part);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_its_owners_alone_and_whole_or_not_there() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let folder = tempfile::tempdir().expect("a folder");
+        let (path, link) = (folder.path().join("people.csv"), folder.path().join("link"));
+        std::fs::write(&path, "before").expect("written");
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o644)).expect("set");
+        let mut reader = File::open(&path).expect("opened");
+        let mut out = Out::beside(&path).expect("a file");
+        out.write(b"half").expect("written");
+        drop(out);
+        assert_eq!(std::fs::read_to_string(&path).expect("read"), "before");
+
+        let mut out = Out::beside(&path).expect("a file");
+        out.write(b"whole").expect("written");
+        out.finish().expect("in its place");
+        assert_eq!(std::fs::read_to_string(&path).expect("read"), "whole");
+        assert_eq!(
+            std::fs::metadata(&path)
+                .expect("there")
+                .permissions()
+                .mode()
+                & 0o777,
+            0o600
+        );
+        assert_eq!(
+            std::io::read_to_string(&mut reader).expect("read"),
+            "before",
+            "who had it open sees nothing new"
+        );
+        assert_eq!(
+            std::fs::read_dir(folder.path()).expect("read").count(),
+            1,
+            "nothing is left beside it"
+        );
+
+        symlink(&path, &link).expect("a link");
+        assert!(Out::beside(&link).is_err());
+        let mut nowhere = Out::beside(Path::new("/dev/null")).expect("a device");
+        nowhere.write(b"x").expect("written");
+        nowhere.finish().expect("written");
     }
 }

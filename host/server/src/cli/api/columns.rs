@@ -117,7 +117,7 @@ pub(super) fn named(value: &Value) -> Option<String> {
 }
 
 /// A column: where its value stands, and its head.
-struct Column {
+pub(super) struct Column {
     pub(super) pointer: String,
     pub(super) head: String,
 }

@@ -11,12 +11,7 @@ mod listing;
 mod lookup;
 mod show;
 
-use std::fs::File;
-use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
-
-use call::{Call, Out, save};
+use call::{Call, save};
 use clap::{ArgMatches, FromArgMatches};
 use connection::Connection;
 use document::{Document, Operation};
@@ -169,49 +164,6 @@ mod tests {
     use clap::CommandFactory;
 
     use super::*;
-
-    #[test]
-    fn what_is_written_is_its_owners_alone_and_whole_or_not_there() {
-        use std::os::unix::fs::{PermissionsExt, symlink};
-        let folder = tempfile::tempdir().expect("a folder");
-        let (path, link) = (folder.path().join("people.csv"), folder.path().join("link"));
-        std::fs::write(&path, "before").expect("written");
-        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o644)).expect("set");
-        let mut reader = File::open(&path).expect("opened");
-        let mut out = Out::beside(&path).expect("a file");
-        out.write(b"half").expect("written");
-        drop(out);
-        assert_eq!(std::fs::read_to_string(&path).expect("read"), "before");
-
-        let mut out = Out::beside(&path).expect("a file");
-        out.write(b"whole").expect("written");
-        out.finish().expect("in its place");
-        assert_eq!(std::fs::read_to_string(&path).expect("read"), "whole");
-        assert_eq!(
-            std::fs::metadata(&path)
-                .expect("there")
-                .permissions()
-                .mode()
-                & 0o777,
-            0o600
-        );
-        assert_eq!(
-            std::io::read_to_string(&mut reader).expect("read"),
-            "before",
-            "who had it open sees nothing new"
-        );
-        assert_eq!(
-            std::fs::read_dir(folder.path()).expect("read").count(),
-            1,
-            "nothing is left beside it"
-        );
-
-        symlink(&path, &link).expect("a link");
-        assert!(Out::beside(&link).is_err());
-        let mut nowhere = Out::beside(Path::new("/dev/null")).expect("a device");
-        nowhere.write(b"x").expect("written");
-        nowhere.finish().expect("written");
-    }
 
     fn commands() -> Commands {
         Commands::of(crate::http::admin_api::openapi_document()).expect("the commands")

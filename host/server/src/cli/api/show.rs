@@ -17,10 +17,10 @@ use assent_admin_client::{preview, terminal};
 pub(super) struct Form {
     /// The API's own JSON.
     #[arg(long, conflicts_with = "quiet")]
-    json: bool,
+    pub(super) json: bool,
     /// Ids alone, or what was made, such as a secret.
     #[arg(long, short)]
-    quiet: bool,
+    pub(super) quiet: bool,
 }
 
 impl Form {

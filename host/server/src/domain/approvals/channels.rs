@@ -5,7 +5,6 @@
 //! it delays the browser's page, and a device finds the request by asking, whatever becomes of the channels.
 
 use crate::domain::{Host, InternalError};
-use assent_model::device::Device;
 use assent_model::id::{ApprovalId, Did};
 use assent_model::login::LoginRequest;
 use assent_model::session::{Acr, Authentication};

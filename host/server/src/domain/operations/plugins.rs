@@ -5,7 +5,7 @@ use std::sync::PoisonError;
 use crate::config;
 use crate::domain::admin::AdminError;
 use crate::domain::operations::plugin_reloads::{Previous, Reload, ReloadError, table};
-use crate::domain::operations::plugin_specs::{digest, plugin_specs};
+use crate::domain::operations::plugin_specs::plugin_specs;
 use crate::domain::{Host, audit};
 use assent_model::audit::{AuditContext, Event};
 

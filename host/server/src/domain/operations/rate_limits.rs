@@ -6,12 +6,10 @@ mod keys;
 mod limit;
 
 use std::fmt::Debug;
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::config::{Rate, RateLimits};
-use assent_model::clock::Timestamp;
 use assent_model::id::{CodeId, DeviceId, Did, SessionId, UserId};
 use assent_store::OpenSignIns;
 
@@ -179,9 +177,12 @@ impl OpenSignInLimits {
 
 #[cfg(test)]
 mod tests {
+    use std::net::IpAddr;
+
     use proptest::prelude::*;
 
     use super::*;
+    use assent_model::clock::Timestamp;
 
     fn at(millis: i64) -> Timestamp {
         Timestamp::from_millis(1_700_000_000_000 + millis)

@@ -17,7 +17,6 @@ use assent_model::application::{
 use assent_model::client_auth::{ClientAuthMethod, ClientAuthentication, ClientKeys};
 use assent_model::key::SigningAlgorithm;
 use assent_model::redirect::RedirectUri;
-use assent_model::saml::ServiceProvider;
 use assent_model::scope::{Scope, Scopes};
 
 /// An OpenID Connect client. A secret is never in it, but the one that a change of the method just made.
@@ -25,47 +24,47 @@ use assent_model::scope::{Scope, Scopes};
 #[schema(as = Client)]
 pub(super) struct ApplicationView {
     /// The Client ID, a DID.
-    id: String,
+    pub(super) id: String,
     /// The name that people see.
-    name: String,
+    pub(super) name: String,
     #[schema(inline)]
-    protocol: OpenIdConnect,
-    application_type: ApplicationType,
+    pub(super) protocol: OpenIdConnect,
+    pub(super) application_type: ApplicationType,
     /// Where a person may be sent back to.
     #[schema(value_type = Vec<String>)]
-    redirect_uris: Vec<RedirectUri>,
+    pub(super) redirect_uris: Vec<RedirectUri>,
     /// Where a person may be sent after signing out.
     #[schema(value_type = Vec<String>)]
-    post_logout_redirect_uris: Vec<RedirectUri>,
+    pub(super) post_logout_redirect_uris: Vec<RedirectUri>,
     /// What it may ask for.
     #[schema(value_type = Vec<Scope>)]
-    scopes: Scopes,
-    grant_types: Vec<GrantType>,
-    token_endpoint_auth_method: ClientAuthMethod,
-    has_secret: bool,
+    pub(super) scopes: Scopes,
+    pub(super) grant_types: Vec<GrantType>,
+    pub(super) token_endpoint_auth_method: ClientAuthMethod,
+    pub(super) has_secret: bool,
     /// The new secret, where this change made one; it is shown this once.
     #[serde(skip_serializing_if = "Option::is_none")]
-    client_secret: Option<String>,
+    pub(super) client_secret: Option<String>,
     #[serde(flatten)]
-    keys: Keys,
-    id_token_signed_response_alg: SigningAlgorithm,
-    slim_id_token: bool,
-    subject_type: SubjectKind,
+    pub(super) keys: Keys,
+    pub(super) id_token_signed_response_alg: SigningAlgorithm,
+    pub(super) slim_id_token: bool,
+    pub(super) subject_type: SubjectKind,
     #[serde(skip_serializing_if = "Option::is_none")]
-    sector_identifier: Option<String>,
-    consent: ConsentPolicy,
-    backchannel_logout_uri: Option<String>,
-    backchannel_logout_session_required: bool,
-    initiate_login_uri: Option<String>,
+    pub(super) sector_identifier: Option<String>,
+    pub(super) consent: ConsentPolicy,
+    pub(super) backchannel_logout_uri: Option<String>,
+    pub(super) backchannel_logout_session_required: bool,
+    pub(super) initiate_login_uri: Option<String>,
     /// Whether its client assertions may name the token endpoint as their audience, and not the issuer.
-    lenient_assertion_audience: bool,
+    pub(super) lenient_assertion_audience: bool,
     /// What it may do in the admin API as itself.
     #[schema(value_type = Vec<AdminScope>)]
-    admin_scopes: AdminScopes,
+    pub(super) admin_scopes: AdminScopes,
     #[schema(format = DateTime)]
-    created_at: String,
+    pub(super) created_at: String,
     #[schema(format = DateTime)]
-    updated_at: String,
+    pub(super) updated_at: String,
 }
 
 /// What an OpenID Connect client speaks.
@@ -77,7 +76,7 @@ pub(super) enum OpenIdConnect {
 
 /// What is registered for the method: one of these, or none.
 #[derive(Default, Serialize, ToSchema)]
-struct Keys {
+pub(super) struct Keys {
     /// A JSON Web Key Set (RFC 7517 section 5).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]

@@ -30,7 +30,7 @@ const ROWS: u32 = 500;
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-struct UsersQuery {
+pub(super) struct UsersQuery {
     /// Those that this finds, as in the list.
     #[serde(default)]
     #[param(value_type = String, max_length = 254, required = false)]
@@ -47,7 +47,7 @@ struct UsersQuery {
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-struct AccountsQuery {
+pub(super) struct AccountsQuery {
     /// Those that this finds, as in the list.
     #[serde(default)]
     #[param(value_type = String, max_length = 254, required = false)]

@@ -14,7 +14,7 @@ use crate::domain::admin::{
     ActivateCertificate, CertificateOf, IssueCertificate, WithdrawCertificate,
 };
 use crate::domain::{Host, admin};
-use crate::http::admin_api::service_provider_view::{CertificateView, certificate, view};
+use crate::http::admin_api::service_provider_view::{CertificateView, certificate};
 use crate::http::admin_api::values::id_of;
 use crate::http::problem::Problem;
 use assent_model::administration::{Permission, ProtectedActionKind};

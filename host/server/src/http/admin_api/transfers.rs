@@ -9,7 +9,6 @@ use utoipa_axum::routes;
 use super::context::Context;
 use super::input::Query;
 use super::routes::Area;
-use super::table;
 use super::table::Table;
 use crate::domain::admin::{ACCOUNT_COLUMNS, ImportReport, ImportTable, RowError, USER_COLUMNS};
 use crate::http::admin_api::export;

@@ -20,7 +20,7 @@ use crate::http::problem::Problem;
 /// A link that enrols a phone.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Enrolment)]
-struct EnrolmentView {
+pub(super) struct EnrolmentView {
     /// The link, shown this once. It is good for one phone.
     link: String,
     #[schema(format = DateTime)]
@@ -44,7 +44,7 @@ pub(super) async fn enrol(
 /// A phone that a person approves with.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Device)]
-struct DeviceView {
+pub(super) struct DeviceView {
     id: String,
     name: String,
     /// Whether it is told of requests by push.
@@ -94,7 +94,7 @@ pub(super) async fn revoke_device(
 
 /// A person's recovery codes.
 #[derive(Serialize, ToSchema)]
-struct RecoveryCodes {
+pub(super) struct RecoveryCodes {
     /// How many there are that were not used.
     left: u32,
 }

@@ -13,9 +13,7 @@ use super::conditional::Versioned;
 use super::context::Context;
 use super::input::{Body, Limit, List, Query, Search, after};
 use super::routes::Area;
-use crate::domain::admin::{
-    CreateUser, DeleteUser, EnrolDevice, EraseUser, RevokeDevice, UpdateUser, UserChange, UserQuery,
-};
+use crate::domain::admin::{CreateUser, DeleteUser, EraseUser, UpdateUser, UserChange, UserQuery};
 use crate::domain::{Host, admin};
 use crate::http::admin_api::user_devices;
 use crate::http::admin_api::values::{id_of, moment};

@@ -30,7 +30,7 @@ impl Done {
         Self::OthersEndedUntold,
     ];
 
-    const fn as_str(self) -> &'static str {
+    pub(super) const fn as_str(self) -> &'static str {
         match self {
             Self::Renamed => "renamed",
             Self::Revoked => "revoked",

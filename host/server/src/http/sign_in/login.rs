@@ -19,8 +19,6 @@ use no_login::unknown;
 use posted::find;
 use waiting::waiting_page;
 
-use crate::domain::approvals::approval;
-use crate::domain::sessions::session::SignedIn;
 use crate::domain::sign_in::context::Agreement;
 use crate::domain::sign_in::login;
 use crate::domain::sign_in::login::{Approved, Ended, View};
@@ -32,13 +30,13 @@ use crate::http::sign_in::confirm;
 use crate::http::texts::Message;
 use assent_model::login::{Login, Refusal};
 
-pub(crate) use asking::{Asking, asking};
+pub(crate) use asking::asking;
 pub(crate) use begin::{BegunLogin, begin};
 pub(crate) use ended::{leave, return_by_itself};
 pub(crate) use finish::{finish, resumed, session_before};
 pub(crate) use identify::{go_on, identify};
 pub(crate) use no_login::answered_before;
-pub(crate) use posted::{LoginForm, Posted};
+pub(crate) use posted::Posted;
 pub(crate) use waiting::events;
 
 /// `GET /login/{id}`: the page for how far the login has come. Once it was approved, the answer.

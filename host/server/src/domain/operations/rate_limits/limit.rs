@@ -18,7 +18,7 @@ const BETWEEN_WARNINGS: i64 = 60_000;
 
 /// A limit is reached: how long until it would not be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Exhausted(Duration);
+pub struct Exhausted(pub(super) Duration);
 
 impl Exhausted {
     /// What holds it up is over in a moment.
@@ -39,15 +39,15 @@ impl Exhausted {
 #[derive(Debug)]
 pub struct Limit<K> {
     /// What the settings call it.
-    name: &'static str,
+    pub(super) name: &'static str,
     /// Microseconds between two at the limit's pace; 0 where there is no limit.
-    interval: i64,
+    pub(super) interval: i64,
     /// How many microseconds a key may be ahead of that pace.
-    tolerance: i64,
+    pub(super) tolerance: i64,
     /// When each key would be as if it had never come, in microseconds.
-    free_at: Mutex<BoundedCache<K, i64>>,
+    pub(super) free_at: Mutex<BoundedCache<K, i64>>,
     /// Until when the log says nothing of it, in milliseconds.
-    quiet_until: AtomicI64,
+    pub(super) quiet_until: AtomicI64,
 }
 
 impl<K: Clone + Debug + Eq + Hash> Limit<K> {
@@ -134,15 +134,15 @@ impl<K: Debug> Limit<K> {
 /// How many there are of each key at the same moment, and may be.
 #[derive(Debug)]
 pub struct Held<K: Eq + Hash> {
-    most: usize,
-    held: Mutex<HashMap<K, usize>>,
+    pub(super) most: usize,
+    pub(super) held: Mutex<HashMap<K, usize>>,
 }
 
 /// One that there is, until it is dropped.
 #[derive(Debug)]
 pub struct Holding<K: Eq + Hash> {
-    among: Arc<Held<K>>,
-    key: K,
+    pub(super) among: Arc<Held<K>>,
+    pub(super) key: K,
 }
 
 impl<K: Copy + Eq + Hash> Held<K> {

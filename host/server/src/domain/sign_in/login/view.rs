@@ -1,8 +1,6 @@
 //! How far a login has come, as its browser finds it.
 
-use crate::domain::approvals::{approval, channels};
-use crate::domain::sessions::session;
-use crate::domain::sessions::session::SignedIn;
+use crate::domain::approvals::channels;
 use crate::domain::{Host, InternalError};
 use assent_model::approval::{Approval, ApprovalStage};
 use assent_model::id::{LoginId, SessionId};
@@ -64,10 +62,10 @@ pub enum Ended {
 /// An approval that was given.
 #[derive(Clone, Debug)]
 pub struct Approved {
-    approval: Approval,
-    authentication: Authentication,
+    pub(super) approval: Approval,
+    pub(super) authentication: Authentication,
     /// It is a test sign-in's, so the session is for that alone.
-    is_test_sign_in: bool,
+    pub(super) is_test_sign_in: bool,
 }
 
 impl Approved {

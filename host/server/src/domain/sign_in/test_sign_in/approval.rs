@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::domain::sign_in::login;
 use crate::domain::sign_in::login::{Ended, View};
-use crate::domain::sign_in::test_sign_in::record::{Noted, note};
+use crate::domain::sign_in::test_sign_in::record::Noted;
 use crate::domain::{Host, InternalError};
 use assent_model::approval::{Approval, ApprovalStage};
 use assent_model::clock::Timestamp;

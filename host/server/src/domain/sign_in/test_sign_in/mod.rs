@@ -12,7 +12,7 @@ use std::sync::Arc;
 use approval::of_login;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use record::{kept, kept_out, opened, unsealed};
+use record::{kept, opened, unsealed};
 use serde_json::Value;
 
 use crate::domain::admin::protected_actions::approval::Console;

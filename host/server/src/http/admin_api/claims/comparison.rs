@@ -23,7 +23,7 @@ const LARGEST_COMPONENT: usize = 8 << 20;
 /// What is to be compared.
 #[derive(Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct CandidatePreview {
+pub(super) struct CandidatePreview {
     /// Whose claims.
     account: String,
     /// The scopes, one space between them; all that the application may ask for without it.
@@ -55,7 +55,7 @@ struct CandidateInput {
 /// What changes with a candidate.
 #[derive(Serialize, ToSchema)]
 #[schema(as = ClaimsComparison)]
-struct ComparisonView {
+pub(super) struct ComparisonView {
     /// By the plugins of today.
     today: PreviewView,
     /// With the candidate among them.

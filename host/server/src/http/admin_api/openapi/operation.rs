@@ -1,6 +1,6 @@
 //! The description of one operation.
 
-use axum::http::{Method, StatusCode, header};
+use axum::http::{Method, StatusCode};
 use serde_json::{Map, Value, json};
 
 use crate::http::admin_api::idempotency::LONGEST;

@@ -2,7 +2,6 @@
 
 use axum::response::Response;
 
-use crate::domain::sign_in::login;
 use crate::domain::sign_in::login::Person;
 use crate::domain::{Host, InternalError};
 use crate::http::context::Browser;

@@ -20,7 +20,6 @@ use crate::http::operations::rate_limits::{too_many_pages, try_again};
 use crate::http::pages::{Choice, LoginPage, Scan};
 use crate::http::reply::{layout, page, with_browser};
 use crate::http::sign_in::login::asking::asking;
-use crate::http::sign_in::login::ended::refused;
 use crate::http::sign_in::login::posted::Posted;
 use crate::http::texts::Message;
 use crate::oidc::authorize;

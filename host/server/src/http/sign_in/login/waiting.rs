@@ -4,14 +4,14 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use axum::extract::{Path, State};
-use axum::http::{HeaderValue, StatusCode};
-use axum::response::Response;
+use axum::http::StatusCode;
 use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
 use futures_util::{StreamExt, stream};
 
 use crate::domain::approvals::{approval, channels};
 use crate::domain::sign_in::login::View;
-use crate::domain::sign_in::{login, qr_sign_in};
+use crate::domain::sign_in::qr_sign_in;
 use crate::domain::{Host, InternalError};
 use crate::http::context::Browser;
 use crate::http::csrf;
