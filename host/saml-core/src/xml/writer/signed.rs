@@ -80,7 +80,7 @@ impl Signer {
             signature.open(SIGNATURE_VALUE).text(&value);
             signature.open(KEY_INFO).content(|info| {
                 info.open(X509_DATA)
-                    .content(|data| data.open(X509_CERTIFICATE).text(&self.certificate()));
+                    .content(|data| data.open(X509_CERTIFICATE).text(self.certificate()));
             });
         });
         whole.finish()
