@@ -8,37 +8,7 @@ use crate::Description;
 use crate::bindings::claims::exports::assent::claims::mapper as wit;
 
 /// Claims that the host alone writes, whatever a plugin or its settings say: they carry the promises of the protocol.
-pub const PROTECTED: [&str; 29] = [
-    "active",
-    "token_type",
-    "username",
-    "act",
-    "may_act",
-    "authorization_details",
-    "_claim_names",
-    "_claim_sources",
-    "iss",
-    "sub",
-    "aud",
-    "exp",
-    "iat",
-    "nbf",
-    "jti",
-    "nonce",
-    "sid",
-    "auth_time",
-    "acr",
-    "amr",
-    "azp",
-    "client_id",
-    "scope",
-    "cnf",
-    "at_hash",
-    "c_hash",
-    "events",
-    "email_verified",
-    "phone_number_verified",
-];
+pub const PROTECTED: [&str; 29] = include!("../wit/protected_claims.in");
 
 /// A plugin that decides what an application is told about a person.
 pub trait ClaimMapper {

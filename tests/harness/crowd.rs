@@ -24,7 +24,7 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
-use super::{PATIENCE, TestHost, Wish, component, plugins};
+use super::{HostOptions, PATIENCE, TestHost, component, plugins};
 
 /// What many approvals that wait at once cost.
 #[derive(Debug)]
@@ -48,9 +48,9 @@ pub async fn crowd(count: usize, port: u16) -> Crowd {
         component("http-gateway").display()
     );
     let settings = plugins(&entries);
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         plugins: &settings,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let names = people(&host, count + WARM_UP).await;

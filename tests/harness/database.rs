@@ -26,7 +26,7 @@ impl DatabaseUrl {
 
     /// A connection of the test's own, to see or bring about what the host's interfaces have no words for.
     pub async fn connection(&self) -> AnyConnection {
-        sqlx::any::install_default_drivers();
+        assent_store::install_drivers();
         let options: AnyConnectOptions = self.0.parse().expect("a URL");
         options.connect().await.expect("the database")
     }
@@ -59,7 +59,7 @@ impl Database {
                 let name: String = bytes
                     .iter()
                     .fold("t_".to_owned(), |name, byte| format!("{name}{byte:02x}"));
-                sqlx::any::install_default_drivers();
+                assent_store::install_drivers();
                 let options: AnyConnectOptions = cluster.parse().expect("a URL");
                 let mut connection: AnyConnection = options.connect().await.expect("the cluster");
                 let create = format!("CREATE DATABASE {name} {extra}");

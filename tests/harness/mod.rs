@@ -69,7 +69,7 @@ pub struct TestHost {
 
 /// How a test's host differs from the usual one.
 #[derive(Clone, Copy)]
-pub struct Wish<'a> {
+pub struct HostOptions<'a> {
     pub database: Database,
     /// The TOML of `[plugins]`.
     pub plugins: &'a str,
@@ -77,7 +77,7 @@ pub struct Wish<'a> {
     pub settings: &'a str,
 }
 
-impl Default for Wish<'_> {
+impl Default for HostOptions<'_> {
     fn default() -> Self {
         Self {
             database: Database::Sqlite,
@@ -90,10 +90,10 @@ impl Default for Wish<'_> {
 impl TestHost {
     /// A host on SQLite with the plugins that ship.
     pub async fn start() -> Self {
-        Self::start_with(Wish::default()).await
+        Self::start_with(HostOptions::default()).await
     }
 
-    pub async fn start_with(wish: Wish<'_>) -> Self {
+    pub async fn start_with(wish: HostOptions<'_>) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let database = wish.database.create(folder.path()).await;
         let clock = Arc::new(ManualClock::new(SystemClock.now()));
@@ -116,7 +116,7 @@ impl TestHost {
     }
 
     /// A second host on the same database, with the same master key and clock.
-    pub async fn second(&self, wish: Wish<'_>) -> (Arc<Host>, Running, String) {
+    pub async fn second(&self, wish: HostOptions<'_>) -> (Arc<Host>, Running, String) {
         launch(&wish, &self.database, self.folder.path(), &self.clock).await
     }
 
@@ -452,7 +452,7 @@ pub fn surroundings(clock: &Arc<ManualClock>, settings_file: Option<PathBuf>) ->
 }
 
 async fn launch(
-    wish: &Wish<'_>,
+    wish: &HostOptions<'_>,
     database: &DatabaseUrl,
     folder: &Path,
     clock: &Arc<ManualClock>,

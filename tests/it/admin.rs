@@ -1,9 +1,10 @@
 //! The admin API.
 
+use assent_test_macros::both_databases;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use crate::harness::{Database, TestHost, Wish, http_client, id};
+use crate::harness::{Database, HostOptions, TestHost, http_client, id};
 
 #[tokio::test]
 async fn nothing_is_answered_without_a_good_token() {
@@ -320,40 +321,38 @@ async fn a_profile_is_changed_member_by_member_and_a_new_address_is_not_verified
     assert_eq!(changed["profile"]["email_verified"], true);
 }
 
-#[tokio::test]
-async fn a_suspension_is_not_undone_by_a_change_at_the_same_moment_on_both_databases() {
-    for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
-            database,
-            ..Wish::default()
-        })
-        .await;
-        let user = host.user("ada").await;
-        let application = host.native_application().await;
-        let account = host.account(&user, &application).await;
-        let (user, account) = (
-            format!("/users/{}", id(&user)),
-            format!("/accounts/{}", id(&account)),
-        );
-        for round in 0..20 {
-            for (path, other) in [
-                (&user, json!({"profile": {"nickname": format!("{round}")}})),
-                (&account, json!({"roles": []})),
-            ] {
-                host.admin_ok(Method::PATCH, path, json!({"state": "active"}))
-                    .await;
-                let suspension = host.admin_ok(Method::PATCH, path, json!({"state": "suspended"}));
-                let others = (
-                    host.admin_ok(Method::PATCH, path, other.clone()),
-                    host.admin_ok(Method::PATCH, path, other),
-                );
-                tokio::join!(suspension, others.0, others.1);
-                assert_eq!(
-                    host.admin_ok(Method::GET, path, Value::Null).await["state"],
-                    "suspended",
-                    "{database:?} {path}"
-                );
-            }
+#[both_databases]
+async fn a_suspension_is_not_undone_by_a_change_at_the_same_moment(database: Database) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    let user = host.user("ada").await;
+    let application = host.native_application().await;
+    let account = host.account(&user, &application).await;
+    let (user, account) = (
+        format!("/users/{}", id(&user)),
+        format!("/accounts/{}", id(&account)),
+    );
+    for round in 0..20 {
+        for (path, other) in [
+            (&user, json!({"profile": {"nickname": format!("{round}")}})),
+            (&account, json!({"roles": []})),
+        ] {
+            host.admin_ok(Method::PATCH, path, json!({"state": "active"}))
+                .await;
+            let suspension = host.admin_ok(Method::PATCH, path, json!({"state": "suspended"}));
+            let others = (
+                host.admin_ok(Method::PATCH, path, other.clone()),
+                host.admin_ok(Method::PATCH, path, other),
+            );
+            tokio::join!(suspension, others.0, others.1);
+            assert_eq!(
+                host.admin_ok(Method::GET, path, Value::Null).await["state"],
+                "suspended",
+                "{database:?} {path}"
+            );
         }
     }
 }

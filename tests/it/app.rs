@@ -1,5 +1,6 @@
 //! The authenticator app as a person has it, in Chromium; and what its history tells.
 
+use assent_test_macros::both_databases;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use tokio::sync::{Mutex, mpsc};
 
-use crate::harness::{Browser, Database, TestHost, Wish, component, id, plugins};
+use crate::harness::{Browser, Database, HostOptions, TestHost, component, id, plugins};
 use crate::javascript::{run, run_with};
 
 /// Links that enrol authenticators of administrators with these names.
@@ -114,9 +115,9 @@ async fn requests_reach_phones_with_and_without_notifications_and_are_answered_o
          allow_private_addresses = true\ncredentials = [{{ kind = \"vapid\" }}]\n",
         component("web-push").display(),
     ));
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         plugins: &plugin,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     around.clock.set(Arc::clone(&host.clock)).expect("set once");
@@ -146,78 +147,76 @@ async fn requests_reach_phones_with_and_without_notifications_and_are_answered_o
     run("app_requests.mjs", &variables).await;
 }
 
-#[tokio::test]
-async fn a_phone_shows_what_became_of_its_persons_last_requests_on_both_databases() {
-    for database in Database::BOTH {
-        let settings = "[approvals]\ndenial_cooldowns = []\nreport_cooldown = \"0s\"\n[rate_limits]\nsign_ins_per_user_name = { per_minute = 0 }\n";
-        let host = TestHost::start_with(Wish {
-            database,
-            settings,
-            ..Wish::default()
-        })
-        .await;
-        let ada = host.ada().await;
-        let eve = host.person("eve", ada.application.clone()).await;
-        let history = async |phone: &Authenticator| {
-            let reply = phone
-                .call(Method::GET, "/authenticator/api/history", "", Vec::new())
-                .await
-                .expect("an answer");
-            assert_eq!(reply.status, StatusCode::OK, "{}", reply.body);
-            reply.body["items"].as_array().expect("items").clone()
-        };
-        let ask = async || {
-            host.advance(1);
-            let page = ada.ask(&Browser::new(&host.base), &[]).await;
-            (
-                ada.phone.waiting(5).await.expect("requests").remove(0),
-                page.number(),
-            )
-        };
-        assert!(history(&ada.phone).await.is_empty());
-        let (request, number) = ask().await;
-        ada.phone
-            .decide(&request, Some(&number))
+#[both_databases]
+async fn a_phone_shows_what_became_of_its_persons_last_requests(database: Database) {
+    let settings = "[approvals]\ndenial_cooldowns = []\nreport_cooldown = \"0s\"\n[rate_limits]\nsign_ins_per_user_name = { per_minute = 0 }\n";
+    let host = TestHost::start_with(HostOptions {
+        database,
+        settings,
+        ..HostOptions::default()
+    })
+    .await;
+    let ada = host.ada().await;
+    let eve = host.person("eve", ada.application.clone()).await;
+    let history = async |phone: &Authenticator| {
+        let reply = phone
+            .call(Method::GET, "/authenticator/api/history", "", Vec::new())
             .await
-            .expect("approved");
-        let (request, _) = ask().await;
-        ada.phone.decide(&request, None).await.expect("denied");
-        let (request, _) = ask().await;
-        ada.phone.not_me(&request).await.expect("not hers");
-        let (request, number) = ask().await;
-        let digit = if number.starts_with('1') { '2' } else { '1' };
-        for wrong in ["0", "1", "2"] {
-            ada.phone
-                .decide(&request, Some(&format!("{digit}{wrong}")))
-                .await
-                .expect_err("a wrong number");
-        }
-        ask().await;
-        assert_eq!(history(&ada.phone).await.len(), 4, "one is open");
-        host.advance(121);
-        let past = history(&ada.phone).await;
-        let outcomes: Vec<&str> = past
-            .iter()
-            .map(|item| item["outcome"].as_str().expect("an outcome"))
-            .collect();
-        assert_eq!(
-            outcomes,
-            ["unanswered", "wrong_number", "not_me", "denied", "approved"]
-        );
-        let newest = &past[0];
-        assert_eq!(
-            newest["application"],
-            json!({"id": ada.application.id, "name": "Books & <Co>"})
-        );
-        assert_eq!(
-            (&newest["account"], &newest["browser"]),
-            (&json!("ada"), &json!("Firefox on Linux"))
-        );
-        assert_eq!(newest["place"], json!(request.place));
-        assert!(
-            past.iter()
-                .all(|item| item["at"].as_i64().is_some_and(|at| at > 0))
-        );
-        assert!(history(&eve.phone).await.is_empty(), "another person's");
+            .expect("an answer");
+        assert_eq!(reply.status, StatusCode::OK, "{}", reply.body);
+        reply.body["items"].as_array().expect("items").clone()
+    };
+    let ask = async || {
+        host.advance(1);
+        let page = ada.ask(&Browser::new(&host.base), &[]).await;
+        (
+            ada.phone.waiting(5).await.expect("requests").remove(0),
+            page.number(),
+        )
+    };
+    assert!(history(&ada.phone).await.is_empty());
+    let (request, number) = ask().await;
+    ada.phone
+        .decide(&request, Some(&number))
+        .await
+        .expect("approved");
+    let (request, _) = ask().await;
+    ada.phone.decide(&request, None).await.expect("denied");
+    let (request, _) = ask().await;
+    ada.phone.not_me(&request).await.expect("not hers");
+    let (request, number) = ask().await;
+    let digit = if number.starts_with('1') { '2' } else { '1' };
+    for wrong in ["0", "1", "2"] {
+        ada.phone
+            .decide(&request, Some(&format!("{digit}{wrong}")))
+            .await
+            .expect_err("a wrong number");
     }
+    ask().await;
+    assert_eq!(history(&ada.phone).await.len(), 4, "one is open");
+    host.advance(121);
+    let past = history(&ada.phone).await;
+    let outcomes: Vec<&str> = past
+        .iter()
+        .map(|item| item["outcome"].as_str().expect("an outcome"))
+        .collect();
+    assert_eq!(
+        outcomes,
+        ["unanswered", "wrong_number", "not_me", "denied", "approved"]
+    );
+    let newest = &past[0];
+    assert_eq!(
+        newest["application"],
+        json!({"id": ada.application.id, "name": "Books & <Co>"})
+    );
+    assert_eq!(
+        (&newest["account"], &newest["browser"]),
+        (&json!("ada"), &json!("Firefox on Linux"))
+    );
+    assert_eq!(newest["place"], json!(request.place));
+    assert!(
+        past.iter()
+            .all(|item| item["at"].as_i64().is_some_and(|at| at > 0))
+    );
+    assert!(history(&eve.phone).await.is_empty(), "another person's");
 }

@@ -10,7 +10,7 @@ use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdout, Command};
 
 use crate::app::Around;
-use crate::harness::{Ada, Application, TestHost, Wish, binary, id, in_time};
+use crate::harness::{Ada, Application, HostOptions, TestHost, binary, id, in_time};
 use crate::saml::party::Party;
 
 fn scripts() -> PathBuf {
@@ -220,9 +220,9 @@ async fn a_person_enrols_and_signs_in_in_chromium() {
 async fn every_page_is_accessible_and_an_administrator_signs_in_with_scripts_off() {
     // Whoever types a name twice sees the page about that.
     let settings = "[rate_limits]\nsign_ins_per_user_name = { per_minute = 1, burst = 1 }\n";
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         settings,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let ada = host.ada().await;
@@ -344,9 +344,9 @@ async fn a_person_signs_in_by_a_scanned_code_in_chromium() {
 async fn a_device_lists_all_pending_requests_and_says_whose_a_typed_number_is_in_chromium() {
     // One request is pending during the whole script.
     let settings = "[lifetimes]\napproval = \"10m\"\n";
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         settings,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let ada = host.ada().await;
@@ -397,9 +397,9 @@ async fn a_person_looks_after_their_devices_and_comes_back_by_a_recovery_code_in
 #[tokio::test]
 async fn a_person_signs_in_to_service_providers_and_out_again_in_chromium() {
     let settings = "allow_insecure_redirect_uris = true\n[saml]\nlogout_timeout = \"1m\"\n";
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         settings,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let (surroundings, name) = Around::start().await;

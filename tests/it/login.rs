@@ -1,11 +1,14 @@
 //! Approvals: what the person sees, what the phone may do, and attacks on it that must fail.
 
 use assent::authenticator::Authenticator;
+use assent_test_macros::both_databases;
 use futures_util::StreamExt;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use crate::harness::{Browser, Database, TestHost, Wish, http_client, id, in_time, without_code};
+use crate::harness::{
+    Browser, Database, HostOptions, TestHost, http_client, id, in_time, without_code,
+};
 
 #[tokio::test]
 async fn the_phone_is_shown_what_the_browser_is_and_never_the_number() {
@@ -512,31 +515,29 @@ async fn a_call_of_a_device_is_signed_for_its_path_body_and_time() {
     }
 }
 
-#[tokio::test]
-async fn fifty_answers_to_one_request_have_one_winner_on_both_databases() {
-    for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
-            database,
-            ..Wish::default()
-        })
-        .await;
-        let ada = std::sync::Arc::new(host.ada().await);
-        let browser = Browser::new(&host.base);
-        let page = ada.ask(&browser, &[]).await;
-        let request = ada.phone.waiting(5).await.expect("requests").remove(0);
-        let mut attempts = tokio::task::JoinSet::new();
-        for number in 0..50 {
-            let (ada, request) = (std::sync::Arc::clone(&ada), request.clone());
-            let typed = (number % 2 == 0).then(|| page.number());
-            attempts.spawn(async move { ada.phone.decide(&request, typed.as_deref()).await.ok() });
-        }
-        let won: Vec<String> = attempts.join_all().await.into_iter().flatten().collect();
-        assert_eq!(won.len(), 1, "{database:?}: {won:?}");
-        let page = browser.finish(&page.url).await;
-        match won[0].as_str() {
-            "approved" => assert!(page.parameter("code").starts_with("ac_")),
-            _ => assert_eq!(page.outcome(), "denied"),
-        }
+#[both_databases]
+async fn fifty_answers_to_one_request_have_one_winner(database: Database) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    let ada = std::sync::Arc::new(host.ada().await);
+    let browser = Browser::new(&host.base);
+    let page = ada.ask(&browser, &[]).await;
+    let request = ada.phone.waiting(5).await.expect("requests").remove(0);
+    let mut attempts = tokio::task::JoinSet::new();
+    for number in 0..50 {
+        let (ada, request) = (std::sync::Arc::clone(&ada), request.clone());
+        let typed = (number % 2 == 0).then(|| page.number());
+        attempts.spawn(async move { ada.phone.decide(&request, typed.as_deref()).await.ok() });
+    }
+    let won: Vec<String> = attempts.join_all().await.into_iter().flatten().collect();
+    assert_eq!(won.len(), 1, "{database:?}: {won:?}");
+    let page = browser.finish(&page.url).await;
+    match won[0].as_str() {
+        "approved" => assert!(page.parameter("code").starts_with("ac_")),
+        _ => assert_eq!(page.outcome(), "denied"),
     }
 }
 

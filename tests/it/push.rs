@@ -21,7 +21,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::sync::{Semaphore, mpsc};
 
-use crate::harness::{Ada, Browser, PATIENCE, TestHost, Wish, component, id};
+use crate::harness::{Ada, Browser, HostOptions, PATIENCE, TestHost, component, id};
 
 /// A push service that hands on what arrives. The path tells which status it answers.
 struct PushService {
@@ -147,9 +147,9 @@ async fn ada_with(host: &TestHost, push: PushSubscription) -> Ada {
 async fn a_request_wakes_the_phone_with_a_message_that_only_it_can_read() {
     let mut service = PushService::start().await;
     let plugin = service.plugin();
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         plugins: &plugin,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let browser = subscription(&service, 201);
@@ -203,9 +203,9 @@ fn check_vapid(host: &TestHost, service: &PushService, header: &str) {
 async fn a_push_address_that_is_gone_is_forgotten_and_the_phone_still_finds_the_request() {
     let mut service = PushService::start().await;
     let plugin = service.plugin();
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         plugins: &plugin,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let ada = ada_with(&host, subscription(&service, 410).public).await;
@@ -240,9 +240,9 @@ async fn a_push_address_that_is_gone_is_forgotten_and_the_phone_still_finds_the_
 async fn a_channel_that_may_not_call_the_push_service_fails_no_login() {
     let mut service = PushService::start().await;
     let plugin = service.plugin().replace("localhost:", "push.example:");
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         plugins: &plugin,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let ada = ada_with(&host, subscription(&service, 201).public).await;
@@ -254,12 +254,13 @@ async fn a_channel_that_may_not_call_the_push_service_fails_no_login() {
 }
 
 #[tokio::test]
-async fn news_wake_the_devices_but_for_the_one_that_made_them_and_say_nothing_of_what_they_are() {
+async fn account_notifications_wake_the_devices_but_for_the_one_that_caused_them_and_do_not_say_what_happened()
+ {
     let mut service = PushService::start().await;
     let plugin = service.plugin();
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         plugins: &plugin,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let browser = subscription(&service, 201);
@@ -280,7 +281,7 @@ async fn news_wake_the_devices_but_for_the_one_that_made_them_and_say_nothing_of
     let text = ece::decrypt(&browser.keys, &browser.auth, &body).expect("decrypted");
     assert_eq!(
         serde_json::from_slice::<Value>(&text).expect("JSON"),
-        json!({"version": 1, "kind": "news"})
+        json!({"version": 1, "kind": "account-notification"})
     );
     assert!(headers["topic"].len() <= 32);
     // Of what the phone did itself there was none: the next is a request.
@@ -297,9 +298,9 @@ async fn news_wake_the_devices_but_for_the_one_that_made_them_and_say_nothing_of
 async fn a_gone_subscription_does_not_remove_the_one_that_replaced_it_meanwhile() {
     let mut service = PushService::start().await;
     let settings = service.plugin() + &service.plugin_called("another");
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         plugins: &settings,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let mut old = subscription(&service, 410).public;
@@ -346,9 +347,9 @@ async fn a_channel_for_certain_applications_carries_no_account_notification() {
     let first = restricted.plugin_called("restricted").replace(&one, &both)
         + "applications = [\"did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK\"]\n";
     let settings = first + &general.plugin_called("general");
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         plugins: &settings,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let ada = ada_with(&host, subscription(&general, 201).public).await;
@@ -380,9 +381,9 @@ async fn an_account_notification_goes_to_the_next_channel_where_one_fails() {
         .plugin_called("broken")
         .replace("localhost:", "push.example:");
     let settings = broken + &service.plugin_called("working");
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         plugins: &settings,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let browser = subscription(&service, 201);
@@ -392,7 +393,7 @@ async fn an_account_notification_goes_to_the_next_channel_where_one_fails() {
     let text = ece::decrypt(&browser.keys, &browser.auth, &body).expect("decrypted");
     assert_eq!(
         serde_json::from_slice::<Value>(&text).expect("JSON")["kind"],
-        "news"
+        "account-notification"
     );
 }
 
@@ -400,9 +401,9 @@ async fn an_account_notification_goes_to_the_next_channel_where_one_fails() {
 async fn only_an_explicit_null_removes_a_subscription() {
     let service = PushService::start().await;
     let plugin = service.plugin();
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         plugins: &plugin,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let subscribed = subscription(&service, 201).public;

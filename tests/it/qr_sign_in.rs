@@ -5,7 +5,7 @@ use futures_util::StreamExt;
 use reqwest::{Method, StatusCode, header};
 use serde_json::json;
 
-use crate::harness::{Ada, Browser, Database, Page, TestHost, Wish, id, in_time};
+use crate::harness::{Ada, Browser, Database, HostOptions, Page, TestHost, id, in_time};
 
 /// What the code of a login page leads to.
 pub fn code(page: &Page) -> String {
@@ -215,7 +215,7 @@ async fn whoever_floods_a_name_does_not_keep_its_owner_from_signing_in_by_a_scan
 {
     for database in Database::BOTH {
         let settings = "[rate_limits]\nsign_ins_per_user_name = { per_minute = 60, burst = 60 }\nprompts_per_user = { per_minute = 1, burst = 1 }\n";
-        let host = TestHost::start_with(Wish {
+        let host = TestHost::start_with(HostOptions {
             database,
             settings,
             ..Default::default()
@@ -363,7 +363,7 @@ async fn the_code_of_a_page_that_waits_takes_the_place_of_its_typed_request() {
 #[tokio::test]
 async fn a_device_scans_so_often_and_others_of_the_person_are_not_held_by_it() {
     let settings = "[rate_limits]\nactions_per_device = { per_minute = 1, burst = 2 }\n";
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         settings,
         ..Default::default()
     })

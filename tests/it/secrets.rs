@@ -410,7 +410,7 @@ async fn recovery(admin: &Admin, ada: &Ada, secrets: &mut Secrets) {
 
 /// Each row of these tables, all columns as text.
 async fn rows(folder: &Path, tables: &[&str]) -> String {
-    sqlx::any::install_default_drivers();
+    assent_store::install_drivers();
     let url = format!("sqlite://{}", folder.join("data/assent.db").display());
     let options: AnyConnectOptions = url.parse().expect("a URL");
     let mut connection = options.connect().await.expect("the database");

@@ -4,6 +4,7 @@ mod upkeep;
 
 mod matching_numbers;
 
+use assent_test_macros::both_databases;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -278,455 +279,437 @@ pub async fn asked(store: &Store, user: Option<&User>, name: &str) -> Approval {
 }
 
 /// Whoever was erased since the words were made is not brought back by them.
-#[tokio::test]
-async fn no_step_is_asked_about_in_words_of_before_its_person_changed_on_both_databases() {
-    for database in Database::BOTH {
-        let Fixture { store, .. } = &fixture(database).await;
-        let (grace, _) = ada(store).await;
-        let mut bob = user("bob");
-        store
-            .insert_user(bob.clone(), Vec::new())
-            .await
-            .expect("inserted");
-        let ask = async |words: &str| {
-            let action = ActionApproval {
-                id: ActionApprovalId::new(NOW, &SystemEntropy),
-                actor: grace.id,
-                session: SessionId::new(NOW, &SystemEntropy),
-                browser: Digest::of(b"browser"),
-                action_digest: Digest::of(b"action"),
-                requested_at: NOW,
-                expires_at: NOW + Duration::from_secs(1800),
-                claimed_at: None,
-            };
-            let mut approval = approval(&login(), Some(&grace), "ada");
-            approval.subject = ApprovalSubject::ProtectedAction(action.id);
-            approval.mentions = Some(Mentioned::User(bob.id));
-            approval.shown.action = Some(ShownAction {
-                kind: ProtectedActionKind::DeleteUser,
-                words: words.to_owned(),
-            });
-            let request = request(approval.clone(), Some(&grace));
-            let without = store.request_approval(request.clone()).await;
-            assert!(
-                !matches!(without, Ok(RequestOutcome::Person(_))),
-                "{database:?}: a request without its action"
-            );
-            let asked = store
-                .request_approval(ApprovalRequest {
-                    action: Some(action),
-                    kind: RequestKind::Action,
-                    ..request
-                })
-                .await
-                .expect("answered");
-            (
-                asked,
-                store
-                    .approval(approval.id)
-                    .await
-                    .expect("read")
-                    .and_then(|kept| kept.mentions),
-            )
+#[both_databases]
+async fn no_step_is_asked_about_in_words_of_before_its_person_changed(database: Database) {
+    let Fixture { store, .. } = &fixture(database).await;
+    let (grace, _) = ada(store).await;
+    let mut bob = user("bob");
+    store
+        .insert_user(bob.clone(), Vec::new())
+        .await
+        .expect("inserted");
+    let ask = async |words: &str| {
+        let action = ActionApproval {
+            id: ActionApprovalId::new(NOW, &SystemEntropy),
+            actor: grace.id,
+            session: SessionId::new(NOW, &SystemEntropy),
+            browser: Digest::of(b"browser"),
+            action_digest: Digest::of(b"action"),
+            requested_at: NOW,
+            expires_at: NOW + Duration::from_secs(1800),
+            claimed_at: None,
         };
-        let about_bob = (
-            RequestOutcome::Person(grace.id),
-            Some(Mentioned::User(bob.id)),
-        );
-        assert_eq!(ask("Delete the user bob").await, about_bob, "{database:?}");
-        bob.name = "erased".parse().expect("a name");
-        store
-            .update_user(bob.clone(), LifecycleState::Active, Vec::new())
-            .await
-            .expect("renamed");
-        assert_eq!(
-            ask("Delete the user bob").await,
-            (RequestOutcome::NotOpen, None),
-            "{database:?}"
-        );
-        assert_eq!(
-            ask("Delete the user erased").await,
-            about_bob,
-            "{database:?}"
-        );
-    }
-}
-
-#[tokio::test]
-async fn users_applications_and_accounts_come_back_as_they_went_in() {
-    for database in Database::BOTH {
-        let Fixture { store, .. } = &fixture(database).await;
-        let mut user = user("ada");
-        store
-            .insert_user(user.clone(), Vec::new())
-            .await
-            .expect("inserted");
-        assert_eq!(store.user(user.id).await.expect("read"), Some(user.clone()));
-        for login in ["ada", "ada@example.org"] {
-            let found = store
-                .user_by_login(&login.parse().expect("a name"))
-                .await
-                .expect("read");
-            assert_eq!(found.as_ref(), Some(&user), "{login}");
-        }
-        user.email = None;
-        user.state = LifecycleState::Suspended;
-        assert_eq!(
-            store
-                .update_user(user.clone(), LifecycleState::Active, Vec::new())
-                .await
-                .expect("updated"),
-            UserUpdateOutcome::Done
-        );
-        let again = store
-            .update_user(user.clone(), LifecycleState::Active, Vec::new())
-            .await
-            .expect("asked");
-        assert_eq!(again, UserUpdateOutcome::Stale, "it was changed since");
-        user.version += 1;
-        assert_eq!(store.user(user.id).await.expect("read"), Some(user.clone()));
-
-        let mut application = application();
-        store
-            .insert_application(application.clone(), Vec::new())
-            .await
-            .expect("inserted");
-        application.secret = Some(Digest::of(b"secret"));
-        application.sealed_secret = Some("sealed".to_owned());
+        let mut approval = approval(&login(), Some(&grace), "ada");
+        approval.subject = ApprovalSubject::ProtectedAction(action.id);
+        approval.mentions = Some(Mentioned::User(bob.id));
+        approval.shown.action = Some(ShownAction {
+            kind: ProtectedActionKind::DeleteUser,
+            words: words.to_owned(),
+        });
+        let request = request(approval.clone(), Some(&grace));
+        let without = store.request_approval(request.clone()).await;
         assert!(
-            store
-                .update_application(application.clone(), Vec::new())
-                .await
-                .expect("updated")
+            !matches!(without, Ok(RequestOutcome::Person(_))),
+            "{database:?}: a request without its action"
         );
-        assert!(
-            !store
-                .update_application(application.clone(), Vec::new())
-                .await
-                .expect("asked"),
-            "it was changed since"
-        );
-        application.version += 1;
-        assert_eq!(
-            store.application(&application.id).await.expect("read"),
-            Some(Arc::new(application.clone()))
-        );
-
-        let account = account(&user, &application);
-        store
-            .insert_account(account.clone(), user.id, Vec::new())
+        let asked = store
+            .request_approval(ApprovalRequest {
+                action: Some(action),
+                kind: RequestKind::Action,
+                ..request
+            })
             .await
-            .expect("inserted");
-        assert_eq!(
+            .expect("answered");
+        (
+            asked,
             store
-                .account_of(user.id, &application.id)
-                .await
-                .expect("read"),
-            Some(account.clone())
-        );
-        let summary = &store.users(None, 10).await.expect("read")[0];
-        assert_eq!((summary.accounts, summary.devices), (1, 0));
-
-        let (id, version) = (application.id.clone(), application.version);
-        let delete = async |version| {
-            store
-                .delete_application(id.clone(), version, Vec::new())
-                .await
-                .expect("asked")
-        };
-        assert!(!delete(version + 1).await, "another version");
-        assert!(delete(version).await);
-        assert_eq!(
-            store.account(account.id).await.expect("read"),
-            None,
-            "accounts go with the application"
-        );
-        let delete = async |version| {
-            store
-                .delete_user(user.id, version, Vec::new(), NOW)
-                .await
-                .expect("asked")
-        };
-        assert_eq!(
-            delete(user.version + 1).await,
-            UserUpdateOutcome::Stale,
-            "another version"
-        );
-        assert_eq!(delete(user.version).await, UserUpdateOutcome::Done);
-        assert_eq!(delete(user.version).await, UserUpdateOutcome::Stale);
-    }
-}
-
-#[tokio::test]
-async fn what_is_taken_is_refused_and_the_writes_beside_it_stand() {
-    for database in Database::BOTH {
-        let fixture = Arc::new(fixture(database).await);
-        fixture
-            .store
-            .insert_user(user("ada"), Vec::new())
-            .await
-            .expect("inserted");
-        let mut writes = tokio::task::JoinSet::new();
-        for number in 0..100 {
-            let fixture = Arc::clone(&fixture);
-            let name = if number % 10 == 0 {
-                "ada".to_owned()
-            } else {
-                format!("user{number}")
-            };
-            writes.spawn(async move {
-                (
-                    number,
-                    fixture.store.insert_user(user(&name), Vec::new()).await,
-                )
-            });
-        }
-        for (number, outcome) in writes.join_all().await {
-            match outcome {
-                Ok(()) => assert_ne!(number % 10, 0, "{database:?}"),
-                Err(StoreError::Taken(_)) => assert_eq!(number % 10, 0, "{database:?}"),
-                Err(error) => panic!("{database:?}: {error}"),
-            }
-        }
-        assert_eq!(
-            fixture.store.users(None, 200).await.expect("read").len(),
-            91,
-            "{database:?}"
-        );
-    }
-}
-
-#[tokio::test]
-async fn nobody_can_have_the_name_or_address_that_another_signs_in_with() {
-    for database in Database::BOTH {
-        let Fixture { store, .. } = &fixture(database).await;
-        store
-            .insert_user(user("ada"), Vec::new())
-            .await
-            .expect("inserted");
-        let mut eve = user("eve");
-        eve.name = "ada@example.org".parse().expect("a name");
-        assert!(
-            matches!(
-                store.insert_user(eve, Vec::new()).await,
-                Err(StoreError::Taken(_))
-            ),
-            "{database:?}"
-        );
-        let mut eve = user("eve");
-        store
-            .insert_user(eve.clone(), Vec::new())
-            .await
-            .expect("inserted");
-        eve.email = Some("ada@example.org".parse().expect("a name"));
-        assert!(
-            matches!(
-                store
-                    .update_user(eve, LifecycleState::Active, Vec::new())
-                    .await,
-                Err(StoreError::Taken(_))
-            ),
-            "{database:?}"
-        );
-    }
-}
-
-#[tokio::test]
-async fn lists_come_in_pages() {
-    for database in Database::BOTH {
-        let Fixture { store, .. } = &fixture(database).await;
-        for number in 0..5 {
-            store
-                .insert_user(user(&format!("user{number}")), Vec::new())
-                .await
-                .expect("inserted");
-        }
-        let first = store.users(None, 3).await.expect("read");
-        let rest = store
-            .users(first.last().map(|row| row.user.id), 3)
-            .await
-            .expect("read");
-        assert_eq!((first.len(), rest.len()), (3, 2));
-    }
-}
-
-#[tokio::test]
-async fn hosts_that_start_at_once_on_a_fresh_database_agree() {
-    for database in Database::BOTH {
-        let folder = tempfile::tempdir().expect("a folder");
-        let url = database.create(folder.path()).await.url().to_owned();
-        let mut starts = tokio::task::JoinSet::new();
-        for number in 0..4 {
-            let url = url.clone();
-            starts.spawn(async move {
-                let store = open_store(&url)
-                    .await
-                    .unwrap_or_else(|error| panic!("{error}"));
-                let id = KeyId::new(NOW, &SystemEntropy);
-                let material = KeyMaterial::Sealed(format!("key {number}"));
-                let key = SigningKey {
-                    id,
-                    purpose: KeyPurpose::Push,
-                    material,
-                    times: KeyTimes::at_once(1, NOW),
-                };
-                store.add_key(key, Vec::new()).await.expect("asked");
-                let kept = store.signing_keys().await.expect("read");
-                kept.iter()
-                    .map(|key| key.id.to_string())
-                    .collect::<Vec<_>>()
-                    .join(" ")
-            });
-        }
-        let keys: BTreeSet<String> = starts.join_all().await.into_iter().collect();
-        assert_eq!(keys.len(), 1, "{database:?}: one key for all: {keys:?}");
-    }
-}
-
-#[tokio::test]
-async fn what_was_acknowledged_is_there_after_a_restart() {
-    for database in Database::BOTH {
-        let fixture = fixture(database).await;
-        let ada = user("ada");
-        fixture
-            .store
-            .insert_user(ada.clone(), Vec::new())
-            .await
-            .expect("inserted");
-        fixture.store.close().await;
-        assert!(matches!(
-            fixture.store.insert_user(user("late"), Vec::new()).await,
-            Err(StoreError::Closed)
-        ));
-        let store = open_store(&fixture.url).await.expect("a store");
-        assert_eq!(store.user(ada.id).await.expect("read"), Some(ada));
-    }
-}
-
-#[tokio::test]
-async fn an_approval_is_decided_once_by_a_device_of_the_person_asked() {
-    for database in Database::BOTH {
-        let Fixture { store, .. } = &fixture(database).await;
-        let (ada, phone) = ada(store).await;
-        let eve = user("eve");
-        store
-            .insert_user(eve.clone(), Vec::new())
-            .await
-            .expect("inserted");
-        let eves_phone = device(&eve);
-        assert!(enrol(store, &eves_phone).await);
-
-        let asked = asked(store, Some(&ada), "ada").await;
-        let pending = store.pending_approvals(ada.id, NOW).await.expect("read");
-        assert_eq!(
-            pending.iter().map(|pending| pending.id).collect::<Vec<_>>(),
-            [asked.id]
-        );
-        let approve = |device: DeviceId| DeviceAnswer::Approve {
-            device,
-            amr: vec![Amr::Swk, Amr::User],
-            passkey: None,
-        };
-        let answer = async |verdict, now| {
-            store
-                .answer_approval(asked.id, verdict, noted(&[]), now)
-                .await
-                .expect("answered")
-        };
-        assert_eq!(
-            answer(approve(eves_phone.id), NOW).await,
-            AnswerOutcome::Late
-        );
-        assert_eq!(
-            answer(approve(phone.id), asked.expires_at).await,
-            AnswerOutcome::Late
-        );
-        let mut suspended = ada.clone();
-        suspended.state = LifecycleState::Suspended;
-        assert_eq!(
-            store
-                .update_user(suspended, LifecycleState::Suspended, Vec::new())
-                .await
-                .expect("updated"),
-            UserUpdateOutcome::Done
-        );
-        assert_eq!(answer(approve(phone.id), NOW).await, AnswerOutcome::Late);
-        let active = User {
-            version: 2,
-            ..ada.clone()
-        };
-        assert_eq!(
-            store
-                .update_user(active, LifecycleState::Active, Vec::new())
-                .await
-                .expect("updated"),
-            UserUpdateOutcome::Done
-        );
-        let wrong = DeviceAnswer::WrongNumber {
-            device: phone.id,
-            number: Digest::of(b"41"),
-        };
-        for _ in 0..5 {
-            let counted_once = AnswerOutcome::WrongNumber { attempts_left: 2 };
-            assert_eq!(answer(wrong.clone(), NOW).await, counted_once);
-        }
-        let other = DeviceAnswer::WrongNumber {
-            device: phone.id,
-            number: Digest::of(b"43"),
-        };
-        assert_eq!(
-            answer(other, NOW).await,
-            AnswerOutcome::WrongNumber { attempts_left: 1 }
-        );
-        assert_eq!(answer(approve(phone.id), NOW).await, AnswerOutcome::Counted);
-        assert_eq!(
-            answer(DeviceAnswer::Deny { device: phone.id }, NOW).await,
-            AnswerOutcome::Late
-        );
-        let kept = store
-            .approval(asked.id)
-            .await
-            .expect("read")
-            .expect("an approval");
-        let by = Approver::Device {
-            id: phone.id,
-            amr: vec![Amr::Swk, Amr::User],
-        };
-        let expected = ApprovalStage::Approved { by, at: NOW };
-        assert_eq!(kept.stage, expected);
-        assert!(
-            store
-                .pending_approvals(ada.id, NOW)
+                .approval(approval.id)
                 .await
                 .expect("read")
-                .is_empty()
-        );
-    }
+                .and_then(|kept| kept.mentions),
+        )
+    };
+    let about_bob = (
+        RequestOutcome::Person(grace.id),
+        Some(Mentioned::User(bob.id)),
+    );
+    assert_eq!(ask("Delete the user bob").await, about_bob, "{database:?}");
+    bob.name = "erased".parse().expect("a name");
+    store
+        .update_user(bob.clone(), LifecycleState::Active, Vec::new())
+        .await
+        .expect("renamed");
+    assert_eq!(
+        ask("Delete the user bob").await,
+        (RequestOutcome::NotOpen, None),
+        "{database:?}"
+    );
+    assert_eq!(
+        ask("Delete the user erased").await,
+        about_bob,
+        "{database:?}"
+    );
 }
 
-#[tokio::test]
-async fn a_revoked_device_decides_nothing() {
-    for database in Database::BOTH {
-        let Fixture { store, .. } = &fixture(database).await;
-        let (ada, phone) = ada(store).await;
-        let asked = asked(store, Some(&ada), "ada").await;
-        let revoked = store
-            .revoke_device_of(
-                ada.id,
-                phone.id,
-                CodesOfDevice::End,
-                entry(Event::DeviceRevoked),
-                NOW,
-            )
-            .await;
-        assert!(revoked.expect("revoked").is_some());
-        let verdict = DeviceAnswer::Deny { device: phone.id };
-        assert_eq!(
-            store
-                .answer_approval(asked.id, verdict, noted(&[]), NOW)
-                .await
-                .expect("answered"),
-            AnswerOutcome::Late
-        );
+#[both_databases]
+async fn users_applications_and_accounts_come_back_as_they_went_in(database: Database) {
+    let Fixture { store, .. } = &fixture(database).await;
+    let mut user = user("ada");
+    store
+        .insert_user(user.clone(), Vec::new())
+        .await
+        .expect("inserted");
+    assert_eq!(store.user(user.id).await.expect("read"), Some(user.clone()));
+    for login in ["ada", "ada@example.org"] {
+        let found = store
+            .user_by_login(&login.parse().expect("a name"))
+            .await
+            .expect("read");
+        assert_eq!(found.as_ref(), Some(&user), "{login}");
     }
+    user.email = None;
+    user.state = LifecycleState::Suspended;
+    assert_eq!(
+        store
+            .update_user(user.clone(), LifecycleState::Active, Vec::new())
+            .await
+            .expect("updated"),
+        UserUpdateOutcome::Done
+    );
+    let again = store
+        .update_user(user.clone(), LifecycleState::Active, Vec::new())
+        .await
+        .expect("asked");
+    assert_eq!(again, UserUpdateOutcome::Stale, "it was changed since");
+    user.version += 1;
+    assert_eq!(store.user(user.id).await.expect("read"), Some(user.clone()));
+
+    let mut application = application();
+    store
+        .insert_application(application.clone(), Vec::new())
+        .await
+        .expect("inserted");
+    application.secret = Some(Digest::of(b"secret"));
+    application.sealed_secret = Some("sealed".to_owned());
+    assert!(
+        store
+            .update_application(application.clone(), Vec::new())
+            .await
+            .expect("updated")
+    );
+    assert!(
+        !store
+            .update_application(application.clone(), Vec::new())
+            .await
+            .expect("asked"),
+        "it was changed since"
+    );
+    application.version += 1;
+    assert_eq!(
+        store.application(&application.id).await.expect("read"),
+        Some(Arc::new(application.clone()))
+    );
+
+    let account = account(&user, &application);
+    store
+        .insert_account(account.clone(), user.id, Vec::new())
+        .await
+        .expect("inserted");
+    assert_eq!(
+        store
+            .account_of(user.id, &application.id)
+            .await
+            .expect("read"),
+        Some(account.clone())
+    );
+    let summary = &store.users(None, 10).await.expect("read")[0];
+    assert_eq!((summary.accounts, summary.devices), (1, 0));
+
+    let (id, version) = (application.id.clone(), application.version);
+    let delete = async |version| {
+        store
+            .delete_application(id.clone(), version, Vec::new())
+            .await
+            .expect("asked")
+    };
+    assert!(!delete(version + 1).await, "another version");
+    assert!(delete(version).await);
+    assert_eq!(
+        store.account(account.id).await.expect("read"),
+        None,
+        "accounts go with the application"
+    );
+    let delete = async |version| {
+        store
+            .delete_user(user.id, version, Vec::new(), NOW)
+            .await
+            .expect("asked")
+    };
+    assert_eq!(
+        delete(user.version + 1).await,
+        UserUpdateOutcome::Stale,
+        "another version"
+    );
+    assert_eq!(delete(user.version).await, UserUpdateOutcome::Done);
+    assert_eq!(delete(user.version).await, UserUpdateOutcome::Stale);
+}
+
+#[both_databases]
+async fn what_is_taken_is_refused_and_the_writes_beside_it_stand(database: Database) {
+    let fixture = Arc::new(fixture(database).await);
+    fixture
+        .store
+        .insert_user(user("ada"), Vec::new())
+        .await
+        .expect("inserted");
+    let mut writes = tokio::task::JoinSet::new();
+    for number in 0..100 {
+        let fixture = Arc::clone(&fixture);
+        let name = if number % 10 == 0 {
+            "ada".to_owned()
+        } else {
+            format!("user{number}")
+        };
+        writes.spawn(async move {
+            (
+                number,
+                fixture.store.insert_user(user(&name), Vec::new()).await,
+            )
+        });
+    }
+    for (number, outcome) in writes.join_all().await {
+        match outcome {
+            Ok(()) => assert_ne!(number % 10, 0, "{database:?}"),
+            Err(StoreError::Taken(_)) => assert_eq!(number % 10, 0, "{database:?}"),
+            Err(error) => panic!("{database:?}: {error}"),
+        }
+    }
+    assert_eq!(
+        fixture.store.users(None, 200).await.expect("read").len(),
+        91,
+        "{database:?}"
+    );
+}
+
+#[both_databases]
+async fn nobody_can_have_the_name_or_address_that_another_signs_in_with(database: Database) {
+    let Fixture { store, .. } = &fixture(database).await;
+    store
+        .insert_user(user("ada"), Vec::new())
+        .await
+        .expect("inserted");
+    let mut eve = user("eve");
+    eve.name = "ada@example.org".parse().expect("a name");
+    assert!(
+        matches!(
+            store.insert_user(eve, Vec::new()).await,
+            Err(StoreError::Taken(_))
+        ),
+        "{database:?}"
+    );
+    let mut eve = user("eve");
+    store
+        .insert_user(eve.clone(), Vec::new())
+        .await
+        .expect("inserted");
+    eve.email = Some("ada@example.org".parse().expect("a name"));
+    assert!(
+        matches!(
+            store
+                .update_user(eve, LifecycleState::Active, Vec::new())
+                .await,
+            Err(StoreError::Taken(_))
+        ),
+        "{database:?}"
+    );
+}
+
+#[both_databases]
+async fn lists_come_in_pages(database: Database) {
+    let Fixture { store, .. } = &fixture(database).await;
+    for number in 0..5 {
+        store
+            .insert_user(user(&format!("user{number}")), Vec::new())
+            .await
+            .expect("inserted");
+    }
+    let first = store.users(None, 3).await.expect("read");
+    let rest = store
+        .users(first.last().map(|row| row.user.id), 3)
+        .await
+        .expect("read");
+    assert_eq!((first.len(), rest.len()), (3, 2));
+}
+
+#[both_databases]
+async fn hosts_that_start_at_once_on_a_fresh_database_agree(database: Database) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let url = database.create(folder.path()).await.url().to_owned();
+    let mut starts = tokio::task::JoinSet::new();
+    for number in 0..4 {
+        let url = url.clone();
+        starts.spawn(async move {
+            let store = open_store(&url)
+                .await
+                .unwrap_or_else(|error| panic!("{error}"));
+            let id = KeyId::new(NOW, &SystemEntropy);
+            let material = KeyMaterial::Sealed(format!("key {number}"));
+            let key = SigningKey {
+                id,
+                purpose: KeyPurpose::Push,
+                material,
+                times: KeyTimes::at_once(1, NOW),
+            };
+            store.add_key(key, Vec::new()).await.expect("asked");
+            let kept = store.signing_keys().await.expect("read");
+            kept.iter()
+                .map(|key| key.id.to_string())
+                .collect::<Vec<_>>()
+                .join(" ")
+        });
+    }
+    let keys: BTreeSet<String> = starts.join_all().await.into_iter().collect();
+    assert_eq!(keys.len(), 1, "{database:?}: one key for all: {keys:?}");
+}
+
+#[both_databases]
+async fn what_was_acknowledged_is_there_after_a_restart(database: Database) {
+    let fixture = fixture(database).await;
+    let ada = user("ada");
+    fixture
+        .store
+        .insert_user(ada.clone(), Vec::new())
+        .await
+        .expect("inserted");
+    fixture.store.close().await;
+    assert!(matches!(
+        fixture.store.insert_user(user("late"), Vec::new()).await,
+        Err(StoreError::Closed)
+    ));
+    let store = open_store(&fixture.url).await.expect("a store");
+    assert_eq!(store.user(ada.id).await.expect("read"), Some(ada));
+}
+
+#[both_databases]
+async fn an_approval_is_decided_once_by_a_device_of_the_person_asked(database: Database) {
+    let Fixture { store, .. } = &fixture(database).await;
+    let (ada, phone) = ada(store).await;
+    let eve = user("eve");
+    store
+        .insert_user(eve.clone(), Vec::new())
+        .await
+        .expect("inserted");
+    let eves_phone = device(&eve);
+    assert!(enrol(store, &eves_phone).await);
+
+    let asked = asked(store, Some(&ada), "ada").await;
+    let pending = store.pending_approvals(ada.id, NOW).await.expect("read");
+    assert_eq!(
+        pending.iter().map(|pending| pending.id).collect::<Vec<_>>(),
+        [asked.id]
+    );
+    let approve = |device: DeviceId| DeviceAnswer::Approve {
+        device,
+        amr: vec![Amr::Swk, Amr::User],
+        passkey: None,
+    };
+    let answer = async |verdict, now| {
+        store
+            .answer_approval(asked.id, verdict, noted(&[]), now)
+            .await
+            .expect("answered")
+    };
+    assert_eq!(
+        answer(approve(eves_phone.id), NOW).await,
+        AnswerOutcome::Late
+    );
+    assert_eq!(
+        answer(approve(phone.id), asked.expires_at).await,
+        AnswerOutcome::Late
+    );
+    let mut suspended = ada.clone();
+    suspended.state = LifecycleState::Suspended;
+    assert_eq!(
+        store
+            .update_user(suspended, LifecycleState::Suspended, Vec::new())
+            .await
+            .expect("updated"),
+        UserUpdateOutcome::Done
+    );
+    assert_eq!(answer(approve(phone.id), NOW).await, AnswerOutcome::Late);
+    let active = User {
+        version: 2,
+        ..ada.clone()
+    };
+    assert_eq!(
+        store
+            .update_user(active, LifecycleState::Active, Vec::new())
+            .await
+            .expect("updated"),
+        UserUpdateOutcome::Done
+    );
+    let wrong = DeviceAnswer::WrongNumber {
+        device: phone.id,
+        number: Digest::of(b"41"),
+    };
+    for _ in 0..5 {
+        let counted_once = AnswerOutcome::WrongNumber { attempts_left: 2 };
+        assert_eq!(answer(wrong.clone(), NOW).await, counted_once);
+    }
+    let other = DeviceAnswer::WrongNumber {
+        device: phone.id,
+        number: Digest::of(b"43"),
+    };
+    assert_eq!(
+        answer(other, NOW).await,
+        AnswerOutcome::WrongNumber { attempts_left: 1 }
+    );
+    assert_eq!(answer(approve(phone.id), NOW).await, AnswerOutcome::Counted);
+    assert_eq!(
+        answer(DeviceAnswer::Deny { device: phone.id }, NOW).await,
+        AnswerOutcome::Late
+    );
+    let kept = store
+        .approval(asked.id)
+        .await
+        .expect("read")
+        .expect("an approval");
+    let by = Approver::Device {
+        id: phone.id,
+        amr: vec![Amr::Swk, Amr::User],
+    };
+    let expected = ApprovalStage::Approved { by, at: NOW };
+    assert_eq!(kept.stage, expected);
+    assert!(
+        store
+            .pending_approvals(ada.id, NOW)
+            .await
+            .expect("read")
+            .is_empty()
+    );
+}
+
+#[both_databases]
+async fn a_revoked_device_decides_nothing(database: Database) {
+    let Fixture { store, .. } = &fixture(database).await;
+    let (ada, phone) = ada(store).await;
+    let asked = asked(store, Some(&ada), "ada").await;
+    let revoked = store
+        .revoke_device_of(
+            ada.id,
+            phone.id,
+            CodesOfDevice::End,
+            entry(Event::DeviceRevoked),
+            NOW,
+        )
+        .await;
+    assert!(revoked.expect("revoked").is_some());
+    let verdict = DeviceAnswer::Deny { device: phone.id };
+    assert_eq!(
+        store
+            .answer_approval(asked.id, verdict, noted(&[]), NOW)
+            .await
+            .expect("answered"),
+        AnswerOutcome::Late
+    );
 }

@@ -1,5 +1,6 @@
 //! What a host does in the background: that it is right, and that it costs what there is to do and not what there is.
 
+use assent_test_macros::both_databases;
 use std::time::Duration;
 
 use assent_model::clock::Timestamp;
@@ -9,7 +10,7 @@ use assent_store::{Retention, Store};
 use reqwest::StatusCode;
 use sqlx::{AnyConnection, Connection};
 
-use crate::harness::{Browser, Database, DatabaseUrl, TestHost, Wish, open_store};
+use crate::harness::{Browser, Database, DatabaseUrl, HostOptions, TestHost, open_store};
 use crate::oidc::token::userinfo;
 
 const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
@@ -134,90 +135,86 @@ impl Fixture {
     }
 }
 
-#[tokio::test]
-async fn a_token_whose_family_is_gone_is_no_good_and_breaks_nothing() {
-    for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
-            database,
-            ..Wish::default()
-        })
-        .await;
-        let ada = host.ada().await;
-        let code = ada.sign_in(&Browser::new(&host.base)).await;
-        let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
-        let token = tokens["access_token"].as_str().expect("a token");
-        assert_eq!(
-            userinfo(&host, token).await.0,
-            StatusCode::OK,
-            "{database:?}"
-        );
-        sqlx::query("DELETE FROM codes")
-            .execute(&mut host.connection().await)
-            .await
-            .expect("deleted");
-        assert_eq!(
-            userinfo(&host, token).await.0,
-            StatusCode::UNAUTHORIZED,
-            "{database:?}"
-        );
-    }
+#[both_databases]
+async fn a_token_whose_family_is_gone_is_no_good_and_breaks_nothing(database: Database) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    let ada = host.ada().await;
+    let code = ada.sign_in(&Browser::new(&host.base)).await;
+    let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
+    let token = tokens["access_token"].as_str().expect("a token");
+    assert_eq!(
+        userinfo(&host, token).await.0,
+        StatusCode::OK,
+        "{database:?}"
+    );
+    sqlx::query("DELETE FROM codes")
+        .execute(&mut host.connection().await)
+        .await
+        .expect("deleted");
+    assert_eq!(
+        userinfo(&host, token).await.0,
+        StatusCode::UNAUTHORIZED,
+        "{database:?}"
+    );
 }
 
-#[tokio::test]
-async fn of_the_logouts_that_wait_the_oldest_of_each_application_comes_first() {
-    for database in Database::BOTH {
-        let mut it = Fixture::new(database).await;
-        // The names are in another order than the moments, and so are the applications.
-        for (id, application, due) in [
-            ("z", 2, 1),
-            ("a", 2, 4),
-            ("m", 1, 2),
-            ("b", 0, 3),
-            ("later", 3, 60),
-        ] {
-            it.delivery(id, application, due).await;
-        }
-        let now = NOW + Duration::from_secs(10);
-        let [third, second, first, _] = [0, 1, 2, 3].map(|n| it.applications[n].clone());
-        assert_eq!(
-            it.store.due_logouts(now).await.expect("read"),
-            [first.clone(), second.clone(), third.clone()]
-        );
-        let claimed = it
-            .store
+#[both_databases]
+async fn of_the_logouts_that_wait_the_oldest_of_each_application_comes_first(database: Database) {
+    let mut it = Fixture::new(database).await;
+    // The names are in another order than the moments, and so are the applications.
+    for (id, application, due) in [
+        ("z", 2, 1),
+        ("a", 2, 4),
+        ("m", 1, 2),
+        ("b", 0, 3),
+        ("later", 3, 60),
+    ] {
+        it.delivery(id, application, due).await;
+    }
+    let now = NOW + Duration::from_secs(10);
+    let [third, second, first, _] = [0, 1, 2, 3].map(|n| it.applications[n].clone());
+    assert_eq!(
+        it.store.due_logouts(now).await.expect("read"),
+        [first.clone(), second.clone(), third.clone()]
+    );
+    let claimed = it
+        .store
+        .claim_logout(&first, HOUR, now)
+        .await
+        .expect("claimed")
+        .expect("a delivery");
+    assert_eq!(
+        (claimed.id.as_str(), claimed.attempts),
+        ("z", 1),
+        "{database:?}"
+    );
+    assert_eq!(
+        it.store.due_logouts(now).await.expect("read"),
+        [second, third, first.clone()],
+        "{database:?}"
+    );
+    assert_eq!(
+        it.store
             .claim_logout(&first, HOUR, now)
             .await
             .expect("claimed")
-            .expect("a delivery");
-        assert_eq!(
-            (claimed.id.as_str(), claimed.attempts),
-            ("z", 1),
-            "{database:?}"
-        );
-        assert_eq!(
-            it.store.due_logouts(now).await.expect("read"),
-            [second, third, first.clone()],
-            "{database:?}"
-        );
-        assert_eq!(
-            it.store
-                .claim_logout(&first, HOUR, now)
-                .await
-                .expect("claimed")
-                .expect("a delivery")
-                .id,
-            "a"
-        );
-        assert_eq!(
-            it.store
-                .claim_logout(&first, HOUR, now)
-                .await
-                .expect("asked"),
-            None,
-            "{database:?}"
-        );
-        assert_eq!(it.store.due_logouts(now).await.expect("read").len(), 2);
-    }
+            .expect("a delivery")
+            .id,
+        "a"
+    );
+    assert_eq!(
+        it.store
+            .claim_logout(&first, HOUR, now)
+            .await
+            .expect("asked"),
+        None,
+        "{database:?}"
+    );
+    assert_eq!(it.store.due_logouts(now).await.expect("read").len(), 2);
 }
 
 #[tokio::test]
@@ -250,39 +247,37 @@ async fn an_application_with_a_hundred_thousand_logouts_waiting_is_not_read_thro
     assert!(count < 1000, "{count} rows were looked at");
 }
 
-#[tokio::test]
-async fn what_is_known_of_a_session_goes_with_the_last_of_its_name() {
-    for database in Database::BOTH {
-        let mut it = Fixture::new(database).await;
-        // The person of the second signed in again after three hours, in the same browser.
-        it.session("once", NOW).await;
-        it.session("twice", NOW).await;
-        it.session("twice", NOW + 3 * HOUR).await;
-        assert_eq!(
-            it.store
-                .apply_retention(RETENTION, NOW + HOUR)
-                .await
-                .expect("swept"),
-            0
-        );
-        assert_eq!(it.names().await, ["once", "twice"]);
-        assert_eq!(
-            it.store
-                .apply_retention(RETENTION, NOW + 2 * HOUR)
-                .await
-                .expect("swept"),
-            2
-        );
-        assert_eq!(it.names().await, ["twice"], "{database:?}");
-        assert_eq!(
-            it.store
-                .apply_retention(RETENTION, NOW + 5 * HOUR)
-                .await
-                .expect("swept"),
-            1
-        );
-        assert!(it.names().await.is_empty(), "{database:?}");
-    }
+#[both_databases]
+async fn what_is_known_of_a_session_goes_with_the_last_of_its_name(database: Database) {
+    let mut it = Fixture::new(database).await;
+    // The person of the second signed in again after three hours, in the same browser.
+    it.session("once", NOW).await;
+    it.session("twice", NOW).await;
+    it.session("twice", NOW + 3 * HOUR).await;
+    assert_eq!(
+        it.store
+            .apply_retention(RETENTION, NOW + HOUR)
+            .await
+            .expect("swept"),
+        0
+    );
+    assert_eq!(it.names().await, ["once", "twice"]);
+    assert_eq!(
+        it.store
+            .apply_retention(RETENTION, NOW + 2 * HOUR)
+            .await
+            .expect("swept"),
+        2
+    );
+    assert_eq!(it.names().await, ["twice"], "{database:?}");
+    assert_eq!(
+        it.store
+            .apply_retention(RETENTION, NOW + 5 * HOUR)
+            .await
+            .expect("swept"),
+        1
+    );
+    assert!(it.names().await.is_empty(), "{database:?}");
 }
 
 #[tokio::test]
@@ -315,57 +310,55 @@ async fn sessions_that_go_on_cost_the_sweep_nothing() {
     assert!(count < 1000, "{count} rows were looked at");
 }
 
-#[tokio::test]
-async fn a_code_that_nobody_exchanges_is_forgotten_and_one_that_was_is_not() {
-    for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
-            database,
-            ..Wish::default()
-        })
-        .await;
-        let ada = host.ada().await;
-        let (forgotten, exchanged) = (Browser::new(&host.base), Browser::new(&host.base));
-        ada.sign_in(&forgotten).await;
-        let code = ada.sign_in(&exchanged).await;
-        let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
-        let token = tokens["access_token"].as_str().expect("a token");
-        host.advance(601);
-        host.host
-            .store
-            .apply_retention(RETENTION, host.host.now())
-            .await
-            .expect("swept");
-        let mut connection = host.connection().await;
-        let left: Vec<(String,)> = sqlx::query_as("SELECT claims FROM codes")
-            .fetch_all(&mut connection)
-            .await
-            .expect("read");
-        assert_eq!(left, [("{}".to_owned(),)], "{database:?}");
-        // The tokens' family is there as long as they are, and notices a second use.
-        assert_eq!(
-            userinfo(&host, token).await.0,
-            StatusCode::OK,
-            "{database:?}"
-        );
-        host.advance(2900);
-        host.host
-            .store
-            .apply_retention(RETENTION, host.host.now())
-            .await
-            .expect("swept");
-        assert_eq!(
-            userinfo(&host, token).await.0,
-            StatusCode::OK,
-            "{database:?}"
-        );
-        assert_eq!(
-            ada.application.exchange(&host.base, &code, &[]).await.1["error"],
-            "invalid_grant"
-        );
-        assert_eq!(
-            userinfo(&host, token).await.0,
-            StatusCode::UNAUTHORIZED,
-            "{database:?}"
-        );
-    }
+#[both_databases]
+async fn a_code_that_nobody_exchanges_is_forgotten_and_one_that_was_is_not(database: Database) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    let ada = host.ada().await;
+    let (forgotten, exchanged) = (Browser::new(&host.base), Browser::new(&host.base));
+    ada.sign_in(&forgotten).await;
+    let code = ada.sign_in(&exchanged).await;
+    let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
+    let token = tokens["access_token"].as_str().expect("a token");
+    host.advance(601);
+    host.host
+        .store
+        .apply_retention(RETENTION, host.host.now())
+        .await
+        .expect("swept");
+    let mut connection = host.connection().await;
+    let left: Vec<(String,)> = sqlx::query_as("SELECT claims FROM codes")
+        .fetch_all(&mut connection)
+        .await
+        .expect("read");
+    assert_eq!(left, [("{}".to_owned(),)], "{database:?}");
+    // The tokens' family is there as long as they are, and notices a second use.
+    assert_eq!(
+        userinfo(&host, token).await.0,
+        StatusCode::OK,
+        "{database:?}"
+    );
+    host.advance(2900);
+    host.host
+        .store
+        .apply_retention(RETENTION, host.host.now())
+        .await
+        .expect("swept");
+    assert_eq!(
+        userinfo(&host, token).await.0,
+        StatusCode::OK,
+        "{database:?}"
+    );
+    assert_eq!(
+        ada.application.exchange(&host.base, &code, &[]).await.1["error"],
+        "invalid_grant"
+    );
+    assert_eq!(
+        userinfo(&host, token).await.0,
+        StatusCode::UNAUTHORIZED,
+        "{database:?}"
+    );
 }

@@ -57,7 +57,7 @@ function request(id, more = {}) {
 /** What the server says now; tests change it. */
 const server = {
   requests: [],
-  news: [],
+  notifications: [],
   /** The answers to decisions, in their order: a status and a body. */
   decisions: [],
   decided: [],
@@ -81,7 +81,7 @@ function pending() {
     cooldown_until: server.cooldownUntil,
     passkey: server.passkey,
     requests: server.requests,
-    news: server.news,
+    notifications: server.notifications,
   };
 }
 
@@ -120,7 +120,7 @@ async function answered(method, path, query, body) {
       return [200, { link: `${base}/authenticator#enrol=second`, link_qr: null, made_at: now, expires_at: now + 600 }];
     }
     case 'POST /notifications/read':
-      server.news = [];
+      server.notifications = [];
       return [200, {}];
     case 'DELETE /cooldown':
       server.cooldownUntil = null;
@@ -199,7 +199,7 @@ async function enrolling(says, prepare = async () => {}) {
   list();
   const now = Math.floor(Date.now() / 1000);
   const own = { id: 'd1', name: 'Phone', enrolled_at: now, used_at: null, this: true, passkey: false };
-  Object.assign(server, { news: [], decisions: [], decided: [], codesMade: 0, passkey: 'impossible' });
+  Object.assign(server, { notifications: [], decisions: [], decided: [], codesMade: 0, passkey: 'impossible' });
   Object.assign(server, { cooldownUntil: null, devices: [own], ...says });
   const page = await (await phone(browser)).newPage();
   await prepare(page);
@@ -362,19 +362,19 @@ test('a device is renamed in its row, which keeps what was typed where that does
   await page.context().close();
 });
 
-test('the screen of a link says which device it enrolled, and the home screen has the news', async () => {
+test('the screen of a link says which device it enrolled, and the home screen has the notifications', async () => {
   const { page, wrong } = await enrolled();
   await page.getByRole('button', { name: /devices/i }).click();
   await page.getByRole('button', { name: 'Add another device' }).click();
   await page.getByRole('button', { name: 'Copy the link' }).waitFor();
-  server.news = [{ id: 'n1', event: 'device.enrolled', name: 'Tablet', at: Math.ceil(Date.now() / 1000) }];
+  server.notifications = [{ id: 'n1', event: 'device.enrolled', name: 'Tablet', at: Math.ceil(Date.now() / 1000) }];
   list();
   await page.getByText(/“Tablet” was enrolled/).waitFor();
   await page.getByRole('button', { name: 'Show it' }).click();
   await page.getByText(/the device “Tablet” was enrolled/).waitFor();
-  assert.equal(await page.evaluate(() => document.activeElement.dataset.zone), 'told');
+  assert.equal(await page.evaluate(() => document.activeElement.dataset.zone), 'notifications');
   await page.getByRole('button', { name: 'It was me' }).click();
-  await page.getByRole('heading', { name: /News of/ }).waitFor({ state: 'detached' });
+  await page.getByRole('heading', { name: /Account notifications for/ }).waitFor({ state: 'detached' });
   assert.deepEqual(wrong(), []);
   await page.context().close();
 });

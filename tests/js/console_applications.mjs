@@ -47,11 +47,11 @@ async function begin(admin, kind) {
 /** Gives the administrator an account in the application that the page is about. */
 async function giveAccess(admin) {
   await admin.part('Accounts');
-  await admin.desk.getByText('Give a person access').click();
-  await admin.choose('Person', LOGIN_NAME, new RegExp(LOGIN_NAME));
+  await admin.desk.getByText('Give a user access').click();
+  await admin.choose('User', LOGIN_NAME, new RegExp(LOGIN_NAME));
   await admin.field('Roles').fill(`approver\n${MARKUP}`);
   await admin.press('Give access');
-  await admin.said('The account was made.');
+  await admin.said('The account was created.');
 }
 
 /** Allows the application what it asks for. */
@@ -397,7 +397,7 @@ async function slimAndSuspended(admin) {
     const sure = admin.desk.getByRole('dialog').getByRole('button', { name: press, exact: true });
     if (press === 'Suspend') await sure.click();
     await admin.said(said);
-    await admin.follow('Preview what the application is told');
+    await admin.follow('Preview the claims');
     await admin.desk.getByRole('heading', { name: 'ID token' }).waitFor();
   };
   await account('Suspend', 'The account is suspended.');
@@ -405,7 +405,7 @@ async function slimAndSuspended(admin) {
   await stopped.waitFor();
   assert.equal(await stopped.count(), 1, 'it is said once');
   await admin.look('claims-suspended');
-  await account('Let it be used', 'The account may be used.');
+  await account('Let it be used', 'The account is active.');
   await stopped.waitFor({ state: 'detached' });
   await admin.part('Settings');
   await admin.field('Slim ID tokens').check();

@@ -41,7 +41,7 @@ async function operate(admin) {
   await admin.desk.getByRole('row', { name: /Set, and not shown/ }).waitFor();
 
   await admin.open('/admin/audit', 'Audit log');
-  await admin.choose('By the person', process.env.LOGIN_NAME, new RegExp(process.env.LOGIN_NAME));
+  await admin.choose('By the user', process.env.LOGIN_NAME, new RegExp(process.env.LOGIN_NAME));
   await admin.desk.waitForURL(/actor=[0-9a-f]{32}/);
   await admin.desk.waitForFunction(
     (name) =>
@@ -60,9 +60,9 @@ async function operate(admin) {
   assert.ok((await rows.count()) >= 1);
   await admin.desk.locator('.entry summary').first().click();
   await admin.look('audit');
-  await admin.press('Check the chain');
+  await admin.press('Check the hash chain');
   await admin.desk.getByText(/The last \d+ entries are as they were written/).waitFor();
-  const [kept] = await Promise.all([admin.desk.waitForEvent('download'), admin.press('Export what is found')]);
+  const [kept] = await Promise.all([admin.desk.waitForEvent('download'), admin.press('Export the results')]);
   const lines = (await (await kept.createReadStream()).toArray())
     .join('')
     .trim()

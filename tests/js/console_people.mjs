@@ -14,7 +14,7 @@ const MARKUP = '<img src=x onerror="window.hacked=1">';
 
 async function invite(admin, browser) {
   await admin.open('/admin/users', 'Users');
-  await admin.follow('Invite a person');
+  await admin.follow('Invite a user');
   await admin.press('Invite');
   await admin.desk.locator('.field-error', { hasText: /name/i }).first().waitFor();
   await admin.field('Name at sign-in').fill('grace');
@@ -88,8 +88,8 @@ async function unsaved(admin) {
   await other.close();
   await admin.press('Save');
   await admin.look('overtaken');
-  await admin.press('Read it anew, and keep what I typed');
-  await admin.desk.getByText('Somebody else changed nickname too, to: "Amazing"').waitFor();
+  await admin.press('Read it again, and keep what I typed');
+  await admin.desk.getByText('Another administrator changed nickname too, to: "Amazing"').waitFor();
   assert.equal(await nickname.inputValue(), 'Amazing Grace');
   assert.equal(await admin.field('Website').inputValue(), 'https://grace.example.org/');
   await admin.press('Save');
@@ -114,7 +114,7 @@ async function access(admin) {
   await admin.choose('Application', APPLICATION_NAME.slice(0, 4), APPLICATION_NAME);
   await admin.field('Roles').fill(`reader\n${MARKUP}`);
   await admin.press('Give access');
-  await admin.said('The account was made.');
+  await admin.said('The account was created.');
   await admin.look('user-accounts');
   await admin.desk.locator('#console tbody td').getByRole('link').first().click();
   await admin.heading('grace');
@@ -126,8 +126,8 @@ async function access(admin) {
   await admin.desk.getByRole('dialog').getByRole('button', { name: 'Suspend' }).click();
   await admin.said('The account is suspended.');
   await admin.press('Let it be used');
-  await admin.said('The account may be used.');
-  await admin.follow('Preview what the application is told');
+  await admin.said('The account is active.');
+  await admin.follow('Preview the claims');
   await admin.desk
     .getByRole('row', { name: /account .*editor/ })
     .first()
@@ -141,9 +141,9 @@ async function state(admin) {
   await admin.press('Suspend');
   await admin.look('suspend');
   await admin.desk.getByRole('dialog').getByRole('button', { name: 'Suspend' }).click();
-  await admin.said('The person is suspended.');
+  await admin.said('The user is suspended.');
   await admin.press('Lift the suspension');
-  await admin.said('The person may sign in again.');
+  await admin.said('The user can sign in again.');
 
   await admin.desk.getByText('Role in the console').click();
   await admin.field('Role').selectOption('support');
@@ -215,10 +215,10 @@ async function files(admin) {
   await admin.look('import-wrong');
   await file('name,email\nlinus,linus@example.org\nmargaret,margaret@example.org\n');
   await admin.press('Check the file');
-  await admin.desk.getByText('Would be made').waitFor();
+  await admin.desk.getByText('Would be created').waitFor();
   await admin.desk.getByRole('button', { name: 'Import', exact: true }).click();
   await admin.press('Do not do it');
-  await admin.desk.getByText('Would be made').waitFor();
+  await admin.desk.getByText('Would be created').waitFor();
   // The phone tells of what was denied before until it is opened anew.
   await admin.mobile.reload();
   await admin.mobile.getByRole('heading', { name: 'Denied' }).waitFor({ state: 'detached' });

@@ -1,5 +1,5 @@
-// A person's devices: recovery codes, a second device by the first, news on the others, removing one, and the way
-// back by a code.
+// A person's devices: recovery codes, a second device by the first, account notifications on the others, removing one,
+// and the way back by a code.
 //
 // Environment: BASE_URL and ENROL_URL; CHROMIUM and SCREENSHOTS as in browser.mjs.
 
@@ -55,11 +55,11 @@ async function addSecond(mobile, second) {
   await mobile.getByRole('button', { name: /done/i }).click();
   await rename(mobile);
   // What waits on the home screen is said on every other.
-  await mobile.getByText(/News of/).waitFor();
+  await mobile.getByText(/Account notifications for/).waitFor();
   await look(mobile, 'devices-renamed');
   await mobile.getByRole('button', { name: 'Show it' }).click();
   await mobile.getByText(/the device “.+” was enrolled/).waitFor();
-  await look(mobile, 'news');
+  await look(mobile, 'notifications');
 }
 
 async function rename(mobile) {
@@ -83,7 +83,7 @@ async function removeSecond(mobile, second) {
   await mobile.locator('.devices li').nth(1).waitFor({ state: 'detached' });
   await mobile.getByRole('button', { name: 'Back' }).click();
   await mobile.getByRole('button', { name: 'It was me' }).click();
-  await mobile.getByRole('heading', { name: /News of/ }).waitFor({ state: 'detached' });
+  await mobile.getByRole('heading', { name: /Account notifications for/ }).waitFor({ state: 'detached' });
   await second.getByText(/was removed from/).waitFor();
   await look(second, 'device-removed');
 }
@@ -131,7 +131,7 @@ try {
     await removeSecond(mobile, second);
     await recover(browser, codes[4]);
     await mobile.getByText(/a recovery code was used/).waitFor();
-    await look(mobile, 'news-recovered');
+    await look(mobile, 'notifications-recovered');
     // Chromium itself tells of the name that was refused.
     const unexpected = collected.filter((one) => !one.includes('422'));
     assert.deepEqual(unexpected, [], 'the app complains of nothing else on its console');

@@ -13,7 +13,7 @@ use crate::{lookup, preview};
 const LOCAL: &str = "http://localhost:8080";
 
 /// Tries components in a running instance, for one user in one application.
-pub struct CandidateTrial {
+pub struct CandidateRun {
     connection: Connection,
     /// The application's id or name.
     application: String,
@@ -25,7 +25,7 @@ pub struct CandidateTrial {
     api: Option<Api>,
 }
 
-impl CandidateTrial {
+impl CandidateRun {
     /// Trials at an instance.
     pub fn new(
         connection: Connection,

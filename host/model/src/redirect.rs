@@ -211,7 +211,7 @@ fn own_redirect(
         .filter(|address| *address == requested)
         .map(|address| AdmittedRedirect {
             uri: CheckedRedirect(address.to_owned()),
-            purpose: SignInPurpose::TestSignIn(open.trial().id),
+            purpose: SignInPurpose::TestSignIn(open.test_sign_in().id),
         })
 }
 

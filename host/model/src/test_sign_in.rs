@@ -1,4 +1,4 @@
-//! A trial: an administrator signs in to an application in its place, to see each step and what it would be told.
+//! A test sign-in: an administrator signs in to an application in its place, to see each step and what it would be told.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -8,7 +8,7 @@ use crate::id::{Did, LoginId, SessionId, TestSignInId, UserId};
 use crate::name::LoginName;
 use crate::secret::Digest;
 
-/// A trial.
+/// A test sign-in.
 #[derive(Clone, Debug)]
 pub struct TestSignIn {
     /// The row's id; it stands in the address where its answer goes.
@@ -31,7 +31,7 @@ pub struct TestSignIn {
     pub stage: TestSignInStage,
 }
 
-/// How far a trial has come.
+/// How far a test sign-in has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TestSignInStage {
     /// It may be answered.
@@ -42,7 +42,7 @@ pub enum TestSignInStage {
     Finished(TestSignInOutcome),
 }
 
-/// How a trial ended.
+/// How a test sign-in ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TestSignInOutcome {
     /// The application would have signed the person in.
@@ -81,12 +81,12 @@ impl TestSignIn {
     }
 }
 
-/// A trial that is open, in the very browser and session that began it.
+/// A test sign-in that is open, in the very browser and session that began it.
 ///
-/// Without one no answer goes to a trial's address.
+/// Without one no answer goes to a test sign-in's address.
 #[derive(Clone, Debug)]
 pub struct OpenTestSignIn {
-    trial: TestSignIn,
+    test_sign_in: TestSignIn,
     request: RequestMarks,
 }
 
@@ -102,25 +102,28 @@ pub struct RequestMarks {
 }
 
 impl OpenTestSignIn {
-    /// The trial as an open one of this visitor, with the address where its answer goes.
+    /// The test sign-in as an open one of this visitor, with the address where its answer goes.
     pub fn of(
-        trial: TestSignIn,
+        test_sign_in: TestSignIn,
         visitor: Visitor,
         request: RequestMarks,
         now: Timestamp,
     ) -> Option<Self> {
-        let is_open = trial.stage == TestSignInStage::Open && now < trial.expires_at;
-        (is_open && trial.is_of(visitor)).then_some(Self { trial, request })
+        let is_open = test_sign_in.stage == TestSignInStage::Open && now < test_sign_in.expires_at;
+        (is_open && test_sign_in.is_of(visitor)).then_some(Self {
+            test_sign_in,
+            request,
+        })
     }
 
-    /// The trial.
-    pub const fn trial(&self) -> &TestSignIn {
-        &self.trial
+    /// The test sign-in.
+    pub const fn test_sign_in(&self) -> &TestSignIn {
+        &self.test_sign_in
     }
 
-    /// Where the answer of this application's sign-in goes, if the trial is of it.
+    /// Where the answer of this application's sign-in goes, if the test sign-in is of it.
     pub fn address_for(&self, application: &Did) -> Option<&str> {
-        (self.trial.application == *application).then_some(self.request.address.as_str())
+        (self.test_sign_in.application == *application).then_some(self.request.address.as_str())
     }
 
     /// The ID of the server's AuthnRequest.
@@ -134,7 +137,7 @@ impl OpenTestSignIn {
     }
 }
 
-/// What a trial goes through, in this order.
+/// What a test sign-in goes through, in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]

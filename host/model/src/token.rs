@@ -1,5 +1,7 @@
 //! What an application is handed: authorization codes and access tokens. Administrators' tokens are here as well.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -87,6 +89,44 @@ pub struct GrantContext {
 /// The SHA-256 of a client certificate in DER form: what a token is bound to (the `x5t#S256` of RFC 8705 section 3.1).
 pub type CertificateDigest = Digest;
 
+/// What an access token permits. No token is good for the admin API and elsewhere.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TokenScopes {
+    /// The scopes that a user granted, or that an application has as itself at other resource servers.
+    Oidc(Scopes),
+    /// What an application may do in the admin API as itself.
+    Admin(AdminScopes),
+}
+
+impl TokenScopes {
+    /// The scopes of a `scope` text. Unknown names are left out.
+    pub fn known(text: &str) -> Self {
+        let admin = AdminScopes::known(text);
+        if admin.is_empty() {
+            Self::Oidc(Scopes::known(text))
+        } else {
+            Self::Admin(admin)
+        }
+    }
+
+    /// The scopes, unless they are those of the admin API.
+    pub const fn oidc(&self) -> Option<&Scopes> {
+        match self {
+            Self::Oidc(scopes) => Some(scopes),
+            Self::Admin(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for TokenScopes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Oidc(scopes) => scopes.fmt(f),
+            Self::Admin(scopes) => scopes.fmt(f),
+        }
+    }
+}
+
 /// What an access token stands for.
 #[derive(Clone, Debug)]
 pub struct AccessGrant {
@@ -98,10 +138,8 @@ pub struct AccessGrant {
     pub application: Did,
     /// The code that it came from: a second use of the code revokes it. `None` for an application's own token.
     pub family: Option<CodeId>,
-    /// The granted scopes.
-    pub scopes: Scopes,
-    /// What an application may do in the admin API as itself. A token has these or [`scopes`](Self::scopes), never both.
-    pub admin_scopes: AdminScopes,
+    /// What it permits.
+    pub scopes: TokenScopes,
     /// The certificate that its bearer must show.
     pub certificate: Option<CertificateDigest>,
     /// When it was issued.

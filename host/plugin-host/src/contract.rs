@@ -7,7 +7,9 @@ use std::pin::Pin;
 
 use wasmtime::component::Component;
 
-use super::approval::{Begun, Callback, ChannelFailureKind, ChannelState, News, Opening};
+use super::approval::{
+    Begun, Callback, CallbackContent, ChannelFailureKind, ChannelState, Opening,
+};
 use super::call::Runner;
 use super::claims::{ClaimInput, Edit, Refusal};
 use super::usage::Ran;
@@ -65,7 +67,7 @@ pub(super) trait Carrier: Described {
         runner: &'a Runner,
         config: &'a str,
         callback: Callback,
-    ) -> Later<'a, Result<News, ChannelFailureKind>>;
+    ) -> Later<'a, Result<CallbackContent, ChannelFailureKind>>;
 
     /// Takes a request back.
     fn cancel<'a>(

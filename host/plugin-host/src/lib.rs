@@ -17,7 +17,7 @@ mod component_check;
 mod contract;
 mod contracts;
 mod description;
-mod egress;
+pub mod egress;
 mod engine;
 mod fault;
 mod load;
@@ -26,7 +26,7 @@ mod log_limit;
 mod log_line;
 mod meter;
 mod names;
-pub mod outgoing;
+mod plugin_egress;
 mod plugins;
 mod protected;
 mod script;
@@ -41,8 +41,8 @@ mod workbench;
 mod world;
 
 pub use approval::{
-    Begun, Callback, ChannelFailure, ChannelFailureKind, ChannelInfo, ChannelState, Evidence, News,
-    Notice, Opening, Question,
+    Begun, Callback, CallbackContent, ChannelFailure, ChannelFailureKind, ChannelInfo,
+    ChannelState, Evidence, Notice, Opening, Question,
 };
 pub use candidate::{Candidate, CandidateError};
 pub use claims::{
@@ -59,7 +59,7 @@ pub use log_line::{Journal, LogLine, one_line};
 pub use meter::{Measured, Quantiles};
 pub use plugins::{PluginStatus, Plugins};
 pub use protected::{PROTECTED, is_protected};
-pub use script::{NoAnswer, Outgoing, OutgoingMethod, Received, Script};
+pub use script::{NoAnswer, Received, Script, ScriptedMethod, ScriptedRequest};
 pub use set::PluginSet;
 pub use sink::Sink;
 pub use spec::{
@@ -67,7 +67,7 @@ pub use spec::{
     PluginSpec, Role, Trust,
 };
 pub use usage::Usage;
-pub use workbench::{ChannelTrial, MapperTrial, Tried, Workbench, inspect};
+pub use workbench::{ChannelUnderTest, MapperUnderTest, Tried, Workbench, inspect};
 pub use world::World;
 
 #[cfg(test)]

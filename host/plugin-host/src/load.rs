@@ -14,13 +14,13 @@ use super::component_check::{self, Surface};
 use super::contract::{Described, Linked};
 use super::contracts::Contracts;
 use super::description::{Description, Identity};
-use super::egress::Egress;
 use super::engine::{self, Pool};
 use super::fault::LoadError;
 use super::loaded::Loaded;
 use super::log_line::{Journal, one_line};
 use super::meter::Meter;
 use super::names;
+use super::plugin_egress::PluginEgress;
 use super::spec::{Credentials, Limits, NoCredentials, PluginSpec, Role, Trust};
 use super::turns::Turns;
 use super::world::World;
@@ -191,7 +191,7 @@ impl Loader {
         let Role::ApprovalChannel { http, .. } = &spec.role else {
             return Ok(Outside::Closed);
         };
-        let egress = Egress::new(
+        let egress = PluginEgress::new(
             http,
             spec.limits.http_timeout,
             Arc::clone(&self.credentials),

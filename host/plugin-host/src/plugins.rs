@@ -6,7 +6,8 @@ use arc_swap::ArcSwap;
 use serde::Serialize;
 
 use crate::approval::{
-    ApprovalChannel, Begun, Callback, ChannelFailure, ChannelInfo, ChannelState, News, Opening,
+    ApprovalChannel, Begun, Callback, CallbackContent, ChannelFailure, ChannelInfo, ChannelState,
+    Opening,
 };
 use crate::claims::{ClaimInput, ClaimMapper, MapFailure, Mapped};
 use crate::description::Identity;
@@ -229,7 +230,7 @@ impl Plugins {
         &self,
         channel: &str,
         callback: Callback,
-    ) -> Result<News, ChannelFailure> {
+    ) -> Result<CallbackContent, ChannelFailure> {
         self.loaded
             .load_full()
             .channel(channel)?

@@ -3,37 +3,7 @@
 use super::names;
 
 /// Claims that the host alone writes, whatever a plugin or its settings say: they carry the promises of the protocol.
-pub const PROTECTED: [&str; 29] = [
-    "active",
-    "token_type",
-    "username",
-    "act",
-    "may_act",
-    "authorization_details",
-    "_claim_names",
-    "_claim_sources",
-    "iss",
-    "sub",
-    "aud",
-    "exp",
-    "iat",
-    "nbf",
-    "jti",
-    "nonce",
-    "sid",
-    "auth_time",
-    "acr",
-    "amr",
-    "azp",
-    "client_id",
-    "scope",
-    "cnf",
-    "at_hash",
-    "c_hash",
-    "events",
-    "email_verified",
-    "phone_number_verified",
-];
+pub const PROTECTED: [&str; 29] = include!("../../../wit/protected_claims.in");
 
 /// The prefix that tells a SAML attribute from a claim in a list of grants.
 const ATTRIBUTE: &str = "attribute:";

@@ -6,9 +6,9 @@ use crate::bindings::approval::assent::host::http;
 
 /// A request that a plugin sends.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outgoing {
+pub struct ScriptedRequest {
     /// Its method.
-    pub method: OutgoingMethod,
+    pub method: ScriptedMethod,
     /// Its URL.
     pub url: String,
     /// Names and values.
@@ -19,7 +19,7 @@ pub struct Outgoing {
 
 /// The method of a request (RFC 9110, section 9.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OutgoingMethod {
+pub enum ScriptedMethod {
     /// `GET`
     Get,
     /// `POST`
@@ -57,7 +57,7 @@ pub enum NoAnswer {
 }
 
 /// Answers a plugin's requests in place of the network.
-pub type Script = Box<dyn FnMut(Outgoing) -> Result<Received, NoAnswer> + Send>;
+pub type Script = Box<dyn FnMut(ScriptedRequest) -> Result<Received, NoAnswer> + Send>;
 
 /// A script that calls of one plugin share.
 pub(crate) struct Scripted(Mutex<Script>);
@@ -68,12 +68,12 @@ impl Scripted {
     }
 
     pub(crate) fn answer(&self, request: http::Request) -> Result<http::Response, http::Error> {
-        let request = Outgoing {
+        let request = ScriptedRequest {
             method: match request.method {
-                http::Method::Get => OutgoingMethod::Get,
-                http::Method::Post => OutgoingMethod::Post,
-                http::Method::Put => OutgoingMethod::Put,
-                http::Method::Delete => OutgoingMethod::Delete,
+                http::Method::Get => ScriptedMethod::Get,
+                http::Method::Post => ScriptedMethod::Post,
+                http::Method::Put => ScriptedMethod::Put,
+                http::Method::Delete => ScriptedMethod::Delete,
             },
             url: request.url,
             headers: request.headers,

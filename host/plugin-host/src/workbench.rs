@@ -8,7 +8,7 @@ use wasmtime::Engine;
 use wasmtime::component::Component;
 
 use super::approval::{
-    ApprovalChannel, Begun, Callback, ChannelFailureKind, ChannelState, News, Opening,
+    ApprovalChannel, Begun, Callback, CallbackContent, ChannelFailureKind, ChannelState, Opening,
 };
 use super::call::{Outside, Runner};
 use super::claims::{
@@ -70,10 +70,10 @@ impl<T, E> Tried<Result<T, E>> {
 }
 
 /// A claim mapper with its settings.
-pub struct MapperTrial(ClaimMapper);
+pub struct MapperUnderTest(ClaimMapper);
 
 /// An approval channel with its settings, at a moment that stands still.
-pub struct ChannelTrial(ApprovalChannel);
+pub struct ChannelUnderTest(ApprovalChannel);
 
 /// Detects the kind of a file, and has it describe itself, for `assent-plugin check`.
 ///
@@ -171,7 +171,7 @@ impl Workbench {
     ///
     /// # Errors
     /// The component is none, or asks for a protected claim.
-    pub fn mapper(&self, config: &Value) -> Result<MapperTrial, LoadError> {
+    pub fn mapper(&self, config: &Value) -> Result<MapperUnderTest, LoadError> {
         let error = |what: String| self.error(what);
         let (linked, runner) = self
             .compiled
@@ -181,7 +181,7 @@ impl Workbench {
             return Err(self.wrong_role(World::ClaimMapper));
         };
         let Description { writes, sinks, .. } = self.inspection.description.clone();
-        Ok(MapperTrial(ClaimMapper::new(Parts {
+        Ok(MapperUnderTest(ClaimMapper::new(Parts {
             identity: self.identity(),
             runner,
             component,
@@ -204,7 +204,7 @@ impl Workbench {
         config: &Value,
         now: Timestamp,
         script: Script,
-    ) -> Result<ChannelTrial, LoadError> {
+    ) -> Result<ChannelUnderTest, LoadError> {
         let outside = Outside::Scripted(Arc::new(Scripted::new(script)));
         let plugin = self
             .compiled
@@ -217,7 +217,7 @@ impl Workbench {
         };
         let (identity, config) = (self.identity(), config.to_string());
         let (shows_letters, applications) = (false, None);
-        Ok(ChannelTrial(ApprovalChannel {
+        Ok(ChannelUnderTest(ApprovalChannel {
             identity,
             runner,
             component,
@@ -268,7 +268,7 @@ impl Compiled {
     }
 }
 
-impl MapperTrial {
+impl MapperUnderTest {
     /// What the mapper changes, each edit judged as in a login; nothing, if its description leaves this sink out.
     pub async fn map(&self, input: ClaimInput) -> Tried<Result<Vec<Traced>, MapFailureKind>> {
         let ran = claims::run_chain(std::slice::from_ref(&self.0), input).await;
@@ -288,7 +288,7 @@ impl MapperTrial {
     }
 }
 
-impl ChannelTrial {
+impl ChannelUnderTest {
     /// Sends a request on its way: a notice, or a question for a delegated channel.
     pub async fn begin(&self, opening: Opening) -> Tried<Result<Begun, ChannelFailureKind>> {
         let Self(ApprovalChannel {
@@ -316,7 +316,10 @@ impl ChannelTrial {
     }
 
     /// Has the channel read what came to its callback address.
-    pub async fn on_callback(&self, callback: Callback) -> Tried<Result<News, ChannelFailureKind>> {
+    pub async fn on_callback(
+        &self,
+        callback: Callback,
+    ) -> Tried<Result<CallbackContent, ChannelFailureKind>> {
         let Self(ApprovalChannel {
             runner,
             component,

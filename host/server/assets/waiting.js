@@ -18,14 +18,23 @@
     }
   }
 
-  // The texts are lists of parts, as in authenticator/texts.js. A browser that knows no plurals has two of them.
+  /** @typedef {import('./authenticator/messages.js').Part} Part */
+
+  // The texts are lists of parts, as in authenticator/texts.js. A browser without plural rules has two categories.
+  /** @type {Record<string, Part[]>} */
   var texts = JSON.parse(page.getAttribute('data-texts') || '{}');
   var plurals = typeof Intl !== 'undefined' && Intl.PluralRules && new Intl.PluralRules(document.documentElement.lang);
 
+  /** @param {number} count */
   function category(count) {
     return plurals ? plurals.select(count) : count === 1 ? 'one' : 'other';
   }
 
+  /**
+   * @param {Part[]} parts
+   * @param {Record<string, number>} values
+   * @returns {string}
+   */
   function fill(parts, values) {
     var words = '';
     var part;
@@ -33,18 +42,23 @@
     for (i = 0; i < parts.length; i += 1) {
       part = parts[i];
       if (typeof part === 'string') words += part;
-      else if (part.plural) words += fill(part[category(values[part.plural])] || part.other, values);
+      else if ('plural' in part) words += fill(part[category(values[part.plural])] || part.other, values);
       else words += values[part.value];
     }
     return words;
   }
 
+  /** @param {number} count */
   function inWords(count) {
     if (count < 60) return fill(texts['waiting-left'], { seconds: count });
     return fill(texts['waiting-left-minutes'], { minutes: Math.floor(count / 60), seconds: count % 60 });
   }
 
-  // Spoken a few times only: a voice that counts every second drowns all else.
+  /**
+   * Screen readers read the time a few times only, because each second would be too much.
+   * @param {number} mark
+   * @param {number} now
+   */
   function speakAt(mark, now) {
     if (said > mark && now <= mark) {
       say.textContent = inWords(now);

@@ -21,7 +21,7 @@ use assent_model::clock::{SharedClock, SystemClock};
 use assent_model::entropy::{SharedEntropy, SystemEntropy};
 use assent_model::id::KeyId;
 use assent_model::key::{KeyMaterial, KeyPurpose, KeyTimes, SigningKey};
-use assent_plugin_host::outgoing::Outgoing;
+use assent_plugin_host::egress::Egress;
 use assent_plugin_host::{Compiled, Compiler, Credentials, Loader, Plugins};
 use assent_store::{Chaining, Database, Store, StoreError};
 
@@ -119,12 +119,12 @@ pub async fn compose(
     let geoip = GeoIp::open(settings.geoip.database_file.as_deref())?;
     let logo = logo(&settings)?;
     let passkeys = domain::devices::relying_party::RelyingParty::new(&settings);
-    let outgoing = Outgoing::new(settings.egress.allow_private_addresses);
+    let egress = Egress::new(settings.egress.allow_private_addresses);
     Ok(Arc::new(Host {
         issuer: settings.issuer(),
         rate_limits: crate::domain::operations::rate_limits::Limits::new(settings.rate_limits),
         settings,
-        outgoing,
+        egress,
         geoip,
         saml_keys: crate::keys::saml::OpenKeys::default(),
         fetched_keys: domain::keys::fetched_keys::FetchedKeys::default(),

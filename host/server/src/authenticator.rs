@@ -116,11 +116,11 @@ impl Authenticator {
                 )
                 .await?;
             let answer = reply.agreed()?;
-            // Nobody reads the news here, so it does not wait for them again.
+            // Nobody reads the notifications here, so it does not wait for them again.
             let last = answer
-                .get("news")
+                .get("notifications")
                 .and_then(Value::as_array)
-                .and_then(|news| news.last()?.get("id")?.as_str());
+                .and_then(|notifications| notifications.last()?.get("id")?.as_str());
             known = last
                 .map(|last| format!("&known={last}"))
                 .unwrap_or_default();

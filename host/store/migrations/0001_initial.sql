@@ -148,7 +148,7 @@ CREATE TABLE devices (
     -- JSON: the Web Push subscription.
     push       TEXT,
     -- The last audit entry of which the device has shown a notification.
-    news_seen  TEXT,
+    last_notification  TEXT,
     created_at BIGINT NOT NULL,
     -- When the device last answered a request.
     used_at    BIGINT,
@@ -632,7 +632,7 @@ CREATE TABLE audit_entries (
     -- Another user whom the personal data names, as in `approvals.mentions`.
     mentions        TEXT,
     -- 1 if the user's devices show a notification of it.
-    news            BIGINT NOT NULL DEFAULT 0
+    notifies        BIGINT NOT NULL DEFAULT 0
 );
 CREATE UNIQUE INDEX audit_entries_in_order ON audit_entries (seq);
 CREATE INDEX audit_entries_by_user ON audit_entries (user_id, seq) WHERE user_id IS NOT NULL;
@@ -642,7 +642,7 @@ CREATE INDEX audit_entries_by_event ON audit_entries (event, seq, happened_at);
 CREATE INDEX audit_entries_by_actor ON audit_entries (actor, seq) WHERE actor IS NOT NULL;
 CREATE INDEX audit_entries_by_mentions ON audit_entries (mentions) WHERE mentions IS NOT NULL;
 -- Anybody can cause other entries about a user by typing the name, so notifications have an index of their own.
-CREATE INDEX audit_entries_that_are_news ON audit_entries (user_id, seq) WHERE news = 1;
+CREATE INDEX audit_entries_that_notify ON audit_entries (user_id, seq) WHERE notifies = 1;
 
 -- The ends of the hash chain: the head is the last entry, the anchor the last entry that retention deleted. Each has a message
 -- authentication code of the master key.

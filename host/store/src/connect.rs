@@ -3,6 +3,7 @@
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 use std::str::FromStr;
+use std::sync::Once;
 use std::time::Duration;
 
 use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
@@ -55,8 +56,21 @@ impl Database {
     }
 }
 
+/// Makes both databases known to sqlx. It may be called again.
+pub fn install_drivers() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        // An error means that others were installed before: then they are used.
+        if let Err(error) =
+            sqlx::any::install_drivers(&[sqlx_postgres::any::DRIVER, sqlx_sqlite::any::DRIVER])
+        {
+            tracing::warn!(%error, "the database drivers were not installed");
+        }
+    });
+}
+
 async fn open(url: &str) -> Result<Database> {
-    sqlx::any::install_default_drivers();
+    install_drivers();
     let failed = |reason: String| StoreError::Open {
         url: without_password(url),
         reason,

@@ -60,7 +60,7 @@ pub use audit::chain::Chaining;
 pub use audit::{AuditFilter, AuditPage, StoredEntry};
 pub use batch::issuance_queues::{Redemption, Rotation};
 pub use bootstrap::Bootstrap;
-pub use connect::{Database, QUIET};
+pub use connect::{Database, QUIET, install_drivers};
 pub use consents::{Consent, ConsentGrant};
 pub use error::{Result, StoreError, ValueError};
 pub use idempotency::IdempotentRow;

@@ -1,4 +1,4 @@
-//! Trials: sign-ins that administrators try in an application's place.
+//! Test sign-ins: sign-ins that administrators try in an application's place.
 
 use sqlx::AnyConnection;
 
@@ -11,7 +11,7 @@ use assent_model::secret::Digest;
 use assent_model::test_sign_in::{TestSignIn, TestSignInOutcome, TestSignInStage, TestSignInStep};
 
 #[derive(sqlx::FromRow)]
-struct TrialRow {
+struct TestSignInRow {
     id: String,
     application_id: String,
     user_id: String,
@@ -24,9 +24,9 @@ struct TrialRow {
     outcome: Option<String>,
 }
 
-impl TryFrom<TrialRow> for TestSignIn {
+impl TryFrom<TestSignInRow> for TestSignIn {
     type Error = StoreError;
-    fn try_from(row: TrialRow) -> Result<Self> {
+    fn try_from(row: TestSignInRow) -> Result<Self> {
         let stage = match (row.outcome.as_deref(), row.taken_at) {
             (Some("done"), _) => TestSignInStage::Finished(TestSignInOutcome::Done),
             (Some("failed"), _) => TestSignInStage::Finished(TestSignInOutcome::Failed),
@@ -58,7 +58,7 @@ impl TryFrom<TrialRow> for TestSignIn {
     }
 }
 
-/// A step of a trial as it is kept.
+/// A step of a test sign-in as it is kept.
 #[derive(Clone, Debug)]
 pub struct StepRecord {
     /// Which one.
@@ -69,7 +69,7 @@ pub struct StepRecord {
     pub sealed: String,
 }
 
-/// How a trial ends.
+/// How a test sign-in ends.
 #[derive(Clone, Debug)]
 pub struct TestSignInResult {
     /// How.
@@ -97,45 +97,45 @@ async fn keep_step(db: &mut AnyConnection, id: TestSignInId, step: &StepRecord) 
 }
 
 impl Store {
-    /// Adds a trial, with its first step.
+    /// Adds a test sign-in, with its first step.
     ///
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.
     pub async fn insert_test_sign_in(
         &self,
-        trial: TestSignIn,
+        test_sign_in: TestSignIn,
         step: StepRecord,
         entry: Entry,
     ) -> Result<()> {
         self.write(move |db| {
-            let (trial, step, entry) = (trial.clone(), step.clone(), entry.clone());
+            let (test_sign_in, step, entry) = (test_sign_in.clone(), step.clone(), entry.clone());
             Box::pin(async move {
                 sqlx::query(
                     "INSERT INTO test_sign_ins (id, application_id, user_id, session_id, browser, created_at, expires_at)
                      VALUES ($1, $2, $3, $4, $5, $6, $7)",
                 )
-                .bind(trial.id.to_string())
-                .bind(trial.application.to_string())
-                .bind(trial.user.to_string())
-                .bind(trial.session.to_string())
-                .bind(trial.browser.to_text())
-                .bind(trial.created_at.millis())
-                .bind(trial.expires_at.millis())
+                .bind(test_sign_in.id.to_string())
+                .bind(test_sign_in.application.to_string())
+                .bind(test_sign_in.user.to_string())
+                .bind(test_sign_in.session.to_string())
+                .bind(test_sign_in.browser.to_text())
+                .bind(test_sign_in.created_at.millis())
+                .bind(test_sign_in.expires_at.millis())
                 .execute(&mut *db)
                 .await?;
-                keep_step(&mut *db, trial.id, &step).await?;
+                keep_step(&mut *db, test_sign_in.id, &step).await?;
                 audit::append(db, &[entry]).await
             })
         })
         .await
     }
 
-    /// The trial with this id.
+    /// The test sign-in with this id.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
     pub async fn test_sign_in(&self, id: TestSignInId) -> Result<Option<TestSignIn>> {
-        let row: Option<TrialRow> = sqlx::query_as(
+        let row: Option<TestSignInRow> = sqlx::query_as(
             "SELECT id, application_id, user_id, session_id, browser, login_id, created_at, expires_at, taken_at, outcome
              FROM test_sign_ins WHERE id = $1",
         )
@@ -145,12 +145,12 @@ impl Store {
         row.map(TestSignIn::try_from).transpose()
     }
 
-    /// The trials of a session of the console that go on, and were not answered.
+    /// The test sign-ins of a session of the console that go on, and were not answered.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
     pub async fn open_test_sign_ins(&self, session: SessionId) -> Result<Vec<TestSignIn>> {
-        let rows: Vec<TrialRow> = sqlx::query_as(
+        let rows: Vec<TestSignInRow> = sqlx::query_as(
             "SELECT id, application_id, user_id, session_id, browser, login_id, created_at, expires_at, taken_at, outcome
              FROM test_sign_ins WHERE session_id = $1 AND taken_at IS NULL AND finished_at IS NULL",
         )
@@ -160,7 +160,7 @@ impl Store {
         rows.into_iter().map(TestSignIn::try_from).collect()
     }
 
-    /// What a trial went through, in the order of the steps, and its result, sealed both.
+    /// What a test sign-in went through, in the order of the steps, and its result, sealed both.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
@@ -200,7 +200,7 @@ impl Store {
         Ok((steps, result.and_then(|(result,)| result)))
     }
 
-    /// Keeps a step of a trial in the place of what was known of it.
+    /// Keeps a step of a test sign-in in the place of what was known of it.
     ///
     /// # Errors
     /// If the database fails.
@@ -212,7 +212,7 @@ impl Store {
         .await
     }
 
-    /// Lets this login answer a trial, and none before it. Whether the trial is open still, and of the browser with this digest.
+    /// Lets this login answer a test sign-in, and none before it. Whether the test sign-in is open still, and of the browser with this digest.
     ///
     /// # Errors
     /// If the database fails.
@@ -241,7 +241,7 @@ impl Store {
         .await
     }
 
-    /// Notes the session that came of a trial, so that it ends with it.
+    /// Notes the session that came of a test sign-in, so that it ends with it.
     ///
     /// # Errors
     /// If the database fails.
@@ -263,7 +263,7 @@ impl Store {
         .await
     }
 
-    /// Claims the one answer of a trial. `false` if it was answered before, or is over.
+    /// Claims the one answer of a test sign-in. `false` if it was answered before, or is over.
     ///
     /// # Errors
     /// If the database fails.
@@ -284,7 +284,7 @@ impl Store {
         .await
     }
 
-    /// Ends a trial: it has a result, and what it gave is over, the session too. `false`, and nothing done, if it had ended
+    /// Ends a test sign-in: it has a result, and what it gave is over, the session too. `false`, and nothing done, if it had ended
     /// before.
     ///
     /// # Errors

@@ -8,10 +8,10 @@ use assent_plugin_host::Usage;
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::check::thousands;
+use crate::fixture_run::{self, Case, Ready};
 use crate::runtime::wait;
 use crate::subject::Subject;
 use crate::toolchain::Choice;
-use crate::trial::{self, Case, Ready};
 
 /// Calls before the first that counts: the pool's places and the processor's caches are warm in a host that serves.
 const WARM_UP: usize = 100;
@@ -28,8 +28,8 @@ pub fn bench(path: &Path, given: Option<&Path>, calls: usize, choice: Choice) ->
     let subject = Subject::of(path, choice)?;
     let fixtures = subject.fixtures(given)?;
     wait(async {
-        let bench = trial::open(&subject.component).await?;
-        let cases = trial::read(&fixtures, bench.inspection().world)?;
+        let bench = fixture_run::open(&subject.component).await?;
+        let cases = fixture_run::read(&fixtures, bench.inspection().world)?;
         let case = cases.iter().find(|case| case.calls());
         let case =
             case.with_context(|| format!("no fixture of {} calls the plugin", fixtures.display()))?;

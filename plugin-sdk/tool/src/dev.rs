@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result, bail};
-use assent_admin_client::candidate::CandidateTrial;
+use assent_admin_client::candidate::CandidateRun;
 use assent_admin_client::connection::Connection;
 use assent_model::printable::lines;
 use assent_plugin_host::{Compiler, inspect};
@@ -80,7 +80,7 @@ pub fn dev(options: DevOptions, choice: Choice) -> Result<()> {
         runtime: runtime.context("the runtime can't start")?,
         name: replace.unwrap_or(plugin.name),
         subject: format!("in {application}, for {user}"),
-        trial: CandidateTrial::new(connection, application, user, scope),
+        run: CandidateRun::new(connection, application, user, scope),
         folder,
         plugin_config,
         choice,
@@ -141,7 +141,7 @@ struct Round {
     /// The application and the user, as text.
     subject: String,
     plugin_config: Option<PathBuf>,
-    trial: CandidateTrial,
+    run: CandidateRun,
     choice: Choice,
 }
 
@@ -168,7 +168,7 @@ impl Round {
         let config = self.config()?;
         let told = self
             .runtime
-            .block_on(self.trial.run(&self.name, &bytes, config.as_ref()))?;
+            .block_on(self.run.run(&self.name, &bytes, config.as_ref()))?;
         let described = &inspection.description;
         let size = thousands(&inspection.size);
         let what = lines(&format!(

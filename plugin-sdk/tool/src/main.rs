@@ -6,6 +6,7 @@ mod check;
 mod description;
 mod dev;
 mod files;
+mod fixture_run;
 mod new;
 mod pack;
 mod plugin;
@@ -16,7 +17,6 @@ mod sdk;
 mod subject;
 mod test;
 mod toolchain;
-mod trial;
 
 use std::io::IsTerminal;
 use std::path::PathBuf;

@@ -9,12 +9,12 @@ use assent_plugin_host::{Inspection, Workbench};
 use assent_plugin_sdk::fixtures::{self, ChannelOutcome, MapperOutcome};
 
 use crate::description::{manifest, must_be_grantable, role, settle};
+use crate::fixture_run;
 use crate::new::toml_text;
 use crate::plugin::{MANIFEST, Manifest, Plugin, Role, Source};
 use crate::runtime::wait;
 use crate::subject::Subject;
 use crate::toolchain::Choice;
-use crate::trial;
 
 /// Writes the folder `NAME-VERSION` and prints the settings.
 #[allow(
@@ -70,7 +70,7 @@ pub fn pack(folder: &Path, out: Option<&Path>, force: bool, choice: Choice) -> R
 
 /// What a component is, whose fixtures hold.
 async fn tried(component: &Path, plugin: &Plugin) -> Result<Inspection> {
-    let bench = trial::open(component).await?;
+    let bench = fixture_run::open(component).await?;
     let inspection = bench.inspection();
     settle(plugin, inspection)?;
     must_be_grantable(inspection)?;
@@ -83,7 +83,7 @@ async fn must_hold(bench: &Workbench, fixtures: &Path) -> Result<()> {
     if !fixtures.is_dir() {
         return Ok(());
     }
-    let cases = trial::read(fixtures, bench.inspection().world)?;
+    let cases = fixture_run::read(fixtures, bench.inspection().world)?;
     let mut failures = Vec::new();
     for case in &cases {
         failures.extend(case.failure(bench).await?);

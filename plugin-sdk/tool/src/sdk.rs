@@ -22,7 +22,7 @@ macro_rules! sources {
 }
 
 /// The files of the crate beside its Cargo.toml.
-const CRATE: [Source; 26] = sources![
+const CRATE: [Source; 27] = sources![
     "src/approval.rs",
     "src/bindings.rs",
     "src/claims.rs",
@@ -49,6 +49,7 @@ const CRATE: [Source; 26] = sources![
     "wit/approval@1.0.0/approval.wit",
     "wit/claims@1.0.0/claims.wit",
     "wit/host@1.0.0/host.wit",
+    "wit/protected_claims.in",
 ];
 
 /// The files of the npm package, in the folder `typescript`.

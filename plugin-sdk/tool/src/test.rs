@@ -6,10 +6,10 @@ use anyhow::{Result, bail};
 use assent_model::printable::lines;
 
 use crate::description::settle;
+use crate::fixture_run;
 use crate::runtime::wait;
 use crate::subject::Subject;
 use crate::toolchain::Choice;
-use crate::trial;
 
 /// Runs the fixtures of a plugin, and fails with every difference.
 #[allow(
@@ -20,11 +20,11 @@ pub fn test(path: &Path, given: Option<&Path>, choice: Choice) -> Result<()> {
     let subject = Subject::of(path, choice)?;
     let fixtures = subject.fixtures(given)?;
     wait(async {
-        let bench = trial::open(&subject.component).await?;
+        let bench = fixture_run::open(&subject.component).await?;
         if let Some(plugin) = &subject.plugin {
             settle(plugin, bench.inspection())?;
         }
-        let cases = trial::read(&fixtures, bench.inspection().world)?;
+        let cases = fixture_run::read(&fixtures, bench.inspection().world)?;
         let mut failed = 0_usize;
         for case in &cases {
             if let Some(failure) = case.failure(&bench).await? {

@@ -11,7 +11,7 @@ mod requests;
 
 use std::time::Instant;
 
-use assent_tests::harness::{Database, TestHost, Wish};
+use assent_tests::harness::{Database, HostOptions, TestHost};
 
 use made::Made;
 
@@ -48,10 +48,10 @@ fn main() {
 async fn measure(database: Database, count: u32) -> Vec<String> {
     let begun = Instant::now();
     let settings = "[rate_limits]\ntoken_requests_per_ip = { per_minute = 0, burst = 1 }\n";
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         database,
         settings,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let made = Made::make(&host, count).await;

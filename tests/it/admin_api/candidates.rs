@@ -1,6 +1,7 @@
 //! Components that an administrator uploads for a trial. The server compiles and runs them, so each needs an approval.
 
 use assent_model::secret::Digest;
+use assent_test_macros::both_databases;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use reqwest::{Method, StatusCode};
@@ -8,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::service;
 use super::steps::{asked, number, owner, refused, waiting};
-use crate::harness::{Database, TestHost, Wish, component, id};
+use crate::harness::{Database, HostOptions, TestHost, component, id};
 
 fn wasm(name: &str) -> Vec<u8> {
     std::fs::read(component(name)).expect("a component")
@@ -22,135 +23,133 @@ fn candidate(account: &Value, plugin: &str, bytes: Option<&[u8]>, config: Value)
     body
 }
 
-#[tokio::test]
-async fn a_component_that_is_not_loaded_runs_only_after_an_approval_for_its_digest() {
-    for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
-            database,
-            ..Wish::default()
-        })
+#[both_databases]
+async fn a_component_that_is_not_loaded_runs_only_after_an_approval_for_its_digest(
+    database: Database,
+) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    let (console, grace) = owner(&host).await;
+    let ada = host.ada().await;
+    let path = format!("/applications/{}/claims-preview", ada.application.id);
+    let set = |value: &str| json!({"behaviour": "set", "claim": "note", "value": value});
+    let new = wasm("hostile-mapper");
+    let body = candidate(&ada.account, "another", Some(&new), set("1"));
+
+    let step = asked(&console, Method::POST, &path, &body).await;
+    let words = step["summary"].as_str().expect("words");
+    let digest = Digest::of(&new).to_text();
+    assert!(
+        words.contains("“another”") && words.contains(&digest),
+        "{database:?}: {words}"
+    );
+    let early = console
+        .call_once(Method::POST, &path, &body, step["id"].as_str())
         .await;
-        let (console, grace) = owner(&host).await;
-        let ada = host.ada().await;
-        let path = format!("/applications/{}/claims-preview", ada.application.id);
-        let set = |value: &str| json!({"behaviour": "set", "claim": "note", "value": value});
-        let new = wasm("hostile-mapper");
-        let body = candidate(&ada.account, "another", Some(&new), set("1"));
+    assert!(refused(&early), "{database:?}: {}", early.body);
+    assert_eq!(
+        crate::life::entries(&host, "event=claims.compared")
+            .await
+            .len(),
+        0,
+        "nothing ran"
+    );
 
-        let step = asked(&console, Method::POST, &path, &body).await;
-        let words = step["summary"].as_str().expect("words");
-        let digest = Digest::of(&new).to_text();
-        assert!(
-            words.contains("“another”") && words.contains(&digest),
-            "{database:?}: {words}"
-        );
-        let early = console
-            .call_once(Method::POST, &path, &body, step["id"].as_str())
-            .await;
-        assert!(refused(&early), "{database:?}: {}", early.body);
-        assert_eq!(
-            crate::life::entries(&host, "event=claims.compared")
-                .await
-                .len(),
-            0,
-            "nothing ran"
-        );
+    let request = waiting(&grace.phone).await;
+    assert_eq!(
+        grace
+            .phone
+            .decide(&request, number(&step))
+            .await
+            .expect("an outcome"),
+        "approved"
+    );
+    let done = console
+        .call_once(Method::POST, &path, &body, step["id"].as_str())
+        .await;
+    assert_eq!(done.status, StatusCode::OK, "{database:?}: {}", done.body);
 
-        let request = waiting(&grace.phone).await;
-        assert_eq!(
-            grace
-                .phone
-                .decide(&request, number(&step))
-                .await
-                .expect("an outcome"),
-            "approved"
-        );
-        let done = console
-            .call_once(Method::POST, &path, &body, step["id"].as_str())
-            .await;
-        assert_eq!(done.status, StatusCode::OK, "{database:?}: {}", done.body);
-
-        // The same component with other settings, or for another place, needs no other approval in this session.
-        let again = candidate(&ada.account, "another", Some(&new), set("2"));
-        let done = console.call_once(Method::POST, &path, &again, None).await;
-        assert_eq!(done.status, StatusCode::OK, "{database:?}: {}", done.body);
-        // Another component does, and so does the same one in another session.
-        let other = candidate(
-            &ada.account,
-            "another",
-            Some(&wasm("claim-map")),
-            json!({"rules": []}),
-        );
-        asked(&console, Method::POST, &path, &other).await;
-        host.advance(60);
-        let elsewhere = grace.signed_in(&host).await;
-        asked(&elsewhere, Method::POST, &path, &again).await;
-    }
+    // The same component with other settings, or for another place, needs no other approval in this session.
+    let again = candidate(&ada.account, "another", Some(&new), set("2"));
+    let done = console.call_once(Method::POST, &path, &again, None).await;
+    assert_eq!(done.status, StatusCode::OK, "{database:?}: {}", done.body);
+    // Another component does, and so does the same one in another session.
+    let other = candidate(
+        &ada.account,
+        "another",
+        Some(&wasm("claim-map")),
+        json!({"rules": []}),
+    );
+    asked(&console, Method::POST, &path, &other).await;
+    host.advance(60);
+    let elsewhere = grace.signed_in(&host).await;
+    asked(&elsewhere, Method::POST, &path, &again).await;
 }
 
 /// A component runs with the grants of the plugin in whose place it is tried, so the approval names that plugin.
-#[tokio::test]
-async fn a_component_that_was_approved_as_one_plugin_is_not_tried_as_another_on_both_databases() {
-    for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
-            database,
-            ..Wish::default()
-        })
+#[both_databases]
+async fn a_component_that_was_approved_as_one_plugin_is_not_tried_as_another(database: Database) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    let (console, grace) = owner(&host).await;
+    let ada = host.ada().await;
+    let path = format!("/applications/{}/claims-preview", ada.application.id);
+    let new = wasm("hostile-mapper");
+    let as_plugin = |plugin: &str| {
+        candidate(
+            &ada.account,
+            plugin,
+            Some(&new),
+            json!({"behaviour": "set", "claim": "note", "value": "1"}),
+        )
+    };
+    let first = as_plugin("another");
+    let step = asked(&console, Method::POST, &path, &first).await;
+    assert_eq!(
+        grace
+            .phone
+            .decide(&waiting(&grace.phone).await, number(&step))
+            .await
+            .expect("an outcome"),
+        "approved"
+    );
+    let done = console
+        .call_once(Method::POST, &path, &first, step["id"].as_str())
         .await;
-        let (console, grace) = owner(&host).await;
-        let ada = host.ada().await;
-        let path = format!("/applications/{}/claims-preview", ada.application.id);
-        let new = wasm("hostile-mapper");
-        let as_plugin = |plugin: &str| {
-            candidate(
-                &ada.account,
-                plugin,
-                Some(&new),
-                json!({"behaviour": "set", "claim": "note", "value": "1"}),
-            )
-        };
-        let first = as_plugin("another");
-        let step = asked(&console, Method::POST, &path, &first).await;
-        assert_eq!(
-            grace
-                .phone
-                .decide(&waiting(&grace.phone).await, number(&step))
-                .await
-                .expect("an outcome"),
-            "approved"
-        );
-        let done = console
-            .call_once(Method::POST, &path, &first, step["id"].as_str())
-            .await;
-        assert_eq!(done.status, StatusCode::OK, "{database:?}: {}", done.body);
+    assert_eq!(done.status, StatusCode::OK, "{database:?}: {}", done.body);
 
-        let second = as_plugin("account-roles");
-        // The approval is for another request, so it does not serve for this one either.
-        let other = console
-            .call_once(Method::POST, &path, &second, step["id"].as_str())
-            .await;
-        assert!(refused(&other), "{database:?}: {}", other.body);
-        let compared = async || {
-            crate::life::entries(&host, "event=claims.compared")
-                .await
-                .len()
-        };
-        assert_eq!(compared().await, 1, "{database:?}");
-        let step = asked(&console, Method::POST, &path, &second).await;
-        let words = step["summary"].as_str().expect("words");
-        assert!(
-            words.contains("“account-roles”") && words.contains(&Digest::of(&new).to_text()),
-            "{words}"
-        );
-        assert_eq!(
-            compared().await,
-            1,
-            "{database:?}: nothing ran as the other plugin"
-        );
-        // What was approved stays so.
-        let again = console.call_once(Method::POST, &path, &first, None).await;
-        assert_eq!(again.status, StatusCode::OK, "{database:?}: {}", again.body);
-    }
+    let second = as_plugin("account-roles");
+    // The approval is for another request, so it does not serve for this one either.
+    let other = console
+        .call_once(Method::POST, &path, &second, step["id"].as_str())
+        .await;
+    assert!(refused(&other), "{database:?}: {}", other.body);
+    let compared = async || {
+        crate::life::entries(&host, "event=claims.compared")
+            .await
+            .len()
+    };
+    assert_eq!(compared().await, 1, "{database:?}");
+    let step = asked(&console, Method::POST, &path, &second).await;
+    let words = step["summary"].as_str().expect("words");
+    assert!(
+        words.contains("“account-roles”") && words.contains(&Digest::of(&new).to_text()),
+        "{words}"
+    );
+    assert_eq!(
+        compared().await,
+        1,
+        "{database:?}: nothing ran as the other plugin"
+    );
+    // What was approved stays so.
+    let again = console.call_once(Method::POST, &path, &first, None).await;
+    assert_eq!(again.status, StatusCode::OK, "{database:?}: {}", again.body);
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::process::Command;
 
-use crate::harness::{PATIENCE, TestHost, Wish, id};
+use crate::harness::{HostOptions, PATIENCE, TestHost, id};
 use crate::programs::target;
 
 fn folder(name: &str) -> PathBuf {
@@ -33,9 +33,9 @@ async fn succeeds(mut command: Command) {
 async fn schemathesis_finds_nothing() {
     // It comes without a token very often.
     let settings = "[rate_limits]\nunauthenticated_requests = { per_minute = 0 }\n";
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         settings,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let ada = host.ada().await;

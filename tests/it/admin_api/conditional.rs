@@ -1,10 +1,11 @@
 //! `ETag`, `If-Match`, `If-None-Match`.
 
+use assent_test_macros::both_databases;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::{Answer, Caller, sent};
-use crate::harness::{Database, TestHost, Wish, id};
+use crate::harness::{Database, HostOptions, TestHost, id};
 
 async fn with(
     caller: &Caller,
@@ -22,131 +23,128 @@ async fn with(
     .await
 }
 
-#[tokio::test]
-async fn a_change_is_made_to_the_version_that_it_was_made_for_on_both_databases() {
-    for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
-            database,
-            ..Wish::default()
-        })
-        .await;
-        let caller = Caller::machine(&host);
-        let ada = host.ada().await;
-        let saml = json!({"protocol": "saml", "name": "Wiki", "entity_id": "https://wiki.example/saml",
+#[both_databases]
+async fn a_change_is_made_to_the_version_that_it_was_made_for(database: Database) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    let caller = Caller::machine(&host);
+    let ada = host.ada().await;
+    let saml = json!({"protocol": "saml", "name": "Wiki", "entity_id": "https://wiki.example/saml",
                           "acs": [{"url": "https://wiki.example/acs"}]});
-        let saml = host.admin_ok(Method::POST, "/applications", saml).await;
-        for (path, change) in [
-            (
-                format!("/users/{}", id(&ada.user)),
-                json!({"profile": {"nickname": "x"}}),
-            ),
-            (
-                format!("/accounts/{}", id(&ada.account)),
-                json!({"roles": ["x"]}),
-            ),
-            (
-                format!("/applications/{}", ada.application.id),
-                json!({"name": "x"}),
-            ),
-            (format!("/applications/{}", id(&saml)), json!({"name": "x"})),
-        ] {
-            let read = caller.get(&path).await;
-            let first = read.etag().to_owned();
-            for known in [first.as_str(), "*", &format!("\"other\", W/{first}")] {
-                let again = with(
-                    &caller,
-                    Method::GET,
-                    &path,
-                    ("if-none-match", known),
-                    Value::Null,
-                )
-                .await;
-                assert_eq!(
-                    (again.status, again.etag()),
-                    (StatusCode::NOT_MODIFIED, first.as_str()),
-                    "{path} {known}"
-                );
-                assert_eq!(again.body, Value::Null);
-            }
-            let changed = with(
-                &caller,
-                Method::PATCH,
-                &path,
-                ("if-match", &first),
-                change.clone(),
-            )
-            .await;
-            assert_eq!(
-                changed.status,
-                StatusCode::OK,
-                "{database:?} {path}: {}",
-                changed.body
-            );
-            let second = changed.etag().to_owned();
-            assert_eq!(
-                caller.get(&path).await.etag(),
-                second,
-                "{path}: the answer has the tag of what it shows"
-            );
-            assert_ne!(first, second);
-            for old in [first.as_str(), &format!("W/{second}"), "\"\"", "nonsense"] {
-                for (method, body) in [
-                    (Method::PATCH, change.clone()),
-                    (Method::DELETE, Value::Null),
-                ] {
-                    let refused =
-                        with(&caller, method.clone(), &path, ("if-match", old), body).await;
-                    let what = format!("{database:?} {method} {path} {old}");
-                    assert_eq!(
-                        (refused.status, refused.problem()),
-                        (StatusCode::PRECONDITION_FAILED, "precondition-failed"),
-                        "{what}"
-                    );
-                }
-            }
-            let stale = with(
+    let saml = host.admin_ok(Method::POST, "/applications", saml).await;
+    for (path, change) in [
+        (
+            format!("/users/{}", id(&ada.user)),
+            json!({"profile": {"nickname": "x"}}),
+        ),
+        (
+            format!("/accounts/{}", id(&ada.account)),
+            json!({"roles": ["x"]}),
+        ),
+        (
+            format!("/applications/{}", ada.application.id),
+            json!({"name": "x"}),
+        ),
+        (format!("/applications/{}", id(&saml)), json!({"name": "x"})),
+    ] {
+        let read = caller.get(&path).await;
+        let first = read.etag().to_owned();
+        for known in [first.as_str(), "*", &format!("\"other\", W/{first}")] {
+            let again = with(
                 &caller,
                 Method::GET,
                 &path,
-                ("if-none-match", &first),
-                Value::Null,
-            )
-            .await;
-            assert_eq!(stale.status, StatusCode::OK);
-            let one_of = format!("\"other\", {second}");
-            with(
-                &caller,
-                Method::PATCH,
-                &path,
-                ("if-match", &one_of),
-                change.clone(),
-            )
-            .await
-            .good();
-            with(&caller, Method::PATCH, &path, ("if-match", "*"), change)
-                .await
-                .good();
-        }
-        for path in [
-            format!("/accounts/{}", id(&ada.account)),
-            format!("/applications/{}", id(&saml)),
-        ] {
-            let last = caller.get(&path).await.etag().to_owned();
-            let deleted = with(
-                &caller,
-                Method::DELETE,
-                &path,
-                ("if-match", &last),
+                ("if-none-match", known),
                 Value::Null,
             )
             .await;
             assert_eq!(
-                deleted.status,
-                StatusCode::NO_CONTENT,
-                "{database:?} {path}: {}",
-                deleted.body
+                (again.status, again.etag()),
+                (StatusCode::NOT_MODIFIED, first.as_str()),
+                "{path} {known}"
             );
+            assert_eq!(again.body, Value::Null);
         }
+        let changed = with(
+            &caller,
+            Method::PATCH,
+            &path,
+            ("if-match", &first),
+            change.clone(),
+        )
+        .await;
+        assert_eq!(
+            changed.status,
+            StatusCode::OK,
+            "{database:?} {path}: {}",
+            changed.body
+        );
+        let second = changed.etag().to_owned();
+        assert_eq!(
+            caller.get(&path).await.etag(),
+            second,
+            "{path}: the answer has the tag of what it shows"
+        );
+        assert_ne!(first, second);
+        for old in [first.as_str(), &format!("W/{second}"), "\"\"", "nonsense"] {
+            for (method, body) in [
+                (Method::PATCH, change.clone()),
+                (Method::DELETE, Value::Null),
+            ] {
+                let refused = with(&caller, method.clone(), &path, ("if-match", old), body).await;
+                let what = format!("{database:?} {method} {path} {old}");
+                assert_eq!(
+                    (refused.status, refused.problem()),
+                    (StatusCode::PRECONDITION_FAILED, "precondition-failed"),
+                    "{what}"
+                );
+            }
+        }
+        let stale = with(
+            &caller,
+            Method::GET,
+            &path,
+            ("if-none-match", &first),
+            Value::Null,
+        )
+        .await;
+        assert_eq!(stale.status, StatusCode::OK);
+        let one_of = format!("\"other\", {second}");
+        with(
+            &caller,
+            Method::PATCH,
+            &path,
+            ("if-match", &one_of),
+            change.clone(),
+        )
+        .await
+        .good();
+        with(&caller, Method::PATCH, &path, ("if-match", "*"), change)
+            .await
+            .good();
+    }
+    for path in [
+        format!("/accounts/{}", id(&ada.account)),
+        format!("/applications/{}", id(&saml)),
+    ] {
+        let last = caller.get(&path).await.etag().to_owned();
+        let deleted = with(
+            &caller,
+            Method::DELETE,
+            &path,
+            ("if-match", &last),
+            Value::Null,
+        )
+        .await;
+        assert_eq!(
+            deleted.status,
+            StatusCode::NO_CONTENT,
+            "{database:?} {path}: {}",
+            deleted.body
+        );
     }
 }
 

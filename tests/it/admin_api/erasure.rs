@@ -3,13 +3,14 @@
 use assent::authenticator::Authenticator;
 use assent::domain::audit::verify;
 use assent_model::audit::chain::Break;
+use assent_test_macros::both_databases;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use sqlx::Row;
 
 use super::steps::{asked, waiting};
 use super::{Administrator, Caller, sent};
-use crate::harness::{Database, TestHost, Wish, id};
+use crate::harness::{Database, HostOptions, TestHost, id};
 use crate::life::entries;
 
 async fn erase(host: &TestHost, user: &Value) {
@@ -20,283 +21,276 @@ async fn erase(host: &TestHost, user: &Value) {
         .await;
 }
 
-#[tokio::test]
-async fn an_erased_administrators_address_goes_and_the_data_of_others_stays_on_both_databases() {
-    for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
-            database,
-            ..Wish::default()
-        })
-        .await;
-        let application = host.web_application().await;
-        let ada = Administrator::new(&host, "ada", "owner").await;
-        let grace = Administrator::new(&host, "grace", "owner").await;
-        let bob = host.user("bob").await;
-        for owner in [&ada, &grace] {
-            let console = owner.signed_in(&host).await;
-            let slim = json!({"slim_id_token": owner.user["name"] == "ada"});
-            console
-                .call(
-                    Method::PATCH,
-                    &format!("/applications/{}", application.id),
-                    slim,
-                )
-                .await
-                .good();
-            let nickname = json!({"profile": {"nickname": format!("from {}", owner.user["name"])}});
-            console
-                .call(Method::PATCH, &format!("/users/{}", id(&bob)), nickname)
-                .await
-                .good();
-        }
-        let by = async |owner: &Administrator| {
-            entries(&host, &format!("actor={}", id(&owner.user))).await
-        };
-        let (adas, graces) = (by(&ada).await, by(&grace).await);
-        assert!(
-            adas.iter()
-                .chain(&graces)
-                .all(|entry| entry["personal"]["address"] == "127.0.0.1"),
-            "{adas:?}"
-        );
-        erase(&host, &ada.user).await;
+#[both_databases]
+async fn an_erased_administrators_address_goes_and_the_data_of_others_stays(database: Database) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    let application = host.web_application().await;
+    let ada = Administrator::new(&host, "ada", "owner").await;
+    let grace = Administrator::new(&host, "grace", "owner").await;
+    let bob = host.user("bob").await;
+    for owner in [&ada, &grace] {
+        let console = owner.signed_in(&host).await;
+        let slim = json!({"slim_id_token": owner.user["name"] == "ada"});
+        console
+            .call(
+                Method::PATCH,
+                &format!("/applications/{}", application.id),
+                slim,
+            )
+            .await
+            .good();
+        let nickname = json!({"profile": {"nickname": format!("from {}", owner.user["name"])}});
+        console
+            .call(Method::PATCH, &format!("/users/{}", id(&bob)), nickname)
+            .await
+            .good();
+    }
+    let by =
+        async |owner: &Administrator| entries(&host, &format!("actor={}", id(&owner.user))).await;
+    let (adas, graces) = (by(&ada).await, by(&grace).await);
+    assert!(
+        adas.iter()
+            .chain(&graces)
+            .all(|entry| entry["personal"]["address"] == "127.0.0.1"),
+        "{adas:?}"
+    );
+    erase(&host, &ada.user).await;
 
-        let after = by(&ada).await;
-        assert_eq!(after.len(), adas.len());
-        for (was, is) in adas.iter().zip(&after) {
+    let after = by(&ada).await;
+    assert_eq!(after.len(), adas.len());
+    for (was, is) in adas.iter().zip(&after) {
+        assert_eq!(
+            (&was["id"], &was["event"], &was["detail"]),
+            (&is["id"], &is["event"], &is["detail"])
+        );
+        for origin in ["address", "browser"] {
+            assert_eq!(is["personal"][origin], Value::Null, "{database:?}: {is}");
+        }
+        if is["event"] == "user.changed" {
+            assert_eq!(
+                is["personal"]["after"], was["personal"]["after"],
+                "Bob's data stays: {is}"
+            );
+            assert!(is["personal"]["after"].to_string().contains("from"), "{is}");
+        }
+    }
+    assert_eq!(by(&grace).await, graces, "{database:?}");
+    let broken = async || {
+        verify(&host.host.store, None)
+            .await
+            .expect("looked at")
+            .broken
+    };
+    assert_eq!(broken().await, None, "{database:?}");
+
+    // Grace was not erased, so verification reports the missing origin. It also finds a replaced one.
+    let mut connection = host.connection().await;
+    let mut change = async |set: &str| {
+        let of_grace = format!(
+            "UPDATE audit_entries SET {set} WHERE actor = $1 AND origin_digest IS NOT NULL"
+        );
+        sqlx::query(sqlx::AssertSqlSafe(of_grace))
+            .bind(id(&grace.user))
+            .execute(&mut connection)
+            .await
+            .expect("set");
+    };
+    change("origin = '{\"address\":\"192.0.2.1\"}'").await;
+    assert!(
+        matches!(broken().await, Some(Break::PersonalChanged { .. })),
+        "{database:?}"
+    );
+    change("origin = NULL, origin_salt = NULL").await;
+    assert!(
+        matches!(broken().await, Some(Break::PersonalTaken { .. })),
+        "{database:?}"
+    );
+}
+
+/// A device is a user's too: what it did says from where, and what the user calls it.
+#[both_databases]
+async fn no_entry_names_an_erased_user_by_what_their_devices_did(database: Database) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    // Another owner, since the last one cannot be erased.
+    let _owner = Administrator::new(&host, "grace", "owner").await;
+    // A name that no identifier holds by chance.
+    let ada = Administrator::new(&host, "augusta", "owner").await;
+    let bob = host.user("bob").await;
+    let bobs_phone = host.authenticator(&bob).await;
+    bobs_phone
+        .ask(Method::POST, "/recovery-codes", None)
+        .await
+        .expect("codes");
+
+    let console = ada.signed_in(&host).await;
+    let path = format!("/users/{}", id(&bob));
+    console
+        .call(
+            Method::PATCH,
+            &path,
+            json!({"profile": {"nickname": "Bobby"}}),
+        )
+        .await
+        .good();
+    host.advance(30);
+    // A device denies a protected action upon somebody else.
+    asked(&console, Method::DELETE, &path, &Value::Null).await;
+    assert_eq!(
+        ada.phone
+            .decide(&waiting(&ada.phone).await, None)
+            .await
+            .expect("an outcome"),
+        "denied"
+    );
+    ada.phone
+        .ask(Method::POST, "/recovery-codes", None)
+        .await
+        .expect("codes");
+    let link = ada
+        .phone
+        .ask(Method::POST, "/devices/enrolment-links", None)
+        .await
+        .expect("a link");
+    let link = link["link"].as_str().expect("a link");
+    let tablet = Authenticator::enrol(link, "Augusta's tablet", None)
+        .await
+        .expect("enrolled");
+    let rename = format!("/devices/{}", tablet.device());
+    let name = json!({"name": "Slate of Augusta"});
+    tablet
+        .ask(Method::PATCH, &rename, Some(name))
+        .await
+        .expect("renamed");
+    // One device ends before the erasure, and one by it.
+    tablet
+        .ask(Method::DELETE, "/device", None)
+        .await
+        .expect("removed");
+
+    let by = async |actor: &str| entries(&host, &format!("actor={actor}")).await;
+    let [phone, tablet, bobs] =
+        [ada.phone.device(), tablet.device(), bobs_phone.device()].map(|id| id.to_string());
+    let actors = [phone.as_str(), tablet.as_str(), id(&ada.user)];
+    let mut before = Vec::new();
+    for actor in actors {
+        let entries = by(actor).await;
+        let tells = |entry: &Value| entry["personal"]["address"] == "127.0.0.1";
+        assert!(entries.iter().any(tells), "{database:?}: {entries:?}");
+        before.push(entries);
+    }
+    let words = ["augusta", "slate", "tablet"];
+    let all = json!(entries(&host, "").await).to_string().to_lowercase();
+    assert!(
+        words.iter().all(|word| all.contains(word)),
+        "{database:?}: {all}"
+    );
+    let of_bob = by(&bobs).await;
+    erase(&host, &ada.user).await;
+
+    for (actor, before) in actors.into_iter().zip(&before) {
+        let after = by(actor).await;
+        assert_eq!(after.len(), before.len(), "{database:?}");
+        for (was, is) in before.iter().zip(&after) {
             assert_eq!(
                 (&was["id"], &was["event"], &was["detail"]),
                 (&is["id"], &is["event"], &is["detail"])
             );
-            for origin in ["address", "browser"] {
+            for origin in ["address", "browser", "name"] {
                 assert_eq!(is["personal"][origin], Value::Null, "{database:?}: {is}");
             }
-            if is["event"] == "user.changed" {
-                assert_eq!(
-                    is["personal"]["after"], was["personal"]["after"],
-                    "Bob's data stays: {is}"
-                );
-                assert!(is["personal"]["after"].to_string().contains("from"), "{is}");
+            if is["actor"]["kind"] == "device" {
+                assert_eq!(is["personal"], json!({}), "{database:?}: {is}");
             }
         }
-        assert_eq!(by(&grace).await, graces, "{database:?}");
-        let broken = async || {
-            verify(&host.host.store, None)
-                .await
-                .expect("looked at")
-                .broken
-        };
-        assert_eq!(broken().await, None, "{database:?}");
-
-        // Grace was not erased, so verification reports the missing origin. It also finds a replaced one.
+        // Nor in a column that the API does not show.
         let mut connection = host.connection().await;
-        let mut change = async |set: &str| {
-            let of_grace = format!(
-                "UPDATE audit_entries SET {set} WHERE actor = $1 AND origin_digest IS NOT NULL"
-            );
-            sqlx::query(sqlx::AssertSqlSafe(of_grace))
-                .bind(id(&grace.user))
-                .execute(&mut connection)
-                .await
-                .expect("set");
-        };
-        change("origin = '{\"address\":\"192.0.2.1\"}'").await;
-        assert!(
-            matches!(broken().await, Some(Break::PersonalChanged { .. })),
-            "{database:?}"
-        );
-        change("origin = NULL, origin_salt = NULL").await;
-        assert!(
-            matches!(broken().await, Some(Break::PersonalTaken { .. })),
-            "{database:?}"
-        );
-    }
-}
-
-/// A device is a user's too: what it did says from where, and what the user calls it.
-#[tokio::test]
-async fn no_entry_names_an_erased_user_by_what_their_devices_did_on_both_databases() {
-    for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
-            database,
-            ..Wish::default()
-        })
-        .await;
-        // Another owner, since the last one cannot be erased.
-        let _owner = Administrator::new(&host, "grace", "owner").await;
-        // A name that no identifier holds by chance.
-        let ada = Administrator::new(&host, "augusta", "owner").await;
-        let bob = host.user("bob").await;
-        let bobs_phone = host.authenticator(&bob).await;
-        bobs_phone
-            .ask(Method::POST, "/recovery-codes", None)
-            .await
-            .expect("codes");
-
-        let console = ada.signed_in(&host).await;
-        let path = format!("/users/{}", id(&bob));
-        console
-            .call(
-                Method::PATCH,
-                &path,
-                json!({"profile": {"nickname": "Bobby"}}),
-            )
-            .await
-            .good();
-        host.advance(30);
-        // A device denies a protected action upon somebody else.
-        asked(&console, Method::DELETE, &path, &Value::Null).await;
-        assert_eq!(
-            ada.phone
-                .decide(&waiting(&ada.phone).await, None)
-                .await
-                .expect("an outcome"),
-            "denied"
-        );
-        ada.phone
-            .ask(Method::POST, "/recovery-codes", None)
-            .await
-            .expect("codes");
-        let link = ada
-            .phone
-            .ask(Method::POST, "/devices/enrolment-links", None)
-            .await
-            .expect("a link");
-        let link = link["link"].as_str().expect("a link");
-        let tablet = Authenticator::enrol(link, "Augusta's tablet", None)
-            .await
-            .expect("enrolled");
-        let rename = format!("/devices/{}", tablet.device());
-        let name = json!({"name": "Slate of Augusta"});
-        tablet
-            .ask(Method::PATCH, &rename, Some(name))
-            .await
-            .expect("renamed");
-        // One device ends before the erasure, and one by it.
-        tablet
-            .ask(Method::DELETE, "/device", None)
-            .await
-            .expect("removed");
-
-        let by = async |actor: &str| entries(&host, &format!("actor={actor}")).await;
-        let [phone, tablet, bobs] =
-            [ada.phone.device(), tablet.device(), bobs_phone.device()].map(|id| id.to_string());
-        let actors = [phone.as_str(), tablet.as_str(), id(&ada.user)];
-        let mut before = Vec::new();
-        for actor in actors {
-            let entries = by(actor).await;
-            let tells = |entry: &Value| entry["personal"]["address"] == "127.0.0.1";
-            assert!(entries.iter().any(tells), "{database:?}: {entries:?}");
-            before.push(entries);
-        }
-        let words = ["augusta", "slate", "tablet"];
-        let all = json!(entries(&host, "").await).to_string().to_lowercase();
-        assert!(
-            words.iter().all(|word| all.contains(word)),
-            "{database:?}: {all}"
-        );
-        let of_bob = by(&bobs).await;
-        erase(&host, &ada.user).await;
-
-        for (actor, before) in actors.into_iter().zip(&before) {
-            let after = by(actor).await;
-            assert_eq!(after.len(), before.len(), "{database:?}");
-            for (was, is) in before.iter().zip(&after) {
-                assert_eq!(
-                    (&was["id"], &was["event"], &was["detail"]),
-                    (&is["id"], &is["event"], &is["detail"])
-                );
-                for origin in ["address", "browser", "name"] {
-                    assert_eq!(is["personal"][origin], Value::Null, "{database:?}: {is}");
-                }
-                if is["actor"]["kind"] == "device" {
-                    assert_eq!(is["personal"], json!({}), "{database:?}: {is}");
-                }
-            }
-            // Nor in a column that the API does not show.
-            let mut connection = host.connection().await;
-            let origins = "SELECT COUNT(*) FROM audit_entries
+        let origins = "SELECT COUNT(*) FROM audit_entries
                            WHERE actor = $1 AND (origin IS NOT NULL OR origin_salt IS NOT NULL)";
-            let origins = sqlx::query_as(origins)
-                .bind(actor)
-                .fetch_one(&mut connection)
-                .await;
-            let (origins,): (i64,) = origins.expect("a count");
-            assert_eq!(origins, 0, "{database:?}");
-        }
-        let all = json!(entries(&host, "").await).to_string().to_lowercase();
-        for word in words {
-            assert!(!all.contains(word), "{database:?}: {word} in {all}");
-        }
-        assert_eq!(
-            by(&bobs).await,
-            of_bob,
-            "{database:?}: those of others stay"
-        );
-        assert_eq!(
-            verify(&host.host.store, None)
-                .await
-                .expect("looked at")
-                .broken,
-            None,
-            "{database:?}"
-        );
+        let origins = sqlx::query_as(origins)
+            .bind(actor)
+            .fetch_one(&mut connection)
+            .await;
+        let (origins,): (i64,) = origins.expect("a count");
+        assert_eq!(origins, 0, "{database:?}");
     }
+    let all = json!(entries(&host, "").await).to_string().to_lowercase();
+    for word in words {
+        assert!(!all.contains(word), "{database:?}: {word} in {all}");
+    }
+    assert_eq!(
+        by(&bobs).await,
+        of_bob,
+        "{database:?}: those of others stay"
+    );
+    assert_eq!(
+        verify(&host.host.store, None)
+            .await
+            .expect("looked at")
+            .broken,
+        None,
+        "{database:?}"
+    );
 }
 
-#[tokio::test]
-async fn answers_about_an_erased_user_are_not_kept_and_those_about_others_are_on_both_databases() {
-    for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
-            database,
-            ..Wish::default()
+#[both_databases]
+async fn answers_about_an_erased_user_are_not_kept_and_those_about_others_are(database: Database) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    let application = host.web_application().await;
+    let caller = Caller::machine(&host);
+    let post = async |path: &str, key: &str, body: &Value| {
+        let request = caller
+            .request(Method::POST, path)
+            .header("idempotency-key", key);
+        sent(if body.is_null() {
+            request
+        } else {
+            request.json(body)
         })
-        .await;
-        let application = host.web_application().await;
-        let caller = Caller::machine(&host);
-        let post = async |path: &str, key: &str, body: &Value| {
-            let request = caller
-                .request(Method::POST, path)
-                .header("idempotency-key", key);
-            sent(if body.is_null() {
-                request
-            } else {
-                request.json(body)
-            })
-            .await
-        };
-        let (ada, bob) = (
-            json!({"name": "ada", "email": "ada@example.org"}),
-            json!({"name": "bob"}),
-        );
-        let user = post("/users", "ada", &ada).await.body;
-        let other = post("/users", "bob", &bob).await.body;
-        let accounts = format!("/applications/{}/accounts", application.id);
-        post(&accounts, "account", &json!({"user_id": id(&user)}))
-            .await
-            .good();
-        let link = format!("/users/{}/enrolments", id(&user));
-        assert_eq!(
-            post(&link, "link", &Value::Null).await.status,
-            StatusCode::CREATED
-        );
-        let kept = async || {
-            let rows = sqlx::query("SELECT id FROM idempotent_requests")
-                .fetch_all(&mut host.connection().await)
-                .await;
-            rows.expect("rows")
-                .iter()
-                .map(|row| row.get::<String, _>(0))
-                .collect::<Vec<_>>()
-                .len()
-        };
-        assert_eq!(kept().await, 4, "{database:?}");
-        erase(&host, &user).await;
-        assert_eq!(kept().await, 1, "{database:?}");
-        assert_eq!(
-            post("/users", "bob", &bob).await.body["id"],
-            other["id"],
-            "{database:?}"
-        );
-    }
+        .await
+    };
+    let (ada, bob) = (
+        json!({"name": "ada", "email": "ada@example.org"}),
+        json!({"name": "bob"}),
+    );
+    let user = post("/users", "ada", &ada).await.body;
+    let other = post("/users", "bob", &bob).await.body;
+    let accounts = format!("/applications/{}/accounts", application.id);
+    post(&accounts, "account", &json!({"user_id": id(&user)}))
+        .await
+        .good();
+    let link = format!("/users/{}/enrolments", id(&user));
+    assert_eq!(
+        post(&link, "link", &Value::Null).await.status,
+        StatusCode::CREATED
+    );
+    let kept = async || {
+        let rows = sqlx::query("SELECT id FROM idempotent_requests")
+            .fetch_all(&mut host.connection().await)
+            .await;
+        rows.expect("rows")
+            .iter()
+            .map(|row| row.get::<String, _>(0))
+            .collect::<Vec<_>>()
+            .len()
+    };
+    assert_eq!(kept().await, 4, "{database:?}");
+    erase(&host, &user).await;
+    assert_eq!(kept().await, 1, "{database:?}");
+    assert_eq!(
+        post("/users", "bob", &bob).await.body["id"],
+        other["id"],
+        "{database:?}"
+    );
 }

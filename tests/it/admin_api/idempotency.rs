@@ -1,12 +1,13 @@
 //! `Idempotency-Key`.
 
+use assent_test_macros::both_databases;
 use futures_util::future::join_all;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use sqlx::Row;
 
 use super::{Answer, Caller, sent, service, service_application, service_token};
-use crate::harness::{Database, TestHost, Wish, id};
+use crate::harness::{Database, HostOptions, TestHost, id};
 
 async fn post(caller: &Caller, path: &str, key: &str, body: &Value) -> Answer {
     let request = caller
@@ -20,94 +21,89 @@ async fn post(caller: &Caller, path: &str, key: &str, body: &Value) -> Answer {
     .await
 }
 
-#[tokio::test]
-async fn a_request_that_is_sent_again_is_done_once_on_both_databases() {
-    for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
-            database,
-            ..Wish::default()
-        })
-        .await;
-        let caller = Caller::machine(&host);
-        let body = json!({"name": "eve"});
-        let first = post(&caller, "/users", "k1", &body).await;
-        assert_eq!(first.status, StatusCode::CREATED, "{}", first.body);
-        let again = post(&caller, "/users", "k1", &body).await;
-        assert_eq!(
-            (again.status, &again.body, again.etag()),
-            (first.status, &first.body, first.etag())
-        );
-        let other = post(&caller, "/users", "k1", &json!({"name": "mallory"})).await;
-        assert_eq!(
-            (other.status, other.problem()),
-            (StatusCode::UNPROCESSABLE_ENTITY, "idempotency-key-reused")
-        );
-        // The key is its path's and its caller's.
-        let taken = post(
-            &service(&host, &["admin:users"]).await,
-            "/users",
-            "k1",
-            &body,
-        )
-        .await;
-        assert_eq!(
-            (taken.status, taken.problem()),
-            (StatusCode::CONFLICT, "conflict"),
-            "it was not answered as another was"
-        );
-        let elsewhere = post(
-            &caller,
-            &format!("/users/{}/enrolments", id(&first.body)),
-            "k1",
-            &Value::Null,
-        )
-        .await;
-        assert_eq!(elsewhere.status, StatusCode::CREATED, "{}", elsewhere.body);
-    }
+#[both_databases]
+async fn a_request_that_is_sent_again_is_done_once(database: Database) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    let caller = Caller::machine(&host);
+    let body = json!({"name": "eve"});
+    let first = post(&caller, "/users", "k1", &body).await;
+    assert_eq!(first.status, StatusCode::CREATED, "{}", first.body);
+    let again = post(&caller, "/users", "k1", &body).await;
+    assert_eq!(
+        (again.status, &again.body, again.etag()),
+        (first.status, &first.body, first.etag())
+    );
+    let other = post(&caller, "/users", "k1", &json!({"name": "mallory"})).await;
+    assert_eq!(
+        (other.status, other.problem()),
+        (StatusCode::UNPROCESSABLE_ENTITY, "idempotency-key-reused")
+    );
+    // The key is its path's and its caller's.
+    let taken = post(
+        &service(&host, &["admin:users"]).await,
+        "/users",
+        "k1",
+        &body,
+    )
+    .await;
+    assert_eq!(
+        (taken.status, taken.problem()),
+        (StatusCode::CONFLICT, "conflict"),
+        "it was not answered as another was"
+    );
+    let elsewhere = post(
+        &caller,
+        &format!("/users/{}/enrolments", id(&first.body)),
+        "k1",
+        &Value::Null,
+    )
+    .await;
+    assert_eq!(elsewhere.status, StatusCode::CREATED, "{}", elsewhere.body);
 }
 
-#[tokio::test]
-async fn of_many_at_once_one_is_done_on_both_databases() {
-    for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
-            database,
-            ..Wish::default()
-        })
-        .await;
-        let application = host.web_application().await;
-        let caller = Caller::machine(&host);
-        let path = format!("/applications/{}/secret/rotate", application.id);
-        let answers = join_all((0..20).map(|_| post(&caller, &path, "once", &Value::Null))).await;
-        let mut secrets: Vec<String> = Vec::new();
-        for answer in answers {
-            match answer.status {
-                StatusCode::CREATED => secrets.push(
-                    answer.body["client_secret"]
-                        .as_str()
-                        .expect("a secret")
-                        .to_owned(),
-                ),
-                _ => assert_eq!(
-                    (answer.status, answer.problem()),
-                    (StatusCode::CONFLICT, "under-way"),
-                    "{database:?}"
-                ),
-            }
+#[both_databases]
+async fn of_many_at_once_one_is_done(database: Database) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    let application = host.web_application().await;
+    let caller = Caller::machine(&host);
+    let path = format!("/applications/{}/secret/rotate", application.id);
+    let answers = join_all((0..20).map(|_| post(&caller, &path, "once", &Value::Null))).await;
+    let mut secrets: Vec<String> = Vec::new();
+    for answer in answers {
+        match answer.status {
+            StatusCode::CREATED => secrets.push(
+                answer.body["client_secret"]
+                    .as_str()
+                    .expect("a secret")
+                    .to_owned(),
+            ),
+            _ => assert_eq!(
+                (answer.status, answer.problem()),
+                (StatusCode::CONFLICT, "under-way"),
+                "{database:?}"
+            ),
         }
-        secrets.dedup();
-        assert_eq!(secrets.len(), 1, "{database:?}: one secret was made");
-        let replayed = post(&caller, &path, "once", &Value::Null).await;
-        assert_eq!(replayed.body["client_secret"], secrets[0].as_str());
-        // What is kept of it nobody reads in the database.
-        let rows = sqlx::query("SELECT answer FROM idempotent_requests")
-            .fetch_all(&mut host.connection().await)
-            .await;
-        let kept: Vec<String> = rows.expect("rows").iter().map(|row| row.get(0)).collect();
-        assert_eq!(kept.len(), 1);
-        let encoded =
-            base64::Engine::encode(&base64::engine::general_purpose::STANDARD, &secrets[0]);
-        assert!(!kept[0].contains(&secrets[0]) && !kept[0].contains(&encoded[..encoded.len() - 4]));
     }
+    secrets.dedup();
+    assert_eq!(secrets.len(), 1, "{database:?}: one secret was made");
+    let replayed = post(&caller, &path, "once", &Value::Null).await;
+    assert_eq!(replayed.body["client_secret"], secrets[0].as_str());
+    // What is kept of it nobody reads in the database.
+    let rows = sqlx::query("SELECT answer FROM idempotent_requests")
+        .fetch_all(&mut host.connection().await)
+        .await;
+    let kept: Vec<String> = rows.expect("rows").iter().map(|row| row.get(0)).collect();
+    assert_eq!(kept.len(), 1);
+    let encoded = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, &secrets[0]);
+    assert!(!kept[0].contains(&secrets[0]) && !kept[0].contains(&encoded[..encoded.len() - 4]));
 }
 
 #[tokio::test]

@@ -1,10 +1,11 @@
 //! Keys, plugins, settings and the overview.
 
+use assent_test_macros::both_databases;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::Caller;
-use crate::harness::{Browser, Database, TestHost, Wish};
+use crate::harness::{Browser, Database, HostOptions, TestHost};
 
 #[tokio::test]
 async fn keys_are_rotated_and_revoked() {
@@ -75,168 +76,164 @@ async fn plugins_are_told_with_what_they_may_do() {
     assert!(mapper["measured"]["calls"].as_u64() > Some(0), "{told}");
 }
 
-#[tokio::test]
-async fn settings_are_told_with_their_source_and_without_secrets() {
-    for database in Database::BOTH {
-        let settings = "operator = \"Example\"\n";
-        let host = TestHost::start_with(Wish {
-            database,
-            settings,
-            ..Wish::default()
-        })
-        .await;
-        let told = host.admin_ok(Method::GET, "/settings", Value::Null).await;
-        let items = told["items"].as_array().expect("items");
-        let of = |key: &str| {
-            items
-                .iter()
-                .find(|item| item["key"] == key)
-                .unwrap_or_else(|| panic!("no {key}: {told}"))
-        };
-        assert_eq!(
-            of("operator"),
-            &json!({"key": "operator", "value": "Example", "is_set": true, "is_secret": false, "source": "file"})
-        );
-        assert_eq!(
-            (
-                &of("audit.retention")["source"],
-                &of("audit.retention")["is_set"]
-            ),
-            (&json!("default"), &json!(true))
-        );
-        assert_eq!(
-            of("database.url"),
-            &json!({"key": "database.url", "is_set": true, "is_secret": true, "source": "file"}),
-            "an address may have a password in it"
-        );
-    }
+#[both_databases]
+async fn settings_are_told_with_their_source_and_without_secrets(database: Database) {
+    let settings = "operator = \"Example\"\n";
+    let host = TestHost::start_with(HostOptions {
+        database,
+        settings,
+        ..HostOptions::default()
+    })
+    .await;
+    let told = host.admin_ok(Method::GET, "/settings", Value::Null).await;
+    let items = told["items"].as_array().expect("items");
+    let of = |key: &str| {
+        items
+            .iter()
+            .find(|item| item["key"] == key)
+            .unwrap_or_else(|| panic!("no {key}: {told}"))
+    };
+    assert_eq!(
+        of("operator"),
+        &json!({"key": "operator", "value": "Example", "is_set": true, "is_secret": false, "source": "file"})
+    );
+    assert_eq!(
+        (
+            &of("audit.retention")["source"],
+            &of("audit.retention")["is_set"]
+        ),
+        (&json!("default"), &json!(true))
+    );
+    assert_eq!(
+        of("database.url"),
+        &json!({"key": "database.url", "is_set": true, "is_secret": true, "source": "file"}),
+        "an address may have a password in it"
+    );
 }
 
-#[tokio::test]
-async fn the_overview_counts_on_both_databases() {
-    for database in Database::BOTH {
-        let settings = "[lifetimes]\nadmin_token = \"1d\"\n";
-        let host = TestHost::start_with(Wish {
-            database,
-            settings,
-            ..Wish::default()
-        })
+#[both_databases]
+async fn the_overview_counts(database: Database) {
+    let settings = "[lifetimes]\nadmin_token = \"1d\"\n";
+    let host = TestHost::start_with(HostOptions {
+        database,
+        settings,
+        ..HostOptions::default()
+    })
+    .await;
+    let ada = host.ada().await;
+    host.user("eve").await;
+    let browser = Browser::new(&host.base);
+    ada.sign_in(&browser).await;
+    host.advance(60);
+    let page = ada
+        .ask(&Browser::new(&host.base), &[("prompt", Some("login"))])
         .await;
-        let ada = host.ada().await;
-        host.user("eve").await;
-        let browser = Browser::new(&host.base);
-        ada.sign_in(&browser).await;
-        host.advance(60);
-        let page = ada
-            .ask(&Browser::new(&host.base), &[("prompt", Some("login"))])
-            .await;
-        let requests = ada.phone.waiting(5).await.expect("requests");
-        ada.phone.decide(&requests[0], None).await.expect("denied");
-        drop(page);
-        let counts = host.admin_ok(Method::GET, "/overview", Value::Null).await;
-        assert_eq!(
-            counts["users"],
-            json!({"invited": 1, "active": 1, "suspended": 0, "terminated": 0}),
-            "{database:?}"
-        );
-        assert_eq!(
-            counts["applications"],
-            json!({"openid_connect": 1, "saml": 0})
-        );
-        let asked = counts["responses"]
-            .as_array()
-            .expect("responses")
-            .iter()
-            .find(|one| one["endpoint"] == "authorization");
-        let asked = asked.expect("the authorization endpoint");
-        assert_eq!(
-            (&asked["count"], &asked["failures"]),
-            (&json!(2), &json!(0)),
-            "{counts}"
-        );
-        assert!(
-            asked["p99_us"].as_u64() >= asked["p50_us"].as_u64() && asked["p50_us"] != 0,
-            "{counts}"
-        );
-        let of = |counts: &Value, place: usize| {
-            counts["sign_ins"].as_array().expect("periods")[place].clone()
-        };
-        assert_eq!(
-            (
-                counts["sign_ins"].as_array().map(Vec::len),
-                &counts["bucket"]
-            ),
-            (Some(24), &json!("hour"))
-        );
-        let now = of(&counts, 23);
-        assert_eq!(
-            [
-                &now["completed"],
-                &now["denied"],
-                &now["expired"],
-                &now["failed"]
-            ],
-            [&json!(1), &json!(1), &json!(0), &json!(0)],
-            "{counts}"
-        );
-        assert_eq!(
-            (&now["approved_ms_p50"], &now["approved_ms_p95"]),
-            (&json!(0), &json!(0)),
-            "the clock stands still"
-        );
-        let before = of(&counts, 0);
-        assert_eq!(
-            (&before["completed"], &before["approved_ms_p50"]),
-            (&json!(0), &Value::Null)
-        );
+    let requests = ada.phone.waiting(5).await.expect("requests");
+    ada.phone.decide(&requests[0], None).await.expect("denied");
+    drop(page);
+    let counts = host.admin_ok(Method::GET, "/overview", Value::Null).await;
+    assert_eq!(
+        counts["users"],
+        json!({"invited": 1, "active": 1, "suspended": 0, "terminated": 0}),
+        "{database:?}"
+    );
+    assert_eq!(
+        counts["applications"],
+        json!({"openid_connect": 1, "saml": 0})
+    );
+    let asked = counts["responses"]
+        .as_array()
+        .expect("responses")
+        .iter()
+        .find(|one| one["endpoint"] == "authorization");
+    let asked = asked.expect("the authorization endpoint");
+    assert_eq!(
+        (&asked["count"], &asked["failures"]),
+        (&json!(2), &json!(0)),
+        "{counts}"
+    );
+    assert!(
+        asked["p99_us"].as_u64() >= asked["p50_us"].as_u64() && asked["p50_us"] != 0,
+        "{counts}"
+    );
+    let of = |counts: &Value, place: usize| {
+        counts["sign_ins"].as_array().expect("periods")[place].clone()
+    };
+    assert_eq!(
+        (
+            counts["sign_ins"].as_array().map(Vec::len),
+            &counts["bucket"]
+        ),
+        (Some(24), &json!("hour"))
+    );
+    let now = of(&counts, 23);
+    assert_eq!(
+        [
+            &now["completed"],
+            &now["denied"],
+            &now["expired"],
+            &now["failed"]
+        ],
+        [&json!(1), &json!(1), &json!(0), &json!(0)],
+        "{counts}"
+    );
+    assert_eq!(
+        (&now["approved_ms_p50"], &now["approved_ms_p95"]),
+        (&json!(0), &json!(0)),
+        "the clock stands still"
+    );
+    let before = of(&counts, 0);
+    assert_eq!(
+        (&before["completed"], &before["approved_ms_p50"]),
+        (&json!(0), &Value::Null)
+    );
 
-        // A wait counts, and hours that are over are counted once.
-        host.advance(600);
-        let browser = Browser::new(&host.base);
-        let page = ada.ask(&browser, &[("prompt", Some("login"))]).await;
-        host.advance(12);
-        ada.approve(&page).await;
-        browser.finish(&page.url).await;
-        host.advance(2 * 60 * 60);
-        for _ in 0..2 {
-            let counts = host
-                .admin_ok(Method::GET, "/overview?range=day", Value::Null)
-                .await;
-            let all = counts["sign_ins"].as_array().expect("hours");
-            assert_eq!(
-                all.iter()
-                    .filter_map(|one| one["completed"].as_u64())
-                    .sum::<u64>(),
-                2,
-                "{counts}"
-            );
-            assert!(
-                all.iter().any(|one| one["approved_ms_p95"] == 12_000),
-                "{database:?}: {counts}"
-            );
-        }
-        let month = host
-            .admin_ok(Method::GET, "/overview?range=month", Value::Null)
+    // A wait counts, and hours that are over are counted once.
+    host.advance(600);
+    let browser = Browser::new(&host.base);
+    let page = ada.ask(&browser, &[("prompt", Some("login"))]).await;
+    host.advance(12);
+    ada.approve(&page).await;
+    browser.finish(&page.url).await;
+    host.advance(2 * 60 * 60);
+    for _ in 0..2 {
+        let counts = host
+            .admin_ok(Method::GET, "/overview?range=day", Value::Null)
             .await;
-        let days = month["sign_ins"].as_array().expect("days");
-        assert_eq!((days.len(), &month["bucket"]), (30, &json!("day")));
+        let all = counts["sign_ins"].as_array().expect("hours");
         assert_eq!(
-            days.iter()
+            all.iter()
                 .filter_map(|one| one["completed"].as_u64())
                 .sum::<u64>(),
             2,
-            "{month}"
+            "{counts}"
         );
-        let mut connection = host.connection().await;
-        let kept: (i64,) =
-            sqlx::query_as("SELECT CAST(COALESCE(SUM(completed), 0) AS BIGINT) FROM sign_in_hours")
-                .fetch_one(&mut connection)
-                .await
-                .expect("counted");
-        assert_eq!(kept.0, 2, "{database:?}");
-        let (status, _) = host
-            .admin(Method::GET, "/overview?range=year", Value::Null)
-            .await;
-        assert_eq!(status, StatusCode::BAD_REQUEST);
+        assert!(
+            all.iter().any(|one| one["approved_ms_p95"] == 12_000),
+            "{database:?}: {counts}"
+        );
     }
+    let month = host
+        .admin_ok(Method::GET, "/overview?range=month", Value::Null)
+        .await;
+    let days = month["sign_ins"].as_array().expect("days");
+    assert_eq!((days.len(), &month["bucket"]), (30, &json!("day")));
+    assert_eq!(
+        days.iter()
+            .filter_map(|one| one["completed"].as_u64())
+            .sum::<u64>(),
+        2,
+        "{month}"
+    );
+    let mut connection = host.connection().await;
+    let kept: (i64,) =
+        sqlx::query_as("SELECT CAST(COALESCE(SUM(completed), 0) AS BIGINT) FROM sign_in_hours")
+            .fetch_one(&mut connection)
+            .await
+            .expect("counted");
+    assert_eq!(kept.0, 2, "{database:?}");
+    let (status, _) = host
+        .admin(Method::GET, "/overview?range=year", Value::Null)
+        .await;
+    assert_eq!(status, StatusCode::BAD_REQUEST);
 }

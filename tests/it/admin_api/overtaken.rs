@@ -1,5 +1,6 @@
 //! What is done to a person who is given a role at that very moment: what was checked before does not count.
 
+use assent_test_macros::both_databases;
 use std::sync::Arc;
 
 use assent::domain::admin::{
@@ -16,7 +17,7 @@ use assent_store::StoreError;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::harness::{Ada, Browser, Database, TestHost, Wish, id};
+use crate::harness::{Ada, Browser, Database, HostOptions, TestHost, id};
 
 /// A person without a role, and an administrator who may act upon such people only.
 struct Overtaken {
@@ -28,9 +29,9 @@ struct Overtaken {
 
 impl Overtaken {
     async fn new(database: Database) -> Self {
-        let host = TestHost::start_with(Wish {
+        let host = TestHost::start_with(HostOptions {
             database,
-            ..Wish::default()
+            ..HostOptions::default()
         })
         .await;
         let ada = host.ada().await;
@@ -84,175 +85,171 @@ impl Overtaken {
     }
 }
 
-#[tokio::test]
-async fn nothing_is_done_to_who_was_given_a_role_since_they_were_checked_on_both_databases() {
-    for database in Database::BOTH {
-        let overtaken = Overtaken::new(database).await;
-        let Overtaken { ada, user, .. } = &overtaken;
-        let user = *user;
+#[both_databases]
+async fn nothing_is_done_to_who_was_given_a_role_since_they_were_checked(database: Database) {
+    let overtaken = Overtaken::new(database).await;
+    let Overtaken { ada, user, .. } = &overtaken;
+    let user = *user;
 
-        overtaken.is_refused("a link", EnrolDevice(user)).await;
-        let device: DeviceId = ada.phone.device();
-        overtaken.is_refused("a device", RevokeDevice(device)).await;
-        let devices = format!("/users/{user}/devices");
-        assert_eq!(overtaken.items(&devices).await, 1, "{database:?}");
+    overtaken.is_refused("a link", EnrolDevice(user)).await;
+    let device: DeviceId = ada.phone.device();
+    overtaken.is_refused("a device", RevokeDevice(device)).await;
+    let devices = format!("/users/{user}/devices");
+    assert_eq!(overtaken.items(&devices).await, 1, "{database:?}");
 
-        let account: AccountId = id(&ada.account).parse().expect("an id");
-        let change = AccountChange {
-            roles: Some(vec!["root".to_owned()]),
-            ..AccountChange::default()
-        };
-        // Support may not change roles. A service account may, but of nobody with a console role.
-        let operator = Caller {
-            by: AuditContext::HOST,
-            principal: Principal::Service(AdminScopes::from_iter([AdminScope::Users])),
-        };
-        let change = UpdateAccount { account, change };
-        let owned = AdminContext::new(Arc::clone(&overtaken.host.host), operator);
-        let planned = change.plan(&owned).await.map(Planned::into_plan);
-        let Ok(planned) = planned else {
-            panic!("an account");
-        };
-        overtaken.role(Some(ConsoleRole::Admin)).await;
-        let executed = UpdateAccount::execute(&owned, planned, &AuditContext::HOST).await;
-        assert!(matches!(executed, Ok(Execution::Overtaken)), "{database:?}");
-        let again = owned.run(&change).await;
-        assert!(
-            matches!(again, Err(AdminError::Forbidden(_))),
-            "{database:?}"
-        );
-        overtaken.role(None).await;
-        overtaken
-            .is_refused("an account's end", DeleteAccount(account))
-            .await;
-        let kept = overtaken
-            .host
-            .admin_ok(Method::GET, &format!("/accounts/{account}"), Value::Null)
-            .await;
-        assert_eq!(kept["roles"], ada.account["roles"], "{database:?}");
-        let application: Did = overtaken
-            .host
-            .web_application()
-            .await
-            .id
-            .parse()
-            .expect("an id");
-        let new = NewAccount {
-            user_id: user.to_string(),
-            name: None,
-            roles: None,
-            state: None,
-        };
-        let new = CreateAccount {
-            application,
-            account: new,
-        };
-        overtaken.is_refused("a new account", new).await;
-        assert_eq!(
-            overtaken.items(&format!("/users/{user}/accounts")).await,
-            1,
-            "{database:?}"
-        );
+    let account: AccountId = id(&ada.account).parse().expect("an id");
+    let change = AccountChange {
+        roles: Some(vec!["root".to_owned()]),
+        ..AccountChange::default()
+    };
+    // Support may not change roles. A service account may, but of nobody with a console role.
+    let operator = Caller {
+        by: AuditContext::HOST,
+        principal: Principal::Service(AdminScopes::from_iter([AdminScope::Users])),
+    };
+    let change = UpdateAccount { account, change };
+    let owned = AdminContext::new(Arc::clone(&overtaken.host.host), operator);
+    let planned = change.plan(&owned).await.map(Planned::into_plan);
+    let Ok(planned) = planned else {
+        panic!("an account");
+    };
+    overtaken.role(Some(ConsoleRole::Admin)).await;
+    let executed = UpdateAccount::execute(&owned, planned, &AuditContext::HOST).await;
+    assert!(matches!(executed, Ok(Execution::Overtaken)), "{database:?}");
+    let again = owned.run(&change).await;
+    assert!(
+        matches!(again, Err(AdminError::Forbidden(_))),
+        "{database:?}"
+    );
+    overtaken.role(None).await;
+    overtaken
+        .is_refused("an account's end", DeleteAccount(account))
+        .await;
+    let kept = overtaken
+        .host
+        .admin_ok(Method::GET, &format!("/accounts/{account}"), Value::Null)
+        .await;
+    assert_eq!(kept["roles"], ada.account["roles"], "{database:?}");
+    let application: Did = overtaken
+        .host
+        .web_application()
+        .await
+        .id
+        .parse()
+        .expect("an id");
+    let new = NewAccount {
+        user_id: user.to_string(),
+        name: None,
+        roles: None,
+        state: None,
+    };
+    let new = CreateAccount {
+        application,
+        account: new,
+    };
+    overtaken.is_refused("a new account", new).await;
+    assert_eq!(
+        overtaken.items(&format!("/users/{user}/accounts")).await,
+        1,
+        "{database:?}"
+    );
 
-        // Sessions end with a role, so there is none to be ended.
-        ada.sign_in(&Browser::new(&overtaken.host.base)).await;
-        let sessions = overtaken
-            .host
-            .admin_ok(Method::GET, &format!("/users/{user}/sessions"), Value::Null)
-            .await;
-        let session: SessionId = id(&sessions["items"][0]).parse().expect("an id");
-        overtaken
-            .is_refused("a session", EndSession { user, session })
-            .await;
-        overtaken.is_refused("sessions", EndSessions(user)).await;
-        let application: Did = ada.application.id.parse().expect("an id");
-        overtaken
-            .is_refused("a consent", WithdrawConsent { user, application })
-            .await;
+    // Sessions end with a role, so there is none to be ended.
+    ada.sign_in(&Browser::new(&overtaken.host.base)).await;
+    let sessions = overtaken
+        .host
+        .admin_ok(Method::GET, &format!("/users/{user}/sessions"), Value::Null)
+        .await;
+    let session: SessionId = id(&sessions["items"][0]).parse().expect("an id");
+    overtaken
+        .is_refused("a session", EndSession { user, session })
+        .await;
+    overtaken.is_refused("sessions", EndSessions(user)).await;
+    let application: Did = ada.application.id.parse().expect("an id");
+    overtaken
+        .is_refused("a consent", WithdrawConsent { user, application })
+        .await;
 
-        // Who has no role is acted upon, whatever else was changed of them meanwhile.
-        let planned = EnrolDevice(user).plan(&overtaken.support).await;
-        let planned = planned.expect("planned").into_plan();
-        overtaken
-            .update(UserChange {
-                name: Some("countess".to_owned()),
-                ..UserChange::default()
-            })
-            .await;
-        let executed = EnrolDevice::execute(&overtaken.support, planned, &AuditContext::HOST).await;
-        assert!(matches!(executed, Ok(Execution::Overtaken)), "{database:?}");
-        overtaken
-            .support
-            .run(&EnrolDevice(user))
-            .await
-            .expect("a link");
-    }
+    // Who has no role is acted upon, whatever else was changed of them meanwhile.
+    let planned = EnrolDevice(user).plan(&overtaken.support).await;
+    let planned = planned.expect("planned").into_plan();
+    overtaken
+        .update(UserChange {
+            name: Some("countess".to_owned()),
+            ..UserChange::default()
+        })
+        .await;
+    let executed = EnrolDevice::execute(&overtaken.support, planned, &AuditContext::HOST).await;
+    assert!(matches!(executed, Ok(Execution::Overtaken)), "{database:?}");
+    overtaken
+        .support
+        .run(&EnrolDevice(user))
+        .await
+        .expect("a link");
 }
 
 /// The same of what takes a vendor's channel, and of a table.
-#[tokio::test]
-async fn a_write_is_for_the_person_who_was_checked_on_both_databases() {
-    for database in Database::BOTH {
-        let overtaken = Overtaken::new(database).await;
-        let (host, store) = (&overtaken.host, &overtaken.host.host.store);
-        let seen = store
-            .user(overtaken.user)
+#[both_databases]
+async fn a_write_is_for_the_person_who_was_checked(database: Database) {
+    let overtaken = Overtaken::new(database).await;
+    let (host, store) = (&overtaken.host, &overtaken.host.host.store);
+    let seen = store
+        .user(overtaken.user)
+        .await
+        .expect("read")
+        .expect("somebody");
+    let now = host.host.now();
+    let address = ExternalAuthenticator {
+        channel: "vendor".to_owned(),
+        address: "mallory".to_owned(),
+    };
+    assert!(
+        store
+            .set_external_authenticator(&seen, address.clone(), Vec::new(), None, now)
             .await
-            .expect("read")
-            .expect("somebody");
-        let now = host.host.now();
-        let address = ExternalAuthenticator {
-            channel: "vendor".to_owned(),
-            address: "mallory".to_owned(),
-        };
-        assert!(
-            store
-                .set_external_authenticator(&seen, address.clone(), Vec::new(), None, now)
-                .await
-                .expect("set")
-        );
-        overtaken.role(Some(ConsoleRole::Admin)).await;
-        let set = store
-            .set_external_authenticator(&seen, address, Vec::new(), None, now)
-            .await;
-        assert!(matches!(set, Err(StoreError::Stale)), "{database:?}");
-        let removed = store
-            .remove_external_authenticator(&seen, "vendor", Vec::new())
-            .await;
-        assert!(matches!(removed, Err(StoreError::Stale)), "{database:?}");
-        assert_eq!(
-            overtaken
-                .items(&format!("/users/{}/external-authenticators", seen.id))
-                .await,
-            1,
-            "{database:?}"
-        );
+            .expect("set")
+    );
+    overtaken.role(Some(ConsoleRole::Admin)).await;
+    let set = store
+        .set_external_authenticator(&seen, address, Vec::new(), None, now)
+        .await;
+    assert!(matches!(set, Err(StoreError::Stale)), "{database:?}");
+    let removed = store
+        .remove_external_authenticator(&seen, "vendor", Vec::new())
+        .await;
+    assert!(matches!(removed, Err(StoreError::Stale)), "{database:?}");
+    assert_eq!(
+        overtaken
+            .items(&format!("/users/{}/external-authenticators", seen.id))
+            .await,
+        1,
+        "{database:?}"
+    );
 
-        let account = store
-            .account(id(&overtaken.ada.account).parse().expect("an id"))
-            .await
-            .expect("read")
-            .expect("one");
-        let before = Some(account.state);
-        let changed = assent_model::account::Account {
-            roles: vec!["root".to_owned()],
-            ..account
-        };
-        let write = assent_store::AccountWrite {
-            account: changed,
-            whom: (&seen).into(),
-            before,
-            entries: Vec::new(),
-        };
-        let kept = store.save_accounts(vec![write], now).await;
-        assert!(matches!(kept, Err(StoreError::Stale)), "{database:?}");
-        let kept = host
-            .admin_ok(
-                Method::GET,
-                &format!("/accounts/{}", id(&overtaken.ada.account)),
-                Value::Null,
-            )
-            .await;
-        assert_ne!(kept["roles"], json!(["root"]), "{database:?}");
-    }
+    let account = store
+        .account(id(&overtaken.ada.account).parse().expect("an id"))
+        .await
+        .expect("read")
+        .expect("one");
+    let before = Some(account.state);
+    let changed = assent_model::account::Account {
+        roles: vec!["root".to_owned()],
+        ..account
+    };
+    let write = assent_store::AccountWrite {
+        account: changed,
+        whom: (&seen).into(),
+        before,
+        entries: Vec::new(),
+    };
+    let kept = store.save_accounts(vec![write], now).await;
+    assert!(matches!(kept, Err(StoreError::Stale)), "{database:?}");
+    let kept = host
+        .admin_ok(
+            Method::GET,
+            &format!("/accounts/{}", id(&overtaken.ada.account)),
+            Value::Null,
+        )
+        .await;
+    assert_ne!(kept["roles"], json!(["root"]), "{database:?}");
 }

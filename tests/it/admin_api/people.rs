@@ -1,11 +1,12 @@
 //! What people may do to each other, by whatever path, and how they are found.
 
 use assent::authenticator::Authenticator;
+use assent_test_macros::both_databases;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::{Administrator, Caller, person, service};
-use crate::harness::{Browser, Database, TestHost, Wish, id};
+use crate::harness::{Browser, Database, HostOptions, TestHost, id};
 
 /// Every act upon a person that support may do, as method, path below the API and body.
 fn acts(user: &Value, account: &Value, device: &str) -> Vec<(Method, String, Value)> {
@@ -220,73 +221,71 @@ async fn a_link_that_support_made_is_worth_nothing_once_its_person_has_a_role() 
     assert!(enrolled.is_err(), "support is an admin now");
 }
 
-#[tokio::test]
-async fn the_last_owner_stays_on_both_databases() {
-    for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
-            database,
-            ..Wish::default()
-        })
-        .await;
-        let first = Administrator::new(&host, "first", "owner").await.user;
-        let second = Administrator::new(&host, "second", "owner").await.user;
-        let path = |user: &Value| format!("/users/{}", id(user));
-        // However they go, and at the same moment, one of them stays.
-        let ends = [
-            (Method::PATCH, json!({"console_role": "admin"})),
-            (Method::PATCH, json!({"console_role": null})),
-            (Method::PATCH, json!({"state": "suspended"})),
-        ];
-        for (method, body) in ends {
-            for user in [&first, &second] {
-                host.admin_ok(
-                    Method::PATCH,
-                    &path(user),
-                    json!({"console_role": "owner", "state": "active"}),
-                )
-                .await;
-            }
-            let (paths, end) = ((path(&first), path(&second)), |path| {
-                host.admin(method.clone(), path, body.clone())
-            });
-            let (one, other) = tokio::join!(end(&paths.0), end(&paths.1));
-            let mut got = [one.0.as_u16(), other.0.as_u16()];
-            got.sort_unstable();
-            assert_eq!(
-                got,
-                [200, 409],
-                "{database:?} {body}: {} {}",
-                one.1,
-                other.1
-            );
+#[both_databases]
+async fn the_last_owner_stays(database: Database) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    let first = Administrator::new(&host, "first", "owner").await.user;
+    let second = Administrator::new(&host, "second", "owner").await.user;
+    let path = |user: &Value| format!("/users/{}", id(user));
+    // However they go, and at the same moment, one of them stays.
+    let ends = [
+        (Method::PATCH, json!({"console_role": "admin"})),
+        (Method::PATCH, json!({"console_role": null})),
+        (Method::PATCH, json!({"state": "suspended"})),
+    ];
+    for (method, body) in ends {
+        for user in [&first, &second] {
+            host.admin_ok(
+                Method::PATCH,
+                &path(user),
+                json!({"console_role": "owner", "state": "active"}),
+            )
+            .await;
         }
-        host.admin_ok(
-            Method::PATCH,
-            &path(&second),
-            json!({"console_role": "owner", "state": "active"}),
-        )
-        .await;
-        host.admin_ok(
-            Method::PATCH,
-            &path(&first),
-            json!({"state": "active", "console_role": null}),
-        )
-        .await;
-        for (method, body) in [
-            (Method::PATCH, json!({"console_role": "support"})),
-            (Method::PATCH, json!({"state": "terminated"})),
-            (Method::DELETE, Value::Null),
-        ] {
-            let (status, problem) = host.admin(method, &path(&second), body).await;
-            assert_eq!(status, StatusCode::CONFLICT, "{database:?} {problem}");
-            assert!(
-                problem["detail"]
-                    .as_str()
-                    .expect("a detail")
-                    .contains("the last owner"),
-                "{problem}"
-            );
-        }
+        let (paths, end) = ((path(&first), path(&second)), |path| {
+            host.admin(method.clone(), path, body.clone())
+        });
+        let (one, other) = tokio::join!(end(&paths.0), end(&paths.1));
+        let mut got = [one.0.as_u16(), other.0.as_u16()];
+        got.sort_unstable();
+        assert_eq!(
+            got,
+            [200, 409],
+            "{database:?} {body}: {} {}",
+            one.1,
+            other.1
+        );
+    }
+    host.admin_ok(
+        Method::PATCH,
+        &path(&second),
+        json!({"console_role": "owner", "state": "active"}),
+    )
+    .await;
+    host.admin_ok(
+        Method::PATCH,
+        &path(&first),
+        json!({"state": "active", "console_role": null}),
+    )
+    .await;
+    for (method, body) in [
+        (Method::PATCH, json!({"console_role": "support"})),
+        (Method::PATCH, json!({"state": "terminated"})),
+        (Method::DELETE, Value::Null),
+    ] {
+        let (status, problem) = host.admin(method, &path(&second), body).await;
+        assert_eq!(status, StatusCode::CONFLICT, "{database:?} {problem}");
+        assert!(
+            problem["detail"]
+                .as_str()
+                .expect("a detail")
+                .contains("the last owner"),
+            "{problem}"
+        );
     }
 }
 
@@ -352,9 +351,9 @@ async fn what_nobody_may_set_is_refused_and_no_listing_has_a_secret() {
 #[tokio::test]
 async fn users_are_found_on_both_databases() {
     for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
+        let host = TestHost::start_with(HostOptions {
             database,
-            ..Wish::default()
+            ..HostOptions::default()
         })
         .await;
         let mut users = Vec::new();

@@ -1,10 +1,11 @@
 //! Finding people by what they are called, among users and in an application.
 
+use assent_test_macros::both_databases;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::Caller;
-use crate::harness::{Application, Browser, Database, TestHost, Wish, id};
+use crate::harness::{Application, Browser, Database, HostOptions, TestHost, id};
 
 async fn made(host: &TestHost, name: &str, full: &str) -> Value {
     let body =
@@ -43,305 +44,297 @@ async fn names(host: &TestHost, path: &str) -> String {
     all
 }
 
-#[tokio::test]
-async fn people_are_found_by_each_word_of_their_name_on_both_databases() {
-    for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
-            database,
-            ..Wish::default()
-        })
-        .await;
-        made(&host, "al", "Ada King Lovelace").await;
-        made(&host, "gh", "Grace Hopper").await;
-        let asa = made(&host, "ol", "Åsa Öberg").await;
-        made(&host, "king", "Adam").await;
-        for (q, expected) in [
-            ("love", "al"),
-            ("ada", "al king"),
-            ("ADA+King", "al"),
-            ("lovelace,+ada", "al"),
-            ("king", "king al"),
-            ("king+l", "al"),
-            ("king+a", ""),
-            ("ce+ada", ""),
-            ("%C3%A5SA", "ol"),
-            ("%C3%B6", "ol"),
-            ("hopper+grace", "gh"),
-            ("a", "al king"),
-        ] {
-            assert_eq!(
-                names(&host, &format!("/users?q={q}")).await,
-                expected,
-                "{database:?} {q}"
-            );
-        }
-        // What somebody is called no more finds nobody, and a state is that of now.
-        let path = format!("/users/{}", id(&asa));
-        host.admin_ok(
-            Method::PATCH,
-            &path,
-            json!({"profile": {"name": "Eva Berg"}, "state": "suspended"}),
-        )
-        .await;
-        assert_eq!(names(&host, "/users?q=%C3%B6").await, "");
-        assert_eq!(names(&host, "/users?q=berg&state=invited").await, "");
-        assert_eq!(names(&host, "/users?q=berg&state=suspended").await, "ol");
-        host.admin_ok(Method::PATCH, &path, json!({"console_role": "auditor"}))
-            .await;
+#[both_databases]
+async fn people_are_found_by_each_word_of_their_name(database: Database) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    made(&host, "al", "Ada King Lovelace").await;
+    made(&host, "gh", "Grace Hopper").await;
+    let asa = made(&host, "ol", "Åsa Öberg").await;
+    made(&host, "king", "Adam").await;
+    for (q, expected) in [
+        ("love", "al"),
+        ("ada", "al king"),
+        ("ADA+King", "al"),
+        ("lovelace,+ada", "al"),
+        ("king", "king al"),
+        ("king+l", "al"),
+        ("king+a", ""),
+        ("ce+ada", ""),
+        ("%C3%A5SA", "ol"),
+        ("%C3%B6", "ol"),
+        ("hopper+grace", "gh"),
+        ("a", "al king"),
+    ] {
         assert_eq!(
-            names(&host, "/users?q=e&role=auditor&state=suspended").await,
-            "ol"
-        );
-        host.admin_ok(Method::DELETE, &path, Value::Null).await;
-        assert_eq!(names(&host, "/users?q=e").await, "");
-        let answer = Caller::machine(&host)
-            .get("/users?q=a&after=nonsense")
-            .await;
-        assert_eq!(
-            (answer.status, answer.problem()),
-            (StatusCode::BAD_REQUEST, "malformed")
+            names(&host, &format!("/users?q={q}")).await,
+            expected,
+            "{database:?} {q}"
         );
     }
+    // What somebody is called no more finds nobody, and a state is that of now.
+    let path = format!("/users/{}", id(&asa));
+    host.admin_ok(
+        Method::PATCH,
+        &path,
+        json!({"profile": {"name": "Eva Berg"}, "state": "suspended"}),
+    )
+    .await;
+    assert_eq!(names(&host, "/users?q=%C3%B6").await, "");
+    assert_eq!(names(&host, "/users?q=berg&state=invited").await, "");
+    assert_eq!(names(&host, "/users?q=berg&state=suspended").await, "ol");
+    host.admin_ok(Method::PATCH, &path, json!({"console_role": "auditor"}))
+        .await;
+    assert_eq!(
+        names(&host, "/users?q=e&role=auditor&state=suspended").await,
+        "ol"
+    );
+    host.admin_ok(Method::DELETE, &path, Value::Null).await;
+    assert_eq!(names(&host, "/users?q=e").await, "");
+    let answer = Caller::machine(&host)
+        .get("/users?q=a&after=nonsense")
+        .await;
+    assert_eq!(
+        (answer.status, answer.problem()),
+        (StatusCode::BAD_REQUEST, "malformed")
+    );
 }
 
-#[tokio::test]
-async fn accounts_are_found_by_their_names_and_their_people_on_both_databases() {
-    for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
-            database,
-            ..Wish::default()
-        })
-        .await;
-        let (application, other) = (
-            host.web_application().await,
-            host.native_application().await,
-        );
-        let of = |application: &Application| format!("/applications/{}/accounts", application.id);
-        let list = of(&application);
-        let mut accounts = Vec::new();
-        for (name, full) in [
-            ("al", "Ada Lovelace"),
-            ("gh", "Grace Hopper"),
-            ("ak", "Ada Kern"),
-        ] {
-            let user = made(&host, name, full).await;
-            let body = json!({"user_id": id(&user), "name": format!("x-{name}")});
-            accounts.push((user, host.admin_ok(Method::POST, &list, body).await));
-        }
-        // Whoever has an account elsewhere alone is not found here.
-        let stranger = made(&host, "ad", "Ada Stranger").await;
-        host.admin_ok(Method::POST, &of(&other), json!({"user_id": id(&stranger)}))
-            .await;
-        let (user, account) = &accounts[0];
-        let path = format!("/accounts/{}", id(account));
-        for (query, expected) in [
-            ("q=ada", "x-ak x-al"),
-            ("q=x-", "x-ak x-al x-gh"),
-            ("q=gh%40example", "x-gh"),
-            ("q=hopper", "x-gh"),
-            ("q=stranger", ""),
-            ("q=ada&state=active", "x-ak x-al"),
-            ("q=ada&state=suspended", ""),
-            ("state=active", "x-al x-gh x-ak"),
-            ("state=suspended", ""),
-            ("q=", "x-al x-gh x-ak"),
-        ] {
-            assert_eq!(
-                names(&host, &format!("{list}?{query}")).await,
-                expected,
-                "{database:?} {query}"
-            );
-        }
-        for whole in [id(user), id(account)] {
-            assert_eq!(
-                names(&host, &format!("{list}?q={whole}")).await,
-                "x-al",
-                "{database:?}"
-            );
-            assert_eq!(
-                names(&host, &format!("{}?q={whole}", of(&other))).await,
-                "",
-                "{database:?}"
-            );
-        }
-        // A change of the account, and of its person, is found at once.
-        host.admin_ok(
-            Method::PATCH,
-            &path,
-            json!({"name": "Countess", "state": "suspended"}),
-        )
-        .await;
-        assert_eq!(
-            names(&host, &format!("{list}?q=count&state=suspended")).await,
-            "Countess"
-        );
-        assert_eq!(names(&host, &format!("{list}?q=x-al")).await, "");
-        assert_eq!(
-            names(&host, &format!("{list}?state=suspended")).await,
-            "Countess"
-        );
-        let person = format!("/users/{}", id(user));
-        host.admin_ok(
-            Method::PATCH,
-            &person,
-            json!({"email": "byron@example.org"}),
-        )
-        .await;
-        assert_eq!(names(&host, &format!("{list}?q=byron")).await, "Countess");
-        assert_eq!(names(&host, &format!("{list}?q=al%40")).await, "");
-        host.admin_ok(Method::PATCH, &person, json!({"state": "terminated"}))
-            .await;
-        host.admin_ok(Method::POST, &format!("{person}/erase"), Value::Null)
-            .await;
-        for q in ["byron", "lovelace", "count", "erased"] {
-            assert_eq!(
-                names(&host, &format!("{list}?q={q}")).await,
-                "",
-                "{database:?} {q}"
-            );
-        }
-        host.admin_ok(
-            Method::DELETE,
-            &format!("/accounts/{}", id(&accounts[1].1)),
-            Value::Null,
-        )
-        .await;
-        assert_eq!(names(&host, &format!("{list}?q=hopper")).await, "");
+#[both_databases]
+async fn accounts_are_found_by_their_names_and_their_people(database: Database) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    let (application, other) = (
+        host.web_application().await,
+        host.native_application().await,
+    );
+    let of = |application: &Application| format!("/applications/{}/accounts", application.id);
+    let list = of(&application);
+    let mut accounts = Vec::new();
+    for (name, full) in [
+        ("al", "Ada Lovelace"),
+        ("gh", "Grace Hopper"),
+        ("ak", "Ada Kern"),
+    ] {
+        let user = made(&host, name, full).await;
+        let body = json!({"user_id": id(&user), "name": format!("x-{name}")});
+        accounts.push((user, host.admin_ok(Method::POST, &list, body).await));
     }
-}
-
-#[tokio::test]
-async fn who_becomes_active_is_found_as_such_and_counted_on_both_databases() {
-    for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
-            database,
-            ..Wish::default()
-        })
+    // Whoever has an account elsewhere alone is not found here.
+    let stranger = made(&host, "ad", "Ada Stranger").await;
+    host.admin_ok(Method::POST, &of(&other), json!({"user_id": id(&stranger)}))
         .await;
-        let application = host.web_application().await;
-        let user = host.user("ada").await;
-        let list = format!("/applications/{}/accounts", application.id);
-        host.admin_ok(
-            Method::POST,
-            &list,
-            json!({"user_id": id(&user), "state": "invited"}),
-        )
-        .await;
-        let counts =
-            async || host.admin_ok(Method::GET, "/overview", Value::Null).await["users"].clone();
+    let (user, account) = &accounts[0];
+    let path = format!("/accounts/{}", id(account));
+    for (query, expected) in [
+        ("q=ada", "x-ak x-al"),
+        ("q=x-", "x-ak x-al x-gh"),
+        ("q=gh%40example", "x-gh"),
+        ("q=hopper", "x-gh"),
+        ("q=stranger", ""),
+        ("q=ada&state=active", "x-ak x-al"),
+        ("q=ada&state=suspended", ""),
+        ("state=active", "x-al x-gh x-ak"),
+        ("state=suspended", ""),
+        ("q=", "x-al x-gh x-ak"),
+    ] {
         assert_eq!(
-            counts().await,
-            json!({"invited": 1, "active": 0, "suspended": 0, "terminated": 0})
+            names(&host, &format!("{list}?{query}")).await,
+            expected,
+            "{database:?} {query}"
         );
-        let phone = host.authenticator(&user).await;
+    }
+    for whole in [id(user), id(account)] {
         assert_eq!(
-            names(&host, "/users?q=love&state=active").await,
-            "ada",
+            names(&host, &format!("{list}?q={whole}")).await,
+            "x-al",
             "{database:?}"
         );
         assert_eq!(
-            names(&host, &format!("{list}?q=love&state=invited")).await,
-            "ada",
-            "{database:?}"
-        );
-        let ada = crate::harness::Ada {
-            user: user.clone(),
-            phone,
-            application,
-            account: Value::Null,
-        };
-        ada.sign_in(&Browser::new(&host.base)).await;
-        assert_eq!(
-            names(&host, &format!("{list}?q=love&state=active")).await,
-            "ada",
-            "{database:?}"
-        );
-        assert_eq!(
-            names(&host, &format!("{list}?q=love&state=invited")).await,
+            names(&host, &format!("{}?q={whole}", of(&other))).await,
             "",
             "{database:?}"
         );
-        let path = format!("/users/{}", id(&user));
-        for (state, expected) in [
-            ("suspended", [0, 1, 0]),
-            ("active", [1, 0, 0]),
-            ("terminated", [0, 0, 1]),
-        ] {
-            host.admin_ok(Method::PATCH, &path, json!({"state": state}))
-                .await;
-            let [active, suspended, terminated] = expected;
-            let expected = json!({"invited": 0, "active": active, "suspended": suspended, "terminated": terminated});
-            assert_eq!(counts().await, expected, "{database:?} {state}");
-        }
-        host.admin_ok(Method::DELETE, &path, Value::Null).await;
+    }
+    // A change of the account, and of its person, is found at once.
+    host.admin_ok(
+        Method::PATCH,
+        &path,
+        json!({"name": "Countess", "state": "suspended"}),
+    )
+    .await;
+    assert_eq!(
+        names(&host, &format!("{list}?q=count&state=suspended")).await,
+        "Countess"
+    );
+    assert_eq!(names(&host, &format!("{list}?q=x-al")).await, "");
+    assert_eq!(
+        names(&host, &format!("{list}?state=suspended")).await,
+        "Countess"
+    );
+    let person = format!("/users/{}", id(user));
+    host.admin_ok(
+        Method::PATCH,
+        &person,
+        json!({"email": "byron@example.org"}),
+    )
+    .await;
+    assert_eq!(names(&host, &format!("{list}?q=byron")).await, "Countess");
+    assert_eq!(names(&host, &format!("{list}?q=al%40")).await, "");
+    host.admin_ok(Method::PATCH, &person, json!({"state": "terminated"}))
+        .await;
+    host.admin_ok(Method::POST, &format!("{person}/erase"), Value::Null)
+        .await;
+    for q in ["byron", "lovelace", "count", "erased"] {
         assert_eq!(
-            counts().await,
-            json!({"invited": 0, "active": 0, "suspended": 0, "terminated": 0}),
-            "{database:?}"
+            names(&host, &format!("{list}?q={q}")).await,
+            "",
+            "{database:?} {q}"
         );
     }
+    host.admin_ok(
+        Method::DELETE,
+        &format!("/accounts/{}", id(&accounts[1].1)),
+        Value::Null,
+    )
+    .await;
+    assert_eq!(names(&host, &format!("{list}?q=hopper")).await, "");
+}
+
+#[both_databases]
+async fn who_becomes_active_is_found_as_such_and_counted(database: Database) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    let application = host.web_application().await;
+    let user = host.user("ada").await;
+    let list = format!("/applications/{}/accounts", application.id);
+    host.admin_ok(
+        Method::POST,
+        &list,
+        json!({"user_id": id(&user), "state": "invited"}),
+    )
+    .await;
+    let counts =
+        async || host.admin_ok(Method::GET, "/overview", Value::Null).await["users"].clone();
+    assert_eq!(
+        counts().await,
+        json!({"invited": 1, "active": 0, "suspended": 0, "terminated": 0})
+    );
+    let phone = host.authenticator(&user).await;
+    assert_eq!(
+        names(&host, "/users?q=love&state=active").await,
+        "ada",
+        "{database:?}"
+    );
+    assert_eq!(
+        names(&host, &format!("{list}?q=love&state=invited")).await,
+        "ada",
+        "{database:?}"
+    );
+    let ada = crate::harness::Ada {
+        user: user.clone(),
+        phone,
+        application,
+        account: Value::Null,
+    };
+    ada.sign_in(&Browser::new(&host.base)).await;
+    assert_eq!(
+        names(&host, &format!("{list}?q=love&state=active")).await,
+        "ada",
+        "{database:?}"
+    );
+    assert_eq!(
+        names(&host, &format!("{list}?q=love&state=invited")).await,
+        "",
+        "{database:?}"
+    );
+    let path = format!("/users/{}", id(&user));
+    for (state, expected) in [
+        ("suspended", [0, 1, 0]),
+        ("active", [1, 0, 0]),
+        ("terminated", [0, 0, 1]),
+    ] {
+        host.admin_ok(Method::PATCH, &path, json!({"state": state}))
+            .await;
+        let [active, suspended, terminated] = expected;
+        let expected = json!({"invited": 0, "active": active, "suspended": suspended, "terminated": terminated});
+        assert_eq!(counts().await, expected, "{database:?} {state}");
+    }
+    host.admin_ok(Method::DELETE, &path, Value::Null).await;
+    assert_eq!(
+        counts().await,
+        json!({"invited": 0, "active": 0, "suspended": 0, "terminated": 0}),
+        "{database:?}"
+    );
 }
 
 /// NUL, which PostgreSQL keeps in no text, is refused wherever it stands.
-#[tokio::test]
-async fn no_text_may_hold_nul_on_both_databases() {
-    for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
-            database,
-            ..Wish::default()
-        })
-        .await;
-        let caller = Caller::machine(&host);
-        let application = host.web_application().await;
-        for path in [
-            "/users?q=a%00",
-            "/users?q=a&after=00000000000000000000000000000000%00",
-            "/users/%00",
-            "/audit?actor=%00",
-            "/audit?event=%00",
-            "/applications?q=%00",
-            &format!("/applications/{}/accounts?q=%00", application.id),
-            "/claim-traces/%00",
-            "/claim-traces?user=%00",
-            "/keys?x=%00",
-        ] {
-            let answer = caller.get(path).await;
-            assert_eq!(
-                (answer.status, answer.problem()),
-                (StatusCode::BAD_REQUEST, "malformed"),
-                "{database:?} {path}"
-            );
-        }
-        let user = format!("/users/{}", id(&host.user("ada").await));
-        for (method, path, body) in [
-            (Method::POST, "/users", json!({"name": "a\0"})),
-            (
-                Method::PATCH,
-                &*user,
-                json!({"profile": {"nickname": "\0"}}),
-            ),
-            (Method::PATCH, &user, json!({"profile": {"\0": "x"}})),
-            (Method::PATCH, &user, json!({"email": "\\\0@example.org"})),
-        ] {
-            let answer = caller.call(method, path, body.clone()).await;
-            assert_eq!(
-                (answer.status, answer.problem()),
-                (StatusCode::BAD_REQUEST, "malformed"),
-                "{database:?} {body}"
-            );
-        }
-        // A backslash before it makes it another text, which may be there.
-        caller
-            .call(
-                Method::PATCH,
-                &user,
-                json!({"profile": {"nickname": "\\u0000"}}),
-            )
-            .await
-            .good();
-        let outside = reqwest::get(format!("{}/oidc/auth?client_id=%00", host.base))
-            .await
-            .expect("an answer");
-        assert_eq!(outside.status(), StatusCode::BAD_REQUEST);
+#[both_databases]
+async fn no_text_may_hold_nul(database: Database) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    let caller = Caller::machine(&host);
+    let application = host.web_application().await;
+    for path in [
+        "/users?q=a%00",
+        "/users?q=a&after=00000000000000000000000000000000%00",
+        "/users/%00",
+        "/audit?actor=%00",
+        "/audit?event=%00",
+        "/applications?q=%00",
+        &format!("/applications/{}/accounts?q=%00", application.id),
+        "/claim-traces/%00",
+        "/claim-traces?user=%00",
+        "/keys?x=%00",
+    ] {
+        let answer = caller.get(path).await;
+        assert_eq!(
+            (answer.status, answer.problem()),
+            (StatusCode::BAD_REQUEST, "malformed"),
+            "{database:?} {path}"
+        );
     }
+    let user = format!("/users/{}", id(&host.user("ada").await));
+    for (method, path, body) in [
+        (Method::POST, "/users", json!({"name": "a\0"})),
+        (
+            Method::PATCH,
+            &*user,
+            json!({"profile": {"nickname": "\0"}}),
+        ),
+        (Method::PATCH, &user, json!({"profile": {"\0": "x"}})),
+        (Method::PATCH, &user, json!({"email": "\\\0@example.org"})),
+    ] {
+        let answer = caller.call(method, path, body.clone()).await;
+        assert_eq!(
+            (answer.status, answer.problem()),
+            (StatusCode::BAD_REQUEST, "malformed"),
+            "{database:?} {body}"
+        );
+    }
+    // A backslash before it makes it another text, which may be there.
+    caller
+        .call(
+            Method::PATCH,
+            &user,
+            json!({"profile": {"nickname": "\\u0000"}}),
+        )
+        .await
+        .good();
+    let outside = reqwest::get(format!("{}/oidc/auth?client_id=%00", host.base))
+        .await
+        .expect("an answer");
+    assert_eq!(outside.status(), StatusCode::BAD_REQUEST);
 }

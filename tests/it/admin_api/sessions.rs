@@ -1,10 +1,11 @@
 //! Sessions of the console: who has one, and that no other site's page makes use of it.
 
+use assent_test_macros::both_databases;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::{Administrator, Answer, Caller, person, sent};
-use crate::harness::{Browser, Database, TestHost, Wish, id};
+use crate::harness::{Browser, Database, HostOptions, TestHost, id};
 
 /// A call of a browser with these headers beside its cookies.
 async fn call(
@@ -157,56 +158,54 @@ async fn a_token_that_is_not_good_is_not_made_up_for_by_a_session() {
 }
 
 /// Whoever looked after a person without a role may have a phone that signs in as them.
-#[tokio::test]
-async fn nobody_is_signed_in_from_before_they_had_a_role_on_both_databases() {
-    for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
-            database,
-            ..Wish::default()
-        })
-        .await;
-        Administrator::new(&host, "olga", "owner").await;
-        let ada = host.ada().await;
-        let path = format!("/users/{}", id(&ada.user));
-        let sessions = async || {
-            let open = host
-                .admin_ok(Method::GET, &format!("{path}/sessions"), Value::Null)
-                .await;
-            open["items"].as_array().expect("items").len()
-        };
-        let change = async |role: Value| {
-            host.admin_ok(Method::PATCH, &path, json!({"console_role": role}))
-                .await
-        };
-        for (before, after, left) in [
-            (Value::Null, json!("support"), 0),
-            (Value::Null, json!("auditor"), 0),
-            (json!("support"), json!("admin"), 0),
-            (json!("auditor"), json!("owner"), 0),
-            // Nobody had a phone of theirs who is not as much trusted now.
-            (json!("admin"), json!("support"), 1),
-            (json!("auditor"), Value::Null, 1),
-        ] {
-            change(before.clone()).await;
-            ada.sign_in(&Browser::new(&host.base)).await;
-            let unused = ada.ask(&Browser::new(&host.base), &[]).await;
-            ada.approve(&unused).await;
-            assert_eq!(sessions().await, 1, "{database:?}");
-            change(after.clone()).await;
-            assert_eq!(
-                sessions().await,
-                left,
-                "{database:?}: {before} then {after}"
-            );
-            let came_of_it = unused.again().await.headers.get("location").is_some();
-            assert_eq!(came_of_it, left == 1, "{database:?}: {before} then {after}");
-            host.admin_ok(Method::DELETE, &format!("{path}/sessions"), Value::Null)
-                .await;
-        }
-        // The same role again ends nothing.
-        change(json!("owner")).await;
+#[both_databases]
+async fn nobody_is_signed_in_from_before_they_had_a_role(database: Database) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    Administrator::new(&host, "olga", "owner").await;
+    let ada = host.ada().await;
+    let path = format!("/users/{}", id(&ada.user));
+    let sessions = async || {
+        let open = host
+            .admin_ok(Method::GET, &format!("{path}/sessions"), Value::Null)
+            .await;
+        open["items"].as_array().expect("items").len()
+    };
+    let change = async |role: Value| {
+        host.admin_ok(Method::PATCH, &path, json!({"console_role": role}))
+            .await
+    };
+    for (before, after, left) in [
+        (Value::Null, json!("support"), 0),
+        (Value::Null, json!("auditor"), 0),
+        (json!("support"), json!("admin"), 0),
+        (json!("auditor"), json!("owner"), 0),
+        // Nobody had a phone of theirs who is not as much trusted now.
+        (json!("admin"), json!("support"), 1),
+        (json!("auditor"), Value::Null, 1),
+    ] {
+        change(before.clone()).await;
         ada.sign_in(&Browser::new(&host.base)).await;
-        change(json!("owner")).await;
+        let unused = ada.ask(&Browser::new(&host.base), &[]).await;
+        ada.approve(&unused).await;
         assert_eq!(sessions().await, 1, "{database:?}");
+        change(after.clone()).await;
+        assert_eq!(
+            sessions().await,
+            left,
+            "{database:?}: {before} then {after}"
+        );
+        let came_of_it = unused.again().await.headers.get("location").is_some();
+        assert_eq!(came_of_it, left == 1, "{database:?}: {before} then {after}");
+        host.admin_ok(Method::DELETE, &format!("{path}/sessions"), Value::Null)
+            .await;
     }
+    // The same role again ends nothing.
+    change(json!("owner")).await;
+    ada.sign_in(&Browser::new(&host.base)).await;
+    change(json!("owner")).await;
+    assert_eq!(sessions().await, 1, "{database:?}");
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::person;
 use super::steps::{asked, number, owner, refused, waiting};
 use crate::channels::vendor::Vendor;
-use crate::harness::{TestHost, Wish, certificate, id, plugins};
+use crate::harness::{HostOptions, TestHost, certificate, id, plugins};
 
 /// An enumeration's value may be written as an object in JSON, as far as serde is concerned.
 #[tokio::test]
@@ -230,9 +230,9 @@ fn ec_key() -> Value {
 async fn the_phone_shows_what_a_vendor_is_to_know_somebody_by() {
     let vendor = Vendor::start(500).await;
     let settings = plugins(&vendor.channel("vendor", ""));
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         plugins: &settings,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let (console, grace) = owner(&host).await;

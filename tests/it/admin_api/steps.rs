@@ -2,6 +2,7 @@
 
 mod refusals;
 
+use assent_test_macros::both_databases;
 use std::sync::Arc;
 
 use assent::authenticator::{Authenticator, Request};
@@ -16,7 +17,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::{Administrator, Answer, Caller, person, sent};
-use crate::harness::{Browser, Database, TestHost, Wish, id};
+use crate::harness::{Browser, Database, HostOptions, TestHost, id};
 use crate::life::entries;
 use crate::life::erasure::everything;
 
@@ -57,219 +58,216 @@ pub(super) fn refused(answer: &Answer) -> bool {
     answer.status == StatusCode::FORBIDDEN && answer.problem() == "forbidden"
 }
 
-#[tokio::test]
-async fn a_step_is_shown_signed_done_once_and_noted_on_both_databases() {
-    for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
-            database,
-            ..Wish::default()
-        })
+#[both_databases]
+async fn a_step_is_shown_signed_done_once_and_noted(database: Database) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    let (console, grace) = owner(&host).await;
+    let bob = host.user("bob").await;
+    let path = format!("/users/{}", id(&bob));
+    let step = asked(&console, Method::DELETE, &path, &Value::Null).await;
+    assert_eq!(step["summary"], "Delete the user bob");
+    assert_eq!(state(&console, &step).await, "waiting", "{database:?}");
+    let request = waiting(&grace.phone).await;
+    assert_eq!(
+        (request.step.as_deref(), request.application.name.as_str()),
+        (Some("Delete the user bob"), "Assent")
+    );
+    let early = console
+        .call_once(Method::DELETE, &path, &Value::Null, step["id"].as_str())
         .await;
-        let (console, grace) = owner(&host).await;
-        let bob = host.user("bob").await;
-        let path = format!("/users/{}", id(&bob));
-        let step = asked(&console, Method::DELETE, &path, &Value::Null).await;
-        assert_eq!(step["summary"], "Delete the user bob");
-        assert_eq!(state(&console, &step).await, "waiting", "{database:?}");
-        let request = waiting(&grace.phone).await;
-        assert_eq!(
-            (request.step.as_deref(), request.application.name.as_str()),
-            (Some("Delete the user bob"), "Assent")
-        );
-        let early = console
-            .call_once(Method::DELETE, &path, &Value::Null, step["id"].as_str())
-            .await;
-        assert!(refused(&early), "{}", early.body);
+    assert!(refused(&early), "{}", early.body);
 
-        assert_eq!(
-            grace
-                .phone
-                .decide(&request, number(&step))
-                .await
-                .expect("an outcome"),
-            "approved"
-        );
-        assert_eq!(state(&console, &step).await, "approved", "{database:?}");
-        let about_grace = format!("event=sign-in.approved&user={}", id(&grace.user));
-        let approved = async || {
-            let all = entries(&host, &about_grace).await;
-            all.iter()
-                .find(|entry| entry["detail"]["step"] == "delete-user")
-                .expect("noted")["personal"]
-                .clone()
-        };
-        assert_eq!(approved().await["step"], "Delete the user bob");
-        let past = async || {
-            grace
-                .phone
-                .ask(Method::GET, "/history", None)
-                .await
-                .expect("history")["items"][0]
-                .clone()
-        };
-        assert_eq!(past().await["step"], "Delete the user bob");
-        let done = console
-            .call_once(Method::DELETE, &path, &Value::Null, step["id"].as_str())
-            .await;
-        assert_eq!(
-            done.status,
-            StatusCode::NO_CONTENT,
-            "{database:?}: {}",
-            done.body
-        );
-        let again = console
-            .call_once(Method::DELETE, &path, &Value::Null, step["id"].as_str())
-            .await;
-        assert_eq!(
-            again.status,
-            StatusCode::NOT_FOUND,
-            "there is nobody to delete any more"
-        );
-        // Nor a step about them.
-        let step = console
-            .get(&format!("/action-approvals/{}", id(&step)))
-            .await;
-        assert_eq!(step.status, StatusCode::NOT_FOUND, "{database:?}");
+    assert_eq!(
+        grace
+            .phone
+            .decide(&request, number(&step))
+            .await
+            .expect("an outcome"),
+        "approved"
+    );
+    assert_eq!(state(&console, &step).await, "approved", "{database:?}");
+    let about_grace = format!("event=sign-in.approved&user={}", id(&grace.user));
+    let approved = async || {
+        let all = entries(&host, &about_grace).await;
+        all.iter()
+            .find(|entry| entry["detail"]["step"] == "delete-user")
+            .expect("noted")["personal"]
+            .clone()
+    };
+    assert_eq!(approved().await["step"], "Delete the user bob");
+    let past = async || {
+        grace
+            .phone
+            .ask(Method::GET, "/history", None)
+            .await
+            .expect("history")["items"][0]
+            .clone()
+    };
+    assert_eq!(past().await["step"], "Delete the user bob");
+    let done = console
+        .call_once(Method::DELETE, &path, &Value::Null, step["id"].as_str())
+        .await;
+    assert_eq!(
+        done.status,
+        StatusCode::NO_CONTENT,
+        "{database:?}: {}",
+        done.body
+    );
+    let again = console
+        .call_once(Method::DELETE, &path, &Value::Null, step["id"].as_str())
+        .await;
+    assert_eq!(
+        again.status,
+        StatusCode::NOT_FOUND,
+        "there is nobody to delete any more"
+    );
+    // Nor a step about them.
+    let step = console
+        .get(&format!("/action-approvals/{}", id(&step)))
+        .await;
+    assert_eq!(step.status, StatusCode::NOT_FOUND, "{database:?}");
 
-        let told = &entries(&host, "event=user.deleted").await[0];
-        assert_eq!(
-            told["approval_id"],
-            request.id.to_string(),
-            "{database:?}: {told}"
-        );
-        assert_eq!(
-            told["actor"],
-            json!({"kind": "person", "id": id(&grace.user), "name": "grace"})
-        );
-        // Who bob was is known nowhere any more.
-        assert_eq!(
-            (approved().await, &past().await["step"]),
-            (json!({}), &json!("")),
-            "{database:?}"
-        );
-    }
+    let told = &entries(&host, "event=user.deleted").await[0];
+    assert_eq!(
+        told["approval_id"],
+        request.id.to_string(),
+        "{database:?}: {told}"
+    );
+    assert_eq!(
+        told["actor"],
+        json!({"kind": "person", "id": id(&grace.user), "name": "grace"})
+    );
+    // Who bob was is known nowhere any more.
+    assert_eq!(
+        (approved().await, &past().await["step"]),
+        (json!({}), &json!("")),
+        "{database:?}"
+    );
 }
 
 /// Whoever is erased goes from the words of what administrators were asked about them, whether it was done or not, and before they
 /// were there too.
-#[tokio::test]
-async fn nobody_who_was_erased_is_named_in_the_words_of_steps_on_both_databases() {
-    for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
-            database,
-            ..Wish::default()
-        })
-        .await;
-        let (console, grace) = owner(&host).await;
-        let application = host.web_application().await;
-        let deny = async |method: Method, path: &str, body: Value| {
-            asked(&console, method, path, &body).await;
-            assert_eq!(
-                grace
-                    .phone
-                    .decide(&waiting(&grace.phone).await, None)
-                    .await
-                    .expect("an outcome"),
-                "denied"
-            );
-            // A phone is not asked about everything at once.
-            host.advance(30);
-        };
-        let auditor = json!({"name": "quillon.two", "console_role": "auditor"});
-        deny(Method::POST, "/users", auditor.clone()).await;
-        let user = console.call(Method::POST, "/users", auditor).await.good();
-        let path = format!("/users/{}", id(&user));
-        console
-            .call(Method::PATCH, &path, json!({"name": "quillon"}))
-            .await
-            .good();
-        deny(
-            Method::PATCH,
-            &path,
-            json!({"email": "quillon@example.org"}),
-        )
-        .await;
-        deny(Method::DELETE, &path, Value::Null).await;
-        let account = host.account(&user, &application).await;
-        console
-            .call(
-                Method::PATCH,
-                &format!("/accounts/{}", id(&account)),
-                json!({"name": "Quillon Q"}),
-            )
-            .await
-            .good();
-        host.authenticator(&user).await;
-        let devices = host
-            .admin_ok(Method::GET, &format!("{path}/devices"), Value::Null)
-            .await;
-        deny(
-            Method::DELETE,
-            &format!("/devices/{}", id(&devices["items"][0])),
-            Value::Null,
-        )
-        .await;
-        // What is about others stays.
-        let bob = host.user("bob").await;
-        deny(Method::DELETE, &format!("/users/{}", id(&bob)), Value::Null).await;
-        // One that is open is over, too.
-        console
-            .call(Method::PATCH, &path, json!({"state": "terminated"}))
-            .await
-            .good();
-        let open = asked(&console, Method::DELETE, &path, &Value::Null).await;
-
-        let before = everything(&host, database).await.to_lowercase();
-        assert!(before.matches("quillon").count() > 20, "{before}");
-        host.admin_ok(Method::POST, &format!("{path}/erase"), Value::Null)
-            .await;
-        let left = everything(&host, database).await.to_lowercase();
-        assert!(!left.contains("quillon"), "{database:?}: {left}");
-        assert!(left.contains("delete the user bob"), "{database:?}");
-        let open = console
-            .get(&format!("/action-approvals/{}", id(&open)))
-            .await;
-        assert_eq!(open.status, StatusCode::NOT_FOUND, "{database:?}");
-        // Who is erased takes with them what the log said that they were mentioned in, and nothing that somebody adds to that.
-        let eve = host.user("eve").await;
-        let mut connection = host.connection().await;
-        let launder = "UPDATE audit_entries SET mentions = $1 WHERE personal IS NOT NULL AND mentions IS NULL";
-        sqlx::query(launder)
-            .bind(id(&eve))
-            .execute(&mut connection)
-            .await
-            .expect("changed");
-        let addresses = async || {
-            everything(&host, database)
+#[both_databases]
+async fn nobody_who_was_erased_is_named_in_the_words_of_steps(database: Database) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    let (console, grace) = owner(&host).await;
+    let application = host.web_application().await;
+    let deny = async |method: Method, path: &str, body: Value| {
+        asked(&console, method, path, &body).await;
+        assert_eq!(
+            grace
+                .phone
+                .decide(&waiting(&grace.phone).await, None)
                 .await
-                .matches("127.0.0.1")
-                .count()
-        };
-        let before = addresses().await;
-        host.admin_ok(Method::DELETE, &format!("/users/{}", id(&eve)), Value::Null)
-            .await;
-        // Those about herself go, and the entry about that comes.
-        assert!(addresses().await > before - 3, "{database:?}");
-        // What was taken away besides is found.
-        let broken = async || {
-            verify(&host.host.store, None)
-                .await
-                .expect("looked at")
-                .broken
-        };
-        assert_eq!(broken().await, None, "{database:?}");
-        let take = "UPDATE audit_entries SET personal = NULL, personal_salt = NULL, mentions = $1
-                    WHERE personal LIKE '%Delete the user bob%'";
-        sqlx::query(take)
-            .bind(id(&user))
-            .execute(&mut connection)
-            .await
-            .expect("taken");
-        assert!(
-            matches!(broken().await, Some(Break::PersonalTaken { .. })),
-            "{database:?}"
+                .expect("an outcome"),
+            "denied"
         );
-    }
+        // A phone is not asked about everything at once.
+        host.advance(30);
+    };
+    let auditor = json!({"name": "quillon.two", "console_role": "auditor"});
+    deny(Method::POST, "/users", auditor.clone()).await;
+    let user = console.call(Method::POST, "/users", auditor).await.good();
+    let path = format!("/users/{}", id(&user));
+    console
+        .call(Method::PATCH, &path, json!({"name": "quillon"}))
+        .await
+        .good();
+    deny(
+        Method::PATCH,
+        &path,
+        json!({"email": "quillon@example.org"}),
+    )
+    .await;
+    deny(Method::DELETE, &path, Value::Null).await;
+    let account = host.account(&user, &application).await;
+    console
+        .call(
+            Method::PATCH,
+            &format!("/accounts/{}", id(&account)),
+            json!({"name": "Quillon Q"}),
+        )
+        .await
+        .good();
+    host.authenticator(&user).await;
+    let devices = host
+        .admin_ok(Method::GET, &format!("{path}/devices"), Value::Null)
+        .await;
+    deny(
+        Method::DELETE,
+        &format!("/devices/{}", id(&devices["items"][0])),
+        Value::Null,
+    )
+    .await;
+    // What is about others stays.
+    let bob = host.user("bob").await;
+    deny(Method::DELETE, &format!("/users/{}", id(&bob)), Value::Null).await;
+    // One that is open is over, too.
+    console
+        .call(Method::PATCH, &path, json!({"state": "terminated"}))
+        .await
+        .good();
+    let open = asked(&console, Method::DELETE, &path, &Value::Null).await;
+
+    let before = everything(&host, database).await.to_lowercase();
+    assert!(before.matches("quillon").count() > 20, "{before}");
+    host.admin_ok(Method::POST, &format!("{path}/erase"), Value::Null)
+        .await;
+    let left = everything(&host, database).await.to_lowercase();
+    assert!(!left.contains("quillon"), "{database:?}: {left}");
+    assert!(left.contains("delete the user bob"), "{database:?}");
+    let open = console
+        .get(&format!("/action-approvals/{}", id(&open)))
+        .await;
+    assert_eq!(open.status, StatusCode::NOT_FOUND, "{database:?}");
+    // Who is erased takes with them what the log said that they were mentioned in, and nothing that somebody adds to that.
+    let eve = host.user("eve").await;
+    let mut connection = host.connection().await;
+    let launder =
+        "UPDATE audit_entries SET mentions = $1 WHERE personal IS NOT NULL AND mentions IS NULL";
+    sqlx::query(launder)
+        .bind(id(&eve))
+        .execute(&mut connection)
+        .await
+        .expect("changed");
+    let addresses = async || {
+        everything(&host, database)
+            .await
+            .matches("127.0.0.1")
+            .count()
+    };
+    let before = addresses().await;
+    host.admin_ok(Method::DELETE, &format!("/users/{}", id(&eve)), Value::Null)
+        .await;
+    // Those about herself go, and the entry about that comes.
+    assert!(addresses().await > before - 3, "{database:?}");
+    // What was taken away besides is found.
+    let broken = async || {
+        verify(&host.host.store, None)
+            .await
+            .expect("looked at")
+            .broken
+    };
+    assert_eq!(broken().await, None, "{database:?}");
+    let take = "UPDATE audit_entries SET personal = NULL, personal_salt = NULL, mentions = $1
+                    WHERE personal LIKE '%Delete the user bob%'";
+    sqlx::query(take)
+        .bind(id(&user))
+        .execute(&mut connection)
+        .await
+        .expect("taken");
+    assert!(
+        matches!(broken().await, Some(Break::PersonalTaken { .. })),
+        "{database:?}"
+    );
 }
 
 #[tokio::test]
@@ -741,9 +739,9 @@ async fn what_would_be_refused_after_the_approval_asks_nobody() {
 #[tokio::test]
 async fn a_phone_that_is_asked_too_often_is_asked_no_more_for_a_while() {
     let settings = "[rate_limits]\nactions_per_device = { per_minute = 1, burst = 3 }\n";
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         settings,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let (console, _) = owner(&host).await;

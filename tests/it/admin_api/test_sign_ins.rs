@@ -2,6 +2,7 @@
 
 mod refusals;
 
+use assent_test_macros::both_databases;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::{Administrator, Caller, person, service};
 use crate::harness::{
-    Application, Browser, Database, Page, TestHost, VERIFIER, Wish, component, id,
+    Application, Browser, Database, HostOptions, Page, TestHost, VERIFIER, component, id,
 };
 use crate::life::entries;
 use crate::saml::party::{Party, Response};
@@ -99,140 +100,138 @@ fn names(test: &Value) -> Vec<(&str, bool)> {
         .collect()
 }
 
-#[tokio::test]
-async fn a_web_application_is_tried_by_a_real_login_on_both_databases() {
-    for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
-            database,
-            ..Wish::default()
-        })
-        .await;
-        let application = host.web_application().await;
-        let (console, grace, browser) = grace(&host, &application).await;
-        let test = begin(&console, &application.id).await;
-        assert_eq!(
-            names(&read(&console, &test).await),
-            [("request", true)],
-            "{database:?}"
-        );
+#[both_databases]
+async fn a_web_application_is_tried_by_a_real_login(database: Database) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    let application = host.web_application().await;
+    let (console, grace, browser) = grace(&host, &application).await;
+    let test = begin(&console, &application.id).await;
+    assert_eq!(
+        names(&read(&console, &test).await),
+        [("request", true)],
+        "{database:?}"
+    );
 
-        let waiting = ask(&browser, &test, "grace").await;
-        let under_way = read(&console, &test).await;
-        assert_eq!(under_way["state"], "waiting");
-        assert_eq!(
-            names(&under_way).last(),
-            Some(&("asked", true)),
-            "{under_way}"
-        );
-        let request = decide(&grace, Some(&waiting.number())).await;
-        assert!(
-            request.application.name.ends_with("(test sign-in)"),
-            "{}",
-            request.application.name
-        );
-        let answer = browser.finish(&waiting.url).await;
-        assert!(
-            answer.headers.get("set-cookie").is_none(),
-            "no browser receives the session of the test sign-in"
-        );
-        let done = answer.followed().await;
-        assert!(
-            done.status == StatusCode::OK && done.outcome() == "done",
-            "{database:?}: {}",
-            done.body
-        );
+    let waiting = ask(&browser, &test, "grace").await;
+    let under_way = read(&console, &test).await;
+    assert_eq!(under_way["state"], "waiting");
+    assert_eq!(
+        names(&under_way).last(),
+        Some(&("asked", true)),
+        "{under_way}"
+    );
+    let request = decide(&grace, Some(&waiting.number())).await;
+    assert!(
+        request.application.name.ends_with("(test sign-in)"),
+        "{}",
+        request.application.name
+    );
+    let answer = browser.finish(&waiting.url).await;
+    assert!(
+        answer.headers.get("set-cookie").is_none(),
+        "no browser receives the session of the test sign-in"
+    );
+    let done = answer.followed().await;
+    assert!(
+        done.status == StatusCode::OK && done.outcome() == "done",
+        "{database:?}: {}",
+        done.body
+    );
 
-        let told = read(&console, &test).await;
-        assert_eq!(told["state"], "done", "{database:?}: {told}");
-        let steps = [
-            "request",
-            "checked",
-            "named",
-            "asked",
-            "approved",
-            "account",
-            "consent",
-            "claims",
-            "answered",
-            "exchanged",
-            "userinfo",
-        ];
-        assert_eq!(names(&told), steps.map(|name| (name, true)), "{told}");
-        let step = |name: &str| {
-            let steps = told["steps"].as_array().expect("steps");
-            steps
-                .iter()
-                .find(|step| step["name"] == name)
-                .expect("a step")
-                .clone()
-        };
-        assert_eq!(step("approved")["data"]["amr"], json!(["swk", "user"]));
-        assert_eq!(
-            step("claims")["data"]["steps"][0]["plugin"],
-            "account-roles"
-        );
-        let result = &told["result"];
-        assert_eq!(result["protocol"], "openid_connect");
-        assert_eq!(result["id_token"]["claims"]["aud"], application.id);
-        assert_eq!(
-            result["id_token"]["claims"]["sub"],
-            result["userinfo"]["sub"]
-        );
-        for token in ["access_token", "id_token"] {
-            assert!(
-                result["token_response"][token]
-                    .as_str()
-                    .is_some_and(|text| text.chars().count() == 9),
-                "{result}"
-            );
-        }
+    let told = read(&console, &test).await;
+    assert_eq!(told["state"], "done", "{database:?}: {told}");
+    let steps = [
+        "request",
+        "checked",
+        "named",
+        "asked",
+        "approved",
+        "account",
+        "consent",
+        "claims",
+        "answered",
+        "exchanged",
+        "userinfo",
+    ];
+    assert_eq!(names(&told), steps.map(|name| (name, true)), "{told}");
+    let step = |name: &str| {
+        let steps = told["steps"].as_array().expect("steps");
+        steps
+            .iter()
+            .find(|step| step["name"] == name)
+            .expect("a step")
+            .clone()
+    };
+    assert_eq!(step("approved")["data"]["amr"], json!(["swk", "user"]));
+    assert_eq!(
+        step("claims")["data"]["steps"][0]["plugin"],
+        "account-roles"
+    );
+    let result = &told["result"];
+    assert_eq!(result["protocol"], "openid_connect");
+    assert_eq!(result["id_token"]["claims"]["aud"], application.id);
+    assert_eq!(
+        result["id_token"]["claims"]["sub"],
+        result["userinfo"]["sub"]
+    );
+    for token in ["access_token", "id_token"] {
         assert!(
-            told.to_string().matches("eyJ").count() <= 1,
-            "no token is shown whole: {told}"
-        );
-
-        // The console goes on, and nothing is left of the test sign-in.
-        console.get("/me").await.good();
-        let sessions = host
-            .admin_ok(
-                Method::GET,
-                &format!("/users/{}/sessions", id(&grace.user)),
-                Value::Null,
-            )
-            .await;
-        assert_eq!(
-            sessions["items"].as_array().expect("sessions").len(),
-            1,
-            "{sessions}"
-        );
-        let mut connection = host.connection().await;
-        let open: (i64,) = sqlx::query_as("SELECT COUNT(*) FROM codes WHERE revoked_at IS NULL")
-            .fetch_one(&mut connection)
-            .await
-            .expect("counted");
-        assert_eq!(open.0, 0, "{database:?}: what it gave is revoked");
-        let told: (i64,) = sqlx::query_as("SELECT COUNT(*) FROM session_applications")
-            .fetch_one(&mut connection)
-            .await
-            .expect("counted");
-        assert_eq!(
-            told.0, 0,
-            "{database:?}: the application takes part in nothing"
-        );
-        for event in ["test-sign-in.started", "test-sign-in.ended"] {
-            assert_eq!(
-                entries(&host, &format!("event={event}")).await.len(),
-                1,
-                "{database:?}: {event}"
-            );
-        }
-        host.advance(15 * 60);
-        let over = console.get(&format!("/test-sign-ins/{}", id(&test))).await;
-        assert!(
-            over.status != StatusCode::OK
-                || (over.body["state"] == "over" && over.body.get("result").is_none())
+            result["token_response"][token]
+                .as_str()
+                .is_some_and(|text| text.chars().count() == 9),
+            "{result}"
         );
     }
+    assert!(
+        told.to_string().matches("eyJ").count() <= 1,
+        "no token is shown whole: {told}"
+    );
+
+    // The console goes on, and nothing is left of the test sign-in.
+    console.get("/me").await.good();
+    let sessions = host
+        .admin_ok(
+            Method::GET,
+            &format!("/users/{}/sessions", id(&grace.user)),
+            Value::Null,
+        )
+        .await;
+    assert_eq!(
+        sessions["items"].as_array().expect("sessions").len(),
+        1,
+        "{sessions}"
+    );
+    let mut connection = host.connection().await;
+    let open: (i64,) = sqlx::query_as("SELECT COUNT(*) FROM codes WHERE revoked_at IS NULL")
+        .fetch_one(&mut connection)
+        .await
+        .expect("counted");
+    assert_eq!(open.0, 0, "{database:?}: what it gave is revoked");
+    let told: (i64,) = sqlx::query_as("SELECT COUNT(*) FROM session_applications")
+        .fetch_one(&mut connection)
+        .await
+        .expect("counted");
+    assert_eq!(
+        told.0, 0,
+        "{database:?}: the application takes part in nothing"
+    );
+    for event in ["test-sign-in.started", "test-sign-in.ended"] {
+        assert_eq!(
+            entries(&host, &format!("event={event}")).await.len(),
+            1,
+            "{database:?}: {event}"
+        );
+    }
+    host.advance(15 * 60);
+    let over = console.get(&format!("/test-sign-ins/{}", id(&test))).await;
+    assert!(
+        over.status != StatusCode::OK
+            || (over.body["state"] == "over" && over.body.get("result").is_none())
+    );
 }
 
 #[tokio::test]
@@ -489,93 +488,90 @@ async fn somebody_else_can_not_complete_it_and_nothing_of_theirs_is_shown() {
     assert_eq!(sessions["items"], json!([]));
 }
 
-#[tokio::test]
-async fn a_saml_application_is_tried_whose_requests_must_be_signed() {
-    for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
-            database,
-            ..Wish::default()
-        })
+#[both_databases]
+async fn a_saml_application_is_tried_whose_requests_must_be_signed(database: Database) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    let party = Party::register(&host, json!({"require_signed_requests": true})).await;
+    let (console, grace, browser) = grace(&host, &party.application()).await;
+    let test = begin(&console, &party.id).await;
+    let address = format!("{}/admin/test-sign-ins/{}", host.base, id(&test));
+
+    // An open test sign-in lets no other request go without a signature, and none be answered elsewhere.
+    let state = id(&test).to_owned();
+    let unsigned =
+        crate::saml::party::query("SAMLRequest", &party.request(&host).xml(), Some(&state));
+    let refused = browser
+        .get(&format!("{}?{unsigned}", party.sign_on()))
         .await;
-        let party = Party::register(&host, json!({"require_signed_requests": true})).await;
-        let (console, grace, browser) = grace(&host, &party.application()).await;
-        let test = begin(&console, &party.id).await;
-        let address = format!("{}/admin/test-sign-ins/{}", host.base, id(&test));
+    assert_eq!(refused.status, StatusCode::BAD_REQUEST, "{database:?}");
+    let there = party
+        .request(&host)
+        .with("AssertionConsumerServiceURL", &address);
+    let refused = browser
+        .get(&party.signed_redirect(&there.xml(), Some(&state)))
+        .await;
+    assert_eq!(
+        refused.status,
+        StatusCode::BAD_REQUEST,
+        "{database:?}: a request of the application itself"
+    );
 
-        // An open test sign-in lets no other request go without a signature, and none be answered elsewhere.
-        let state = id(&test).to_owned();
-        let unsigned =
-            crate::saml::party::query("SAMLRequest", &party.request(&host).xml(), Some(&state));
-        let refused = browser
-            .get(&format!("{}?{unsigned}", party.sign_on()))
-            .await;
-        assert_eq!(refused.status, StatusCode::BAD_REQUEST, "{database:?}");
-        let there = party
-            .request(&host)
-            .with("AssertionConsumerServiceURL", &address);
-        let refused = browser
-            .get(&party.signed_redirect(&there.xml(), Some(&state)))
-            .await;
-        assert_eq!(
-            refused.status,
-            StatusCode::BAD_REQUEST,
-            "{database:?}: a request of the application itself"
-        );
-
-        let page = approved(&grace, &browser, &test).await;
-        let response = Response::of(&page);
-        assert_eq!(
-            response.attribute("SubjectConfirmationData", "Recipient"),
-            address,
-            "{database:?}"
-        );
-        let fields = [
-            ("SAMLResponse", page.field("SAMLResponse")),
-            ("RelayState", page.field("RelayState")),
-        ];
-        let fields: Vec<(&str, &str)> = fields
-            .iter()
-            .map(|(name, value)| (*name, value.as_str()))
-            .collect();
-        let stranger = Browser::new(&host.base).post(&address, &fields).await;
-        assert_eq!(stranger.status, StatusCode::NOT_FOUND, "{database:?}");
-        // Only what the host made ends it.
-        let forged = [fields[0], ("RelayState", state.as_str())];
-        assert_eq!(
-            browser.post(&address, &forged).await.status,
-            StatusCode::NOT_FOUND,
-            "{database:?}"
-        );
-        let done = browser.post(&address, &fields).await;
-        assert_eq!(done.outcome(), "done", "{database:?}: {}", done.body);
-        let told = read(&console, &test).await;
-        assert_eq!(told["state"], "done", "{database:?}: {told}");
-        let kept = told["result"]["response"].as_str().expect("a response");
-        assert!(kept.contains("<saml:Assertion"), "{told}");
-        assert_eq!(kept.matches("<ds:SignatureValue/>").count(), 2, "{told}");
-        assert_eq!(
-            kept.matches("SignatureValue").count(),
-            2,
-            "no signature is of use: {told}"
-        );
-        assert!(
-            told["result"]["name_id"]["value"].is_string()
-                && told["result"]["attributes"].is_array(),
-            "{told}"
-        );
-        assert_eq!(
-            browser.post(&address, &fields).await.status,
-            StatusCode::NOT_FOUND,
-            "{database:?}: used once"
-        );
-        console.get("/me").await.good();
-        let mut connection = host.connection().await;
-        let part: (i64,) = sqlx::query_as("SELECT COUNT(*) FROM saml_participants")
-            .fetch_one(&mut connection)
-            .await
-            .expect("counted");
-        assert_eq!(part.0, 0, "{database:?}: it takes part in no session");
-    }
+    let page = approved(&grace, &browser, &test).await;
+    let response = Response::of(&page);
+    assert_eq!(
+        response.attribute("SubjectConfirmationData", "Recipient"),
+        address,
+        "{database:?}"
+    );
+    let fields = [
+        ("SAMLResponse", page.field("SAMLResponse")),
+        ("RelayState", page.field("RelayState")),
+    ];
+    let fields: Vec<(&str, &str)> = fields
+        .iter()
+        .map(|(name, value)| (*name, value.as_str()))
+        .collect();
+    let stranger = Browser::new(&host.base).post(&address, &fields).await;
+    assert_eq!(stranger.status, StatusCode::NOT_FOUND, "{database:?}");
+    // Only what the host made ends it.
+    let forged = [fields[0], ("RelayState", state.as_str())];
+    assert_eq!(
+        browser.post(&address, &forged).await.status,
+        StatusCode::NOT_FOUND,
+        "{database:?}"
+    );
+    let done = browser.post(&address, &fields).await;
+    assert_eq!(done.outcome(), "done", "{database:?}: {}", done.body);
+    let told = read(&console, &test).await;
+    assert_eq!(told["state"], "done", "{database:?}: {told}");
+    let kept = told["result"]["response"].as_str().expect("a response");
+    assert!(kept.contains("<saml:Assertion"), "{told}");
+    assert_eq!(kept.matches("<ds:SignatureValue/>").count(), 2, "{told}");
+    assert_eq!(
+        kept.matches("SignatureValue").count(),
+        2,
+        "no signature is of use: {told}"
+    );
+    assert!(
+        told["result"]["name_id"]["value"].is_string() && told["result"]["attributes"].is_array(),
+        "{told}"
+    );
+    assert_eq!(
+        browser.post(&address, &fields).await.status,
+        StatusCode::NOT_FOUND,
+        "{database:?}: used once"
+    );
+    console.get("/me").await.good();
+    let mut connection = host.connection().await;
+    let part: (i64,) = sqlx::query_as("SELECT COUNT(*) FROM saml_participants")
+        .fetch_one(&mut connection)
+        .await
+        .expect("counted");
+    assert_eq!(part.0, 0, "{database:?}: it takes part in no session");
 }
 
 fn step(test: &Value, name: &str) -> Value {

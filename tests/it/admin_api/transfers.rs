@@ -2,6 +2,7 @@
 
 mod limits;
 
+use assent_test_macros::both_databases;
 use std::fmt::Write;
 
 use assent::domain::operations::rate_limits::Held;
@@ -10,7 +11,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::{Administrator, Answer, Caller, person, sent, service};
-use crate::harness::{Database, TestHost, Wish, id};
+use crate::harness::{Database, HostOptions, TestHost, id};
 
 /// Sends a table, and approves on the phone what has to be approved.
 async fn import(caller: &Caller, path: &str, table: impl Into<Bytes>) -> Answer {
@@ -93,109 +94,107 @@ async fn users(host: &TestHost) -> Vec<Value> {
         .expect("items")
 }
 
-#[tokio::test]
-async fn users_come_in_as_spreadsheets_have_them_on_both_databases() {
-    for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
-            database,
-            ..Wish::default()
-        })
-        .await;
-        let caller = Caller::machine(&host);
-        let table = "\u{feff}Name;email;display_name;phone_number;state\r\n\
+#[both_databases]
+async fn users_come_in_as_spreadsheets_have_them(database: Database) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    let caller = Caller::machine(&host);
+    let table = "\u{feff}Name;email;display_name;phone_number;state\r\n\
                      ada;ada@example.org;\"Lovelace; Ada\";+44 20 7946;\r\n\
                      grace;;Grace Hopper;'+1 555;active\r\n;;;;\r\n";
-        let dry = import(&caller, "/users/import?dry_run=true", table)
-            .await
-            .good();
-        assert_eq!(
-            (counts(&dry), &dry["dry_run"], &dry["rows"]),
-            ([2, 0, 0, 0], &json!(true), &json!(2)),
-            "{dry}"
-        );
-        assert_eq!(users(&host).await, Vec::<Value>::new(), "nothing was done");
-        let done = import(&caller, "/users/import", table).await.good();
-        assert_eq!(
-            (counts(&done), &done["dry_run"]),
-            ([2, 0, 0, 0], &json!(false)),
-            "{database:?} {done}"
-        );
-        let mut known = users(&host).await;
-        known.sort_by_key(|user| user["name"].as_str().map(str::to_owned));
-        assert_eq!(
-            (&known[0]["name"], &known[0]["state"]),
-            (&json!("ada"), &json!("invited"))
-        );
-        assert_eq!(
-            known[0]["profile"],
-            json!({"name": "Lovelace; Ada", "phone_number": "+44 20 7946", "phone_number_verified": false, "email_verified": false})
-        );
-        assert_eq!(
-            (&known[1]["email"], &known[1]["state"]),
-            (&Value::Null, &json!("active"))
-        );
-        assert_eq!(known[1]["profile"]["phone_number"], "+1 555");
-        let again = import(&caller, "/users/import", table).await.good();
-        assert_eq!(counts(&again), [0, 0, 2, 0], "{database:?} {again}");
+    let dry = import(&caller, "/users/import?dry_run=true", table)
+        .await
+        .good();
+    assert_eq!(
+        (counts(&dry), &dry["dry_run"], &dry["rows"]),
+        ([2, 0, 0, 0], &json!(true), &json!(2)),
+        "{dry}"
+    );
+    assert_eq!(users(&host).await, Vec::<Value>::new(), "nothing was done");
+    let done = import(&caller, "/users/import", table).await.good();
+    assert_eq!(
+        (counts(&done), &done["dry_run"]),
+        ([2, 0, 0, 0], &json!(false)),
+        "{database:?} {done}"
+    );
+    let mut known = users(&host).await;
+    known.sort_by_key(|user| user["name"].as_str().map(str::to_owned));
+    assert_eq!(
+        (&known[0]["name"], &known[0]["state"]),
+        (&json!("ada"), &json!("invited"))
+    );
+    assert_eq!(
+        known[0]["profile"],
+        json!({"name": "Lovelace; Ada", "phone_number": "+44 20 7946", "phone_number_verified": false, "email_verified": false})
+    );
+    assert_eq!(
+        (&known[1]["email"], &known[1]["state"]),
+        (&Value::Null, &json!("active"))
+    );
+    assert_eq!(known[1]["profile"]["phone_number"], "+1 555");
+    let again = import(&caller, "/users/import", table).await.good();
+    assert_eq!(counts(&again), [0, 0, 2, 0], "{database:?} {again}");
 
-        // What is missing stays, an empty cell takes away, and each change has its entry.
-        let change = "name,email,display_name,state\nada,,Ada,suspended\n";
-        let changed = import(&caller, "/users/import", change).await.good();
-        assert_eq!(counts(&changed), [0, 1, 0, 0], "{changed}");
-        let ada = host
-            .admin_ok(
-                Method::GET,
-                &format!("/users/{}", id(&known[0])),
-                Value::Null,
-            )
-            .await;
-        assert_eq!(
-            (&ada["email"], &ada["profile"]["name"], &ada["state"]),
-            (&Value::Null, &json!("Ada"), &json!("suspended"))
-        );
-        assert_eq!(ada["profile"]["phone_number"], "+44 20 7946");
-        let log = host
-            .admin_ok(
-                Method::GET,
-                &format!("/audit?user={}", id(&ada)),
-                Value::Null,
-            )
-            .await;
-        let events: Vec<_> = log["items"]
-            .as_array()
-            .expect("items")
-            .iter()
-            .map(|entry| entry["event"].clone())
-            .collect();
-        assert_eq!(
-            events,
-            ["user.lifecycle-changed", "user.changed", "user.created"],
-            "{database:?}"
-        );
-        assert_eq!(
-            log["items"][1]["personal"]["after"],
-            json!({"name": "Ada", "email": null})
-        );
-        let verified = host
-            .admin_ok(Method::GET, "/audit/verification", Value::Null)
-            .await;
-        assert_eq!(verified["good"], true, "{verified}");
-        let found = host
-            .admin_ok(Method::GET, "/users?q=hopper", Value::Null)
-            .await;
-        assert_eq!(found["items"][0]["name"], "grace");
-        // By its id a user may get another name.
-        let renamed = format!("id,name\n{},countess\n", id(&ada));
-        assert_eq!(
-            counts(&import(&caller, "/users/import", renamed).await.good()),
-            [0, 1, 0, 0]
-        );
-        assert_eq!(
-            host.admin_ok(Method::GET, "/users?q=countess", Value::Null)
-                .await["items"][0]["id"],
-            ada["id"]
-        );
-    }
+    // What is missing stays, an empty cell takes away, and each change has its entry.
+    let change = "name,email,display_name,state\nada,,Ada,suspended\n";
+    let changed = import(&caller, "/users/import", change).await.good();
+    assert_eq!(counts(&changed), [0, 1, 0, 0], "{changed}");
+    let ada = host
+        .admin_ok(
+            Method::GET,
+            &format!("/users/{}", id(&known[0])),
+            Value::Null,
+        )
+        .await;
+    assert_eq!(
+        (&ada["email"], &ada["profile"]["name"], &ada["state"]),
+        (&Value::Null, &json!("Ada"), &json!("suspended"))
+    );
+    assert_eq!(ada["profile"]["phone_number"], "+44 20 7946");
+    let log = host
+        .admin_ok(
+            Method::GET,
+            &format!("/audit?user={}", id(&ada)),
+            Value::Null,
+        )
+        .await;
+    let events: Vec<_> = log["items"]
+        .as_array()
+        .expect("items")
+        .iter()
+        .map(|entry| entry["event"].clone())
+        .collect();
+    assert_eq!(
+        events,
+        ["user.lifecycle-changed", "user.changed", "user.created"],
+        "{database:?}"
+    );
+    assert_eq!(
+        log["items"][1]["personal"]["after"],
+        json!({"name": "Ada", "email": null})
+    );
+    let verified = host
+        .admin_ok(Method::GET, "/audit/verification", Value::Null)
+        .await;
+    assert_eq!(verified["good"], true, "{verified}");
+    let found = host
+        .admin_ok(Method::GET, "/users?q=hopper", Value::Null)
+        .await;
+    assert_eq!(found["items"][0]["name"], "grace");
+    // By its id a user may get another name.
+    let renamed = format!("id,name\n{},countess\n", id(&ada));
+    assert_eq!(
+        counts(&import(&caller, "/users/import", renamed).await.good()),
+        [0, 1, 0, 0]
+    );
+    assert_eq!(
+        host.admin_ok(Method::GET, "/users?q=countess", Value::Null)
+            .await["items"][0]["id"],
+        ada["id"]
+    );
 }
 
 #[tokio::test]
@@ -247,130 +246,128 @@ async fn addresses_come_in_and_go_out_in_columns_of_their_own() {
     assert!(address.get("country").is_none(), "{address}");
 }
 
-#[tokio::test]
-async fn what_is_exported_comes_back_unchanged_on_both_databases() {
-    for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
-            database,
-            ..Wish::default()
-        })
+#[both_databases]
+async fn what_is_exported_comes_back_unchanged(database: Database) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    let caller = Caller::machine(&host);
+    let application = host.web_application().await;
+    for (name, profile) in [
+        (
+            "ada",
+            json!({"name": "=HYPERLINK(\"http://evil.example\")", "phone_number": "+44 20", "email_verified": true}),
+        ),
+        (
+            "grace",
+            json!({"name": "'-\"x\", Hopper", "nickname": "@ ;=1+1;'\"-2 é", "website": "https://example.org/?a=1;b"}),
+        ),
+        ("alan", json!({})),
+        ("gone", json!({"name": "Gone"})),
+    ] {
+        let body =
+            json!({"name": name, "email": format!("{name}@example.org"), "profile": profile});
+        let user = host.admin_ok(Method::POST, "/users", body).await;
+        let roles = json!(["reader", "demo admin", "a;b"]);
+        let account = json!({"user_id": id(&user), "name": format!("={name}"), "roles": if name == "ada" { roles } else { json!(["x", "y"]) }});
+        host.admin_ok(
+            Method::POST,
+            &format!("/applications/{}/accounts", application.id),
+            account,
+        )
         .await;
-        let caller = Caller::machine(&host);
-        let application = host.web_application().await;
-        for (name, profile) in [
-            (
-                "ada",
-                json!({"name": "=HYPERLINK(\"http://evil.example\")", "phone_number": "+44 20", "email_verified": true}),
-            ),
-            (
-                "grace",
-                json!({"name": "'-\"x\", Hopper", "nickname": "@ ;=1+1;'\"-2 é", "website": "https://example.org/?a=1;b"}),
-            ),
-            ("alan", json!({})),
-            ("gone", json!({"name": "Gone"})),
-        ] {
-            let body =
-                json!({"name": name, "email": format!("{name}@example.org"), "profile": profile});
-            let user = host.admin_ok(Method::POST, "/users", body).await;
-            let roles = json!(["reader", "demo admin", "a;b"]);
-            let account = json!({"user_id": id(&user), "name": format!("={name}"), "roles": if name == "ada" { roles } else { json!(["x", "y"]) }});
-            host.admin_ok(
-                Method::POST,
-                &format!("/applications/{}/accounts", application.id),
-                account,
-            )
-            .await;
-            let path = format!("/users/{}", id(&user));
-            if name == "grace" {
-                host.admin_ok(Method::PATCH, &path, json!({"console_role": "owner"}))
-                    .await;
-            }
-            if name == "gone" {
-                host.admin_ok(Method::PATCH, &path, json!({"state": "terminated"}))
-                    .await;
-                host.admin_ok(Method::POST, &format!("{path}/erase"), Value::Null)
-                    .await;
-            }
+        let path = format!("/users/{}", id(&user));
+        if name == "grace" {
+            host.admin_ok(Method::PATCH, &path, json!({"console_role": "owner"}))
+                .await;
         }
-        let accounts = format!("/applications/{}/accounts", application.id);
-        for (list, path) in [
-            ("/users".to_owned(), "/users"),
-            (format!("{accounts}?state=active"), accounts.as_str()),
-        ] {
-            let before = host.admin_ok(Method::GET, &list, Value::Null).await;
-            let table = exported(&caller, &format!("{path}/export")).await;
+        if name == "gone" {
+            host.admin_ok(Method::PATCH, &path, json!({"state": "terminated"}))
+                .await;
+            host.admin_ok(Method::POST, &format!("{path}/erase"), Value::Null)
+                .await;
+        }
+    }
+    let accounts = format!("/applications/{}/accounts", application.id);
+    for (list, path) in [
+        ("/users".to_owned(), "/users"),
+        (format!("{accounts}?state=active"), accounts.as_str()),
+    ] {
+        let before = host.admin_ok(Method::GET, &list, Value::Null).await;
+        let table = exported(&caller, &format!("{path}/export")).await;
+        assert!(
+            table.starts_with("\u{feff}") && table.contains("\r\n"),
+            "{table}"
+        );
+        for line in table.trim_start_matches('\u{feff}').lines() {
             assert!(
-                table.starts_with("\u{feff}") && table.contains("\r\n"),
-                "{table}"
-            );
-            for line in table.trim_start_matches('\u{feff}').lines() {
-                assert!(
-                    !line.split(',').any(|cell| cell
-                        .trim_start_matches('"')
-                        .starts_with(['=', '+', '-', '@'])),
-                    "{line}"
-                );
-            }
-            // An auditor who may read it may not send it back; whoever may, changes nothing by it.
-            let report = import(&caller, &format!("{path}/import"), table)
-                .await
-                .good();
-            assert_eq!(counts(&report), [0, 0, 4, 0], "{database:?} {report}");
-            assert_eq!(
-                host.admin_ok(Method::GET, &list, Value::Null).await,
-                before,
-                "{database:?}"
+                !line.split(',').any(|cell| cell
+                    .trim_start_matches('"')
+                    .starts_with(['=', '+', '-', '@'])),
+                "{line}"
             );
         }
-        let some = exported(&caller, "/users/export?q=hopper").await;
-        assert_eq!(some.lines().count(), 2, "{some}");
-        let none = exported(&caller, "/users/export?state=suspended").await;
-        assert_eq!(none.lines().count(), 1, "{none}");
+        // An auditor who may read it may not send it back; whoever may, changes nothing by it.
+        let report = import(&caller, &format!("{path}/import"), table)
+            .await
+            .good();
+        assert_eq!(counts(&report), [0, 0, 4, 0], "{database:?} {report}");
         assert_eq!(
-            exported(&caller, "/users/export?role=owner")
-                .await
-                .lines()
-                .count(),
-            2
+            host.admin_ok(Method::GET, &list, Value::Null).await,
+            before,
+            "{database:?}"
         );
-        assert_eq!(
-            exported(&caller, &format!("{accounts}/export?q=ada"))
-                .await
-                .lines()
-                .count(),
-            2
+    }
+    let some = exported(&caller, "/users/export?q=hopper").await;
+    assert_eq!(some.lines().count(), 2, "{some}");
+    let none = exported(&caller, "/users/export?state=suspended").await;
+    assert_eq!(none.lines().count(), 1, "{none}");
+    assert_eq!(
+        exported(&caller, "/users/export?role=owner")
+            .await
+            .lines()
+            .count(),
+        2
+    );
+    assert_eq!(
+        exported(&caller, &format!("{accounts}/export?q=ada"))
+            .await
+            .lines()
+            .count(),
+        2
+    );
+    let told = host
+        .admin_ok(Method::GET, "/audit?event=users.exported", Value::Null)
+        .await;
+    // What was looked for may be a name, which no erasure would find there.
+    assert_eq!(told["items"][2]["detail"]["searched"], true, "{told}");
+    assert_eq!(
+        told["items"][0]["detail"],
+        json!({"role": "owner", "searched": false, "state": null}),
+        "{told}"
+    );
+    let accounts = host
+        .admin_ok(Method::GET, "/audit?event=accounts.exported", Value::Null)
+        .await;
+    assert_eq!(
+        accounts["items"][0]["detail"]["searched"], true,
+        "{accounts}"
+    );
+    let log = host
+        .admin_ok(Method::GET, "/audit?limit=200", Value::Null)
+        .await["items"]
+        .take();
+    for entry in log.as_array().expect("items") {
+        let is_export = entry["event"]
+            .as_str()
+            .expect("a name")
+            .ends_with(".exported");
+        assert!(
+            !is_export || !entry.to_string().contains("hopper"),
+            "{entry}"
         );
-        let told = host
-            .admin_ok(Method::GET, "/audit?event=users.exported", Value::Null)
-            .await;
-        // What was looked for may be a name, which no erasure would find there.
-        assert_eq!(told["items"][2]["detail"]["searched"], true, "{told}");
-        assert_eq!(
-            told["items"][0]["detail"],
-            json!({"role": "owner", "searched": false, "state": null}),
-            "{told}"
-        );
-        let accounts = host
-            .admin_ok(Method::GET, "/audit?event=accounts.exported", Value::Null)
-            .await;
-        assert_eq!(
-            accounts["items"][0]["detail"]["searched"], true,
-            "{accounts}"
-        );
-        let log = host
-            .admin_ok(Method::GET, "/audit?limit=200", Value::Null)
-            .await["items"]
-            .take();
-        for entry in log.as_array().expect("items") {
-            let is_export = entry["event"]
-                .as_str()
-                .expect("a name")
-                .ends_with(".exported");
-            assert!(
-                !is_export || !entry.to_string().contains("hopper"),
-                "{entry}"
-            );
-        }
     }
 }
 
@@ -479,164 +476,162 @@ async fn a_table_with_a_wrong_row_changes_nothing() {
 }
 
 /// One approval for fifty thousand people is worth more to somebody else than one for each.
-#[tokio::test]
-async fn a_table_waits_for_the_phone_and_comes_in_as_it_was_shown_there_on_both_databases() {
-    for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
-            database,
-            ..Wish::default()
-        })
-        .await;
-        let grace = Administrator::new(&host, "grace", "owner").await;
-        let console = grace.signed_in(&host).await;
-        let (bob, application) = (host.user("bob").await, host.web_application().await);
-        let before = users(&host).await;
-        let asked = async |path: &str, table: &'static str| {
-            let answer = import_once(&console, path, table, None).await;
-            assert_eq!(
-                answer.status,
-                StatusCode::FORBIDDEN,
-                "{database:?}: {}",
-                answer.body
-            );
-            assert_eq!(answer.problem(), "approval-required");
-            answer.body["action_approval"].clone()
-        };
-        let approved = async |step: &Value| {
-            let requests = grace.phone.waiting(5).await.expect("requests");
-            assert_eq!(requests[0].step.as_deref(), step["summary"].as_str());
-            let outcome = grace
-                .phone
-                .decide(&requests[0], step["number"].as_str())
-                .await
-                .expect("an outcome");
-            assert_eq!(outcome, "approved");
-        };
-        // Nobody is asked about what changes nothing.
-        let (path, table) = (
-            "/users/import",
-            "name,email,nickname\nbob,mine@example.org,B\neve,eve@example.org,\n",
-        );
-        for (path, table) in [
-            ("/users/import?dry_run=true", table),
-            (path, "name,email\nbob,bob@example.org\n"),
-            (path, "name,email\neve,\nbob,nonsense\n"),
-        ] {
-            import_once(&console, path, table, None).await.good();
-        }
-        assert!(grace.phone.waiting(0).await.expect("requests").is_empty());
-        let again = import_once(
-            &console,
-            &format!("{path}?dry_run=true&dry_run=false"),
-            table,
-            None,
-        )
-        .await;
-        assert_eq!(again.status, StatusCode::BAD_REQUEST, "{}", again.body);
-
-        let step = asked(path, table).await;
+#[both_databases]
+async fn a_table_waits_for_the_phone_and_comes_in_as_it_was_shown_there(database: Database) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    let grace = Administrator::new(&host, "grace", "owner").await;
+    let console = grace.signed_in(&host).await;
+    let (bob, application) = (host.user("bob").await, host.web_application().await);
+    let before = users(&host).await;
+    let asked = async |path: &str, table: &'static str| {
+        let answer = import_once(&console, path, table, None).await;
         assert_eq!(
-            step["summary"],
-            "Import a table of 2 users: 1 new, 1 changed, 1 with another e-mail address"
+            answer.status,
+            StatusCode::FORBIDDEN,
+            "{database:?}: {}",
+            answer.body
         );
-        // Meanwhile others may import.
-        import(&Caller::machine(&host), "/users/import?dry_run=true", table)
+        assert_eq!(answer.problem(), "approval-required");
+        answer.body["action_approval"].clone()
+    };
+    let approved = async |step: &Value| {
+        let requests = grace.phone.waiting(5).await.expect("requests");
+        assert_eq!(requests[0].step.as_deref(), step["summary"].as_str());
+        let outcome = grace
+            .phone
+            .decide(&requests[0], step["number"].as_str())
             .await
-            .good();
-        approved(&step).await;
-        let named = step["id"].as_str();
-        for (path, table) in [
-            (
-                path,
-                "name,email,nickname\nbob,mine@example.org,B\neva,eva@example.org,\n",
-            ),
-            (
-                "/users/import",
-                "name,email,nickname\neve,eve@example.org,\n",
-            ),
-        ] {
-            let other = import_once(&console, path, table, named).await;
-            assert_eq!(
-                (other.status, other.problem()),
-                (StatusCode::FORBIDDEN, "forbidden"),
-                "{}",
-                other.body
-            );
-        }
-        assert_eq!(users(&host).await, before, "{database:?}: nothing was done");
-        let done = import_once(&console, path, table, named).await.good();
-        assert_eq!(counts(&done), [1, 1, 0, 0], "{database:?} {done}");
-        let told = host
-            .admin_ok(
-                Method::GET,
-                "/audit?event=user.created&limit=1",
-                Value::Null,
-            )
-            .await;
-        assert_eq!(
-            told["items"][0]["personal"]["after"]["login_name"], "eve",
-            "{told}"
-        );
-        assert!(told["items"][0]["approval_id"].is_string(), "{told}");
+            .expect("an outcome");
+        assert_eq!(outcome, "approved");
+    };
+    // Nobody is asked about what changes nothing.
+    let (path, table) = (
+        "/users/import",
+        "name,email,nickname\nbob,mine@example.org,B\neve,eve@example.org,\n",
+    );
+    for (path, table) in [
+        ("/users/import?dry_run=true", table),
+        (path, "name,email\nbob,bob@example.org\n"),
+        (path, "name,email\neve,\nbob,nonsense\n"),
+    ] {
+        import_once(&console, path, table, None).await.good();
+    }
+    assert!(grace.phone.waiting(0).await.expect("requests").is_empty());
+    let again = import_once(
+        &console,
+        &format!("{path}?dry_run=true&dry_run=false"),
+        table,
+        None,
+    )
+    .await;
+    assert_eq!(again.status, StatusCode::BAD_REQUEST, "{}", again.body);
 
-        // What was shown is not what would come of it by now.
-        let late = asked(path, "name\nmallory\n").await;
+    let step = asked(path, table).await;
+    assert_eq!(
+        step["summary"],
+        "Import a table of 2 users: 1 new, 1 changed, 1 with another e-mail address"
+    );
+    // Meanwhile others may import.
+    import(&Caller::machine(&host), "/users/import?dry_run=true", table)
+        .await
+        .good();
+    approved(&step).await;
+    let named = step["id"].as_str();
+    for (path, table) in [
+        (
+            path,
+            "name,email,nickname\nbob,mine@example.org,B\neva,eva@example.org,\n",
+        ),
+        (
+            "/users/import",
+            "name,email,nickname\neve,eve@example.org,\n",
+        ),
+    ] {
+        let other = import_once(&console, path, table, named).await;
         assert_eq!(
-            late["summary"],
-            "Import a table of 1 user: 1 new, 0 changed"
+            (other.status, other.problem()),
+            (StatusCode::FORBIDDEN, "forbidden"),
+            "{}",
+            other.body
         );
-        approved(&late).await;
-        let body = json!({"name": "mallory", "profile": {"nickname": "M"}});
-        host.admin_ok(Method::POST, "/users", body).await;
-        let changed = asked(path, "name,nickname\nmallory,X\n").await;
-        host.admin_ok(
-            Method::DELETE,
-            &format!(
-                "/users/{}",
-                id(&host
-                    .admin_ok(Method::GET, "/users?q=mallory", Value::Null)
-                    .await["items"][0])
-            ),
+    }
+    assert_eq!(users(&host).await, before, "{database:?}: nothing was done");
+    let done = import_once(&console, path, table, named).await.good();
+    assert_eq!(counts(&done), [1, 1, 0, 0], "{database:?} {done}");
+    let told = host
+        .admin_ok(
+            Method::GET,
+            "/audit?event=user.created&limit=1",
             Value::Null,
         )
         .await;
-        approved(&changed).await;
-        let refused = import_once(
-            &console,
-            path,
-            "name,nickname\nmallory,X\n",
-            changed["id"].as_str(),
-        )
-        .await;
-        assert_eq!(
-            (refused.status, refused.problem()),
-            (StatusCode::FORBIDDEN, "forbidden"),
-            "{}",
-            refused.body
-        );
+    assert_eq!(
+        told["items"][0]["personal"]["after"]["login_name"], "eve",
+        "{told}"
+    );
+    assert!(told["items"][0]["approval_id"].is_string(), "{told}");
 
-        let path = format!("/applications/{}/accounts/import", application.id);
-        let step = asked(&path, "person,roles\nbob,root\n").await;
-        let words = step["summary"].as_str().expect("words");
-        assert!(
-            words.starts_with("Import a table of 1 account of the application "),
-            "{words}"
-        );
-        assert!(words.ends_with(": 1 new, 0 changed"), "{words}");
-        assert_eq!(
-            counts(
-                &import(&console, &path, "person,roles\nbob,root\n")
-                    .await
-                    .good()
-            ),
-            [1, 0, 0, 0]
-        );
-        assert_eq!(
-            host.admin_ok(Method::GET, &format!("/users/{}", id(&bob)), Value::Null)
-                .await["email"],
-            "mine@example.org"
-        );
-    }
+    // What was shown is not what would come of it by now.
+    let late = asked(path, "name\nmallory\n").await;
+    assert_eq!(
+        late["summary"],
+        "Import a table of 1 user: 1 new, 0 changed"
+    );
+    approved(&late).await;
+    let body = json!({"name": "mallory", "profile": {"nickname": "M"}});
+    host.admin_ok(Method::POST, "/users", body).await;
+    let changed = asked(path, "name,nickname\nmallory,X\n").await;
+    host.admin_ok(
+        Method::DELETE,
+        &format!(
+            "/users/{}",
+            id(&host
+                .admin_ok(Method::GET, "/users?q=mallory", Value::Null)
+                .await["items"][0])
+        ),
+        Value::Null,
+    )
+    .await;
+    approved(&changed).await;
+    let refused = import_once(
+        &console,
+        path,
+        "name,nickname\nmallory,X\n",
+        changed["id"].as_str(),
+    )
+    .await;
+    assert_eq!(
+        (refused.status, refused.problem()),
+        (StatusCode::FORBIDDEN, "forbidden"),
+        "{}",
+        refused.body
+    );
+
+    let path = format!("/applications/{}/accounts/import", application.id);
+    let step = asked(&path, "person,roles\nbob,root\n").await;
+    let words = step["summary"].as_str().expect("words");
+    assert!(
+        words.starts_with("Import a table of 1 account of the application "),
+        "{words}"
+    );
+    assert!(words.ends_with(": 1 new, 0 changed"), "{words}");
+    assert_eq!(
+        counts(
+            &import(&console, &path, "person,roles\nbob,root\n")
+                .await
+                .good()
+        ),
+        [1, 0, 0, 0]
+    );
+    assert_eq!(
+        host.admin_ok(Method::GET, &format!("/users/{}", id(&bob)), Value::Null)
+            .await["email"],
+        "mine@example.org"
+    );
 }
 
 /// A request whose table is still on its way, and what sends the rest of it.

@@ -1,5 +1,6 @@
 //! Whatever is done to the log behind the host's back is found; what the host does itself leaves it whole.
 
+use assent_test_macros::both_databases;
 use std::time::Duration;
 
 use assent::domain::audit::verify;
@@ -13,7 +14,7 @@ use serde_json::{Value, json};
 use sqlx::AnyConnection;
 
 use super::{broken, tamper, verified};
-use crate::harness::{Browser, Database, TestHost, Wish, http_client, id};
+use crate::harness::{Browser, Database, HostOptions, TestHost, http_client, id};
 use crate::life::entries;
 use crate::store::fixture;
 
@@ -27,9 +28,9 @@ const RESTORE: [&str; 4] = [
 
 /// A host with a log of ten entries, a connection to its database, and the log saved there.
 async fn host_with_log(database: Database) -> (TestHost, AnyConnection) {
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         database,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     for name in ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"] {
@@ -44,42 +45,41 @@ async fn host_with_log(database: Database) -> (TestHost, AnyConnection) {
     (host, connection)
 }
 
-#[tokio::test]
-async fn each_way_of_tampering_is_found_on_both_databases() {
-    for database in Database::BOTH {
-        let (host, mut connection) = host_with_log(database).await;
-        let store = &host.host.store;
-        let good = verified(store).await;
-        let last = good.checked.entries;
-        assert_eq!(
-            (good.broken, good.last.seq),
-            (None, i64::try_from(last).expect("few")),
-            "{database:?}"
-        );
-        assert!(last >= 10, "{database:?}");
+#[both_databases]
+async fn each_way_of_tampering_is_found(database: Database) {
+    let (host, mut connection) = host_with_log(database).await;
+    let store = &host.host.store;
+    let good = verified(store).await;
+    let last = good.checked.entries;
+    assert_eq!(
+        (good.broken, good.last.seq),
+        (None, i64::try_from(last).expect("few")),
+        "{database:?}"
+    );
+    assert!(last >= 10, "{database:?}");
 
-        // What an entry says, a value at a time.
-        for column in [
-            "id",
-            "event",
-            "actor_kind",
-            "actor",
-            "user_id",
-            "application_id",
-            "approval_id",
-            "detail",
-            "previous",
-        ] {
-            let change = format!("UPDATE audit_entries SET {column} = 'x' WHERE seq = 3");
-            tamper(&mut connection, &[&change]).await;
-            let found = broken(store).await;
-            assert!(
-                matches!(found, Some(Break::Changed { seq: 3, .. })),
-                "{database:?} {column}: {found:?}"
-            );
-            tamper(&mut connection, &RESTORE).await;
-        }
-        let ways: &[(&str, &[&str])] = &[
+    // What an entry says, a value at a time.
+    for column in [
+        "id",
+        "event",
+        "actor_kind",
+        "actor",
+        "user_id",
+        "application_id",
+        "approval_id",
+        "detail",
+        "previous",
+    ] {
+        let change = format!("UPDATE audit_entries SET {column} = 'x' WHERE seq = 3");
+        tamper(&mut connection, &[&change]).await;
+        let found = broken(store).await;
+        assert!(
+            matches!(found, Some(Break::Changed { seq: 3, .. })),
+            "{database:?} {column}: {found:?}"
+        );
+        tamper(&mut connection, &RESTORE).await;
+    }
+    let ways: &[(&str, &[&str])] = &[
             ("changed", &["UPDATE audit_entries SET happened_at = happened_at + 1 WHERE seq = 3"]),
             ("changed", &["UPDATE audit_entries SET user_id = NULL WHERE seq = 3"]),
             ("changed", &["UPDATE audit_entries SET digest = NULL WHERE seq = 3"]),
@@ -115,359 +115,346 @@ async fn each_way_of_tampering_is_found_on_both_databases() {
                 "DELETE FROM audit_entries",
             ]),
             ("inserted", &["UPDATE audit_entries SET seq = NULL WHERE seq = 1", "INSERT INTO audit_entries
-                (id, happened_at, event, actor_kind, detail, news) VALUES ('x', 0, 'user.created', 'host', '{}', 0)",
+                (id, happened_at, event, actor_kind, detail, notifies) VALUES ('x', 0, 'user.created', 'host', '{}', 0)",
                 "UPDATE audit_entries SET seq = 1 WHERE seq IS NULL AND id <> 'x'"]),
-            ("inserted", &["INSERT INTO audit_entries (id, seq, happened_at, event, actor_kind, detail, news)
+            ("inserted", &["INSERT INTO audit_entries (id, seq, happened_at, event, actor_kind, detail, notifies)
                             VALUES ('x', 1000, 0, 'user.created', 'host', '{}', 0)"]),
-            ("inserted", &["INSERT INTO audit_entries (id, seq, happened_at, event, actor_kind, detail, news)
+            ("inserted", &["INSERT INTO audit_entries (id, seq, happened_at, event, actor_kind, detail, notifies)
                             VALUES ('x', 0, 0, 'user.created', 'host', '{}', 0)"]),
         ];
-        for (kind, statements) in ways {
-            tamper(&mut connection, statements).await;
-            let found = broken(store).await;
-            assert_eq!(
-                found.as_ref().map(Break::kind),
-                Some(*kind),
-                "{database:?} {statements:?}: {found:?}"
-            );
-            tamper(&mut connection, &RESTORE).await;
-        }
-        assert_eq!(broken(store).await, None, "{database:?}: it is as it was");
-    }
-}
-
-#[tokio::test]
-async fn a_chain_that_is_written_anew_without_the_key_is_found_and_stays_so_on_both_databases() {
-    for database in Database::BOTH {
-        let (host, mut connection) = host_with_log(database).await;
-        let store = &host.host.store;
-        let mut records = store.audit_records(0, 100).await.expect("read");
-        let mut last = Mark::START;
-        for record in &mut records {
-            if record.seq == 3 {
-                record.event = "user.changed".to_owned();
-            }
-            last = record.follow(&last);
-            for (column, value) in [
-                ("event", &record.event),
-                ("previous", &record.previous),
-                ("digest", &record.digest),
-            ] {
-                let change = format!(
-                    "UPDATE audit_entries SET {column} = '{value}' WHERE seq = {}",
-                    record.seq
-                );
-                tamper(&mut connection, &[&change]).await;
-            }
-        }
+    for (kind, statements) in ways {
+        tamper(&mut connection, statements).await;
         let found = broken(store).await;
-        assert!(
-            matches!(found, Some(Break::HeadForged { .. })),
-            "{database:?}: the head is another's: {found:?}"
-        );
-        let head = format!(
-            "UPDATE audit_chain SET digest = '{}' WHERE name = 'head'",
-            last.digest.to_text()
-        );
-        tamper(&mut connection, &[&head]).await;
-        let found = broken(store).await;
-        assert!(
-            matches!(found, Some(Break::HeadForged { .. })),
-            "{database:?}: nobody vouches for it: {found:?}"
-        );
-
-        // Nobody is locked out, and the host does not vouch for what it goes on from.
-        host.user("k").await;
-        assert!(
-            !store.audit_end(End::Head).await.expect("read").authentic,
-            "{database:?}"
-        );
-        assert!(
-            matches!(broken(store).await, Some(Break::HeadForged { .. })),
-            "{database:?}"
-        );
-
-        // One entry alone, with a digest that fits.
-        tamper(&mut connection, &RESTORE).await;
-        let change = format!(
-            "UPDATE audit_entries SET event = 'user.changed', digest = '{}' WHERE seq = 3",
-            records
-                .iter()
-                .find(|record| record.seq == 3)
-                .expect("one")
-                .digest
-        );
-        tamper(&mut connection, &[&change]).await;
-        let found = broken(store).await;
-        assert!(
-            matches!(found, Some(Break::Replaced { seq: 4, .. })),
-            "{database:?}: {found:?}"
-        );
-    }
-}
-
-#[tokio::test]
-async fn ends_that_are_taken_away_are_not_made_anew_on_both_databases() {
-    for database in Database::BOTH {
-        let (host, mut connection) = host_with_log(database).await;
-        tamper(
-            &mut connection,
-            &[
-                "UPDATE audit_entries SET event = 'user.changed' WHERE seq = 3",
-                "DELETE FROM audit_chain",
-            ],
-        )
-        .await;
-        let (second, running, _) = host
-            .second(Wish {
-                database,
-                ..Wish::default()
-            })
-            .await;
-        let found = broken(&second.store).await;
-        assert!(
-            matches!(found, Some(Break::AnchorForged { .. })),
-            "{database:?}: {found:?}"
-        );
-        host.user("k").await;
-        assert!(
-            matches!(
-                broken(&second.store).await,
-                Some(Break::AnchorForged { .. })
-            ),
-            "{database:?}"
-        );
-        running.stop().await;
-    }
-}
-
-#[tokio::test]
-async fn erasure_and_retention_leave_the_chain_whole_on_both_databases() {
-    for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
-            database,
-            ..Wish::default()
-        })
-        .await;
-        let store = &host.host.store;
-        let ada = host.ada().await;
-        ada.sign_in(&Browser::new(&host.base)).await;
-        let path = format!("/users/{}", id(&ada.user));
-        host.admin_ok(Method::PATCH, &path, json!({"state": "terminated"}))
-            .await;
-        host.admin_ok(Method::POST, &format!("{path}/erase"), Value::Null)
-            .await;
-        let verdict = verified(store).await;
-        assert_eq!(verdict.broken, None, "{database:?}");
-        assert!(verdict.checked.erased > 5, "{database:?}: {verdict:?}");
-        let records = store.audit_records(0, 100).await.expect("read");
-        let erased: Vec<_> = records.iter().filter(|record| record.is_erased()).collect();
-        assert!(
-            erased.iter().all(|record| record.salt.is_none()),
-            "{database:?}: else it could be guessed"
-        );
-
-        host.admin_ok(Method::DELETE, &path, Value::Null).await;
-        assert_eq!(broken(store).await, None, "{database:?}");
-
-        // Half of them are old.
-        host.advance(10 * 24 * 60 * 60);
-        let before = records.len();
-        let later = Entry::new(
-            Event::UserCreated,
-            &AuditContext::HOST,
-            host.host.now(),
-            &SystemEntropy,
-        );
-        store.append_audit(vec![later]).await.expect("kept");
-        let day = Duration::from_secs(86_400);
-        let retention = Retention {
-            logins: day * 1000,
-            access_tokens: day * 1000,
-            refresh_tokens: day * 1000,
-            sessions: day * 1000,
-            enrolments: day * 1000,
-            admin_tokens: day * 1000,
-            traces: day * 1000,
-            audit: day * 5,
-            streams: &[],
-            denials: day * 1000,
-        };
-        store
-            .apply_retention(retention, host.host.now())
-            .await
-            .expect("swept");
-        let verdict = verified(store).await;
         assert_eq!(
-            (verdict.broken, verdict.checked.entries),
-            (None, 1),
-            "{database:?}: the later one"
-        );
-        assert!(verdict.last.seq > i64::try_from(before).expect("few"));
-        let anchor = store.audit_end(End::Anchor).await.expect("read");
-        assert_eq!(
-            (anchor.authentic, anchor.mark.seq),
-            (true, verdict.last.seq - 1),
-            "{database:?}"
-        );
-        host.advance(10 * 24 * 60 * 60);
-        store
-            .apply_retention(retention, host.host.now())
-            .await
-            .expect("swept");
-        let verdict = verified(store).await;
-        assert_eq!(
-            (verdict.broken, verdict.checked.entries),
-            (None, 0),
-            "{database:?}: an empty one is whole"
-        );
-        let mut connection = host.connection().await;
-        tamper(
-            &mut connection,
-            &["UPDATE audit_chain SET seq = seq + 1 WHERE name = 'anchor'"],
-        )
-        .await;
-        assert!(
-            matches!(broken(store).await, Some(Break::AnchorForged { .. })),
-            "{database:?}"
-        );
-    }
-}
-
-#[tokio::test]
-async fn retention_does_not_vouch_for_what_was_tampered_with_on_both_databases() {
-    for database in Database::BOTH {
-        let (host, mut connection) = host_with_log(database).await;
-        tamper(
-            &mut connection,
-            &["UPDATE audit_entries SET event = 'user.changed' WHERE seq = 3"],
-        )
-        .await;
-        let day = Duration::from_secs(86_400);
-        let retention = Retention {
-            logins: day,
-            access_tokens: day,
-            refresh_tokens: day,
-            sessions: day,
-            enrolments: day,
-            admin_tokens: day,
-            traces: day,
-            audit: day,
-            streams: &[],
-            denials: day,
-        };
-        let store = &host.host.store;
-        store
-            .apply_retention(retention, host.host.now() + day * 2)
-            .await
-            .expect("swept");
-        assert_eq!(
-            store.audit_records(0, 10).await.expect("read").len(),
-            0,
-            "{database:?}: it goes all the same"
-        );
-        assert!(
-            matches!(broken(store).await, Some(Break::AnchorForged { .. })),
-            "{database:?}"
-        );
-    }
-}
-
-#[tokio::test]
-async fn hosts_that_write_at_once_make_one_chain_on_both_databases() {
-    for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
-            database,
-            ..Wish::default()
-        })
-        .await;
-        let (_, running, base) = host
-            .second(Wish {
-                database,
-                ..Wish::default()
-            })
-            .await;
-        let mut writes = tokio::task::JoinSet::new();
-        for number in 0..60 {
-            let url = format!(
-                "{}/admin/api/v1/users",
-                if number % 2 == 0 { &host.base } else { &base }
-            );
-            let request = http_client().post(url).bearer_auth(&host.token);
-            let request = request.json(&json!({"name": format!("user{number}")}));
-            writes.spawn(async move { request.send().await.expect("an answer").status() });
-        }
-        assert!(
-            writes
-                .join_all()
-                .await
-                .iter()
-                .all(reqwest::StatusCode::is_success)
-        );
-        let verdict = verified(&host.host.store).await;
-        assert_eq!(verdict.broken, None, "{database:?}");
-        assert!(verdict.checked.entries >= 60, "{database:?}");
-        let created = entries(&host, "event=user.created").await;
-        assert_eq!(created.len(), 60, "{database:?}");
-        // While others write, too.
-        let mut writes = tokio::task::JoinSet::new();
-        for number in 0..20 {
-            let url = format!("{base}/admin/api/v1/users");
-            let request = http_client().post(url).bearer_auth(&host.token);
-            let request = request.json(&json!({"name": format!("later{number}")}));
-            writes.spawn(async move { request.send().await.expect("an answer").status() });
-            assert_eq!(broken(&host.host.store).await, None, "{database:?}");
-        }
-        writes.join_all().await;
-        running.stop().await;
-    }
-}
-
-#[tokio::test]
-async fn a_bounded_check_looks_at_the_last_entries_on_both_databases() {
-    for database in Database::BOTH {
-        let (host, mut connection) = host_with_log(database).await;
-        let store = &host.host.store;
-        tamper(
-            &mut connection,
-            &["UPDATE audit_entries SET event = 'user.changed' WHERE seq = 3"],
-        )
-        .await;
-        let head = store.audit_end(End::Head).await.expect("read").mark.seq;
-        let of = async |most| verify(store, Some(most)).await.expect("looked at");
-        let bounded = of(5).await;
-        assert_eq!(
-            (bounded.broken, bounded.checked.entries),
-            (None, 5),
-            "{database:?}"
-        );
-        assert_eq!(
-            bounded.checked.first.map(|(seq, _)| seq),
-            Some(head - 4),
-            "{database:?}"
-        );
-        assert!(
-            matches!(
-                of(head - 2).await.broken,
-                Some(Break::Changed { seq: 3, .. })
-            ),
-            "{database:?}"
-        );
-        assert!(
-            matches!(of(10_000).await.broken, Some(Break::Changed { seq: 3, .. })),
-            "{database:?}"
+            found.as_ref().map(Break::kind),
+            Some(*kind),
+            "{database:?} {statements:?}: {found:?}"
         );
         tamper(&mut connection, &RESTORE).await;
-        tamper(
-            &mut connection,
-            &["DELETE FROM audit_entries WHERE seq > 5"],
-        )
-        .await;
-        assert!(
-            matches!(of(2).await.broken, Some(Break::CutOff { .. })),
-            "{database:?}"
-        );
     }
+    assert_eq!(broken(store).await, None, "{database:?}: it is as it was");
+}
+
+#[both_databases]
+async fn a_chain_that_is_written_anew_without_the_key_is_found_and_stays_so(database: Database) {
+    let (host, mut connection) = host_with_log(database).await;
+    let store = &host.host.store;
+    let mut records = store.audit_records(0, 100).await.expect("read");
+    let mut last = Mark::START;
+    for record in &mut records {
+        if record.seq == 3 {
+            record.event = "user.changed".to_owned();
+        }
+        last = record.follow(&last);
+        for (column, value) in [
+            ("event", &record.event),
+            ("previous", &record.previous),
+            ("digest", &record.digest),
+        ] {
+            let change = format!(
+                "UPDATE audit_entries SET {column} = '{value}' WHERE seq = {}",
+                record.seq
+            );
+            tamper(&mut connection, &[&change]).await;
+        }
+    }
+    let found = broken(store).await;
+    assert!(
+        matches!(found, Some(Break::HeadForged { .. })),
+        "{database:?}: the head is another's: {found:?}"
+    );
+    let head = format!(
+        "UPDATE audit_chain SET digest = '{}' WHERE name = 'head'",
+        last.digest.to_text()
+    );
+    tamper(&mut connection, &[&head]).await;
+    let found = broken(store).await;
+    assert!(
+        matches!(found, Some(Break::HeadForged { .. })),
+        "{database:?}: nobody vouches for it: {found:?}"
+    );
+
+    // Nobody is locked out, and the host does not vouch for what it goes on from.
+    host.user("k").await;
+    assert!(
+        !store.audit_end(End::Head).await.expect("read").authentic,
+        "{database:?}"
+    );
+    assert!(
+        matches!(broken(store).await, Some(Break::HeadForged { .. })),
+        "{database:?}"
+    );
+
+    // One entry alone, with a digest that fits.
+    tamper(&mut connection, &RESTORE).await;
+    let change = format!(
+        "UPDATE audit_entries SET event = 'user.changed', digest = '{}' WHERE seq = 3",
+        records
+            .iter()
+            .find(|record| record.seq == 3)
+            .expect("one")
+            .digest
+    );
+    tamper(&mut connection, &[&change]).await;
+    let found = broken(store).await;
+    assert!(
+        matches!(found, Some(Break::Replaced { seq: 4, .. })),
+        "{database:?}: {found:?}"
+    );
+}
+
+#[both_databases]
+async fn ends_that_are_taken_away_are_not_made_anew(database: Database) {
+    let (host, mut connection) = host_with_log(database).await;
+    tamper(
+        &mut connection,
+        &[
+            "UPDATE audit_entries SET event = 'user.changed' WHERE seq = 3",
+            "DELETE FROM audit_chain",
+        ],
+    )
+    .await;
+    let (second, running, _) = host
+        .second(HostOptions {
+            database,
+            ..HostOptions::default()
+        })
+        .await;
+    let found = broken(&second.store).await;
+    assert!(
+        matches!(found, Some(Break::AnchorForged { .. })),
+        "{database:?}: {found:?}"
+    );
+    host.user("k").await;
+    assert!(
+        matches!(
+            broken(&second.store).await,
+            Some(Break::AnchorForged { .. })
+        ),
+        "{database:?}"
+    );
+    running.stop().await;
+}
+
+#[both_databases]
+async fn erasure_and_retention_leave_the_chain_whole(database: Database) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    let store = &host.host.store;
+    let ada = host.ada().await;
+    ada.sign_in(&Browser::new(&host.base)).await;
+    let path = format!("/users/{}", id(&ada.user));
+    host.admin_ok(Method::PATCH, &path, json!({"state": "terminated"}))
+        .await;
+    host.admin_ok(Method::POST, &format!("{path}/erase"), Value::Null)
+        .await;
+    let verdict = verified(store).await;
+    assert_eq!(verdict.broken, None, "{database:?}");
+    assert!(verdict.checked.erased > 5, "{database:?}: {verdict:?}");
+    let records = store.audit_records(0, 100).await.expect("read");
+    let erased: Vec<_> = records.iter().filter(|record| record.is_erased()).collect();
+    assert!(
+        erased.iter().all(|record| record.salt.is_none()),
+        "{database:?}: else it could be guessed"
+    );
+
+    host.admin_ok(Method::DELETE, &path, Value::Null).await;
+    assert_eq!(broken(store).await, None, "{database:?}");
+
+    // Half of them are old.
+    host.advance(10 * 24 * 60 * 60);
+    let before = records.len();
+    let later = Entry::new(
+        Event::UserCreated,
+        &AuditContext::HOST,
+        host.host.now(),
+        &SystemEntropy,
+    );
+    store.append_audit(vec![later]).await.expect("kept");
+    let day = Duration::from_secs(86_400);
+    let retention = Retention {
+        logins: day * 1000,
+        access_tokens: day * 1000,
+        refresh_tokens: day * 1000,
+        sessions: day * 1000,
+        enrolments: day * 1000,
+        admin_tokens: day * 1000,
+        traces: day * 1000,
+        audit: day * 5,
+        streams: &[],
+        denials: day * 1000,
+    };
+    store
+        .apply_retention(retention, host.host.now())
+        .await
+        .expect("swept");
+    let verdict = verified(store).await;
+    assert_eq!(
+        (verdict.broken, verdict.checked.entries),
+        (None, 1),
+        "{database:?}: the later one"
+    );
+    assert!(verdict.last.seq > i64::try_from(before).expect("few"));
+    let anchor = store.audit_end(End::Anchor).await.expect("read");
+    assert_eq!(
+        (anchor.authentic, anchor.mark.seq),
+        (true, verdict.last.seq - 1),
+        "{database:?}"
+    );
+    host.advance(10 * 24 * 60 * 60);
+    store
+        .apply_retention(retention, host.host.now())
+        .await
+        .expect("swept");
+    let verdict = verified(store).await;
+    assert_eq!(
+        (verdict.broken, verdict.checked.entries),
+        (None, 0),
+        "{database:?}: an empty one is whole"
+    );
+    let mut connection = host.connection().await;
+    tamper(
+        &mut connection,
+        &["UPDATE audit_chain SET seq = seq + 1 WHERE name = 'anchor'"],
+    )
+    .await;
+    assert!(
+        matches!(broken(store).await, Some(Break::AnchorForged { .. })),
+        "{database:?}"
+    );
+}
+
+#[both_databases]
+async fn retention_does_not_vouch_for_what_was_tampered_with(database: Database) {
+    let (host, mut connection) = host_with_log(database).await;
+    tamper(
+        &mut connection,
+        &["UPDATE audit_entries SET event = 'user.changed' WHERE seq = 3"],
+    )
+    .await;
+    let day = Duration::from_secs(86_400);
+    let retention = Retention {
+        logins: day,
+        access_tokens: day,
+        refresh_tokens: day,
+        sessions: day,
+        enrolments: day,
+        admin_tokens: day,
+        traces: day,
+        audit: day,
+        streams: &[],
+        denials: day,
+    };
+    let store = &host.host.store;
+    store
+        .apply_retention(retention, host.host.now() + day * 2)
+        .await
+        .expect("swept");
+    assert_eq!(
+        store.audit_records(0, 10).await.expect("read").len(),
+        0,
+        "{database:?}: it goes all the same"
+    );
+    assert!(
+        matches!(broken(store).await, Some(Break::AnchorForged { .. })),
+        "{database:?}"
+    );
+}
+
+#[both_databases]
+async fn hosts_that_write_at_once_make_one_chain(database: Database) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    let (_, running, base) = host
+        .second(HostOptions {
+            database,
+            ..HostOptions::default()
+        })
+        .await;
+    let mut writes = tokio::task::JoinSet::new();
+    for number in 0..60 {
+        let url = format!(
+            "{}/admin/api/v1/users",
+            if number % 2 == 0 { &host.base } else { &base }
+        );
+        let request = http_client().post(url).bearer_auth(&host.token);
+        let request = request.json(&json!({"name": format!("user{number}")}));
+        writes.spawn(async move { request.send().await.expect("an answer").status() });
+    }
+    assert!(
+        writes
+            .join_all()
+            .await
+            .iter()
+            .all(reqwest::StatusCode::is_success)
+    );
+    let verdict = verified(&host.host.store).await;
+    assert_eq!(verdict.broken, None, "{database:?}");
+    assert!(verdict.checked.entries >= 60, "{database:?}");
+    let created = entries(&host, "event=user.created").await;
+    assert_eq!(created.len(), 60, "{database:?}");
+    // While others write, too.
+    let mut writes = tokio::task::JoinSet::new();
+    for number in 0..20 {
+        let url = format!("{base}/admin/api/v1/users");
+        let request = http_client().post(url).bearer_auth(&host.token);
+        let request = request.json(&json!({"name": format!("later{number}")}));
+        writes.spawn(async move { request.send().await.expect("an answer").status() });
+        assert_eq!(broken(&host.host.store).await, None, "{database:?}");
+    }
+    writes.join_all().await;
+    running.stop().await;
+}
+
+#[both_databases]
+async fn a_bounded_check_looks_at_the_last_entries(database: Database) {
+    let (host, mut connection) = host_with_log(database).await;
+    let store = &host.host.store;
+    tamper(
+        &mut connection,
+        &["UPDATE audit_entries SET event = 'user.changed' WHERE seq = 3"],
+    )
+    .await;
+    let head = store.audit_end(End::Head).await.expect("read").mark.seq;
+    let of = async |most| verify(store, Some(most)).await.expect("looked at");
+    let bounded = of(5).await;
+    assert_eq!(
+        (bounded.broken, bounded.checked.entries),
+        (None, 5),
+        "{database:?}"
+    );
+    assert_eq!(
+        bounded.checked.first.map(|(seq, _)| seq),
+        Some(head - 4),
+        "{database:?}"
+    );
+    assert!(
+        matches!(
+            of(head - 2).await.broken,
+            Some(Break::Changed { seq: 3, .. })
+        ),
+        "{database:?}"
+    );
+    assert!(
+        matches!(of(10_000).await.broken, Some(Break::Changed { seq: 3, .. })),
+        "{database:?}"
+    );
+    tamper(&mut connection, &RESTORE).await;
+    tamper(
+        &mut connection,
+        &["DELETE FROM audit_entries WHERE seq > 5"],
+    )
+    .await;
+    assert!(
+        matches!(of(2).await.broken, Some(Break::CutOff { .. })),
+        "{database:?}"
+    );
 }
 
 /// Another master key vouches for nothing of this one's.
@@ -492,85 +479,81 @@ async fn another_key_finds_the_ends_forged() {
 }
 
 /// What is personal goes out of the entries that are still on their way to the log, too.
-#[tokio::test]
-async fn what_is_told_of_a_person_while_they_are_deleted_says_nothing_of_them_on_both_databases() {
-    for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
-            database,
-            ..Wish::default()
-        })
-        .await;
-        let store = &host.host.store;
-        let entry = |event| Entry::new(event, &AuditContext::HOST, host.host.now(), &SystemEntropy);
-        for number in 0..20 {
-            let user = host.user(&format!("user{number}")).await;
-            let user: UserId = id(&user).parse().expect("an id");
-            let told = entry(Event::UserChanged)
-                .about(user)
-                .personal("name", "augusta");
-            let gone = entry(Event::UserDeleted).about(user);
-            // One occupies the writer, so that the next two share a transaction.
-            let (first, second, third) = tokio::join!(
-                store.append_audit(vec![entry(Event::CooldownStarted)]),
-                store.append_audit(vec![told]),
-                store.delete_user(user, 1, vec![gone], host.host.now()),
-            );
-            assert!(first.is_ok() && second.is_ok());
-            assert_eq!(third.expect("asked"), UserUpdateOutcome::Done);
-        }
-        let left = store.audit_records(0, 500).await.expect("read");
-        let mut gone = std::collections::HashSet::new();
-        for record in left.iter().rev().filter(|record| record.user.is_some()) {
-            if record.event == Event::UserDeleted.as_str() {
-                gone.insert(record.user.clone());
-            } else if gone.contains(&record.user) && database == Database::Sqlite {
-                assert_eq!(record.personal, None, "{database:?}: {record:?}");
-            }
-        }
-        assert_eq!(
-            (gone.len(), broken(store).await),
-            (20, None),
-            "{database:?}"
+#[both_databases]
+async fn what_is_told_of_a_person_while_they_are_deleted_says_nothing_of_them(database: Database) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    let store = &host.host.store;
+    let entry = |event| Entry::new(event, &AuditContext::HOST, host.host.now(), &SystemEntropy);
+    for number in 0..20 {
+        let user = host.user(&format!("user{number}")).await;
+        let user: UserId = id(&user).parse().expect("an id");
+        let told = entry(Event::UserChanged)
+            .about(user)
+            .personal("name", "augusta");
+        let gone = entry(Event::UserDeleted).about(user);
+        // One occupies the writer, so that the next two share a transaction.
+        let (first, second, third) = tokio::join!(
+            store.append_audit(vec![entry(Event::CooldownStarted)]),
+            store.append_audit(vec![told]),
+            store.delete_user(user, 1, vec![gone], host.host.now()),
         );
+        assert!(first.is_ok() && second.is_ok());
+        assert_eq!(third.expect("asked"), UserUpdateOutcome::Done);
     }
+    let left = store.audit_records(0, 500).await.expect("read");
+    let mut gone = std::collections::HashSet::new();
+    for record in left.iter().rev().filter(|record| record.user.is_some()) {
+        if record.event == Event::UserDeleted.as_str() {
+            gone.insert(record.user.clone());
+        } else if gone.contains(&record.user) && database == Database::Sqlite {
+            assert_eq!(record.personal, None, "{database:?}: {record:?}");
+        }
+    }
+    assert_eq!(
+        (gone.len(), broken(store).await),
+        (20, None),
+        "{database:?}"
+    );
 }
 
-#[tokio::test]
-async fn a_stretch_of_time_is_listed_whole_on_both_databases() {
-    for database in Database::BOTH {
-        let fixture = fixture(database).await;
-        let begun = crate::store::NOW;
-        let hour = Duration::from_secs(3600);
-        // Several in each millisecond, whose ids have no order.
-        for number in 0..10 {
-            let at = begun + hour * number;
-            let entries = (0..5)
-                .map(|_| Entry::new(Event::UserCreated, &AuditContext::HOST, at, &SystemEntropy))
-                .collect();
-            fixture.store.append_audit(entries).await.expect("kept");
-        }
-        let listed = async |since: Option<u32>, until: Option<u32>| {
-            let filter = AuditFilter {
-                since: since.map(|hours| begun + hour * hours),
-                until: until.map(|hours| begun + hour * hours),
-                ..AuditFilter::default()
-            };
-            let entries = fixture
-                .store
-                .audit_entries(&filter, None, 100)
-                .await
-                .expect("read");
-            assert!(
-                entries.windows(2).all(|pair| pair[0].seq > pair[1].seq),
-                "{database:?}: the latest first"
-            );
-            entries.len()
-        };
-        assert_eq!(listed(None, None).await, 50, "{database:?}");
-        assert_eq!(listed(Some(0), Some(10)).await, 50, "{database:?}");
-        assert_eq!(listed(Some(3), None).await, 35, "{database:?}");
-        assert_eq!(listed(None, Some(3)).await, 15, "{database:?}");
-        assert_eq!(listed(Some(3), Some(4)).await, 5, "{database:?}");
-        assert_eq!(listed(Some(20), None).await, 0, "{database:?}");
+#[both_databases]
+async fn a_stretch_of_time_is_listed_whole(database: Database) {
+    let fixture = fixture(database).await;
+    let begun = crate::store::NOW;
+    let hour = Duration::from_secs(3600);
+    // Several in each millisecond, whose ids have no order.
+    for number in 0..10 {
+        let at = begun + hour * number;
+        let entries = (0..5)
+            .map(|_| Entry::new(Event::UserCreated, &AuditContext::HOST, at, &SystemEntropy))
+            .collect();
+        fixture.store.append_audit(entries).await.expect("kept");
     }
+    let listed = async |since: Option<u32>, until: Option<u32>| {
+        let filter = AuditFilter {
+            since: since.map(|hours| begun + hour * hours),
+            until: until.map(|hours| begun + hour * hours),
+            ..AuditFilter::default()
+        };
+        let entries = fixture
+            .store
+            .audit_entries(&filter, None, 100)
+            .await
+            .expect("read");
+        assert!(
+            entries.windows(2).all(|pair| pair[0].seq > pair[1].seq),
+            "{database:?}: the latest first"
+        );
+        entries.len()
+    };
+    assert_eq!(listed(None, None).await, 50, "{database:?}");
+    assert_eq!(listed(Some(0), Some(10)).await, 50, "{database:?}");
+    assert_eq!(listed(Some(3), None).await, 35, "{database:?}");
+    assert_eq!(listed(None, Some(3)).await, 15, "{database:?}");
+    assert_eq!(listed(Some(3), Some(4)).await, 5, "{database:?}");
+    assert_eq!(listed(Some(20), None).await, 0, "{database:?}");
 }

@@ -1,5 +1,6 @@
 //! `assent audit`, by the real binary.
 
+use assent_test_macros::both_databases;
 use std::process::{Output, Stdio};
 
 use reqwest::Method;
@@ -8,7 +9,7 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::process::Command;
 
 use super::tamper;
-use crate::harness::{Database, PATIENCE, TestHost, Wish, binary};
+use crate::harness::{Database, HostOptions, PATIENCE, TestHost, binary};
 
 /// The command, with settings that name this host's database and master key.
 fn command(host: &TestHost, arguments: &[&str]) -> Command {
@@ -43,102 +44,100 @@ fn out(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-#[tokio::test]
-async fn the_log_is_verified_and_exported_by_commands_on_both_databases() {
-    for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
-            database,
-            ..Wish::default()
-        })
-        .await;
-        host.user("ada").await;
-        host.advance(2);
-        host.user("grace").await;
+#[both_databases]
+async fn the_log_is_verified_and_exported_by_commands(database: Database) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    host.user("ada").await;
+    host.advance(2);
+    host.user("grace").await;
 
-        let good = run(&host, &["audit", "verify"]).await;
-        assert_eq!(good.status.code(), Some(0), "{good:?}");
-        assert!(
-            out(&good).contains("Good: 3 entries, 1 to 3, of 2"),
-            "{good:?}"
-        );
-        let good = run(&host, &["audit", "verify", "--json"]).await;
-        let told: Value = serde_json::from_str(&out(&good)).expect("JSON");
-        assert_eq!(
-            (&told["good"], &told["entries"], &told["broken"]),
-            (&json!(true), &json!(3), &Value::Null)
-        );
+    let good = run(&host, &["audit", "verify"]).await;
+    assert_eq!(good.status.code(), Some(0), "{good:?}");
+    assert!(
+        out(&good).contains("Good: 3 entries, 1 to 3, of 2"),
+        "{good:?}"
+    );
+    let good = run(&host, &["audit", "verify", "--json"]).await;
+    let told: Value = serde_json::from_str(&out(&good)).expect("JSON");
+    assert_eq!(
+        (&told["good"], &told["entries"], &told["broken"]),
+        (&json!(true), &json!(3), &Value::Null)
+    );
 
-        let exported = run(&host, &["audit", "export"]).await;
-        let file = host.folder().join("export.jsonl");
-        std::fs::write(&file, &exported.stdout).expect("written");
-        let file = file.to_str().expect("text");
-        assert_eq!(
-            run(&host, &["audit", "verify", "--file", file])
-                .await
-                .status
-                .code(),
-            Some(0)
-        );
-        let mut piped = command(&host, &["audit", "verify", "--file", "-"]);
-        let mut piped = piped
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .spawn()
-            .expect("started");
-        let mut input = piped.stdin.take().expect("its input");
-        input
-            .write_all(
-                &out(&exported)
-                    .replace("user.created", "user.changed")
-                    .into_bytes(),
-            )
+    let exported = run(&host, &["audit", "export"]).await;
+    let file = host.folder().join("export.jsonl");
+    std::fs::write(&file, &exported.stdout).expect("written");
+    let file = file.to_str().expect("text");
+    assert_eq!(
+        run(&host, &["audit", "verify", "--file", file])
             .await
-            .expect("written");
-        drop(input);
-        assert_eq!(piped.wait().await.expect("ended").code(), Some(1));
-
-        let good = host
-            .admin_ok(Method::GET, "/audit/verification", Value::Null)
-            .await;
-        assert_eq!(
-            (&good["good"], &good["entries"], &good["last"]["seq"]),
-            (&json!(true), &json!(3), &json!(3))
-        );
-        let latest = host
-            .admin_ok(Method::GET, "/audit?limit=1", Value::Null)
-            .await;
-        assert_eq!(latest["items"][0]["digest"], good["digest"]);
-        tamper(
-            &mut host.connection().await,
-            &["UPDATE audit_entries SET detail = '{\"x\":1}' WHERE seq = 2"],
+            .status
+            .code(),
+        Some(0)
+    );
+    let mut piped = command(&host, &["audit", "verify", "--file", "-"]);
+    let mut piped = piped
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("started");
+    let mut input = piped.stdin.take().expect("its input");
+    input
+        .write_all(
+            &out(&exported)
+                .replace("user.created", "user.changed")
+                .into_bytes(),
         )
+        .await
+        .expect("written");
+    drop(input);
+    assert_eq!(piped.wait().await.expect("ended").code(), Some(1));
+
+    let good = host
+        .admin_ok(Method::GET, "/audit/verification", Value::Null)
         .await;
-        let broken = run(&host, &["audit", "verify"]).await;
-        assert_eq!(broken.status.code(), Some(1), "{broken:?}");
-        assert!(out(&broken).starts_with("BROKEN: entry 2 ("), "{broken:?}");
-        let broken = run(&host, &["audit", "verify", "--json"]).await;
-        let told: Value = serde_json::from_str(&out(&broken)).expect("JSON");
-        assert_eq!(
-            (broken.status.code(), &told["broken"]["kind"]),
-            (Some(1), &json!("changed"))
-        );
+    assert_eq!(
+        (&good["good"], &good["entries"], &good["last"]["seq"]),
+        (&json!(true), &json!(3), &json!(3))
+    );
+    let latest = host
+        .admin_ok(Method::GET, "/audit?limit=1", Value::Null)
+        .await;
+    assert_eq!(latest["items"][0]["digest"], good["digest"]);
+    tamper(
+        &mut host.connection().await,
+        &["UPDATE audit_entries SET detail = '{\"x\":1}' WHERE seq = 2"],
+    )
+    .await;
+    let broken = run(&host, &["audit", "verify"]).await;
+    assert_eq!(broken.status.code(), Some(1), "{broken:?}");
+    assert!(out(&broken).starts_with("BROKEN: entry 2 ("), "{broken:?}");
+    let broken = run(&host, &["audit", "verify", "--json"]).await;
+    let told: Value = serde_json::from_str(&out(&broken)).expect("JSON");
+    assert_eq!(
+        (broken.status.code(), &told["broken"]["kind"]),
+        (Some(1), &json!("changed"))
+    );
 
-        let broken = host
-            .admin_ok(Method::GET, "/audit/verification", Value::Null)
-            .await;
-        assert_eq!(
-            (&broken["good"], &broken["broken"]["seq"]),
-            (&json!(false), &json!(2)),
-            "{broken}"
-        );
+    let broken = host
+        .admin_ok(Method::GET, "/audit/verification", Value::Null)
+        .await;
+    assert_eq!(
+        (&broken["good"], &broken["broken"]["seq"]),
+        (&json!(false), &json!(2)),
+        "{broken}"
+    );
 
-        let nothing = run(&host, &["audit", "verify", "--file", "no-such-file"]).await;
-        assert_eq!(nothing.status.code(), Some(3), "{nothing:?}");
-        assert!(
-            String::from_utf8_lossy(&nothing.stderr).contains("could not be looked at"),
-            "{nothing:?}"
-        );
-    }
+    let nothing = run(&host, &["audit", "verify", "--file", "no-such-file"]).await;
+    assert_eq!(nothing.status.code(), Some(3), "{nothing:?}");
+    assert!(
+        String::from_utf8_lossy(&nothing.stderr).contains("could not be looked at"),
+        "{nothing:?}"
+    );
 }
 
 /// Whoever reads a little of a long answer, as `head` does, is no reason to complain.

@@ -4,90 +4,89 @@ use assent::domain::audit::entry;
 use assent_model::audit::{Actor, AuditContext, Event, Origin};
 use assent_model::entropy::SystemEntropy;
 use assent_model::id::{Did, TokenId};
+use assent_test_macros::both_databases;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::harness::{Database, TestHost, Wish};
+use crate::harness::{Database, HostOptions, TestHost};
 
-#[tokio::test]
-async fn a_page_costs_no_more_than_it_may_and_the_next_one_goes_on_on_both_databases() {
-    for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
-            database,
-            ..Wish::default()
-        })
-        .await;
-        let applications = [1, 2].map(|byte| Did::from_ed25519(&[byte; 32]));
-        let actors = [1, 2].map(|_| TokenId::new(host.host.now(), &SystemEntropy));
-        let made = |event, application: usize, actor: usize| {
-            let by = AuditContext::new(Actor::Administrator(actors[actor]), Origin::NOWHERE);
-            entry(&host.host, event, &by).of(applications[application].clone())
-        };
-        // What is looked for comes first, and much after it that fits one of the filters alone.
-        host.host
-            .store
-            .append_audit(vec![made(Event::LogoSet, 0, 1)])
-            .await
-            .expect("kept");
-        for _ in 0..110 {
-            host.advance(5);
-            let entries = (0..200)
-                .map(|number| made(Event::LogoRemoved, number % 2, number % 2))
-                .collect();
-            host.host.store.append_audit(entries).await.expect("kept");
-        }
-        let page = async |filter: &str, after: Option<&str>| {
-            let after = after
-                .map(|after| format!("&after={after}"))
-                .unwrap_or_default();
-            host.admin_ok(Method::GET, &format!("/audit?{filter}{after}"), Value::Null)
-                .await
-        };
-        let all = async |filter: &str| {
-            let (mut found, mut pages, mut after) = (Vec::new(), 0, None::<String>);
-            loop {
-                let page = page(filter, after.as_deref()).await;
-                found.extend(page["items"].as_array().expect("items").clone());
-                pages += 1;
-                after = page["next"].as_str().map(str::to_owned);
-                if after.is_none() {
-                    return (found, pages);
-                }
-            }
-        };
-        let both = format!("application={}&actor={}", applications[0], actors[1]);
-        let first = page(&both, None).await;
-        assert_eq!(
-            first["items"],
-            json!([]),
-            "{database:?}: ten thousand were looked at"
-        );
-        let (found, pages) = all(&both).await;
-        assert_eq!((found.len(), pages), (1, 2), "{database:?}");
-        assert_eq!(found[0]["event"], "application.logo-set");
-        // What is rare is looked for first, whichever filter it is.
-        let (found, pages) = all(&format!("{both}&event=application.logo-set")).await;
-        assert_eq!((found.len(), pages), (1, 1), "{database:?}");
-        // Nothing is left out or told twice where much fits.
-        let much = format!(
-            "application={}&actor={}&limit=200",
-            applications[0], actors[0]
-        );
-        let (found, _) = all(&much).await;
-        assert_eq!(found.len(), 11_000, "{database:?}");
-        assert!(
-            found.is_sorted_by(|one, next| one["seq"].as_i64() > next["seq"].as_i64()),
-            "{database:?}"
-        );
-        let at = found[5_000]["at"].as_str().expect("a moment").to_owned();
-        let (older, newer) = (
-            all(&format!("{much}&until={at}")).await.0,
-            all(&format!("{much}&since={at}")).await.0,
-        );
-        assert_eq!(older.len() + newer.len(), 11_000, "{database:?}");
-        assert!(
-            newer.len() >= 5_000 && newer.iter().all(|entry| entry["at"].as_str() >= Some(&at)),
-            "{database:?}"
-        );
+#[both_databases]
+async fn a_page_costs_no_more_than_it_may_and_the_next_one_goes_on(database: Database) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    let applications = [1, 2].map(|byte| Did::from_ed25519(&[byte; 32]));
+    let actors = [1, 2].map(|_| TokenId::new(host.host.now(), &SystemEntropy));
+    let made = |event, application: usize, actor: usize| {
+        let by = AuditContext::new(Actor::Administrator(actors[actor]), Origin::NOWHERE);
+        entry(&host.host, event, &by).of(applications[application].clone())
+    };
+    // What is looked for comes first, and much after it that fits one of the filters alone.
+    host.host
+        .store
+        .append_audit(vec![made(Event::LogoSet, 0, 1)])
+        .await
+        .expect("kept");
+    for _ in 0..110 {
+        host.advance(5);
+        let entries = (0..200)
+            .map(|number| made(Event::LogoRemoved, number % 2, number % 2))
+            .collect();
+        host.host.store.append_audit(entries).await.expect("kept");
     }
+    let page = async |filter: &str, after: Option<&str>| {
+        let after = after
+            .map(|after| format!("&after={after}"))
+            .unwrap_or_default();
+        host.admin_ok(Method::GET, &format!("/audit?{filter}{after}"), Value::Null)
+            .await
+    };
+    let all = async |filter: &str| {
+        let (mut found, mut pages, mut after) = (Vec::new(), 0, None::<String>);
+        loop {
+            let page = page(filter, after.as_deref()).await;
+            found.extend(page["items"].as_array().expect("items").clone());
+            pages += 1;
+            after = page["next"].as_str().map(str::to_owned);
+            if after.is_none() {
+                return (found, pages);
+            }
+        }
+    };
+    let both = format!("application={}&actor={}", applications[0], actors[1]);
+    let first = page(&both, None).await;
+    assert_eq!(
+        first["items"],
+        json!([]),
+        "{database:?}: ten thousand were looked at"
+    );
+    let (found, pages) = all(&both).await;
+    assert_eq!((found.len(), pages), (1, 2), "{database:?}");
+    assert_eq!(found[0]["event"], "application.logo-set");
+    // What is rare is looked for first, whichever filter it is.
+    let (found, pages) = all(&format!("{both}&event=application.logo-set")).await;
+    assert_eq!((found.len(), pages), (1, 1), "{database:?}");
+    // Nothing is left out or told twice where much fits.
+    let much = format!(
+        "application={}&actor={}&limit=200",
+        applications[0], actors[0]
+    );
+    let (found, _) = all(&much).await;
+    assert_eq!(found.len(), 11_000, "{database:?}");
+    assert!(
+        found.is_sorted_by(|one, next| one["seq"].as_i64() > next["seq"].as_i64()),
+        "{database:?}"
+    );
+    let at = found[5_000]["at"].as_str().expect("a moment").to_owned();
+    let (older, newer) = (
+        all(&format!("{much}&until={at}")).await.0,
+        all(&format!("{much}&since={at}")).await.0,
+    );
+    assert_eq!(older.len() + newer.len(), 11_000, "{database:?}");
+    assert!(
+        newer.len() >= 5_000 && newer.iter().all(|entry| entry["at"].as_str() >= Some(&at)),
+        "{database:?}"
+    );
 }

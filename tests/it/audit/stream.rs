@@ -1,5 +1,6 @@
 //! The streams of the audit log, to real files and real receivers, which go away and come back.
 
+use assent_test_macros::both_databases;
 use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -11,7 +12,7 @@ use assent_store::Retention;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::net::{TcpListener, UdpSocket, UnixDatagram, UnixListener};
 
-use crate::harness::{Database, PATIENCE, TestHost, Wish, http_client};
+use crate::harness::{Database, HostOptions, PATIENCE, TestHost, http_client};
 
 /// Waits until something is so.
 async fn until<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
@@ -74,84 +75,82 @@ fn assert_whole(seqs: &[i64], last: i64) {
     assert_eq!(next, last + 1, "{seqs:?}");
 }
 
-#[tokio::test]
-async fn a_file_has_each_entry_and_may_be_moved_away_on_both_databases() {
-    for database in Database::BOTH {
-        let folder = tempfile::tempdir().expect("a folder");
-        let file = folder.path().join("audit.jsonl");
-        let settings = format!("[audit.stream]\nfile = \"{}\"", file.display());
-        let mut host = TestHost::start_with(Wish {
+#[both_databases]
+async fn a_file_has_each_entry_and_may_be_moved_away(database: Database) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("audit.jsonl");
+    let settings = format!("[audit.stream]\nfile = \"{}\"", file.display());
+    let mut host = TestHost::start_with(HostOptions {
+        database,
+        settings: &settings,
+        ..HostOptions::default()
+    })
+    .await;
+    for name in ["a", "b", "c"] {
+        host.user(name).await;
+    }
+    let first = head(&host).await;
+    until_lines(&file, first).await;
+    assert_eq!(
+        std::fs::metadata(&file)
+            .expect("a file")
+            .permissions()
+            .mode()
+            & 0o777,
+        0o600
+    );
+    let moved = folder.path().join("audit.jsonl.1");
+    std::fs::rename(&file, &moved).expect("moved");
+    host.user("d").await;
+    until_lines(&file, head(&host).await - first).await;
+
+    // It goes on after a restart, where it was; what it has told but not yet noted it would tell again.
+    host.user("e").await;
+    until_lines(&file, head(&host).await - first).await;
+    until_noted(&host, "file").await;
+    let (_, running, base) = {
+        host.stop().await;
+        host.advance(31);
+        host.second(HostOptions {
             database,
             settings: &settings,
-            ..Wish::default()
+            ..HostOptions::default()
         })
-        .await;
-        for name in ["a", "b", "c"] {
-            host.user(name).await;
-        }
-        let first = head(&host).await;
-        until_lines(&file, first).await;
-        assert_eq!(
-            std::fs::metadata(&file)
-                .expect("a file")
-                .permissions()
-                .mode()
-                & 0o777,
-            0o600
-        );
-        let moved = folder.path().join("audit.jsonl.1");
-        std::fs::rename(&file, &moved).expect("moved");
-        host.user("d").await;
-        until_lines(&file, head(&host).await - first).await;
-
-        // It goes on after a restart, where it was; what it has told but not yet noted it would tell again.
-        host.user("e").await;
-        until_lines(&file, head(&host).await - first).await;
-        until_noted(&host, "file").await;
-        let (_, running, base) = {
-            host.stop().await;
-            host.advance(31);
-            host.second(Wish {
-                database,
-                settings: &settings,
-                ..Wish::default()
-            })
+        .await
+    };
+    let user = http_client()
+        .post(format!("{base}/admin/api/v1/users"))
+        .bearer_auth(&host.token);
+    assert!(
+        user.json(&serde_json::json!({"name": "f"}))
+            .send()
             .await
-        };
-        let user = http_client()
-            .post(format!("{base}/admin/api/v1/users"))
-            .bearer_auth(&host.token);
-        assert!(
-            user.json(&serde_json::json!({"name": "f"}))
-                .send()
-                .await
-                .expect("sent")
-                .status()
-                .is_success()
-        );
-        let last = running
-            .host
-            .store
-            .audit_stream("any")
-            .await
-            .expect("read")
-            .1;
-        until_lines(&file, last - first).await;
-        let all = std::fs::read_to_string(&moved).expect("text")
-            + &std::fs::read_to_string(&file).expect("text");
-        let verdict = verify_export(all.as_bytes()).expect("readable");
-        assert_eq!(
-            (verdict.broken, verdict.last.seq),
-            (None, last),
-            "{database:?}"
-        );
-        assert_eq!(
-            all.lines().count(),
-            usize::try_from(last).expect("few"),
-            "{database:?}: each once"
-        );
-        running.stop().await;
-    }
+            .expect("sent")
+            .status()
+            .is_success()
+    );
+    let last = running
+        .host
+        .store
+        .audit_stream("any")
+        .await
+        .expect("read")
+        .1;
+    until_lines(&file, last - first).await;
+    let all = std::fs::read_to_string(&moved).expect("text")
+        + &std::fs::read_to_string(&file).expect("text");
+    let verdict = verify_export(all.as_bytes()).expect("readable");
+    assert_eq!(
+        (verdict.broken, verdict.last.seq),
+        (None, last),
+        "{database:?}"
+    );
+    assert_eq!(
+        all.lines().count(),
+        usize::try_from(last).expect("few"),
+        "{database:?}: each once"
+    );
+    running.stop().await;
 }
 
 #[tokio::test]
@@ -159,10 +158,10 @@ async fn one_host_at_a_time_tells_and_another_goes_on_for_it() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("audit.jsonl");
     let settings = format!("[audit.stream]\nfile = \"{}\"", file.display());
-    let wish = Wish {
+    let wish = HostOptions {
         database: Database::Postgres,
         settings: &settings,
-        ..Wish::default()
+        ..HostOptions::default()
     };
     let mut host = TestHost::start_with(wish).await;
     let (_, running, base) = host.second(wish).await;
@@ -198,9 +197,9 @@ async fn syslog_by_udp_gets_each_entry_also_after_an_outage() {
     let mut receiver = UdpSocket::bind("127.0.0.1:0").await.expect("a port");
     let address = receiver.local_addr().expect("an address");
     let settings = format!("[audit.stream]\nsyslog = \"udp://{address}\"");
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         settings: &settings,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     host.user("a").await;
@@ -260,81 +259,79 @@ async fn counted(stream: impl tokio::io::AsyncRead + Unpin, seqs: &mut Vec<i64>,
     }
 }
 
-#[tokio::test]
-async fn syslog_by_tcp_gets_each_entry_also_after_an_outage_and_delays_nobody() {
-    for database in Database::BOTH {
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        let address: SocketAddr = listener.local_addr().expect("an address");
-        let settings = format!("[audit.stream]\nsyslog = \"tcp://{address}\"");
-        let host = TestHost::start_with(Wish {
-            database,
-            settings: &settings,
-            ..Wish::default()
-        })
-        .await;
-        host.user("a").await;
-        let mut seqs = Vec::new();
-        let (stream, _) = listener.accept().await.expect("a connection");
-        counted(stream, &mut seqs, head(&host).await).await;
-        drop(listener);
+#[both_databases]
+async fn syslog_by_tcp_gets_each_entry_also_after_an_outage_and_delays_nobody(database: Database) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address: SocketAddr = listener.local_addr().expect("an address");
+    let settings = format!("[audit.stream]\nsyslog = \"tcp://{address}\"");
+    let host = TestHost::start_with(HostOptions {
+        database,
+        settings: &settings,
+        ..HostOptions::default()
+    })
+    .await;
+    host.user("a").await;
+    let mut seqs = Vec::new();
+    let (stream, _) = listener.accept().await.expect("a connection");
+    counted(stream, &mut seqs, head(&host).await).await;
+    drop(listener);
 
-        // Nobody listens, and nobody waits for it.
-        for name in ["b", "c", "d"] {
-            tokio::time::timeout(PATIENCE, host.user(name))
-                .await
-                .expect("it waits for no receiver");
-        }
-        until("it is noticed", async || {
-            (host.host.audit_streams.faring()["syslog"].up == Some(false)).then_some(())
-        })
-        .await;
-        // Retention leaves what the stream has not had.
-        let year = Duration::from_secs(86_400 * 365);
-        let retention = Retention {
-            logins: year,
-            access_tokens: year,
-            refresh_tokens: year,
-            sessions: year,
-            enrolments: year,
-            admin_tokens: year,
-            traces: year,
-            audit: Duration::from_secs(60),
-            streams: &["syslog"],
-            denials: year,
-        };
-        let later = host.host.now() + Duration::from_secs(3600);
-        host.host
-            .store
-            .apply_retention(retention, later)
+    // Nobody listens, and nobody waits for it.
+    for name in ["b", "c", "d"] {
+        tokio::time::timeout(PATIENCE, host.user(name))
             .await
-            .expect("swept");
-        let kept = host.host.store.audit_records(0, 100).await.expect("read");
-        assert!(kept.len() >= 3, "{database:?}: {}", kept.len());
-
-        let listener = TcpListener::bind(address).await.expect("the port");
-        let (stream, _) = tokio::time::timeout(PATIENCE, listener.accept())
-            .await
-            .expect("in time")
-            .expect("a connection");
-        counted(stream, &mut seqs, head(&host).await).await;
-        assert_whole(&seqs, head(&host).await);
-        until_noted(&host, "syslog").await;
-        host.host
-            .store
-            .apply_retention(retention, later)
-            .await
-            .expect("swept");
-        assert_eq!(
-            host.host
-                .store
-                .audit_records(0, 100)
-                .await
-                .expect("read")
-                .len(),
-            0,
-            "{database:?}: now they may go"
-        );
+            .expect("it waits for no receiver");
     }
+    until("it is noticed", async || {
+        (host.host.audit_streams.faring()["syslog"].up == Some(false)).then_some(())
+    })
+    .await;
+    // Retention leaves what the stream has not had.
+    let year = Duration::from_secs(86_400 * 365);
+    let retention = Retention {
+        logins: year,
+        access_tokens: year,
+        refresh_tokens: year,
+        sessions: year,
+        enrolments: year,
+        admin_tokens: year,
+        traces: year,
+        audit: Duration::from_secs(60),
+        streams: &["syslog"],
+        denials: year,
+    };
+    let later = host.host.now() + Duration::from_secs(3600);
+    host.host
+        .store
+        .apply_retention(retention, later)
+        .await
+        .expect("swept");
+    let kept = host.host.store.audit_records(0, 100).await.expect("read");
+    assert!(kept.len() >= 3, "{database:?}: {}", kept.len());
+
+    let listener = TcpListener::bind(address).await.expect("the port");
+    let (stream, _) = tokio::time::timeout(PATIENCE, listener.accept())
+        .await
+        .expect("in time")
+        .expect("a connection");
+    counted(stream, &mut seqs, head(&host).await).await;
+    assert_whole(&seqs, head(&host).await);
+    until_noted(&host, "syslog").await;
+    host.host
+        .store
+        .apply_retention(retention, later)
+        .await
+        .expect("swept");
+    assert_eq!(
+        host.host
+            .store
+            .audit_records(0, 100)
+            .await
+            .expect("read")
+            .len(),
+        0,
+        "{database:?}: now they may go"
+    );
 }
 
 #[tokio::test]
@@ -343,9 +340,9 @@ async fn syslog_by_a_socket_of_this_machine_of_either_kind() {
     let path = folder.path().join("log");
     let settings = format!("[audit.stream]\nsyslog = \"unix://{}\"", path.display());
     let receiver = UnixDatagram::bind(&path).expect("a socket");
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         settings: &settings,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     host.user("a").await;
@@ -386,9 +383,9 @@ async fn a_receiver_that_is_down_is_seen_in_the_metrics() {
         secret.display(),
         folder.path().join("nobody").display()
     );
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         settings: &settings,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     host.user("ada").await;

@@ -1,117 +1,116 @@
 //! What vendors know people by, as administrators enter it.
 
+use assent_test_macros::both_databases;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::channel;
 use super::vendor::Vendor;
-use crate::harness::{Database, TestHost, Wish, id, plugins};
+use crate::harness::{Database, HostOptions, TestHost, id, plugins};
 
-#[tokio::test]
-async fn an_administrator_says_what_a_vendor_knows_a_person_by() {
-    for database in Database::BOTH {
-        let vendor = Vendor::start(500).await;
-        let entries = vendor.channel("vendor", "")
-            + &vendor.channel("other", "")
-            + &channel("web-push", "web-push", "");
-        let settings = plugins(&entries);
-        let host = TestHost::start_with(Wish {
-            plugins: &settings,
-            database,
-            ..Wish::default()
-        })
-        .await;
-        let ada = host.user("ada").await;
-        let path = format!("/users/{}/external-authenticators", id(&ada));
-        let put = async |channel: &str, body: Value| {
-            host.admin(Method::PUT, &format!("{path}/{channel}"), body)
-                .await
-        };
-        let list = async || host.admin_ok(Method::GET, &path, Value::Null).await["items"].clone();
-        assert_eq!(list().await, json!([]));
-        let set = put("vendor", json!({"address": " ada@vendor "})).await;
-        assert_eq!(
-            set,
-            (
-                StatusCode::OK,
-                json!({"channel": "vendor", "address": "ada@vendor"})
-            )
-        );
-        assert_eq!(
-            put("vendor", json!({"address": "ä".repeat(512)})).await.0,
-            StatusCode::OK
-        );
-        assert_eq!(
-            put("other", json!({"address": "ada"})).await.0,
-            StatusCode::OK
-        );
-        let both = json!([{"channel": "other", "address": "ada"}, {"channel": "vendor", "address": "ä".repeat(512)}]);
-        assert_eq!(list().await, both);
-        for (channel, body, status, said) in [
-            (
-                "web-push",
-                json!({"address": "ada"}),
-                422,
-                "trust = \"delegated\"",
-            ),
-            (
-                "nothing",
-                json!({"address": "ada"}),
-                422,
-                "trust = \"delegated\"",
-            ),
-            ("vendor", json!({"address": ""}), 422, "1 to 512 characters"),
-            (
-                "vendor",
-                json!({"address": "x".repeat(513)}),
-                422,
-                "1 to 512 characters",
-            ),
-            (
-                "vendor",
-                json!({"address": "a\nb"}),
-                422,
-                "control characters",
-            ),
-            ("vendor", json!({}), 400, "address"),
-            (
-                "vendor",
-                json!({"address": "ada", "trust": true}),
-                400,
-                "trust",
-            ),
-        ] {
-            let (given, problem) = put(channel, body.clone()).await;
-            assert_eq!(given.as_u16(), status, "{channel} {body} {problem}");
-            assert!(
-                problem["detail"].as_str().expect("a detail").contains(said),
-                "{body} {problem}"
-            );
-        }
-        assert_eq!(list().await, both);
-        let remove = async || {
-            host.admin(Method::DELETE, &format!("{path}/vendor"), Value::Null)
-                .await
-                .0
-        };
-        assert_eq!(
-            (remove().await, remove().await),
-            (StatusCode::NO_CONTENT, StatusCode::NOT_FOUND)
-        );
-        assert_eq!(
-            list().await,
-            json!([{"channel": "other", "address": "ada"}])
-        );
-        // They go with the person.
-        host.admin_ok(Method::DELETE, &format!("/users/{}", id(&ada)), Value::Null)
-            .await;
-        assert_eq!(
-            host.admin(Method::GET, &path, Value::Null).await.0,
-            StatusCode::NOT_FOUND
-        );
-        assert_eq!(
-            put("vendor", json!({"address": "ada"})).await.0,
-            StatusCode::NOT_FOUND
+#[both_databases]
+async fn an_administrator_says_what_a_vendor_knows_a_person_by(database: Database) {
+    let vendor = Vendor::start(500).await;
+    let entries = vendor.channel("vendor", "")
+        + &vendor.channel("other", "")
+        + &channel("web-push", "web-push", "");
+    let settings = plugins(&entries);
+    let host = TestHost::start_with(HostOptions {
+        plugins: &settings,
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    let ada = host.user("ada").await;
+    let path = format!("/users/{}/external-authenticators", id(&ada));
+    let put = async |channel: &str, body: Value| {
+        host.admin(Method::PUT, &format!("{path}/{channel}"), body)
+            .await
+    };
+    let list = async || host.admin_ok(Method::GET, &path, Value::Null).await["items"].clone();
+    assert_eq!(list().await, json!([]));
+    let set = put("vendor", json!({"address": " ada@vendor "})).await;
+    assert_eq!(
+        set,
+        (
+            StatusCode::OK,
+            json!({"channel": "vendor", "address": "ada@vendor"})
+        )
+    );
+    assert_eq!(
+        put("vendor", json!({"address": "ä".repeat(512)})).await.0,
+        StatusCode::OK
+    );
+    assert_eq!(
+        put("other", json!({"address": "ada"})).await.0,
+        StatusCode::OK
+    );
+    let both = json!([{"channel": "other", "address": "ada"}, {"channel": "vendor", "address": "ä".repeat(512)}]);
+    assert_eq!(list().await, both);
+    for (channel, body, status, said) in [
+        (
+            "web-push",
+            json!({"address": "ada"}),
+            422,
+            "trust = \"delegated\"",
+        ),
+        (
+            "nothing",
+            json!({"address": "ada"}),
+            422,
+            "trust = \"delegated\"",
+        ),
+        ("vendor", json!({"address": ""}), 422, "1 to 512 characters"),
+        (
+            "vendor",
+            json!({"address": "x".repeat(513)}),
+            422,
+            "1 to 512 characters",
+        ),
+        (
+            "vendor",
+            json!({"address": "a\nb"}),
+            422,
+            "control characters",
+        ),
+        ("vendor", json!({}), 400, "address"),
+        (
+            "vendor",
+            json!({"address": "ada", "trust": true}),
+            400,
+            "trust",
+        ),
+    ] {
+        let (given, problem) = put(channel, body.clone()).await;
+        assert_eq!(given.as_u16(), status, "{channel} {body} {problem}");
+        assert!(
+            problem["detail"].as_str().expect("a detail").contains(said),
+            "{body} {problem}"
         );
     }
+    assert_eq!(list().await, both);
+    let remove = async || {
+        host.admin(Method::DELETE, &format!("{path}/vendor"), Value::Null)
+            .await
+            .0
+    };
+    assert_eq!(
+        (remove().await, remove().await),
+        (StatusCode::NO_CONTENT, StatusCode::NOT_FOUND)
+    );
+    assert_eq!(
+        list().await,
+        json!([{"channel": "other", "address": "ada"}])
+    );
+    // They go with the person.
+    host.admin_ok(Method::DELETE, &format!("/users/{}", id(&ada)), Value::Null)
+        .await;
+    assert_eq!(
+        host.admin(Method::GET, &path, Value::Null).await.0,
+        StatusCode::NOT_FOUND
+    );
+    assert_eq!(
+        put("vendor", json!({"address": "ada"})).await.0,
+        StatusCode::NOT_FOUND
+    );
 }

@@ -1,5 +1,6 @@
 //! Callbacks: on any host, after a restart, late, repeated, forged.
 
+use assent_test_macros::both_databases;
 use std::time::Duration;
 
 use reqwest::StatusCode;
@@ -7,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::vendor::Vendor;
 use super::{call_back, known_as, moved_on, path_of, question};
-use crate::harness::{Ada, Browser, Database, Page, TestHost, Wish, http_client, plugins};
+use crate::harness::{Ada, Browser, Database, HostOptions, Page, TestHost, http_client, plugins};
 
 /// A poll that nobody sees in a test whose clock stands still.
 const LONG: u32 = 30_000;
@@ -24,10 +25,10 @@ struct Asked {
 /// Ada waits for a vendor that wants to call back.
 async fn asked(vendor: &Vendor, database: Database) -> Asked {
     let settings = plugins(&vendor.channel("vendor", ""));
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         plugins: &settings,
         database,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let ada = host.ada().await;
@@ -90,30 +91,28 @@ async fn a_callback_has_the_vendor_asked_at_once_and_decides_nothing() {
     );
 }
 
-#[tokio::test]
-async fn a_callback_may_come_to_another_host_than_the_one_that_asked() {
-    for database in Database::BOTH {
-        let vendor = Vendor::start(LONG).await;
-        let it = asked(&vendor, database).await;
-        let wish = Wish {
-            plugins: &it.settings,
-            database,
-            ..Wish::default()
-        };
-        let (_, other, base) = it.host.second(wish).await;
-        vendor.answer(&it.question, "approved");
-        assert_eq!(
-            call_back(&base, &it.callback, news(&it.question)).await,
-            StatusCode::NO_CONTENT
-        );
-        assert!(
-            moved_on(&it.waiting)
-                .await
-                .parameter("code")
-                .starts_with("ac_")
-        );
-        other.stop().await;
-    }
+#[both_databases]
+async fn a_callback_may_come_to_another_host_than_the_one_that_asked(database: Database) {
+    let vendor = Vendor::start(LONG).await;
+    let it = asked(&vendor, database).await;
+    let wish = HostOptions {
+        plugins: &it.settings,
+        database,
+        ..HostOptions::default()
+    };
+    let (_, other, base) = it.host.second(wish).await;
+    vendor.answer(&it.question, "approved");
+    assert_eq!(
+        call_back(&base, &it.callback, news(&it.question)).await,
+        StatusCode::NO_CONTENT
+    );
+    assert!(
+        moved_on(&it.waiting)
+            .await
+            .parameter("code")
+            .starts_with("ac_")
+    );
+    other.stop().await;
 }
 
 #[tokio::test]
@@ -121,9 +120,9 @@ async fn a_restart_between_question_and_callback_loses_nothing() {
     let vendor = Vendor::start(LONG).await;
     let mut it = asked(&vendor, Database::Sqlite).await;
     it.host.stop().await;
-    let wish = Wish {
+    let wish = HostOptions {
         plugins: &it.settings,
-        ..Wish::default()
+        ..HostOptions::default()
     };
     let (_, restarted, base) = it.host.second(wish).await;
     vendor.answer(&it.question, "approved");
@@ -179,9 +178,9 @@ async fn late_and_repeated_callbacks_change_nothing() {
 async fn a_channel_has_no_news_of_anothers_requests() {
     let (vendor, other) = (Vendor::start(LONG).await, Vendor::start(LONG).await);
     let settings = plugins(&(vendor.channel("vendor", "") + &other.channel("other", "")));
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         plugins: &settings,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let application = host.web_application().await;

@@ -1,5 +1,6 @@
 //! The store's part: who looks after a request, and whose word decides it. On both databases.
 
+use assent_test_macros::both_databases;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -75,284 +76,276 @@ async fn claimed(store: &Store, channel: &str, after: u64) -> Vec<DeliveryId> {
         .collect()
 }
 
-#[tokio::test]
-async fn one_host_has_a_request_at_a_time_and_another_takes_over() {
-    for database in Database::BOTH {
-        let Fixture { store, .. } = &fixture(database).await;
-        let (person, _) = ada(store).await;
-        let asked = asked(store, Some(&person), "ada").await;
-        let kept = delivery(store, asked.id, "vendor", vendor()).await;
-        assert_eq!(
-            store.next_delivery().await.expect("read"),
-            Some(NOW + SECOND)
-        );
-        assert!(store.due_channels(NOW).await.expect("read").is_empty());
-        assert_eq!(claimed(store, "vendor", 0).await, [], "not yet");
-        assert_eq!(
-            store.due_channels(NOW + SECOND).await.expect("read"),
-            ["vendor"]
-        );
-        assert_eq!(claimed(store, "other", 1).await, [], "another channel's");
-        let leased = store
-            .claim_deliveries("vendor", 10, LEASE, NOW + SECOND)
-            .await
-            .expect("claimed");
-        assert_eq!(
-            leased
-                .iter()
-                .map(|leased| &leased.delivery)
-                .collect::<Vec<_>>(),
-            [&kept]
-        );
-        assert_eq!(claimed(store, "vendor", 30).await, [], "it is taken");
-        assert_eq!(
-            claimed(store, "vendor", 36).await,
-            [kept.id],
-            "whoever had it stopped"
-        );
-        // Whoever comes back late gives nothing back that is another's now.
-        store
-            .release_delivery(&leased[0], NOW)
-            .await
-            .expect("released");
-        assert_eq!(claimed(store, "vendor", 37).await, []);
-        assert!(store.end_delivery(kept.id).await.expect("ended"));
-        assert!(!store.end_delivery(kept.id).await.expect("ended"), "once");
-    }
-}
-
-#[tokio::test]
-async fn of_many_hosts_that_claim_at_once_each_request_has_one() {
-    for database in Database::BOTH {
-        let fixture = Arc::new(fixture(database).await);
-        let (person, _) = ada(&fixture.store).await;
-        let asked = asked(&fixture.store, Some(&person), "ada").await;
-        for _ in 0..30 {
-            delivery(&fixture.store, asked.id, "vendor", vendor()).await;
-        }
-        // Stores of their own, as hosts have.
-        let mut stores = Vec::new();
-        for _ in 0..4 {
-            stores.push(open_store(&fixture.url).await.expect("a store"));
-        }
-        let claims = stores
+#[both_databases]
+async fn one_host_has_a_request_at_a_time_and_another_takes_over(database: Database) {
+    let Fixture { store, .. } = &fixture(database).await;
+    let (person, _) = ada(store).await;
+    let asked = asked(store, Some(&person), "ada").await;
+    let kept = delivery(store, asked.id, "vendor", vendor()).await;
+    assert_eq!(
+        store.next_delivery().await.expect("read"),
+        Some(NOW + SECOND)
+    );
+    assert!(store.due_channels(NOW).await.expect("read").is_empty());
+    assert_eq!(claimed(store, "vendor", 0).await, [], "not yet");
+    assert_eq!(
+        store.due_channels(NOW + SECOND).await.expect("read"),
+        ["vendor"]
+    );
+    assert_eq!(claimed(store, "other", 1).await, [], "another channel's");
+    let leased = store
+        .claim_deliveries("vendor", 10, LEASE, NOW + SECOND)
+        .await
+        .expect("claimed");
+    assert_eq!(
+        leased
             .iter()
-            .flat_map(|store| (0..5).map(move |_| claimed(store, "vendor", 1)));
-        let claimed: Vec<DeliveryId> = futures_util::future::join_all(claims)
-            .await
-            .into_iter()
-            .flatten()
-            .collect();
-        assert_eq!(
-            (claimed.len(), claimed.iter().collect::<BTreeSet<_>>().len()),
-            (30, 30)
-        );
-    }
+            .map(|leased| &leased.delivery)
+            .collect::<Vec<_>>(),
+        [&kept]
+    );
+    assert_eq!(claimed(store, "vendor", 30).await, [], "it is taken");
+    assert_eq!(
+        claimed(store, "vendor", 36).await,
+        [kept.id],
+        "whoever had it stopped"
+    );
+    // Whoever comes back late gives nothing back that is another's now.
+    store
+        .release_delivery(&leased[0], NOW)
+        .await
+        .expect("released");
+    assert_eq!(claimed(store, "vendor", 37).await, []);
+    assert!(store.end_delivery(kept.id).await.expect("ended"));
+    assert!(!store.end_delivery(kept.id).await.expect("ended"), "once");
 }
 
-#[tokio::test]
-async fn news_that_comes_while_a_request_is_asked_about_has_it_asked_again() {
-    for database in Database::BOTH {
-        let Fixture { store, .. } = &fixture(database).await;
-        let (person, phone) = ada(store).await;
-        let asked = asked(store, Some(&person), "ada").await;
-        let kept = delivery(store, asked.id, "vendor", vendor()).await;
-        let to_phone = delivery(store, asked.id, "push", Recipient::Device(phone.id)).await;
-        let leased = store
-            .claim_deliveries("vendor", 1, LEASE, NOW + SECOND)
-            .await
-            .expect("claimed");
-        let news = async |channel: &str, after: u64| {
-            let ids = [asked.id, ApprovalId::new(NOW, &SystemEntropy)];
-            store
-                .expedite_deliveries(channel, &ids, NOW + Duration::from_secs(after))
-                .await
-                .expect("hastened")
-        };
-        assert_eq!(news("other", 2).await, 0, "another channel's");
-        assert_eq!(
-            news("push", 0).await,
-            0,
-            "a device's answer is not asked for by a name"
-        );
-        assert_eq!(news("vendor", 2).await, 1);
-        assert_eq!(claimed(store, "vendor", 3).await, [], "one host at a time");
+#[both_databases]
+async fn of_many_hosts_that_claim_at_once_each_request_has_one(database: Database) {
+    let fixture = Arc::new(fixture(database).await);
+    let (person, _) = ada(&fixture.store).await;
+    let asked = asked(&fixture.store, Some(&person), "ada").await;
+    for _ in 0..30 {
+        delivery(&fixture.store, asked.id, "vendor", vendor()).await;
+    }
+    // Stores of their own, as hosts have.
+    let mut stores = Vec::new();
+    for _ in 0..4 {
+        stores.push(open_store(&fixture.url).await.expect("a store"));
+    }
+    let claims = stores
+        .iter()
+        .flat_map(|store| (0..5).map(move |_| claimed(store, "vendor", 1)));
+    let claimed: Vec<DeliveryId> = futures_util::future::join_all(claims)
+        .await
+        .into_iter()
+        .flatten()
+        .collect();
+    assert_eq!(
+        (claimed.len(), claimed.iter().collect::<BTreeSet<_>>().len()),
+        (30, 30)
+    );
+}
+
+#[both_databases]
+async fn news_that_comes_while_a_request_is_asked_about_has_it_asked_again(database: Database) {
+    let Fixture { store, .. } = &fixture(database).await;
+    let (person, phone) = ada(store).await;
+    let asked = asked(store, Some(&person), "ada").await;
+    let kept = delivery(store, asked.id, "vendor", vendor()).await;
+    let to_phone = delivery(store, asked.id, "push", Recipient::Device(phone.id)).await;
+    let leased = store
+        .claim_deliveries("vendor", 1, LEASE, NOW + SECOND)
+        .await
+        .expect("claimed");
+    let news = async |channel: &str, after: u64| {
+        let ids = [asked.id, ApprovalId::new(NOW, &SystemEntropy)];
         store
-            .release_delivery(&leased[0], NOW + Duration::from_secs(30))
+            .expedite_deliveries(channel, &ids, NOW + Duration::from_secs(after))
             .await
-            .expect("released");
-        assert_eq!(claimed(store, "vendor", 3).await, [kept.id]);
-        assert_eq!(claimed(store, "push", 1).await, [to_phone.id]);
-    }
+            .expect("hastened")
+    };
+    assert_eq!(news("other", 2).await, 0, "another channel's");
+    assert_eq!(
+        news("push", 0).await,
+        0,
+        "a device's answer is not asked for by a name"
+    );
+    assert_eq!(news("vendor", 2).await, 1);
+    assert_eq!(claimed(store, "vendor", 3).await, [], "one host at a time");
+    store
+        .release_delivery(&leased[0], NOW + Duration::from_secs(30))
+        .await
+        .expect("released");
+    assert_eq!(claimed(store, "vendor", 3).await, [kept.id]);
+    assert_eq!(claimed(store, "push", 1).await, [to_phone.id]);
 }
 
-#[tokio::test]
-async fn what_is_decided_is_looked_after_at_once_and_begins_no_more() {
-    for database in Database::BOTH {
-        let Fixture { store, .. } = &fixture(database).await;
-        let (person, phone) = ada(store).await;
-        let approve = DeviceAnswer::Approve {
-            device: phone.id,
-            amr: vec![Amr::Swk],
-            passkey: None,
-        };
-        for how in ["answer", "number", "cancel", "replace"] {
-            let asked_first = asked(store, Some(&person), "ada").await;
-            let kept = delivery(store, asked_first.id, how, vendor()).await;
-            assert_eq!(claimed(store, how, 0).await, []);
-            match how {
-                "answer" => {
-                    let answer = store
-                        .answer_approval(asked_first.id, approve.clone(), noted(&[]), NOW)
+#[both_databases]
+async fn what_is_decided_is_looked_after_at_once_and_begins_no_more(database: Database) {
+    let Fixture { store, .. } = &fixture(database).await;
+    let (person, phone) = ada(store).await;
+    let approve = DeviceAnswer::Approve {
+        device: phone.id,
+        amr: vec![Amr::Swk],
+        passkey: None,
+    };
+    for how in ["answer", "number", "cancel", "replace"] {
+        let asked_first = asked(store, Some(&person), "ada").await;
+        let kept = delivery(store, asked_first.id, how, vendor()).await;
+        assert_eq!(claimed(store, how, 0).await, []);
+        match how {
+            "answer" => {
+                let answer = store
+                    .answer_approval(asked_first.id, approve.clone(), noted(&[]), NOW)
+                    .await
+                    .expect("answered");
+                assert_eq!(answer, AnswerOutcome::Counted);
+            }
+            "number" => {
+                for number in [b"41", b"43", b"44"] {
+                    let wrong = DeviceAnswer::WrongNumber {
+                        device: phone.id,
+                        number: Digest::of(number),
+                    };
+                    store
+                        .answer_approval(asked_first.id, wrong, noted(&[]), NOW)
                         .await
                         .expect("answered");
-                    assert_eq!(answer, AnswerOutcome::Counted);
                 }
-                "number" => {
-                    for number in [b"41", b"43", b"44"] {
-                        let wrong = DeviceAnswer::WrongNumber {
-                            device: phone.id,
-                            number: Digest::of(number),
-                        };
-                        store
-                            .answer_approval(asked_first.id, wrong, noted(&[]), NOW)
-                            .await
-                            .expect("answered");
-                    }
-                }
-                "cancel" => store
-                    .cancel_approval(asked_first.id, NOW)
-                    .await
-                    .expect("cancelled"),
-                _ => drop(asked(store, Some(&person), "ada").await),
             }
-            assert_eq!(claimed(store, how, 0).await, [kept.id], "{how}");
-            let late = Delivery {
-                id: DeliveryId::new(NOW, &SystemEntropy),
-                ..kept
-            };
-            assert!(
-                !store.add_delivery(late, NOW, NOW).await.expect("asked"),
-                "{how}"
-            );
+            "cancel" => store
+                .cancel_approval(asked_first.id, NOW)
+                .await
+                .expect("cancelled"),
+            _ => drop(asked(store, Some(&person), "ada").await),
         }
-        let expired = asked(store, Some(&person), "ada").await;
+        assert_eq!(claimed(store, how, 0).await, [kept.id], "{how}");
         let late = Delivery {
             id: DeliveryId::new(NOW, &SystemEntropy),
-            approval: expired.id,
-            channel: "vendor".to_owned(),
-            recipient: vendor(),
-            handle: String::new(),
+            ..kept
         };
         assert!(
-            !store
-                .add_delivery(late, NOW, expired.expires_at)
-                .await
-                .expect("asked")
+            !store.add_delivery(late, NOW, NOW).await.expect("asked"),
+            "{how}"
         );
     }
+    let expired = asked(store, Some(&person), "ada").await;
+    let late = Delivery {
+        id: DeliveryId::new(NOW, &SystemEntropy),
+        approval: expired.id,
+        channel: "vendor".to_owned(),
+        recipient: vendor(),
+        handle: String::new(),
+    };
+    assert!(
+        !store
+            .add_delivery(late, NOW, expired.expires_at)
+            .await
+            .expect("asked")
+    );
 }
 
-#[tokio::test]
-async fn a_vendors_word_counts_where_a_devices_answer_would_and_for_its_own_request() {
-    for database in Database::BOTH {
-        let Fixture { store, .. } = &fixture(database).await;
-        let (person, phone) = ada(store).await;
-        for channel in ["vendor", "other", "push"] {
-            known_as(store, &person, channel, "ada@vendor").await;
-        }
-        let stage = async |id| {
-            store
-                .approval(id)
-                .await
-                .expect("read")
-                .expect("an approval")
-                .stage
-        };
-        let rule = async |delivery: DeliveryId, ruling, now| {
-            store
-                .rule_on_approval(delivery, ruling, noted(&[]), now)
-                .await
-                .expect("ruled")
-        };
-        // On its way to a device: no word decides it.
-        let first = asked(store, Some(&person), "ada").await;
-        let to_phone = delivery(store, first.id, "push", Recipient::Device(phone.id)).await;
-        assert!(!rule(to_phone.id, Ruling::Approved, NOW).await);
-        // After its time.
-        let late = delivery(store, first.id, "vendor", vendor()).await;
-        assert!(!rule(late.id, Ruling::Approved, first.expires_at).await);
-        assert!(
-            !rule(late.id, Ruling::Approved, NOW).await,
-            "what was said once is done with"
-        );
-        // While the person may not sign in.
-        let suspended = delivery(store, first.id, "vendor", vendor()).await;
-        let update = async |user: User| {
-            let state = user.state;
-            let kept = store
-                .update_user(user, state, Vec::new())
-                .await
-                .expect("updated");
-            assert_eq!(kept, UserUpdateOutcome::Done);
-        };
-        update(User {
-            state: LifecycleState::Suspended,
-            ..person.clone()
-        })
-        .await;
-        assert!(!rule(suspended.id, Ruling::Approved, NOW).await);
-        update(User {
-            version: 2,
-            ..person.clone()
-        })
-        .await;
-        // A name that is nobody's.
-        let nobodys = asked(store, None, "nobody").await;
-        let to_nobody = delivery(store, nobodys.id, "vendor", vendor()).await;
-        assert!(!rule(to_nobody.id, Ruling::Approved, NOW).await);
-        // Once a newer request of the same browser took its place.
-        let replaced = asked(store, Some(&person), "ada@example.org").await;
-        let older = delivery(store, replaced.id, "vendor", vendor()).await;
-        let newer = asked_later(store, &person).await;
-        assert!(!rule(older.id, Ruling::Approved, NOW).await);
-        assert_eq!(stage(replaced.id).await, ApprovalStage::Replaced);
-        // For itself, and once.
-        let own = delivery(store, newer, "vendor", vendor()).await;
-        let second = delivery(store, newer, "other", vendor()).await;
-        assert!(rule(own.id, Ruling::Approved, NOW).await);
-        assert!(!rule(second.id, Ruling::Denied, NOW).await);
-        assert_eq!(
-            stage(newer).await,
-            ApprovalStage::Approved {
-                by: Approver::Channel("vendor".to_owned()),
-                at: NOW
-            }
-        );
-        // By an address that was changed or withdrawn meanwhile.
-        let asked = asked_later(store, &person).await;
-        let by_old = delivery(store, asked, "vendor", vendor()).await;
-        known_as(store, &person, "vendor", "ada.new@vendor").await;
-        assert!(!rule(by_old.id, Ruling::Approved, NOW).await);
-        let by_none = delivery(store, asked, "vendor", vendor()).await;
-        assert!(
-            store
-                .remove_external_authenticator(person.id, "vendor", Vec::new())
-                .await
-                .expect("removed")
-        );
-        assert!(!rule(by_none.id, Ruling::Approved, NOW).await);
-        assert_eq!(stage(asked).await, ApprovalStage::Requested);
-        // The other way to end it.
-        let kept = delivery(store, asked, "other", vendor()).await;
-        assert!(rule(kept.id, Ruling::Denied, NOW).await);
-        assert_eq!(stage(asked).await, ApprovalStage::Denied);
-        assert_eq!(
-            store.next_delivery().await.expect("read"),
-            None,
-            "each has said its word"
-        );
+#[both_databases]
+async fn a_vendors_word_counts_where_a_devices_answer_would_and_for_its_own_request(
+    database: Database,
+) {
+    let Fixture { store, .. } = &fixture(database).await;
+    let (person, phone) = ada(store).await;
+    for channel in ["vendor", "other", "push"] {
+        known_as(store, &person, channel, "ada@vendor").await;
     }
+    let stage = async |id| {
+        store
+            .approval(id)
+            .await
+            .expect("read")
+            .expect("an approval")
+            .stage
+    };
+    let rule = async |delivery: DeliveryId, ruling, now| {
+        store
+            .rule_on_approval(delivery, ruling, noted(&[]), now)
+            .await
+            .expect("ruled")
+    };
+    // On its way to a device: no word decides it.
+    let first = asked(store, Some(&person), "ada").await;
+    let to_phone = delivery(store, first.id, "push", Recipient::Device(phone.id)).await;
+    assert!(!rule(to_phone.id, Ruling::Approved, NOW).await);
+    // After its time.
+    let late = delivery(store, first.id, "vendor", vendor()).await;
+    assert!(!rule(late.id, Ruling::Approved, first.expires_at).await);
+    assert!(
+        !rule(late.id, Ruling::Approved, NOW).await,
+        "what was said once is done with"
+    );
+    // While the person may not sign in.
+    let suspended = delivery(store, first.id, "vendor", vendor()).await;
+    let update = async |user: User| {
+        let state = user.state;
+        let kept = store
+            .update_user(user, state, Vec::new())
+            .await
+            .expect("updated");
+        assert_eq!(kept, UserUpdateOutcome::Done);
+    };
+    update(User {
+        state: LifecycleState::Suspended,
+        ..person.clone()
+    })
+    .await;
+    assert!(!rule(suspended.id, Ruling::Approved, NOW).await);
+    update(User {
+        version: 2,
+        ..person.clone()
+    })
+    .await;
+    // A name that is nobody's.
+    let nobodys = asked(store, None, "nobody").await;
+    let to_nobody = delivery(store, nobodys.id, "vendor", vendor()).await;
+    assert!(!rule(to_nobody.id, Ruling::Approved, NOW).await);
+    // Once a newer request of the same browser took its place.
+    let replaced = asked(store, Some(&person), "ada@example.org").await;
+    let older = delivery(store, replaced.id, "vendor", vendor()).await;
+    let newer = asked_later(store, &person).await;
+    assert!(!rule(older.id, Ruling::Approved, NOW).await);
+    assert_eq!(stage(replaced.id).await, ApprovalStage::Replaced);
+    // For itself, and once.
+    let own = delivery(store, newer, "vendor", vendor()).await;
+    let second = delivery(store, newer, "other", vendor()).await;
+    assert!(rule(own.id, Ruling::Approved, NOW).await);
+    assert!(!rule(second.id, Ruling::Denied, NOW).await);
+    assert_eq!(
+        stage(newer).await,
+        ApprovalStage::Approved {
+            by: Approver::Channel("vendor".to_owned()),
+            at: NOW
+        }
+    );
+    // By an address that was changed or withdrawn meanwhile.
+    let asked = asked_later(store, &person).await;
+    let by_old = delivery(store, asked, "vendor", vendor()).await;
+    known_as(store, &person, "vendor", "ada.new@vendor").await;
+    assert!(!rule(by_old.id, Ruling::Approved, NOW).await);
+    let by_none = delivery(store, asked, "vendor", vendor()).await;
+    assert!(
+        store
+            .remove_external_authenticator(person.id, "vendor", Vec::new())
+            .await
+            .expect("removed")
+    );
+    assert!(!rule(by_none.id, Ruling::Approved, NOW).await);
+    assert_eq!(stage(asked).await, ApprovalStage::Requested);
+    // The other way to end it.
+    let kept = delivery(store, asked, "other", vendor()).await;
+    assert!(rule(kept.id, Ruling::Denied, NOW).await);
+    assert_eq!(stage(asked).await, ApprovalStage::Denied);
+    assert_eq!(
+        store.next_delivery().await.expect("read"),
+        None,
+        "each has said its word"
+    );
 }
 
 /// A request of the person's by their e-mail address, a moment later.
@@ -372,168 +365,164 @@ async fn asked_later(store: &Store, person: &User) -> ApprovalId {
     id
 }
 
-#[tokio::test]
-async fn of_fifty_answers_at_once_from_devices_and_vendors_one_counts() {
-    for database in Database::BOTH {
-        let fixture = Arc::new(fixture(database).await);
-        let store = &fixture.store;
-        let (person, phone) = ada(store).await;
-        let asked = asked(store, Some(&person), "ada").await;
-        known_as(store, &person, "vendor", "ada@vendor").await;
-        let mut deliveries = Vec::new();
-        for _ in 0..50 {
-            deliveries.push(delivery(store, asked.id, "vendor", vendor()).await);
-        }
-        let mut answers = Vec::new();
-        for (n, delivery) in deliveries.into_iter().enumerate() {
-            let fixture = Arc::clone(&fixture);
-            let verdict = DeviceAnswer::Approve {
-                device: phone.id,
-                amr: vec![Amr::Swk],
-                passkey: None,
-            };
-            answers.push(tokio::spawn(async move {
-                if n % 2 == 0 {
-                    let ruling = if n % 4 == 0 {
-                        Ruling::Approved
-                    } else {
-                        Ruling::Denied
-                    };
-                    fixture
-                        .store
-                        .rule_on_approval(delivery.id, ruling, noted(&[]), NOW)
-                        .await
-                        .expect("ruled")
+#[both_databases]
+async fn of_fifty_answers_at_once_from_devices_and_vendors_one_counts(database: Database) {
+    let fixture = Arc::new(fixture(database).await);
+    let store = &fixture.store;
+    let (person, phone) = ada(store).await;
+    let asked = asked(store, Some(&person), "ada").await;
+    known_as(store, &person, "vendor", "ada@vendor").await;
+    let mut deliveries = Vec::new();
+    for _ in 0..50 {
+        deliveries.push(delivery(store, asked.id, "vendor", vendor()).await);
+    }
+    let mut answers = Vec::new();
+    for (n, delivery) in deliveries.into_iter().enumerate() {
+        let fixture = Arc::clone(&fixture);
+        let verdict = DeviceAnswer::Approve {
+            device: phone.id,
+            amr: vec![Amr::Swk],
+            passkey: None,
+        };
+        answers.push(tokio::spawn(async move {
+            if n % 2 == 0 {
+                let ruling = if n % 4 == 0 {
+                    Ruling::Approved
                 } else {
-                    let answer = fixture
-                        .store
-                        .answer_approval(asked.id, verdict, noted(&[]), NOW)
-                        .await
-                        .expect("answered");
-                    answer == AnswerOutcome::Counted
-                }
-            }));
-        }
-        let mut counted = 0;
-        for answer in answers {
-            counted += usize::from(answer.await.expect("an answer"));
-        }
-        assert_eq!(counted, 1);
+                    Ruling::Denied
+                };
+                fixture
+                    .store
+                    .rule_on_approval(delivery.id, ruling, noted(&[]), NOW)
+                    .await
+                    .expect("ruled")
+            } else {
+                let answer = fixture
+                    .store
+                    .answer_approval(asked.id, verdict, noted(&[]), NOW)
+                    .await
+                    .expect("answered");
+                answer == AnswerOutcome::Counted
+            }
+        }));
+    }
+    let mut counted = 0;
+    for answer in answers {
+        counted += usize::from(answer.await.expect("an answer"));
+    }
+    assert_eq!(counted, 1);
+}
+
+#[both_databases]
+async fn a_vendors_word_for_a_request_without_letters_is_refused_once_a_second_one_was_typed(
+    database: Database,
+) {
+    let Fixture { store, .. } = &fixture(database).await;
+    let (person, _) = ada(store).await;
+    known_as(store, &person, "vendor", "ada@vendor").await;
+    let typed = async |browser: &[u8], letterless| {
+        let login = login();
+        store.insert_login(login.clone()).await.expect("inserted");
+        let approval = approval(&login, Some(&person), "ada");
+        let request = ApprovalRequest {
+            browser: Digest::of(browser),
+            letterless,
+            ..request(approval.clone(), Some(&person))
+        };
+        (
+            approval.id,
+            store.request_approval(request).await.expect("requested"),
+        )
+    };
+    let (one, reached) = typed(b"one", true).await;
+    assert_eq!(reached, RequestOutcome::Person(person.id), "{database:?}");
+    let carried = delivery(store, one, "vendor", vendor()).await;
+    // The second is for an application that no such channel serves: the user could still take one for the other.
+    let (two, reached) = typed(b"two", false).await;
+    assert_eq!(reached, RequestOutcome::Nobody, "{database:?}");
+    let ruled = store
+        .rule_on_approval(carried.id, Ruling::Approved, noted(&[]), NOW + SECOND)
+        .await;
+    assert!(
+        !ruled.expect("read"),
+        "{database:?}: the vendor's word came too late"
+    );
+    for id in [one, two] {
+        let stage = store
+            .approval(id)
+            .await
+            .expect("read")
+            .expect("an approval")
+            .stage;
+        assert_eq!(stage, ApprovalStage::Conflicted, "{database:?}");
     }
 }
 
-#[tokio::test]
-async fn a_vendors_word_for_a_request_without_letters_is_refused_once_a_second_one_was_typed() {
-    for database in Database::BOTH {
+/// The stranger's requests replace each other, and the last is cancelled: none of them conflicts with the user's own.
+#[both_databases]
+async fn a_request_beyond_the_bound_of_its_name_ends_a_carried_one(database: Database) {
+    for (name, before, letterless, expected) in [
+        ("ada", 29, true, ApprovalStage::Conflicted),
+        // The user's other name: the page of the carried one must not show it.
+        ("ada@example.org", 30, true, ApprovalStage::Withdrawn),
+        // Another user's name, and a request that only her devices can approve.
+        ("eve", 30, true, ApprovalStage::Requested),
+        ("ada", 29, false, ApprovalStage::Requested),
+    ] {
         let Fixture { store, .. } = &fixture(database).await;
         let (person, _) = ada(store).await;
         known_as(store, &person, "vendor", "ada@vendor").await;
-        let typed = async |browser: &[u8], letterless| {
+        let typed = async |name: &str, browser: &[u8], letterless| {
             let login = login();
             store.insert_login(login.clone()).await.expect("inserted");
-            let approval = approval(&login, Some(&person), "ada");
+            let known = Some(&person).filter(|_| name != "eve");
+            let approval = approval(&login, known, name);
             let request = ApprovalRequest {
                 browser: Digest::of(browser),
                 letterless,
-                ..request(approval.clone(), Some(&person))
+                ..request(approval.clone(), known)
             };
             (
                 approval.id,
                 store.request_approval(request).await.expect("requested"),
             )
         };
-        let (one, reached) = typed(b"one", true).await;
-        assert_eq!(reached, RequestOutcome::Person(person.id), "{database:?}");
-        let carried = delivery(store, one, "vendor", vendor()).await;
-        // The second is for an application that no such channel serves: the user could still take one for the other.
-        let (two, reached) = typed(b"two", false).await;
-        assert_eq!(reached, RequestOutcome::Nobody, "{database:?}");
+        let mut last = None;
+        for _ in 0..before {
+            last = Some(typed(name, b"stranger", true).await.0);
+        }
+        store
+            .cancel_approval(last.expect("a request"), NOW)
+            .await
+            .expect("cancelled");
+        let (own, reached) = typed("ada", b"own", letterless).await;
+        assert_eq!(
+            reached,
+            RequestOutcome::Person(person.id),
+            "{database:?} {name}"
+        );
+        let carried = delivery(store, own, "vendor", vendor()).await;
+
+        let (refused, reached) = typed(name, b"stranger", true).await;
+        assert_eq!(reached, RequestOutcome::TooMany, "{database:?} {name}");
+        assert!(
+            store.approval(refused).await.expect("read").is_none(),
+            "{database:?} {name}"
+        );
+        let stage = store
+            .approval(own)
+            .await
+            .expect("read")
+            .expect("an approval")
+            .stage;
+        assert_eq!(stage, expected, "{database:?} {name}");
         let ruled = store
             .rule_on_approval(carried.id, Ruling::Approved, noted(&[]), NOW + SECOND)
             .await;
-        assert!(
-            !ruled.expect("read"),
-            "{database:?}: the vendor's word came too late"
+        assert_eq!(
+            ruled.expect("read"),
+            expected == ApprovalStage::Requested,
+            "{database:?} {name}"
         );
-        for id in [one, two] {
-            let stage = store
-                .approval(id)
-                .await
-                .expect("read")
-                .expect("an approval")
-                .stage;
-            assert_eq!(stage, ApprovalStage::Conflicted, "{database:?}");
-        }
-    }
-}
-
-/// The stranger's requests replace each other, and the last is cancelled: none of them conflicts with the user's own.
-#[tokio::test]
-async fn a_request_beyond_the_bound_of_its_name_ends_a_carried_one_on_both_databases() {
-    for database in Database::BOTH {
-        for (name, before, letterless, expected) in [
-            ("ada", 29, true, ApprovalStage::Conflicted),
-            // The user's other name: the page of the carried one must not show it.
-            ("ada@example.org", 30, true, ApprovalStage::Withdrawn),
-            // Another user's name, and a request that only her devices can approve.
-            ("eve", 30, true, ApprovalStage::Requested),
-            ("ada", 29, false, ApprovalStage::Requested),
-        ] {
-            let Fixture { store, .. } = &fixture(database).await;
-            let (person, _) = ada(store).await;
-            known_as(store, &person, "vendor", "ada@vendor").await;
-            let typed = async |name: &str, browser: &[u8], letterless| {
-                let login = login();
-                store.insert_login(login.clone()).await.expect("inserted");
-                let known = Some(&person).filter(|_| name != "eve");
-                let approval = approval(&login, known, name);
-                let request = ApprovalRequest {
-                    browser: Digest::of(browser),
-                    letterless,
-                    ..request(approval.clone(), known)
-                };
-                (
-                    approval.id,
-                    store.request_approval(request).await.expect("requested"),
-                )
-            };
-            let mut last = None;
-            for _ in 0..before {
-                last = Some(typed(name, b"stranger", true).await.0);
-            }
-            store
-                .cancel_approval(last.expect("a request"), NOW)
-                .await
-                .expect("cancelled");
-            let (own, reached) = typed("ada", b"own", letterless).await;
-            assert_eq!(
-                reached,
-                RequestOutcome::Person(person.id),
-                "{database:?} {name}"
-            );
-            let carried = delivery(store, own, "vendor", vendor()).await;
-
-            let (refused, reached) = typed(name, b"stranger", true).await;
-            assert_eq!(reached, RequestOutcome::TooMany, "{database:?} {name}");
-            assert!(
-                store.approval(refused).await.expect("read").is_none(),
-                "{database:?} {name}"
-            );
-            let stage = store
-                .approval(own)
-                .await
-                .expect("read")
-                .expect("an approval")
-                .stage;
-            assert_eq!(stage, expected, "{database:?} {name}");
-            let ruled = store
-                .rule_on_approval(carried.id, Ruling::Approved, noted(&[]), NOW + SECOND)
-                .await;
-            assert_eq!(
-                ruled.expect("read"),
-                expected == ApprovalStage::Requested,
-                "{database:?} {name}"
-            );
-        }
     }
 }

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::vendor::Vendor;
 use super::{channel, known_as, moved_on, question};
-use crate::harness::{Ada, Browser, TestHost, Wish, component, id, plugins};
+use crate::harness::{Ada, Browser, HostOptions, TestHost, component, id, plugins};
 
 /// Ada with a phone that is woken at this address.
 pub async fn ada_with_push(host: &TestHost, endpoint: &str) -> Ada {
@@ -59,9 +59,9 @@ async fn who_is_unknown_to_the_vendor_is_woken_by_a_push_message() {
         &format!("http_hosts = [\"localhost:{}\"]", vendor.port),
     );
     let settings = plugins(&(vendor.channel("vendor", "") + &web_push));
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         plugins: &settings,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let ada = ada_with_push(&host, &format!("http://localhost:{}/push", vendor.port)).await;
@@ -100,9 +100,9 @@ async fn the_next_channel_is_tried_where_one_does_not_begin_and_no_other() {
     ]
     .concat();
     let settings = plugins(&entries);
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         plugins: &settings,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let ada = host.ada().await;
@@ -153,9 +153,9 @@ async fn no_login_fails_because_no_channel_begins() {
         .channel("vendor", "")
         .replace(r#"http_timeout = "1s""#, r#"http_timeout = "60s""#);
     let settings = plugins(&(patient + &web_push));
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         plugins: &settings,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let ada = ada_with_push(&host, "http://push.example/push").await;
@@ -187,9 +187,9 @@ async fn a_slow_channel_delays_neither_the_page_nor_the_requests_of_others() {
         .channel("slow", "")
         .replace(r#"http_timeout = "1s""#, r#"http_timeout = "2m""#);
     let settings = plugins(&(patient + &other.channel("other", "")));
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         plugins: &settings,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let ada = host.ada().await;

@@ -1,6 +1,7 @@
 //! A login by a vendor's authenticator, through the gateway that ships.
 
 use assent::domain::operations::rate_limits::Network;
+use assent_test_macros::both_databases;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use reqwest::{Method, StatusCode};
@@ -8,16 +9,16 @@ use serde_json::{Value, json};
 
 use super::vendor::Vendor;
 use super::{binding, channel, known_as, moved_on, question, reload};
-use crate::harness::{Ada, Browser, Database, TestHost, Wish, http_client, id, plugins};
+use crate::harness::{Ada, Browser, Database, HostOptions, TestHost, http_client, id, plugins};
 use crate::oidc::token::userinfo;
 
 /// A host whose logins this vendor may approve, and Ada, whom it knows.
 async fn host_with(vendor: &Vendor, database: Database) -> (TestHost, Ada) {
     let settings = plugins(&vendor.channel("vendor", "shows_letters = true"));
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         plugins: &settings,
         database,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let ada = host.ada().await;
@@ -30,73 +31,71 @@ fn payload(jwt: &str) -> Value {
     serde_json::from_slice(&URL_SAFE_NO_PAD.decode(payload).expect("base64url")).expect("JSON")
 }
 
-#[tokio::test]
-async fn a_vendor_approves_and_the_application_is_told_that_it_was_one() {
-    for database in Database::BOTH {
-        let vendor = Vendor::start(500).await;
-        let (host, ada) = host_with(&vendor, database).await;
-        let browser = Browser::new(&host.base);
-        let waiting = ada.ask(&browser, &[]).await;
-        let question = question(&host, &vendor, "ada@vendor").await;
-        for (name, expected) in [
-            ("application", "Books & <Co>"),
-            ("account", "ada"),
-            ("place", "This computer"),
-            ("browser", "Firefox on Linux"),
-        ] {
-            assert_eq!(question[name], expected);
-        }
-        assert_eq!(question["expires_at"], host.host.now().seconds() + 120);
-        let names: Vec<&String> = question.as_object().expect("an object").keys().collect();
-        assert_eq!(names.len(), 9, "nothing else, and no number: {names:?}");
-        assert_eq!(question["binding_message"], binding(&waiting));
-        assert_eq!(binding(&waiting.again().await), binding(&waiting));
-
-        host.advance(1);
-        vendor.polled(&question, 1).await;
-        assert_eq!(waiting.again().await.number(), waiting.number(), "it waits");
-        vendor.answer(&question, "approved");
-        host.advance(1);
-        let code = moved_on(&waiting).await.parameter("code");
-        let (status, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
-        assert_eq!(status, StatusCode::OK, "{tokens}");
-        let claims = payload(tokens["id_token"].as_str().expect("an ID token"));
-        assert_eq!(
-            (&claims["acr"], &claims["amr"]),
-            (&json!("urn:assent:acr:delegated"), &json!(["mca"]))
-        );
-        let access = tokens["access_token"].as_str().expect("a token");
-        assert_eq!(userinfo(&host, access).await.1["sub"], claims["sub"]);
-        let told = http_client()
-            .post(format!("{}/oidc/token/introspection", host.base))
-            .basic_auth(&ada.application.id, ada.application.secret.as_ref())
-            .form(&[("token", access)]);
-        let told: Value = told
-            .send()
-            .await
-            .expect("an answer")
-            .json()
-            .await
-            .expect("JSON");
-        assert_eq!(
-            (&told["active"], &told["acr"]),
-            (&json!(true), &json!("urn:assent:acr:delegated"))
-        );
-        let discovery = http_client().get(format!(
-            "{}/oidc/.well-known/openid-configuration",
-            host.base
-        ));
-        let discovery: Value = discovery
-            .send()
-            .await
-            .expect("an answer")
-            .json()
-            .await
-            .expect("JSON");
-        let acrs = json!(["urn:assent:acr:device", "urn:assent:acr:delegated"]);
-        assert_eq!(discovery["acr_values_supported"], acrs);
-        assert_eq!((vendor.forged(), vendor.cancelled(&question)), (0, 0));
+#[both_databases]
+async fn a_vendor_approves_and_the_application_is_told_that_it_was_one(database: Database) {
+    let vendor = Vendor::start(500).await;
+    let (host, ada) = host_with(&vendor, database).await;
+    let browser = Browser::new(&host.base);
+    let waiting = ada.ask(&browser, &[]).await;
+    let question = question(&host, &vendor, "ada@vendor").await;
+    for (name, expected) in [
+        ("application", "Books & <Co>"),
+        ("account", "ada"),
+        ("place", "This computer"),
+        ("browser", "Firefox on Linux"),
+    ] {
+        assert_eq!(question[name], expected);
     }
+    assert_eq!(question["expires_at"], host.host.now().seconds() + 120);
+    let names: Vec<&String> = question.as_object().expect("an object").keys().collect();
+    assert_eq!(names.len(), 9, "nothing else, and no number: {names:?}");
+    assert_eq!(question["binding_message"], binding(&waiting));
+    assert_eq!(binding(&waiting.again().await), binding(&waiting));
+
+    host.advance(1);
+    vendor.polled(&question, 1).await;
+    assert_eq!(waiting.again().await.number(), waiting.number(), "it waits");
+    vendor.answer(&question, "approved");
+    host.advance(1);
+    let code = moved_on(&waiting).await.parameter("code");
+    let (status, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
+    assert_eq!(status, StatusCode::OK, "{tokens}");
+    let claims = payload(tokens["id_token"].as_str().expect("an ID token"));
+    assert_eq!(
+        (&claims["acr"], &claims["amr"]),
+        (&json!("urn:assent:acr:delegated"), &json!(["mca"]))
+    );
+    let access = tokens["access_token"].as_str().expect("a token");
+    assert_eq!(userinfo(&host, access).await.1["sub"], claims["sub"]);
+    let told = http_client()
+        .post(format!("{}/oidc/token/introspection", host.base))
+        .basic_auth(&ada.application.id, ada.application.secret.as_ref())
+        .form(&[("token", access)]);
+    let told: Value = told
+        .send()
+        .await
+        .expect("an answer")
+        .json()
+        .await
+        .expect("JSON");
+    assert_eq!(
+        (&told["active"], &told["acr"]),
+        (&json!(true), &json!("urn:assent:acr:delegated"))
+    );
+    let discovery = http_client().get(format!(
+        "{}/oidc/.well-known/openid-configuration",
+        host.base
+    ));
+    let discovery: Value = discovery
+        .send()
+        .await
+        .expect("an answer")
+        .json()
+        .await
+        .expect("JSON");
+    let acrs = json!(["urn:assent:acr:device", "urn:assent:acr:delegated"]);
+    assert_eq!(discovery["acr_values_supported"], acrs);
+    assert_eq!((vendor.forged(), vendor.cancelled(&question)), (0, 0));
 }
 
 #[tokio::test]
@@ -345,10 +344,10 @@ async fn callbacks_have_a_limit_for_each_channel_and_address() {
     let vendor = Vendor::start(500).await;
     let settings = plugins(&vendor.channel("vendor", ""));
     let limits = "[rate_limits]\ncallbacks_per_ip = { per_minute = 6, burst = 2 }";
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         plugins: &settings,
         settings: limits,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let ada = host.ada().await;

@@ -3,7 +3,7 @@
 use reqwest::StatusCode;
 
 use super::{call_back, callback_path, channel, known_as, moved_on, until};
-use crate::harness::{Ada, Browser, Page, TestHost, Wish, plugins};
+use crate::harness::{Ada, Browser, HostOptions, Page, TestHost, plugins};
 
 /// A host with the hostile channel that behaves like this, and a second one that does nothing.
 async fn host_with(behaviour: &str) -> (TestHost, Ada) {
@@ -14,9 +14,9 @@ async fn host_with(behaviour: &str) -> (TestHost, Ada) {
         channel(name, "hostile-delegated", &more)
     };
     let settings = plugins(&(entry("hostile", behaviour) + &entry("idle", "nothing")));
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         plugins: &settings,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let ada = host.ada().await;

@@ -4,13 +4,13 @@ use reqwest::StatusCode;
 
 use super::vendor::Vendor;
 use super::{known_as, moved_on, question, until};
-use crate::harness::{Ada, Browser, Database, Page, TestHost, Wish, plugins};
+use crate::harness::{Ada, Browser, Database, HostOptions, Page, TestHost, plugins};
 use crate::qr_sign_in::code;
 
 /// A host with a vendor that knows Ada, and with these settings of its channel.
 async fn host_with(vendor: &Vendor, more: &str, database: Database) -> (TestHost, Ada) {
     let settings = plugins(&vendor.channel("vendor", more));
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         plugins: &settings,
         database,
         settings: LIMITS,
@@ -181,7 +181,7 @@ async fn a_request_that_a_limit_refuses_ends_the_carried_one_and_those_that_foll
         let vendor = Vendor::start(500).await;
         let channels = plugins(&vendor.channel("vendor", ""));
         let settings = "[rate_limits]\nsign_ins_per_user_name = { per_minute = 1, burst = 1 }\n";
-        let host = TestHost::start_with(Wish {
+        let host = TestHost::start_with(HostOptions {
             plugins: &channels,
             database,
             settings,

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::fallback::ada_with_push;
 use super::{call_back, callback_path, channel, moved_on, until};
-use crate::harness::{Ada, Browser, Page, TestHost, Wish, id, plugins};
+use crate::harness::{Ada, Browser, HostOptions, Page, TestHost, id, plugins};
 
 /// A service that the hostile channel asks how a request stands. It says what the test wants said.
 struct Says {
@@ -63,9 +63,9 @@ async fn asked() -> It {
         says.port
     );
     let settings = plugins(&channel("hostile", "hostile-channel", &more));
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         plugins: &settings,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let ada = ada_with_push(&host, &format!("http://localhost:{}/", says.port)).await;

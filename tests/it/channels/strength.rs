@@ -6,7 +6,7 @@ use serde_json::json;
 use super::vendor::Vendor;
 use super::{binding, known_as, moved_on, question};
 use crate::harness::{
-    Ada, Application, Browser, Page, TestHost, Wish, http_client, id, plugins, without_code,
+    Ada, Application, Browser, HostOptions, Page, TestHost, http_client, id, plugins, without_code,
 };
 use crate::oidc::refresh::{OFFLINE, refresh, refresh_token};
 use crate::saml::party::{Party, Response};
@@ -48,9 +48,9 @@ impl Two {
         );
         let settings = plugins(&only);
         let (_, running, base) = host
-            .second(Wish {
+            .second(HostOptions {
                 plugins: &settings,
-                ..Wish::default()
+                ..HostOptions::default()
             })
             .await;
         let two = Self {
@@ -178,9 +178,9 @@ async fn one_vendors_word_does_not_count_where_another_vendor_serves() {
     let settings = plugins(&entries);
     let (_, running, base) = two
         .host
-        .second(Wish {
+        .second(HostOptions {
             plugins: &settings,
-            ..Wish::default()
+            ..HostOptions::default()
         })
         .await;
     let browser = Browser::new(&base);
@@ -208,9 +208,9 @@ async fn one_vendors_word_does_not_count_where_another_vendor_serves() {
 async fn the_console_opens_to_a_device_alone_even_where_a_vendor_serves_the_hosts_own_pages() {
     let vendor = Vendor::start(500).await;
     let settings = plugins(&vendor.channel("vendor", ""));
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         plugins: &settings,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let ada = host.ada().await;
@@ -369,9 +369,9 @@ async fn the_page_is_the_same_whoever_is_asked_and_whether_or_not_there_is_such_
 async fn service_providers_are_told_that_nothing_is_promised() {
     let vendor = Vendor::start(500).await;
     let settings = plugins(&vendor.channel("vendor", ""));
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         plugins: &settings,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let party = Party::register(&host, json!({})).await;

@@ -13,13 +13,13 @@ use std::time::Duration;
 
 use assent_model::clock::{Clock, ManualClock, SystemClock};
 
-use crate::harness::{Ada, Page, TestHost, Wish};
+use crate::harness::{Ada, HostOptions, Page, TestHost};
 
 /// A host whose clock goes on: clients sign their assertions by the machine's clock.
 pub async fn host(settings: &str) -> TestHost {
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         settings,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     tokio::spawn(go_on(Arc::clone(&host.clock)));

@@ -12,7 +12,7 @@ use tokio::process::Command;
 
 use super::{err, out};
 use crate::harness::tls::https_settings;
-use crate::harness::{PATIENCE, TestHost, Wish, binary, id};
+use crate::harness::{HostOptions, PATIENCE, TestHost, binary, id};
 
 /// The verbs of the commands. Another one is added here only where none of these says what the operation does.
 const VERBS: [&str; 24] = [

@@ -4,7 +4,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::api::{done, json_of};
-use crate::harness::{TestHost, Wish, component, id};
+use crate::harness::{HostOptions, TestHost, component, id};
 use crate::saml::party::Party;
 
 /// The line of a table that begins with this name, its columns apart.
@@ -37,9 +37,9 @@ async fn start(behaviour: &str) -> TestHost {
         component("account-roles").display(),
         component("hostile-mapper").display(),
     );
-    TestHost::start_with(Wish {
+    TestHost::start_with(HostOptions {
         plugins: &plugins,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await
 }

@@ -6,7 +6,7 @@ use reqwest::{Method, StatusCode};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::harness::{Browser, PATIENCE, TestHost, Wish, http_client, id, in_time};
+use crate::harness::{Browser, HostOptions, PATIENCE, TestHost, http_client, id, in_time};
 
 async fn connect(host: &TestHost) -> TcpStream {
     let address = host
@@ -383,9 +383,9 @@ async fn what_the_endpoints_of_applications_refuse_they_refuse_in_json() {
 
 #[tokio::test]
 async fn a_client_that_never_reads_loses_its_connection() {
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         settings: "[http]\nwrite_timeout = \"1s\"",
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let mut stream = connect(&host).await;
@@ -397,9 +397,9 @@ async fn a_client_that_never_reads_loses_its_connection() {
 
 #[tokio::test]
 async fn a_client_that_waits_keeps_its_connection() {
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         settings: "[http]\nwrite_timeout = \"1s\"",
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let mut stream = connect(&host).await;
@@ -422,9 +422,9 @@ async fn a_client_that_waits_keeps_its_connection() {
 #[tokio::test]
 async fn idle_connections_of_one_address_leave_room_for_others() {
     let settings = "[http]\nconnections_per_network = 20";
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         settings,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let mut idle = Vec::new();
@@ -481,9 +481,9 @@ async fn idle_connections_of_one_address_leave_room_for_others() {
 #[tokio::test]
 async fn a_trusted_proxy_has_as_many_connections_as_there_are() {
     let settings = "[http]\nconnections_per_network = 1\ntrusted_proxies = [\"127.0.0.1\"]";
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         settings,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let _idle = futures_util::future::join_all((0..20).map(|_| connect(&host))).await;
@@ -496,9 +496,9 @@ async fn a_trusted_proxy_has_as_many_connections_as_there_are() {
 #[tokio::test]
 async fn a_connection_that_asks_nothing_ends_sooner_than_one_that_asked() {
     let settings = "[http]\nfirst_request_timeout = \"1s\"\nhead_timeout = \"10m\"";
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         settings,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let mut used = connect(&host).await;

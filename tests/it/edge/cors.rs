@@ -3,7 +3,7 @@
 use reqwest::{Method, Response, StatusCode};
 use serde_json::{Value, json};
 
-use crate::harness::{Log, TestHost, Wish, http_client, id};
+use crate::harness::{HostOptions, Log, TestHost, http_client, id};
 
 /// Where the single-page application runs.
 const SPA: &str = "https://books.example";
@@ -169,9 +169,9 @@ async fn what_such_an_application_does_not_call_stays_closed_to_it() {
 
 #[tokio::test]
 async fn origins_come_and_go_with_their_applications_within_seconds() {
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         settings: "allow_insecure_redirect_uris = true",
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let origin = "http://localhost:3000";

@@ -3,7 +3,7 @@
 use reqwest::{Client, Method, RequestBuilder, StatusCode};
 use serde_json::{Value, json};
 
-use crate::harness::{Browser, TestHost, Wish, http_client, http_client_builder, id};
+use crate::harness::{Browser, HostOptions, TestHost, http_client, http_client_builder, id};
 
 /// The headers of a browser's request that another site's page sends by `fetch`.
 const FOREIGN: [(&str, &str); 4] = [
@@ -50,9 +50,9 @@ async fn status(request: RequestBuilder) -> StatusCode {
 
 async fn limited(limits: &str) -> TestHost {
     let settings = format!("[rate_limits]\n{limits}\n");
-    TestHost::start_with(Wish {
+    TestHost::start_with(HostOptions {
         settings: &settings,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await
 }

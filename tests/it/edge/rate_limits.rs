@@ -7,13 +7,13 @@ use reqwest::header::HeaderMap;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use crate::harness::{Browser, PATIENCE, TestHost, Wish, http_client, http_client_builder};
+use crate::harness::{Browser, HostOptions, PATIENCE, TestHost, http_client, http_client_builder};
 
 async fn host_with(limits: &str) -> TestHost {
     let settings = format!("[http]\ntrusted_proxies = [\"127.0.0.1\"]\n[rate_limits]\n{limits}\n");
-    TestHost::start_with(Wish {
+    TestHost::start_with(HostOptions {
         settings: &settings,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await
 }
@@ -262,9 +262,9 @@ async fn a_client_can_not_choose_its_address() {
     assert_eq!(get("198.51.100.2, 192.0.2.1").await.retry_after(), 10);
     // Without a trusted proxy the header means nothing.
     let settings = "[rate_limits]\nlogin_pages_per_ip = { per_minute = 6, burst = 1 }\n";
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         settings,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     assert_eq!(

@@ -7,7 +7,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use crate::audit::verified;
-use crate::harness::{Browser, Database, TestHost, Wish, http_client, http_client_builder};
+use crate::harness::{Browser, Database, HostOptions, TestHost, http_client, http_client_builder};
 
 /// The answer to an authorization request with these changes: the parameters of the redirect, or `None` for a sign-in that began.
 async fn answer(host: &TestHost, address: &str) -> Option<Vec<(String, String)>> {
@@ -146,10 +146,10 @@ async fn open_sign_ins_are_bounded_for_each_network_and_in_all_on_both_databases
     let settings = "[http]\ntrusted_proxies = [\"127.0.0.1\"]\n\
                     [rate_limits]\nopen_sign_ins_per_ip = 5\nopen_sign_ins_total = 12\n";
     for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
+        let host = TestHost::start_with(HostOptions {
             database,
             settings,
-            ..Wish::default()
+            ..HostOptions::default()
         })
         .await;
         let ada = host.ada().await;
@@ -253,10 +253,10 @@ async fn a_name_that_is_typed_again_and_again_fills_no_audit_log_on_both_databas
     let settings = "[http]\ntrusted_proxies = [\"127.0.0.1\"]\n\
                     [rate_limits]\nsign_ins_per_user_name = { per_minute = 0 }\nprompts_per_user = { per_minute = 0 }\n";
     for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
+        let host = TestHost::start_with(HostOptions {
             database,
             settings,
-            ..Wish::default()
+            ..HostOptions::default()
         })
         .await;
         let ada = host.ada().await;

@@ -8,15 +8,15 @@ use reqwest::{Client, Method, StatusCode};
 use serde_json::{Value, json};
 
 use crate::harness::tls::{certificate_of, client, files, https_settings, mtls_settings};
-use crate::harness::{Ada, Browser, TestHost, Wish, binary, http_client, id};
+use crate::harness::{Ada, Browser, HostOptions, TestHost, binary, http_client, id};
 
 #[tokio::test]
 async fn a_host_with_a_certificate_speaks_https_and_nothing_else() {
     let folder = tempfile::tempdir().expect("a folder");
     let (settings, certificate) = https_settings(folder.path());
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         settings: &settings,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let client = client(&certificate, None);
@@ -80,9 +80,9 @@ async fn plain_way_to(host: &TestHost) -> String {
 async fn each_cookie_under_https_is_secure_and_has_the_host_prefix() {
     let folder = tempfile::tempdir().expect("a folder");
     let (settings, _) = https_settings(folder.path());
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         settings: &settings,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let application = host.web_application().await;
@@ -156,9 +156,9 @@ async fn each_cookie_under_https_is_secure_and_has_the_host_prefix() {
 async fn the_listener_for_client_certificates_serves_what_applications_call_and_nothing_else() {
     let folder = tempfile::tempdir().expect("a folder");
     let (settings, certificate) = mtls_settings(folder.path(), "");
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         settings: &settings,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let base = host
@@ -224,9 +224,9 @@ async fn a_header_takes_no_handshakes_place_at_the_listener_for_client_certifica
     let proxy = "trusted_proxies = [\"127.0.0.1\", \"::1\"]\nclient_cert_header = true\n";
     let (mut settings, server) = mtls_settings(folder.path(), proxy);
     settings.push_str("[rate_limits]\nclient_auth_failures = { per_minute = 1, burst = 3 }\n");
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         settings: &settings,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let (victim, stranger) = (certificate_of("books"), certificate_of("stranger"));

@@ -4,70 +4,69 @@ use assent::keys::NotOurs;
 use assent_model::clock::{Clock, Timestamp};
 use assent_model::key::KeyStage::{Over, Published, Remembered, Retired, Revoked, Signing};
 use assent_model::key::{KeyMaterial, KeyPurpose, SigningAlgorithm};
+use assent_test_macros::both_databases;
 
 use super::*;
 
 const RS256: SigningAlgorithm = SigningAlgorithm::Rs256;
 
-#[tokio::test]
-async fn a_key_is_published_signs_retires_is_remembered_and_is_deleted() {
-    for database in Database::BOTH {
-        let installation = Installation::new(database).await;
-        let host = installation.host().await;
-        let first = signing(&host);
-        let early = token(&host, RS256, claims()).await;
-        installation.pass(&host, 88 * DAYS + 23 * HOURS).await;
-        assert_eq!(stages(&host), [Signing]);
+#[both_databases]
+async fn a_key_is_published_signs_retires_is_remembered_and_is_deleted(database: Database) {
+    let installation = Installation::new(database).await;
+    let host = installation.host().await;
+    let first = signing(&host);
+    let early = token(&host, RS256, claims()).await;
+    installation.pass(&host, 88 * DAYS + 23 * HOURS).await;
+    assert_eq!(stages(&host), [Signing]);
 
-        installation.pass(&host, HOURS).await;
-        assert_eq!(stages(&host), [Signing, Published]);
-        let set = published(&host).await;
+    installation.pass(&host, HOURS).await;
+    assert_eq!(stages(&host), [Signing, Published]);
+    let set = published(&host).await;
+    assert_eq!(
+        (set.len(), &set[0], &signing(&host)),
+        (2, &first, &first),
+        "the one that signs comes first"
+    );
+    installation
+        .pass(&host, 24 * HOURS - std::time::Duration::from_secs(1))
+        .await;
+    assert_eq!(signing(&host), first);
+
+    // The moment decides, without anybody's doing.
+    installation
+        .clock
+        .advance(std::time::Duration::from_secs(1));
+    assert_eq!(stages(&host), [Retired, Signing]);
+    assert_eq!(signing(&host), set[1]);
+    assert_eq!(published(&host).await, [set[1].clone(), first.clone()]);
+    assert_eq!(host.key_ring.verify_own(&early), Ok(object(claims())));
+
+    installation.pass(&host, 2 * DAYS).await;
+    assert_eq!(stages(&host), [Remembered, Signing]);
+    assert_eq!(published(&host).await, [set[1].clone()]);
+    let kept = host.store.signing_keys().await.expect("read");
+    let kept = kept
+        .into_iter()
+        .find(|key| key.purpose == KeyPurpose::IdToken(RS256))
+        .expect("the first");
+    assert!(
+        matches!(kept.material, KeyMaterial::Public(_)),
+        "its private half is gone"
+    );
+    let fresh_start = installation.host().await;
+    for host in [&host, &fresh_start] {
         assert_eq!(
-            (set.len(), &set[0], &signing(&host)),
-            (2, &first, &first),
-            "the one that signs comes first"
+            host.key_ring.verify_own(&early),
+            Ok(object(claims())),
+            "as the hint of an expired token"
         );
-        installation
-            .pass(&host, 24 * HOURS - std::time::Duration::from_secs(1))
-            .await;
-        assert_eq!(signing(&host), first);
-
-        // The moment decides, without anybody's doing.
-        installation
-            .clock
-            .advance(std::time::Duration::from_secs(1));
-        assert_eq!(stages(&host), [Retired, Signing]);
-        assert_eq!(signing(&host), set[1]);
-        assert_eq!(published(&host).await, [set[1].clone(), first.clone()]);
-        assert_eq!(host.key_ring.verify_own(&early), Ok(object(claims())));
-
-        installation.pass(&host, 2 * DAYS).await;
-        assert_eq!(stages(&host), [Remembered, Signing]);
-        assert_eq!(published(&host).await, [set[1].clone()]);
-        let kept = host.store.signing_keys().await.expect("read");
-        let kept = kept
-            .into_iter()
-            .find(|key| key.purpose == KeyPurpose::IdToken(RS256))
-            .expect("the first");
-        assert!(
-            matches!(kept.material, KeyMaterial::Public(_)),
-            "its private half is gone"
-        );
-        let fresh_start = installation.host().await;
-        for host in [&host, &fresh_start] {
-            assert_eq!(
-                host.key_ring.verify_own(&early),
-                Ok(object(claims())),
-                "as the hint of an expired token"
-            );
-        }
-
-        installation.clock.advance(90 * DAYS);
-        assert_eq!(stages(&host), [Over, Signing]);
-        signing_keys::maintain(&host).await.expect("looked after");
-        assert_eq!(stages(&host), [Signing, Published]);
-        assert_eq!(host.key_ring.verify_own(&early), Err(NotOurs::UnknownKey));
     }
+
+    installation.clock.advance(90 * DAYS);
+    assert_eq!(stages(&host), [Over, Signing]);
+    signing_keys::maintain(&host).await.expect("looked after");
+    assert_eq!(stages(&host), [Signing, Published]);
+    assert_eq!(host.key_ring.verify_own(&early), Err(NotOurs::UnknownKey));
 }
 
 #[tokio::test]
@@ -159,117 +158,113 @@ async fn without_a_rotation_interval_only_a_command_rotates() {
     assert_eq!(stages(&host), [Retired, Signing]);
 }
 
-#[tokio::test]
-async fn a_rotation_now_uses_the_key_that_waits() {
-    for database in Database::BOTH {
-        let installation = Installation::new(database).await;
-        let host = installation.host().await;
-        signing_keys::rotate(&host, RS256, Takeover::InTime, &AuditContext::HOST)
-            .await
-            .expect("rotated");
-        let set = published(&host).await;
-        let Rotated::Signing(now) =
-            signing_keys::rotate(&host, RS256, Takeover::Now, &AuditContext::HOST)
-                .await
-                .expect("rotated")
-        else {
-            panic!("it signs");
-        };
-        assert_eq!(
-            (now.key_id.clone(), signing(&host)),
-            (set[1].clone(), set[1].clone())
-        );
-        assert_eq!(stages(&host), [Retired, Signing]);
-    }
-}
-
-#[tokio::test]
-async fn a_revoked_key_is_gone_at_once_and_another_signs() {
-    for database in Database::BOTH {
-        let installation = Installation::new(database).await;
-        let host = installation.host().await;
-        let first = signing(&host);
-        let forged = token(&host, RS256, claims()).await;
-
-        // None waits, so one is made.
-        let revoked = signing_keys::revoke(&host, &first, &AuditContext::HOST)
-            .await
-            .expect("revoked");
-        assert!(
-            matches!(&revoked, signing_keys::Revoked::Done { signing: now, .. } if *now == signing(&host)),
-            "{revoked:?}"
-        );
-        assert_eq!(stages(&host), [Revoked, Signing]);
-        assert!(!published(&host).await.contains(&first));
-        assert_eq!(host.key_ring.verify_own(&forged), Err(NotOurs::UnknownKey));
-        assert!(matches!(
-            signing_keys::revoke(&host, &first, &AuditContext::HOST).await,
-            Ok(signing_keys::Revoked::Already)
-        ));
-        assert!(matches!(
-            signing_keys::revoke(&host, "nothing", &AuditContext::HOST).await,
-            Ok(signing_keys::Revoked::Unknown)
-        ));
-
-        // One waits, and takes its place; revoked before its time, it takes none.
-        let second = signing(&host);
-        signing_keys::rotate(&host, RS256, Takeover::InTime, &AuditContext::HOST)
-            .await
-            .expect("rotated");
-        let waiting = published(&host).await[1].clone();
-        signing_keys::revoke(&host, &waiting, &AuditContext::HOST)
-            .await
-            .expect("revoked");
-        assert_eq!(
-            (stages(&host), signing(&host)),
-            (vec![Revoked, Signing, Revoked], second.clone())
-        );
-        signing_keys::rotate(&host, RS256, Takeover::InTime, &AuditContext::HOST)
-            .await
-            .expect("rotated");
-        let waiting = published(&host).await[1].clone();
-        signing_keys::revoke(&host, &second, &AuditContext::HOST)
-            .await
-            .expect("revoked");
-        assert_eq!(
-            (stages(&host), signing(&host)),
-            (vec![Revoked, Revoked, Revoked, Signing], waiting.clone())
-        );
-
-        // One that is retired does not come back.
-        let third = waiting;
+#[both_databases]
+async fn a_rotation_now_uses_the_key_that_waits(database: Database) {
+    let installation = Installation::new(database).await;
+    let host = installation.host().await;
+    signing_keys::rotate(&host, RS256, Takeover::InTime, &AuditContext::HOST)
+        .await
+        .expect("rotated");
+    let set = published(&host).await;
+    let Rotated::Signing(now) =
         signing_keys::rotate(&host, RS256, Takeover::Now, &AuditContext::HOST)
             .await
-            .expect("rotated");
-        signing_keys::rotate(&host, RS256, Takeover::InTime, &AuditContext::HOST)
-            .await
-            .expect("rotated");
-        let [fourth, waiting, retired] = &published(&host).await[..] else {
-            panic!("three keys")
-        };
-        assert_eq!(*retired, third);
-        signing_keys::revoke(&host, fourth, &AuditContext::HOST)
-            .await
-            .expect("revoked");
-        assert_eq!(
-            (signing(&host), published(&host).await),
-            (waiting.clone(), vec![waiting.clone(), third])
-        );
+            .expect("rotated")
+    else {
+        panic!("it signs");
+    };
+    assert_eq!(
+        (now.key_id.clone(), signing(&host)),
+        (set[1].clone(), set[1].clone())
+    );
+    assert_eq!(stages(&host), [Retired, Signing]);
+}
 
-        let kept = host.store.signing_keys().await.expect("read");
-        let revoked = kept.iter().filter(|key| key.times.revoked_at.is_some());
-        assert!(
-            revoked
-                .clone()
-                .all(|key| matches!(key.material, KeyMaterial::Public(_)))
-                && revoked.count() == 4
-        );
-        assert_eq!(
-            signing(&*installation.host().await),
-            *waiting,
-            "after a restart too"
-        );
-        installation.pass(&host, 90 * DAYS).await;
-        assert_eq!(stages(&host), [Remembered, Signing, Published]);
-    }
+#[both_databases]
+async fn a_revoked_key_is_gone_at_once_and_another_signs(database: Database) {
+    let installation = Installation::new(database).await;
+    let host = installation.host().await;
+    let first = signing(&host);
+    let forged = token(&host, RS256, claims()).await;
+
+    // None waits, so one is made.
+    let revoked = signing_keys::revoke(&host, &first, &AuditContext::HOST)
+        .await
+        .expect("revoked");
+    assert!(
+        matches!(&revoked, signing_keys::Revoked::Done { signing: now, .. } if *now == signing(&host)),
+        "{revoked:?}"
+    );
+    assert_eq!(stages(&host), [Revoked, Signing]);
+    assert!(!published(&host).await.contains(&first));
+    assert_eq!(host.key_ring.verify_own(&forged), Err(NotOurs::UnknownKey));
+    assert!(matches!(
+        signing_keys::revoke(&host, &first, &AuditContext::HOST).await,
+        Ok(signing_keys::Revoked::Already)
+    ));
+    assert!(matches!(
+        signing_keys::revoke(&host, "nothing", &AuditContext::HOST).await,
+        Ok(signing_keys::Revoked::Unknown)
+    ));
+
+    // One waits, and takes its place; revoked before its time, it takes none.
+    let second = signing(&host);
+    signing_keys::rotate(&host, RS256, Takeover::InTime, &AuditContext::HOST)
+        .await
+        .expect("rotated");
+    let waiting = published(&host).await[1].clone();
+    signing_keys::revoke(&host, &waiting, &AuditContext::HOST)
+        .await
+        .expect("revoked");
+    assert_eq!(
+        (stages(&host), signing(&host)),
+        (vec![Revoked, Signing, Revoked], second.clone())
+    );
+    signing_keys::rotate(&host, RS256, Takeover::InTime, &AuditContext::HOST)
+        .await
+        .expect("rotated");
+    let waiting = published(&host).await[1].clone();
+    signing_keys::revoke(&host, &second, &AuditContext::HOST)
+        .await
+        .expect("revoked");
+    assert_eq!(
+        (stages(&host), signing(&host)),
+        (vec![Revoked, Revoked, Revoked, Signing], waiting.clone())
+    );
+
+    // One that is retired does not come back.
+    let third = waiting;
+    signing_keys::rotate(&host, RS256, Takeover::Now, &AuditContext::HOST)
+        .await
+        .expect("rotated");
+    signing_keys::rotate(&host, RS256, Takeover::InTime, &AuditContext::HOST)
+        .await
+        .expect("rotated");
+    let [fourth, waiting, retired] = &published(&host).await[..] else {
+        panic!("three keys")
+    };
+    assert_eq!(*retired, third);
+    signing_keys::revoke(&host, fourth, &AuditContext::HOST)
+        .await
+        .expect("revoked");
+    assert_eq!(
+        (signing(&host), published(&host).await),
+        (waiting.clone(), vec![waiting.clone(), third])
+    );
+
+    let kept = host.store.signing_keys().await.expect("read");
+    let revoked = kept.iter().filter(|key| key.times.revoked_at.is_some());
+    assert!(
+        revoked
+            .clone()
+            .all(|key| matches!(key.material, KeyMaterial::Public(_)))
+            && revoked.count() == 4
+    );
+    assert_eq!(
+        signing(&*installation.host().await),
+        *waiting,
+        "after a restart too"
+    );
+    installation.pass(&host, 90 * DAYS).await;
+    assert_eq!(stages(&host), [Remembered, Signing, Published]);
 }

@@ -1,5 +1,6 @@
 //! Several hosts on one database, while keys change.
 
+use assent_test_macros::both_databases;
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -15,122 +16,119 @@ use reqwest::StatusCode;
 use tokio::sync::watch;
 
 use super::*;
-use crate::harness::{Browser, PATIENCE, TestHost, Wish, open_store};
+use crate::harness::{Browser, HostOptions, PATIENCE, TestHost, open_store};
 
-#[tokio::test]
-async fn hosts_that_rotate_at_once_make_one_key() {
-    for database in Database::BOTH {
-        let installation = Installation::new(database).await;
-        let hosts = [
-            installation.host().await,
-            installation.host().await,
-            installation.host().await,
-        ];
-        assert_eq!(signing(&hosts[0]), signing(&hosts[2]));
-        let mut rotations = tokio::task::JoinSet::new();
-        for host in &hosts {
-            let host = Arc::clone(host);
-            rotations.spawn(async move {
-                signing_keys::rotate(
-                    &host,
-                    SigningAlgorithm::Ps256,
-                    Takeover::InTime,
-                    &AuditContext::HOST,
-                )
-                .await
-            });
-        }
-        let rotated = rotations.join_all().await;
-        let made = rotated
-            .iter()
-            .filter(|rotated| matches!(rotated, Ok(Rotated::Published(_))))
-            .count();
-        let found = rotated
-            .iter()
-            .filter(|rotated| matches!(rotated, Ok(Rotated::Waiting(_))))
-            .count();
-        assert_eq!(
-            (made, found),
-            (1, 2),
-            "{database:?}: operators who rotate at once"
-        );
+#[both_databases]
+async fn hosts_that_rotate_at_once_make_one_key(database: Database) {
+    let installation = Installation::new(database).await;
+    let hosts = [
+        installation.host().await,
+        installation.host().await,
+        installation.host().await,
+    ];
+    assert_eq!(signing(&hosts[0]), signing(&hosts[2]));
+    let mut rotations = tokio::task::JoinSet::new();
+    for host in &hosts {
+        let host = Arc::clone(host);
+        rotations.spawn(async move {
+            signing_keys::rotate(
+                &host,
+                SigningAlgorithm::Ps256,
+                Takeover::InTime,
+                &AuditContext::HOST,
+            )
+            .await
+        });
+    }
+    let rotated = rotations.join_all().await;
+    let made = rotated
+        .iter()
+        .filter(|rotated| matches!(rotated, Ok(Rotated::Published(_))))
+        .count();
+    let found = rotated
+        .iter()
+        .filter(|rotated| matches!(rotated, Ok(Rotated::Waiting(_))))
+        .count();
+    assert_eq!(
+        (made, found),
+        (1, 2),
+        "{database:?}: operators who rotate at once"
+    );
 
-        installation.clock.advance(89 * DAYS);
-        let mut rotations = tokio::task::JoinSet::new();
-        for host in &hosts {
-            let host = Arc::clone(host);
-            rotations
-                .spawn(async move { signing_keys::maintain(&host).await.expect("looked after") });
-        }
-        rotations.join_all().await;
-        let set = published(&hosts[0]).await;
-        assert_eq!(
-            set.len(),
-            2,
-            "{database:?}: hosts that look after the keys at once"
-        );
-        installation.clock.advance(DAYS);
-        for host in &hosts {
-            signing_keys::reload(host).await.expect("read");
-            assert_eq!(signing(host), set[1]);
-        }
+    installation.clock.advance(89 * DAYS);
+    let mut rotations = tokio::task::JoinSet::new();
+    for host in &hosts {
+        let host = Arc::clone(host);
+        rotations.spawn(async move { signing_keys::maintain(&host).await.expect("looked after") });
+    }
+    rotations.join_all().await;
+    let set = published(&hosts[0]).await;
+    assert_eq!(
+        set.len(),
+        2,
+        "{database:?}: hosts that look after the keys at once"
+    );
+    installation.clock.advance(DAYS);
+    for host in &hosts {
+        signing_keys::reload(host).await.expect("read");
+        assert_eq!(signing(host), set[1]);
     }
 }
 
 /// What signs is revoked by one host and what waits by another: whoever is first, a third one signs.
-#[tokio::test]
-async fn hosts_that_revoke_what_signs_and_what_waits_at_once_leave_a_key_that_signs() {
-    for database in Database::BOTH {
-        let installation = Installation::new(database).await;
-        let open = async || open_store(&installation.url).await.expect("a store");
-        let (one, two, now) = (open().await, open().await, installation.clock.now());
-        let key = |times| SigningKey {
-            id: KeyId::new(now, &SystemEntropy),
-            purpose: KeyPurpose::Push,
-            material: KeyMaterial::Sealed("a key".to_owned()),
-            times,
+#[both_databases]
+async fn hosts_that_revoke_what_signs_and_what_waits_at_once_leave_a_key_that_signs(
+    database: Database,
+) {
+    let installation = Installation::new(database).await;
+    let open = async || open_store(&installation.url).await.expect("a store");
+    let (one, two, now) = (open().await, open().await, installation.clock.now());
+    let key = |times| SigningKey {
+        id: KeyId::new(now, &SystemEntropy),
+        purpose: KeyPurpose::Push,
+        material: KeyMaterial::Sealed("a key".to_owned()),
+        times,
+    };
+    // One that is retired must not come back.
+    let mut signing = key(KeyTimes::at_once(2, now));
+    for first in [key(KeyTimes::at_once(1, now)), signing.clone()] {
+        assert!(one.add_key(first, Vec::new()).await.expect("kept"));
+    }
+    for _ in 0..100 {
+        let generation = signing.times.generation + 1;
+        let later = KeyTimes {
+            signs_from: now + DAYS,
+            ..KeyTimes::at_once(generation, now)
         };
-        // One that is retired must not come back.
-        let mut signing = key(KeyTimes::at_once(2, now));
-        for first in [key(KeyTimes::at_once(1, now)), signing.clone()] {
-            assert!(one.add_key(first, Vec::new()).await.expect("kept"));
-        }
-        for _ in 0..100 {
-            let generation = signing.times.generation + 1;
-            let later = KeyTimes {
-                signs_from: now + DAYS,
-                ..KeyTimes::at_once(generation, now)
-            };
-            let waiting = key(later);
-            assert!(
-                two.add_key(waiting.clone(), Vec::new())
-                    .await
-                    .expect("kept")
-            );
-            let fresh = || key(KeyTimes::at_once(0, now));
-            let revoked = tokio::join!(
-                one.revoke_key(signing.id, json!({}), fresh(), Vec::new(), now),
-                two.revoke_key(waiting.id, json!({}), fresh(), Vec::new(), now),
-            );
-            assert!(
-                matches!(revoked, (Ok(true), Ok(true))),
-                "{database:?}: {revoked:?}"
-            );
-            let mut kept = one.signing_keys().await.expect("read");
-            let last = kept.pop().expect("a key");
-            assert!(
-                last.times.generation > generation && last.may_sign(),
-                "{database:?}: {:?}",
-                last.times
-            );
-            assert!(last.times.signs_from <= now);
-            assert_eq!(
-                kept.iter().filter(|key| key.may_sign()).count(),
-                1,
-                "the retired one"
-            );
-            signing = last;
-        }
+        let waiting = key(later);
+        assert!(
+            two.add_key(waiting.clone(), Vec::new())
+                .await
+                .expect("kept")
+        );
+        let fresh = || key(KeyTimes::at_once(0, now));
+        let revoked = tokio::join!(
+            one.revoke_key(signing.id, json!({}), fresh(), Vec::new(), now),
+            two.revoke_key(waiting.id, json!({}), fresh(), Vec::new(), now),
+        );
+        assert!(
+            matches!(revoked, (Ok(true), Ok(true))),
+            "{database:?}: {revoked:?}"
+        );
+        let mut kept = one.signing_keys().await.expect("read");
+        let last = kept.pop().expect("a key");
+        assert!(
+            last.times.generation > generation && last.may_sign(),
+            "{database:?}: {:?}",
+            last.times
+        );
+        assert!(last.times.signs_from <= now);
+        assert_eq!(
+            kept.iter().filter(|key| key.may_sign()).count(),
+            1,
+            "the retired one"
+        );
+        signing = last;
     }
 }
 
@@ -248,12 +246,12 @@ impl Client {
 async fn a_rotation_under_load_fails_no_client_that_fetches_keys_it_does_not_know() {
     const ROTATIONS: usize = 5;
     for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
+        let host = TestHost::start_with(HostOptions {
             database,
-            ..Wish::default()
+            ..HostOptions::default()
         })
         .await;
-        let (other, second, other_base) = host.second(Wish::default()).await;
+        let (other, second, other_base) = host.second(HostOptions::default()).await;
         let ada = host.ada().await;
         let browser = Browser::new(&host.base);
         ada.sign_in(&browser).await;

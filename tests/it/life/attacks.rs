@@ -2,6 +2,7 @@
 
 use assent_model::session::Amr;
 use assent_store::{AnswerOutcome, DeviceAnswer};
+use assent_test_macros::both_databases;
 use reqwest::StatusCode;
 use reqwest::header::USER_AGENT;
 use serde_json::{Value, json};
@@ -154,60 +155,58 @@ async fn an_approval_lets_in_the_login_that_it_is_for_and_no_other() {
     assert_eq!(attacker.get(&theirs.url).await.outcome(), "expired");
 }
 
-#[tokio::test]
-async fn fifty_answers_on_two_hosts_have_one_winner_and_none_after_a_restart_on_both_databases() {
-    for database in Database::BOTH {
-        let fixture = fixture(database).await;
-        let (person, phone) = ada(&fixture.store).await;
-        let asked = asked(&fixture.store, Some(&person), "ada").await.id;
-        let second = open_store(&fixture.url).await.expect("a store");
-        let verdicts = [
-            DeviceAnswer::Approve {
-                device: phone.id,
-                amr: vec![Amr::Swk],
-                passkey: None,
-            },
-            DeviceAnswer::Deny { device: phone.id },
-            DeviceAnswer::NotMe { device: phone.id },
-        ];
-        let mut attempts = JoinSet::new();
-        for count in 0..50 {
-            let store = if count % 2 == 0 {
-                fixture.store.clone()
-            } else {
-                second.clone()
-            };
-            let verdict = verdicts[count % 3].clone();
-            attempts.spawn(async move {
-                let answer = store
-                    .answer_approval(asked, verdict, noted(&[30]), NOW)
-                    .await
-                    .expect("answered");
-                (count % 3, answer)
-            });
-        }
-        let answers = attempts.join_all().await;
-        let mut won: Vec<usize> = answers
-            .iter()
-            .filter(|(_, answer)| *answer == AnswerOutcome::Counted)
-            .map(|(of, _)| *of)
-            .collect();
-        won.sort_unstable();
-        // Who denied may also say that it was not theirs, once.
-        assert!(
-            [&[0][..], &[1], &[2], &[1, 2]].contains(&&won[..]),
-            "{database:?}: {won:?}"
-        );
-        fixture.store.close().await;
-        second.close().await;
-        let third = open_store(&fixture.url).await.expect("a store");
-        for verdict in verdicts.into_iter().take(if won == [1] { 2 } else { 3 }) {
-            let late = third
+#[both_databases]
+async fn fifty_answers_on_two_hosts_have_one_winner_and_none_after_a_restart(database: Database) {
+    let fixture = fixture(database).await;
+    let (person, phone) = ada(&fixture.store).await;
+    let asked = asked(&fixture.store, Some(&person), "ada").await.id;
+    let second = open_store(&fixture.url).await.expect("a store");
+    let verdicts = [
+        DeviceAnswer::Approve {
+            device: phone.id,
+            amr: vec![Amr::Swk],
+            passkey: None,
+        },
+        DeviceAnswer::Deny { device: phone.id },
+        DeviceAnswer::NotMe { device: phone.id },
+    ];
+    let mut attempts = JoinSet::new();
+    for count in 0..50 {
+        let store = if count % 2 == 0 {
+            fixture.store.clone()
+        } else {
+            second.clone()
+        };
+        let verdict = verdicts[count % 3].clone();
+        attempts.spawn(async move {
+            let answer = store
                 .answer_approval(asked, verdict, noted(&[30]), NOW)
                 .await
                 .expect("answered");
-            assert_eq!(late, AnswerOutcome::Late, "{database:?}");
-        }
+            (count % 3, answer)
+        });
+    }
+    let answers = attempts.join_all().await;
+    let mut won: Vec<usize> = answers
+        .iter()
+        .filter(|(_, answer)| *answer == AnswerOutcome::Counted)
+        .map(|(of, _)| *of)
+        .collect();
+    won.sort_unstable();
+    // Who denied may also say that it was not theirs, once.
+    assert!(
+        [&[0][..], &[1], &[2], &[1, 2]].contains(&&won[..]),
+        "{database:?}: {won:?}"
+    );
+    fixture.store.close().await;
+    second.close().await;
+    let third = open_store(&fixture.url).await.expect("a store");
+    for verdict in verdicts.into_iter().take(if won == [1] { 2 } else { 3 }) {
+        let late = third
+            .answer_approval(asked, verdict, noted(&[30]), NOW)
+            .await
+            .expect("answered");
+        assert_eq!(late, AnswerOutcome::Late, "{database:?}");
     }
 }
 

@@ -1,5 +1,6 @@
 //! The audit log.
 
+use assent_test_macros::both_databases;
 use std::time::Duration;
 
 use assent::domain::audit;
@@ -10,260 +11,254 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::{entries, events};
-use crate::harness::{Browser, Database, TestHost, Wish, id};
+use crate::harness::{Browser, Database, HostOptions, TestHost, id};
 use crate::oidc::refresh::{OFFLINE, refresh, refresh_token};
 
-#[tokio::test]
-async fn a_sign_in_is_told_step_by_step_and_without_a_secret_on_both_databases() {
-    for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
-            database,
-            ..Wish::default()
-        })
+#[both_databases]
+async fn a_sign_in_is_told_step_by_step_and_without_a_secret(database: Database) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    let ada = host.ada().await;
+    let browser = Browser::new(&host.base);
+    host.advance(1);
+    let waiting = ada.ask(&browser, &[]).await;
+    host.advance(1);
+    let request = &ada.phone.waiting(5).await.expect("requests")[0];
+    ada.phone
+        .decide(request, Some("01"))
+        .await
+        .expect_err("a wrong number");
+    host.advance(1);
+    ada.approve(&waiting).await;
+    host.advance(1);
+    let code = browser.finish(&waiting.url).await.parameter("code");
+    host.advance(1);
+    let form = [("application", ada.application.id.as_str())];
+    browser
+        .get("/consents")
+        .await
+        .submit("/consents/withdraw", &form)
         .await;
-        let ada = host.ada().await;
-        let browser = Browser::new(&host.base);
-        host.advance(1);
-        let waiting = ada.ask(&browser, &[]).await;
-        host.advance(1);
-        let request = &ada.phone.waiting(5).await.expect("requests")[0];
-        ada.phone
-            .decide(request, Some("01"))
-            .await
-            .expect_err("a wrong number");
-        host.advance(1);
-        ada.approve(&waiting).await;
-        host.advance(1);
-        let code = browser.finish(&waiting.url).await.parameter("code");
-        host.advance(1);
-        let form = [("application", ada.application.id.as_str())];
-        browser
-            .get("/consents")
-            .await
-            .submit("/consents/withdraw", &form)
-            .await;
-        host.advance(1);
-        browser.get("/").await.submit("/sign-out", &[]).await;
+    host.advance(1);
+    browser.get("/").await.submit("/sign-out", &[]).await;
 
-        let told = entries(&host, &format!("user={}", id(&ada.user))).await;
-        let (before, sign_in) = told.split_at(5);
-        let mut before = events(before);
-        // The clock stood still for these.
-        before.sort_unstable();
-        let enrolled = [
-            "account.created",
-            "device.enrolled",
-            "enrolment.link-created",
-            "user.created",
-            "user.lifecycle-changed",
-        ];
-        assert_eq!(before, enrolled, "{database:?}");
-        assert_eq!(
-            events(sign_in[..3].iter().as_slice()),
-            [
-                "sign-in.requested",
-                "sign-in.number-match-failed",
-                "sign-in.approved"
-            ],
-            "{database:?}"
-        );
-        let mut rest = events(&sign_in[3..5]);
-        rest.sort_unstable();
-        assert_eq!(rest, ["consent.granted", "sign-in.completed"]);
-        assert_eq!(
-            events(&sign_in[5..]),
-            ["consent.withdrawn", "session.signed-out"],
-            "{database:?}"
-        );
+    let told = entries(&host, &format!("user={}", id(&ada.user))).await;
+    let (before, sign_in) = told.split_at(5);
+    let mut before = events(before);
+    // The clock stood still for these.
+    before.sort_unstable();
+    let enrolled = [
+        "account.created",
+        "device.enrolled",
+        "enrolment.link-created",
+        "user.created",
+        "user.lifecycle-changed",
+    ];
+    assert_eq!(before, enrolled, "{database:?}");
+    assert_eq!(
+        events(sign_in[..3].iter().as_slice()),
+        [
+            "sign-in.requested",
+            "sign-in.number-match-failed",
+            "sign-in.approved"
+        ],
+        "{database:?}"
+    );
+    let mut rest = events(&sign_in[3..5]);
+    rest.sort_unstable();
+    assert_eq!(rest, ["consent.granted", "sign-in.completed"]);
+    assert_eq!(
+        events(&sign_in[5..]),
+        ["consent.withdrawn", "session.signed-out"],
+        "{database:?}"
+    );
 
-        let asked = &sign_in[0];
-        assert_eq!(
-            asked["actor"],
-            json!({"kind": "application", "id": ada.application.id, "name": "Books & <Co>"})
-        );
-        assert_eq!(
-            (&asked["detail"]["reached"], &asked["application_id"]),
-            (&json!(true), &json!(ada.application.id))
-        );
-        let personal = json!({
-            "address": "127.0.0.1",
-            "browser": "Firefox on Linux",
-            "name": "ada",
-            "asked_from": "This computer",
-            "asked_by": "Firefox on Linux",
-        });
-        assert_eq!(asked["personal"], personal);
-        assert_eq!(sign_in[1]["detail"]["attempts_left"], 2);
-        assert_eq!(
-            sign_in[2]["actor"],
-            json!({"kind": "device", "id": ada.phone.device().to_string()})
-        );
-        let completed = sign_in[3..5]
-            .iter()
-            .find(|entry| entry["event"] == "sign-in.completed")
-            .expect("one");
-        assert_eq!(
-            completed["actor"],
-            json!({"kind": "person", "id": id(&ada.user), "name": "ada"})
-        );
-        assert_eq!(
-            completed["detail"],
-            json!({"new_session": true, "amr": ["swk", "user"]})
-        );
+    let asked = &sign_in[0];
+    assert_eq!(
+        asked["actor"],
+        json!({"kind": "application", "id": ada.application.id, "name": "Books & <Co>"})
+    );
+    assert_eq!(
+        (&asked["detail"]["reached"], &asked["application_id"]),
+        (&json!(true), &json!(ada.application.id))
+    );
+    let personal = json!({
+        "address": "127.0.0.1",
+        "browser": "Firefox on Linux",
+        "name": "ada",
+        "asked_from": "This computer",
+        "asked_by": "Firefox on Linux",
+    });
+    assert_eq!(asked["personal"], personal);
+    assert_eq!(sign_in[1]["detail"]["attempts_left"], 2);
+    assert_eq!(
+        sign_in[2]["actor"],
+        json!({"kind": "device", "id": ada.phone.device().to_string()})
+    );
+    let completed = sign_in[3..5]
+        .iter()
+        .find(|entry| entry["event"] == "sign-in.completed")
+        .expect("one");
+    assert_eq!(
+        completed["actor"],
+        json!({"kind": "person", "id": id(&ada.user), "name": "ada"})
+    );
+    assert_eq!(
+        completed["detail"],
+        json!({"new_session": true, "amr": ["swk", "user"]})
+    );
 
-        let all = format!("{told:?}");
-        assert!(!all.contains(&code), "{all}");
-        for secret in ["ac_", "at_", "rt_", "se_", "en_", "am_"] {
-            assert!(!all.contains(&format!("\"{secret}")), "{secret} in {all}");
-        }
-        assert!(!all.contains("\"number\""), "{all}");
+    let all = format!("{told:?}");
+    assert!(!all.contains(&code), "{all}");
+    for secret in ["ac_", "at_", "rt_", "se_", "en_", "am_"] {
+        assert!(!all.contains(&format!("\"{secret}")), "{secret} in {all}");
     }
+    assert!(!all.contains("\"number\""), "{all}");
 }
 
-#[tokio::test]
-async fn what_an_administrator_changes_has_its_before_and_after_on_both_databases() {
-    for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
-            database,
-            ..Wish::default()
-        })
-        .await;
-        let ada = host.ada().await;
-        let path = format!("/users/{}", id(&ada.user));
-        let change =
-            json!({"email": "", "console_role": "support", "profile": {"nickname": "Countess"}});
-        host.admin_ok(Method::PATCH, &path, change).await;
-        host.admin_ok(
-            Method::PATCH,
-            &path,
-            json!({"profile": {"nickname": "Countess"}}),
-        )
-        .await;
-        let about = format!("user={}", id(&ada.user));
-        let changed = entries(&host, &format!("{about}&event=user.changed")).await;
-        assert_eq!(
-            changed.len(),
-            1,
-            "what changes nothing is not told: {changed:?}"
-        );
-        let (detail, personal) = (&changed[0]["detail"], &changed[0]["personal"]);
-        assert_eq!(
-            detail,
-            &json!({"before": {"console_role": null}, "after": {"console_role": "support"}})
-        );
-        assert_eq!(
-            personal["before"],
-            json!({"email": "ada@example.org", "email_verified": true})
-        );
-        assert_eq!(
-            personal["after"],
-            json!({"email": null, "email_verified": false, "nickname": "Countess"})
-        );
-        let actor = &changed[0]["actor"];
-        assert_eq!(actor["kind"], "administrator");
-        assert!(!host.token.contains(actor["id"].as_str().expect("an id")));
+#[both_databases]
+async fn what_an_administrator_changes_has_its_before_and_after(database: Database) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    let ada = host.ada().await;
+    let path = format!("/users/{}", id(&ada.user));
+    let change =
+        json!({"email": "", "console_role": "support", "profile": {"nickname": "Countess"}});
+    host.admin_ok(Method::PATCH, &path, change).await;
+    host.admin_ok(
+        Method::PATCH,
+        &path,
+        json!({"profile": {"nickname": "Countess"}}),
+    )
+    .await;
+    let about = format!("user={}", id(&ada.user));
+    let changed = entries(&host, &format!("{about}&event=user.changed")).await;
+    assert_eq!(
+        changed.len(),
+        1,
+        "what changes nothing is not told: {changed:?}"
+    );
+    let (detail, personal) = (&changed[0]["detail"], &changed[0]["personal"]);
+    assert_eq!(
+        detail,
+        &json!({"before": {"console_role": null}, "after": {"console_role": "support"}})
+    );
+    assert_eq!(
+        personal["before"],
+        json!({"email": "ada@example.org", "email_verified": true})
+    );
+    assert_eq!(
+        personal["after"],
+        json!({"email": null, "email_verified": false, "nickname": "Countess"})
+    );
+    let actor = &changed[0]["actor"];
+    assert_eq!(actor["kind"], "administrator");
+    assert!(!host.token.contains(actor["id"].as_str().expect("an id")));
 
-        let account = format!("/accounts/{}", id(&ada.account));
-        host.admin_ok(
-            Method::PATCH,
-            &account,
-            json!({"roles": ["owner"], "state": "suspended"}),
-        )
-        .await;
-        let changed = entries(
-            &host,
-            &format!("application={}&event=account.changed", ada.application.id),
-        )
-        .await;
-        let (detail, personal) = (&changed[0]["detail"], &changed[0]["personal"]);
-        assert_eq!(detail, &json!({"account": id(&ada.account)}));
-        assert_eq!(
-            personal["before"],
-            json!({"roles": ["reader", "editor"]}),
-            "what somebody does says who they are"
-        );
-        assert_eq!(personal["after"], json!({"roles": ["owner"]}));
-        let changed = entries(&host, &format!("{about}&event=account.lifecycle-changed")).await;
-        assert_eq!(
-            (
-                &changed[0]["detail"]["before"],
-                &changed[0]["detail"]["after"]
-            ),
-            (&json!("active"), &json!("suspended"))
-        );
+    let account = format!("/accounts/{}", id(&ada.account));
+    host.admin_ok(
+        Method::PATCH,
+        &account,
+        json!({"roles": ["owner"], "state": "suspended"}),
+    )
+    .await;
+    let changed = entries(
+        &host,
+        &format!("application={}&event=account.changed", ada.application.id),
+    )
+    .await;
+    let (detail, personal) = (&changed[0]["detail"], &changed[0]["personal"]);
+    assert_eq!(detail, &json!({"account": id(&ada.account)}));
+    assert_eq!(
+        personal["before"],
+        json!({"roles": ["reader", "editor"]}),
+        "what somebody does says who they are"
+    );
+    assert_eq!(personal["after"], json!({"roles": ["owner"]}));
+    let changed = entries(&host, &format!("{about}&event=account.lifecycle-changed")).await;
+    assert_eq!(
+        (
+            &changed[0]["detail"]["before"],
+            &changed[0]["detail"]["after"]
+        ),
+        (&json!("active"), &json!("suspended"))
+    );
 
-        host.admin_ok(Method::DELETE, &account, Value::Null).await;
-        host.admin_ok(
-            Method::DELETE,
-            &format!("/devices/{}", ada.phone.device()),
-            Value::Null,
-        )
-        .await;
-        assert_eq!(
-            entries(&host, &format!("{about}&event=account.deleted"))
-                .await
-                .len(),
-            1
-        );
-        assert_eq!(
-            entries(&host, &format!("{about}&event=device.revoked"))
-                .await
-                .len(),
-            1
-        );
-        host.advance(1);
-        host.admin_ok(Method::DELETE, &path, Value::Null).await;
-        let left = entries(&host, &about).await;
-        assert!(
-            left.len() > 8
-                && left
-                    .last()
-                    .is_some_and(|last| last["event"] == "user.deleted"),
-            "{left:?}"
-        );
-        let (last, erased) = left.split_last().expect("entries");
-        assert!(last["personal"]["address"].is_string());
-        assert!(
-            erased.iter().all(|entry| entry["personal"] == json!({})),
-            "{left:?}"
-        );
-    }
+    host.admin_ok(Method::DELETE, &account, Value::Null).await;
+    host.admin_ok(
+        Method::DELETE,
+        &format!("/devices/{}", ada.phone.device()),
+        Value::Null,
+    )
+    .await;
+    assert_eq!(
+        entries(&host, &format!("{about}&event=account.deleted"))
+            .await
+            .len(),
+        1
+    );
+    assert_eq!(
+        entries(&host, &format!("{about}&event=device.revoked"))
+            .await
+            .len(),
+        1
+    );
+    host.advance(1);
+    host.admin_ok(Method::DELETE, &path, Value::Null).await;
+    let left = entries(&host, &about).await;
+    assert!(
+        left.len() > 8
+            && left
+                .last()
+                .is_some_and(|last| last["event"] == "user.deleted"),
+        "{left:?}"
+    );
+    let (last, erased) = left.split_last().expect("entries");
+    assert!(last["personal"]["address"].is_string());
+    assert!(
+        erased.iter().all(|entry| entry["personal"] == json!({})),
+        "{left:?}"
+    );
 }
 
-#[tokio::test]
-async fn a_refresh_token_that_comes_again_is_told_once_on_both_databases() {
-    for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
-            database,
-            ..Wish::default()
-        })
-        .await;
-        let ada = host.ada().await;
-        let code = ada.sign_in_with(&Browser::new(&host.base), &OFFLINE).await;
-        let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
-        let token = refresh_token(&tokens);
+#[both_databases]
+async fn a_refresh_token_that_comes_again_is_told_once(database: Database) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    let ada = host.ada().await;
+    let code = ada.sign_in_with(&Browser::new(&host.base), &OFFLINE).await;
+    let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
+    let token = refresh_token(&tokens);
+    assert_eq!(
+        refresh(&host.base, &ada.application, token, &[]).await.0,
+        StatusCode::OK
+    );
+    assert_eq!(
+        entries(&host, "event=refresh-token.reused").await,
+        [] as [Value; 0]
+    );
+    host.advance(60);
+    for _ in 0..3 {
         assert_eq!(
-            refresh(&host.base, &ada.application, token, &[]).await.0,
-            StatusCode::OK
-        );
-        assert_eq!(
-            entries(&host, "event=refresh-token.reused").await,
-            [] as [Value; 0]
-        );
-        host.advance(60);
-        for _ in 0..3 {
-            assert_eq!(
-                refresh(&host.base, &ada.application, token, &[]).await.1["error"],
-                "invalid_grant"
-            );
-        }
-        let told = entries(&host, "event=refresh-token.reused").await;
-        assert_eq!(told.len(), 1, "{database:?}: {told:?}");
-        assert_eq!(
-            (&told[0]["user_id"], &told[0]["actor"]["kind"]),
-            (&json!(id(&ada.user)), &json!("application"))
+            refresh(&host.base, &ada.application, token, &[]).await.1["error"],
+            "invalid_grant"
         );
     }
+    let told = entries(&host, "event=refresh-token.reused").await;
+    assert_eq!(told.len(), 1, "{database:?}: {told:?}");
+    assert_eq!(
+        (&told[0]["user_id"], &told[0]["actor"]["kind"]),
+        (&json!(id(&ada.user)), &json!("application"))
+    );
 }
 
 #[tokio::test]
@@ -287,9 +282,9 @@ async fn names_that_nobody_has_leave_nothing() {
 #[tokio::test]
 async fn the_log_is_read_in_pages_the_latest_first() {
     for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
+        let host = TestHost::start_with(HostOptions {
             database,
-            ..Wish::default()
+            ..HostOptions::default()
         })
         .await;
         let mut made = Vec::new();
@@ -344,52 +339,50 @@ async fn the_log_is_read_in_pages_the_latest_first() {
     }
 }
 
-#[tokio::test]
-async fn entries_are_kept_for_their_days_and_an_invited_user_for_ever() {
-    for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
-            database,
-            settings: "[audit]\nretention = \"30d\"",
-            ..Wish::default()
-        })
-        .await;
-        let ada = host.user("ada").await;
-        let day = Duration::from_secs(86_400);
-        let retention = Retention {
-            logins: day,
-            access_tokens: day,
-            refresh_tokens: day,
-            sessions: day,
-            enrolments: day,
-            admin_tokens: day * 1000,
-            traces: day,
-            audit: day * 30,
-            streams: &[],
-            denials: day * 30,
-        };
-        let store = &host.host.store;
-        let left = async |days: u32| {
-            store
-                .apply_retention(retention, host.host.now() + day * days)
-                .await
-                .expect("swept");
-            store
-                .audit_entries(&AuditFilter::default(), None, 10)
-                .await
-                .expect("read")
-                .len()
-        };
-        assert_eq!(left(29).await, 2, "{database:?}");
-        assert_eq!(left(31).await, 0, "{database:?}");
-        left(3000).await;
-        let kept = store
-            .user(id(&ada).parse().expect("an id"))
+#[both_databases]
+async fn entries_are_kept_for_their_days_and_an_invited_user_for_ever(database: Database) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        settings: "[audit]\nretention = \"30d\"",
+        ..HostOptions::default()
+    })
+    .await;
+    let ada = host.user("ada").await;
+    let day = Duration::from_secs(86_400);
+    let retention = Retention {
+        logins: day,
+        access_tokens: day,
+        refresh_tokens: day,
+        sessions: day,
+        enrolments: day,
+        admin_tokens: day * 1000,
+        traces: day,
+        audit: day * 30,
+        streams: &[],
+        denials: day * 30,
+    };
+    let store = &host.host.store;
+    let left = async |days: u32| {
+        store
+            .apply_retention(retention, host.host.now() + day * days)
             .await
-            .expect("read");
-        assert_eq!(
-            kept.map(|user| user.state),
-            Some(LifecycleState::Invited),
-            "{database:?}"
-        );
-    }
+            .expect("swept");
+        store
+            .audit_entries(&AuditFilter::default(), None, 10)
+            .await
+            .expect("read")
+            .len()
+    };
+    assert_eq!(left(29).await, 2, "{database:?}");
+    assert_eq!(left(31).await, 0, "{database:?}");
+    left(3000).await;
+    let kept = store
+        .user(id(&ada).parse().expect("an id"))
+        .await
+        .expect("read");
+    assert_eq!(
+        kept.map(|user| user.state),
+        Some(LifecycleState::Invited),
+        "{database:?}"
+    );
 }

@@ -1,13 +1,14 @@
 //! Concurrent approval requests: an attacker types a user's name while the user signs in. See "Concurrent sign-in requests:
 //! attack model" in the README.
 
+use assent_test_macros::both_databases;
 use std::collections::VecDeque;
 
 use reqwest::{StatusCode, header};
 use serde_json::{Value, json};
 
 use crate::harness::{
-    Ada, Browser, Database, Page, TestHost, Wish, http_client_builder, id, without_code,
+    Ada, Browser, Database, HostOptions, Page, TestHost, http_client_builder, id, without_code,
 };
 use crate::qr_sign_in::code;
 
@@ -112,10 +113,10 @@ impl Stranger<'_> {
 async fn a_stranger_who_keeps_asking_is_never_signed_in_and_the_owner_can_sign_in_on_both_databases()
  {
     for database in Database::BOTH {
-        let wish = Wish {
+        let wish = HostOptions {
             database,
             settings: UNLIMITED,
-            ..Wish::default()
+            ..HostOptions::default()
         };
         let host = TestHost::start_with(wish).await;
         let (_, second, other) = host.second(wish).await;
@@ -234,47 +235,45 @@ async fn only_another_tab_of_the_same_browser_replaces_a_request_whether_the_nam
     assert_eq!(pending(&ada).await, 3);
 }
 
-#[tokio::test]
-async fn the_sixth_request_is_not_sent_and_its_page_is_that_of_an_unknown_name_on_both_databases() {
-    for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
-            database,
-            ..Wish::default()
-        })
-        .await;
-        let ada = host.ada().await;
-        let known = Browser::new(&host.base);
-        ada.sign_in(&known).await;
-        let unknown = typed(&Browser::new(&host.base), &ada, "nobody").await;
-        for count in 1..=6 {
-            let page = typed(&Browser::new(&host.base), &ada, "ada").await;
-            assert_eq!(pending(&ada).await, count.min(5), "{database:?}");
-            assert_eq!(
-                same_for_all(&page, "ada"),
-                same_for_all(&unknown, "nobody"),
-                "{database:?} {count}"
-            );
-        }
-        host.advance(1);
-        // A browser in which she signed in before gets its place. One, however often she begins there.
-        for _ in 0..2 {
-            let page = typed(&known, &ada, "ada").await;
-            assert_eq!(
-                same_for_all(&page, "ada"),
-                same_for_all(&unknown, "nobody"),
-                "{database:?}"
-            );
-            assert_eq!(pending(&ada).await, 6, "{database:?}");
-        }
-        // A place that is free again is taken again.
-        let request = ada.phone.waiting(0).await.expect("requests").remove(0);
+#[both_databases]
+async fn the_sixth_request_is_not_sent_and_its_page_is_that_of_an_unknown_name(database: Database) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    let ada = host.ada().await;
+    let known = Browser::new(&host.base);
+    ada.sign_in(&known).await;
+    let unknown = typed(&Browser::new(&host.base), &ada, "nobody").await;
+    for count in 1..=6 {
+        let page = typed(&Browser::new(&host.base), &ada, "ada").await;
+        assert_eq!(pending(&ada).await, count.min(5), "{database:?}");
         assert_eq!(
-            ada.phone.decide(&request, None).await.expect("an outcome"),
-            "denied"
+            same_for_all(&page, "ada"),
+            same_for_all(&unknown, "nobody"),
+            "{database:?} {count}"
         );
-        typed(&Browser::new(&host.base), &ada, "ada").await;
+    }
+    host.advance(1);
+    // A browser in which she signed in before gets its place. One, however often she begins there.
+    for _ in 0..2 {
+        let page = typed(&known, &ada, "ada").await;
+        assert_eq!(
+            same_for_all(&page, "ada"),
+            same_for_all(&unknown, "nobody"),
+            "{database:?}"
+        );
         assert_eq!(pending(&ada).await, 6, "{database:?}");
     }
+    // A place that is free again is taken again.
+    let request = ada.phone.waiting(0).await.expect("requests").remove(0);
+    assert_eq!(
+        ada.phone.decide(&request, None).await.expect("an outcome"),
+        "denied"
+    );
+    typed(&Browser::new(&host.base), &ada, "ada").await;
+    assert_eq!(pending(&ada).await, 6, "{database:?}");
 }
 
 #[tokio::test]
@@ -352,9 +351,9 @@ async fn the_number_of_another_request_is_named_and_that_request_can_be_reported
 
 #[tokio::test]
 async fn a_name_has_so_many_requests_from_unknown_browsers_whether_it_is_known_or_not() {
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         settings: UNLIMITED,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let ada = host.ada().await;
@@ -394,84 +393,82 @@ async fn a_name_has_so_many_requests_from_unknown_browsers_whether_it_is_known_o
 }
 
 /// Known browsers may be shared with others, who must not use up the numbers of QR sign-ins and protected actions.
-#[tokio::test]
-async fn a_user_has_so_many_requests_from_known_browsers_on_both_databases() {
-    for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
-            database,
-            settings: UNLIMITED,
-            ..Wish::default()
-        })
-        .await;
-        let ada = host.ada().await;
-        let (shared, own) = (Browser::new(&host.base), Browser::new(&host.base));
-        for browser in [&shared, &own] {
-            ada.sign_in(browser).await;
-            host.advance(1);
-        }
-        let mut last = None;
-        for count in 1..=15 {
-            // By both names: the limit is the user's.
-            let page = typed(&shared, &ada, ["ada", "ada@example.org"][count % 2]).await;
-            assert_eq!(page.status, StatusCode::OK, "{database:?} {count}");
-            last = Some(page);
-        }
-        let last = last.expect("a page");
-        assert_eq!(pending(&ada).await, 2, "{database:?}: one by each name");
-        for browser in [&shared, &own] {
-            let refused = typed(browser, &ada, "ada").await;
-            assert_eq!(
-                refused.status,
-                StatusCode::TOO_MANY_REQUESTS,
-                "{database:?}"
-            );
-            assert_eq!(refused.headers[header::RETRY_AFTER], "120", "{database:?}");
-            assert!(
-                refused.body.contains("scan the code"),
-                "{database:?}: {}",
-                refused.body
-            );
-            assert_eq!(pending(&ada).await, 2, "{database:?}: it is not sent");
-        }
-        assert_eq!(
-            last.again().await.number(),
-            last.number(),
-            "{database:?}: a refused request replaces none"
-        );
-        // Unknown browsers and QR sign-ins have numbers of their own.
-        assert_eq!(
-            typed(&Browser::new(&host.base), &ada, "ada").await.status,
-            StatusCode::OK,
-            "{database:?}"
-        );
-        assert_eq!(pending(&ada).await, 3, "{database:?}");
-        let login = own
-            .get(&ada.application.request(&[("prompt", Some("login"))]))
-            .await
-            .followed()
-            .await;
-        ada.phone.scan(&code(&login)).await.expect("taken");
-        assert!(
-            type_everywhere(&ada, &login.again().await.number()).await,
-            "{database:?}"
-        );
-        // Once they have expired, there are numbers again.
-        host.advance(120);
-        assert_eq!(
-            typed(&own, &ada, "ada").await.status,
-            StatusCode::OK,
-            "{database:?}"
-        );
-        assert_eq!(pending(&ada).await, 1, "{database:?}");
+#[both_databases]
+async fn a_user_has_so_many_requests_from_known_browsers(database: Database) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        settings: UNLIMITED,
+        ..HostOptions::default()
+    })
+    .await;
+    let ada = host.ada().await;
+    let (shared, own) = (Browser::new(&host.base), Browser::new(&host.base));
+    for browser in [&shared, &own] {
+        ada.sign_in(browser).await;
+        host.advance(1);
     }
+    let mut last = None;
+    for count in 1..=15 {
+        // By both names: the limit is the user's.
+        let page = typed(&shared, &ada, ["ada", "ada@example.org"][count % 2]).await;
+        assert_eq!(page.status, StatusCode::OK, "{database:?} {count}");
+        last = Some(page);
+    }
+    let last = last.expect("a page");
+    assert_eq!(pending(&ada).await, 2, "{database:?}: one by each name");
+    for browser in [&shared, &own] {
+        let refused = typed(browser, &ada, "ada").await;
+        assert_eq!(
+            refused.status,
+            StatusCode::TOO_MANY_REQUESTS,
+            "{database:?}"
+        );
+        assert_eq!(refused.headers[header::RETRY_AFTER], "120", "{database:?}");
+        assert!(
+            refused.body.contains("scan the code"),
+            "{database:?}: {}",
+            refused.body
+        );
+        assert_eq!(pending(&ada).await, 2, "{database:?}: it is not sent");
+    }
+    assert_eq!(
+        last.again().await.number(),
+        last.number(),
+        "{database:?}: a refused request replaces none"
+    );
+    // Unknown browsers and QR sign-ins have numbers of their own.
+    assert_eq!(
+        typed(&Browser::new(&host.base), &ada, "ada").await.status,
+        StatusCode::OK,
+        "{database:?}"
+    );
+    assert_eq!(pending(&ada).await, 3, "{database:?}");
+    let login = own
+        .get(&ada.application.request(&[("prompt", Some("login"))]))
+        .await
+        .followed()
+        .await;
+    ada.phone.scan(&code(&login)).await.expect("taken");
+    assert!(
+        type_everywhere(&ada, &login.again().await.number()).await,
+        "{database:?}"
+    );
+    // Once they have expired, there are numbers again.
+    host.advance(120);
+    assert_eq!(
+        typed(&own, &ada, "ada").await.status,
+        StatusCode::OK,
+        "{database:?}"
+    );
+    assert_eq!(pending(&ada).await, 1, "{database:?}");
 }
 
 #[tokio::test]
 async fn others_do_not_use_up_the_prompts_of_a_browser_in_which_the_user_signed_in_before() {
     let settings = "[rate_limits]\nsign_ins_per_user_name = { per_minute = 1, burst = 3 }\nprompts_per_user = { per_minute = 1, burst = 3 }\n";
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         settings,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let ada = host.ada().await;
@@ -513,10 +510,10 @@ async fn others_do_not_use_up_the_prompts_of_a_browser_in_which_the_user_signed_
 async fn a_report_of_a_request_from_a_known_browser_withdraws_the_trust_in_all_of_them_on_both_databases()
  {
     for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
+        let host = TestHost::start_with(HostOptions {
             database,
             settings: UNLIMITED,
-            ..Wish::default()
+            ..HostOptions::default()
         })
         .await;
         let ada = host.ada().await;
@@ -566,10 +563,10 @@ async fn a_report_of_a_request_from_a_known_browser_withdraws_the_trust_in_all_o
 async fn a_report_is_not_to_be_noticed_in_the_browser_that_it_is_about_on_both_databases() {
     let settings = "[rate_limits]\nsign_ins_per_user_name = { per_minute = 1, burst = 3 }\nprompts_per_user = { per_minute = 0 }\n";
     for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
+        let host = TestHost::start_with(HostOptions {
             database,
             settings,
-            ..Wish::default()
+            ..HostOptions::default()
         })
         .await;
         let ada = host.ada().await;
@@ -639,9 +636,9 @@ async fn a_report_is_not_to_be_noticed_in_the_browser_that_it_is_about_on_both_d
 
 #[tokio::test]
 async fn the_cookie_of_a_known_browser_is_of_no_use_in_another_or_for_another_user() {
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         settings: UNLIMITED,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let ada = host.ada().await;

@@ -1,19 +1,23 @@
 //! A person's devices: another one by the first, removing one, and what the others tell of it.
 
 use assent::authenticator::Authenticator;
+use assent_test_macros::both_databases;
 use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::{entries, events};
-use crate::harness::{Ada, Browser, Database, TestHost, Wish, id};
+use crate::harness::{Ada, Browser, Database, HostOptions, TestHost, id};
 
 /// What the device has to tell, by event.
-async fn news(phone: &Authenticator) -> Vec<Value> {
+async fn notifications(phone: &Authenticator) -> Vec<Value> {
     let answer = phone
         .ask(Method::GET, "/requests", None)
         .await
         .expect("an answer");
-    answer["news"].as_array().expect("news").clone()
+    answer["notifications"]
+        .as_array()
+        .expect("notifications")
+        .clone()
 }
 
 async fn link(phone: &Authenticator) -> String {
@@ -40,59 +44,57 @@ async fn with_second(host: &TestHost) -> (Ada, Authenticator) {
     (ada, second)
 }
 
-#[tokio::test]
-async fn a_second_device_is_enrolled_from_the_first_and_both_approve_on_both_databases() {
-    for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
-            database,
-            ..Wish::default()
-        })
-        .await;
-        let (ada, second) = with_second(&host).await;
-        let listed = second
-            .ask(Method::GET, "/devices", None)
-            .await
-            .expect("devices");
-        let names: Vec<_> = listed["devices"]
-            .as_array()
-            .expect("a list")
-            .iter()
-            .map(|one| &one["name"])
-            .collect();
-        assert_eq!(names, ["Tablet", "Test phone"], "{database:?}");
-        assert_eq!(
-            (&listed["devices"][0]["this"], &listed["devices"][1]["this"]),
-            (&json!(true), &json!(false))
-        );
+#[both_databases]
+async fn a_second_device_is_enrolled_from_the_first_and_both_approve(database: Database) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    let (ada, second) = with_second(&host).await;
+    let listed = second
+        .ask(Method::GET, "/devices", None)
+        .await
+        .expect("devices");
+    let names: Vec<_> = listed["devices"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|one| &one["name"])
+        .collect();
+    assert_eq!(names, ["Tablet", "Test phone"], "{database:?}");
+    assert_eq!(
+        (&listed["devices"][0]["this"], &listed["devices"][1]["this"]),
+        (&json!(true), &json!(false))
+    );
 
-        let browser = Browser::new(&host.base);
-        let waiting = ada.ask(&browser, &[]).await;
-        let request = &second.waiting(5).await.expect("requests")[0];
-        assert_eq!(
-            second
-                .decide(request, Some(&waiting.number()))
-                .await
-                .expect("an outcome"),
-            "approved"
-        );
-        let too_late = ada
-            .phone
+    let browser = Browser::new(&host.base);
+    let waiting = ada.ask(&browser, &[]).await;
+    let request = &second.waiting(5).await.expect("requests")[0];
+    assert_eq!(
+        second
             .decide(request, Some(&waiting.number()))
             .await
-            .expect_err("decided")
-            .to_string();
-        assert!(too_late.starts_with("already_decided"), "{too_late}");
+            .expect("an outcome"),
+        "approved"
+    );
+    let too_late = ada
+        .phone
+        .decide(request, Some(&waiting.number()))
+        .await
+        .expect_err("decided")
+        .to_string();
+    assert!(too_late.starts_with("already_decided"), "{too_late}");
 
-        let told = entries(
-            &host,
-            &format!("user={}&event=enrolment.link-created", id(&ada.user)),
-        )
-        .await;
-        assert_eq!(
-            told.last().expect("an entry")["actor"]["id"],
-            ada.phone.device().to_string()
-        );
-    }
+    let told = entries(
+        &host,
+        &format!("user={}&event=enrolment.link-created", id(&ada.user)),
+    )
+    .await;
+    assert_eq!(
+        told.last().expect("an entry")["actor"]["id"],
+        ada.phone.device().to_string()
+    );
 }
 
 #[tokio::test]
@@ -183,159 +185,159 @@ async fn a_person_removes_their_own_devices_alone_and_it_counts_at_once() {
     assert_eq!(told[0]["actor"]["id"], ada.phone.device().to_string());
 }
 
-#[tokio::test]
-async fn devices_have_names_of_their_own_and_a_person_renames_them_on_both_databases() {
-    for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
-            database,
-            ..Wish::default()
-        })
-        .await;
-        let (ada, second) = with_second(&host).await;
-        let long = "n".repeat(80);
-        for name in ["Test phone", &long, &long] {
-            host.advance(1);
-            Authenticator::enrol(&link(&ada.phone).await, name, None)
-                .await
-                .expect("enrolled");
-        }
-        let path = format!("/devices/{}", second.device());
-        ada.phone
-            .ask(Method::PATCH, &path, Some(json!({"name": " The old one "})))
+#[both_databases]
+async fn devices_have_names_of_their_own_and_a_person_renames_them(database: Database) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    let (ada, second) = with_second(&host).await;
+    let long = "n".repeat(80);
+    for name in ["Test phone", &long, &long] {
+        host.advance(1);
+        Authenticator::enrol(&link(&ada.phone).await, name, None)
             .await
-            .expect("renamed");
-        let listed = ada
+            .expect("enrolled");
+    }
+    let path = format!("/devices/{}", second.device());
+    ada.phone
+        .ask(Method::PATCH, &path, Some(json!({"name": " The old one "})))
+        .await
+        .expect("renamed");
+    let listed = ada
+        .phone
+        .ask(Method::GET, "/devices", None)
+        .await
+        .expect("listed");
+    let names: Vec<&Value> = listed["devices"]
+        .as_array()
+        .expect("devices")
+        .iter()
+        .map(|one| &one["name"])
+        .collect();
+    let numbered = format!("{} 2", &long[..78]);
+    assert_eq!(
+        names,
+        [
+            &numbered,
+            &long,
+            "Test phone 2",
+            "The old one",
+            "Test phone"
+        ],
+        "{database:?}: the newest first"
+    );
+    assert_eq!(listed["devices"][4]["passkey"], false);
+    for unfit in ["", "\u{202e}", &"n".repeat(81)] {
+        let refused = ada
             .phone
-            .ask(Method::GET, "/devices", None)
-            .await
-            .expect("listed");
-        let names: Vec<&Value> = listed["devices"]
-            .as_array()
-            .expect("devices")
-            .iter()
-            .map(|one| &one["name"])
-            .collect();
-        let numbered = format!("{} 2", &long[..78]);
-        assert_eq!(
-            names,
-            [
-                &numbered,
-                &long,
-                "Test phone 2",
-                "The old one",
-                "Test phone"
-            ],
-            "{database:?}: the newest first"
-        );
-        assert_eq!(listed["devices"][4]["passkey"], false);
-        for unfit in ["", "\u{202e}", &"n".repeat(81)] {
-            let refused = ada
-                .phone
-                .ask(Method::PATCH, &path, Some(json!({"name": unfit})))
-                .await;
-            assert!(
-                refused
-                    .expect_err("refused")
-                    .to_string()
-                    .starts_with("bad_name"),
-                "{unfit}"
-            );
-        }
-        let bob = host.person("bob", ada.application.clone()).await;
-        let refused = bob
-            .phone
-            .ask(Method::PATCH, &path, Some(json!({"name": "Bob's"})))
+            .ask(Method::PATCH, &path, Some(json!({"name": unfit})))
             .await;
         assert!(
             refused
                 .expect_err("refused")
                 .to_string()
-                .starts_with("unknown_device_id")
+                .starts_with("bad_name"),
+            "{unfit}"
         );
-        let told = entries(&host, "event=device.renamed").await;
-        assert_eq!(told.len(), 1, "{database:?}");
-        assert_eq!(told[0]["actor"]["id"], ada.phone.device().to_string());
     }
-}
-
-#[tokio::test]
-async fn each_device_tells_what_others_did_until_its_owner_has_seen_it_on_both_databases() {
-    for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
-            database,
-            ..Wish::default()
-        })
+    let bob = host.person("bob", ada.application.clone()).await;
+    let refused = bob
+        .phone
+        .ask(Method::PATCH, &path, Some(json!({"name": "Bob's"})))
         .await;
-        let ada = host.ada().await;
-        assert_eq!(
-            news(&ada.phone).await,
-            [] as [Value; 0],
-            "not what led to itself"
-        );
-        host.advance(1);
-        let second = Authenticator::enrol(&link(&ada.phone).await, "Tablet", None)
-            .await
-            .expect("enrolled");
-        let told = news(&ada.phone).await;
-        assert_eq!(
-            events(&told),
-            ["device.enrolled"],
-            "{database:?}: not what it did itself"
-        );
-        assert_eq!(told[0]["name"], "Tablet");
-        assert_eq!(news(&second).await, [] as [Value; 0]);
+    assert!(
+        refused
+            .expect_err("refused")
+            .to_string()
+            .starts_with("unknown_device_id")
+    );
+    let told = entries(&host, "event=device.renamed").await;
+    assert_eq!(told.len(), 1, "{database:?}");
+    assert_eq!(told[0]["actor"]["id"], ada.phone.device().to_string());
+}
 
-        host.advance(1);
-        second
-            .ask(Method::POST, "/recovery-codes", None)
-            .await
-            .expect("codes");
-        host.advance(1);
-        host.authenticator(&ada.user).await;
-        let told = news(&ada.phone).await;
-        let all = [
-            "device.enrolled",
-            "recovery.codes-created",
-            "enrolment.link-created",
-            "device.enrolled",
-        ];
-        assert_eq!(events(&told).len(), all.len(), "{told:?}");
-        for event in all {
-            assert!(events(&told).contains(&event), "{told:?}");
-        }
+#[both_databases]
+async fn each_device_tells_what_others_did_until_its_owner_has_seen_it(database: Database) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    let ada = host.ada().await;
+    assert_eq!(
+        notifications(&ada.phone).await,
+        [] as [Value; 0],
+        "not what led to itself"
+    );
+    host.advance(1);
+    let second = Authenticator::enrol(&link(&ada.phone).await, "Tablet", None)
+        .await
+        .expect("enrolled");
+    let told = notifications(&ada.phone).await;
+    assert_eq!(
+        events(&told),
+        ["device.enrolled"],
+        "{database:?}: not what it did itself"
+    );
+    assert_eq!(told[0]["name"], "Tablet");
+    assert_eq!(notifications(&second).await, [] as [Value; 0]);
 
-        // To the first two it says that it was them.
-        let seen = json!({"last": told[1]["id"]});
-        ada.phone
-            .ask(Method::POST, "/notifications/read", Some(seen.clone()))
-            .await
-            .expect("seen");
-        assert_eq!(news(&ada.phone).await, told[2..]);
-        ada.phone
-            .ask(
-                Method::POST,
-                "/notifications/read",
-                Some(json!({"last": told[0]["id"]})),
-            )
-            .await
-            .expect("seen");
-        assert_eq!(
-            news(&ada.phone).await,
-            told[2..],
-            "what was seen stays seen"
-        );
-        assert_eq!(news(&second).await.len(), 2, "each device has its own");
-        host.advance(31 * 24 * 60 * 60);
-        assert_eq!(
-            news(&ada.phone).await,
-            [] as [Value; 0],
-            "what is old is no news"
-        );
+    host.advance(1);
+    second
+        .ask(Method::POST, "/recovery-codes", None)
+        .await
+        .expect("codes");
+    host.advance(1);
+    host.authenticator(&ada.user).await;
+    let told = notifications(&ada.phone).await;
+    let all = [
+        "device.enrolled",
+        "recovery.codes-created",
+        "enrolment.link-created",
+        "device.enrolled",
+    ];
+    assert_eq!(events(&told).len(), all.len(), "{told:?}");
+    for event in all {
+        assert!(events(&told).contains(&event), "{told:?}");
     }
+
+    // To the first two it says that it was them.
+    let seen = json!({"last": told[1]["id"]});
+    ada.phone
+        .ask(Method::POST, "/notifications/read", Some(seen.clone()))
+        .await
+        .expect("seen");
+    assert_eq!(notifications(&ada.phone).await, told[2..]);
+    ada.phone
+        .ask(
+            Method::POST,
+            "/notifications/read",
+            Some(json!({"last": told[0]["id"]})),
+        )
+        .await
+        .expect("seen");
+    assert_eq!(
+        notifications(&ada.phone).await,
+        told[2..],
+        "what was seen stays seen"
+    );
+    assert_eq!(
+        notifications(&second).await.len(),
+        2,
+        "each device has its own"
+    );
+    host.advance(31 * 24 * 60 * 60);
+    assert_eq!(
+        notifications(&ada.phone).await,
+        [] as [Value; 0],
+        "what is old is no notifications"
+    );
 }
 
 #[tokio::test]
-async fn whoever_waits_is_told_of_news_at_once_and_of_none_twice() {
+async fn whoever_waits_is_told_of_notifications_at_once_and_of_none_twice() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     host.advance(1);
@@ -354,13 +356,18 @@ async fn whoever_waits_is_told_of_news_at_once_and_of_none_twice() {
     };
     let begin = tokio::time::Instant::now();
     let (answer, _) = tokio::join!(wait(""), host.authenticator(&ada.user));
-    assert!(!answer["news"].as_array().expect("news").is_empty());
+    assert!(
+        !answer["notifications"]
+            .as_array()
+            .expect("notifications")
+            .is_empty()
+    );
     let answer = wait("").await;
-    let last = answer["news"]
+    let last = answer["notifications"]
         .as_array()
-        .expect("news")
+        .expect("notifications")
         .last()
-        .expect("news")["id"]
+        .expect("notifications")["id"]
         .as_str()
         .expect("an id")
         .to_owned();
@@ -413,9 +420,9 @@ async fn whoever_waits_with_a_device_that_is_revoked_meanwhile_is_told_nothing()
 #[tokio::test]
 async fn a_device_makes_so_many_links_and_codes_and_a_person_has_so_many_devices() {
     let settings = "[rate_limits]\nactions_per_device = { per_minute = 1, burst = 3 }\n";
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         settings,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let ada = host.ada().await;
@@ -476,80 +483,78 @@ async fn a_device_makes_so_many_links_and_codes_and_a_person_has_so_many_devices
         .expect("the link was not used up");
 }
 
-#[tokio::test]
-async fn no_link_of_an_invited_person_outlives_another_or_the_first_phone_on_both_databases() {
-    for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
-            database,
-            ..Wish::default()
-        })
-        .await;
-        let user = host.user("ada").await;
-        let path = format!("/users/{}/enrolments", id(&user));
-        let made = async || {
-            let made = host.admin_ok(Method::POST, &path, Value::Null).await;
-            made["link"].as_str().expect("a link").to_owned()
-        };
-        let in_state = async |state: &str| {
-            let mut connection = host.connection().await;
-            let set =
-                sqlx::query("UPDATE users SET state = $2 WHERE id = $1").bind(id(&user).to_owned());
-            set.bind(state.to_owned())
-                .execute(&mut connection)
-                .await
-                .expect("set");
-        };
-        let refused = async |link: &str| {
-            let error = Authenticator::enrol(link, "Another", None)
-                .await
-                .map(|_| ())
-                .expect_err("refused")
-                .to_string();
-            assert!(error.starts_with("no_such_link"), "{database:?} {error}");
-        };
-        // An administrator's new link ends the older one.
-        let first = made().await;
-        let second = made().await;
-        refused(&first).await;
-        // Such as links that were made before this was so.
-        in_state("active").await;
-        let third = made().await;
-        in_state("invited").await;
-        let (one, other) = futures_util::future::join(
-            Authenticator::enrol(&second, "Phone", None),
-            Authenticator::enrol(&third, "Tablet", None),
-        )
-        .await;
-        assert_ne!(
-            one.is_ok(),
-            other.is_ok(),
-            "{database:?}: the first phone ends the other link"
-        );
-        for link in [&second, &third] {
-            refused(link).await;
-        }
-        // Of somebody who is active each was asked for with a phone, or by the person.
-        let (fourth, fifth) = (made().await, made().await);
-        for link in [&fourth, &fifth] {
-            Authenticator::enrol(link, "Further", None)
-                .await
-                .expect("enrolled");
-        }
-
-        let bob = host.user("bob").await;
-        let link = host
-            .admin_ok(
-                Method::POST,
-                &format!("/users/{}/enrolments", id(&bob)),
-                Value::Null,
-            )
-            .await;
-        host.admin_ok(
-            Method::PATCH,
-            &format!("/users/{}", id(&bob)),
-            json!({"state": "active"}),
-        )
-        .await;
-        refused(link["link"].as_str().expect("a link")).await;
+#[both_databases]
+async fn no_link_of_an_invited_person_outlives_another_or_the_first_phone(database: Database) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    let user = host.user("ada").await;
+    let path = format!("/users/{}/enrolments", id(&user));
+    let made = async || {
+        let made = host.admin_ok(Method::POST, &path, Value::Null).await;
+        made["link"].as_str().expect("a link").to_owned()
+    };
+    let in_state = async |state: &str| {
+        let mut connection = host.connection().await;
+        let set =
+            sqlx::query("UPDATE users SET state = $2 WHERE id = $1").bind(id(&user).to_owned());
+        set.bind(state.to_owned())
+            .execute(&mut connection)
+            .await
+            .expect("set");
+    };
+    let refused = async |link: &str| {
+        let error = Authenticator::enrol(link, "Another", None)
+            .await
+            .map(|_| ())
+            .expect_err("refused")
+            .to_string();
+        assert!(error.starts_with("no_such_link"), "{database:?} {error}");
+    };
+    // An administrator's new link ends the older one.
+    let first = made().await;
+    let second = made().await;
+    refused(&first).await;
+    // Such as links that were made before this was so.
+    in_state("active").await;
+    let third = made().await;
+    in_state("invited").await;
+    let (one, other) = futures_util::future::join(
+        Authenticator::enrol(&second, "Phone", None),
+        Authenticator::enrol(&third, "Tablet", None),
+    )
+    .await;
+    assert_ne!(
+        one.is_ok(),
+        other.is_ok(),
+        "{database:?}: the first phone ends the other link"
+    );
+    for link in [&second, &third] {
+        refused(link).await;
     }
+    // Of somebody who is active each was asked for with a phone, or by the person.
+    let (fourth, fifth) = (made().await, made().await);
+    for link in [&fourth, &fifth] {
+        Authenticator::enrol(link, "Further", None)
+            .await
+            .expect("enrolled");
+    }
+
+    let bob = host.user("bob").await;
+    let link = host
+        .admin_ok(
+            Method::POST,
+            &format!("/users/{}/enrolments", id(&bob)),
+            Value::Null,
+        )
+        .await;
+    host.admin_ok(
+        Method::PATCH,
+        &format!("/users/{}", id(&bob)),
+        json!({"state": "active"}),
+    )
+    .await;
+    refused(link["link"].as_str().expect("a link")).await;
 }

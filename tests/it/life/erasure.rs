@@ -4,13 +4,14 @@ use assent_model::clock::Clock;
 use assent_model::entropy::SystemEntropy;
 use assent_model::id::TraceId;
 use assent_store::ClaimTrace;
+use assent_test_macros::both_databases;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use sqlx::{AssertSqlSafe, Row};
 
 use super::entries;
 use crate::channels::until;
-use crate::harness::{Browser, Database, TestHost, Wish, id};
+use crate::harness::{Browser, Database, HostOptions, TestHost, id};
 
 /// All that the database holds, as text.
 pub async fn everything(host: &TestHost, database: Database) -> String {
@@ -77,135 +78,134 @@ pub async fn everything(host: &TestHost, database: Database) -> String {
     text
 }
 
-#[tokio::test]
-async fn a_terminated_user_can_be_erased_and_the_identifiers_and_the_log_stay_on_both_databases() {
-    for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
-            database,
-            ..Wish::default()
-        })
-        .await;
-        // A name that no identifier holds by chance.
-        let ada = host.person("augusta", host.web_application().await).await;
-        let path = format!("/users/{}", id(&ada.user));
-        let address = json!({"profile": {"address": {"street_address": "Ockham Park", "locality": "Ockham"}}});
-        host.admin_ok(Method::PATCH, &path, address).await;
-        ada.sign_in(&Browser::new(&host.base)).await;
-        for _ in 0..2 {
-            ada.ask(&Browser::new(&host.base), &[]).await;
-            let request = &ada.phone.waiting(5).await.expect("requests")[0];
-            ada.phone.decide(request, None).await.expect("denied");
-        }
-        // In the following cooldown the request reaches no device, and holds only the name.
+#[both_databases]
+async fn a_terminated_user_can_be_erased_and_the_identifiers_and_the_log_stay(database: Database) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    // A name that no identifier holds by chance.
+    let ada = host.person("augusta", host.web_application().await).await;
+    let path = format!("/users/{}", id(&ada.user));
+    let address =
+        json!({"profile": {"address": {"street_address": "Ockham Park", "locality": "Ockham"}}});
+    host.admin_ok(Method::PATCH, &path, address).await;
+    ada.sign_in(&Browser::new(&host.base)).await;
+    for _ in 0..2 {
         ada.ask(&Browser::new(&host.base), &[]).await;
-        host.admin_ok(
-            Method::PATCH,
-            &format!("/accounts/{}", id(&ada.account)),
-            json!({"roles": ["augusta's"]}),
-        )
-        .await;
-        let (status, refused) = host
-            .admin(Method::POST, &format!("{path}/erase"), Value::Null)
-            .await;
-        assert_eq!(status, StatusCode::CONFLICT);
-        assert!(
-            refused["detail"]
-                .as_str()
-                .is_some_and(|detail| detail.contains("only a terminated user")),
-            "{refused}"
-        );
-        host.admin_ok(Method::PATCH, &path, json!({"state": "terminated"}))
-            .await;
-        let names = [
-            "augusta",
-            "lovelace",
-            "example.org",
-            "+44 20",
-            "ockham park",
-            "test phone",
-            "127.0.0.1",
-            "firefox",
-        ];
-        let before = everything(&host, database).await.to_lowercase();
-        assert!(names.iter().all(|name| before.contains(name)), "{before}");
-        let told = entries(&host, &format!("user={}", id(&ada.user))).await;
-
-        host.advance(1);
-        let erased = host
-            .admin_ok(Method::POST, &format!("{path}/erase"), Value::Null)
-            .await;
-        // Traces are kept a while after what they are of.
-        let late = ClaimTrace {
-            id: TraceId::new(host.clock.now(), &SystemEntropy),
-            token: "late".to_owned(),
-            user_id: id(&ada.user).parse().expect("an id"),
-            application: ada.application.id.parse().expect("an id"),
-            sink: "id-token".to_owned(),
-            made_at: host.clock.now(),
-            steps: json!([{"after": "augusta"}]).to_string(),
-        };
-        host.host
-            .store
-            .add_traces(vec![late])
-            .await
-            .expect("left out");
-        for kept in ["id", "did", "sub"] {
-            assert_eq!(erased[kept], ada.user[kept], "{kept}");
-        }
-        assert_eq!(erased["name"], format!("erased-{}", id(&ada.user)));
-        assert_eq!(
-            (&erased["email"], &erased["state"]),
-            (&Value::Null, &json!("terminated"))
-        );
-        let (mut left, mut host_entry) = (everything(&host, database).await.to_lowercase(), 0);
-        // The administrator's own address, in the entries that tell of the application, its secret and the erasure.
-        while let Some(at) = left.find("{\"address\":\"127.0.0.1\"}") {
-            left.replace_range(at..at + 23, "");
-            host_entry += 1;
-        }
-        assert_eq!(host_entry, 3, "{left}");
-        for name in names {
-            assert!(!left.contains(name), "{database:?}: {name} in {left}");
-        }
-        let still = entries(&host, &format!("user={}", id(&ada.user))).await;
-        assert_eq!(still.len(), told.len() + 1);
-        for (was, is) in told.iter().zip(&still) {
-            assert_eq!(
-                (&was["id"], &was["event"], &was["detail"]),
-                (&is["id"], &is["event"], &is["detail"])
-            );
-            assert_eq!(is["personal"], json!({}));
-        }
-        assert!(ada.phone.waiting(0).await.is_err(), "the phone is nobody's");
-        // Another may have the name now, and is somebody else.
-        let another = host.user("augusta").await;
-        assert_ne!(
-            (&another["did"], &another["sub"]),
-            (&ada.user["did"], &ada.user["sub"])
-        );
-        host.account(&another, &ada.application).await;
-        let (status, _) = host
-            .admin(Method::PATCH, &path, json!({"name": "augusta.king"}))
-            .await;
-        assert_eq!(
-            status,
-            StatusCode::CONFLICT,
-            "what was erased does not come back"
-        );
-        // What is done is done.
-        host.admin_ok(Method::POST, &format!("{path}/erase"), Value::Null)
-            .await;
-        assert_eq!(
-            host.admin_ok(Method::GET, &path, Value::Null).await["name"],
-            erased["name"]
-        );
-        assert_eq!(
-            host.admin(Method::PATCH, &path, json!({"state": "active"}))
-                .await
-                .0,
-            StatusCode::UNPROCESSABLE_ENTITY
-        );
+        let request = &ada.phone.waiting(5).await.expect("requests")[0];
+        ada.phone.decide(request, None).await.expect("denied");
     }
+    // In the following cooldown the request reaches no device, and holds only the name.
+    ada.ask(&Browser::new(&host.base), &[]).await;
+    host.admin_ok(
+        Method::PATCH,
+        &format!("/accounts/{}", id(&ada.account)),
+        json!({"roles": ["augusta's"]}),
+    )
+    .await;
+    let (status, refused) = host
+        .admin(Method::POST, &format!("{path}/erase"), Value::Null)
+        .await;
+    assert_eq!(status, StatusCode::CONFLICT);
+    assert!(
+        refused["detail"]
+            .as_str()
+            .is_some_and(|detail| detail.contains("only a terminated user")),
+        "{refused}"
+    );
+    host.admin_ok(Method::PATCH, &path, json!({"state": "terminated"}))
+        .await;
+    let names = [
+        "augusta",
+        "lovelace",
+        "example.org",
+        "+44 20",
+        "ockham park",
+        "test phone",
+        "127.0.0.1",
+        "firefox",
+    ];
+    let before = everything(&host, database).await.to_lowercase();
+    assert!(names.iter().all(|name| before.contains(name)), "{before}");
+    let told = entries(&host, &format!("user={}", id(&ada.user))).await;
+
+    host.advance(1);
+    let erased = host
+        .admin_ok(Method::POST, &format!("{path}/erase"), Value::Null)
+        .await;
+    // Traces are kept a while after what they are of.
+    let late = ClaimTrace {
+        id: TraceId::new(host.clock.now(), &SystemEntropy),
+        token: "late".to_owned(),
+        user_id: id(&ada.user).parse().expect("an id"),
+        application: ada.application.id.parse().expect("an id"),
+        sink: "id-token".to_owned(),
+        made_at: host.clock.now(),
+        steps: json!([{"after": "augusta"}]).to_string(),
+    };
+    host.host
+        .store
+        .add_traces(vec![late])
+        .await
+        .expect("left out");
+    for kept in ["id", "did", "sub"] {
+        assert_eq!(erased[kept], ada.user[kept], "{kept}");
+    }
+    assert_eq!(erased["name"], format!("erased-{}", id(&ada.user)));
+    assert_eq!(
+        (&erased["email"], &erased["state"]),
+        (&Value::Null, &json!("terminated"))
+    );
+    let (mut left, mut host_entry) = (everything(&host, database).await.to_lowercase(), 0);
+    // The administrator's own address, in the entries that tell of the application, its secret and the erasure.
+    while let Some(at) = left.find("{\"address\":\"127.0.0.1\"}") {
+        left.replace_range(at..at + 23, "");
+        host_entry += 1;
+    }
+    assert_eq!(host_entry, 3, "{left}");
+    for name in names {
+        assert!(!left.contains(name), "{database:?}: {name} in {left}");
+    }
+    let still = entries(&host, &format!("user={}", id(&ada.user))).await;
+    assert_eq!(still.len(), told.len() + 1);
+    for (was, is) in told.iter().zip(&still) {
+        assert_eq!(
+            (&was["id"], &was["event"], &was["detail"]),
+            (&is["id"], &is["event"], &is["detail"])
+        );
+        assert_eq!(is["personal"], json!({}));
+    }
+    assert!(ada.phone.waiting(0).await.is_err(), "the phone is nobody's");
+    // Another may have the name now, and is somebody else.
+    let another = host.user("augusta").await;
+    assert_ne!(
+        (&another["did"], &another["sub"]),
+        (&ada.user["did"], &ada.user["sub"])
+    );
+    host.account(&another, &ada.application).await;
+    let (status, _) = host
+        .admin(Method::PATCH, &path, json!({"name": "augusta.king"}))
+        .await;
+    assert_eq!(
+        status,
+        StatusCode::CONFLICT,
+        "what was erased does not come back"
+    );
+    // What is done is done.
+    host.admin_ok(Method::POST, &format!("{path}/erase"), Value::Null)
+        .await;
+    assert_eq!(
+        host.admin_ok(Method::GET, &path, Value::Null).await["name"],
+        erased["name"]
+    );
+    assert_eq!(
+        host.admin(Method::PATCH, &path, json!({"state": "active"}))
+            .await
+            .0,
+        StatusCode::UNPROCESSABLE_ENTITY
+    );
 }
 
 /// What a row was too long for is in pages of its own, which are overwritten when it goes; who copies the file does not take them

@@ -1,5 +1,6 @@
 //! Pauses after denials, "this was not me", and how often a person may be asked.
 
+use assent_test_macros::both_databases;
 use std::time::Duration;
 
 use assent_model::approval::ApprovalStage;
@@ -14,7 +15,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::{entries, events};
-use crate::harness::{Ada, Browser, Database, Page, TestHost, Wish, http_client, id};
+use crate::harness::{Ada, Browser, Database, HostOptions, Page, TestHost, http_client, id};
 use crate::store::{Fixture, NOW, ada, approval, entry, fixture, login, noted, request};
 
 /// Asks by a name, in a browser of its own.
@@ -48,9 +49,9 @@ async fn is_asked(ada: &Ada) -> bool {
 async fn cooldowns_grow_from_the_second_denial_on_each_host_and_after_a_restart_until_an_approval_on_both_databases()
  {
     for database in Database::BOTH {
-        let mut host = TestHost::start_with(Wish {
+        let mut host = TestHost::start_with(HostOptions {
             database,
-            ..Wish::default()
+            ..HostOptions::default()
         })
         .await;
         let ada = host.ada().await;
@@ -84,9 +85,9 @@ async fn cooldowns_grow_from_the_second_denial_on_each_host_and_after_a_restart_
                 assert_eq!(page.again().await.number(), page.number());
             }
             let (_, second, base) = host
-                .second(Wish {
+                .second(HostOptions {
                     database,
-                    ..Wish::default()
+                    ..HostOptions::default()
                 })
                 .await;
             let browser = Browser::new(&base);
@@ -167,9 +168,9 @@ async fn denials_are_forgotten_after_a_day_and_there_may_be_no_pauses() {
         .await
         .expect("swept");
     assert_eq!(kept().await, 0);
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         settings: "[approvals]\ndenial_cooldowns = []",
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let ada = host.ada().await;
@@ -185,9 +186,9 @@ async fn denials_are_forgotten_after_a_day_and_there_may_be_no_pauses() {
 async fn a_number_typed_wrong_too_often_ends_the_request_and_begins_no_cooldown_on_both_databases()
 {
     for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
+        let host = TestHost::start_with(HostOptions {
             database,
-            ..Wish::default()
+            ..HostOptions::default()
         })
         .await;
         let ada = host.ada().await;
@@ -229,9 +230,9 @@ async fn a_number_typed_wrong_too_often_ends_the_request_and_begins_no_cooldown_
 async fn a_report_changes_no_page_and_its_cooldown_survives_the_users_own_approvals_on_both_databases()
  {
     for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
+        let host = TestHost::start_with(HostOptions {
             database,
-            ..Wish::default()
+            ..HostOptions::default()
         })
         .await;
         let ada = host.ada().await;
@@ -302,40 +303,38 @@ async fn a_report_changes_no_page_and_its_cooldown_survives_the_users_own_approv
     }
 }
 
-#[tokio::test]
-async fn denials_do_not_shorten_the_cooldown_of_a_report_on_both_databases() {
-    for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
-            database,
-            ..Wish::default()
-        })
-        .await;
-        let ada = host.ada().await;
-        ask_as(&host, &ada, "ada").await;
-        let request = &ada.phone.waiting(5).await.expect("requests")[0];
+#[both_databases]
+async fn denials_do_not_shorten_the_cooldown_of_a_report(database: Database) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    let ada = host.ada().await;
+    ask_as(&host, &ada, "ada").await;
+    let request = &ada.phone.waiting(5).await.expect("requests")[0];
+    assert_eq!(
+        ada.phone.not_me(request).await.expect("an outcome"),
+        "not_me"
+    );
+    let cooldown = ada.phone.cooldown_until().await.expect("an answer");
+    for _ in 0..2 {
+        let browser = Browser::new(&host.base);
+        let login = browser
+            .get(&ada.application.request(&[]))
+            .await
+            .followed()
+            .await;
+        ada.phone
+            .scan(&crate::qr_sign_in::code(&login))
+            .await
+            .expect("taken");
+        deny(&ada).await;
         assert_eq!(
-            ada.phone.not_me(request).await.expect("an outcome"),
-            "not_me"
+            ada.phone.cooldown_until().await.expect("an answer"),
+            cooldown,
+            "{database:?}"
         );
-        let cooldown = ada.phone.cooldown_until().await.expect("an answer");
-        for _ in 0..2 {
-            let browser = Browser::new(&host.base);
-            let login = browser
-                .get(&ada.application.request(&[]))
-                .await
-                .followed()
-                .await;
-            ada.phone
-                .scan(&crate::qr_sign_in::code(&login))
-                .await
-                .expect("taken");
-            deny(&ada).await;
-            assert_eq!(
-                ada.phone.cooldown_until().await.expect("an answer"),
-                cooldown,
-                "{database:?}"
-            );
-        }
     }
 }
 
@@ -377,9 +376,9 @@ async fn a_request_that_was_cancelled_or_replaced_can_be_reported_until_it_expir
 async fn this_was_not_me_ends_what_is_open_and_begins_a_longer_pause_that_the_person_can_lift_on_both_databases()
  {
     for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
+        let host = TestHost::start_with(HostOptions {
             database,
-            ..Wish::default()
+            ..HostOptions::default()
         })
         .await;
         let ada = host.ada().await;
@@ -435,59 +434,56 @@ async fn this_was_not_me_ends_what_is_open_and_begins_a_longer_pause_that_the_pe
     }
 }
 
-#[tokio::test]
-async fn who_denied_a_request_may_still_say_that_it_was_not_theirs_on_both_databases() {
-    for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
-            database,
-            ..Wish::default()
-        })
-        .await;
-        let ada = host.ada().await;
-        host.advance(1);
-        ask_as(&host, &ada, "ada").await;
-        let request = &ada.phone.waiting(5).await.expect("requests")[0];
-        assert_eq!(
-            ada.phone.decide(request, None).await.expect("an outcome"),
-            "denied"
-        );
-        assert_eq!(
-            ada.phone.not_me(request).await.expect("an outcome"),
-            "not_me"
-        );
-        let four_hours = host.host.now().seconds() + 4 * 3600;
-        assert_eq!(
-            ada.phone.cooldown_until().await.expect("an answer"),
-            Some(four_hours),
-            "{database:?}"
-        );
-        let again = ada.phone.not_me(request).await.expect_err("said before");
-        assert!(
-            again.to_string().starts_with("already_decided"),
-            "{database:?}: {again}"
-        );
-        assert_eq!(
-            entries(&host, "event=sign-in.reported").await.len(),
-            1,
-            "{database:?}"
-        );
+#[both_databases]
+async fn who_denied_a_request_may_still_say_that_it_was_not_theirs(database: Database) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    let ada = host.ada().await;
+    host.advance(1);
+    ask_as(&host, &ada, "ada").await;
+    let request = &ada.phone.waiting(5).await.expect("requests")[0];
+    assert_eq!(
+        ada.phone.decide(request, None).await.expect("an outcome"),
+        "denied"
+    );
+    assert_eq!(
+        ada.phone.not_me(request).await.expect("an outcome"),
+        "not_me"
+    );
+    let four_hours = host.host.now().seconds() + 4 * 3600;
+    assert_eq!(
+        ada.phone.cooldown_until().await.expect("an answer"),
+        Some(four_hours),
+        "{database:?}"
+    );
+    let again = ada.phone.not_me(request).await.expect_err("said before");
+    assert!(
+        again.to_string().starts_with("already_decided"),
+        "{database:?}: {again}"
+    );
+    assert_eq!(
+        entries(&host, "event=sign-in.reported").await.len(),
+        1,
+        "{database:?}"
+    );
 
-        ada.phone.lift_cooldown().await.expect("lifted");
-        host.advance(3600);
-        ask_as(&host, &ada, "ada").await;
-        let request = &ada.phone.waiting(5).await.expect("requests")[0];
-        assert_eq!(
-            ada.phone.decide(request, None).await.expect("an outcome"),
-            "denied"
-        );
-        host.advance(121);
-        let late = ada.phone.not_me(request).await.expect_err("too late");
-        assert!(
-            late.to_string().starts_with("already_decided")
-                || late.to_string().starts_with("expired"),
-            "{late}"
-        );
-    }
+    ada.phone.lift_cooldown().await.expect("lifted");
+    host.advance(3600);
+    ask_as(&host, &ada, "ada").await;
+    let request = &ada.phone.waiting(5).await.expect("requests")[0];
+    assert_eq!(
+        ada.phone.decide(request, None).await.expect("an outcome"),
+        "denied"
+    );
+    host.advance(121);
+    let late = ada.phone.not_me(request).await.expect_err("too late");
+    assert!(
+        late.to_string().starts_with("already_decided") || late.to_string().starts_with("expired"),
+        "{late}"
+    );
 }
 
 #[tokio::test]
@@ -597,9 +593,9 @@ async fn a_pause_is_lifted_by_the_persons_own_device_alone() {
 #[tokio::test]
 async fn a_person_is_asked_so_often_and_the_page_does_not_tell() {
     let settings = "[rate_limits]\nprompts_per_user = { per_minute = 1, burst = 2 }";
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         settings,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let ada = host.ada().await;
@@ -628,9 +624,9 @@ async fn an_address_and_a_browser_ask_so_often() {
         ("sign_ins_per_browser = { per_minute = 1, burst = 3 }", true),
     ] {
         let settings = format!("[rate_limits]\n{settings}");
-        let host = TestHost::start_with(Wish {
+        let host = TestHost::start_with(HostOptions {
             settings: &settings,
-            ..Wish::default()
+            ..HostOptions::default()
         })
         .await;
         let ada = host.ada().await;
@@ -683,115 +679,111 @@ async fn asked_by(store: &Store, person: &User, name: &str) -> (ApprovalId, Requ
     (approval.id, asked)
 }
 
-#[tokio::test]
-async fn a_vendors_denial_is_a_denial_on_both_databases() {
-    for database in Database::BOTH {
-        let Fixture { store, .. } = &fixture(database).await;
-        let (person, phone) = ada(store).await;
-        let known = ExternalAuthenticator {
-            channel: "vendor".to_owned(),
-            address: "ada@vendor".to_owned(),
-        };
-        assert!(
-            store
-                .set_external_authenticator(person.id, known.clone(), Vec::new(), None, NOW)
-                .await
-                .expect("set")
-        );
-        let (id, asked) = asked_by(store, &person, "ada").await;
-        assert_eq!(asked, RequestOutcome::Person(person.id));
-        let recipient = Recipient::Vendor {
-            address: known.address,
-        };
-        let delivery = Delivery {
-            id: DeliveryId::new(NOW, &SystemEntropy),
-            approval: id,
-            channel: known.channel,
-            recipient,
-            handle: String::new(),
-        };
-        assert!(
-            store
-                .add_delivery(delivery.clone(), NOW, NOW)
-                .await
-                .expect("added")
-        );
-        // The second of two: the first was at a device.
-        let (first, _) = asked_by(store, &person, "ada@example.org").await;
-        let deny = DeviceAnswer::Deny { device: phone.id };
-        assert_eq!(
-            store
-                .answer_approval(first, deny, noted(&[30]), NOW)
-                .await
-                .expect("denied"),
-            AnswerOutcome::Counted
-        );
-        assert_eq!(
-            store.cooldown_until(person.id, NOW).await.expect("read"),
-            None,
-            "{database:?}"
-        );
-        assert!(
-            store
-                .rule_on_approval(delivery.id, Ruling::Denied, noted(&[30]), NOW)
-                .await
-                .expect("ruled")
-        );
-        let until = store.cooldown_until(person.id, NOW).await.expect("read");
-        assert_eq!(until, Some(NOW + Duration::from_secs(30)), "{database:?}");
-        assert_eq!(
-            asked_by(store, &person, "ada").await.1,
-            RequestOutcome::Nobody
-        );
-    }
+#[both_databases]
+async fn a_vendors_denial_is_a_denial(database: Database) {
+    let Fixture { store, .. } = &fixture(database).await;
+    let (person, phone) = ada(store).await;
+    let known = ExternalAuthenticator {
+        channel: "vendor".to_owned(),
+        address: "ada@vendor".to_owned(),
+    };
+    assert!(
+        store
+            .set_external_authenticator(person.id, known.clone(), Vec::new(), None, NOW)
+            .await
+            .expect("set")
+    );
+    let (id, asked) = asked_by(store, &person, "ada").await;
+    assert_eq!(asked, RequestOutcome::Person(person.id));
+    let recipient = Recipient::Vendor {
+        address: known.address,
+    };
+    let delivery = Delivery {
+        id: DeliveryId::new(NOW, &SystemEntropy),
+        approval: id,
+        channel: known.channel,
+        recipient,
+        handle: String::new(),
+    };
+    assert!(
+        store
+            .add_delivery(delivery.clone(), NOW, NOW)
+            .await
+            .expect("added")
+    );
+    // The second of two: the first was at a device.
+    let (first, _) = asked_by(store, &person, "ada@example.org").await;
+    let deny = DeviceAnswer::Deny { device: phone.id };
+    assert_eq!(
+        store
+            .answer_approval(first, deny, noted(&[30]), NOW)
+            .await
+            .expect("denied"),
+        AnswerOutcome::Counted
+    );
+    assert_eq!(
+        store.cooldown_until(person.id, NOW).await.expect("read"),
+        None,
+        "{database:?}"
+    );
+    assert!(
+        store
+            .rule_on_approval(delivery.id, Ruling::Denied, noted(&[30]), NOW)
+            .await
+            .expect("ruled")
+    );
+    let until = store.cooldown_until(person.id, NOW).await.expect("read");
+    assert_eq!(until, Some(NOW + Duration::from_secs(30)), "{database:?}");
+    assert_eq!(
+        asked_by(store, &person, "ada").await.1,
+        RequestOutcome::Nobody
+    );
 }
 
 /// A report, and a request by the user's other name at the same moment: the request comes first, and is ended; or it finds the
 /// cooldown. On PostgreSQL the two are in different transactions.
-#[tokio::test]
-async fn a_request_at_the_moment_of_a_report_reaches_no_phone_afterwards_on_both_databases() {
-    for database in Database::BOTH {
-        let Fixture { store, .. } = &fixture(database).await;
-        let (person, phone) = ada(store).await;
-        for round in 0..20 {
-            let (id, asked) = asked_by(store, &person, "ada").await;
-            assert_eq!(asked, RequestOutcome::Person(person.id));
-            let mut noted = noted(&[30]);
-            noted.pause.0.report = Some(Duration::from_secs(30));
-            let report =
-                store.answer_approval(id, DeviceAnswer::NotMe { device: phone.id }, noted, NOW);
-            let (reported, (other, _)) =
-                tokio::join!(report, asked_by(store, &person, "ada@example.org"));
-            assert_eq!(
-                reported.expect("answered"),
-                AnswerOutcome::Counted,
-                "{database:?} {round}"
-            );
-            assert!(
-                store
-                    .cooldown_until(person.id, NOW)
-                    .await
-                    .expect("read")
-                    .is_some(),
-                "{database:?} {round}"
-            );
-            let pending = store.pending_approvals(person.id, NOW).await.expect("read");
-            assert!(pending.is_empty(), "{database:?} {round}: {pending:?}");
-            let kept = store
-                .approval(other)
+#[both_databases]
+async fn a_request_at_the_moment_of_a_report_reaches_no_phone_afterwards(database: Database) {
+    let Fixture { store, .. } = &fixture(database).await;
+    let (person, phone) = ada(store).await;
+    for round in 0..20 {
+        let (id, asked) = asked_by(store, &person, "ada").await;
+        assert_eq!(asked, RequestOutcome::Person(person.id));
+        let mut noted = noted(&[30]);
+        noted.pause.0.report = Some(Duration::from_secs(30));
+        let report =
+            store.answer_approval(id, DeviceAnswer::NotMe { device: phone.id }, noted, NOW);
+        let (reported, (other, _)) =
+            tokio::join!(report, asked_by(store, &person, "ada@example.org"));
+        assert_eq!(
+            reported.expect("answered"),
+            AnswerOutcome::Counted,
+            "{database:?} {round}"
+        );
+        assert!(
+            store
+                .cooldown_until(person.id, NOW)
                 .await
                 .expect("read")
-                .expect("an approval");
-            let expected = if kept.user_id.is_some() {
-                ApprovalStage::Reported
-            } else {
-                ApprovalStage::Requested
-            };
-            assert_eq!(kept.stage, expected, "{database:?} {round}");
-            store
-                .lift_cooldown(person.id, entry(Event::CooldownLifted), NOW)
-                .await
-                .expect("lifted");
-        }
+                .is_some(),
+            "{database:?} {round}"
+        );
+        let pending = store.pending_approvals(person.id, NOW).await.expect("read");
+        assert!(pending.is_empty(), "{database:?} {round}: {pending:?}");
+        let kept = store
+            .approval(other)
+            .await
+            .expect("read")
+            .expect("an approval");
+        let expected = if kept.user_id.is_some() {
+            ApprovalStage::Reported
+        } else {
+            ApprovalStage::Requested
+        };
+        assert_eq!(kept.stage, expected, "{database:?} {round}");
+        store
+            .lift_cooldown(person.id, entry(Event::CooldownLifted), NOW)
+            .await
+            .expect("lifted");
     }
 }

@@ -1,11 +1,12 @@
 //! Recovery codes: the way back for whoever has no authenticator any more.
 
 use assent::authenticator::Authenticator;
+use assent_test_macros::both_databases;
 use reqwest::{Method, StatusCode, header};
 use serde_json::{Value, json};
 
 use super::{entries, events};
-use crate::harness::{Ada, Browser, Database, Page, TestHost, Wish, id};
+use crate::harness::{Ada, Browser, Database, HostOptions, Page, TestHost, id};
 
 async fn codes(phone: &Authenticator) -> Vec<String> {
     let made = phone
@@ -50,115 +51,111 @@ fn link_of(page: &Page) -> String {
     )
 }
 
-#[tokio::test]
-async fn a_code_enrols_another_device_once_and_the_others_are_told_on_both_databases() {
-    for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
-            database,
-            ..Wish::default()
-        })
-        .await;
-        let ada = host.ada().await;
-        assert_eq!(left(&ada.phone).await, 0);
-        let codes = codes(&ada.phone).await;
-        let distinct: std::collections::BTreeSet<&String> = codes.iter().collect();
-        assert_eq!(
-            (codes.len(), distinct.len(), left(&ada.phone).await),
-            (10, 10, json!(10))
-        );
+#[both_databases]
+async fn a_code_enrols_another_device_once_and_the_others_are_told(database: Database) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    let ada = host.ada().await;
+    assert_eq!(left(&ada.phone).await, 0);
+    let codes = codes(&ada.phone).await;
+    let distinct: std::collections::BTreeSet<&String> = codes.iter().collect();
+    assert_eq!(
+        (codes.len(), distinct.len(), left(&ada.phone).await),
+        (10, 10, json!(10))
+    );
 
-        host.advance(1);
-        let page = tried(
-            &host,
-            "Ada@Example.org",
-            &codes[3].to_lowercase().replace('-', " "),
-        )
-        .await;
-        assert_eq!(page.status, StatusCode::OK, "{database:?}: {}", page.body);
-        assert_eq!(page.headers[header::CACHE_CONTROL], "no-store");
-        host.advance(1);
-        assert_eq!(page.path(), "/recover/done");
-        let again = page.again().await;
-        assert_eq!(
-            link_of(&again),
-            link_of(&page),
-            "{database:?}: whoever loads the page again uses up nothing"
-        );
-        let elsewhere = Browser::new(&host.base).get(&page.url).await;
-        assert_eq!(
-            elsewhere.location().path(),
-            "/recover",
-            "{database:?}: in another browser it is worth nothing"
-        );
-        let found = Authenticator::enrol(&link_of(&page), "New phone", None)
+    host.advance(1);
+    let page = tried(
+        &host,
+        "Ada@Example.org",
+        &codes[3].to_lowercase().replace('-', " "),
+    )
+    .await;
+    assert_eq!(page.status, StatusCode::OK, "{database:?}: {}", page.body);
+    assert_eq!(page.headers[header::CACHE_CONTROL], "no-store");
+    host.advance(1);
+    assert_eq!(page.path(), "/recover/done");
+    let again = page.again().await;
+    assert_eq!(
+        link_of(&again),
+        link_of(&page),
+        "{database:?}: whoever loads the page again uses up nothing"
+    );
+    let elsewhere = Browser::new(&host.base).get(&page.url).await;
+    assert_eq!(
+        elsewhere.location().path(),
+        "/recover",
+        "{database:?}: in another browser it is worth nothing"
+    );
+    let found = Authenticator::enrol(&link_of(&page), "New phone", None)
+        .await
+        .expect("enrolled");
+    let waiting = ada.ask(&Browser::new(&host.base), &[]).await;
+    let request = &found.waiting(5).await.expect("requests")[0];
+    assert_eq!(
+        found
+            .decide(request, Some(&waiting.number()))
             .await
-            .expect("enrolled");
-        let waiting = ada.ask(&Browser::new(&host.base), &[]).await;
-        let request = &found.waiting(5).await.expect("requests")[0];
-        assert_eq!(
-            found
-                .decide(request, Some(&waiting.number()))
-                .await
-                .expect("an outcome"),
-            "approved"
-        );
-        assert_eq!(left(&found).await, 9);
-        assert_eq!(
-            tried(&host, "ada", &codes[3]).await.status,
-            StatusCode::UNPROCESSABLE_ENTITY,
-            "used"
-        );
+            .expect("an outcome"),
+        "approved"
+    );
+    assert_eq!(left(&found).await, 9);
+    assert_eq!(
+        tried(&host, "ada", &codes[3]).await.status,
+        StatusCode::UNPROCESSABLE_ENTITY,
+        "used"
+    );
 
-        let answer = ada
-            .phone
-            .ask(Method::GET, "/requests", None)
-            .await
-            .expect("an answer");
-        assert_eq!(
-            events(answer["news"].as_array().expect("news")),
-            ["recovery.code-used", "device.enrolled"]
+    let answer = ada
+        .phone
+        .ask(Method::GET, "/requests", None)
+        .await
+        .expect("an answer");
+    assert_eq!(
+        events(answer["notifications"].as_array().expect("notifications")),
+        ["recovery.code-used", "device.enrolled"]
+    );
+    let told = entries(&host, &format!("user={}", id(&ada.user))).await;
+    let about: Vec<&str> = events(&told)
+        .into_iter()
+        .filter(|event| event.starts_with("recovery"))
+        .collect();
+    assert_eq!(
+        about,
+        [
+            "recovery.codes-created",
+            "recovery.code-used",
+            "recovery.failed"
+        ]
+    );
+    let everything = super::erasure::everything(&host, database).await;
+    for code in &codes {
+        assert!(
+            !everything.contains(code.as_str()) && !everything.contains(&code.replace('-', "")),
+            "{code}"
         );
-        let told = entries(&host, &format!("user={}", id(&ada.user))).await;
-        let about: Vec<&str> = events(&told)
-            .into_iter()
-            .filter(|event| event.starts_with("recovery"))
-            .collect();
-        assert_eq!(
-            about,
-            [
-                "recovery.codes-created",
-                "recovery.code-used",
-                "recovery.failed"
-            ]
-        );
-        let everything = super::erasure::everything(&host, database).await;
-        for code in &codes {
-            assert!(
-                !everything.contains(code.as_str()) && !everything.contains(&code.replace('-', "")),
-                "{code}"
-            );
-        }
     }
 }
 
-#[tokio::test]
-async fn fifty_at_once_with_one_code_are_one_on_both_databases() {
-    for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
-            database,
-            ..Wish::default()
-        })
-        .await;
-        let ada = host.ada().await;
-        let code = codes(&ada.phone).await.remove(0);
-        let tries = (0..50).map(|_| tried(&host, "ada", &code));
-        let pages = futures_util::future::join_all(tries).await;
-        let good: Vec<&Page> = pages
-            .iter()
-            .filter(|page| page.status == StatusCode::OK)
-            .collect();
-        assert_eq!(good.len(), 1, "{database:?}");
-    }
+#[both_databases]
+async fn fifty_at_once_with_one_code_are_one(database: Database) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    let ada = host.ada().await;
+    let code = codes(&ada.phone).await.remove(0);
+    let tries = (0..50).map(|_| tried(&host, "ada", &code));
+    let pages = futures_util::future::join_all(tries).await;
+    let good: Vec<&Page> = pages
+        .iter()
+        .filter(|page| page.status == StatusCode::OK)
+        .collect();
+    assert_eq!(good.len(), 1, "{database:?}");
 }
 
 #[tokio::test]
@@ -227,9 +224,9 @@ async fn what_is_not_this_persons_unused_code_is_refused_with_one_answer_for_all
 #[tokio::test]
 async fn a_form_of_elsewhere_is_refused_and_whoever_guesses_is_held_up() {
     let settings = "[rate_limits]\nunauthenticated_requests = { per_minute = 1, burst = 5 }\n";
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         settings,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let ada = host.ada().await;
@@ -286,9 +283,9 @@ async fn the_link_of_a_code_is_good_once_and_for_a_quarter_of_an_hour() {
 async fn a_suspended_persons_phone_makes_no_codes_that_would_outlive_the_suspension_on_both_databases()
  {
     for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
+        let host = TestHost::start_with(HostOptions {
             database,
-            ..Wish::default()
+            ..HostOptions::default()
         })
         .await;
         let ada = host.ada().await;
@@ -309,84 +306,80 @@ async fn a_suspended_persons_phone_makes_no_codes_that_would_outlive_the_suspens
     }
 }
 
-#[tokio::test]
-async fn what_a_stolen_phone_made_ends_with_it_and_what_others_made_does_not_on_both_databases() {
-    for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
-            database,
-            ..Wish::default()
-        })
-        .await;
-        let ada = host.ada().await;
-        host.advance(1);
-        let stolen = host.authenticator(&ada.user).await;
-        let own = codes(&ada.phone).await;
-        let link = |made: &Value| made["link"].as_str().expect("a link").to_owned();
-        let of_thief = link(
-            &stolen
-                .ask(Method::POST, "/devices/enrolment-links", None)
-                .await
-                .expect("a link"),
-        );
-        let of_code = link_of(&tried(&host, "ada", &own[0]).await);
-        let path = format!("/users/{}/enrolments", id(&ada.user));
-        let of_administrator = link(&host.admin_ok(Method::POST, &path, Value::Null).await);
-        ada.phone
-            .ask(
-                Method::DELETE,
-                &format!("/devices/{}", stolen.device()),
-                None,
-            )
+#[both_databases]
+async fn what_a_stolen_phone_made_ends_with_it_and_what_others_made_does_not(database: Database) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    let ada = host.ada().await;
+    host.advance(1);
+    let stolen = host.authenticator(&ada.user).await;
+    let own = codes(&ada.phone).await;
+    let link = |made: &Value| made["link"].as_str().expect("a link").to_owned();
+    let of_thief = link(
+        &stolen
+            .ask(Method::POST, "/devices/enrolment-links", None)
             .await
-            .expect("removed");
-        for dead in [&of_thief, &of_code] {
-            let error = Authenticator::enrol(dead, "Thief", None)
-                .await
-                .map(|_| ())
-                .expect_err("refused")
-                .to_string();
-            assert!(error.starts_with("no_such_link"), "{database:?}: {error}");
-        }
-        assert_eq!(left(&ada.phone).await, 9, "her own are as they were");
-        let third = Authenticator::enrol(&of_administrator, "Third", None)
+            .expect("a link"),
+    );
+    let of_code = link_of(&tried(&host, "ada", &own[0]).await);
+    let path = format!("/users/{}/enrolments", id(&ada.user));
+    let of_administrator = link(&host.admin_ok(Method::POST, &path, Value::Null).await);
+    ada.phone
+        .ask(
+            Method::DELETE,
+            &format!("/devices/{}", stolen.device()),
+            None,
+        )
+        .await
+        .expect("removed");
+    for dead in [&of_thief, &of_code] {
+        let error = Authenticator::enrol(dead, "Thief", None)
             .await
-            .expect("enrolled");
-
-        // Those that the thief made in place of hers end as well; so does a link, where she makes new ones.
-        codes(&third).await;
-        ada.phone
-            .ask(
-                Method::DELETE,
-                &format!("/devices/{}", third.device()),
-                None,
-            )
-            .await
-            .expect("removed");
-        assert_eq!(left(&ada.phone).await, 0);
-        let open = link(
-            &ada.phone
-                .ask(Method::POST, "/devices/enrolment-links", None)
-                .await
-                .expect("a link"),
-        );
-        codes(&ada.phone).await;
-        assert!(
-            Authenticator::enrol(&open, "Late", None).await.is_err(),
-            "{database:?}"
-        );
+            .map(|_| ())
+            .expect_err("refused")
+            .to_string();
+        assert!(error.starts_with("no_such_link"), "{database:?}: {error}");
     }
+    assert_eq!(left(&ada.phone).await, 9, "her own are as they were");
+    let third = Authenticator::enrol(&of_administrator, "Third", None)
+        .await
+        .expect("enrolled");
+
+    // Those that the thief made in place of hers end as well; so does a link, where she makes new ones.
+    codes(&third).await;
+    ada.phone
+        .ask(
+            Method::DELETE,
+            &format!("/devices/{}", third.device()),
+            None,
+        )
+        .await
+        .expect("removed");
+    assert_eq!(left(&ada.phone).await, 0);
+    let open = link(
+        &ada.phone
+            .ask(Method::POST, "/devices/enrolment-links", None)
+            .await
+            .expect("a link"),
+    );
+    codes(&ada.phone).await;
+    assert!(
+        Authenticator::enrol(&open, "Late", None).await.is_err(),
+        "{database:?}"
+    );
 }
 
-#[tokio::test]
-async fn of_new_codes_made_at_once_ten_are_good_on_both_databases() {
-    for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
-            database,
-            ..Wish::default()
-        })
-        .await;
-        let ada = host.ada().await;
-        futures_util::future::join_all((0..8).map(|_| codes(&ada.phone))).await;
-        assert_eq!(left(&ada.phone).await, 10, "{database:?}");
-    }
+#[both_databases]
+async fn of_new_codes_made_at_once_ten_are_good(database: Database) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    let ada = host.ada().await;
+    futures_util::future::join_all((0..8).map(|_| codes(&ada.phone))).await;
+    assert_eq!(left(&ada.phone).await, 10, "{database:?}");
 }

@@ -8,7 +8,7 @@ use tracing::field::{Field, Visit};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 
 use crate::harness::{
-    Ada, Browser, Database, Page, TestHost, Wish, id, let_one_thread_listen, without_code,
+    Ada, Browser, Database, HostOptions, Page, TestHost, id, let_one_thread_listen, without_code,
 };
 
 /// What the host asks the database, in its order.
@@ -108,9 +108,9 @@ async fn the_same_is_done_and_answered_for_an_unknown_a_suspended_an_invited_a_p
     // For this thread, on which all of this test's host runs. What SQLite is asked is told by a thread of its own.
     let _guard =
         tracing::subscriber::set_default(tracing_subscriber::registry().with(statements.clone()));
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         database: Database::Postgres,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let application = host.web_application().await;

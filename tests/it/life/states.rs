@@ -1,10 +1,11 @@
 //! How users and accounts come to life, are suspended and end.
 
+use assent_test_macros::both_databases;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::{entries, events};
-use crate::harness::{Ada, Application, Browser, Database, TestHost, Wish, http_client, id};
+use crate::harness::{Ada, Application, Browser, Database, HostOptions, TestHost, http_client, id};
 use crate::oidc::refresh::{OFFLINE, refresh, refresh_token};
 use crate::oidc::token::userinfo;
 
@@ -17,138 +18,132 @@ async fn set(host: &TestHost, path: &str, state: &str) {
         .await;
 }
 
-#[tokio::test]
-async fn a_user_is_invited_until_the_first_device_is_enrolled_on_both_databases() {
-    for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
-            database,
-            ..Wish::default()
-        })
-        .await;
-        let application = host.web_application().await;
-        let user = host.user("ada").await;
-        let path = format!("/users/{}", id(&user));
-        assert_eq!(user["state"], "invited", "{database:?}");
-        let account = host.account(&user, &application).await;
-        let phone = host.authenticator(&user).await;
-        assert_eq!(state(&host, &path).await, "active", "{database:?}");
-        let told = entries(
+#[both_databases]
+async fn a_user_is_invited_until_the_first_device_is_enrolled(database: Database) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    let application = host.web_application().await;
+    let user = host.user("ada").await;
+    let path = format!("/users/{}", id(&user));
+    assert_eq!(user["state"], "invited", "{database:?}");
+    let account = host.account(&user, &application).await;
+    let phone = host.authenticator(&user).await;
+    assert_eq!(state(&host, &path).await, "active", "{database:?}");
+    let told = entries(
+        &host,
+        &format!("user={}&event=user.lifecycle-changed", id(&user)),
+    )
+    .await;
+    assert_eq!(
+        (&told[0]["detail"]["before"], &told[0]["detail"]["after"]),
+        (&json!("invited"), &json!("active"))
+    );
+    assert_eq!(
+        told[0]["actor"],
+        json!({"kind": "device", "id": phone.device().to_string()})
+    );
+    // A second one changes nothing.
+    host.authenticator(&user).await;
+    assert_eq!(
+        entries(
             &host,
-            &format!("user={}&event=user.lifecycle-changed", id(&user)),
+            &format!("user={}&event=user.lifecycle-changed", id(&user))
         )
-        .await;
-        assert_eq!(
-            (&told[0]["detail"]["before"], &told[0]["detail"]["after"]),
-            (&json!("invited"), &json!("active"))
-        );
-        assert_eq!(
-            told[0]["actor"],
-            json!({"kind": "device", "id": phone.device().to_string()})
-        );
-        // A second one changes nothing.
-        host.authenticator(&user).await;
-        assert_eq!(
-            entries(
-                &host,
-                &format!("user={}&event=user.lifecycle-changed", id(&user))
-            )
+        .await
+        .len(),
+        1
+    );
+    let ada = Ada {
+        user,
+        phone,
+        application,
+        account,
+    };
+    assert!(
+        ada.sign_in(&Browser::new(&host.base))
             .await
-            .len(),
-            1
-        );
-        let ada = Ada {
-            user,
-            phone,
-            application,
-            account,
-        };
-        assert!(
-            ada.sign_in(&Browser::new(&host.base))
-                .await
-                .starts_with("ac_")
-        );
-    }
+            .starts_with("ac_")
+    );
 }
 
-#[tokio::test]
-async fn a_link_is_of_no_use_to_who_is_suspended_or_terminated_meanwhile() {
-    for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
-            database,
-            ..Wish::default()
-        })
-        .await;
-        for (name, closed) in [("ada", "suspended"), ("eve", "terminated")] {
-            let user = host.user(name).await;
-            let path = format!("/users/{}", id(&user));
-            let link = host
-                .admin_ok(Method::POST, &format!("{path}/enrolments"), Value::Null)
-                .await;
-            let link = link["link"].as_str().expect("a link");
-            set(&host, &path, closed).await;
-            let refused = assent::authenticator::Authenticator::enrol(link, "Phone", None)
-                .await
-                .expect_err("closed");
-            assert!(refused.to_string().starts_with("no_such_link"), "{refused}");
-            assert_eq!(state(&host, &path).await, closed);
-        }
-    }
-}
-
-#[tokio::test]
-async fn an_invited_account_is_active_with_its_first_sign_in_on_both_databases() {
-    for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
-            database,
-            ..Wish::default()
-        })
-        .await;
-        let application = host.web_application().await;
-        let user = host.user("ada").await;
-        let phone = host.authenticator(&user).await;
-        let path = format!("/applications/{}/accounts", application.id);
-        let account = host
-            .admin_ok(
-                Method::POST,
-                &path,
-                json!({"user_id": id(&user), "state": "invited"}),
-            )
+#[both_databases]
+async fn a_link_is_of_no_use_to_who_is_suspended_or_terminated_meanwhile(database: Database) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    for (name, closed) in [("ada", "suspended"), ("eve", "terminated")] {
+        let user = host.user(name).await;
+        let path = format!("/users/{}", id(&user));
+        let link = host
+            .admin_ok(Method::POST, &format!("{path}/enrolments"), Value::Null)
             .await;
-        let ada = Ada {
-            user,
-            phone,
-            application,
-            account,
-        };
-        let path = format!("/accounts/{}", id(&ada.account));
-        assert_eq!(state(&host, &path).await, "invited");
-        let browser = Browser::new(&host.base);
-        let page = ada.ask(&browser, &[]).await;
-        ada.approve(&page).await;
-        assert_eq!(
-            state(&host, &path).await,
-            "invited",
-            "she was not let in yet"
-        );
-        let code = browser.finish(&page.url).await.parameter("code");
-        assert_eq!(state(&host, &path).await, "active", "{database:?}");
-        let (status, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
-        assert_eq!(status, StatusCode::OK, "{tokens}");
-        let told = entries(
-            &host,
-            &format!(
-                "application={}&event=account.lifecycle-changed",
-                ada.application.id
-            ),
+        let link = link["link"].as_str().expect("a link");
+        set(&host, &path, closed).await;
+        let refused = assent::authenticator::Authenticator::enrol(link, "Phone", None)
+            .await
+            .expect_err("closed");
+        assert!(refused.to_string().starts_with("no_such_link"), "{refused}");
+        assert_eq!(state(&host, &path).await, closed);
+    }
+}
+
+#[both_databases]
+async fn an_invited_account_is_active_with_its_first_sign_in(database: Database) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    let application = host.web_application().await;
+    let user = host.user("ada").await;
+    let phone = host.authenticator(&user).await;
+    let path = format!("/applications/{}/accounts", application.id);
+    let account = host
+        .admin_ok(
+            Method::POST,
+            &path,
+            json!({"user_id": id(&user), "state": "invited"}),
         )
         .await;
-        assert_eq!(told.len(), 1, "{database:?}");
-        ada.sign_in(&Browser::new(&host.base)).await;
-        assert_eq!(
-            events(&entries(&host, "event=account.lifecycle-changed").await).len(),
-            1
-        );
-    }
+    let ada = Ada {
+        user,
+        phone,
+        application,
+        account,
+    };
+    let path = format!("/accounts/{}", id(&ada.account));
+    assert_eq!(state(&host, &path).await, "invited");
+    let browser = Browser::new(&host.base);
+    let page = ada.ask(&browser, &[]).await;
+    ada.approve(&page).await;
+    assert_eq!(
+        state(&host, &path).await,
+        "invited",
+        "she was not let in yet"
+    );
+    let code = browser.finish(&page.url).await.parameter("code");
+    assert_eq!(state(&host, &path).await, "active", "{database:?}");
+    let (status, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
+    assert_eq!(status, StatusCode::OK, "{tokens}");
+    let told = entries(
+        &host,
+        &format!(
+            "application={}&event=account.lifecycle-changed",
+            ada.application.id
+        ),
+    )
+    .await;
+    assert_eq!(told.len(), 1, "{database:?}");
+    ada.sign_in(&Browser::new(&host.base)).await;
+    assert_eq!(
+        events(&entries(&host, "event=account.lifecycle-changed").await).len(),
+        1
+    );
 }
 
 #[tokio::test]
@@ -299,9 +294,9 @@ async fn a_suspended_or_terminated_person_has_nothing_left_at_once_and_nothing_c
  {
     for database in Database::BOTH {
         for closed in ["suspended", "terminated"] {
-            let host = TestHost::start_with(Wish {
+            let host = TestHost::start_with(HostOptions {
                 database,
-                ..Wish::default()
+                ..HostOptions::default()
             })
             .await;
             let ada = host.ada().await;
@@ -334,9 +329,9 @@ async fn a_suspended_or_terminated_person_has_nothing_left_at_once_and_nothing_c
 async fn a_closed_account_ends_what_was_begun_with_it_and_the_session_goes_on_elsewhere_on_both_databases()
  {
     for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
+        let host = TestHost::start_with(HostOptions {
             database,
-            ..Wish::default()
+            ..HostOptions::default()
         })
         .await;
         let ada = host.ada().await;
@@ -397,30 +392,28 @@ async fn a_request_for_another_application_is_not_ended_by_an_account_that_close
     );
 }
 
-#[tokio::test]
-async fn what_a_revoked_device_approved_is_of_no_use_on_both_databases() {
-    for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
-            database,
-            ..Wish::default()
-        })
-        .await;
-        let ada = host.ada().await;
-        let browser = Browser::new(&host.base);
-        let page = ada.ask(&browser, &[]).await;
-        ada.approve(&page).await;
-        host.admin_ok(
-            Method::DELETE,
-            &format!("/devices/{}", ada.phone.device()),
-            Value::Null,
-        )
-        .await;
-        let left = browser.get(&page.url).await;
-        assert!(
-            left.headers.get("location").is_none() && left.headers.get("set-cookie").is_none(),
-            "{database:?}"
-        );
-        host.advance(120);
-        assert_eq!(browser.get(&page.url).await.outcome(), "expired");
-    }
+#[both_databases]
+async fn what_a_revoked_device_approved_is_of_no_use(database: Database) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    let ada = host.ada().await;
+    let browser = Browser::new(&host.base);
+    let page = ada.ask(&browser, &[]).await;
+    ada.approve(&page).await;
+    host.admin_ok(
+        Method::DELETE,
+        &format!("/devices/{}", ada.phone.device()),
+        Value::Null,
+    )
+    .await;
+    let left = browser.get(&page.url).await;
+    assert!(
+        left.headers.get("location").is_none() && left.headers.get("set-cookie").is_none(),
+        "{database:?}"
+    );
+    host.advance(120);
+    assert_eq!(browser.get(&page.url).await.outcome(), "expired");
 }

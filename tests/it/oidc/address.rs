@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::claims::claims;
 use super::token::userinfo;
-use crate::harness::{Ada, Browser, TestHost, Wish, component, id};
+use crate::harness::{Ada, Browser, HostOptions, TestHost, component, id};
 
 fn home() -> Value {
     json!({
@@ -248,9 +248,9 @@ async fn claim_map_and_the_preview_know_the_address() {
          [[plugins.claim_mappers.config.rules]]\nclaim = \"street\"\nfrom = \"address.street_address\"\n",
         component("claim-map").display()
     );
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         plugins: &rules,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let ada = resident(&host).await;

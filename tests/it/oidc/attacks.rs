@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::token::userinfo;
-use crate::harness::{Browser, PATIENCE, Page, TestHost, VERIFIER, Wish, http_client, id};
+use crate::harness::{Browser, HostOptions, PATIENCE, Page, TestHost, VERIFIER, http_client, id};
 
 #[tokio::test]
 async fn a_code_of_one_application_is_refused_for_another_and_stays_good_for_its_own() {
@@ -393,9 +393,9 @@ async fn what_is_kept_of_a_request_has_limits() {
 
 #[tokio::test]
 async fn a_connection_that_does_not_finish_its_request_head_is_closed() {
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         settings: "[http]\nhead_timeout = \"1s\"",
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let address = host.base.replace("http://localhost", "127.0.0.1");

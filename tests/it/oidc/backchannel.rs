@@ -1,5 +1,6 @@
 //! Telling applications of a logout (OpenID Connect Back-Channel Logout 1.0), with a real application that listens.
 
+use assent_test_macros::both_databases;
 use std::time::Duration;
 
 use assent::domain::operations::wakeups::Wakeup;
@@ -17,7 +18,7 @@ use sqlx::Connection;
 use tokio::sync::mpsc;
 
 use super::token::userinfo;
-use crate::harness::{Ada, Application, Browser, Database, TestHost, Wish, id, in_time};
+use crate::harness::{Ada, Application, Browser, Database, HostOptions, TestHost, id, in_time};
 
 const PRIVATE: &str =
     "allow_insecure_redirect_uris = true\n[egress]\nallow_private_addresses = true";
@@ -116,10 +117,10 @@ impl Fixture {
     }
 
     async fn on(database: Database, statuses: &str) -> Self {
-        let host = TestHost::start_with(Wish {
+        let host = TestHost::start_with(HostOptions {
             database,
             settings: PRIVATE,
-            ..Wish::default()
+            ..HostOptions::default()
         })
         .await;
         let ada = host.ada().await;
@@ -236,30 +237,28 @@ async fn the_logout_token_has_what_the_specification_lists() {
     }
 }
 
-#[tokio::test]
-async fn who_can_not_be_told_is_told_later_with_a_fresh_token() {
-    for database in Database::BOTH {
-        let mut it = Fixture::on(database, "503-302-204").await;
-        let (browser, ..) = it.sign_in().await;
-        sign_out(&browser).await;
-        let first = it.receiver.next().await;
-        it.receiver.assert_quiet().await;
-        it.pass(5);
-        let second = it.receiver.next().await;
-        it.receiver.assert_quiet().await;
-        it.pass(30);
-        let third = it.receiver.next().await;
-        let claims = verified(&it.host, &third, "logout+jwt").await;
-        assert_eq!(
-            claims["iat"],
-            json!(assent_model::clock::Clock::now(&*it.host.clock).seconds())
-        );
-        assert!(first != second && second != third);
-        // What came of it is kept before the time goes on.
-        it.receiver.assert_quiet().await;
-        it.pass(3600);
-        it.receiver.assert_quiet().await;
-    }
+#[both_databases]
+async fn who_can_not_be_told_is_told_later_with_a_fresh_token(database: Database) {
+    let mut it = Fixture::on(database, "503-302-204").await;
+    let (browser, ..) = it.sign_in().await;
+    sign_out(&browser).await;
+    let first = it.receiver.next().await;
+    it.receiver.assert_quiet().await;
+    it.pass(5);
+    let second = it.receiver.next().await;
+    it.receiver.assert_quiet().await;
+    it.pass(30);
+    let third = it.receiver.next().await;
+    let claims = verified(&it.host, &third, "logout+jwt").await;
+    assert_eq!(
+        claims["iat"],
+        json!(assent_model::clock::Clock::now(&*it.host.clock).seconds())
+    );
+    assert!(first != second && second != third);
+    // What came of it is kept before the time goes on.
+    it.receiver.assert_quiet().await;
+    it.pass(3600);
+    it.receiver.assert_quiet().await;
 }
 
 #[tokio::test]
@@ -272,9 +271,9 @@ async fn what_was_not_delivered_outlives_the_host() {
     it.host.advance(60);
     let (_, running, _) = it
         .host
-        .second(Wish {
+        .second(HostOptions {
             settings: PRIVATE,
-            ..Wish::default()
+            ..HostOptions::default()
         })
         .await;
     it.receiver.next().await;
@@ -282,42 +281,40 @@ async fn what_was_not_delivered_outlives_the_host() {
     running.stop().await;
 }
 
-#[tokio::test]
-async fn two_hosts_deliver_once() {
-    for database in Database::BOTH {
-        let mut it = Fixture::on(database, "200").await;
-        let wish = Wish {
-            database,
-            settings: PRIVATE,
-            ..Wish::default()
-        };
-        let (second, running, _) = it.host.second(wish).await;
-        let mut browsers = Vec::new();
-        for _ in 0..8 {
-            browsers.push(it.sign_in().await.0);
-        }
-        for browser in &browsers {
-            sign_out(browser).await;
-            second.wakeups.send(Wakeup::LoggedOut);
-        }
-        let mut sids = std::collections::BTreeSet::new();
-        for _ in 0..8 {
-            let token = it.receiver.next().await;
-            let (payload, _) = token
-                .split_once('.')
-                .and_then(|(_, rest)| rest.split_once('.'))
-                .expect("a JWT");
-            let payload =
-                base64::Engine::decode(&base64::engine::general_purpose::URL_SAFE_NO_PAD, payload);
-            let claims: Value = serde_json::from_slice(&payload.expect("base64")).expect("JSON");
-            assert!(
-                sids.insert(claims["sid"].as_str().expect("sid").to_owned()),
-                "told twice"
-            );
-        }
-        it.receiver.assert_quiet().await;
-        running.stop().await;
+#[both_databases]
+async fn two_hosts_deliver_once(database: Database) {
+    let mut it = Fixture::on(database, "200").await;
+    let wish = HostOptions {
+        database,
+        settings: PRIVATE,
+        ..HostOptions::default()
+    };
+    let (second, running, _) = it.host.second(wish).await;
+    let mut browsers = Vec::new();
+    for _ in 0..8 {
+        browsers.push(it.sign_in().await.0);
     }
+    for browser in &browsers {
+        sign_out(browser).await;
+        second.wakeups.send(Wakeup::LoggedOut);
+    }
+    let mut sids = std::collections::BTreeSet::new();
+    for _ in 0..8 {
+        let token = it.receiver.next().await;
+        let (payload, _) = token
+            .split_once('.')
+            .and_then(|(_, rest)| rest.split_once('.'))
+            .expect("a JWT");
+        let payload =
+            base64::Engine::decode(&base64::engine::general_purpose::URL_SAFE_NO_PAD, payload);
+        let claims: Value = serde_json::from_slice(&payload.expect("base64")).expect("JSON");
+        assert!(
+            sids.insert(claims["sid"].as_str().expect("sid").to_owned()),
+            "told twice"
+        );
+    }
+    it.receiver.assert_quiet().await;
+    running.stop().await;
 }
 
 #[tokio::test]
@@ -367,9 +364,9 @@ async fn a_slow_application_holds_up_neither_the_person_nor_another_application(
 #[tokio::test]
 async fn applications_with_many_logouts_keep_another_waiting_for_no_more_than_a_round() {
     const SLOW: usize = 70;
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         settings: PRIVATE,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let mut receiver = Receiver::start().await;
@@ -415,9 +412,9 @@ async fn applications_with_many_logouts_keep_another_waiting_for_no_more_than_a_
 
 #[tokio::test]
 async fn an_address_inside_is_not_called_unless_the_operator_says_so() {
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         settings: "allow_insecure_redirect_uris = true",
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let ada = host.ada().await;

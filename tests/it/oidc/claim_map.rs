@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::claims::claims;
 use super::token::userinfo;
-use crate::harness::{Browser, TestHost, Wish, component, id};
+use crate::harness::{Browser, HostOptions, TestHost, component, id};
 
 /// The TOML of `[plugins]` with these rules.
 fn plugins(writes: &str, rules: &str) -> String {
@@ -50,9 +50,9 @@ async fn an_id_token_and_userinfo_carry_what_the_rules_make() {
             scopes = "phone"
         "#,
     );
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         plugins: &plugins,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let ada = host.ada().await;
@@ -96,9 +96,9 @@ async fn nobody_gets_in_without_the_role_that_a_rule_asks_for() {
     let rules =
         "[[rules]]\ndeny = \"Ask the librarian for access.\"\nunless = { role = \"editor\" }";
     let plugins = plugins("[]", rules);
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         plugins: &plugins,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let ada = host.ada().await;

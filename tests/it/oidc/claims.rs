@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::refresh::{offline_tokens, refresh, refresh_token};
 use super::token::userinfo;
-use crate::harness::{Ada, Browser, TestHost, Wish, component, http_client, id};
+use crate::harness::{Ada, Browser, HostOptions, TestHost, component, http_client, id};
 
 /// The claims of an ID token, its signature verified with the published key.
 pub(super) async fn claims(host: &TestHost, ada: &Ada, code: &str) -> (Map<String, Value>, String) {
@@ -155,9 +155,9 @@ async fn the_account_claim_is_a_json_string_with_the_roles_and_comes_from_the_pl
     assert_eq!(account["roles"], json!(["reader", "editor"]));
 
     // Without the plugin there is no such claim: the host does not make it.
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         plugins: "[plugins]",
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let ada = host.ada().await;
@@ -258,9 +258,9 @@ fn hostile(config: &str) -> String {
 /// A hostile plugin fails the login that it takes part in, closed, and nothing else.
 async fn fails_closed(config: &str) {
     let plugins = hostile(config);
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         plugins: &plugins,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let ada = host.ada().await;
@@ -307,9 +307,9 @@ async fn a_claim_plugin_that_sets_a_protected_claim_fails_the_login_closed() {
 #[tokio::test]
 async fn a_claim_plugin_may_deny_with_a_reason() {
     let plugins = hostile("behaviour = \"deny\", value = \"Only on workdays.\"");
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         plugins: &plugins,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let ada = host.ada().await;
@@ -354,9 +354,9 @@ async fn userinfo_at_full_rate_starves_no_sign_in() {
         "{}limits = {{ fuel = 1000000000000, deadline = \"60s\", concurrency = 4, waiting = 4 }}\n",
         hostile("behaviour = \"busy\", value = \"20000000\"")
     );
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         plugins: &plugins,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let ada = host.ada().await;

@@ -15,7 +15,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use crate::harness::tls::{certificate_of, client, mtls_settings};
-use crate::harness::{TestHost, Wish, http_client, id};
+use crate::harness::{HostOptions, TestHost, http_client, id};
 
 const ASSERTION: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 
@@ -376,9 +376,9 @@ async fn private_key_jwt_with_each_form_of_a_key() {
 #[tokio::test]
 async fn private_key_jwt_with_keys_that_are_fetched_and_may_change() {
     let settings = "allow_insecure_redirect_uris = true\n[egress]\nallow_private_addresses = true";
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         settings,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let set = |key: &PKey<Private>| {
@@ -481,9 +481,9 @@ async fn private_key_jwt_with_keys_that_are_fetched_and_may_change() {
 
 #[tokio::test]
 async fn a_jwks_uri_inside_is_not_called() {
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         settings: "allow_insecure_redirect_uris = true",
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
@@ -565,7 +565,7 @@ async fn a_client_assertion_is_good_once_on_all_hosts() {
     let assertion = by_rsa(&claims(&host, id(&web), 1), &key);
     assert_eq!(ask_with(&host, &assertion).await, good());
     assert_eq!(ask_with(&host, &assertion).await, refused());
-    let (_second, running, base) = host.second(Wish::default()).await;
+    let (_second, running, base) = host.second(HostOptions::default()).await;
     let form = [
         ("grant_type", "client_credentials"),
         ("client_assertion_type", ASSERTION),

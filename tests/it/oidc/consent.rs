@@ -1,10 +1,11 @@
 //! Consent: what a person is asked before an application learns about them, and taking it back.
 
+use assent_test_macros::both_databases;
 use reqwest::{Method, StatusCode};
 use serde_json::json;
 
 use super::token::userinfo;
-use crate::harness::{Ada, Browser, Database, Page, TestHost, Wish};
+use crate::harness::{Ada, Browser, Database, HostOptions, Page, TestHost};
 
 /// Ada approved on her phone; the page that comes then.
 async fn approved(ada: &Ada, browser: &Browser, changes: &[(&str, Option<&str>)]) -> Page {
@@ -129,30 +130,28 @@ async fn a_person_with_a_session_is_asked_for_more_and_keeps_the_session_when_th
     );
 }
 
-#[tokio::test]
-async fn a_consent_is_remembered_for_fourteen_days_on_both_databases() {
-    for database in Database::BOTH {
-        let settings = "[session]\nabsolute_timeout = \"2000000s\"";
-        let host = TestHost::start_with(Wish {
-            database,
-            settings,
-            ..Wish::default()
-        })
-        .await;
-        let ada = host.ada().await;
-        let browser = Browser::new(&host.base);
-        ada.sign_in(&browser).await;
-        host.advance(14 * 86_400 - 1);
-        assert!(asks(&ada, &browser, &[]).await.is_none(), "{database:?}");
-        host.advance(1);
-        assert!(
-            asks(&ada, &browser, &[])
-                .await
-                .expect("a page")
-                .asks_for_consent(),
-            "{database:?}"
-        );
-    }
+#[both_databases]
+async fn a_consent_is_remembered_for_fourteen_days(database: Database) {
+    let settings = "[session]\nabsolute_timeout = \"2000000s\"";
+    let host = TestHost::start_with(HostOptions {
+        database,
+        settings,
+        ..HostOptions::default()
+    })
+    .await;
+    let ada = host.ada().await;
+    let browser = Browser::new(&host.base);
+    ada.sign_in(&browser).await;
+    host.advance(14 * 86_400 - 1);
+    assert!(asks(&ada, &browser, &[]).await.is_none(), "{database:?}");
+    host.advance(1);
+    assert!(
+        asks(&ada, &browser, &[])
+            .await
+            .expect("a page")
+            .asks_for_consent(),
+        "{database:?}"
+    );
 }
 
 #[tokio::test]
@@ -398,78 +397,76 @@ async fn a_session_that_ended_meanwhile_agrees_to_nothing() {
     );
 }
 
-#[tokio::test]
-async fn a_person_sees_what_they_allowed_and_takes_it_back() {
-    for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
-            database,
-            ..Wish::default()
-        })
-        .await;
-        let ada = host.ada().await;
-        let browser = Browser::new(&host.base);
-        let code = ada.sign_in(&browser).await;
-        let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
-        let token = tokens["access_token"].as_str().expect("a token");
-        let home = browser.get("/consents").await;
-        for text in [
-            "Books &#38; &#60;Co&#62;</bdi> may",
-            "See your email address",
-            "You are not asked again until",
-        ] {
-            assert!(
-                home.body.contains(text),
-                "{database:?}: {text}: {}",
-                home.body
-            );
-        }
-        assert_eq!(userinfo(&host, token).await.0, StatusCode::OK);
-
-        let application = [("application", ada.application.id.as_str())];
-        assert_eq!(
-            browser
-                .post("/consents/withdraw", &application)
-                .await
-                .status,
-            StatusCode::FORBIDDEN
-        );
+#[both_databases]
+async fn a_person_sees_what_they_allowed_and_takes_it_back(database: Database) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    let ada = host.ada().await;
+    let browser = Browser::new(&host.base);
+    let code = ada.sign_in(&browser).await;
+    let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
+    let token = tokens["access_token"].as_str().expect("a token");
+    let home = browser.get("/consents").await;
+    for text in [
+        "Books &#38; &#60;Co&#62;</bdi> may",
+        "See your email address",
+        "You are not asked again until",
+    ] {
         assert!(
-            browser.get("/consents").await.body.contains("may</h2>"),
-            "a forged form does nothing"
-        );
-        // Each kind of form on the page has a token of its own.
-        let csrf = home
-            .body
-            .split("action=\"/consents/withdraw\"")
-            .nth(1)
-            .expect("a form");
-        let csrf = csrf
-            .split("name=\"csrf\" value=\"")
-            .nth(1)
-            .and_then(|rest| rest.split('"').next())
-            .expect("a token");
-        let form = [("application", ada.application.id.as_str()), ("csrf", csrf)];
-        let home = browser
-            .post("/consents/withdraw", &form)
-            .await
-            .followed()
-            .await;
-        assert!(!home.body.contains("may</h2>") && home.body.contains("Ada Lovelace"));
-        let told = "role=\"status\"><p><bdi>Books &#38; &#60;Co&#62;</bdi> is no longer allowed; it has to ask you again.";
-        assert!(home.body.contains(told), "{database:?}: {}", home.body);
-        assert_eq!(
-            userinfo(&host, token).await.0,
-            StatusCode::UNAUTHORIZED,
-            "its tokens end"
-        );
-        let asked = asks(&ada, &browser, &[]).await.expect("a page");
-        assert!(asked.asks_for_consent(), "and it has to ask again");
-        asked.decide("allow").await.parameter("code");
-        assert!(
-            !home.again().await.body.contains("no longer allowed"),
-            "{database:?}: it is again"
+            home.body.contains(text),
+            "{database:?}: {text}: {}",
+            home.body
         );
     }
+    assert_eq!(userinfo(&host, token).await.0, StatusCode::OK);
+
+    let application = [("application", ada.application.id.as_str())];
+    assert_eq!(
+        browser
+            .post("/consents/withdraw", &application)
+            .await
+            .status,
+        StatusCode::FORBIDDEN
+    );
+    assert!(
+        browser.get("/consents").await.body.contains("may</h2>"),
+        "a forged form does nothing"
+    );
+    // Each kind of form on the page has a token of its own.
+    let csrf = home
+        .body
+        .split("action=\"/consents/withdraw\"")
+        .nth(1)
+        .expect("a form");
+    let csrf = csrf
+        .split("name=\"csrf\" value=\"")
+        .nth(1)
+        .and_then(|rest| rest.split('"').next())
+        .expect("a token");
+    let form = [("application", ada.application.id.as_str()), ("csrf", csrf)];
+    let home = browser
+        .post("/consents/withdraw", &form)
+        .await
+        .followed()
+        .await;
+    assert!(!home.body.contains("may</h2>") && home.body.contains("Ada Lovelace"));
+    let told = "role=\"status\"><p><bdi>Books &#38; &#60;Co&#62;</bdi> is no longer allowed; it has to ask you again.";
+    assert!(home.body.contains(told), "{database:?}: {}", home.body);
+    assert_eq!(
+        userinfo(&host, token).await.0,
+        StatusCode::UNAUTHORIZED,
+        "its tokens end"
+    );
+    let asked = asks(&ada, &browser, &[]).await.expect("a page");
+    assert!(asked.asks_for_consent(), "and it has to ask again");
+    asked.decide("allow").await.parameter("code");
+    assert!(
+        !home.again().await.body.contains("no longer allowed"),
+        "{database:?}: it is again"
+    );
 }
 
 #[tokio::test]

@@ -1,5 +1,6 @@
 //! Many requests at once: they share statements, and each gets its own answer.
 
+use assent_test_macros::both_databases;
 use std::collections::HashSet;
 
 use assent_model::entropy::SystemEntropy;
@@ -10,7 +11,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::token::userinfo;
-use crate::harness::{Ada, Application, Browser, Database, TestHost, Wish, http_client, id};
+use crate::harness::{Ada, Application, Browser, Database, HostOptions, TestHost, http_client, id};
 
 /// Codes that her session gives, each for a nonce of its own.
 async fn codes(ada: &Ada, browser: &Browser, count: usize) -> Vec<(String, String)> {
@@ -47,158 +48,154 @@ fn payload(token: &str) -> Value {
 
 async fn limitless(database: Database) -> TestHost {
     let settings = "[rate_limits]\ntoken_requests_per_ip = { per_minute = 0, burst = 1 }";
-    TestHost::start_with(Wish {
+    TestHost::start_with(HostOptions {
         database,
         settings,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await
 }
 
-#[tokio::test]
-async fn each_of_many_codes_gives_its_own_tokens_and_one_of_two_exchanges_succeeds() {
-    for database in Database::BOTH {
-        let host = limitless(database).await;
-        let ada = host.ada().await;
-        let browser = Browser::new(&host.base);
-        ada.sign_in(&browser).await;
-        let codes = codes(&ada, &browser, 70).await;
-        // Every other one is sent twice, at the same moment.
-        let twice = codes.iter().step_by(2);
-        let answers = join_all(codes.iter().chain(twice).map(async |(code, nonce)| {
-            let (status, answer) = ada.application.exchange(&host.base, code, &[]).await;
-            (nonce, status, answer)
-        }))
-        .await;
-        let mut good = HashSet::new();
-        for (nonce, status, answer) in &answers {
-            if status.is_success() {
-                let id_token = payload(answer["id_token"].as_str().expect("an ID token"));
-                assert_eq!(
-                    id_token["nonce"], **nonce,
-                    "{database:?}: another request's answer"
-                );
-                assert!(
-                    good.insert(nonce),
-                    "{database:?}: a code was exchanged twice"
-                );
-                let alone = nonce
-                    .trim_start_matches("nonce-")
-                    .parse::<usize>()
-                    .expect("a number")
-                    % 2
-                    == 1;
-                let expected = if alone {
-                    StatusCode::OK
-                } else {
-                    StatusCode::UNAUTHORIZED
-                };
-                let token = answer["access_token"].as_str().expect("a token");
-                assert_eq!(
-                    userinfo(&host, token).await.0,
-                    expected,
-                    "{database:?} {nonce}"
-                );
+#[both_databases]
+async fn each_of_many_codes_gives_its_own_tokens_and_one_of_two_exchanges_succeeds(
+    database: Database,
+) {
+    let host = limitless(database).await;
+    let ada = host.ada().await;
+    let browser = Browser::new(&host.base);
+    ada.sign_in(&browser).await;
+    let codes = codes(&ada, &browser, 70).await;
+    // Every other one is sent twice, at the same moment.
+    let twice = codes.iter().step_by(2);
+    let answers = join_all(codes.iter().chain(twice).map(async |(code, nonce)| {
+        let (status, answer) = ada.application.exchange(&host.base, code, &[]).await;
+        (nonce, status, answer)
+    }))
+    .await;
+    let mut good = HashSet::new();
+    for (nonce, status, answer) in &answers {
+        if status.is_success() {
+            let id_token = payload(answer["id_token"].as_str().expect("an ID token"));
+            assert_eq!(
+                id_token["nonce"], **nonce,
+                "{database:?}: another request's answer"
+            );
+            assert!(
+                good.insert(nonce),
+                "{database:?}: a code was exchanged twice"
+            );
+            let alone = nonce
+                .trim_start_matches("nonce-")
+                .parse::<usize>()
+                .expect("a number")
+                % 2
+                == 1;
+            let expected = if alone {
+                StatusCode::OK
             } else {
-                assert_eq!(answer["error"], "invalid_grant", "{database:?}");
-            }
+                StatusCode::UNAUTHORIZED
+            };
+            let token = answer["access_token"].as_str().expect("a token");
+            assert_eq!(
+                userinfo(&host, token).await.0,
+                expected,
+                "{database:?} {nonce}"
+            );
+        } else {
+            assert_eq!(answer["error"], "invalid_grant", "{database:?}");
         }
-        assert_eq!(good.len(), 70, "{database:?}");
     }
+    assert_eq!(good.len(), 70, "{database:?}");
 }
 
-#[tokio::test]
-async fn many_applications_and_tokens_at_once_are_not_mixed_up() {
-    for database in Database::BOTH {
-        let host = limitless(database).await;
-        let applications = join_all((0..6).map(async |_| host.web_application().await)).await;
-        let tokens = join_all((0..90).map(async |number| {
-            let application = &applications[number % applications.len()];
-            let form = [("grant_type", "client_credentials")];
-            let (status, answer) = call(&host.base, "/oidc/token", application, &form).await;
-            assert_eq!(status, StatusCode::OK, "{database:?}: {answer}");
-            (
-                application,
-                answer["access_token"].as_str().expect("a token").to_owned(),
-            )
-        }))
-        .await;
-        assert_eq!(
-            tokens
-                .iter()
-                .map(|(_, token)| token)
-                .collect::<HashSet<_>>()
-                .len(),
-            90,
-            "{database:?}"
-        );
-        // One is revoked, and one never was: neither changes what is said of the others that are asked about with it.
-        let (owner, revoked) = &tokens[7];
-        let revocation = http_client().post(format!("{}/oidc/token/revocation", host.base));
-        let revocation = revocation
-            .basic_auth(&owner.id, owner.secret.as_deref())
-            .form(&[("token", revoked)]);
-        assert_eq!(
-            revocation.send().await.expect("an answer").status(),
-            StatusCode::OK
-        );
-        let never = assent_model::secret::Token::new(
-            "at",
-            assent_model::id::TokenId::new(
-                assent_model::clock::Timestamp::from_seconds(1),
-                &SystemEntropy,
-            )
-            .as_bytes(),
-            &SystemEntropy,
-        );
-        let asked = tokens
+#[both_databases]
+async fn many_applications_and_tokens_at_once_are_not_mixed_up(database: Database) {
+    let host = limitless(database).await;
+    let applications = join_all((0..6).map(async |_| host.web_application().await)).await;
+    let tokens = join_all((0..90).map(async |number| {
+        let application = &applications[number % applications.len()];
+        let form = [("grant_type", "client_credentials")];
+        let (status, answer) = call(&host.base, "/oidc/token", application, &form).await;
+        assert_eq!(status, StatusCode::OK, "{database:?}: {answer}");
+        (
+            application,
+            answer["access_token"].as_str().expect("a token").to_owned(),
+        )
+    }))
+    .await;
+    assert_eq!(
+        tokens
             .iter()
-            .cloned()
-            .chain([(&applications[0], never.expose().to_owned())]);
-        let answers = join_all(asked.map(async |(application, token)| {
-            let answer = call(
-                &host.base,
-                "/oidc/token/introspection",
-                application,
-                &[("token", &token)],
-            )
-            .await
-            .1;
-            (application, token, answer)
-        }))
-        .await;
-        for (application, token, answer) in answers {
-            if token == *revoked || token == never.expose() {
-                assert_eq!(answer, json!({"active": false}), "{database:?}");
-            } else {
-                assert_eq!(answer["client_id"], application.id, "{database:?}");
-            }
+            .map(|(_, token)| token)
+            .collect::<HashSet<_>>()
+            .len(),
+        90,
+        "{database:?}"
+    );
+    // One is revoked, and one never was: neither changes what is said of the others that are asked about with it.
+    let (owner, revoked) = &tokens[7];
+    let revocation = http_client().post(format!("{}/oidc/token/revocation", host.base));
+    let revocation = revocation
+        .basic_auth(&owner.id, owner.secret.as_deref())
+        .form(&[("token", revoked)]);
+    assert_eq!(
+        revocation.send().await.expect("an answer").status(),
+        StatusCode::OK
+    );
+    let never = assent_model::secret::Token::new(
+        "at",
+        assent_model::id::TokenId::new(
+            assent_model::clock::Timestamp::from_seconds(1),
+            &SystemEntropy,
+        )
+        .as_bytes(),
+        &SystemEntropy,
+    );
+    let asked = tokens
+        .iter()
+        .cloned()
+        .chain([(&applications[0], never.expose().to_owned())]);
+    let answers = join_all(asked.map(async |(application, token)| {
+        let answer = call(
+            &host.base,
+            "/oidc/token/introspection",
+            application,
+            &[("token", &token)],
+        )
+        .await
+        .1;
+        (application, token, answer)
+    }))
+    .await;
+    for (application, token, answer) in answers {
+        if token == *revoked || token == never.expose() {
+            assert_eq!(answer, json!({"active": false}), "{database:?}");
+        } else {
+            assert_eq!(answer["client_id"], application.id, "{database:?}");
         }
     }
 }
 
-#[tokio::test]
-async fn a_person_is_shut_out_at_once_whatever_was_read_a_moment_before() {
-    for database in Database::BOTH {
-        let host = limitless(database).await;
-        let ada = host.ada().await;
-        let code = ada.sign_in(&Browser::new(&host.base)).await;
-        let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
-        let token = tokens["access_token"].as_str().expect("a token");
-        let all = async || join_all((0..40).map(async |_| userinfo(&host, token).await.0)).await;
-        assert!(
-            all().await.iter().all(|status| *status == StatusCode::OK),
-            "{database:?}"
-        );
-        let path = format!("/users/{}", id(&ada.user));
-        host.admin_ok(Method::PATCH, &path, json!({"state": "suspended"}))
-            .await;
-        assert!(
-            all()
-                .await
-                .iter()
-                .all(|status| *status == StatusCode::UNAUTHORIZED),
-            "{database:?}"
-        );
-    }
+#[both_databases]
+async fn a_person_is_shut_out_at_once_whatever_was_read_a_moment_before(database: Database) {
+    let host = limitless(database).await;
+    let ada = host.ada().await;
+    let code = ada.sign_in(&Browser::new(&host.base)).await;
+    let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
+    let token = tokens["access_token"].as_str().expect("a token");
+    let all = async || join_all((0..40).map(async |_| userinfo(&host, token).await.0)).await;
+    assert!(
+        all().await.iter().all(|status| *status == StatusCode::OK),
+        "{database:?}"
+    );
+    let path = format!("/users/{}", id(&ada.user));
+    host.admin_ok(Method::PATCH, &path, json!({"state": "suspended"}))
+        .await;
+    assert!(
+        all()
+            .await
+            .iter()
+            .all(|status| *status == StatusCode::UNAUTHORIZED),
+        "{database:?}"
+    );
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::harness::tls::mtls_settings;
-use crate::harness::{TestHost, Wish};
+use crate::harness::{HostOptions, TestHost};
 
 const SCOPES: [&str; 6] = [
     "openid",
@@ -142,9 +142,9 @@ async fn discovery_lists_exactly_what_is_supported() {
 async fn discovery_adds_the_endpoints_of_the_listener_for_client_certificates_and_nothing_else() {
     let folder = tempfile::tempdir().expect("a folder");
     let (settings, _) = mtls_settings(folder.path(), "");
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         settings: &settings,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let base = host

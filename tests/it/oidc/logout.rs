@@ -14,7 +14,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Map, Value, json};
 
 use super::token::userinfo;
-use crate::harness::{Ada, Browser, Page, TestHost, Wish, id};
+use crate::harness::{Ada, Browser, HostOptions, Page, TestHost, id};
 
 const AFTER: &str = "https://rp.example/signed-out";
 const AFTER_WITH_QUERY: &str = "https://rp.example/signed-out?from=assent";
@@ -672,9 +672,9 @@ async fn rp_initiated_logout_discovery() {
 
 #[tokio::test]
 async fn an_expired_hint_is_still_a_hint() {
-    let wish = Wish {
+    let wish = HostOptions {
         settings: "[session]\nidle_timeout = \"1h\"\nabsolute_timeout = \"1d\"",
-        ..Wish::default()
+        ..HostOptions::default()
     };
     let host = TestHost::start_with(wish).await;
     let ada = host.ada().await;

@@ -360,6 +360,21 @@ async fn nobody_but_the_hinted_person_will_do() {
         "another user's name is not revealed: {}",
         login.body
     );
+    assert!(
+        !login.body.contains("value=\"ada\""),
+        "the hint names somebody else: {}",
+        login.body
+    );
+    let own = hint(&host, json!({}), &ada).await;
+    let login_page = [
+        ("prompt", Some("login")),
+        ("id_token_hint", Some(own.as_str())),
+    ];
+    let own_page = at_once(&ada, &browser, &login_page)
+        .await
+        .err()
+        .expect("a page");
+    assert!(own_page.body.contains("value=\"ada\""), "{}", own_page.body);
     let waiting = login
         .submit(&login.path(), &[("name", "ada")])
         .await

@@ -1,14 +1,14 @@
 //! Refresh tokens.
 
+use assent_test_macros::both_databases;
 use std::time::Duration;
 
-use assent_model::administration::AdminScopes;
 use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::entropy::SystemEntropy;
 use assent_model::id::TokenId;
 use assent_model::scope::Scopes;
 use assent_model::secret::Digest;
-use assent_model::token::{AccessGrant, IssuedPair};
+use assent_model::token::{AccessGrant, IssuedPair, TokenScopes};
 use assent_store::Rotation;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ use tokio::task::JoinSet;
 
 use super::token::userinfo;
 use crate::harness::{
-    Ada, Application, Browser, Database, PATIENCE, TestHost, Wish, http_client, id,
+    Ada, Application, Browser, Database, HostOptions, PATIENCE, TestHost, http_client, id,
 };
 
 /// What asks for a refresh token.
@@ -203,179 +203,171 @@ async fn a_refresh_may_ask_for_less_and_never_for_more() {
     );
 }
 
-#[tokio::test]
-async fn the_reuse_of_a_refresh_token_revokes_its_family_also_after_a_restart() {
-    for database in Database::BOTH {
-        let mut host = TestHost::start_with(Wish {
+#[both_databases]
+async fn the_reuse_of_a_refresh_token_revokes_its_family_also_after_a_restart(database: Database) {
+    let mut host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    let ada = host.ada().await;
+    let first = offline_tokens(&host, &ada).await;
+    let (_, second) = refresh(&host.base, &ada.application, refresh_token(&first), &[]).await;
+    let access = second["access_token"].as_str().expect("a token");
+    assert_eq!(userinfo(&host, access).await.0, StatusCode::OK);
+    let (_again, running, base) = host
+        .second(HostOptions {
             database,
-            ..Wish::default()
+            ..HostOptions::default()
         })
         .await;
-        let ada = host.ada().await;
-        let first = offline_tokens(&host, &ada).await;
-        let (_, second) = refresh(&host.base, &ada.application, refresh_token(&first), &[]).await;
-        let access = second["access_token"].as_str().expect("a token");
-        assert_eq!(userinfo(&host, access).await.0, StatusCode::OK);
-        let (_again, running, base) = host
-            .second(Wish {
-                database,
-                ..Wish::default()
-            })
+    host.stop().await;
+    let (status, answer) = refresh(&base, &ada.application, refresh_token(&first), &[]).await;
+    assert_eq!(
+        (status, &answer["error"]),
+        (StatusCode::BAD_REQUEST, &json!("invalid_grant")),
+        "{database:?}"
+    );
+    // What came of it is worth nothing now, and can't be refreshed.
+    let (_, answer) = refresh(&base, &ada.application, refresh_token(&second), &[]).await;
+    assert_eq!(answer["error"], "invalid_grant");
+    for token in [access, first["access_token"].as_str().expect("a token")] {
+        let response = http_client()
+            .get(format!("{base}/oidc/me"))
+            .bearer_auth(token)
+            .send()
             .await;
-        host.stop().await;
-        let (status, answer) = refresh(&base, &ada.application, refresh_token(&first), &[]).await;
         assert_eq!(
-            (status, &answer["error"]),
-            (StatusCode::BAD_REQUEST, &json!("invalid_grant")),
+            response.expect("an answer").status(),
+            StatusCode::UNAUTHORIZED,
             "{database:?}"
         );
-        // What came of it is worth nothing now, and can't be refreshed.
-        let (_, answer) = refresh(&base, &ada.application, refresh_token(&second), &[]).await;
-        assert_eq!(answer["error"], "invalid_grant");
-        for token in [access, first["access_token"].as_str().expect("a token")] {
-            let response = http_client()
-                .get(format!("{base}/oidc/me"))
-                .bearer_auth(token)
-                .send()
-                .await;
-            assert_eq!(
-                response.expect("an answer").status(),
-                StatusCode::UNAUTHORIZED,
-                "{database:?}"
-            );
-        }
-        running.stop().await;
     }
+    running.stop().await;
 }
 
-#[tokio::test]
-async fn fifty_at_once_with_one_refresh_token_give_one_success_also_on_two_hosts() {
-    for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
+#[both_databases]
+async fn fifty_at_once_with_one_refresh_token_give_one_success_also_on_two_hosts(
+    database: Database,
+) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    let ada = host.ada().await;
+    let tokens = offline_tokens(&host, &ada).await;
+    let (_second, running, other) = host
+        .second(HostOptions {
             database,
-            ..Wish::default()
+            ..HostOptions::default()
         })
         .await;
-        let ada = host.ada().await;
-        let tokens = offline_tokens(&host, &ada).await;
-        let (_second, running, other) = host
-            .second(Wish {
-                database,
-                ..Wish::default()
-            })
-            .await;
-        let mut requests = JoinSet::new();
-        for n in 0..50 {
-            let (base, application) = (
-                if n % 2 == 0 { &host.base } else { &other }.clone(),
-                ada.application.clone(),
-            );
-            let token = refresh_token(&tokens).to_owned();
-            requests.spawn(async move { refresh(&base, &application, &token, &[]).await.0 });
-        }
-        let statuses = requests.join_all().await;
-        let good = statuses
-            .iter()
-            .filter(|status| **status == StatusCode::OK)
-            .count();
-        assert_eq!(good, 1, "{database:?}: {statuses:?}");
-        assert!(
-            statuses
-                .iter()
-                .all(|status| [200, 400].contains(&status.as_u16())),
-            "{database:?}: {statuses:?}"
+    let mut requests = JoinSet::new();
+    for n in 0..50 {
+        let (base, application) = (
+            if n % 2 == 0 { &host.base } else { &other }.clone(),
+            ada.application.clone(),
         );
-        running.stop().await;
+        let token = refresh_token(&tokens).to_owned();
+        requests.spawn(async move { refresh(&base, &application, &token, &[]).await.0 });
     }
+    let statuses = requests.join_all().await;
+    let good = statuses
+        .iter()
+        .filter(|status| **status == StatusCode::OK)
+        .count();
+    assert_eq!(good, 1, "{database:?}: {statuses:?}");
+    assert!(
+        statuses
+            .iter()
+            .all(|status| [200, 400].contains(&status.as_u16())),
+        "{database:?}: {statuses:?}"
+    );
+    running.stop().await;
 }
 
-#[tokio::test]
-async fn fifty_uses_of_one_refresh_token_give_one_success_across_a_restart_on_both_databases() {
-    for database in Database::BOTH {
-        // Without a window for lost answers each further use is a reuse.
-        let settings = "[lifetimes]\nrefresh_token_grace = \"0s\"";
-        let mut host = TestHost::start_with(Wish {
+#[both_databases]
+async fn fifty_uses_of_one_refresh_token_give_one_success_across_a_restart(database: Database) {
+    // Without a window for lost answers each further use is a reuse.
+    let settings = "[lifetimes]\nrefresh_token_grace = \"0s\"";
+    let mut host = TestHost::start_with(HostOptions {
+        database,
+        settings,
+        ..HostOptions::default()
+    })
+    .await;
+    let ada = host.ada().await;
+    let tokens = offline_tokens(&host, &ada).await;
+    let at_once = |base: &str| {
+        let mut requests = JoinSet::new();
+        for _ in 0..25 {
+            let (base, application) = (base.to_owned(), ada.application.clone());
+            let token = refresh_token(&tokens).to_owned();
+            requests.spawn(async move { refresh(&base, &application, &token, &[]).await });
+        }
+        requests.join_all()
+    };
+    let mut answers = at_once(&host.base).await;
+    host.stop().await;
+    let (_second, running, base) = host
+        .second(HostOptions {
             database,
             settings,
-            ..Wish::default()
+            ..HostOptions::default()
         })
         .await;
-        let ada = host.ada().await;
-        let tokens = offline_tokens(&host, &ada).await;
-        let at_once = |base: &str| {
-            let mut requests = JoinSet::new();
-            for _ in 0..25 {
-                let (base, application) = (base.to_owned(), ada.application.clone());
-                let token = refresh_token(&tokens).to_owned();
-                requests.spawn(async move { refresh(&base, &application, &token, &[]).await });
-            }
-            requests.join_all()
-        };
-        let mut answers = at_once(&host.base).await;
-        host.stop().await;
-        let (_second, running, base) = host
-            .second(Wish {
-                database,
-                settings,
-                ..Wish::default()
-            })
-            .await;
-        answers.extend(at_once(&base).await);
-        let (good, bad): (Vec<_>, Vec<_>) = answers
-            .into_iter()
-            .partition(|(status, _)| status.is_success());
-        assert_eq!((good.len(), bad.len()), (1, 49), "{database:?}");
-        assert!(
-            bad.iter()
-                .all(|(_, answer)| answer["error"] == "invalid_grant"),
-            "{database:?}: {bad:?}"
-        );
-        let (_, answer) = refresh(&base, &ada.application, refresh_token(&good[0].1), &[]).await;
-        assert_eq!(
-            answer["error"], "invalid_grant",
-            "{database:?}: the reuse revoked the family"
-        );
-        running.stop().await;
-    }
+    answers.extend(at_once(&base).await);
+    let (good, bad): (Vec<_>, Vec<_>) = answers
+        .into_iter()
+        .partition(|(status, _)| status.is_success());
+    assert_eq!((good.len(), bad.len()), (1, 49), "{database:?}");
+    assert!(
+        bad.iter()
+            .all(|(_, answer)| answer["error"] == "invalid_grant"),
+        "{database:?}: {bad:?}"
+    );
+    let (_, answer) = refresh(&base, &ada.application, refresh_token(&good[0].1), &[]).await;
+    assert_eq!(
+        answer["error"], "invalid_grant",
+        "{database:?}: the reuse revoked the family"
+    );
+    running.stop().await;
 }
 
-#[tokio::test]
-async fn a_lost_answer_is_given_anew_once() {
-    for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
-            database,
-            ..Wish::default()
-        })
-        .await;
-        let ada = host.ada().await;
-        let first = offline_tokens(&host, &ada).await;
-        let (_, lost) = refresh(&host.base, &ada.application, refresh_token(&first), &[]).await;
-        host.advance(10);
-        let (status, again) =
-            refresh(&host.base, &ada.application, refresh_token(&first), &[]).await;
-        assert_eq!(status, StatusCode::OK, "{database:?}: {again}");
-        // The lost answer is worth nothing.
-        assert_eq!(
-            userinfo(&host, lost["access_token"].as_str().expect("a token"))
-                .await
-                .0,
-            StatusCode::UNAUTHORIZED
-        );
-        assert_eq!(
-            userinfo(&host, again["access_token"].as_str().expect("a token"))
-                .await
-                .0,
-            StatusCode::OK
-        );
-        let (status, third) =
-            refresh(&host.base, &ada.application, refresh_token(&again), &[]).await;
-        assert_eq!(status, StatusCode::OK, "{third}");
-        // A second repeat is a reuse.
-        let (_, answer) = refresh(&host.base, &ada.application, refresh_token(&first), &[]).await;
-        assert_eq!(answer["error"], "invalid_grant");
-        let (_, answer) = refresh(&host.base, &ada.application, refresh_token(&third), &[]).await;
-        assert_eq!(answer["error"], "invalid_grant", "the family is revoked");
-    }
+#[both_databases]
+async fn a_lost_answer_is_given_anew_once(database: Database) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    let ada = host.ada().await;
+    let first = offline_tokens(&host, &ada).await;
+    let (_, lost) = refresh(&host.base, &ada.application, refresh_token(&first), &[]).await;
+    host.advance(10);
+    let (status, again) = refresh(&host.base, &ada.application, refresh_token(&first), &[]).await;
+    assert_eq!(status, StatusCode::OK, "{database:?}: {again}");
+    // The lost answer is worth nothing.
+    assert_eq!(
+        userinfo(&host, lost["access_token"].as_str().expect("a token"))
+            .await
+            .0,
+        StatusCode::UNAUTHORIZED
+    );
+    assert_eq!(
+        userinfo(&host, again["access_token"].as_str().expect("a token"))
+            .await
+            .0,
+        StatusCode::OK
+    );
+    let (status, third) = refresh(&host.base, &ada.application, refresh_token(&again), &[]).await;
+    assert_eq!(status, StatusCode::OK, "{third}");
+    // A second repeat is a reuse.
+    let (_, answer) = refresh(&host.base, &ada.application, refresh_token(&first), &[]).await;
+    assert_eq!(answer["error"], "invalid_grant");
+    let (_, answer) = refresh(&host.base, &ada.application, refresh_token(&third), &[]).await;
+    assert_eq!(answer["error"], "invalid_grant", "the family is revoked");
 }
 
 /// Waits until a query finds this number.
@@ -398,9 +390,9 @@ async fn until(connection: &mut AnyConnection, query: &'static str, expected: i6
 async fn a_client_that_hangs_up_while_its_repeat_waits_may_come_again() {
     const WAITING: &str = "SELECT COUNT(*) FROM refresh_tokens WHERE repeated = 1";
     for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
+        let host = TestHost::start_with(HostOptions {
             database,
-            ..Wish::default()
+            ..HostOptions::default()
         })
         .await;
         let ada = host.ada().await;
@@ -438,74 +430,70 @@ async fn a_client_that_hangs_up_while_its_repeat_waits_may_come_again() {
     }
 }
 
-#[tokio::test]
-async fn a_second_repeat_ends_the_family_though_the_first_hangs_up_then() {
-    for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
-            database,
-            ..Wish::default()
-        })
-        .await;
-        let ada = host.ada().await;
-        let first = offline_tokens(&host, &ada).await;
-        let (_, lost) = refresh(&host.base, &ada.application, refresh_token(&first), &[]).await;
-        let (id,): (String,) =
-            sqlx::query_as("SELECT id FROM refresh_tokens WHERE used_at IS NOT NULL")
-                .fetch_one(&mut host.connection().await)
-                .await
-                .expect("a used one");
-        let id: TokenId = id.parse().expect("an id");
-        let now = host.host.now();
-        let access = AccessGrant {
-            admin_scopes: AdminScopes::default(),
-            id: TokenId::new(now, &SystemEntropy),
-            digest: Digest::of(b"a token"),
-            application: ada.application.id.parse().expect("a DID"),
-            family: None,
-            scopes: Scopes::default(),
-            certificate: None,
-            issued_at: now,
-            expires_at: now,
-            track_use_until: None,
-        };
-        let pair = IssuedPair {
-            access,
-            refresh: None,
-        };
-        let store = &host.host.store;
-        let reuse = || {
-            Entry::new(
-                Event::RefreshTokenReused,
-                &AuditContext::HOST,
-                now,
-                &SystemEntropy,
-            )
-        };
-        let repeat = async || {
-            store
-                .rotate(
-                    id,
-                    pair.clone(),
-                    Some(now - Duration::from_secs(30)),
-                    reuse(),
-                    now,
-                )
-                .await
-                .expect("asked")
-        };
-        assert_eq!(repeat().await, Rotation::Repeated, "{database:?}");
-        assert_eq!(repeat().await, Rotation::Refused, "{database:?}");
-        store.withdraw_repeat(id).await.expect("withdrawn");
-        let late = store
-            .repeat_rotation(id, pair.clone(), reuse(), now)
+#[both_databases]
+async fn a_second_repeat_ends_the_family_though_the_first_hangs_up_then(database: Database) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    let ada = host.ada().await;
+    let first = offline_tokens(&host, &ada).await;
+    let (_, lost) = refresh(&host.base, &ada.application, refresh_token(&first), &[]).await;
+    let (id,): (String,) =
+        sqlx::query_as("SELECT id FROM refresh_tokens WHERE used_at IS NOT NULL")
+            .fetch_one(&mut host.connection().await)
             .await
-            .expect("asked");
-        assert_eq!(late, Rotation::Refused, "{database:?}");
-        for token in [&first, &lost] {
-            let (_, answer) =
-                refresh(&host.base, &ada.application, refresh_token(token), &[]).await;
-            assert_eq!(answer["error"], "invalid_grant", "{database:?}");
-        }
+            .expect("a used one");
+    let id: TokenId = id.parse().expect("an id");
+    let now = host.host.now();
+    let access = AccessGrant {
+        id: TokenId::new(now, &SystemEntropy),
+        digest: Digest::of(b"a token"),
+        application: ada.application.id.parse().expect("a DID"),
+        family: None,
+        scopes: TokenScopes::Oidc(Scopes::default()),
+        certificate: None,
+        issued_at: now,
+        expires_at: now,
+        track_use_until: None,
+    };
+    let pair = IssuedPair {
+        access,
+        refresh: None,
+    };
+    let store = &host.host.store;
+    let reuse = || {
+        Entry::new(
+            Event::RefreshTokenReused,
+            &AuditContext::HOST,
+            now,
+            &SystemEntropy,
+        )
+    };
+    let repeat = async || {
+        store
+            .rotate(
+                id,
+                pair.clone(),
+                Some(now - Duration::from_secs(30)),
+                reuse(),
+                now,
+            )
+            .await
+            .expect("asked")
+    };
+    assert_eq!(repeat().await, Rotation::Repeated, "{database:?}");
+    assert_eq!(repeat().await, Rotation::Refused, "{database:?}");
+    store.withdraw_repeat(id).await.expect("withdrawn");
+    let late = store
+        .repeat_rotation(id, pair.clone(), reuse(), now)
+        .await
+        .expect("asked");
+    assert_eq!(late, Rotation::Refused, "{database:?}");
+    for token in [&first, &lost] {
+        let (_, answer) = refresh(&host.base, &ada.application, refresh_token(token), &[]).await;
+        assert_eq!(answer["error"], "invalid_grant", "{database:?}");
     }
 }
 
@@ -517,9 +505,9 @@ async fn an_answer_that_is_used_while_its_repeat_is_answered_ends_the_family() {
         "UPDATE access_tokens SET used_at = 1 WHERE id IN (SELECT rotated_to_access FROM refresh_tokens)",
         "UPDATE refresh_tokens SET used_at = 1 WHERE id IN (SELECT rotated_to_refresh FROM refresh_tokens)",
     ] {
-        let host = TestHost::start_with(Wish {
+        let host = TestHost::start_with(HostOptions {
             database: Database::Postgres,
-            ..Wish::default()
+            ..HostOptions::default()
         })
         .await;
         let ada = host.ada().await;
@@ -600,9 +588,9 @@ async fn a_late_repeat_is_a_reuse_and_the_window_can_be_closed() {
         "invalid_grant"
     );
 
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         settings: "[lifetimes]\nrefresh_token_grace = \"0s\"",
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let ada = host.ada().await;

@@ -1,9 +1,10 @@
 //! The token endpoint and UserInfo.
 
+use assent_test_macros::both_databases;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use crate::harness::{Browser, Database, TestHost, VERIFIER, Wish, http_client, id};
+use crate::harness::{Browser, Database, HostOptions, TestHost, VERIFIER, http_client, id};
 
 #[tokio::test]
 async fn a_code_gives_tokens_for_a_web_application() {
@@ -253,42 +254,40 @@ async fn an_access_token_ends_after_an_hour() {
     );
 }
 
-#[tokio::test]
-async fn fifty_exchanges_of_one_code_give_one_success_on_both_databases() {
-    for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
-            database,
-            ..Wish::default()
-        })
-        .await;
-        let ada = host.ada().await;
-        let code = ada.sign_in(&Browser::new(&host.base)).await;
-        let (_, second, other_base) = host.second(Wish::default()).await;
-        let mut attempts = tokio::task::JoinSet::new();
-        for number in 0..50 {
-            let base = if number % 2 == 0 {
-                host.base.clone()
-            } else {
-                other_base.clone()
-            };
-            let (application, code) = (ada.application.clone(), code.clone());
-            attempts.spawn(async move { application.exchange(&base, &code, &[]).await });
-        }
-        let answers = attempts.join_all().await;
-        let (good, bad): (Vec<_>, Vec<_>) = answers
-            .into_iter()
-            .partition(|(status, _)| status.is_success());
-        assert_eq!(good.len(), 1, "{database:?}");
-        assert!(
-            bad.iter()
-                .all(|(_, answer)| answer["error"] == "invalid_grant"),
-            "{database:?}: {bad:?}"
-        );
-        // The reuse revoked what the one success gave.
-        let token = good[0].1["access_token"].as_str().expect("a token");
-        assert_eq!(userinfo(&host, token).await.0, StatusCode::UNAUTHORIZED);
-        second.stop().await;
+#[both_databases]
+async fn fifty_exchanges_of_one_code_give_one_success(database: Database) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    let ada = host.ada().await;
+    let code = ada.sign_in(&Browser::new(&host.base)).await;
+    let (_, second, other_base) = host.second(HostOptions::default()).await;
+    let mut attempts = tokio::task::JoinSet::new();
+    for number in 0..50 {
+        let base = if number % 2 == 0 {
+            host.base.clone()
+        } else {
+            other_base.clone()
+        };
+        let (application, code) = (ada.application.clone(), code.clone());
+        attempts.spawn(async move { application.exchange(&base, &code, &[]).await });
     }
+    let answers = attempts.join_all().await;
+    let (good, bad): (Vec<_>, Vec<_>) = answers
+        .into_iter()
+        .partition(|(status, _)| status.is_success());
+    assert_eq!(good.len(), 1, "{database:?}");
+    assert!(
+        bad.iter()
+            .all(|(_, answer)| answer["error"] == "invalid_grant"),
+        "{database:?}: {bad:?}"
+    );
+    // The reuse revoked what the one success gave.
+    let token = good[0].1["access_token"].as_str().expect("a token");
+    assert_eq!(userinfo(&host, token).await.0, StatusCode::UNAUTHORIZED);
+    second.stop().await;
 }
 
 #[tokio::test]
@@ -299,7 +298,7 @@ async fn the_reuse_of_a_code_revokes_its_token_after_a_restart_too() {
     let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
     let token = tokens["access_token"].as_str().expect("a token");
     host.stop().await;
-    let (_, again, base) = host.second(Wish::default()).await;
+    let (_, again, base) = host.second(HostOptions::default()).await;
     assert_eq!(
         userinfo_at(&base, token).await.0,
         StatusCode::OK,
@@ -311,55 +310,53 @@ async fn the_reuse_of_a_code_revokes_its_token_after_a_restart_too() {
     again.stop().await;
 }
 
-#[tokio::test]
-async fn fifty_exchanges_of_one_code_give_one_success_across_a_restart_on_both_databases() {
-    for database in Database::BOTH {
-        let mut host = TestHost::start_with(Wish {
+#[both_databases]
+async fn fifty_exchanges_of_one_code_give_one_success_across_a_restart(database: Database) {
+    let mut host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    let ada = host.ada().await;
+    let code = ada.sign_in(&Browser::new(&host.base)).await;
+    let redeem = |base: &str, number: usize| {
+        let mut attempts = tokio::task::JoinSet::new();
+        for _ in 0..number {
+            let (application, base, code) =
+                (ada.application.clone(), base.to_owned(), code.clone());
+            attempts.spawn(async move { application.exchange(&base, &code, &[]).await });
+        }
+        attempts.join_all()
+    };
+    let mut answers = redeem(&host.base, 25).await;
+    let token = answers
+        .iter()
+        .find_map(|(_, answer)| answer["access_token"].as_str())
+        .expect("one success")
+        .to_owned();
+    host.stop().await;
+    let (_, again, base) = host
+        .second(HostOptions {
             database,
-            ..Wish::default()
+            ..HostOptions::default()
         })
         .await;
-        let ada = host.ada().await;
-        let code = ada.sign_in(&Browser::new(&host.base)).await;
-        let redeem = |base: &str, number: usize| {
-            let mut attempts = tokio::task::JoinSet::new();
-            for _ in 0..number {
-                let (application, base, code) =
-                    (ada.application.clone(), base.to_owned(), code.clone());
-                attempts.spawn(async move { application.exchange(&base, &code, &[]).await });
-            }
-            attempts.join_all()
-        };
-        let mut answers = redeem(&host.base, 25).await;
-        let token = answers
-            .iter()
-            .find_map(|(_, answer)| answer["access_token"].as_str())
-            .expect("one success")
-            .to_owned();
-        host.stop().await;
-        let (_, again, base) = host
-            .second(Wish {
-                database,
-                ..Wish::default()
-            })
-            .await;
-        answers.extend(redeem(&base, 25).await);
-        let (good, bad): (Vec<_>, Vec<_>) = answers
-            .into_iter()
-            .partition(|(status, _)| status.is_success());
-        assert_eq!((good.len(), bad.len()), (1, 49), "{database:?}");
-        assert!(
-            bad.iter()
-                .all(|(_, answer)| answer["error"] == "invalid_grant"),
-            "{database:?}: {bad:?}"
-        );
-        assert_eq!(
-            userinfo_at(&base, &token).await.0,
-            StatusCode::UNAUTHORIZED,
-            "{database:?}: the reuse revoked it"
-        );
-        again.stop().await;
-    }
+    answers.extend(redeem(&base, 25).await);
+    let (good, bad): (Vec<_>, Vec<_>) = answers
+        .into_iter()
+        .partition(|(status, _)| status.is_success());
+    assert_eq!((good.len(), bad.len()), (1, 49), "{database:?}");
+    assert!(
+        bad.iter()
+            .all(|(_, answer)| answer["error"] == "invalid_grant"),
+        "{database:?}: {bad:?}"
+    );
+    assert_eq!(
+        userinfo_at(&base, &token).await.0,
+        StatusCode::UNAUTHORIZED,
+        "{database:?}: the reuse revoked it"
+    );
+    again.stop().await;
 }
 
 /// The instance stops while the code is redeemed. There is one success at most, for any answers before the stop, and
@@ -368,9 +365,9 @@ async fn fifty_exchanges_of_one_code_give_one_success_across_a_restart_on_both_d
 async fn a_code_that_is_redeemed_while_the_instance_stops_gives_one_success_at_most_on_both_databases()
  {
     for database in Database::BOTH {
-        let mut host = TestHost::start_with(Wish {
+        let mut host = TestHost::start_with(HostOptions {
             database,
-            ..Wish::default()
+            ..HostOptions::default()
         })
         .await;
         let ada = host.ada().await;
@@ -401,9 +398,9 @@ async fn a_code_that_is_redeemed_while_the_instance_stops_gives_one_success_at_m
         tokio::task::yield_now().await;
         host.stop().await;
         let (_, again, base) = host
-            .second(Wish {
+            .second(HostOptions {
                 database,
-                ..Wish::default()
+                ..HostOptions::default()
             })
             .await;
         for _ in 0..25 {

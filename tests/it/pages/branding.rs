@@ -5,7 +5,7 @@ use std::path::Path;
 use assent::config;
 use reqwest::StatusCode;
 
-use crate::harness::{Browser, TestHost, Wish, binary, http_client};
+use crate::harness::{Browser, HostOptions, TestHost, binary, http_client};
 use crate::javascript::run;
 
 /// A logo that would do harm if it could.
@@ -31,9 +31,9 @@ fn settings(folder: &Path) -> String {
 async fn a_logo_is_shown_as_a_picture_that_can_do_nothing() {
     let folder = tempfile::tempdir().expect("a folder");
     let settings = settings(folder.path());
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         settings: &settings,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let page = Browser::new(&host.base).get("/").await;
@@ -78,9 +78,9 @@ async fn a_logo_is_shown_as_a_picture_that_can_do_nothing() {
 async fn colours_are_a_stylesheet_of_their_own() {
     let folder = tempfile::tempdir().expect("a folder");
     let settings = settings(folder.path());
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         settings: &settings,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let page = Browser::new(&host.base).get("/").await;
@@ -191,9 +191,9 @@ async fn a_logo_that_cannot_be_used_is_refused_at_the_start() {
 async fn the_operators_looks_can_be_read_and_their_logo_runs_nothing_in_chromium() {
     let folder = tempfile::tempdir().expect("a folder");
     let settings = settings(folder.path());
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         settings: &settings,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let ada = host.ada().await;

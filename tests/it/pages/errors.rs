@@ -4,7 +4,7 @@ use assent_model::language::Language;
 use reqwest::StatusCode;
 
 use super::{speaks, text};
-use crate::harness::{Browser, Log, Page, TestHost, Wish};
+use crate::harness::{Browser, HostOptions, Log, Page, TestHost};
 
 const SUPPORT: &str = "<a href=\"mailto:help@example.org\"><bdi>help@example.org</bdi></a>";
 
@@ -47,9 +47,9 @@ fn refers(page: &Page, log: &Log, status: u16, title: &str, cause: &str) {
 
 async fn host(settings: &str) -> TestHost {
     let settings = format!("{settings}\n[branding]\nsupport = \"help@example.org\"\n");
-    TestHost::start_with(Wish {
+    TestHost::start_with(HostOptions {
         settings: &settings,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await
 }

@@ -3,15 +3,15 @@
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::harness::{TestHost, Wish, id};
+use crate::harness::{HostOptions, TestHost, id};
 use crate::javascript::run_with;
 
 #[tokio::test]
 async fn a_person_who_reads_german_enrols_and_signs_in_in_chromium() {
     let settings = "[branding]\nsupport = \"hilfe@example.org\"\n";
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         settings,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let ada = host.ada().await;

@@ -5,7 +5,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::json;
 
 use super::speaks;
-use crate::harness::{Ada, Browser, TestHost, Wish, http_client, id};
+use crate::harness::{Ada, Browser, HostOptions, TestHost, http_client, id};
 
 const LANGUAGES: [(Language, &str); 2] = [
     (Language::English, "en-GB, de;q=0.5"),
@@ -245,9 +245,9 @@ async fn whoever_prefers_nothing_that_we_speak_reads_the_operators_language() {
         ("", Language::English),
         ("[branding]\nlanguage = \"de\"\n", Language::German),
     ] {
-        let host = TestHost::start_with(Wish {
+        let host = TestHost::start_with(HostOptions {
             settings,
-            ..Wish::default()
+            ..HostOptions::default()
         })
         .await;
         for browser in [

@@ -9,13 +9,14 @@ use assent::domain::devices::relying_party::RelyingParty;
 use assent_model::passkey::PasskeyUse;
 use assent_model::session::Amr;
 use assent_store::{AnswerOutcome, DeviceAnswer};
+use assent_test_macros::both_databases;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use sqlx::{AssertSqlSafe, Row};
 
-use crate::harness::{Ada, Browser, Database, Page, TestHost, Wish, id};
+use crate::harness::{Ada, Browser, Database, HostOptions, Page, TestHost, id};
 use crate::life::{entries, events};
 use crate::store::noted;
 use crate::upkeep::RETENTION;
@@ -101,10 +102,10 @@ struct It {
 
 impl It {
     async fn on(database: Database) -> Self {
-        let host = TestHost::start_with(Wish {
+        let host = TestHost::start_with(HostOptions {
             database,
             settings: SETTINGS,
-            ..Wish::default()
+            ..HostOptions::default()
         })
         .await;
         let ada = host.ada().await;
@@ -175,38 +176,35 @@ impl It {
     }
 }
 
-#[tokio::test]
-async fn a_device_with_a_passkey_approves_with_it_and_the_tokens_say_so_on_both_databases() {
-    for database in Database::BOTH {
-        let it = It::on(database).await;
-        assert_eq!(it.standing().await, "set");
-        let options = it.question().await;
-        assert_eq!(options["userVerification"], "required");
-        assert_eq!(options["rpId"], "localhost");
-        let approved = it.approve(it.passkey.show(&options)).await;
-        assert_eq!(approved.body["outcome"], "approved", "{}", approved.body);
+#[both_databases]
+async fn a_device_with_a_passkey_approves_with_it_and_the_tokens_say_so(database: Database) {
+    let it = It::on(database).await;
+    assert_eq!(it.standing().await, "set");
+    let options = it.question().await;
+    assert_eq!(options["userVerification"], "required");
+    assert_eq!(options["rpId"], "localhost");
+    let approved = it.approve(it.passkey.show(&options)).await;
+    assert_eq!(approved.body["outcome"], "approved", "{}", approved.body);
 
-        let browser = it.waiting.browser();
-        let code = browser.finish(&it.waiting.url).await.parameter("code");
-        let (status, tokens) = it.ada.application.exchange(&it.host.base, &code, &[]).await;
-        assert_eq!(status, StatusCode::OK, "{tokens}");
-        let payload = tokens["id_token"]
-            .as_str()
-            .expect("a token")
-            .split('.')
-            .nth(1)
-            .expect("a payload");
-        let claims: Value =
-            serde_json::from_slice(&URL_SAFE_NO_PAD.decode(payload).expect("base64url"))
-                .expect("JSON");
-        assert_eq!(claims["amr"], json!(["swk", "user", "mfa"]));
-        assert_eq!(claims["acr"], "urn:assent:acr:device");
-        let events = it.events().await;
-        assert!(
-            events.iter().any(|event| event == "passkey.added"),
-            "{events:?}"
-        );
-    }
+    let browser = it.waiting.browser();
+    let code = browser.finish(&it.waiting.url).await.parameter("code");
+    let (status, tokens) = it.ada.application.exchange(&it.host.base, &code, &[]).await;
+    assert_eq!(status, StatusCode::OK, "{tokens}");
+    let payload = tokens["id_token"]
+        .as_str()
+        .expect("a token")
+        .split('.')
+        .nth(1)
+        .expect("a payload");
+    let claims: Value =
+        serde_json::from_slice(&URL_SAFE_NO_PAD.decode(payload).expect("base64url")).expect("JSON");
+    assert_eq!(claims["amr"], json!(["swk", "user", "mfa"]));
+    assert_eq!(claims["acr"], "urn:assent:acr:device");
+    let events = it.events().await;
+    assert!(
+        events.iter().any(|event| event == "passkey.added"),
+        "{events:?}"
+    );
 }
 
 #[tokio::test]
@@ -246,50 +244,48 @@ async fn a_wrong_number_is_told_before_the_passkey_is_asked_for() {
     assert_eq!(it.kept().await, (1, 0));
 }
 
-#[tokio::test]
-async fn a_passkey_is_removed_by_itself_and_then_none_is_needed_on_both_databases() {
-    for database in Database::BOTH {
-        let it = It::on(database).await;
-        let phone = &it.ada.phone;
-        let removal = async |assertion: Value| {
-            call(phone, Method::POST, REMOVAL, &json!({"passkey": assertion})).await
-        };
-        let asked = removal(Value::Null).await;
-        assert_eq!(said(&asked), (StatusCode::CONFLICT, "passkey_required"));
-        let other = Software {
-            counter: 9,
-            ..Software::new(&it.host.base)
-        };
-        assert_eq!(
-            said(&removal(other.show(&asked.body["options"])).await),
-            (StatusCode::FORBIDDEN, "passkey_refused")
-        );
-        assert_eq!(it.standing().await, "set");
-        let options = removal(Value::Null).await.body["options"].clone();
-        assert_eq!(
-            removal(it.passkey.show(&options)).await.status,
-            StatusCode::NO_CONTENT
-        );
-        assert_eq!(
-            (it.standing().await, it.kept().await),
-            (json!("none"), (0, 0))
-        );
-        assert!(
-            it.events()
-                .await
-                .iter()
-                .any(|event| event == "passkey.removed")
-        );
-        assert_eq!(
-            phone
-                .decide(&it.request, Some(&it.number))
-                .await
-                .expect("an outcome"),
-            "approved"
-        );
-        // Another one may be added then.
-        add(phone, &Software::new(&it.host.base)).await;
-    }
+#[both_databases]
+async fn a_passkey_is_removed_by_itself_and_then_none_is_needed(database: Database) {
+    let it = It::on(database).await;
+    let phone = &it.ada.phone;
+    let removal = async |assertion: Value| {
+        call(phone, Method::POST, REMOVAL, &json!({"passkey": assertion})).await
+    };
+    let asked = removal(Value::Null).await;
+    assert_eq!(said(&asked), (StatusCode::CONFLICT, "passkey_required"));
+    let other = Software {
+        counter: 9,
+        ..Software::new(&it.host.base)
+    };
+    assert_eq!(
+        said(&removal(other.show(&asked.body["options"])).await),
+        (StatusCode::FORBIDDEN, "passkey_refused")
+    );
+    assert_eq!(it.standing().await, "set");
+    let options = removal(Value::Null).await.body["options"].clone();
+    assert_eq!(
+        removal(it.passkey.show(&options)).await.status,
+        StatusCode::NO_CONTENT
+    );
+    assert_eq!(
+        (it.standing().await, it.kept().await),
+        (json!("none"), (0, 0))
+    );
+    assert!(
+        it.events()
+            .await
+            .iter()
+            .any(|event| event == "passkey.removed")
+    );
+    assert_eq!(
+        phone
+            .decide(&it.request, Some(&it.number))
+            .await
+            .expect("an outcome"),
+        "approved"
+    );
+    // Another one may be added then.
+    add(phone, &Software::new(&it.host.base)).await;
 }
 
 #[tokio::test]
@@ -360,43 +356,46 @@ async fn what_lets_another_device_in_later_needs_the_passkey_too_and_the_other_d
         &Value::Null,
     )
     .await;
-    let news = reply.body["news"].as_array().expect("news").clone();
+    let notifications = reply.body["notifications"]
+        .as_array()
+        .expect("notifications")
+        .clone();
     assert!(
-        news.iter().any(|one| one["event"] == "passkey.added"),
-        "{news:?}"
+        notifications
+            .iter()
+            .any(|one| one["event"] == "passkey.added"),
+        "{notifications:?}"
     );
 }
 
-#[tokio::test]
-async fn a_passkey_goes_with_its_device_and_with_its_person() {
-    for database in Database::BOTH {
-        let it = It::on(database).await;
-        it.question().await;
-        assert_eq!(it.kept().await, (1, 1));
-        assert_eq!(
-            call(
-                &it.ada.phone,
-                Method::DELETE,
-                "/authenticator/api/device",
-                &Value::Null
-            )
-            .await
-            .status,
-            StatusCode::NO_CONTENT
-        );
-        assert_eq!(it.kept().await, (0, 0), "revoked");
+#[both_databases]
+async fn a_passkey_goes_with_its_device_and_with_its_person(database: Database) {
+    let it = It::on(database).await;
+    it.question().await;
+    assert_eq!(it.kept().await, (1, 1));
+    assert_eq!(
+        call(
+            &it.ada.phone,
+            Method::DELETE,
+            "/authenticator/api/device",
+            &Value::Null
+        )
+        .await
+        .status,
+        StatusCode::NO_CONTENT
+    );
+    assert_eq!(it.kept().await, (0, 0), "revoked");
 
-        let it = It::on(database).await;
-        it.question().await;
-        let path = format!("/users/{}", id(&it.ada.user));
-        it.host
-            .admin_ok(Method::PATCH, &path, json!({"state": "terminated"}))
-            .await;
-        it.host
-            .admin_ok(Method::POST, &format!("{path}/erase"), Value::Null)
-            .await;
-        assert_eq!(it.kept().await, (0, 0), "erased");
-    }
+    let it = It::on(database).await;
+    it.question().await;
+    let path = format!("/users/{}", id(&it.ada.user));
+    it.host
+        .admin_ok(Method::PATCH, &path, json!({"state": "terminated"}))
+        .await;
+    it.host
+        .admin_ok(Method::POST, &format!("{path}/erase"), Value::Null)
+        .await;
+    assert_eq!(it.kept().await, (0, 0), "erased");
 }
 
 #[tokio::test]
@@ -413,77 +412,75 @@ async fn a_question_that_nobody_answers_is_swept() {
 }
 
 /// What the code above the store has seen may have changed by the time it writes.
-#[tokio::test]
-async fn the_store_itself_takes_no_approval_without_a_passkey_that_goes_on_on_both_databases() {
-    for database in Database::BOTH {
-        let it = It::on(database).await;
-        let (store, device) = (&it.host.host.store, it.ada.phone.device());
-        let credential = store
-            .passkey(device)
+#[both_databases]
+async fn the_store_itself_takes_no_approval_without_a_passkey_that_goes_on(database: Database) {
+    let it = It::on(database).await;
+    let (store, device) = (&it.host.host.store, it.ada.phone.device());
+    let credential = store
+        .passkey(device)
+        .await
+        .expect("read")
+        .expect("a passkey")
+        .credential;
+    let approve = async |counter: Option<u32>| {
+        let passkey = counter.map(|counter| {
+            Box::new(PasskeyUse {
+                credential: credential.clone(),
+                counter,
+            })
+        });
+        let verdict = DeviceAnswer::Approve {
+            device,
+            amr: vec![Amr::Swk],
+            passkey,
+        };
+        store
+            .answer_approval(it.request.id, verdict, noted(&[]), it.host.host.now())
             .await
-            .expect("read")
-            .expect("a passkey")
-            .credential;
-        let approve = async |counter: Option<u32>| {
-            let passkey = counter.map(|counter| {
-                Box::new(PasskeyUse {
-                    credential: credential.clone(),
-                    counter,
-                })
-            });
-            let verdict = DeviceAnswer::Approve {
-                device,
-                amr: vec![Amr::Swk],
-                passkey,
-            };
-            store
-                .answer_approval(it.request.id, verdict, noted(&[]), it.host.host.now())
-                .await
-                .expect("answered")
-        };
-        assert_eq!(approve(None).await, AnswerOutcome::NoPasskey);
-        // One that is used at the same moment wins.
-        let used = PasskeyUse {
-            credential: credential.clone(),
-            counter: 5,
-        };
-        let other = PasskeyUse {
-            counter: 4,
-            ..used.clone()
-        };
-        let approvals = [
-            approve(Some(5)).await,
-            approve(Some(5)).await,
-            approve(Some(4)).await,
-            approve(Some(0)).await,
-        ];
-        assert_eq!(
-            approvals,
-            [
-                AnswerOutcome::Counted,
-                AnswerOutcome::NoPasskey,
-                AnswerOutcome::NoPasskey,
-                AnswerOutcome::NoPasskey
-            ]
-        );
-        assert!(
-            !store
-                .remove_passkey(device, other, Vec::new())
-                .await
-                .expect("refused")
-        );
-        assert!(
-            store
-                .remove_passkey(device, PasskeyUse { counter: 6, ..used }, Vec::new())
-                .await
-                .expect("removed")
-        );
-        assert_eq!(
-            approve(Some(7)).await,
+            .expect("answered")
+    };
+    assert_eq!(approve(None).await, AnswerOutcome::NoPasskey);
+    // One that is used at the same moment wins.
+    let used = PasskeyUse {
+        credential: credential.clone(),
+        counter: 5,
+    };
+    let other = PasskeyUse {
+        counter: 4,
+        ..used.clone()
+    };
+    let approvals = [
+        approve(Some(5)).await,
+        approve(Some(5)).await,
+        approve(Some(4)).await,
+        approve(Some(0)).await,
+    ];
+    assert_eq!(
+        approvals,
+        [
+            AnswerOutcome::Counted,
             AnswerOutcome::NoPasskey,
-            "it is gone"
-        );
-    }
+            AnswerOutcome::NoPasskey,
+            AnswerOutcome::NoPasskey
+        ]
+    );
+    assert!(
+        !store
+            .remove_passkey(device, other, Vec::new())
+            .await
+            .expect("refused")
+    );
+    assert!(
+        store
+            .remove_passkey(device, PasskeyUse { counter: 6, ..used }, Vec::new())
+            .await
+            .expect("removed")
+    );
+    assert_eq!(
+        approve(Some(7)).await,
+        AnswerOutcome::NoPasskey,
+        "it is gone"
+    );
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@
 
 use assent::domain::approvals::channel_proofs;
 use assent_plugin_host::Evidence;
+use assent_test_macros::both_databases;
 use futures_util::future::join_all;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -183,66 +184,65 @@ async fn a_question_is_good_once_for_one_approval_and_for_a_short_time() {
     );
 }
 
-#[tokio::test]
-async fn of_many_that_bring_the_same_assertion_one_approves_on_both_databases() {
-    for database in Database::BOTH {
-        let it = It::on(database).await;
-        let assertion = it.passkey.show(&it.question().await);
-        let answers = join_all((0..20).map(|_| it.approve(assertion.clone()))).await;
-        let approved = answers
-            .iter()
-            .filter(|reply| reply.status == StatusCode::OK)
-            .count();
-        assert_eq!(approved, 1, "{database:?}");
-    }
+#[both_databases]
+async fn of_many_that_bring_the_same_assertion_one_approves(database: Database) {
+    let it = It::on(database).await;
+    let assertion = it.passkey.show(&it.question().await);
+    let answers = join_all((0..20).map(|_| it.approve(assertion.clone()))).await;
+    let approved = answers
+        .iter()
+        .filter(|reply| reply.status == StatusCode::OK)
+        .count();
+    assert_eq!(approved, 1, "{database:?}");
 }
 
-#[tokio::test]
-async fn a_counter_that_goes_backwards_is_refused_and_noted_on_both_databases() {
-    for database in Database::BOTH {
-        let it = It::on(database).await;
-        let copy = it.passkey.clone();
-        let used = Software {
-            counter: 7,
-            ..it.passkey.clone()
-        };
-        assert_eq!(
-            it.approve(used.show(&it.question().await)).await.status,
-            StatusCode::OK
-        );
-        it.host.advance(1);
-        let next = it.ada.ask(&Browser::new(&it.host.base), &[]).await;
-        let request = it.ada.phone.waiting(5).await.expect("requests").remove(0);
-        let options = question(&it.ada.phone, &request, &next.number()).await;
-        let body = proof(
-            &it.ada.phone,
-            &request,
-            &next.number(),
-            Some(copy.show(&options)),
-        );
-        let sent = send(&it.ada.phone, &request, &body).await;
-        assert_eq!(said(&sent), (StatusCode::FORBIDDEN, "passkey_refused"));
-        let events = it.events().await;
-        assert_eq!(
-            events
-                .iter()
-                .filter(|event| *event == "passkey.clone-suspected")
-                .count(),
-            1,
-            "{events:?}"
-        );
-        // It may be a copy that speaks as this phone, so the phone itself tells of it.
-        it.host.advance(1);
-        let told = it
-            .ada
-            .phone
-            .ask(Method::GET, "/requests", None)
-            .await
-            .expect("an answer");
-        let told = told["news"].as_array().expect("news").clone();
-        assert_eq!(told.len(), 1, "{told:?}");
-        assert_eq!(next.again().await.number(), next.number());
-    }
+#[both_databases]
+async fn a_counter_that_goes_backwards_is_refused_and_noted(database: Database) {
+    let it = It::on(database).await;
+    let copy = it.passkey.clone();
+    let used = Software {
+        counter: 7,
+        ..it.passkey.clone()
+    };
+    assert_eq!(
+        it.approve(used.show(&it.question().await)).await.status,
+        StatusCode::OK
+    );
+    it.host.advance(1);
+    let next = it.ada.ask(&Browser::new(&it.host.base), &[]).await;
+    let request = it.ada.phone.waiting(5).await.expect("requests").remove(0);
+    let options = question(&it.ada.phone, &request, &next.number()).await;
+    let body = proof(
+        &it.ada.phone,
+        &request,
+        &next.number(),
+        Some(copy.show(&options)),
+    );
+    let sent = send(&it.ada.phone, &request, &body).await;
+    assert_eq!(said(&sent), (StatusCode::FORBIDDEN, "passkey_refused"));
+    let events = it.events().await;
+    assert_eq!(
+        events
+            .iter()
+            .filter(|event| *event == "passkey.clone-suspected")
+            .count(),
+        1,
+        "{events:?}"
+    );
+    // It may be a copy that speaks as this phone, so the phone itself tells of it.
+    it.host.advance(1);
+    let told = it
+        .ada
+        .phone
+        .ask(Method::GET, "/requests", None)
+        .await
+        .expect("an answer");
+    let told = told["notifications"]
+        .as_array()
+        .expect("notifications")
+        .clone();
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert_eq!(next.again().await.number(), next.number());
 }
 
 #[tokio::test]

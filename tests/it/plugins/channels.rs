@@ -6,8 +6,8 @@ use std::time::Duration;
 use assent_model::clock::Timestamp;
 use assent_model::secret::Secret;
 use assent_plugin_host::{
-    Callback, ChannelFailureKind, ChannelState, Credential, CredentialGrant, Credentials, Fault,
-    HttpGrant, Limits, News, Notice, Opening, PluginSpec,
+    Callback, CallbackContent, ChannelFailureKind, ChannelState, Credential, CredentialGrant,
+    Credentials, Fault, HttpGrant, Limits, Notice, Opening, PluginSpec,
 };
 use axum::Router;
 use axum::body::Bytes;
@@ -191,7 +191,7 @@ async fn web_push_posts_the_sealed_notice_with_the_hosts_credential() {
     };
     assert_eq!(
         plugins.on_callback("web-push", callback).await,
-        Ok(News::Evidence(Vec::new()))
+        Ok(CallbackContent::Evidence(Vec::new()))
     );
     assert_eq!(plugins.cancel("web-push", begun.handle).await, Ok(()));
 }
@@ -432,12 +432,12 @@ async fn evidence_comes_through_as_it_is() {
         headers: Vec::new(),
         body: b"posted".to_vec(),
     };
-    let news = plugins
+    let content = plugins
         .on_callback("hostile-channel", callback)
         .await
         .expect("evidence");
-    let News::Evidence(evidence) = news else {
-        panic!("expected evidence, got {news:?}")
+    let CallbackContent::Evidence(evidence) = content else {
+        panic!("expected evidence, got {content:?}")
     };
     assert_eq!(evidence[0].proof, b"posted");
     let failure = plugins

@@ -3,7 +3,9 @@
 use std::process::Stdio;
 use std::time::Duration;
 
-use assent_tests::harness::{Browser, TestHost, Wish, binary, component, http_client, id, in_time};
+use assent_tests::harness::{
+    Browser, HostOptions, TestHost, binary, component, http_client, id, in_time,
+};
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use reqwest::{Method, StatusCode};
@@ -21,9 +23,9 @@ fn plugins(behaviour: &str) -> String {
 }
 
 async fn start(behaviour: &str) -> TestHost {
-    TestHost::start_with(Wish {
+    TestHost::start_with(HostOptions {
         plugins: &plugins(behaviour),
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await
 }
@@ -163,9 +165,9 @@ async fn nothing_is_kept_where_the_operator_says_so() {
         "[plugins]\ntrace_retention = \"0s\"\n{}",
         plugins("{ behaviour = \"set\", claim = \"note\", value = \"42\" }")
     );
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         plugins: &plugins,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let ada = host.ada().await;
@@ -492,10 +494,10 @@ async fn metrics_are_told_to_who_shows_the_secret() {
     let secret = folder.path().join("secret");
     std::fs::write(&secret, "a-secret-of-the-operator\n").expect("written");
     let settings = format!("[http]\nmetrics_secret_file = \"{}\"\n", secret.display());
-    let wish = Wish {
+    let wish = HostOptions {
         plugins: &plugins("{ behaviour = \"deny\" }"),
         settings: &settings,
-        ..Wish::default()
+        ..HostOptions::default()
     };
     let host = TestHost::start_with(wish).await;
     let ada = host.ada().await;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use assent_model::clock::{ManualClock, SharedClock, Timestamp};
 use assent_model::id::Did;
 use assent_plugin_host::{Compiler, Fault, Limits, Loader, NoCredentials, PluginSpec, Plugins};
-use assent_tests::harness::{Browser, TestHost, Wish, component, http_client};
+use assent_tests::harness::{Browser, HostOptions, TestHost, component, http_client};
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
@@ -214,9 +214,9 @@ async fn a_looping_plugin_at_full_rate_hardly_delays_other_applications() {
         component("account-roles").display(),
         component("hostile-mapper").display(),
     );
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         plugins: &plugins,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let ada = host.ada().await;

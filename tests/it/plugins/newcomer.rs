@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Output;
 use std::time::Duration;
 
-use assent_tests::harness::{Ada, Browser, TestHost, Wish, binary, plugins};
+use assent_tests::harness::{Ada, Browser, HostOptions, TestHost, binary, plugins};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use reqwest::{Method, StatusCode};
@@ -407,9 +407,9 @@ async fn approved_by_the_stub(newcomer: &Newcomer, settings: &str) {
             "https://api.vendor.example",
             &format!("http://localhost:{port}"),
         );
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         plugins: &plugins(&settings),
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let ada = host.ada().await;

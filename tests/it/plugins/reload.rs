@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use assent_tests::harness::{
-    Ada, Application, Browser, Log, TestHost, Wish, component, http_client,
+    Ada, Application, Browser, HostOptions, Log, TestHost, component, http_client,
 };
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -54,9 +54,9 @@ async fn account(host: &TestHost, ada: &Ada) -> Option<Value> {
 }
 
 async fn start() -> TestHost {
-    TestHost::start_with(Wish {
+    TestHost::start_with(HostOptions {
         plugins: &account_roles(""),
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await
 }

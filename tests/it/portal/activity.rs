@@ -1,61 +1,60 @@
 //! What happened in a person's name, in plain words, and nothing of anybody else's.
 
+use assent_test_macros::both_databases;
 use reqwest::Method;
 use serde_json::json;
 
 use super::signed_in;
-use crate::harness::{Browser, Database, TestHost, Wish, id};
+use crate::harness::{Browser, Database, HostOptions, TestHost, id};
 
-#[tokio::test]
-async fn what_happened_is_told_in_plain_words_on_both_databases() {
-    for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
-            database,
-            ..Wish::default()
-        })
-        .await;
-        let ada = host.ada().await;
-        host.advance(60);
-        let browser = Browser::new(&host.base);
-        for _ in 0..2 {
-            let waiting = ada.ask(&browser, &[]).await;
-            let requests = ada.phone.waiting(5).await.expect("requests");
-            ada.phone.decide(&requests[0], None).await.expect("denied");
-            assert_eq!(browser.get(&waiting.url).await.outcome(), "denied");
-        }
-        host.advance(3600);
-        ada.sign_in(&browser).await;
-        let page = browser.get("/activity").await;
-        for text in [
-            "Signed in to <bdi>Books &#38; &#60;Co&#62;</bdi>",
-            "Permission given: <bdi>Books &#38; &#60;Co&#62;</bdi>",
-            "Sign-in to <bdi>Books &#38; &#60;Co&#62;</bdi> approved",
-            "Sign-in to <bdi>Books &#38; &#60;Co&#62;</bdi> denied",
-            "asked for with your name",
-            "Sign-ins with your name paused",
-            "Device added: <bdi>Test phone</bdi>",
-            "Link made to enrol a device for you",
-            "You were given an account with",
-            "Your account was made",
-            "<bdi>Firefox</bdi> on <bdi>Linux</bdi> · This computer",
-            "on your device",
-            "by an administrator",
-        ] {
-            assert!(
-                page.body.contains(text),
-                "{database:?}: {text}: {}",
-                page.body
-            );
-        }
-        let newest = page
-            .body
-            .find("Permission given")
-            .min(page.body.find("Signed in to"));
+#[both_databases]
+async fn what_happened_is_told_in_plain_words(database: Database) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    let ada = host.ada().await;
+    host.advance(60);
+    let browser = Browser::new(&host.base);
+    for _ in 0..2 {
+        let waiting = ada.ask(&browser, &[]).await;
+        let requests = ada.phone.waiting(5).await.expect("requests");
+        ada.phone.decide(&requests[0], None).await.expect("denied");
+        assert_eq!(browser.get(&waiting.url).await.outcome(), "denied");
+    }
+    host.advance(3600);
+    ada.sign_in(&browser).await;
+    let page = browser.get("/activity").await;
+    for text in [
+        "Signed in to <bdi>Books &#38; &#60;Co&#62;</bdi>",
+        "Permission given: <bdi>Books &#38; &#60;Co&#62;</bdi>",
+        "Sign-in to <bdi>Books &#38; &#60;Co&#62;</bdi> approved",
+        "Sign-in to <bdi>Books &#38; &#60;Co&#62;</bdi> denied",
+        "asked for with your name",
+        "Sign-ins with your name paused",
+        "Device added: <bdi>Test phone</bdi>",
+        "Link made to enrol a device for you",
+        "You were given an account with",
+        "Your account was made",
+        "<bdi>Firefox</bdi> on <bdi>Linux</bdi> · This computer",
+        "on your device",
+        "by an administrator",
+    ] {
         assert!(
-            newest < page.body.find("Your account was made"),
-            "{database:?}: the latest first"
+            page.body.contains(text),
+            "{database:?}: {text}: {}",
+            page.body
         );
     }
+    let newest = page
+        .body
+        .find("Permission given")
+        .min(page.body.find("Signed in to"));
+    assert!(
+        newest < page.body.find("Your account was made"),
+        "{database:?}: the latest first"
+    );
 }
 
 /// Where an administrator or an application's server is, is nobody's business here.

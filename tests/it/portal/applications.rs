@@ -1,10 +1,11 @@
 //! The start page: what a person may use, and how they get there.
 
+use assent_test_macros::both_databases;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::{signed_in, through_login};
-use crate::harness::{Application, Browser, Database, TestHost, Wish, id};
+use crate::harness::{Application, Browser, Database, HostOptions, TestHost, id};
 
 async fn patch(host: &TestHost, application: &Application, change: Value) -> (StatusCode, Value) {
     host.admin(
@@ -15,51 +16,49 @@ async fn patch(host: &TestHost, application: &Application, change: Value) -> (St
     .await
 }
 
-#[tokio::test]
-async fn a_person_sees_what_they_may_use_and_no_more_on_both_databases() {
-    for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
-            database,
-            ..Wish::default()
-        })
+#[both_databases]
+async fn a_person_sees_what_they_may_use_and_no_more(database: Database) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    let ada = host.ada().await;
+    let pocket = host.native_application().await;
+    let browser = signed_in(&host, &ada).await;
+    let home = browser.get("/").await;
+    assert!(
+        home.body.contains("<bdi>Books &#38; &#60;Co&#62;</bdi>"),
+        "{database:?}: {}",
+        home.body
+    );
+    assert!(
+        home.body.contains("Open it at its own address"),
+        "it has no way to begin here"
+    );
+    assert!(!home.body.contains("Pocket Books"), "no account there");
+    let account = host.account(&ada.user, &pocket).await;
+    assert!(
+        browser.get("/").await.body.contains("Pocket Books"),
+        "an invited account may be used"
+    );
+    for (state, there) in [
+        ("active", true),
+        ("suspended", false),
+        ("active", true),
+        ("terminated", false),
+    ] {
+        host.admin_ok(
+            Method::PATCH,
+            &format!("/accounts/{}", id(&account)),
+            json!({"state": state}),
+        )
         .await;
-        let ada = host.ada().await;
-        let pocket = host.native_application().await;
-        let browser = signed_in(&host, &ada).await;
-        let home = browser.get("/").await;
-        assert!(
-            home.body.contains("<bdi>Books &#38; &#60;Co&#62;</bdi>"),
-            "{database:?}: {}",
-            home.body
-        );
-        assert!(
-            home.body.contains("Open it at its own address"),
-            "it has no way to begin here"
-        );
-        assert!(!home.body.contains("Pocket Books"), "no account there");
-        let account = host.account(&ada.user, &pocket).await;
-        assert!(
+        assert_eq!(
             browser.get("/").await.body.contains("Pocket Books"),
-            "an invited account may be used"
+            there,
+            "{database:?}: {state}"
         );
-        for (state, there) in [
-            ("active", true),
-            ("suspended", false),
-            ("active", true),
-            ("terminated", false),
-        ] {
-            host.admin_ok(
-                Method::PATCH,
-                &format!("/accounts/{}", id(&account)),
-                json!({"state": state}),
-            )
-            .await;
-            assert_eq!(
-                browser.get("/").await.body.contains("Pocket Books"),
-                there,
-                "{database:?}: {state}"
-            );
-        }
     }
 }
 

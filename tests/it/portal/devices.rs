@@ -7,11 +7,12 @@ use assent::domain::devices::device::Renaming;
 use assent::domain::portal;
 use assent_model::audit::{AuditContext, Event};
 use assent_model::recovery::CodesOfDevice;
+use assent_test_macros::both_databases;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::{signed_in, through_login, told};
-use crate::harness::{Ada, Browser, Database, Page, TestHost, Wish, id};
+use crate::harness::{Ada, Browser, Database, HostOptions, Page, TestHost, id};
 use crate::life::{entries, events};
 use crate::oidc::token::userinfo;
 
@@ -30,166 +31,162 @@ fn question(phone: &Authenticator) -> String {
     format!("/devices/{}/revoke", phone.device())
 }
 
-#[tokio::test]
-async fn a_person_sees_their_devices_and_names_them_on_both_databases() {
-    for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
-            database,
-            ..Wish::default()
-        })
-        .await;
-        let ada = host.ada().await;
-        another(&host, &ada, "<img src=x onerror=alert(1)>").await;
-        let browser = signed_in(&host, &ada).await;
-        let page = browser.get("/devices").await;
-        assert!(
-            page.body.contains("<h2><bdi>Test phone</bdi></h2>"),
-            "{database:?}: {}",
-            page.body
-        );
-        assert!(
-            page.body
-                .contains("<h2><bdi>&#60;img src=x onerror=alert(1)&#62;</bdi></h2>"),
-            "{}",
-            page.body
-        );
-        assert!(!page.body.contains("<img src=x"));
-        // The one approved this sign-in, the other nothing yet.
-        assert_eq!(
-            page.body.matches("<dd>Never</dd>").count(),
-            1,
-            "{}",
-            page.body
-        );
-        assert_eq!(page.body.matches("<time ").count(), 3);
+#[both_databases]
+async fn a_person_sees_their_devices_and_names_them(database: Database) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    let ada = host.ada().await;
+    another(&host, &ada, "<img src=x onerror=alert(1)>").await;
+    let browser = signed_in(&host, &ada).await;
+    let page = browser.get("/devices").await;
+    assert!(
+        page.body.contains("<h2><bdi>Test phone</bdi></h2>"),
+        "{database:?}: {}",
+        page.body
+    );
+    assert!(
+        page.body
+            .contains("<h2><bdi>&#60;img src=x onerror=alert(1)&#62;</bdi></h2>"),
+        "{}",
+        page.body
+    );
+    assert!(!page.body.contains("<img src=x"));
+    // The one approved this sign-in, the other nothing yet.
+    assert_eq!(
+        page.body.matches("<dd>Never</dd>").count(),
+        1,
+        "{}",
+        page.body
+    );
+    assert_eq!(page.body.matches("<time ").count(), 3);
 
-        let rename = format!("/devices/{}/name", ada.phone.device());
-        for bad in ["", "   ", "a\u{7}b", "a\u{202e}b", &"n".repeat(81)] {
-            let refused = page.submit(&rename, &[("name", bad)]).await;
-            assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY, "{bad:?}");
-            assert!(
-                refused.body.contains("aria-invalid=\"true\"")
-                    && refused.body.contains("1 to 80 characters")
-            );
-        }
-        let renamed = page
-            .submit(&rename, &[("name", " Pocket & <co> ")])
-            .await
-            .followed()
-            .await;
-        assert_eq!(told(&renamed), Some("The device has its new name."));
+    let rename = format!("/devices/{}/name", ada.phone.device());
+    for bad in ["", "   ", "a\u{7}b", "a\u{202e}b", &"n".repeat(81)] {
+        let refused = page.submit(&rename, &[("name", bad)]).await;
+        assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY, "{bad:?}");
         assert!(
-            renamed
-                .body
-                .contains("<h2><bdi>Pocket &#38; &#60;co&#62;</bdi></h2>"),
-            "{}",
-            renamed.body
+            refused.body.contains("aria-invalid=\"true\"")
+                && refused.body.contains("1 to 80 characters")
         );
-        let noted = entries(
-            &host,
-            &format!("user={}&event=device.renamed", id(&ada.user)),
-        )
-        .await;
-        assert_eq!(noted.len(), 1, "{database:?}: a refused name is no event");
-        assert_eq!(
-            noted[0]["actor"],
-            json!({"kind": "person", "id": id(&ada.user), "name": "ada"})
-        );
-        assert_eq!(noted[0]["detail"]["device"], ada.phone.device().to_string());
-        assert_eq!(noted[0]["personal"]["new_name"], "Pocket & <co>");
     }
+    let renamed = page
+        .submit(&rename, &[("name", " Pocket & <co> ")])
+        .await
+        .followed()
+        .await;
+    assert_eq!(told(&renamed), Some("The device has its new name."));
+    assert!(
+        renamed
+            .body
+            .contains("<h2><bdi>Pocket &#38; &#60;co&#62;</bdi></h2>"),
+        "{}",
+        renamed.body
+    );
+    let noted = entries(
+        &host,
+        &format!("user={}&event=device.renamed", id(&ada.user)),
+    )
+    .await;
+    assert_eq!(noted.len(), 1, "{database:?}: a refused name is no event");
+    assert_eq!(
+        noted[0]["actor"],
+        json!({"kind": "person", "id": id(&ada.user), "name": "ada"})
+    );
+    assert_eq!(noted[0]["detail"]["device"], ada.phone.device().to_string());
+    assert_eq!(noted[0]["personal"]["new_name"], "Pocket & <co>");
 }
 
-#[tokio::test]
-async fn revoking_ends_the_device_and_the_sessions_that_it_approved_on_both_databases() {
-    for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
-            database,
-            ..Wish::default()
-        })
-        .await;
-        let lost = host.ada().await;
-        // A thief's browser, signed in by the lost phone; its application has a token.
-        let thief = Browser::new(&host.base);
-        let code = lost.sign_in(&thief).await;
-        let (_, tokens) = lost.application.exchange(&host.base, &code, &[]).await;
-        let token = tokens["access_token"].as_str().expect("a token").to_owned();
+#[both_databases]
+async fn revoking_ends_the_device_and_the_sessions_that_it_approved(database: Database) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    let lost = host.ada().await;
+    // A thief's browser, signed in by the lost phone; its application has a token.
+    let thief = Browser::new(&host.base);
+    let code = lost.sign_in(&thief).await;
+    let (_, tokens) = lost.application.exchange(&host.base, &code, &[]).await;
+    let token = tokens["access_token"].as_str().expect("a token").to_owned();
 
-        let phone = another(&host, &lost, "New phone").await;
-        let ada = Ada {
-            phone,
-            user: lost.user.clone(),
-            application: lost.application.clone(),
-            account: lost.account.clone(),
-        };
-        let browser = signed_in(&host, &ada).await;
-        let asked = browser.get(&question(&lost.phone)).await;
-        assert!(
-            asked.body.contains("Remove <bdi>Test phone</bdi>?")
-                && !asked.body.contains("your last device")
-        );
-        // The thief asks for more, at this moment.
-        let waiting = lost.ask(&Browser::new(&host.base), &[]).await;
-        assert_eq!(lost.phone.waiting(5).await.expect("requests").len(), 1);
-        let done = asked
-            .submit(&question(&lost.phone), &[])
-            .await
-            .followed()
-            .await;
-        assert_eq!(done.path(), "/devices");
-        let said = told(&done).expect("told");
-        assert!(
-            said.starts_with("The device is removed, and the browsers that it signed in"),
-            "{said}"
-        );
-        assert!(
-            !done.body.contains("Test phone") && done.body.contains("New phone"),
-            "{database:?}: {}",
-            done.body
-        );
-
-        assert!(
-            lost.phone.waiting(0).await.is_err(),
-            "{database:?}: it is nobody's any more"
-        );
-        assert!(
-            ada.phone.waiting(0).await.expect("requests").is_empty(),
-            "the open request is over"
-        );
-        assert_eq!(
-            browser.get(&waiting.url).await.status,
-            StatusCode::NOT_FOUND,
-            "it was another browser's"
-        );
-        assert!(
-            !thief.get("/").await.body.contains("Hello,"),
-            "{database:?}: the session has ended"
-        );
-        assert_eq!(
-            userinfo(&host, &token).await.0,
-            StatusCode::UNAUTHORIZED,
-            "{database:?}: and its token"
-        );
-        assert!(
-            browser.get("/").await.body.contains("Hello,"),
-            "{database:?}: what the other phone began goes on"
-        );
-        let noted = entries(
-            &host,
-            &format!("user={}&event=device.revoked", id(&ada.user)),
-        )
+    let phone = another(&host, &lost, "New phone").await;
+    let ada = Ada {
+        phone,
+        user: lost.user.clone(),
+        application: lost.application.clone(),
+        account: lost.account.clone(),
+    };
+    let browser = signed_in(&host, &ada).await;
+    let asked = browser.get(&question(&lost.phone)).await;
+    assert!(
+        asked.body.contains("Remove <bdi>Test phone</bdi>?")
+            && !asked.body.contains("your last device")
+    );
+    // The thief asks for more, at this moment.
+    let waiting = lost.ask(&Browser::new(&host.base), &[]).await;
+    assert_eq!(lost.phone.waiting(5).await.expect("requests").len(), 1);
+    let done = asked
+        .submit(&question(&lost.phone), &[])
+        .await
+        .followed()
         .await;
-        assert_eq!(
-            (noted.len(), &noted[0]["detail"]["sessions"]),
-            (1, &json!(1))
-        );
-        assert_eq!(noted[0]["actor"]["kind"], "person");
-        assert_eq!(
-            browser.get(&question(&lost.phone)).await.status,
-            StatusCode::NOT_FOUND,
-            "once is enough"
-        );
-    }
+    assert_eq!(done.path(), "/devices");
+    let said = told(&done).expect("told");
+    assert!(
+        said.starts_with("The device is removed, and the browsers that it signed in"),
+        "{said}"
+    );
+    assert!(
+        !done.body.contains("Test phone") && done.body.contains("New phone"),
+        "{database:?}: {}",
+        done.body
+    );
+
+    assert!(
+        lost.phone.waiting(0).await.is_err(),
+        "{database:?}: it is nobody's any more"
+    );
+    assert!(
+        ada.phone.waiting(0).await.expect("requests").is_empty(),
+        "the open request is over"
+    );
+    assert_eq!(
+        browser.get(&waiting.url).await.status,
+        StatusCode::NOT_FOUND,
+        "it was another browser's"
+    );
+    assert!(
+        !thief.get("/").await.body.contains("Hello,"),
+        "{database:?}: the session has ended"
+    );
+    assert_eq!(
+        userinfo(&host, &token).await.0,
+        StatusCode::UNAUTHORIZED,
+        "{database:?}: and its token"
+    );
+    assert!(
+        browser.get("/").await.body.contains("Hello,"),
+        "{database:?}: what the other phone began goes on"
+    );
+    let noted = entries(
+        &host,
+        &format!("user={}&event=device.revoked", id(&ada.user)),
+    )
+    .await;
+    assert_eq!(
+        (noted.len(), &noted[0]["detail"]["sessions"]),
+        (1, &json!(1))
+    );
+    assert_eq!(noted[0]["actor"]["kind"], "person");
+    assert_eq!(
+        browser.get(&question(&lost.phone)).await.status,
+        StatusCode::NOT_FOUND,
+        "once is enough"
+    );
 }
 
 #[tokio::test]
@@ -285,87 +282,85 @@ fn old_phone(devices: &Page) -> String {
     first.split('"').next().expect("an address").to_owned()
 }
 
-#[tokio::test]
-async fn another_persons_device_is_not_there_and_stays_as_it_is_on_both_databases() {
-    for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
-            database,
-            ..Wish::default()
-        })
-        .await;
-        let ada = host.ada().await;
-        let eve = host.person("eve", ada.application.clone()).await;
-        let browser = signed_in(&host, &eve).await;
-        for other in [ada.phone.device().to_string(), "nonsense".to_owned()] {
-            assert_eq!(
-                browser
-                    .get(&format!("/devices/{other}/revoke"))
-                    .await
-                    .status,
-                StatusCode::NOT_FOUND
-            );
-        }
-        // Whatever leads there, the use cases and the statements themselves name whose device it has to be.
-        let (phone, user) = (ada.phone.device(), id(&eve.user).parse().expect("an id"));
-        let of_eve = host
-            .host
-            .store
-            .user(user)
+#[both_databases]
+async fn another_persons_device_is_not_there_and_stays_as_it_is(database: Database) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    let ada = host.ada().await;
+    let eve = host.person("eve", ada.application.clone()).await;
+    let browser = signed_in(&host, &eve).await;
+    for other in [ada.phone.device().to_string(), "nonsense".to_owned()] {
+        assert_eq!(
+            browser
+                .get(&format!("/devices/{other}/revoke"))
+                .await
+                .status,
+            StatusCode::NOT_FOUND
+        );
+    }
+    // Whatever leads there, the use cases and the statements themselves name whose device it has to be.
+    let (phone, user) = (ada.phone.device(), id(&eve.user).parse().expect("an id"));
+    let of_eve = host
+        .host
+        .store
+        .user(user)
+        .await
+        .expect("read")
+        .expect("Eve");
+    let renaming = device::rename(&host.host, user, phone, "Stolen", &AuditContext::HOST)
+        .await
+        .expect("done");
+    assert_eq!(renaming, Renaming::Unknown);
+    assert!(
+        portal::device(&host.host, &of_eve, phone)
             .await
             .expect("read")
-            .expect("Eve");
-        let renaming = device::rename(&host.host, user, phone, "Stolen", &AuditContext::HOST)
+            .is_none()
+    );
+    let entry = |event| audit::entry(&host.host, event, &AuditContext::HOST).about(user);
+    let (store, now) = (&host.host.store, host.host.now());
+    let renamed = store
+        .rename_device_of(
+            user,
+            phone,
+            "Stolen".to_owned(),
+            entry(Event::DeviceRenamed),
+        )
+        .await;
+    assert!(!renamed.expect("done"), "{database:?}");
+    let revoked = store
+        .revoke_device_of(
+            user,
+            phone,
+            CodesOfDevice::End,
+            entry(Event::DeviceRevoked),
+            now,
+        )
+        .await;
+    assert!(revoked.expect("done").is_none(), "{database:?}");
+    assert!(
+        ada.phone.waiting(0).await.is_ok(),
+        "{database:?}: Ada's phone is still hers"
+    );
+    assert!(
+        signed_in(&host, &ada)
             .await
-            .expect("done");
-        assert_eq!(renaming, Renaming::Unknown);
+            .get("/devices")
+            .await
+            .body
+            .contains("<bdi>Test phone</bdi>")
+    );
+    for person in [&ada, &eve] {
+        let noted = entries(&host, &format!("user={}", id(&person.user))).await;
         assert!(
-            portal::device(&host.host, &of_eve, phone)
-                .await
-                .expect("read")
-                .is_none()
+            !events(&noted)
+                .iter()
+                .any(|event| event.starts_with("device.re")),
+            "{database:?}: {noted:?}"
         );
-        let entry = |event| audit::entry(&host.host, event, &AuditContext::HOST).about(user);
-        let (store, now) = (&host.host.store, host.host.now());
-        let renamed = store
-            .rename_device_of(
-                user,
-                phone,
-                "Stolen".to_owned(),
-                entry(Event::DeviceRenamed),
-            )
-            .await;
-        assert!(!renamed.expect("done"), "{database:?}");
-        let revoked = store
-            .revoke_device_of(
-                user,
-                phone,
-                CodesOfDevice::End,
-                entry(Event::DeviceRevoked),
-                now,
-            )
-            .await;
-        assert!(revoked.expect("done").is_none(), "{database:?}");
-        assert!(
-            ada.phone.waiting(0).await.is_ok(),
-            "{database:?}: Ada's phone is still hers"
-        );
-        assert!(
-            signed_in(&host, &ada)
-                .await
-                .get("/devices")
-                .await
-                .body
-                .contains("<bdi>Test phone</bdi>")
-        );
-        for person in [&ada, &eve] {
-            let noted = entries(&host, &format!("user={}", id(&person.user))).await;
-            assert!(
-                !events(&noted)
-                    .iter()
-                    .any(|event| event.starts_with("device.re")),
-                "{database:?}: {noted:?}"
-            );
-        }
     }
 }
 

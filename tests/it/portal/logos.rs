@@ -1,11 +1,12 @@
 //! The pictures of applications: uploaded by an administrator, shown to everybody, and pictures in any case.
 
+use assent_test_macros::both_databases;
 use reqwest::header::HeaderMap;
 use reqwest::{Method, StatusCode};
 use serde_json::Value;
 
 use super::signed_in;
-use crate::harness::{Browser, Database, TestHost, Wish, http_client};
+use crate::harness::{Browser, Database, HostOptions, TestHost, http_client};
 
 const PNG: &[u8] = include_bytes!("../../../host/server/assets/icons/badge-96.png");
 
@@ -33,99 +34,97 @@ async fn load(host: &TestHost, address: &str) -> (StatusCode, HeaderMap, Vec<u8>
     )
 }
 
-#[tokio::test]
-async fn a_picture_is_set_shown_replaced_and_removed_on_both_databases() {
-    for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
-            database,
-            ..Wish::default()
-        })
-        .await;
-        let ada = host.ada().await;
-        let application = &ada.application.id;
-        let (status, view) = put(&host, application, PNG.to_vec()).await;
-        assert_eq!(status, StatusCode::OK, "{database:?}: {view}");
-        assert_eq!(
-            (view["media_type"].as_str(), view["bytes"].as_u64()),
-            (Some("image/png"), Some(PNG.len() as u64))
-        );
-        let address = view["address"].as_str().expect("an address").to_owned();
-        let page = signed_in(&host, &ada).await.get("/").await;
-        assert!(
-            page.body
-                .contains(&format!("<img src=\"{address}\" alt=\"\"")),
-            "{database:?}: {}",
-            page.body
-        );
+#[both_databases]
+async fn a_picture_is_set_shown_replaced_and_removed(database: Database) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    let ada = host.ada().await;
+    let application = &ada.application.id;
+    let (status, view) = put(&host, application, PNG.to_vec()).await;
+    assert_eq!(status, StatusCode::OK, "{database:?}: {view}");
+    assert_eq!(
+        (view["media_type"].as_str(), view["bytes"].as_u64()),
+        (Some("image/png"), Some(PNG.len() as u64))
+    );
+    let address = view["address"].as_str().expect("an address").to_owned();
+    let page = signed_in(&host, &ada).await.get("/").await;
+    assert!(
+        page.body
+            .contains(&format!("<img src=\"{address}\" alt=\"\"")),
+        "{database:?}: {}",
+        page.body
+    );
 
-        ada.ask(&Browser::new(&host.base), &[]).await;
-        let waiting = ada
-            .phone
-            .ask(Method::GET, "/requests", None)
-            .await
-            .expect("an answer");
-        assert_eq!(
-            waiting["requests"][0]["application"]["logo"], address,
-            "{database:?}: {waiting}"
-        );
+    ada.ask(&Browser::new(&host.base), &[]).await;
+    let waiting = ada
+        .phone
+        .ask(Method::GET, "/requests", None)
+        .await
+        .expect("an answer");
+    assert_eq!(
+        waiting["requests"][0]["application"]["logo"], address,
+        "{database:?}: {waiting}"
+    );
 
-        let (status, headers, bytes) = load(&host, &address).await;
-        assert_eq!((status, bytes.as_slice()), (StatusCode::OK, PNG));
+    let (status, headers, bytes) = load(&host, &address).await;
+    assert_eq!((status, bytes.as_slice()), (StatusCode::OK, PNG));
+    assert_eq!(
+        (&headers["content-type"], &headers["x-content-type-options"]),
+        (&"image/png".parse().unwrap(), &"nosniff".parse().unwrap())
+    );
+    assert_eq!(
+        headers["cache-control"],
+        "public, max-age=31536000, immutable"
+    );
+    assert!(
+        headers["content-security-policy"]
+            .to_str()
+            .expect("text")
+            .ends_with("sandbox")
+    );
+    let unversioned = address.split('?').next().expect("a path");
+    for other in [
+        unversioned.to_owned(),
+        format!("{unversioned}?v=0"),
+        format!("{unversioned}?v=a&v=b"),
+    ] {
+        let (status, headers, _) = load(&host, &other).await;
         assert_eq!(
-            (&headers["content-type"], &headers["x-content-type-options"]),
-            (&"image/png".parse().unwrap(), &"nosniff".parse().unwrap())
-        );
-        assert_eq!(
-            headers["cache-control"],
-            "public, max-age=31536000, immutable"
-        );
-        assert!(
-            headers["content-security-policy"]
-                .to_str()
-                .expect("text")
-                .ends_with("sandbox")
-        );
-        let unversioned = address.split('?').next().expect("a path");
-        for other in [
-            unversioned.to_owned(),
-            format!("{unversioned}?v=0"),
-            format!("{unversioned}?v=a&v=b"),
-        ] {
-            let (status, headers, _) = load(&host, &other).await;
-            assert_eq!(
-                (status, &headers["cache-control"]),
-                (StatusCode::OK, &"no-cache".parse().unwrap()),
-                "{other}"
-            );
-        }
-        let known = http_client()
-            .get(format!("{}{unversioned}", host.base))
-            .header("if-none-match", &headers["etag"]);
-        assert_eq!(
-            known.send().await.expect("an answer").status(),
-            StatusCode::NOT_MODIFIED
-        );
-
-        let (_, view) = put(&host, application, b"\xff\xd8\xff\xe0 JFIF".to_vec()).await;
-        assert_ne!(
-            view["address"], address,
-            "another picture has another address"
-        );
-        assert_eq!(
-            load(&host, unversioned).await.1["content-type"],
-            "image/jpeg"
-        );
-        let path = format!("/applications/{application}/logo");
-        assert_eq!(host.admin_ok(Method::GET, &path, Value::Null).await, view);
-        for _ in 0..2 {
-            host.admin_ok(Method::DELETE, &path, Value::Null).await;
-        }
-        assert_eq!(load(&host, unversioned).await.0, StatusCode::NOT_FOUND);
-        assert_eq!(
-            host.admin(Method::GET, &path, Value::Null).await.0,
-            StatusCode::NOT_FOUND
+            (status, &headers["cache-control"]),
+            (StatusCode::OK, &"no-cache".parse().unwrap()),
+            "{other}"
         );
     }
+    let known = http_client()
+        .get(format!("{}{unversioned}", host.base))
+        .header("if-none-match", &headers["etag"]);
+    assert_eq!(
+        known.send().await.expect("an answer").status(),
+        StatusCode::NOT_MODIFIED
+    );
+
+    let (_, view) = put(&host, application, b"\xff\xd8\xff\xe0 JFIF".to_vec()).await;
+    assert_ne!(
+        view["address"], address,
+        "another picture has another address"
+    );
+    assert_eq!(
+        load(&host, unversioned).await.1["content-type"],
+        "image/jpeg"
+    );
+    let path = format!("/applications/{application}/logo");
+    assert_eq!(host.admin_ok(Method::GET, &path, Value::Null).await, view);
+    for _ in 0..2 {
+        host.admin_ok(Method::DELETE, &path, Value::Null).await;
+    }
+    assert_eq!(load(&host, unversioned).await.0, StatusCode::NOT_FOUND);
+    assert_eq!(
+        host.admin(Method::GET, &path, Value::Null).await.0,
+        StatusCode::NOT_FOUND
+    );
 }
 
 #[tokio::test]

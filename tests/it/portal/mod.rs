@@ -10,7 +10,7 @@ mod sessions;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use crate::harness::{Ada, Browser, Page, TestHost, Wish, http_client, id};
+use crate::harness::{Ada, Browser, HostOptions, Page, TestHost, http_client, id};
 use crate::javascript::run_with;
 
 /// The pages, but for the start page.
@@ -306,9 +306,9 @@ async fn the_portal_speaks_german_to_whoever_reads_it() {
 
 #[tokio::test]
 async fn a_person_looks_after_their_own_in_chromium() {
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         settings: "allow_insecure_redirect_uris = true\n",
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let ada = host.ada().await;

@@ -4,7 +4,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::signed_in;
-use crate::harness::{Browser, TestHost, Wish, component, id, plugins};
+use crate::harness::{Browser, HostOptions, TestHost, component, id, plugins};
 
 #[tokio::test]
 async fn a_person_sees_what_is_kept_of_them() {
@@ -166,9 +166,9 @@ async fn a_plugin_that_fails_or_denies_is_told_plainly_and_its_inside_is_not() {
              config = {{ behaviour = \"{behaviour}\", value = \"Only <b>editors</b>\" }}\n",
             component("hostile-mapper").display()
         ));
-        let host = TestHost::start_with(Wish {
+        let host = TestHost::start_with(HostOptions {
             plugins: &entries,
-            ..Wish::default()
+            ..HostOptions::default()
         })
         .await;
         let ada = host.ada().await;

@@ -2,11 +2,12 @@
 
 use assent::domain::audit;
 use assent_model::audit::{AuditContext, Event};
+use assent_test_macros::both_databases;
 use reqwest::{Method, StatusCode};
 use serde_json::json;
 
 use super::{actions, signed_in, told};
-use crate::harness::{Ada, Browser, Database, Page, TestHost, Wish, id};
+use crate::harness::{Ada, Browser, Database, HostOptions, Page, TestHost, id};
 use crate::life::entries;
 use crate::oidc::refresh::{OFFLINE, refresh, refresh_token};
 use crate::oidc::token::userinfo;
@@ -56,127 +57,123 @@ async fn told_of_logouts(host: &TestHost, ada: &Ada) {
     host.admin_ok(Method::PATCH, &path, change).await;
 }
 
-#[tokio::test]
-async fn a_person_sees_each_browser_in_plain_words_on_both_databases() {
-    for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
-            database,
-            ..Wish::default()
-        })
-        .await;
-        let ada = host.ada().await;
-        let elsewhere = Browser::new(&host.base);
-        ada.sign_in(&elsewhere).await;
-        let browser = signed_in(&host, &ada).await;
-        let page = browser.get("/sessions").await;
-        assert_eq!(
-            page.body
-                .matches("<h2><bdi>Firefox</bdi> on <bdi>Linux</bdi>")
-                .count(),
-            2,
-            "{}",
-            page.body
-        );
-        assert_eq!(page.body.matches("This browser</span>").count(), 1);
-        assert_eq!(page.body.matches("<dd>This computer</dd>").count(), 2);
-        assert_eq!(
-            page.body
-                .matches("<li><bdi>Books &#38; &#60;Co&#62;</bdi></li>")
-                .count(),
-            1,
-            "{}",
-            page.body
-        );
-        assert!(!page.body.contains("Last used"));
-        host.advance(60);
-        sign_in_again(&ada, &browser).await;
-        let page = browser.get("/sessions").await;
-        assert_eq!(
-            page.body.matches("Last used").count(),
-            1,
-            "{database:?}: {}",
-            page.body
-        );
-        assert_eq!(
-            page.body.matches("<li><bdi>Books").count(),
-            2,
-            "{database:?}"
-        );
-    }
+#[both_databases]
+async fn a_person_sees_each_browser_in_plain_words(database: Database) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    let ada = host.ada().await;
+    let elsewhere = Browser::new(&host.base);
+    ada.sign_in(&elsewhere).await;
+    let browser = signed_in(&host, &ada).await;
+    let page = browser.get("/sessions").await;
+    assert_eq!(
+        page.body
+            .matches("<h2><bdi>Firefox</bdi> on <bdi>Linux</bdi>")
+            .count(),
+        2,
+        "{}",
+        page.body
+    );
+    assert_eq!(page.body.matches("This browser</span>").count(), 1);
+    assert_eq!(page.body.matches("<dd>This computer</dd>").count(), 2);
+    assert_eq!(
+        page.body
+            .matches("<li><bdi>Books &#38; &#60;Co&#62;</bdi></li>")
+            .count(),
+        1,
+        "{}",
+        page.body
+    );
+    assert!(!page.body.contains("Last used"));
+    host.advance(60);
+    sign_in_again(&ada, &browser).await;
+    let page = browser.get("/sessions").await;
+    assert_eq!(
+        page.body.matches("Last used").count(),
+        1,
+        "{database:?}: {}",
+        page.body
+    );
+    assert_eq!(
+        page.body.matches("<li><bdi>Books").count(),
+        2,
+        "{database:?}"
+    );
 }
 
-#[tokio::test]
-async fn one_browser_is_signed_out_and_the_others_are_not_on_both_databases() {
-    for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
-            database,
-            ..Wish::default()
-        })
-        .await;
-        let ada = host.ada().await;
-        let (first, second) = (Browser::new(&host.base), Browser::new(&host.base));
-        let first_token = access_token(&host, &ada, &first).await;
-        host.advance(1);
-        let second_token = access_token(&host, &ada, &second).await;
-        told_of_logouts(&host, &ada).await;
-        host.advance(1);
-        let browser = signed_in(&host, &ada).await;
-        let page = browser.get("/sessions").await;
-        let ends = ends(&page);
-        assert_eq!(ends.len(), 3, "{}", page.body);
-        let done = page.submit(&ends[2], &[]).await.followed().await;
-        assert_eq!(
-            told(&done),
-            Some("That browser is signed out."),
-            "{database:?}"
-        );
-        assert!(
-            !first.get("/").await.body.contains("Hello,")
-                && second.get("/").await.body.contains("Hello,")
-        );
-        assert_eq!(
-            userinfo(&host, &first_token).await.0,
-            StatusCode::UNAUTHORIZED,
-            "{database:?}"
-        );
-        assert_eq!(
-            userinfo(&host, &second_token).await.0,
-            StatusCode::OK,
-            "{database:?}"
-        );
-        assert_eq!(
-            queued(&host).await,
-            1,
-            "{database:?}: its application is told"
-        );
-        let noted = entries(
-            &host,
-            &format!("user={}&event=session.ended", id(&ada.user)),
-        )
-        .await;
-        assert_eq!(
-            (noted.len(), &noted[0]["actor"]["kind"]),
-            (1, &json!("person"))
-        );
-        assert_eq!(
-            page.submit(&ends[2], &[]).await.status,
-            StatusCode::NOT_FOUND,
-            "{database:?}: it has ended"
-        );
+#[both_databases]
+async fn one_browser_is_signed_out_and_the_others_are_not(database: Database) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    let ada = host.ada().await;
+    let (first, second) = (Browser::new(&host.base), Browser::new(&host.base));
+    let first_token = access_token(&host, &ada, &first).await;
+    host.advance(1);
+    let second_token = access_token(&host, &ada, &second).await;
+    told_of_logouts(&host, &ada).await;
+    host.advance(1);
+    let browser = signed_in(&host, &ada).await;
+    let page = browser.get("/sessions").await;
+    let ends = ends(&page);
+    assert_eq!(ends.len(), 3, "{}", page.body);
+    let done = page.submit(&ends[2], &[]).await.followed().await;
+    assert_eq!(
+        told(&done),
+        Some("That browser is signed out."),
+        "{database:?}"
+    );
+    assert!(
+        !first.get("/").await.body.contains("Hello,")
+            && second.get("/").await.body.contains("Hello,")
+    );
+    assert_eq!(
+        userinfo(&host, &first_token).await.0,
+        StatusCode::UNAUTHORIZED,
+        "{database:?}"
+    );
+    assert_eq!(
+        userinfo(&host, &second_token).await.0,
+        StatusCode::OK,
+        "{database:?}"
+    );
+    assert_eq!(
+        queued(&host).await,
+        1,
+        "{database:?}: its application is told"
+    );
+    let noted = entries(
+        &host,
+        &format!("user={}&event=session.ended", id(&ada.user)),
+    )
+    .await;
+    assert_eq!(
+        (noted.len(), &noted[0]["actor"]["kind"]),
+        (1, &json!("person"))
+    );
+    assert_eq!(
+        page.submit(&ends[2], &[]).await.status,
+        StatusCode::NOT_FOUND,
+        "{database:?}: it has ended"
+    );
 
-        let out = page.submit(&ends[0], &[]).await;
-        assert_eq!(out.location().path(), "/session/ended", "this browser");
-        assert!(
-            !browser.get("/").await.body.contains("Hello,")
-                && second.get("/").await.body.contains("Hello,")
-        );
-        let noted = entries(
-            &host,
-            &format!("user={}&event=session.signed-out", id(&ada.user)),
-        )
-        .await;
-        assert_eq!(noted.len(), 1, "{database:?}");
-    }
+    let out = page.submit(&ends[0], &[]).await;
+    assert_eq!(out.location().path(), "/session/ended", "this browser");
+    assert!(
+        !browser.get("/").await.body.contains("Hello,")
+            && second.get("/").await.body.contains("Hello,")
+    );
+    let noted = entries(
+        &host,
+        &format!("user={}&event=session.signed-out", id(&ada.user)),
+    )
+    .await;
+    assert_eq!(noted.len(), 1, "{database:?}");
 }
 
 #[tokio::test]
@@ -218,9 +215,9 @@ async fn all_others_are_signed_out_and_this_browser_stays() {
 async fn signing_out_everywhere_ends_sessions_and_tokens_and_tells_applications_on_both_databases()
 {
     for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
+        let host = TestHost::start_with(HostOptions {
             database,
-            ..Wish::default()
+            ..HostOptions::default()
         })
         .await;
         let ada = host.ada().await;
@@ -272,51 +269,48 @@ async fn signing_out_everywhere_ends_sessions_and_tokens_and_tells_applications_
     }
 }
 
-#[tokio::test]
-async fn another_persons_session_is_not_there_and_goes_on_on_both_databases() {
-    for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
-            database,
-            ..Wish::default()
-        })
-        .await;
-        let ada = host.ada().await;
-        let eve = host.person("eve", ada.application.clone()).await;
-        let (of_ada, of_eve) = (signed_in(&host, &ada).await, signed_in(&host, &eve).await);
-        let page = of_eve.get("/sessions").await;
-        assert_eq!(ends(&page).len(), 1, "{database:?}: {}", page.body);
-        let session = ends(&of_ada.get("/sessions").await).remove(0);
-        let session = session
-            .split('/')
-            .nth(2)
-            .expect("an id")
-            .parse()
-            .expect("an id");
-        let user = id(&eve.user).parse().expect("an id");
-        let entry =
-            || audit::entry(&host.host, Event::SessionEnded, &AuditContext::HOST).about(user);
-        let (store, now) = (&host.host.store, host.host.now());
-        assert!(
-            store
-                .end_session_of(user, session, entry(), now)
-                .await
-                .expect("done")
-                .is_none(),
-            "{database:?}"
-        );
+#[both_databases]
+async fn another_persons_session_is_not_there_and_goes_on(database: Database) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    let ada = host.ada().await;
+    let eve = host.person("eve", ada.application.clone()).await;
+    let (of_ada, of_eve) = (signed_in(&host, &ada).await, signed_in(&host, &eve).await);
+    let page = of_eve.get("/sessions").await;
+    assert_eq!(ends(&page).len(), 1, "{database:?}: {}", page.body);
+    let session = ends(&of_ada.get("/sessions").await).remove(0);
+    let session = session
+        .split('/')
+        .nth(2)
+        .expect("an id")
+        .parse()
+        .expect("an id");
+    let user = id(&eve.user).parse().expect("an id");
+    let entry = || audit::entry(&host.host, Event::SessionEnded, &AuditContext::HOST).about(user);
+    let (store, now) = (&host.host.store, host.host.now());
+    assert!(
         store
-            .end_other_sessions_of(user, String::new(), entry(), now)
+            .end_session_of(user, session, entry(), now)
             .await
-            .expect("done");
-        assert!(
-            of_ada.get("/").await.body.contains("Hello,"),
-            "{database:?}"
-        );
-        assert!(
-            !of_eve.get("/").await.body.contains("Hello,"),
-            "{database:?}: her own are ended"
-        );
-    }
+            .expect("done")
+            .is_none(),
+        "{database:?}"
+    );
+    store
+        .end_other_sessions_of(user, String::new(), entry(), now)
+        .await
+        .expect("done");
+    assert!(
+        of_ada.get("/").await.body.contains("Hello,"),
+        "{database:?}"
+    );
+    assert!(
+        !of_eve.get("/").await.body.contains("Hello,"),
+        "{database:?}: her own are ended"
+    );
 }
 
 #[tokio::test]

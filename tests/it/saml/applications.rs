@@ -4,7 +4,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::party::{ACS, ENTITY_ID, Party};
-use crate::harness::{Database, TestHost, Wish, id};
+use crate::harness::{Database, HostOptions, TestHost, id};
 
 /// Removes the notes, which only the answer to a save has.
 fn without_notes(application: &mut Value) -> Value {
@@ -17,9 +17,9 @@ fn without_notes(application: &mut Value) -> Value {
 #[tokio::test(flavor = "multi_thread")]
 async fn every_setting_is_kept_and_shown() {
     for database in [Database::Sqlite, Database::Postgres] {
-        let host = TestHost::start_with(Wish {
+        let host = TestHost::start_with(HostOptions {
             database,
-            ..Wish::default()
+            ..HostOptions::default()
         })
         .await;
         let settings = json!({
@@ -200,9 +200,9 @@ async fn what_does_not_fit_is_refused_with_what_would() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_over_is_forgotten() {
     for database in [Database::Sqlite, Database::Postgres] {
-        let host = TestHost::start_with(Wish {
+        let host = TestHost::start_with(HostOptions {
             database,
-            ..Wish::default()
+            ..HostOptions::default()
         })
         .await;
         let party = Party::register(&host, json!({"idp_initiated": true})).await;

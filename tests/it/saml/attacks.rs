@@ -12,7 +12,7 @@ use super::party::{
     ACS, ENTITY_ID, Party, RESPONDER, Request, Response, deflated, escaped, identify, instant,
     query,
 };
-use crate::harness::{Browser, Database, Page, TestHost, Wish, certificate, component};
+use crate::harness::{Browser, Database, HostOptions, Page, TestHost, certificate, component};
 
 /// A host with a service provider that must sign, and a browser in which Ada is signed in to it.
 struct Scene {
@@ -481,15 +481,15 @@ async fn a_wrong_destination_issuer_or_time() {
 }
 
 async fn the_same_request_id_twice(database: Database) {
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         database,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let (_second, _running, elsewhere) = host
-        .second(Wish {
+        .second(HostOptions {
             database,
-            ..Wish::default()
+            ..HostOptions::default()
         })
         .await;
     let party = Party::register(&host, json!({})).await;

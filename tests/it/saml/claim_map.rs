@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::party::{Party, Response};
-use crate::harness::{Browser, TestHost, Wish, component};
+use crate::harness::{Browser, HostOptions, TestHost, component};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_assertion_carries_what_the_rules_make() {
@@ -41,9 +41,9 @@ async fn an_assertion_carries_what_the_rules_make() {
         "#,
         component("claim-map").display()
     );
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         plugins: &plugins,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let party = Party::register(&host, json!({})).await;

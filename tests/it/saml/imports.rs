@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::partners::{Certificates, MELLON, import_ok};
 use super::party::{ACS, Party};
-use crate::harness::{TestHost, Wish, component, id};
+use crate::harness::{HostOptions, TestHost, component, id};
 
 fn utf16(text: &str) -> Vec<u8> {
     text.encode_utf16().flat_map(u16::to_le_bytes).collect()
@@ -175,9 +175,9 @@ async fn custom_attributes_that_no_mapper_writes_are_noted() {
             false,
         ),
     ] {
-        let host = TestHost::start_with(Wish {
+        let host = TestHost::start_with(HostOptions {
             plugins: &plugins,
-            ..Wish::default()
+            ..HostOptions::default()
         })
         .await;
         let body =
@@ -203,9 +203,9 @@ async fn custom_attributes_that_no_mapper_writes_are_noted() {
 #[tokio::test]
 async fn a_custom_attribute_is_checked_when_it_is_saved() {
     let plugins = claim_map("\"groups\", \"attribute:*\"", "claim = \"groups\"");
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         plugins: &plugins,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let party = Party::register(&host, json!({})).await;

@@ -5,7 +5,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::party::{Party, Response};
-use crate::harness::{Browser, Database, TestHost, Wish, id};
+use crate::harness::{Browser, Database, HostOptions, TestHost, id};
 
 const DAY: u64 = 24 * 60 * 60;
 
@@ -35,9 +35,9 @@ async fn signs(party: &Party, browser: &Browser, host: &TestHost) -> String {
 }
 
 async fn is_renewed_with_two_published_while_one_replaces_the_other(database: Database) {
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         database,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let party = Party::register(&host, json!({})).await;
@@ -119,10 +119,10 @@ async fn is_renewed_with_two_published_while_one_replaces_the_other_on_postgres(
 
 async fn one_that_comes_to_its_end_is_followed_by_itself(database: Database) {
     let settings = "[saml]\ncertificate_validity = \"100d\"\ncertificate_publish_ahead = \"10d\"";
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         database,
         settings,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let party = Party::register(&host, json!({})).await;
@@ -169,15 +169,15 @@ async fn one_that_comes_to_its_end_is_followed_by_itself_on_postgres() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn two_hosts_that_renew_at_once_make_one_key() {
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         database: Database::Postgres,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let (second, _running, _) = host
-        .second(Wish {
+        .second(HostOptions {
             database: Database::Postgres,
-            ..Wish::default()
+            ..HostOptions::default()
         })
         .await;
     let party = Party::register(&host, json!({})).await;

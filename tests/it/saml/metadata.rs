@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::party::Party;
 use super::schema::validate;
-use crate::harness::{Browser, Database, Page, TestHost, Wish, id};
+use crate::harness::{Browser, Database, HostOptions, Page, TestHost, id};
 
 const DAY: u64 = 24 * 60 * 60;
 
@@ -220,9 +220,9 @@ async fn there_is_no_metadata_of_what_is_no_service_provider() {
 }
 
 async fn both_certificates_are_published_while_one_replaces_the_other(database: Database) {
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         database,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let party = Party::register(&host, json!({})).await;

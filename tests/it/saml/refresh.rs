@@ -10,7 +10,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::partners::{Certificates, MELLON, import_ok, pem};
-use crate::harness::{Database, TestHost, Wish, http_client, id};
+use crate::harness::{Database, HostOptions, TestHost, http_client, id};
 
 /// A service provider's web server; what it answers may change.
 struct Published {
@@ -47,10 +47,10 @@ impl Published {
 
 async fn metadata_is_read_again_and_shown_before_it_counts(database: Database) {
     let settings = "[egress]\nallow_private_addresses = true";
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         database,
         settings,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let certificates = Certificates::new();
@@ -159,9 +159,9 @@ async fn metadata_is_read_again_and_shown_before_it_counts_on_postgres() {
 #[tokio::test]
 async fn what_is_changed_while_metadata_is_fetched_stays() {
     let settings = "[egress]\nallow_private_addresses = true";
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         settings,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let metadata = Certificates::new().in_text(MELLON);

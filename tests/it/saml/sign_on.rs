@@ -4,7 +4,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::json;
 
 use super::party::{ACS, ENTITY_ID, Party, RESPONDER, Response, identify};
-use crate::harness::{Browser, TestHost, Wish, id};
+use crate::harness::{Browser, HostOptions, TestHost, id};
 
 const EMAIL: &str = "urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress";
 const PERSISTENT: &str = "urn:oasis:names:tc:SAML:2.0:nameid-format:persistent";
@@ -371,9 +371,9 @@ async fn a_request_for_exactly_unspecified_gets_unspecified() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_assertion_is_valid_for_as_long_as_the_settings_say() {
     for (settings, seconds) in [("", 300), ("[saml]\nassertion_validity = \"90s\"\n", 90)] {
-        let host = TestHost::start_with(Wish {
+        let host = TestHost::start_with(HostOptions {
             settings,
-            ..Wish::default()
+            ..HostOptions::default()
         })
         .await;
         let party = Party::register(&host, json!({})).await;

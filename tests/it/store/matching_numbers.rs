@@ -1,78 +1,77 @@
 //! Matching numbers of concurrent requests.
 
 use super::*;
+use assent_test_macros::both_databases;
 
 /// Twenty-five browsers on two instances ask for one user at the same moment, by both of her names.
-#[tokio::test]
-async fn requests_at_the_same_moment_have_different_numbers_and_five_are_sent_on_both_databases() {
-    for database in Database::BOTH {
-        let fixture = Arc::new(fixture(database).await);
-        let second = open_store(&fixture.url).await.expect("a store");
-        let (ada, _) = ada(&fixture.store).await;
-        let mut requests = tokio::task::JoinSet::new();
-        for count in 0..25_u8 {
-            let store = if count % 2 == 0 {
-                fixture.store.clone()
+#[both_databases]
+async fn requests_at_the_same_moment_have_different_numbers_and_five_are_sent(database: Database) {
+    let fixture = Arc::new(fixture(database).await);
+    let second = open_store(&fixture.url).await.expect("a store");
+    let (ada, _) = ada(&fixture.store).await;
+    let mut requests = tokio::task::JoinSet::new();
+    for count in 0..25_u8 {
+        let store = if count % 2 == 0 {
+            fixture.store.clone()
+        } else {
+            second.clone()
+        };
+        let ada = ada.clone();
+        requests.spawn(async move {
+            let login = login();
+            store.insert_login(login.clone()).await.expect("inserted");
+            let name = if count % 3 == 0 {
+                "ada"
             } else {
-                second.clone()
+                "ada@example.org"
             };
-            let ada = ada.clone();
-            requests.spawn(async move {
-                let login = login();
-                store.insert_login(login.clone()).await.expect("inserted");
-                let name = if count % 3 == 0 {
-                    "ada"
-                } else {
-                    "ada@example.org"
-                };
-                let mut request = request(approval(&login, Some(&ada), name), Some(&ada));
-                request.browser = Digest::of(&[count]);
-                let id = request.approval.id;
-                let asked = store.request_approval(request).await.expect("asked");
-                (
-                    asked,
-                    store
-                        .approval(id)
-                        .await
-                        .expect("read")
-                        .expect("an approval"),
-                )
-            });
-        }
-        let asked = requests.join_all().await;
-        let sent = asked
-            .iter()
-            .filter(|(asked, _)| *asked == RequestOutcome::Person(ada.id))
-            .count();
-        let unsent = asked
-            .iter()
-            .filter(|(asked, _)| *asked == RequestOutcome::Nobody)
-            .count();
-        assert_eq!((sent, unsent), (5, 20), "{database:?}");
-        let mut numbers: Vec<_> = asked.iter().map(|(_, approval)| approval.number).collect();
-        numbers.sort_unstable();
-        numbers.dedup();
-        assert_eq!(
-            numbers.len(),
-            25,
-            "{database:?}: two requests have the same number"
-        );
-        assert!(
-            asked
-                .iter()
-                .all(|(_, approval)| approval.stage == ApprovalStage::Requested),
-            "{database:?}"
-        );
-        assert_eq!(
-            fixture
-                .store
-                .pending_approvals(ada.id, NOW)
-                .await
-                .expect("read")
-                .len(),
-            5
-        );
+            let mut request = request(approval(&login, Some(&ada), name), Some(&ada));
+            request.browser = Digest::of(&[count]);
+            let id = request.approval.id;
+            let asked = store.request_approval(request).await.expect("asked");
+            (
+                asked,
+                store
+                    .approval(id)
+                    .await
+                    .expect("read")
+                    .expect("an approval"),
+            )
+        });
     }
+    let asked = requests.join_all().await;
+    let sent = asked
+        .iter()
+        .filter(|(asked, _)| *asked == RequestOutcome::Person(ada.id))
+        .count();
+    let unsent = asked
+        .iter()
+        .filter(|(asked, _)| *asked == RequestOutcome::Nobody)
+        .count();
+    assert_eq!((sent, unsent), (5, 20), "{database:?}");
+    let mut numbers: Vec<_> = asked.iter().map(|(_, approval)| approval.number).collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    assert_eq!(
+        numbers.len(),
+        25,
+        "{database:?}: two requests have the same number"
+    );
+    assert!(
+        asked
+            .iter()
+            .all(|(_, approval)| approval.stage == ApprovalStage::Requested),
+        "{database:?}"
+    );
+    assert_eq!(
+        fixture
+            .store
+            .pending_approvals(ada.id, NOW)
+            .await
+            .expect("read")
+            .len(),
+        5
+    );
 }
 
 /// Each request begins 120 ms after the previous one, so up to 1,000 are younger than two minutes. Rejected ones take
@@ -138,52 +137,50 @@ async fn ten_thousand_requests_of_strangers_never_have_the_number_of_an_unexpire
 }
 
 /// The page of a replaced request may still show its number to somebody.
-#[tokio::test]
-async fn a_number_is_free_again_when_its_request_expires_and_not_when_it_ends_on_both_databases() {
-    for database in Database::BOTH {
-        let Fixture { store, .. } = &fixture(database).await;
-        let (ada, _) = ada(store).await;
-        let numbers = MatchingNumber::shuffled(&SystemEntropy);
-        // Each replaces the one before, since they are of the same browser and name.
-        let ask = async |seconds: u64| {
-            let login = login();
-            store.insert_login(login.clone()).await.expect("inserted");
-            let now = NOW + Duration::from_secs(seconds);
-            let approval = Approval {
-                requested_at: now,
-                expires_at: now + Duration::from_secs(120),
-                ..approval(&login, Some(&ada), "ada")
-            };
-            let id = approval.id;
-            let request = ApprovalRequest {
-                numbers: numbers.clone(),
-                ..request(approval, Some(&ada))
-            };
-            let asked = store.request_approval(request).await.expect("asked");
-            assert_eq!(asked, RequestOutcome::Person(ada.id), "{database:?}");
-            store
-                .approval(id)
-                .await
-                .expect("read")
-                .expect("an approval")
+#[both_databases]
+async fn a_number_is_free_again_when_its_request_expires_and_not_when_it_ends(database: Database) {
+    let Fixture { store, .. } = &fixture(database).await;
+    let (ada, _) = ada(store).await;
+    let numbers = MatchingNumber::shuffled(&SystemEntropy);
+    // Each replaces the one before, since they are of the same browser and name.
+    let ask = async |seconds: u64| {
+        let login = login();
+        store.insert_login(login.clone()).await.expect("inserted");
+        let now = NOW + Duration::from_secs(seconds);
+        let approval = Approval {
+            requested_at: now,
+            expires_at: now + Duration::from_secs(120),
+            ..approval(&login, Some(&ada), "ada")
         };
-        let (first, second) = (ask(0).await, ask(60).await);
-        let replaced = store
-            .approval(first.id)
+        let id = approval.id;
+        let request = ApprovalRequest {
+            numbers: numbers.clone(),
+            ..request(approval, Some(&ada))
+        };
+        let asked = store.request_approval(request).await.expect("asked");
+        assert_eq!(asked, RequestOutcome::Person(ada.id), "{database:?}");
+        store
+            .approval(id)
             .await
             .expect("read")
-            .expect("an approval");
-        assert_eq!(replaced.stage, ApprovalStage::Replaced, "{database:?}");
-        let third = ask(119).await;
-        assert_ne!(
-            third.number, first.number,
-            "{database:?}: it ended, and has not expired"
-        );
-        assert_ne!(third.number, second.number, "{database:?}");
-        assert_eq!(
-            ask(120).await.number,
-            first.number,
-            "{database:?}: it has expired"
-        );
-    }
+            .expect("an approval")
+    };
+    let (first, second) = (ask(0).await, ask(60).await);
+    let replaced = store
+        .approval(first.id)
+        .await
+        .expect("read")
+        .expect("an approval");
+    assert_eq!(replaced.stage, ApprovalStage::Replaced, "{database:?}");
+    let third = ask(119).await;
+    assert_ne!(
+        third.number, first.number,
+        "{database:?}: it ended, and has not expired"
+    );
+    assert_ne!(third.number, second.number, "{database:?}");
+    assert_eq!(
+        ask(120).await.number,
+        first.number,
+        "{database:?}: it has expired"
+    );
 }

@@ -1,6 +1,7 @@
 //! Retention, consents and opening a database.
 
 use super::*;
+use assent_test_macros::both_databases;
 
 #[tokio::test]
 async fn old_rows_are_swept_in_slices_and_others_stay() {
@@ -46,48 +47,46 @@ async fn old_rows_are_swept_in_slices_and_others_stay() {
     }
 }
 
-#[tokio::test]
-async fn a_consent_holds_for_its_time() {
-    for database in Database::BOTH {
-        let Fixture { store, .. } = &fixture(database).await;
-        let (ada, _) = ada(store).await;
-        let application = application();
+#[both_databases]
+async fn a_consent_holds_for_its_time(database: Database) {
+    let Fixture { store, .. } = &fixture(database).await;
+    let (ada, _) = ada(store).await;
+    let application = application();
+    store
+        .insert_application(application.clone(), Vec::new())
+        .await
+        .expect("inserted");
+    let days = |count: u64| NOW + Duration::from_secs(count * 86_400);
+    let remember = async |scopes, now: Timestamp| {
+        let given = ConsentGrant {
+            id: ConsentId::new(now, &SystemEntropy),
+            user: ada.id,
+            application: application.id.clone(),
+            scopes: Scopes::known(scopes),
+            until: now + Duration::from_secs(14 * 86_400),
+        };
         store
-            .insert_application(application.clone(), Vec::new())
+            .remember_consent(given, now)
             .await
-            .expect("inserted");
-        let days = |count: u64| NOW + Duration::from_secs(count * 86_400);
-        let remember = async |scopes, now: Timestamp| {
-            let given = ConsentGrant {
-                id: ConsentId::new(now, &SystemEntropy),
-                user: ada.id,
-                application: application.id.clone(),
-                scopes: Scopes::known(scopes),
-                until: now + Duration::from_secs(14 * 86_400),
-            };
-            store
-                .remember_consent(given, now)
-                .await
-                .expect("remembered");
-        };
-        let at = async |moment| {
-            store
-                .consented_scopes(ada.id, &application.id, moment)
-                .await
-                .expect("read")
-                .to_string()
-        };
-        remember("openid email", NOW).await;
-        remember("openid profile", days(1)).await;
-        assert_eq!(
-            at(days(1)).await,
-            "openid profile email",
-            "what holds already is kept"
-        );
-        assert_eq!(at(days(15)).await, "");
-        remember("openid", days(15)).await;
-        assert_eq!(at(days(15)).await, "openid", "what is over is not");
-    }
+            .expect("remembered");
+    };
+    let at = async |moment| {
+        store
+            .consented_scopes(ada.id, &application.id, moment)
+            .await
+            .expect("read")
+            .to_string()
+    };
+    remember("openid email", NOW).await;
+    remember("openid profile", days(1)).await;
+    assert_eq!(
+        at(days(1)).await,
+        "openid profile email",
+        "what holds already is kept"
+    );
+    assert_eq!(at(days(15)).await, "");
+    remember("openid", days(15)).await;
+    assert_eq!(at(days(15)).await, "openid", "what is over is not");
 }
 
 #[tokio::test]

@@ -359,7 +359,7 @@ events! {
 
 impl Event {
     /// Whether a person's devices tell them of it, since it gives somebody a way in or takes one away.
-    pub const fn is_news(self) -> bool {
+    pub const fn is_account_notification(self) -> bool {
         matches!(
             self,
             Self::EnrolmentLinkCreated

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::types::{
-    Begun, Callback, ChannelFailure, ChannelFailureKind, ChannelInfo, ChannelState, News, Opening,
+    Begun, Callback, CallbackContent, ChannelFailure, ChannelFailureKind, ChannelInfo,
+    ChannelState, Opening,
 };
 use crate::call::Runner;
 use crate::contract::Carrier;
@@ -74,7 +75,10 @@ impl ApprovalChannel {
     }
 
     /// Reads what came to the callback address.
-    pub(crate) async fn on_callback(&self, callback: Callback) -> Result<News, ChannelFailure> {
+    pub(crate) async fn on_callback(
+        &self,
+        callback: Callback,
+    ) -> Result<CallbackContent, ChannelFailure> {
         self.judged(
             self.component
                 .on_callback(&self.runner, &self.config, callback)

@@ -2,7 +2,9 @@
 
 use wasmtime::component::{Component, HasSelf, Linker};
 
-use super::types::{Begun, Callback, ChannelFailureKind, ChannelState, Evidence, News, Opening};
+use super::types::{
+    Begun, Callback, CallbackContent, ChannelFailureKind, ChannelState, Evidence, Opening,
+};
 use super::wire::{milliseconds, rejected, retry_after, whole_seconds};
 use crate::bindings::approval::ApprovalChannelPre;
 use crate::bindings::approval::assent::host::{clock, http, log};
@@ -118,7 +120,7 @@ impl Carrier for V1 {
         runner: &'a Runner,
         config: &'a str,
         callback: Callback,
-    ) -> Later<'a, Result<News, ChannelFailureKind>> {
+    ) -> Later<'a, Result<CallbackContent, ChannelFailureKind>> {
         Box::pin(async move {
             let callback = wit::Callback {
                 headers: callback.headers,
@@ -133,7 +135,7 @@ impl Carrier for V1 {
                 &callback
             );
             sorted(ran, |list| {
-                News::Evidence(list.into_iter().map(Evidence::from).collect())
+                CallbackContent::Evidence(list.into_iter().map(Evidence::from).collect())
             })
         })
     }

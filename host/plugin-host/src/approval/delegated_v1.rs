@@ -2,7 +2,7 @@
 
 use wasmtime::component::{Component, HasSelf, Linker};
 
-use super::types::{Begun, Callback, ChannelFailureKind, ChannelState, News, Opening};
+use super::types::{Begun, Callback, CallbackContent, ChannelFailureKind, ChannelState, Opening};
 use super::wire::{milliseconds, rejected, retry_after, whole_seconds};
 use crate::bindings::approval::assent::host::{clock, http, log};
 use crate::bindings::delegated::DelegatedApprovalChannelPre;
@@ -127,7 +127,7 @@ impl Carrier for V1 {
         runner: &'a Runner,
         config: &'a str,
         callback: Callback,
-    ) -> Later<'a, Result<News, ChannelFailureKind>> {
+    ) -> Later<'a, Result<CallbackContent, ChannelFailureKind>> {
         Box::pin(async move {
             let callback = wit::Callback {
                 headers: callback.headers,
@@ -141,7 +141,7 @@ impl Carrier for V1 {
                 config,
                 &callback
             );
-            sorted(ran, News::Requests)
+            sorted(ran, CallbackContent::Requests)
         })
     }
 

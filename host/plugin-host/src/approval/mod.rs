@@ -8,6 +8,6 @@ mod wire;
 
 pub(super) use channel::ApprovalChannel;
 pub use types::{
-    Begun, Callback, ChannelFailure, ChannelFailureKind, ChannelInfo, ChannelState, Evidence, News,
-    Notice, Opening, Question,
+    Begun, Callback, CallbackContent, ChannelFailure, ChannelFailureKind, ChannelInfo,
+    ChannelState, Evidence, Notice, Opening, Question,
 };

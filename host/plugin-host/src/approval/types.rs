@@ -126,7 +126,7 @@ pub struct Callback {
 
 /// What a channel made of a callback.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum News {
+pub enum CallbackContent {
     /// What devices sent back.
     Evidence(Vec<Evidence>),
     /// Requests that are worth a poll.

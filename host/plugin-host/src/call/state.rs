@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::own_time::OwnTime;
-use crate::egress::Egress;
 use crate::log_limit::LogLimit;
 use crate::log_line::Journal;
+use crate::plugin_egress::PluginEgress;
 use crate::script::Scripted;
 use assent_model::clock::SharedClock;
 
@@ -22,7 +22,7 @@ pub(crate) enum Outside {
     /// Nowhere.
     Closed,
     /// To the hosts that the operator granted.
-    Granted(Arc<Egress>),
+    Granted(Arc<PluginEgress>),
     /// To whoever tries the plugin out.
     Scripted(Arc<Scripted>),
 }

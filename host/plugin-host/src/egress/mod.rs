@@ -1,279 +1,395 @@
-//! Outgoing HTTP for plugins: only to granted hosts, never to an address inside.
+//! The way out: HTTP to addresses that others named, such as an application's `jwks_uri`.
 //!
-//! The client of `outgoing` judges each address before a connection is made to it, so a granted name that points inside
-//! is refused too. Credentials are added here, after the plugin has had its say, and an answer that repeats one does not
-//! reach the plugin.
+//! Whoever names a URL that this host calls could have it call what only this host reaches. So each name is resolved here
+//! and each address is judged before a connection is made to it; redirects are not followed and no proxy is asked.
 
-mod credentials;
-mod host;
+mod address;
 
+use std::fmt;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use reqwest::header::{
-    AUTHORIZATION, CONTENT_TYPE, COOKIE, HeaderMap, HeaderName, HeaderValue, LOCATION,
-};
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use reqwest::header::ACCEPT;
+use tokio::sync::{OnceCell, Semaphore};
 use url::{Host, Url};
 
-use self::credentials::Keychain;
-use self::host::{HOST_HEADERS, HostPattern};
-use super::bindings::approval::assent::host::http::{Error, Method, Request, Response};
-use super::spec::{Credentials, HttpGrant};
-use crate::outgoing::{self, Failure};
-use assent_model::clock::SharedClock;
+use address::reachable;
 
-/// How many redirects are followed, where they are.
-const REDIRECTS: u32 = 5;
-/// Bytes of a request's body.
-const REQUEST_BODY: usize = 64 << 10;
-/// Bytes of an answer's body.
-const RESPONSE_BODY: usize = 256 << 10;
-/// Bytes of an answer's headers that reach the plugin.
-const RESPONSE_HEADERS: usize = 32 << 10;
-/// Headers of a request.
-const REQUEST_HEADERS: usize = 32;
-/// One plugin's way out.
-pub(super) struct Egress {
-    grants: Vec<HostPattern>,
+/// How long a call may take, from the resolving of the name to the last byte of the answer.
+const TIMEOUT: Duration = Duration::from_secs(10);
+/// Time to connect, out of the call's whole time.
+const CONNECT: Duration = Duration::from_secs(5);
+/// How many names one client looks up at once.
+const LOOKUPS: usize = 16;
+/// Bytes of the answer to a form that are of interest.
+const FORM_ANSWER: usize = 4 << 10;
+
+/// The host's own way out.
+#[derive(Debug)]
+pub struct Egress {
+    client: Client,
     allow_private: bool,
-    follow_redirects: bool,
-    keychain: Keychain,
-    timeout: Duration,
-    client: outgoing::Client,
+}
+
+/// What came back, whatever its status.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// The HTTP status. A redirect is one too: it is not followed.
+    pub status: u16,
+    /// The body.
+    pub body: Vec<u8>,
+}
+
+/// Why a call brought no answer. The message is the end of a sentence and may be logged.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Failure {
+    /// The URL leads where this host does not call.
+    #[error("{0}")]
+    Refused(String),
+    /// No whole answer in time.
+    #[error("there was no answer in time")]
+    TimedOut,
+    /// The answer is longer than the caller takes.
+    #[error("the answer is too large")]
+    TooLarge,
+    /// No connection, or one that broke.
+    #[error("the request failed: {0}")]
+    Unreachable(String),
+    /// This machine's TLS can't be used.
+    #[error("the HTTP client can't be set up: {0}")]
+    Setup(String),
 }
 
 impl Egress {
-    /// The way out that `grant` allows. The error is the end of a sentence about the plugin.
-    pub(super) fn new(
-        grant: &HttpGrant,
-        timeout: Duration,
-        credentials: Arc<dyn Credentials>,
-        clock: SharedClock,
-    ) -> Result<Self, String> {
-        let grants = grant
-            .hosts
-            .iter()
-            .map(|text| HostPattern::parse(text))
-            .collect::<Result<_, _>>()?;
-        Ok(Self {
-            grants,
-            allow_private: grant.allow_private,
-            follow_redirects: grant.follow_redirects,
-            keychain: Keychain::new(&grant.credentials, credentials, clock)?,
-            timeout,
-            client: outgoing::Client::new(grant.allow_private, timeout),
+    /// A way out to the public internet by https; with `allow_private`, by http and to this machine and private networks
+    /// too.
+    pub fn new(allow_private: bool) -> Self {
+        Self {
+            client: Client::new(allow_private, TIMEOUT),
+            allow_private,
+        }
+    }
+
+    /// Gets what is at `url`, with `accept` as the header of that name. An answer longer than `most_bytes` is
+    /// [`Failure::TooLarge`].
+    pub async fn get(&self, url: &Url, accept: &str, most_bytes: usize) -> Result<Answer, Failure> {
+        self.judge(url)?;
+        let mut response = self
+            .client
+            .ready()
+            .await?
+            .get(url.clone())
+            .header(ACCEPT, accept)
+            .send()
+            .await?;
+        let mut body = Vec::new();
+        while let Some(chunk) = response.chunk().await? {
+            if body.len().saturating_add(chunk.len()) > most_bytes {
+                return Err(Failure::TooLarge);
+            }
+            body.extend_from_slice(&chunk);
+        }
+        Ok(Answer {
+            status: response.status().as_u16(),
+            body,
         })
     }
 
-    /// Sends one request, and those that it is redirected to where that is granted.
-    pub(super) async fn send(&self, request: Request) -> Result<Response, Error> {
-        let sent = tokio::time::timeout(self.timeout, self.follow(request)).await;
-        sent.unwrap_or(Err(Error::TimedOut))
-    }
-
-    async fn follow(&self, request: Request) -> Result<Response, Error> {
-        if request.body.len() > REQUEST_BODY {
-            return Err(Error::Invalid(format!(
-                "the body is larger than {REQUEST_BODY} bytes"
-            )));
-        }
-        let mut headers = headers(&request.headers)?;
-        let mut url = self.permitted(&request.url)?;
-        let mut method = method(request.method);
-        let mut body = request.body;
-        let mut elsewhere = false;
-        for _ in 0..=REDIRECTS {
-            let response = self
-                .once(&method, &url, headers.clone(), body.clone(), elsewhere)
-                .await?;
-            let target = response
-                .headers()
-                .get(LOCATION)
-                .filter(|_| self.follow_redirects);
-            let kept = match response.status().as_u16() {
-                // RFC 9110, section 15.4: these two keep the method and the body.
-                307 | 308 => true,
-                301..=303 => false,
-                _ => return self.answer(response).await,
-            };
-            let Some(target) = target else {
-                return self.answer(response).await;
-            };
-            let target = target
-                .to_str()
-                .ok()
-                .and_then(|target| url.join(target).ok());
-            let target = target
-                .ok_or_else(|| Error::Refused("it is redirected to what is no URL".to_owned()))?;
-            let target = self.permitted(target.as_str())?;
-            if target.origin() != url.origin() {
-                elsewhere = true;
-                headers.remove(AUTHORIZATION);
-                headers.remove(COOKIE);
-            }
-            url = target;
-            if !kept && method != reqwest::Method::GET {
-                method = reqwest::Method::GET;
-                body.clear();
-                headers.remove(CONTENT_TYPE);
-            }
-        }
-        Err(Error::Refused(format!(
-            "it is redirected more than {REDIRECTS} times"
-        )))
-    }
-
-    async fn once(
-        &self,
-        method: &reqwest::Method,
-        url: &Url,
-        mut headers: HeaderMap,
-        body: Vec<u8>,
-        elsewhere: bool,
-    ) -> Result<reqwest::Response, Error> {
-        self.keychain
-            .add(&mut headers, method, url, &body, elsewhere)
-            .map_err(Error::Refused)?;
-        let client = self
+    /// Posts a form to `url`. The status counts: of the body there are the first 4 KiB, or what came of them.
+    pub async fn post_form(&self, url: &Url, form: &[(&str, &str)]) -> Result<Answer, Failure> {
+        self.judge(url)?;
+        let mut response = self
             .client
             .ready()
-            .await
-            .map_err(|failure| Error::Unreachable(failure.to_string()))?;
-        let sent = client
-            .request(method.clone(), url.clone())
-            .headers(headers)
-            .body(body)
+            .await?
+            .post(url.clone())
+            .form(form)
             .send()
-            .await;
-        sent.map_err(failure)
-    }
-
-    /// Reads an answer, up to the limits. One that repeats a secret is none.
-    async fn answer(&self, response: reqwest::Response) -> Result<Response, Error> {
-        let answer = answer(response).await?;
-        let repeats = |text: &[u8]| self.keychain.is_repeated_in(text);
-        if answer
-            .headers
-            .iter()
-            .any(|(_, value)| repeats(value.as_bytes()))
-            || repeats(&answer.body)
-        {
-            return Err(Error::Refused(
-                "the answer repeats a credential of this host".to_owned(),
-            ));
+            .await?;
+        let mut body = Vec::new();
+        while let Ok(Some(chunk)) = response.chunk().await {
+            let room = FORM_ANSWER.saturating_sub(body.len());
+            body.extend(chunk.into_iter().take(room));
+            if body.len() >= FORM_ANSWER {
+                break;
+            }
         }
-        Ok(answer)
+        Ok(Answer {
+            status: response.status().as_u16(),
+            body,
+        })
     }
 
-    /// The URL, if the plugin may call it.
-    fn permitted(&self, url: &str) -> Result<Url, Error> {
-        let url = Url::parse(url)
-            .map_err(|error| Error::Invalid(format!("the URL can't be read: {error}")))?;
+    /// What can be judged before a name is resolved: [`Failure::Refused`] where no call is ever made. An address in place
+    /// of a name is never resolved, so it is judged here.
+    pub fn judge(&self, url: &Url) -> Result<(), Failure> {
         let plain = url.scheme() == "http" && self.allow_private;
         if url.scheme() != "https" && !plain {
-            return Err(Error::Refused(format!(
-                "the scheme `{}` is not allowed, only `https` (`allow_private_addresses` of the plugin allows `http`, for tests)",
+            return Err(Failure::Refused(format!(
+                "the scheme `{}` is not allowed, only `https`",
                 url.scheme()
             )));
         }
         if !url.username().is_empty() || url.password().is_some() {
-            return Err(Error::Refused(
+            return Err(Failure::Refused(
                 "a URL with a user name or password is not allowed".to_owned(),
             ));
         }
-        let host = match url.host() {
-            Some(Host::Domain(host)) => host,
-            Some(Host::Ipv4(_) | Host::Ipv6(_)) => {
-                return Err(Error::Refused(
-                    "an IP address in place of a host name is not allowed".to_owned(),
-                ));
-            }
-            None => return Err(Error::Invalid("the URL has no host".to_owned())),
+        let address = match url.host() {
+            Some(Host::Ipv4(v4)) => IpAddr::V4(v4),
+            Some(Host::Ipv6(v6)) => IpAddr::V6(v6),
+            Some(Host::Domain(_)) => return Ok(()),
+            None => return Err(Failure::Refused("the URL has no host".to_owned())),
         };
-        if !self.grants.iter().any(|grant| grant.matches(host, &url)) {
-            let port = url
-                .port()
-                .map(|port| format!(":{port}"))
-                .unwrap_or_default();
-            return Err(Error::Refused(format!(
-                "the host `{host}{port}` was not granted"
-            )));
+        if reachable(address, self.allow_private) {
+            Ok(())
+        } else {
+            Err(NotPublic(address.to_string()).into())
         }
-        Ok(url)
     }
 }
 
-fn method(method: Method) -> reqwest::Method {
-    match method {
-        Method::Get => reqwest::Method::GET,
-        Method::Post => reqwest::Method::POST,
-        Method::Put => reqwest::Method::PUT,
-        Method::Delete => reqwest::Method::DELETE,
+/// An HTTP client that connects to public addresses alone, or with `allow_private` to private ones too and by plain http;
+/// that follows no redirect and asks no proxy. An address in place of a name is not judged by it, since there is nothing
+/// to resolve: that is the caller's part.
+///
+/// It is made at its first use: it reads this machine's certificate authorities, which would be a third of the host's
+/// start.
+#[derive(Debug)]
+pub struct Client {
+    allow_private: bool,
+    timeout: Duration,
+    made: OnceCell<reqwest::Client>,
+}
+
+impl Client {
+    /// A client whose calls may take so long.
+    pub fn new(allow_private: bool, timeout: Duration) -> Self {
+        Self {
+            allow_private,
+            timeout,
+            made: OnceCell::new(),
+        }
+    }
+
+    /// The client. [`Failure::Setup`] if this machine's TLS can't be used.
+    pub async fn ready(&self) -> Result<&reqwest::Client, Failure> {
+        let (allow_private, timeout) = (self.allow_private, self.timeout);
+        let make = async || {
+            let making = tokio::task::spawn_blocking(move || make(allow_private, timeout));
+            making
+                .await
+                .map_err(|error| Failure::Setup(error.to_string()))?
+        };
+        self.made.get_or_try_init(make).await
     }
 }
 
-/// The plugin's headers, if it may set them.
-fn headers(given: &[(String, String)]) -> Result<HeaderMap, Error> {
-    if given.len() > REQUEST_HEADERS {
-        return Err(Error::Invalid(format!(
-            "there are more than {REQUEST_HEADERS} headers"
-        )));
-    }
-    let mut headers = HeaderMap::new();
-    for (name, value) in given {
-        let name = HeaderName::try_from(name)
-            .map_err(|_| Error::Invalid(format!("`{name}` is not a header name")))?;
-        if HOST_HEADERS.contains(&name.as_str()) {
-            return Err(Error::Invalid(format!(
-                "the header `{name}` is set by the host"
-            )));
-        }
-        let value = HeaderValue::try_from(value).map_err(|_| {
-            Error::Invalid(format!("the value of the header `{name}` is not valid"))
-        })?;
-        headers.append(name, value);
-    }
-    Ok(headers)
+fn make(allow_private: bool, timeout: Duration) -> Result<reqwest::Client, Failure> {
+    reqwest::Client::builder()
+        .user_agent(concat!("assent/", env!("CARGO_PKG_VERSION")))
+        .redirect(reqwest::redirect::Policy::none())
+        .referer(false)
+        .no_proxy()
+        .https_only(!allow_private)
+        .dns_resolver(Arc::new(Resolver {
+            allow_private,
+            turns: Arc::new(Semaphore::new(LOOKUPS)),
+        }))
+        .connect_timeout(CONNECT.min(timeout))
+        .timeout(timeout)
+        .build()
+        .map_err(|error| Failure::Setup(error.to_string()))
 }
 
-/// Reads an answer, up to the limits.
-async fn answer(mut response: reqwest::Response) -> Result<Response, Error> {
-    let mut headers = Vec::new();
-    let mut size = 0_usize;
-    for (name, value) in response.headers() {
-        if let Ok(value) = value.to_str() {
-            size = size
-                .saturating_add(name.as_str().len())
-                .saturating_add(value.len());
-            headers.push((name.as_str().to_owned(), value.to_owned()));
+impl From<reqwest::Error> for Failure {
+    fn from(error: reqwest::Error) -> Self {
+        let causes =
+            || std::iter::successors(std::error::Error::source(&error), |cause| cause.source());
+        if let Some(refused) = causes().find_map(|cause| cause.downcast_ref::<NotPublic>()) {
+            return Self::Refused(refused.to_string());
         }
-    }
-    if size > RESPONSE_HEADERS {
-        return Err(Error::TooLarge);
-    }
-    let mut body = Vec::new();
-    while let Some(chunk) = response.chunk().await.map_err(failure)? {
-        if body.len().saturating_add(chunk.len()) > RESPONSE_BODY {
-            return Err(Error::TooLarge);
+        if error.is_timeout() {
+            return Self::TimedOut;
         }
-        body.extend_from_slice(&chunk);
+        Self::Unreachable(
+            causes()
+                .last()
+                .map_or_else(|| "it could not be sent".to_owned(), ToString::to_string),
+        )
     }
-    Ok(Response {
-        status: response.status().as_u16(),
-        headers,
-        body,
-    })
 }
 
-/// What an error of the HTTP client means for the plugin.
-fn failure(error: reqwest::Error) -> Error {
-    match Failure::from(error) {
-        Failure::Refused(why) => Error::Refused(why),
-        Failure::TimedOut => Error::TimedOut,
-        Failure::TooLarge => Error::TooLarge,
-        Failure::Unreachable(why) | Failure::Setup(why) => Error::Unreachable(why),
+/// Resolves names, and leaves out the addresses that may not be reached.
+struct Resolver {
+    allow_private: bool,
+    /// Each look-up holds a thread, and those are for signatures too: however many requests wait for a slow name server,
+    /// no more of them look at once.
+    turns: Arc<Semaphore>,
+}
+
+impl Resolve for Resolver {
+    fn resolve(&self, name: Name) -> Resolving {
+        let (allow_private, turns) = (self.allow_private, Arc::clone(&self.turns));
+        Box::pin(async move {
+            let turn = turns.acquire_owned().await?;
+            // Whoever gives up waiting for a name does not end the look-up.
+            let found = tokio::spawn(async move {
+                let found = tokio::net::lookup_host((name.as_str(), 0))
+                    .await
+                    .map(Vec::from_iter);
+                drop(turn);
+                (name, found)
+            });
+            let (name, found) = found.await?;
+            let found = found?.into_iter();
+            let allowed: Vec<SocketAddr> = found
+                .filter(|address| reachable(address.ip(), allow_private))
+                .collect();
+            if allowed.is_empty() {
+                return Err(NotPublic(name.as_str().to_owned()).into());
+            }
+            Ok(Box::new(allowed.into_iter()) as Addrs)
+        })
+    }
+}
+
+/// A host that has only addresses inside.
+#[derive(Debug)]
+struct NotPublic(String);
+
+impl fmt::Display for NotPublic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "the host `{}` has no address on the public internet",
+            self.0
+        )
+    }
+}
+
+impl std::error::Error for NotPublic {}
+
+impl From<NotPublic> for Failure {
+    fn from(refused: NotPublic) -> Self {
+        Self::Refused(refused.to_string())
     }
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    fn url(text: &str) -> Url {
+        Url::parse(text).expect("a URL")
+    }
+
+    /// A server on loopback that gives this answer once, and its address.
+    async fn server(answer: &'static str) -> (SocketAddr, tokio::task::JoinHandle<String>) {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
+        let address = listener.local_addr().expect("an address");
+        let served = tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.expect("a connection");
+            let mut request = vec![0; 4096];
+            let read = stream.read(&mut request).await.expect("a request");
+            stream
+                .write_all(answer.as_bytes())
+                .await
+                .expect("an answer");
+            String::from_utf8_lossy(&request[..read]).into_owned()
+        });
+        (address, served)
+    }
+
+    #[tokio::test]
+    async fn inside_is_out_of_reach() {
+        let egress = Egress::new(false);
+        for inside in [
+            "http://example.com/",
+            "ftp://example.com/",
+            "https://user@example.com/",
+            "https://127.0.0.1/",
+            "https://2130706433/",
+            "https://10.0.0.1/",
+            "https://169.254.169.254/latest/meta-data",
+            "https://[::1]/",
+            "https://[::ffff:127.0.0.1]/",
+            "https://[fd00:ec2::254]/",
+            // A name that has only addresses inside.
+            "https://localhost/",
+        ] {
+            let got = egress.get(&url(inside), "*/*", 10).await;
+            assert!(matches!(got, Err(Failure::Refused(_))), "{inside}: {got:?}");
+            let got = egress.post_form(&url(inside), &[]).await;
+            assert!(matches!(got, Err(Failure::Refused(_))), "{inside}: {got:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn private_addresses_are_reached_where_the_operator_says_so_but_never_metadata() {
+        let egress = Egress::new(true);
+        let (address, served) = server("HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nfine").await;
+        let got = egress
+            .get(
+                &url(&format!("http://{address}/keys")),
+                "application/json",
+                4,
+            )
+            .await;
+        assert_eq!(
+            got,
+            Ok(Answer {
+                status: 200,
+                body: b"fine".to_vec()
+            })
+        );
+        let request = served.await.expect("served").to_lowercase();
+        assert!(
+            request.starts_with("get /keys ") && request.contains("accept: application/json"),
+            "{request}"
+        );
+        let got = egress.get(&url("http://169.254.169.254/"), "*/*", 10).await;
+        assert!(matches!(got, Err(Failure::Refused(_))), "{got:?}");
+    }
+
+    #[tokio::test]
+    async fn a_redirect_is_an_answer_and_a_long_answer_is_none() {
+        let egress = Egress::new(true);
+        let (address, _) =
+            server("HTTP/1.1 302 Found\r\nlocation: /other\r\ncontent-length: 0\r\n\r\n").await;
+        let got = egress
+            .get(&url(&format!("http://{address}/")), "*/*", 10)
+            .await;
+        assert_eq!(got.map(|answer| answer.status), Ok(302));
+        let (address, _) = server("HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n12345").await;
+        assert_eq!(
+            egress
+                .get(&url(&format!("http://{address}/")), "*/*", 4)
+                .await,
+            Err(Failure::TooLarge)
+        );
+    }
+
+    #[tokio::test]
+    async fn a_form_is_posted() {
+        let egress = Egress::new(true);
+        let (address, served) =
+            server("HTTP/1.1 400 Bad Request\r\ncontent-length: 2\r\n\r\nno").await;
+        let got = egress
+            .post_form(&url(&format!("http://{address}/")), &[("a", "b c")])
+            .await;
+        assert_eq!(
+            got,
+            Ok(Answer {
+                status: 400,
+                body: b"no".to_vec()
+            })
+        );
+        assert!(served.await.expect("served").ends_with("a=b+c"));
+    }
+}

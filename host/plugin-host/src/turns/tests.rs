@@ -165,3 +165,46 @@ fn a_turn_that_is_not_taken_goes_to_another() {
     other.end();
     assert!(has_turn(&neglected), "and comes later");
 }
+
+#[test]
+fn code_of_an_application_that_used_more_is_interrupted_for_one_that_used_less() {
+    let turns = Turns::new(Bounds {
+        all: 2,
+        each: 2,
+        each_waiting: 100,
+    });
+    let (long, short) = (asker("long"), asker("short"));
+    let engine = Engine::default();
+    let with_engine = turns.enter(&long, Some(engine.clone())).expect("room");
+    let without = turns.enter(&long, None).expect("room");
+    assert!(has_turn(&with_engine) && has_turn(&without));
+    let waits = turns.enter(&short, None).expect("room");
+    assert!(!has_turn(&waits));
+    let ran = |moments: Duration| {
+        let mut queue = turns.queue();
+        for held in &mut queue.held {
+            held.since = held.since.checked_sub(moments).expect("a moment ago");
+        }
+    };
+    ran(Duration::from_secs(1));
+    let interrupted = |asker: &Arc<str>| turns.queue().in_the_way_of(asker);
+    assert!(
+        interrupted(&short).is_some_and(|interrupted| Engine::same(&interrupted, &engine)),
+        "the application with the turns used more"
+    );
+    assert!(
+        interrupted(&long).is_none(),
+        "an application does not interrupt itself"
+    );
+    turns.queue().askers.get_mut(&short).expect("it waits").used = Duration::from_secs(60);
+    assert!(
+        interrupted(&short).is_none(),
+        "whoever used more waits for the end of the other's turn"
+    );
+    drop(with_engine);
+    turns.queue().askers.get_mut(&short).expect("it waits").used = Duration::ZERO;
+    assert!(
+        interrupted(&short).is_none(),
+        "code without an engine ends by itself"
+    );
+}

@@ -26,6 +26,6 @@ export const actions = {
 
   /** From another screen to what waits on the home screen. */
   async attend() {
-    if (await mayLeave()) goHome(zone(openRequests(state).length > 0 ? 'requests' : 'told'));
+    if (await mayLeave()) goHome(zone(openRequests(state).length > 0 ? 'requests' : 'notifications'));
   },
 };

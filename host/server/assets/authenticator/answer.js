@@ -57,7 +57,7 @@ export function takeRequests(account, listed, skew) {
   const focus = finishAll(ended);
   for (const request of fresh) {
     const { application, account: name } = request;
-    say(request.step ?? text('app-request-news', { application: application.name, account: name }));
+    say(request.step ?? text('app-request-arrived', { application: application.name, account: name }));
   }
   return { focus, isFresh: fresh.length > 0 };
 }

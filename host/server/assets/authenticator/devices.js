@@ -265,16 +265,16 @@ function codesContent({ failure, codes: made, file, copied }, act) {
  * What there is to say of each event.
  * @type {Record<string, (about: { device: string, day: string, time: string }) => string>}
  */
-const NEWS = {
-  'enrolment.link-created': ({ day, time }) => text('app-news-link', { day, time }),
-  'device.enrolled': ({ device, day, time }) => text('app-news-enrolled', { device, day, time }),
-  'device.revoked': ({ device, day, time }) => text('app-news-revoked', { device, day, time }),
-  'passkey.added': ({ device, day, time }) => text('app-news-passkey-added', { device, day, time }),
-  'passkey.removed': ({ device, day, time }) => text('app-news-passkey-removed', { device, day, time }),
-  'passkey.clone-suspected': ({ device, day, time }) => text('app-news-passkey-copied', { device, day, time }),
-  'external-authenticator.set': ({ day, time }) => text('app-news-address', { day, time }),
-  'recovery.codes-created': ({ day, time }) => text('app-news-codes', { day, time }),
-  'recovery.code-used': ({ day, time }) => text('app-news-recovered', { day, time }),
+const NOTIFICATIONS = {
+  'enrolment.link-created': ({ day, time }) => text('app-notification-link', { day, time }),
+  'device.enrolled': ({ device, day, time }) => text('app-notification-enrolled', { device, day, time }),
+  'device.revoked': ({ device, day, time }) => text('app-notification-revoked', { device, day, time }),
+  'passkey.added': ({ device, day, time }) => text('app-notification-passkey-added', { device, day, time }),
+  'passkey.removed': ({ device, day, time }) => text('app-notification-passkey-removed', { device, day, time }),
+  'passkey.clone-suspected': ({ device, day, time }) => text('app-notification-passkey-copied', { device, day, time }),
+  'external-authenticator.set': ({ day, time }) => text('app-notification-address', { day, time }),
+  'recovery.codes-created': ({ day, time }) => text('app-notification-codes', { day, time }),
+  'recovery.code-used': ({ day, time }) => text('app-notification-recovered', { day, time }),
 };
 
 /**
@@ -282,24 +282,24 @@ const NEWS = {
  * @param {Followed} known
  * @param {Actions} act
  */
-export function newsCard({ account: { deviceId, displayName }, news, errors }, act) {
-  const lines = news.flatMap(({ event, name, at }) => {
+export function notificationsCard({ account: { deviceId, displayName }, notifications, errors }, act) {
+  const lines = notifications.flatMap(({ event, name, at }) => {
     const about = { device: name ?? text('app-request-not-known'), day: day(at), time: timeOfDay(at) };
-    return NEWS[event] ? [el('li', {}, NEWS[event](about))] : [];
+    return NOTIFICATIONS[event] ? [el('li', {}, NOTIFICATIONS[event](about))] : [];
   });
   return el(
     'div',
     { key: deviceId, class: 'card' },
     sign('mark', 'warn'),
-    el('h2', {}, text('app-news', { name: displayName })),
+    el('h2', {}, text('app-notifications', { name: displayName })),
     el('ul', {}, ...lines),
-    el('p', { class: 'muted' }, text('app-news-about')),
-    complaint(errors.news),
+    el('p', { class: 'muted' }, text('app-notifications-about')),
+    complaint(errors.notifications),
     el(
       'div',
       { key: 'actions', class: 'actions' },
-      button(text('app-news-seen'), () => act.seeNews(deviceId), 'primary'),
-      button(text('app-news-look'), () => act.openDevices(deviceId)),
+      button(text('app-notifications-read'), () => act.readNotifications(deviceId), 'primary'),
+      button(text('app-notifications-devices'), () => act.openDevices(deviceId)),
     ),
   );
 }
@@ -489,9 +489,9 @@ export const deviceActions = {
   },
 
   /** @param {string} deviceId */
-  async seeNews(deviceId) {
+  async readNotifications(deviceId) {
     const known = state.accounts.get(deviceId);
-    const last = known?.news.at(-1);
+    const last = known?.notifications.at(-1);
     if (!known || !last) return;
     let error = '';
     try {
@@ -500,9 +500,9 @@ export const deviceActions = {
       error = inWords(cause);
     }
     change(() => {
-      known.errors.news = error;
+      known.errors.notifications = error;
       if (error !== '') return undefined;
-      known.news = [];
+      known.notifications = [];
       return zone('accounts');
     });
   },

@@ -153,7 +153,7 @@ const silences = new Map();
 export function say(text, urgent = false) {
   const region = document.getElementById(urgent ? 'loud' : 'say');
   if (region === null) return;
-  // The same text twice is news too.
+  // The same text twice is announced too.
   region.textContent = region.textContent === text ? `${text}\u00a0` : text;
   clearTimeout(silences.get(region));
   silences.set(

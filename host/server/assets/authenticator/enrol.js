@@ -331,5 +331,5 @@ async function welcome(screen, { account, passkey, recovered }) {
     return '#welcome-title';
   });
   lookAtPush();
-  if (!offers) say(text('app-enrolled-news'));
+  if (!offers) say(text('app-enrolled-status'));
 }

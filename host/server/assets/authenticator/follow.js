@@ -5,13 +5,13 @@ import { say } from './dom.js';
 import { badge } from './life.js';
 import { Poll } from './poll.js';
 import { forgetRequests, openRequests } from './requests.js';
-import { change, state, usable, withNews } from './state.js';
+import { change, state, usable, withNotifications } from './state.js';
 import { text } from './texts.js';
 
 /**
  * @typedef {import('./types.d.ts').Account} Account
  * @typedef {import('./types.d.ts').FailedCall} FailedCall
- * @typedef {import('./types.d.ts').News} News
+ * @typedef {import('./types.d.ts').AccountNotification} AccountNotification
  * @typedef {import('./types.d.ts').Passkey} Passkey
  * @typedef {import('./types.d.ts').Pending} Pending
  */
@@ -27,13 +27,13 @@ export function showBadge() {
 /**
  * On the screen of a link for another device: the device that was enrolled by it.
  * @param {Account} account
- * @param {News[]} news
+ * @param {AccountNotification[]} notifications
  */
-function takeEnrolled(account, news) {
+function takeEnrolled(account, notifications) {
   const { screen } = state;
   if (screen?.name !== 'link' || screen.deviceId !== account.deviceId || !screen.link || screen.added !== null) return;
   const { made_at: made } = screen.link;
-  const enrolled = news.find(({ event, at }) => event === 'device.enrolled' && at >= made);
+  const enrolled = notifications.find(({ event, at }) => event === 'device.enrolled' && at >= made);
   if (!enrolled) return;
   screen.added = enrolled.name ?? text('app-request-not-known');
   say(text('app-devices-added', { device: screen.added }));
@@ -53,10 +53,10 @@ const listener = {
       known.standing = answer.account.state;
       known.passkey = answer.passkey;
       known.cooldownUntil = answer.cooldown_until === null ? null : answer.cooldown_until - skew;
-      const before = known.news.at(-1)?.id;
-      known.news = answer.news;
-      takeEnrolled(account, answer.news);
-      if (answer.news.length > 0 && answer.news.at(-1)?.id !== before) sayNews();
+      const before = known.notifications.at(-1)?.id;
+      known.notifications = answer.notifications;
+      takeEnrolled(account, answer.notifications);
+      if (answer.notifications.length > 0 && answer.notifications.at(-1)?.id !== before) sayNotifications();
       const { focus, isFresh } = takeRequests(account, answer.requests, skew);
       if (isFresh) known.lifted = false;
       return focus;
@@ -73,15 +73,15 @@ const listener = {
         known.failure = failure;
         return undefined;
       }
-      Object.assign(known, { gone: true, failure: null, news: [] });
+      Object.assign(known, { gone: true, failure: null, notifications: [] });
       return takeRequests(account, [], 0).focus;
     });
   },
 };
 
-function sayNews() {
-  const [told] = withNews(state);
-  if (told) say(text('app-news', { name: told.account.displayName }));
+function sayNotifications() {
+  const [told] = withNotifications(state);
+  if (told) say(text('app-notifications', { name: told.account.displayName }));
 }
 
 /**
@@ -104,10 +104,10 @@ export function follow(account, passkey = null) {
       failure: null,
       cooldownUntil: null,
       lifted: false,
-      news: [],
+      notifications: [],
       history: null,
       busy: false,
-      errors: { remove: '', cooldown: '', news: '', passkey: '' },
+      errors: { remove: '', cooldown: '', notifications: '', passkey: '' },
     });
   });
   if (!document.hidden && !lost) lookAt(account.deviceId);

@@ -3,10 +3,10 @@
 
 import { accountCard, addAccount } from './accounts.js';
 import { inWords } from './api.js';
-import { newsCard } from './devices.js';
+import { notificationsCard } from './devices.js';
 import { requestsZone } from './request.js';
 import { openRequests } from './requests.js';
-import { usable, withNews } from './state.js';
+import { usable, withNotifications } from './state.js';
 import { phrase, text, timeOfDay } from './texts.js';
 import { button, complaint, el, notice, sign } from './view.js';
 
@@ -45,10 +45,10 @@ export function connection(state) {
 export function attention(state, act) {
   if (state.screen === null || state.screen.name === 'home' || state.screen.name === 'unsupported') return [];
   const [waiting] = openRequests(state);
-  const [told] = withNews(state);
+  const [told] = withNotifications(state);
   let words = '';
   if (waiting) words = text('app-attention', { application: waiting.request.application.name });
-  else if (told) words = text('app-news', { name: told.account.displayName });
+  else if (told) words = text('app-notifications', { name: told.account.displayName });
   if (words === '') return [];
   return [notice(words, 'warn', button(text('app-attention-go'), act.attend, 'small'))];
 }
@@ -138,7 +138,7 @@ function enrolled(state, act) {
     button(text(label), () => act.openDevices(deviceId), kind);
   const { recovered } = state.welcome;
   const buttons = recovered
-    ? [devices('app-news-look', 'primary'), done('')]
+    ? [devices('app-notifications-devices', 'primary'), done('')]
     : [done('primary'), devices('app-enrolled-codes', '')];
   return el(
     'div',
@@ -178,10 +178,10 @@ export function home(state, act) {
   return [
     zone('update', state.update && update),
     state.accounts.size === 0 && welcome(state),
-    zone('news', enrolled(state, act)),
+    zone('enrolled', enrolled(state, act)),
     cooldowns(state, act),
     requestsZone(state, act),
-    zone('told', ...withNews(state).map((known) => newsCard(known, act))),
+    zone('notifications', ...withNotifications(state).map((known) => notificationsCard(known, act))),
     zone('scan', state.camera && button(text('app-scan'), act.scan)),
     zone('push', notifications(state, act)),
     zone('install', state.install !== null && install),

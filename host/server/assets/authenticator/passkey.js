@@ -199,7 +199,7 @@ function settle(standing) {
     if (account) account.passkey = standing;
     return '#welcome-title';
   });
-  say(text('app-enrolled-news'));
+  say(text('app-enrolled-status'));
 }
 
 export const passkeyActions = {

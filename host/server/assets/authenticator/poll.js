@@ -45,7 +45,7 @@ export class Poll {
     this.listener = listener;
     /** @type {AbortController | null} */
     this.running = null;
-    /** The last of the news that are shown: the server need not tell of them at once. @type {string | null} */
+    /** The last of the notifications that are shown: the server need not tell of them at once. @type {string | null} */
     this.known = null;
     /**
      * The ids of the requests that are shown: the server answers at once when there are others, or fewer.
@@ -82,7 +82,7 @@ export class Poll {
         const answer = await call(this.account, 'GET', '/requests', { query, signal, limit: (hold + 15) * 1000 });
         if (signal.aborted) return;
         failures = 0;
-        this.known = answer.news.at(-1)?.id ?? null;
+        this.known = answer.notifications.at(-1)?.id ?? null;
         this.seen = answer.requests.map(({ id }) => id);
         this.listener.answered(this.account, answer);
         hold = this.listener.accounts() > MOST_HELD ? 0 : HOLD;

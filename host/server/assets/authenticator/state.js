@@ -58,16 +58,16 @@ export function usable({ accounts }) {
 }
 
 /**
- * The accounts with news.
+ * The accounts with notifications.
  * @param {State} known
  */
-export function withNews(known) {
-  return usable(known).filter(({ news }) => news.length > 0);
+export function withNotifications(known) {
+  return usable(known).filter(({ notifications }) => notifications.length > 0);
 }
 
 /**
  * The selector of a part of the home screen.
- * @param {'requests' | 'told' | 'accounts' | 'scan' | 'cooldowns'} name
+ * @param {'requests' | 'notifications' | 'accounts' | 'scan' | 'cooldowns'} name
  */
 export function zone(name) {
   return `[data-zone="${name}"]`;

@@ -7,7 +7,7 @@ const CACHE = `assent-authenticator-${VERSION}`;
 const APP = '/authenticator';
 const TITLE = '{title}';
 const BODY = '{body}';
-const NEWS = '{news}';
+const NOTIFICATION = '{notification}';
 
 self.addEventListener('install', (event) => {
   event.waitUntil(
@@ -73,17 +73,17 @@ function kindOf(message) {
 // The message itself says nothing that may be read on a locked phone: it is only a reason to look.
 self.addEventListener('push', (event) => {
   const wake = async () => {
-    const news = kindOf(event.data) === 'news';
+    const isNotification = kindOf(event.data) === 'account-notification';
     await self.registration.showNotification(TITLE, {
-      body: news ? NEWS : BODY,
+      body: isNotification ? NOTIFICATION : BODY,
       icon: '/assets/icons/icon-192.png',
       badge: '/assets/icons/badge-96.png',
-      tag: news ? 'assent-news' : 'assent-request',
+      tag: isNotification ? 'assent-notification' : 'assent-request',
       renotify: true,
       timestamp: Date.now(),
     });
     // How many wait only the app can ask; here it is known that something does.
-    if (!news) await self.navigator.setAppBadge?.().catch(() => {});
+    if (!isNotification) await self.navigator.setAppBadge?.().catch(() => {});
     // After the notification is there, since an app that is looked at takes it away.
     for (const client of (await windows()).filter(isApp)) client.postMessage({ type: 'look' });
   };

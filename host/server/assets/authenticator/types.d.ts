@@ -44,7 +44,7 @@ export interface OtherRequest extends ApprovalRequest {
   state: string;
 }
 
-export interface News {
+export interface AccountNotification {
   id: string;
   event: string;
   name?: string | null;
@@ -58,7 +58,7 @@ export interface Pending {
   cooldown_until: number | null;
   passkey: Passkey;
   requests: ApprovalRequest[];
-  news: News[];
+  notifications: AccountNotification[];
 }
 
 export interface Device {
@@ -154,11 +154,11 @@ export interface Followed {
   cooldownUntil: number | null;
   /** The user ended a cooldown, and has not seen a request since. */
   lifted: boolean;
-  news: News[];
+  notifications: AccountNotification[];
   history: { items: PastRequest[] | null; error: string } | null;
   /** Whether the user answers the phone's lock for this account. */
   busy: boolean;
-  errors: { remove: string; cooldown: string; news: string; passkey: string };
+  errors: { remove: string; cooldown: string; notifications: string; passkey: string };
 }
 
 export interface HomeScreen {

@@ -1,26 +1,34 @@
-// Protected actions: the administrator approves each on the phone before the server runs it.
+// Protected actions: the administrator approves each on the phone before the server executes it.
 
 import { actionApproval, cancelActionApproval } from './api.js';
 import { dialog, el } from './view.js';
 
+/** @import { Schema } from './types.d.ts' */
+
+/**
+ * How a wait for an action approval ended: its state, `dropped` if the administrator cancelled it, or `failed` if its
+ * state could not be read.
+ * @typedef {Exclude<Schema<'StateView'>, 'waiting'> | 'dropped' | 'failed'} Outcome
+ */
+
 /**
  * Shows a pending action approval, and waits for its decision. Returns whether it was approved.
- * @param {import('./types.d.ts').Schema<'ActionApproval'>} approval
+ * @param {Schema<'ActionApproval'>} approval
  */
 export async function showActionApproval(approval) {
   const stop = new AbortController();
   const gone = () => cancelActionApproval(approval.id).catch(() => {});
   addEventListener('pagehide', gone);
-  const answer = await dialog('Approve on your phone', (close) => {
+  const outcome = await dialog('Approve on your phone', (/** @type {(outcome: Outcome) => void} */ close) => {
     const left = el('p', { class: 'muted', role: 'timer' });
     const tick = () => {
       const seconds = Math.max(0, Math.round((Date.parse(approval.expires_at) - Date.now()) / 1000));
-      left.textContent = seconds === 0 ? 'Time is over.' : `${seconds} seconds left`;
+      left.textContent = seconds === 0 ? 'The time expired.' : `${seconds} seconds left`;
     };
     tick();
     const clock = setInterval(tick, 1000);
     stop.signal.addEventListener('abort', () => clearInterval(clock));
-    wait(approval.id, stop.signal).then(close, () => close('failed'));
+    decision(approval.id, stop.signal).then(close, () => close('failed'));
     return [
       el('p', { class: 'lead' }, el('bdi', {}, approval.summary)),
       el('p', {}, 'Your phone asks whether it was you. Type this number there:'),
@@ -35,15 +43,15 @@ export async function showActionApproval(approval) {
   });
   stop.abort();
   removeEventListener('pagehide', gone);
-  if (answer === 'dropped' || answer === undefined) await cancelActionApproval(approval.id).catch(() => {});
-  if (answer === 'denied' || answer === 'over' || answer === 'failed') {
+  if (outcome === 'dropped' || outcome === undefined) await cancelActionApproval(approval.id).catch(() => {});
+  if (outcome === 'denied' || outcome === 'over' || outcome === 'failed') {
     const texts = {
-      denied: 'It was refused on the phone. Nothing was changed.',
-      over: 'Nobody approved it in time, or the number was wrong. Nothing was changed.',
-      failed: 'Whether it was approved could not be found out. Nothing was changed; try again.',
+      denied: 'It was denied on the phone. Nothing was changed.',
+      over: 'It expired, or the number was wrong. Nothing was changed.',
+      failed: 'The decision could not be read. Nothing was changed; try again.',
     };
     await dialog('Not approved', (close) => [
-      el('p', {}, texts[answer]),
+      el('p', {}, texts[outcome]),
       el(
         'div',
         { class: 'actions' },
@@ -51,10 +59,15 @@ export async function showActionApproval(approval) {
       ),
     ]);
   }
-  return answer === 'approved';
+  return outcome === 'approved';
 }
 
-async function wait(id, signal) {
+/**
+ * The state of an action approval once it is decided.
+ * @param {string} id
+ * @param {AbortSignal} signal
+ */
+async function decision(id, signal) {
   for (;;) {
     const { state } = await actionApproval(id, signal);
     if (state !== 'waiting') return state;

@@ -1,26 +1,26 @@
 // Calls of the admin API, which is all that the console uses. A failure is a `Problem` (RFC 9457).
 
 /**
- * @typedef {import('./types.d.ts').CallOptions} CallOptions
- * @typedef {import('./types.d.ts').Schema<'Problem'>} Body
+ * @import {
+ *   ApiRequest, ChangeOptions, GetArguments, Parameters, Read, RequestBody, Result, Route, Schema, Versioned
+ * } from './types.d.ts'
  */
 
 /**
- * What `GET` answers at an address of the API. Of an address with values in it the caller names the type.
- * @template {string} Address
- * @typedef {Address extends keyof import('admin-api').paths ? import('./types.d.ts').Read<Address> : any} Read
+ * @typedef {Schema<'ActionApproval'>} ActionApproval
+ * @typedef {Schema<'Problem'>} ProblemDocument
  */
 
 const BASE = '/admin/api/v1';
-// A call that hangs is as good as none; the state of an action approval waits for the phone.
+// The call that reads the state of an action approval waits for the phone.
 const LIMIT_MS = 30_000;
 const APPROVAL_LIMIT_MS = 40_000;
 
-/** What was refused or failed. `status` is 0 where there was no answer. */
+/** The server rejected or failed a request. `status` is 0 if there was no response. */
 export class Problem extends Error {
   /**
    * @param {number} status
-   * @param {Partial<Omit<Body, 'type'>> & { type?: Body['type'] | 'dropped' }} [body]
+   * @param {Partial<Omit<ProblemDocument, 'type'>> & { type?: ProblemDocument['type'] | 'dropped' }} [body]
    */
   constructor(status, body = {}) {
     super(body.detail ?? `status ${status}`);
@@ -31,22 +31,25 @@ export class Problem extends Error {
     this.actionApproval = body.action_approval;
   }
 
-  /** The person did not approve on the phone, or gave up: nothing was done, and nothing has to be said. */
+  /** The administrator denied or cancelled the action: nothing was changed, and no message is needed. */
   get dropped() {
     return this.kind === 'dropped';
   }
 }
 
 let csrf = '';
-/** @type {(approval: import('./types.d.ts').Schema<'ActionApproval'>) => Promise<boolean>} */
+/** @type {(approval: ActionApproval) => Promise<boolean>} */
 let approve = async () => false;
 
-/** Has `ask(approval)` show a pending action approval until it is decided; it returns whether it was approved. */
+/**
+ * Sets the function that shows a pending action approval until it is decided. It returns whether it was approved.
+ * @param {(approval: ActionApproval) => Promise<boolean>} ask
+ */
 export function askWith(ask) {
   approve = ask;
 }
 
-/** Reads who is signed in. What changes something needs this first. */
+/** Reads who is signed in. Changes need this call first, because it returns the CSRF token. */
 export async function whoAmI() {
   const me = await get('/me');
   csrf = me.csrf_token ?? '';
@@ -54,127 +57,152 @@ export async function whoAmI() {
 }
 
 /**
- * A path of the API: path`/users/${id}` with each value as one segment.
- * @param {TemplateStringsArray} texts
- * @param {...string} values
+ * An address of the API: each parameter replaces its `{name}` in the path, or stands in the query. A query parameter
+ * without a value is left out.
+ * @param {string} path
+ * @param {object} [parameters]
  */
-export function path(texts, ...values) {
-  return String.raw({ raw: texts }, ...values.map(encodeURIComponent));
-}
-
-/**
- * `?` and the parameters that say something.
- * @param {Record<string, any>} parameters
- */
-export function query(parameters) {
-  const said = Object.entries(parameters).filter(([, value]) => value !== undefined && value !== null && value !== '');
-  return said.length === 0 ? '' : `?${new URLSearchParams(/** @type {string[][]} */ (said))}`;
+export function address(path, parameters = {}) {
+  const query = new URLSearchParams();
+  let filled = path;
+  for (const [name, value] of Object.entries(parameters)) {
+    if (path.includes(`{${name}}`)) filled = filled.replace(`{${name}}`, () => encodeURIComponent(String(value)));
+    else if (value !== undefined && value !== null && value !== '') query.append(name, String(value));
+  }
+  return BASE + filled + (query.size > 0 ? `?${query}` : '');
 }
 
 /**
  * Reads JSON.
- * @template {string} Address
- * @param {Address} address
- * @param {CallOptions} [options]
- * @returns {Promise<Read<Address>>}
+ * @template {Route<'get'>} Path
+ * @param {Path} path
+ * @param {GetArguments<Path>} rest
+ * @returns {Promise<Read<Path>>}
  */
-export async function get(address, options) {
-  return (await exchange('GET', address, options)).value;
+export async function get(path, ...[parameters, options]) {
+  return (await exchange('GET', address(path, parameters), options)).value;
 }
 
 /**
- * Reads something that can be changed, with its version: `{ value, version }`.
- * @param {string} address
+ * Reads a resource that can be changed, with its version: `{ value, version }`.
+ * @template {Route<'get'>} Path
+ * @param {Path} path
+ * @param {Parameters<Path, 'get'>} parameters
+ * @returns {Promise<Versioned<Read<Path>>>}
  */
-export function getVersion(address) {
-  return exchange('GET', address);
+export function getVersion(path, parameters) {
+  return exchange('GET', address(path, parameters));
 }
 
 /**
- * Makes something, or has something done.
- * @param {string} address
- * @param {unknown} [body]
- * @param {CallOptions} [options]
+ * Creates a resource, or runs an operation.
+ * @template {Route<'post'>} Path
+ * @param {Path} path
+ * @param {Parameters<Path, 'post'>} parameters
+ * @param {RequestBody<Path, 'post'>} [body]
+ * @param {ChangeOptions} [options]
+ * @returns {Promise<Result<Path, 'post'>>}
  */
-export async function post(address, body, { key = freshKey(), ...options } = {}) {
-  return (await change('POST', address, { body, headers: { 'Idempotency-Key': key }, ...options })).value;
+export async function post(path, parameters, body, { key = freshKey(), ...options } = {}) {
+  return (await change('POST', address(path, parameters), { body, headers: { 'Idempotency-Key': key }, ...options }))
+    .value;
 }
 
 /**
- * Changes something, if it is still at this version. Gives `{ value, version }`.
- * @param {string} address
- * @param {unknown} body
+ * Changes a resource, if it still has this version. Returns `{ value, version }`.
+ * @template {Route<'patch'>} Path
+ * @param {Path} path
+ * @param {Parameters<Path, 'patch'>} parameters
+ * @param {RequestBody<Path, 'patch'>} body
+ * @param {string | null} [version]
+ * @returns {Promise<Versioned<Result<Path, 'patch'>>>}
+ */
+export function patch(path, parameters, body, version) {
+  return change('PATCH', address(path, parameters), { body, headers: version ? { 'If-Match': version } : {} });
+}
+
+/**
+ * Creates or replaces a resource.
+ * @template {Route<'put'>} Path
+ * @param {Path} path
+ * @param {Parameters<Path, 'put'>} parameters
+ * @param {RequestBody<Path, 'put'>} body
+ * @param {ChangeOptions} [options]
+ * @returns {Promise<Result<Path, 'put'>>}
+ */
+export async function put(path, parameters, body, options) {
+  return (await change('PUT', address(path, parameters), { body, ...options })).value;
+}
+
+/**
+ * Deletes a resource, if it still has this version.
+ * @template {Route<'delete'>} Path
+ * @param {Path} path
+ * @param {Parameters<Path, 'delete'>} parameters
  * @param {string | null} [version]
  */
-export function patch(address, body, version) {
-  return change('PATCH', address, { body, headers: version ? { 'If-Match': version } : {} });
+export async function remove(path, parameters, version) {
+  await change('DELETE', address(path, parameters), { headers: version ? { 'If-Match': version } : {} });
 }
 
 /**
- * Puts something in its place.
- * @param {string} address
- * @param {unknown} body
- * @param {CallOptions} [options]
+ * Cancels an action approval: it disappears from the phone. The request goes on when the page is left.
+ * @param {string} id
  */
-export async function put(address, body, options) {
-  return (await change('PUT', address, { body, ...options })).value;
-}
-
-/**
- * Takes something away.
- * @param {string} address
- * @param {string | null} [version]
- */
-export async function remove(address, version) {
-  await change('DELETE', address, { headers: version ? { 'If-Match': version } : {} });
-}
-
-/** Cancels an action approval: the phone does not ask any longer. Lasts though the page is left. */
 export function cancelActionApproval(id) {
-  return change('DELETE', path`/action-approvals/${id}`, { keepalive: true });
-}
-
-/** The state of an action approval: waits up to 25 seconds for the phone. */
-export function actionApproval(id, signal) {
-  return get(`${path`/action-approvals/${id}`}?wait=25`, { signal, limit: APPROVAL_LIMIT_MS });
+  return change('DELETE', address('/action-approvals/{id}', { id }), { keepalive: true });
 }
 
 /**
- * @param {string} method
- * @param {string} address
- * @param {CallOptions} options
- * @returns {Promise<{ value: any, version: string | null }>}
+ * The state of an action approval. The server waits up to 25 seconds for the phone.
+ * @param {string} id
+ * @param {AbortSignal} signal
  */
-async function change(method, address, options) {
+export function actionApproval(id, signal) {
+  return get('/action-approvals/{id}', { id, wait: 25 }, { signal, limit: APPROVAL_LIMIT_MS });
+}
+
+/**
+ * Sends a change, and has the administrator approve it where the server requires that.
+ * @template Body
+ * @param {string} method
+ * @param {string} url
+ * @param {ApiRequest} request
+ * @param {boolean} [isRepeated]
+ * @returns {Promise<Versioned<Body>>}
+ */
+async function change(method, url, request, isRepeated = false) {
   try {
-    return await exchange(method, address, options);
+    return await exchange(method, url, request);
   } catch (problem) {
     if (!(problem instanceof Problem)) throw problem;
-    // Somebody who signed in again meanwhile, in another tab, has another token.
-    if (problem.kind === 'cross-site' && !options.again) {
+    // After a new sign-in in another tab the CSRF token is another.
+    if (problem.kind === 'cross-site' && !isRepeated) {
       await whoAmI();
-      return change(method, address, { ...options, again: true });
+      return change(method, url, request, true);
     }
     const { kind, actionApproval: approval } = problem;
     if (kind !== 'approval-required' || !approval) throw problem;
     if (!(await approve(approval)))
       throw new Problem(403, { type: 'dropped', detail: 'It was not approved; nothing was changed.' });
-    return exchange(method, address, {
-      ...options,
-      headers: { ...options.headers, 'X-Assent-Action-Approval': approval.id },
+    return exchange(method, url, {
+      ...request,
+      headers: { ...request.headers, 'X-Assent-Action-Approval': approval.id },
     });
   }
 }
 
 /**
+ * Sends a request and reads the response. The OpenAPI document says which JSON it is; a test holds the server to it.
+ * @template Body
  * @param {string} method
- * @param {string} address
- * @param {CallOptions} [options]
- * @returns {Promise<{ value: any, version: string | null }>}
+ * @param {string} url
+ * @param {ApiRequest} [request]
+ * @returns {Promise<Versioned<Body>>}
  */
 async function exchange(
   method,
-  address,
+  url,
   { body, type = 'application/json', headers = {}, signal, limit = LIMIT_MS, keepalive } = {},
 ) {
   /** @type {Record<string, string>} */
@@ -188,7 +216,7 @@ async function exchange(
   let answer;
   let text;
   try {
-    answer = await fetch(BASE + address, {
+    answer = await fetch(url, {
       method,
       headers: all,
       body: sent,
@@ -200,19 +228,19 @@ async function exchange(
     text = await answer.text();
   } catch (cause) {
     if (signal?.aborted) throw cause;
-    throw new Problem(0, { detail: 'Assent did not answer. Check the connection, then try again.' });
+    throw new Problem(0, { detail: 'The server did not respond. Check the connection, then try again.' });
   }
   let value = null;
   try {
     if (text !== '') value = JSON.parse(text);
   } catch {
-    if (answer.ok) throw new Problem(answer.status, { detail: "The answer can't be read." });
+    if (answer.ok) throw new Problem(answer.status, { detail: "The response can't be read." });
   }
   if (!answer.ok) throw new Problem(answer.status, value ?? {});
   return { value, version: answer.headers.get('etag') };
 }
 
-/** Stands for one thing to be done, however often it has to be sent. */
+/** A new idempotency key: the server executes requests with the same key once. */
 export function freshKey() {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }

@@ -1,30 +1,43 @@
-// Plain charts: bars over time, with the figures as a table for whoever does not see them.
+// Plain charts: bars over time, with the figures as a table for screen readers.
 
 import { el, figure, more, table } from './view.js';
+
+/** @import { ChartOptions, Series } from './types.d.ts' */
 
 const WIDTH = 720;
 const HEIGHT = 120;
 const SVG = 'http://www.w3.org/2000/svg';
 
+/**
+ * An element of a drawing.
+ * @template {keyof SVGElementTagNameMap} Tag
+ * @param {Tag} tag
+ * @param {Record<string, string | number>} attributes
+ * @param {...(Node | string)} children
+ */
 function svg(tag, attributes, ...children) {
   const element = document.createElementNS(SVG, tag);
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
   element.append(...children);
   return element;
 }
 
 /**
- * Bars, each made of parts that are stacked. `series` are { name, tone, of(row) }, with told(row) where the figure is
- * not the part's height; `label(row)` says when, `short(row)` says it below some of the bars.
+ * Bars of stacked parts, one bar for each row.
+ * @template Row
+ * @param {string} title
+ * @param {Row[]} rows
+ * @param {Array<Series<Row>>} series
+ * @param {ChartOptions<Row>} options
  */
 export function bars(title, rows, series, { label, short, unit = '' }) {
-  const sums = rows.map((row) => series.reduce((sum, { of }) => sum + (of(row) ?? 0), 0));
+  const sums = rows.map((row) => series.reduce((sum, { of }) => sum + of(row), 0));
   const most = Math.max(1, ...sums);
   const step = WIDTH / Math.max(1, rows.length);
   const drawn = rows.flatMap((row, place) => {
     let below = 0;
     return series.map(({ name, tone, of, told = of }) => {
-      const height = ((of(row) ?? 0) / most) * HEIGHT;
+      const height = (of(row) / most) * HEIGHT;
       below += height;
       const bar = svg('rect', {
         x: place * step + step * 0.12,
@@ -34,7 +47,7 @@ export function bars(title, rows, series, { label, short, unit = '' }) {
         class: `tone-${tone}`,
         rx: Math.min(2, height / 2),
       });
-      bar.append(svg('title', {}, `${label(row)}: ${figure(told(row) ?? 0)}${unit} ${name}`));
+      bar.append(svg('title', {}, `${label(row)}: ${figure(told(row))}${unit} ${name}`));
       return bar;
     });
   });
@@ -72,7 +85,7 @@ export function bars(title, rows, series, { label, short, unit = '' }) {
     ...series.map(({ name, of, told = of }) => ({
       label: name,
       figure: true,
-      cell: (row) => `${figure(told(row) ?? 0)}${unit}`,
+      cell: (/** @type {Row} */ row) => `${figure(told(row))}${unit}`,
     })),
   ];
   return el(

@@ -1,26 +1,38 @@
-// Forms: fields that read and write values of the admin API, and show what it says of them.
+// Forms: fields that read and write values of the admin API, and show its errors.
 
-import { button, el, explain, hush, notice } from './view.js';
+import { Problem } from './api.js';
+import { button, el, explain, hush, notice, panel, valuesOf } from './view.js';
 
 /**
- * @typedef {import('./types.d.ts').Field} Field
- * @typedef {import('./types.d.ts').FieldOptions} FieldOptions
- * @typedef {import('./types.d.ts').FormElement} FormElement
- * @typedef {import('./types.d.ts').FormOptions} FormOptions
- * @typedef {import('./types.d.ts').Group} Group
- * @typedef {import('./types.d.ts').Part} FormPart
+ * @import {
+ *   AreaOptions, ControlField, Field, FieldOptions, FieldsOf, FormElement, FormOptions, Group, LinesOptions,
+ *   TextOptions, Values, WrittenValues
+ * } from './types.d.ts'
  */
 
-let made = 0;
+/** What the administrator typed in a field is not valid. */
+export class FieldError extends Error {
+  /**
+   * @param {string} field the field's name
+   * @param {string} message
+   */
+  constructor(field, message) {
+    super(message);
+    this.field = field;
+  }
+}
+
+let created = 0;
 
 function freshId() {
-  made += 1;
-  return `field-${made}`;
+  created += 1;
+  return `field-${created}`;
 }
 
 /**
- * What all fields have: a label, a hint and a place for what is wrong.
- * @param {string} name
+ * What all fields have: a label, a hint and a place for errors.
+ * @template {string} Name
+ * @param {Name} name
  * @param {string} label
  * @param {HTMLElement} control
  * @param {FieldOptions} [options]
@@ -32,7 +44,7 @@ function field(name, label, control, { hint, wrap } = {}) {
   const about = hint && el('p', { class: 'hint', id: `${id}-hint` }, hint);
   const error = el('p', { class: 'field-error', id: `${id}-error`, role: 'alert' });
   target.setAttribute('aria-describedby', `${hint ? `${id}-hint ` : ''}${id}-error`);
-  // What was wrong is not what is typed now.
+  // The error is about the earlier value.
   target.addEventListener('input', () => fail());
   const fail = (/** @type {string | undefined} */ message = undefined) => {
     error.textContent = message ?? '';
@@ -51,29 +63,29 @@ function field(name, label, control, { hint, wrap } = {}) {
 }
 
 /**
- * A line of text. An empty one is `none`: nothing, unless something else is said. `needed` says what is missing where
- * it may not be empty.
- * @param {string} name
+ * A line of text. The value of an empty line is `none`. `needed` is the error for an empty line.
+ * @template {string} Name
+ * @template {string | null | undefined} [const None=undefined]
+ * @param {Name} name
  * @param {string} label
- * @param {FieldOptions} [options]
+ * @param {TextOptions<None>} [options]
+ * @returns {ControlField<HTMLInputElement, Name, string | None, string | null>}
  */
-export function text(name, label, { none, type = 'text', needed, placeholder, hint, mono = false, list } = {}) {
+export function text(name, label, { none, type = 'text', needed, hint, mono = false } = {}) {
   const input = el('input', {
     type,
     'aria-required': needed && 'true',
-    placeholder,
     autocomplete: 'off',
     autocapitalize: 'none',
     spellcheck: 'false',
     class: mono && 'mono',
-    list,
   });
   return {
     ...field(name, label, input, { hint }),
     input,
     needed,
     isEmpty: () => input.value.trim() === '',
-    read: () => (input.value.trim() === '' ? none : input.value.trim()),
+    read: () => input.value.trim() || /** @type {None} */ (none),
     write: (value) => {
       input.value = value ?? '';
     },
@@ -82,9 +94,11 @@ export function text(name, label, { none, type = 'text', needed, placeholder, hi
 
 /**
  * A number.
- * @param {string} name
+ * @template {string} Name
+ * @param {Name} name
  * @param {string} label
- * @param {FieldOptions} [options]
+ * @param {FieldOptions & { min?: number, max?: number }} [options]
+ * @returns {Field<Name, number | undefined>}
  */
 export function number(name, label, { min, max, hint } = {}) {
   const input = el('input', { type: 'number', min, max, inputmode: 'numeric' });
@@ -92,16 +106,19 @@ export function number(name, label, { min, max, hint } = {}) {
     ...field(name, label, input, { hint }),
     read: () => (input.value === '' ? undefined : Number(input.value)),
     write: (value) => {
-      input.value = value ?? '';
+      input.value = String(value ?? '');
     },
   };
 }
 
 /**
  * Several lines of text, as one value.
- * @param {string} name
+ * @template {string} Name
+ * @template {string | null | undefined} [const None=undefined]
+ * @param {Name} name
  * @param {string} label
- * @param {FieldOptions} [options]
+ * @param {AreaOptions<None>} [options]
+ * @returns {ControlField<HTMLTextAreaElement, Name, string | None, string | null>}
  */
 export function area(name, label, { none, needed, hint, rows = 5 } = {}) {
   const input = el('textarea', { rows, spellcheck: 'false', autocomplete: 'off', class: 'mono' });
@@ -110,7 +127,7 @@ export function area(name, label, { none, needed, hint, rows = 5 } = {}) {
     input,
     needed,
     isEmpty: () => input.value.trim() === '',
-    read: () => (input.value.trim() === '' ? none : input.value),
+    read: () => (input.value.trim() === '' ? /** @type {None} */ (none) : input.value),
     write: (value) => {
       input.value = value ?? '';
     },
@@ -118,10 +135,12 @@ export function area(name, label, { none, needed, hint, rows = 5 } = {}) {
 }
 
 /**
- * A list of texts, one on each line. `check(line)` gives what is wrong with one, and is asked while it is typed.
- * @param {string} name
+ * A list of texts, one on each line. `check(line)` returns the error of a line, and is called while it is typed.
+ * @template {string} Name
+ * @param {Name} name
  * @param {string} label
- * @param {FieldOptions} [options]
+ * @param {LinesOptions} [options]
+ * @returns {ControlField<HTMLTextAreaElement, Name, string[]>}
  */
 export function lines(name, label, { hint, needed, rows = 3, check } = {}) {
   const input = el('textarea', {
@@ -139,19 +158,20 @@ export function lines(name, label, { hint, needed, rows = 3, check } = {}) {
       .map((line) => line.trim())
       .filter((line) => line !== '');
   if (check) {
+    /** @type {number | undefined} */
     let timer;
     let round = 0;
     input.addEventListener('input', () => {
       clearTimeout(timer);
-      timer = setTimeout(async () => {
+      timer = window.setTimeout(async () => {
         const mine = ++round;
         const found = await Promise.all(read().map((line) => check(line)));
         if (mine !== round) return;
-        const wrong = found.flatMap((message, place) => {
+        const errors = found.flatMap((message, index) => {
           if (!message) return [];
-          return [found.length > 1 ? `Line ${place + 1}: ${message}` : message];
+          return [found.length > 1 ? `Line ${index + 1}: ${message}` : message];
         });
-        base.fail(wrong.join('\n') || undefined);
+        base.fail(errors.join('\n') || undefined);
       }, 350);
     });
   }
@@ -168,18 +188,22 @@ export function lines(name, label, { hint, needed, rows = 3, check } = {}) {
 }
 
 /**
- * One of several values: [value, label] each.
- * @param {string} name
+ * One of several values, each with its label. The value of the option `''` is `none`.
+ * @template {string} Name
+ * @template {string} const Option
+ * @template {string | null | undefined} [const None=undefined]
+ * @param {Name} name
  * @param {string} label
- * @param {string[][]} options
- * @param {FieldOptions} [more]
+ * @param {ReadonlyArray<readonly [Option, string]>} options
+ * @param {FieldOptions & { none?: None }} [more]
+ * @returns {ControlField<HTMLSelectElement, Name, Exclude<Option, ''> | None, string | null>}
  */
 export function select(name, label, options, { hint, none } = {}) {
   const input = el('select', {}, ...options.map(([value, shown]) => el('option', { value }, shown)));
   return {
     ...field(name, label, input, { hint }),
     input,
-    read: () => (input.value === '' ? none : input.value),
+    read: () => (input.value === '' ? /** @type {None} */ (none) : /** @type {Exclude<Option, ''>} */ (input.value)),
     write: (value) => {
       input.value = value ?? '';
     },
@@ -187,10 +211,12 @@ export function select(name, label, options, { hint, none } = {}) {
 }
 
 /**
- * A file of the person's.
- * @param {string} name
+ * A file that the administrator chooses.
+ * @template {string} Name
+ * @param {Name} name
  * @param {string} label
- * @param {FieldOptions} [options]
+ * @param {FieldOptions & { accept?: string }} [options]
+ * @returns {ControlField<HTMLInputElement, Name, File | undefined>}
  */
 export function file(name, label, { accept, hint } = {}) {
   const input = el('input', { type: 'file', accept });
@@ -199,9 +225,11 @@ export function file(name, label, { accept, hint } = {}) {
 
 /**
  * Yes or no.
- * @param {string} name
+ * @template {string} Name
+ * @param {Name} name
  * @param {string} label
  * @param {FieldOptions} [options]
+ * @returns {ControlField<HTMLInputElement, Name, boolean>}
  */
 export function toggle(name, label, { hint } = {}) {
   const input = el('input', { type: 'checkbox' });
@@ -216,18 +244,21 @@ export function toggle(name, label, { hint } = {}) {
 }
 
 /**
- * Some of several values: [value, label] each.
- * @param {string} name
+ * Some of several values, each with its label.
+ * @template {string} Name
+ * @template {string} const Option
+ * @param {Name} name
  * @param {string} label
- * @param {string[][]} options
+ * @param {ReadonlyArray<readonly [Option, string]>} options
  * @param {FieldOptions} [more]
+ * @returns {Field<Name, Option[], string[] | null>}
  */
 export function several(name, label, options, { hint } = {}) {
   const id = freshId();
-  const boxes = options.map(([value, shown], place) => {
-    const input = el('input', { type: 'checkbox', value, id: `${id}-${place}` });
-    const choice = el('div', { class: 'choice' }, input, el('label', { for: `${id}-${place}` }, shown));
-    return { input, choice };
+  const boxes = options.map(([value, shown], index) => {
+    const input = el('input', { type: 'checkbox', value, id: `${id}-${index}` });
+    const choice = el('div', { class: 'choice' }, input, el('label', { for: `${id}-${index}` }, shown));
+    return { value, input, choice };
   });
   const error = el('p', { class: 'field-error', id: `${id}-error`, role: 'alert' });
   const set = el(
@@ -245,31 +276,33 @@ export function several(name, label, options, { hint } = {}) {
       error.textContent = message ?? '';
     },
     focus: () => boxes[0]?.input.focus(),
-    read: () => boxes.filter(({ input }) => input.checked).map(({ input }) => input.value),
+    read: () => boxes.filter(({ input }) => input.checked).map(({ value }) => value),
     write: (values) => {
-      for (const { input } of boxes) input.checked = (values ?? []).includes(input.value);
+      for (const { value, input } of boxes) input.checked = (values ?? []).includes(value);
     },
   };
 }
 
 /**
- * A value that only its JSON can say.
- * @param {string} name
+ * An object, as JSON. The server checks what is in it.
+ * @template {string} Name
+ * @param {Name} name
  * @param {string} label
- * @param {FieldOptions} [options]
+ * @param {FieldOptions & { rows?: number }} [options]
+ * @returns {ControlField<HTMLTextAreaElement, Name, Record<string, unknown> | undefined>}
  */
-export function jsonText(name, label, { hint, rows = 6, none } = {}) {
+export function jsonText(name, label, { hint, rows = 6 } = {}) {
   const input = el('textarea', { rows, spellcheck: 'false', autocomplete: 'off', class: 'mono' });
   const base = field(name, label, input, { hint });
   return {
     ...base,
     input,
     read: () => {
-      if (input.value.trim() === '') return none;
+      if (input.value.trim() === '') return undefined;
       try {
         return JSON.parse(input.value);
       } catch (cause) {
-        throw Object.assign(new Error(`That is no JSON: ${/** @type {Error} */ (cause).message}`), { field: name });
+        throw new FieldError(name, `That is no JSON: ${cause instanceof Error ? cause.message : cause}`);
       }
     },
     write: (value) => {
@@ -279,31 +312,34 @@ export function jsonText(name, label, { hint, rows = 6, none } = {}) {
 }
 
 /**
- * Rows of a list, each with the same cells: `cells()` makes the fields of a row. They are written and read as
- * objects, or, with `only`, as the value of that one cell.
- * @param {string} name
+ * A list of objects, one in each row: `cells()` creates the fields of a row. `add` is the label of the button that
+ * adds one.
+ * @template {string} Name
+ * @template {Field} Cell
+ * @param {Name} name
  * @param {string} label
- * @param {() => Field[]} cells
- * @param {FieldOptions} [options]
+ * @param {() => Cell[]} cells
+ * @param {FieldOptions & { add?: string }} [options]
+ * @returns {Field<Name, Array<Values<Cell>>, Array<WrittenValues<Cell>> | null>}
  */
 export function rows(name, label, cells, { hint, add = 'Add' } = {}) {
   const list = el('div', { class: 'rows' });
   const error = el('p', { class: 'field-error', role: 'alert' });
-  /** @type {Array<{ fields: Field[], element: HTMLElement }>} */
+  /** @type {Array<{ fields: Cell[], element: HTMLElement }>} */
   const present = [];
-  const append = (/** @type {any} */ value = undefined) => {
+  const append = (/** @type {Record<string, unknown>} */ values = {}) => {
     const fields = cells();
-    for (const one of fields) one.write(value?.[one.name]);
-    const take = el('button', { type: 'button', class: 'button small quiet danger' }, 'Remove');
-    const element = el('div', { class: 'row panel' }, ...fields.map((one) => one.element), take);
-    const taken = { fields, element };
-    take.addEventListener('click', () => {
-      present.splice(present.indexOf(taken), 1);
-      taken.element.remove();
+    for (const one of fields) one.write(values[one.name]);
+    const removal = el('button', { type: 'button', class: 'button small quiet danger' }, 'Remove');
+    const element = el('div', { class: 'row panel' }, ...fields.map((one) => one.element), removal);
+    const row = { fields, element };
+    removal.addEventListener('click', () => {
+      present.splice(present.indexOf(row), 1);
+      row.element.remove();
       list.dispatchEvent(new Event('input', { bubbles: true }));
     });
-    present.push(taken);
-    list.append(taken.element);
+    present.push(row);
+    list.append(row.element);
     return fields;
   };
   const another = el('button', { type: 'button', class: 'button small', onclick: () => append()[0].focus() }, add);
@@ -318,18 +354,16 @@ export function rows(name, label, cells, { hint, add = 'Add' } = {}) {
       el('div', {}, another),
       error,
     ),
-    fail(message, place, part) {
-      const at = present[place]?.fields.find((one) => one.name === part) ?? present[place]?.fields[0];
+    fail(message, index, part) {
+      const row = index === undefined ? undefined : present[index];
+      const at = row?.fields.find((one) => one.name === part) ?? row?.fields[0];
       for (const { fields } of present) for (const one of fields) one.fail();
       error.textContent = at ? '' : (message ?? '');
       at?.fail(message);
     },
     focus: () => present[0]?.fields[0].focus(),
     parts: () => present.flatMap(({ fields }) => fields),
-    read: () =>
-      present.map(({ fields }) =>
-        Object.fromEntries(fields.map((one) => [one.name, one.read()]).filter(([, value]) => value !== undefined)),
-      ),
+    read: () => present.map(({ fields }) => valuesOf(fields)),
     write(values) {
       present.splice(0);
       list.replaceChildren();
@@ -340,10 +374,11 @@ export function rows(name, label, cells, { hint, add = 'Add' } = {}) {
 
 /**
  * Fields that belong together.
+ * @template {Field[]} Fields
  * @param {string} title
  * @param {string | null} about
- * @param {...FormPart} fields
- * @returns {Group}
+ * @param {Fields} fields
+ * @returns {Group<Fields[number]>}
  */
 export function group(title, about, ...fields) {
   return {
@@ -360,15 +395,22 @@ export function group(title, about, ...fields) {
 }
 
 /**
- * All the fields of a form, whether in groups or not.
- * @param {FormPart[]} parts
+ * Fields in a panel without a heading.
+ * @template {Field[]} Fields
+ * @param {Fields} fields
+ * @returns {Group<Fields[number]>}
+ */
+export function fieldPanel(...fields) {
+  return { group: true, fields, element: panel(...fields.map((one) => one.element)) };
+}
+
+/**
+ * All the fields of a form, in groups or not.
+ * @param {Array<Field | Group>} parts
  * @returns {Field[]}
  */
 function flat(parts) {
-  return parts.flatMap((part) => {
-    if ('group' in part) return flat(part.fields);
-    return part.read ? [/** @type {Field} */ (part)] : [];
-  });
+  return parts.flatMap((part) => ('group' in part ? part.fields : [part]));
 }
 
 /** The forms on the page. */
@@ -376,54 +418,48 @@ function forms() {
   return /** @type {NodeListOf<FormElement>} */ (document.querySelectorAll('form.form'));
 }
 
-/** Whether a form on the page holds something that was typed and not sent. */
+/** Whether a form on the page has changes that were not sent. */
 export const isUnsaved = () => [...forms()].some((one) => one.isUnsaved());
 
-/** Gives up what was typed: nobody is asked about it again. */
+/** Discards the changes: the administrator is not asked about them again. */
 export function giveUpUnsaved() {
   for (const one of forms()) one.isUnsaved = () => false;
 }
 
 /**
- * A field's value as it stands, to be compared with another.
+ * A field's value as a text, to compare it with another.
  * @param {Field} field
  */
 function standing(field) {
   try {
     return JSON.stringify(field.read());
   } catch {
-    // What can't be read was typed.
+    // A value that can't be read was typed.
     return 'unreadable';
   }
 }
 
 /**
- * A form of fields and groups. `values` are what is in it at first; `send(values, changed, version)` gets everything,
- * and what is not as it was. What the API says of a member is shown at its field. Where what is changed has a
- * version, `reread` gives the newest `{ value, version }`, in case somebody else was quicker. `asks` is for a form
- * that changes nothing, so that nothing in it is lost.
- * @param {FormPart[]} parts
- * @param {FormOptions} options
+ * A form of fields and groups. `values` is what it shows at first; `send(values, changed, version)` receives all
+ * values, and the changed ones. The server's error of a member is shown at its field. If the resource has a version,
+ * `reread` returns the newest `{ value, version }`, in case another administrator changed it. `asks` is for a form that
+ * changes nothing, so nothing in it is lost.
+ * @template {Field | Group} Part
+ * @param {Part[]} parts
+ * @param {FormOptions<FieldsOf<Part>>} options
  * @returns {FormElement}
  */
-export function form(parts, { values = {}, version, reread, submit, send, cancel, kind = 'primary', asks = false }) {
+export function form(parts, { values, version, reread, submit, send, cancel, kind = 'primary', asks = false }) {
   const fields = flat(parts);
-  for (const one of fields) one.write(values[one.name]);
+  const write = (/** @type {Field} */ one, /** @type {Record<string, unknown>} */ from = {}) =>
+    one.write(from[one.name]);
+  for (const one of fields) write(one, values);
   let newest = version;
   let isSending = false;
-  const read = () => {
-    /** @type {Record<string, any>} */
-    const now = {};
-    for (const one of fields) {
-      const value = one.read();
-      if (value !== undefined) now[one.name] = value;
-    }
-    return now;
-  };
   const before = Object.fromEntries(fields.map((one) => [one.name, standing(one)]));
   const told = el('div', { class: 'told' });
   const press = el('button', { type: 'submit', class: `button ${kind}` }, submit);
-  const onsubmit = async (event) => {
+  const onsubmit = async (/** @type {SubmitEvent} */ event) => {
     event.preventDefault();
     told.replaceChildren();
     hush();
@@ -436,32 +472,32 @@ export function form(parts, { values = {}, version, reread, submit, send, cancel
     press.disabled = true;
     isSending = true;
     try {
-      const now = read();
-      const changed = Object.fromEntries(
-        Object.entries(now).filter(([name, value]) => JSON.stringify(value) !== before[name]),
+      const now = /** @type {Values<FieldsOf<Part>>} */ (valuesOf(fields));
+      const changed = /** @type {Partial<typeof now>} */ (
+        Object.fromEntries(Object.entries(now).filter(([name, value]) => JSON.stringify(value) !== before[name]))
       );
       await send(now, changed, newest);
-    } catch (cause) {
-      const problem = /** @type {any} */ (cause);
-      if (problem?.status === 412 && reread) overtaken();
-      else if (!problem?.dropped) tell(fields, told, problem);
+    } catch (problem) {
+      if (problem instanceof Problem && problem.status === 412 && reread) showConflict();
+      else if (!(problem instanceof Problem && problem.dropped)) showErrors(fields, told, problem);
     } finally {
       press.disabled = false;
       isSending = false;
     }
     return undefined;
   };
-  // Somebody else was quicker: the newest values go into the fields that were left alone, and what was typed stays.
-  const overtaken = () => {
-    const anew = async () => {
+  // Another administrator made a change: the newest values go into the fields that are not changed here.
+  const showConflict = () => {
+    const readAgain = async () => {
       if (!reread) return;
       const { value, version: now } = await reread();
       newest = now;
+      /** @type {Array<[string, string | undefined]>} */
       const both = [];
       for (const one of fields) {
-        const typed = one.read();
         const isTyped = standing(one) !== before[one.name];
-        one.write(value[one.name]);
+        const typed = one.read();
+        write(one, value);
         const theirs = standing(one);
         if (isTyped) {
           if (theirs !== before[one.name] && theirs !== JSON.stringify(typed)) both.push([one.name, theirs]);
@@ -471,19 +507,19 @@ export function form(parts, { values = {}, version, reread, submit, send, cancel
       }
       told.replaceChildren(
         notice(
-          'The newest values are in the form, and what you typed is as you typed it. Look through it, then save.',
+          'The form has the newest values and your own changes. Check it, then save.',
           'calm',
           ...both.map(([name, theirs]) =>
-            el('p', {}, `Somebody else changed ${name} too, to: `, el('code', {}, theirs ?? 'nothing')),
+            el('p', {}, `Another administrator changed ${name} too, to: `, el('code', {}, theirs ?? 'nothing')),
           ),
         ),
       );
     };
     told.replaceChildren(
       notice(
-        'Somebody else changed this meanwhile, so that nothing was saved.',
+        'Another administrator changed this in the meantime, so nothing was saved.',
         'warn',
-        el('div', { class: 'ways' }, button('Read it anew, and keep what I typed', anew)),
+        el('div', { class: 'ways' }, button('Read it again, and keep what I typed', readAgain)),
       ),
     );
     told.firstElementChild?.scrollIntoView({ block: 'nearest' });
@@ -500,30 +536,39 @@ export function form(parts, { values = {}, version, reread, submit, send, cancel
 }
 
 /**
- * Says at the fields what a problem is about, and the rest above them.
+ * The errors of a problem, each with the JSON pointer (RFC 6901) of its field.
+ * @param {unknown} problem
+ */
+function errorsOf(problem) {
+  if (problem instanceof FieldError) return [{ pointer: `/${problem.field}`, detail: problem.message }];
+  return problem instanceof Problem ? problem.errors : [];
+}
+
+/**
+ * Shows each error at its field, and the others below the fields.
  * @param {Field[]} fields
  * @param {HTMLElement} told
- * @param {any} problem
+ * @param {unknown} problem
  */
-function tell(fields, told, problem) {
-  const named = problem.field ? [{ pointer: `/${problem.field}`, detail: problem.message }] : (problem.errors ?? []);
-  const left = [];
+function showErrors(fields, told, problem) {
+  const errors = errorsOf(problem);
+  let isComplete = errors.length > 0;
+  /** @type {Field | undefined} */
   let first;
-  for (const error of named) {
-    const [name, place, part] = error.pointer.split('/').slice(1);
+  for (const { pointer, detail } of errors) {
+    const [name, index, part] = pointer.split('/').slice(1);
     const at = fields.find((one) => one.name === name);
-    if (!at) left.push(error);
-    else
+    // In an object the second segment is the part, in a list the third.
+    if (at)
       at.fail(
-        place !== undefined && !/^\d+$/.test(part ?? '') && /^\d+$/.test(place) && !part
-          ? `${Number(place) + 1}: ${error.detail}`
-          : error.detail,
-        Number(place),
-        part,
+        /^\d+$/.test(index ?? '') && !part ? `${Number(index) + 1}: ${detail}` : detail,
+        Number(index),
+        part ?? index,
       );
+    else isComplete = false;
     first ??= at;
   }
-  if (named.length === 0 || left.length > 0 || !first) {
+  if (!isComplete) {
     told.replaceChildren(el('div', { class: 'notice bad', role: 'alert' }, ...explain(problem)));
     if (!first) told.firstElementChild?.scrollIntoView({ block: 'nearest' });
   }

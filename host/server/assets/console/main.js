@@ -1,7 +1,7 @@
-// The console: which page an address is, and the frame around it. It is a client of the admin API and of nothing else.
+// The console: the page of an address, and the frame around it. The console only uses the admin API.
 
 import { showActionApproval } from './action_approval.js';
-import { askWith, whoAmI } from './api.js';
+import { askWith, Problem, whoAmI } from './api.js';
 import { giveUpUnsaved, isUnsaved } from './form.js';
 import { account } from './pages/account.js';
 import { applicationPages } from './pages/application.js';
@@ -17,18 +17,14 @@ import { userPages } from './pages/user.js';
 import { importUsers, newUser, users } from './pages/users.js';
 import { ask, el, explain, link, screen } from './view.js';
 
-/**
- * @typedef {import('./types.d.ts').Context} Context
- * @typedef {import('./types.d.ts').Page} Page
- * @typedef {import('./types.d.ts').Permission} Permission
- */
+/** @import { Context, Handover, HistoryEntry, Page, PageFunction, Permission } from './types.d.ts' */
 
-// Where to go on after signing in again.
+// Where the sign-in leads back to.
 const RETURN = 'assent-console-return';
 
 /**
  * Address, page, and the permission that it needs.
- * @type {Array<[string, (context: Context, values: any) => Promise<Page> | Page, Permission]>}
+ * @type {Array<[string, PageFunction, Permission]>}
  */
 const PAGES = [
   ['/admin', overview, 'me'],
@@ -58,7 +54,7 @@ const PAGES = [
 ];
 
 /**
- * What the navigation leads to.
+ * The links of the navigation: address, label, and the permission that the page needs.
  * @type {Array<[string, string, Permission]>}
  */
 const PARTS = [
@@ -82,11 +78,14 @@ const menu = part('menu');
 /** @type {Context['me']} */
 let me;
 let round = 0;
-// Which of the pages that were opened one after the other this is.
-let at = history.state?.at ?? 0;
+/** The history entry of the page. */
+const entry = () => /** @type {HistoryEntry} */ (history.state);
+
+// The position of the page in the history.
+let at = entry()?.at ?? 0;
 
 /**
- * What each page is given beside the values of its address.
+ * What each page receives beside the values of its address.
  * @param {URL} address
  * @returns {Context}
  */
@@ -97,13 +96,17 @@ function surroundings(address) {
     base,
     may: (permission) => me.permissions.includes(permission),
     query: address.searchParams,
-    // What the page before wanted done here. No other site can say it, as it could in the address.
-    wish: history.state?.wish,
-    go: (to, wish) => go(to, wish),
+    // What the previous page hands over. Another site could set an address, but not this.
+    handover: entry()?.handover ?? {},
+    go,
     reload: () => show(new URL(location.href), { keep: true }),
   };
 }
 
+/**
+ * The page of an address.
+ * @param {string} pathname
+ */
 function find(pathname) {
   const path = pathname.length > 1 ? pathname.replace(/\/$/, '') : pathname;
   for (const [pattern, page, permission] of PAGES) {
@@ -113,23 +116,33 @@ function find(pathname) {
   return undefined;
 }
 
+/**
+ * The values of the variable segments of a path, or undefined if it does not match the pattern.
+ * @param {string} pattern
+ * @param {string} path
+ */
 function match(pattern, path) {
   const [expected, given] = [pattern.split('/'), path.split('/')];
   if (expected.length !== given.length) return undefined;
+  /** @type {Record<string, string>} */
   const values = {};
-  for (const [at, part] of expected.entries()) {
-    if (part.startsWith(':')) {
+  for (const [index, segment] of expected.entries()) {
+    if (segment.startsWith(':')) {
       try {
-        values[part.slice(1)] = decodeURIComponent(given[at]);
+        values[segment.slice(1)] = decodeURIComponent(given[index]);
       } catch {
         return undefined;
       }
-    } else if (part !== given[at]) return undefined;
+    } else if (segment !== given[index]) return undefined;
   }
   return values;
 }
 
-/** Shows the page of an address. `keep` leaves the focus and the place on the page where they are. */
+/**
+ * Shows the page of an address. With `keep` the focus and the scroll position stay.
+ * @param {URL} address
+ * @param {{ keep?: boolean }} [options]
+ */
 async function show(address, { keep = false } = {}) {
   const mine = ++round;
   const found = find(address.pathname);
@@ -139,12 +152,12 @@ async function show(address, { keep = false } = {}) {
     if (!found) made = screen({ title: 'There is no such page' }, el('p', {}, link('/admin', 'Back to the overview')));
     else if (!me.permissions.includes(found.permission)) made = refused();
     else made = await found.page(surroundings(address), found.values);
-  } catch (cause) {
-    const problem = /** @type {any} */ (cause);
-    if (problem?.status === 401) return signInAgain(address);
-    if (problem?.status === undefined) console.error(problem);
+  } catch (problem) {
+    const status = statusOf(problem);
+    if (status === 401) return signInAgain(address);
+    if (status === undefined) console.error(problem);
     made = screen(
-      { title: problem?.status === 404 ? 'Not found' : 'That did not work' },
+      { title: status === 404 ? 'Not found' : 'That did not work' },
       el('div', { class: 'notice bad', role: 'alert' }, ...explain(problem)),
       el('p', {}, link('/admin', 'Back to the overview')),
     );
@@ -163,23 +176,39 @@ async function show(address, { keep = false } = {}) {
   return undefined;
 }
 
+/**
+ * The status of a response that reports a problem.
+ * @param {unknown} problem
+ */
+function statusOf(problem) {
+  return problem instanceof Problem ? problem.status : undefined;
+}
+
+/** The page for administrators whose role does not allow the one that they opened. */
 function refused() {
   return screen(
     { title: 'Not for your role' },
     el(
       'p',
       {},
-      `Your role in the console is ${me.role ?? 'none'}, which does not open this page. An owner can give you another.`,
+      `Your role in the console is ${me.role ?? 'none'}. It does not allow this page. An owner can grant another role.`,
     ),
   );
 }
 
-/** The session is over: the sign-in leads back to where the person was. */
+/**
+ * The session expired: the administrator signs in again, and returns to this address.
+ * @param {URL} address
+ */
 function signInAgain(address) {
   sessionStorage.setItem(RETURN, address.pathname + address.search);
   location.assign('/admin');
 }
 
+/**
+ * Marks the link of the navigation that leads to the page.
+ * @param {string} pathname
+ */
 function mark(pathname) {
   for (const one of nav.querySelectorAll('a')) {
     const to = new URL(one.href).pathname;
@@ -190,19 +219,28 @@ function mark(pathname) {
   open(false);
 }
 
+/**
+ * Opens or closes the navigation, which is a menu on narrow screens.
+ * @param {boolean} isOpen
+ */
 function open(isOpen) {
   menu.setAttribute('aria-expanded', String(isOpen));
   nav.classList.toggle('open', isOpen);
 }
 
-function go(to, wish) {
+/**
+ * Goes to a page of the console.
+ * @param {string | URL} to
+ * @param {Handover} [handover]
+ */
+function go(to, handover) {
   const address = new URL(to, location.href);
   at += 1;
-  history.pushState({ at, wish }, '', address);
+  history.pushState({ at, handover }, '', address);
   return show(address);
 }
 
-/** Whether the page may be left: what was typed and not sent is asked about first. */
+/** Whether the page may be left. If it has unsaved changes, the administrator is asked. */
 async function mayLeave() {
   if (!isUnsaved()) return true;
   const yes = await ask('Leave without saving?', 'What you typed on this page was not saved.', 'Leave');
@@ -210,13 +248,16 @@ async function mayLeave() {
   return yes;
 }
 
-// What the next change of the history is: the browser's, the way back to a page that is not left yet, or the one that
-// was asked about.
+/**
+ * What causes the next change of the history: the browser; the way back to the page, to ask about unsaved changes; or
+ * the administrator's answer.
+ * @type {'by-browser' | 'back-to-ask' | 'asked'}
+ */
 let moving = 'by-browser';
 
-/** Back and forward. The browser has left the page already, so it is gone back to while the person is asked. */
+/** Back and forward. The browser has left the page already, so it returns there while the administrator is asked. */
 async function moved() {
-  const to = history.state?.at ?? 0;
+  const to = entry()?.at ?? 0;
   const by = to - at;
   if (moving === 'back-to-ask') {
     moving = 'by-browser';
@@ -236,11 +277,14 @@ async function moved() {
   await show(new URL(location.href));
 }
 
-/** A press on a link of the console changes the page without loading it anew. */
+/**
+ * A press on a link of the console changes the page without loading the document again.
+ * @param {MouseEvent} event
+ */
 function follow(event) {
-  const pressed = event.target.closest?.('a[href]');
+  const pressed = event.target instanceof Element && event.target.closest('a[href]');
   if (
-    !pressed ||
+    !(pressed instanceof HTMLAnchorElement) ||
     event.defaultPrevented ||
     event.button !== 0 ||
     event.metaKey ||
@@ -266,9 +310,8 @@ async function start() {
   askWith(showActionApproval);
   try {
     me = await whoAmI();
-  } catch (cause) {
-    const problem = /** @type {any} */ (cause);
-    if (problem.status === 401) return signInAgain(new URL(location.href));
+  } catch (problem) {
+    if (statusOf(problem) === 401) return signInAgain(new URL(location.href));
     place.replaceChildren(
       el('h1', {}, 'Administration'),
       el('div', { class: 'notice bad', role: 'alert' }, ...explain(problem)),
@@ -289,11 +332,11 @@ async function start() {
   document.addEventListener('click', follow);
   addEventListener('popstate', moved);
   addEventListener('beforeunload', (event) => isUnsaved() && event.preventDefault());
-  // Somebody else changed what is on the page.
+  // Another administrator changed what is on the page.
   addEventListener('reread', () => show(new URL(location.href), { keep: true }));
-  // A press on a button of a page that was open while the session ended.
+  // A page that was open when the session expired.
   addEventListener('unhandledrejection', (event) => {
-    if (event.reason?.status === 401) signInAgain(new URL(location.href));
+    if (statusOf(event.reason) === 401) signInAgain(new URL(location.href));
   });
   const back = sessionStorage.getItem(RETURN);
   sessionStorage.removeItem(RETURN);

@@ -6,33 +6,109 @@ import type { components, paths } from 'admin-api';
 /** A schema of the admin API. */
 export type Schema<Name extends keyof components['schemas']> = components['schemas'][Name];
 
-/** What `GET` answers at a path of the admin API. */
-export type Read<Path extends keyof paths> = paths[Path] extends {
-  get: { responses: { 200: { content: { 'application/json': infer Body } } } };
-}
-  ? Body
-  : never;
+export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 
-/** What a call answers of which only the address is known. */
-// biome-ignore lint/suspicious/noExplicitAny: the caller names the type
-export type Unknown = any;
+/** The paths of the admin API that have a method. */
+export type Route<Name extends Method> = {
+  [Path in keyof paths]: paths[Path] extends Record<Name, { responses: unknown }> ? Path : never;
+}[keyof paths];
+
+type Operation<Path extends keyof paths, Name extends Method> = NonNullable<paths[Path][Name]>;
+
+type Json<Response> = Response extends { content: { 'application/json': infer Body } } ? Body : null;
+
+/** What an operation returns. */
+export type Result<Path extends keyof paths, Name extends Method> =
+  Operation<Path, Name> extends { responses: infer Responses } ? Json<Responses[keyof Responses & (200 | 201)]> : never;
+
+/** What `GET` returns at a path of the admin API. */
+export type Read<Path extends Route<'get'>> = Result<Path, 'get'>;
+
+/** What a request carries: JSON, or the bytes of a file. */
+export type RequestBody<Path extends keyof paths, Name extends Method> =
+  Operation<Path, Name> extends { requestBody?: never }
+    ? undefined
+    : Operation<Path, Name> extends { requestBody?: { content: infer Content } }
+      ? Content extends { 'application/json': infer Body }
+        ? Body
+        : ArrayBuffer
+      : undefined;
+
+type InPath<Path extends keyof paths, Name extends Method> =
+  Operation<Path, Name> extends { parameters: { path: infer Values } } ? Values : object;
+
+// A query parameter without a value is left out.
+type InQuery<Path extends keyof paths, Name extends Method> =
+  Operation<Path, Name> extends { parameters: { query?: never } }
+    ? object
+    : Operation<Path, Name> extends { parameters: { query?: infer Values } }
+      ? { [Key in keyof Values]?: Values[Key] | '' | null }
+      : object;
+
+/** The values of a path's segments, and the query parameters beside them. */
+export type Parameters<Path extends keyof paths, Name extends Method> = InPath<Path, Name> & InQuery<Path, Name>;
+
+/** What a `GET` needs beside its path. */
+export type GetArguments<Path extends Route<'get'>> =
+  object extends Parameters<Path, 'get'>
+    ? [parameters?: Parameters<Path, 'get'>, options?: CallOptions]
+    : [parameters: Parameters<Path, 'get'>, options?: CallOptions];
 
 export interface CallOptions {
-  body?: unknown;
-  type?: string;
-  headers?: Record<string, string>;
   signal?: AbortSignal;
   /** The longest time to wait, in milliseconds. */
   limit?: number;
+  /** The request goes on when the page is left. */
   keepalive?: boolean;
+}
+
+/** A call that makes a change. */
+export interface ChangeOptions extends CallOptions {
+  /** The media type of a file. */
+  type?: string;
+  /** The idempotency key: the server executes calls with the same key once. */
   key?: string;
-  again?: boolean;
+}
+
+/** A request as it is sent. */
+export interface ApiRequest extends CallOptions {
+  body?: unknown;
+  type?: string;
+  headers?: Record<string, string>;
+}
+
+/** Something that can be changed, with its version. */
+export interface Versioned<Value> {
+  value: Value;
+  version: string | null;
+}
+
+/** A page of a list. */
+export interface List<Item> {
+  items: Item[];
+  next?: string | null;
 }
 
 export type Child = Node | string | false | null | undefined;
 
+type Listeners = {
+  [Name in keyof HTMLElementEventMap as `on${Name}`]?: (event: HTMLElementEventMap[Name]) => unknown;
+};
+
+/** The attributes of an element, and its listeners: `onclick`. */
+export type Attributes = Listeners & {
+  [name: string]: string | number | boolean | null | undefined | ((event: never) => unknown);
+};
+
 /** What a role allows. */
-export type Permission = Read<'/me'>['permissions'][number];
+export type Permission = Schema<'Permission'>;
+
+/** What an entry of the audit log holds: of a change, the members before and after it. */
+export interface AuditDetail {
+  before?: Record<string, unknown>;
+  after?: Record<string, unknown>;
+  [name: string]: unknown;
+}
 
 /** A page of the console: its title, and what is in it. */
 export interface Page {
@@ -40,78 +116,139 @@ export interface Page {
   body: Array<Node | string>;
 }
 
+/** What one page of the console hands to the next. */
+export interface Handover {
+  /** What the server remarked on the application. */
+  notes?: string[];
+  /** The name that was typed. */
+  name?: string;
+  /** A link to enrol a phone is to be created. */
+  enrol?: boolean;
+}
+
+/** What the browser stores with each entry of its history. */
+export type HistoryEntry = {
+  /** The position in the history. */
+  at?: number;
+  handover?: Handover;
+  /** The test sign-in that the page shows. */
+  testSignIn?: { application: string; id: string };
+} | null;
+
 /** What each page receives beside the values of its address. */
 export interface Context {
-  me: Read<'/me'>;
+  me: Schema<'Me'>;
   issuer: string;
   /** The address of this server. */
   base: string;
   may(permission: Permission): boolean;
   query: URLSearchParams;
-  /** What the page before wanted done here. */
-  wish: Unknown;
-  go(to: string, wish?: unknown): Promise<unknown>;
-  reload(): Promise<unknown>;
+  handover: Handover;
+  go(to: string, handover?: Handover): Promise<void>;
+  reload(): Promise<void>;
 }
 
-/** A field of a form. */
-export interface Field {
-  name: string;
+/** Returns a page of the console. `values` are those of the variable segments of its address. */
+export type PageFunction = (context: Context, values: Record<string, string>) => Promise<Page> | Page;
+
+/** A field of a form. `Written` is what the field can show. */
+export interface Field<Name extends string = string, Value = unknown, Written = Value | null> {
+  name: Name;
   element: HTMLElement;
-  fail(message?: string, place?: number | string, part?: string): void;
+  fail(message?: string, index?: number, part?: string): void;
   focus(): void;
-  read(): Unknown;
-  write(value: Unknown): void;
+  /** The value; undefined if the form does not send it. */
+  read(): Value;
+  write(value: Written | undefined): void;
+  /** What is missing if the field is empty. */
   needed?: string | null;
   isEmpty?(): boolean;
+  /** The fields inside this one. */
   parts?(): Field[];
 }
 
-export interface Group {
-  /** It has fields, and is none itself. */
+/** A field with one control. */
+export interface ControlField<Control extends HTMLElement, Name extends string, Value, Written = Value | null>
+  extends Field<Name, Value, Written> {
+  input: Control;
+}
+
+/** Fields below a common heading. A group has no value of its own. */
+export interface Group<Part extends Field = Field> {
   group: true;
   fields: Part[];
   element: HTMLElement;
 }
 
-export type Part = Field | Group | (Partial<Field> & { element: HTMLElement });
+/** The fields of parts of a form. */
+export type FieldsOf<Part> = Part extends Group<infer Inner> ? Inner : Part extends Field ? Part : never;
+
+type Value<Part extends Field> = ReturnType<Part['read']>;
+
+/** What the fields of a form hold, by name. */
+export type Values<Part extends Field> = {
+  [One in Part as undefined extends Value<One> ? never : One['name']]: Value<One>;
+} & {
+  [One in Part as undefined extends Value<One> ? One['name'] : never]?: Exclude<Value<One>, undefined>;
+};
+
+/** What the fields of a form can show, by name. */
+export type WrittenValues<Part extends Field> = {
+  [One in Part as One['name']]?: Parameter<One['write']> | null;
+};
+
+type Parameter<Write extends (value: never) => void> = Write extends (value: infer Written) => void ? Written : never;
 
 export interface FieldOptions {
   hint?: string;
+  /** Where the label stands. */
   wrap?: 'after';
-  none?: Unknown;
+}
+
+export interface TextOptions<None> extends FieldOptions {
+  /** The value of an empty field. */
+  none?: None;
   type?: string;
   needed?: string | null;
   placeholder?: string;
   mono?: boolean;
-  list?: string;
-  min?: number;
-  max?: number;
-  rows?: number;
-  accept?: string;
-  /** What is wrong with a line, if anything. */
-  check?(line: string): Promise<string | null | undefined>;
-  /** The label of the button that adds a row. */
-  add?: string;
 }
 
-export interface FormOptions {
-  values?: Record<string, Unknown>;
+export interface AreaOptions<None> extends FieldOptions {
+  /** The value of an empty field. */
+  none?: None;
+  needed?: string | null;
+  rows?: number;
+}
+
+export interface LinesOptions extends FieldOptions {
+  needed?: string | null;
+  rows?: number;
+  /** Returns what is wrong with a line. */
+  check?(line: string): Promise<string | null | undefined>;
+}
+
+export interface FormOptions<Part extends Field> {
+  values?: WrittenValues<Part>;
   version?: string | null;
-  reread?(): Promise<{ value: Unknown; version: string | null }>;
+  /** Reads the newest values, in case another administrator changed them. */
+  reread?(): Promise<Versioned<WrittenValues<Part>>>;
   submit: string;
-  send(values: Unknown, changed: Unknown, version: string | null | undefined): Promise<unknown>;
+  /** `changed` holds what is not as it was. */
+  send(values: Values<Part>, changed: Partial<Values<Part>>, version: string | null | undefined): Promise<unknown>;
+  /** Where `Cancel` leads. */
   cancel?: string;
   kind?: string;
-  /** The form changes nothing, so that nothing in it is lost. */
+  /** The form changes nothing, so nothing in it is lost. */
   asks?: boolean;
 }
 
 export type FormElement = HTMLFormElement & { isUnsaved(): boolean };
 
-export interface Column {
+export interface Column<Row> {
   label: string;
-  cell(row: Unknown): Unknown;
+  cell(row: Row): unknown;
+  /** The column has numbers. */
   figure?: boolean;
 }
 
@@ -120,24 +257,31 @@ export interface TableOptions {
   caption?: string;
 }
 
-export type TableElement = HTMLDivElement & { add(rows: Unknown[]): void; clear(): void };
+export type TableElement<Row> = HTMLDivElement & { add(rows: Row[]): void; clear(): void };
 
-export interface PickerOptions {
+export interface PickerOptions<Item extends { id: string }> {
   hint?: string;
-  load(text: string): Promise<{ items: Unknown[] }>;
-  label(item: Unknown): string;
-  chosen?(item: Unknown): void;
+  load(text: string): Promise<List<Item>>;
+  label(item: Item): string;
+  chosen?(item: Item): void;
+  /** Whether a typed text is an id. */
   isId?(text: string): boolean;
 }
 
-/** What a page of a list answers. */
-export interface Listed {
-  items: Unknown[];
-  next?: string | null;
+/** One of the stacked parts of a chart's bars. */
+export interface Series<Row> {
+  name: string;
+  tone: string;
+  /** The height of the part. */
+  of(row: Row): number;
+  /** The figure, if it is not the height. */
+  told?(row: Row): number;
 }
 
-/** Something that can be changed, with its version. */
-export interface Versioned<Value> {
-  value: Value;
-  version: string | null;
+export interface ChartOptions<Row> {
+  /** Names the time of a row. */
+  label(row: Row): string;
+  /** Names it in few characters, below some of the bars. */
+  short(row: Row): string;
+  unit?: string;
 }

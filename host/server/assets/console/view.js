@@ -1,15 +1,8 @@
-// Small pieces that the console's pages are made of. Text always goes in as text, never as markup.
+// The elements of the console's pages. A text is always inserted as text, never as markup.
 
-/**
- * @typedef {import('./types.d.ts').Child} Child
- * @typedef {import('./types.d.ts').Column} Column
- * @typedef {import('./types.d.ts').Field} Field
- * @typedef {import('./types.d.ts').Listed} Listed
- * @typedef {import('./types.d.ts').Page} Page
- * @typedef {import('./types.d.ts').TableElement} TableElement
- * @typedef {import('./types.d.ts').TableOptions} TableOptions
- * @typedef {Record<string, any>} Attributes
- */
+import { Problem } from './api.js';
+
+/** @import { Attributes, Child, Column, Field, List, Page, TableElement, TableOptions, Values } from './types.d.ts' */
 
 /**
  * An element: `el('p', { class: 'muted' }, 'Hello ', el('b', {}, name))`. An attribute that is a function is a
@@ -23,9 +16,9 @@
 export function el(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
-    if (typeof value === 'function') element.addEventListener(name.slice(2), value);
+    if (typeof value === 'function') element.addEventListener(name.slice(2), /** @type {EventListener} */ (value));
     else if (value === true) element.setAttribute(name, '');
-    else if (value !== false && value !== null && value !== undefined) element.setAttribute(name, value);
+    else if (value !== false && value !== null && value !== undefined) element.setAttribute(name, String(value));
   }
   element.append(
     ...children.flatMap((child) => (child === null || child === undefined || child === false ? [] : [child])),
@@ -44,8 +37,8 @@ export function notice(text, tone, ...more) {
 }
 
 /**
- * What a page is: its title, what leads back, what can be done, and what it shows.
- * @param {{ title: string, lead?: Child, back?: string[], badges?: Child[], actions?: Child[] }} head
+ * A page: its title, a link back (address and label), its actions and its content.
+ * @param {{ title: string, lead?: Child, back?: [string, string], badges?: Child[], actions?: Child[] }} head
  * @param {...Child} content
  * @returns {Page}
  */
@@ -71,7 +64,7 @@ export function screen({ title, lead, back, badges = [], actions = [] }, ...cont
 }
 
 /**
- * A part of a page, under a heading of its own.
+ * A part of a page, with its own heading.
  * @param {string} title
  * @param {...Child} content
  */
@@ -107,50 +100,58 @@ export function way(address, label, kind = '') {
 }
 
 /**
- * A button that can't be pressed twice while it works. What goes wrong is told beside it.
+ * A button that is disabled while it works. A failure is shown beside it.
  * @param {string} label
- * @param {(event: Event) => unknown} work
+ * @param {(event: MouseEvent) => unknown} work
  * @param {string} [kind]
  */
 export function button(label, work, kind = '') {
-  const pressed = async (event) => {
-    const self = event.currentTarget;
-    forget(self);
+  const pressed = async (/** @type {MouseEvent} */ event) => {
+    clearFailure(self);
     self.disabled = true;
     try {
       await work(event);
     } catch (problem) {
-      fail(self, problem);
+      showFailure(self, problem);
     } finally {
       self.disabled = false;
     }
   };
-  return el('button', { type: 'button', class: `button small ${kind}`.trim(), onclick: pressed }, label);
-}
-
-/** Takes back what was told beside an element; gives the place of it. */
-function forget(element) {
-  const place = element.closest('.ways, .actions, tr') ?? element;
-  const around = place.tagName === 'TR' ? place.closest('table') : place;
-  for (const old of around.parentElement?.querySelectorAll(':scope > .failed') ?? []) old.remove();
-  return place;
+  const self = el('button', { type: 'button', class: `button small ${kind}`.trim(), onclick: pressed }, label);
+  return self;
 }
 
 /**
- * Tells of a problem beside an element, in place of what was told there before.
- * @param {Element} element
- * @param {any} problem
+ * The element after which failures of a control are shown: its row of buttons, or its table.
+ * @param {Element} control
  */
-export function fail(element, problem) {
-  const place = forget(element);
-  if (problem?.dropped) return;
-  const told = el('div', { class: 'notice bad failed', role: 'alert' }, ...explain(problem));
-  const table = place.tagName === 'TR' ? place.closest('table') : null;
-  (table ?? place).after(told);
+function failurePlace(control) {
+  const place = control.closest('.ways, .actions, tr') ?? control;
+  return place instanceof HTMLTableRowElement ? (place.closest('table') ?? place) : place;
 }
 
 /**
- * Disables every control of an element, for who may read it and not change it.
+ * Removes the failures that are shown beside a control.
+ * @param {Element} control
+ */
+function clearFailure(control) {
+  const around = failurePlace(control).parentElement;
+  for (const old of around?.querySelectorAll(':scope > .failed') ?? []) old.remove();
+}
+
+/**
+ * Shows a failure beside a control, in place of an earlier one.
+ * @param {Element} control
+ * @param {unknown} problem
+ */
+function showFailure(control, problem) {
+  clearFailure(control);
+  if (problem instanceof Problem && problem.dropped) return;
+  failurePlace(control).after(el('div', { class: 'notice bad failed', role: 'alert' }, ...explain(problem)));
+}
+
+/**
+ * Disables every control of an element, for administrators who may read it and not change it.
  * @param {Element} element
  */
 export function disableAll(element) {
@@ -159,24 +160,25 @@ export function disableAll(element) {
 }
 
 /**
- * A problem in words.
- * @param {any} problem
+ * A failure in words.
+ * @param {unknown} problem
  * @returns {Array<Node | string>}
  */
 export function explain(problem) {
-  if (problem?.status === 401)
+  if (problem instanceof Problem && problem.status === 401)
     return [
       el(
         'p',
         {},
-        'Your session is over. ',
+        'Your session expired. ',
         el('a', { href: '/admin', target: '_blank', rel: 'noopener' }, 'Sign in in another tab'),
         ', then try again here: nothing that you typed is lost.',
       ),
     ];
   if (!(problem instanceof Error)) return [el('p', {}, 'That did not work.')];
-  const { title, status, errors: all = [] } = /** @type {Partial<import('./api.js').Problem>} */ (problem);
-  const errors = all.filter(({ detail }) => detail !== problem.message);
+  if (!(problem instanceof Problem)) return [el('p', {}, problem.message)];
+  const { title, status } = problem;
+  const errors = problem.errors.filter(({ detail }) => detail !== problem.message);
   const named = errors.map(({ pointer, detail }) => el('li', {}, `${pointer.replace(/^\//, '')}: ${detail}`));
   return [
     title && el('p', {}, el('strong', {}, title)),
@@ -186,7 +188,7 @@ export function explain(problem) {
       el(
         'div',
         { class: 'ways' },
-        button('Read it anew', () => dispatchEvent(new Event('reread'))),
+        button('Read it again', () => dispatchEvent(new Event('reread'))),
       ),
   ].flatMap((part) => part || []);
 }
@@ -201,19 +203,20 @@ export function badge(text, state = text) {
 }
 
 /**
- * A list of names and values; what has no value is left out.
- * @param {Array<[string, unknown] | unknown[]>} pairs
+ * A list of names and values; a name without a value is left out.
+ * @param {Array<[string, unknown]>} pairs
  */
 export function facts(pairs) {
   const rows = pairs.filter(([, value]) => value !== null && value !== undefined && value !== false);
   return el(
     'dl',
     { class: 'facts' },
-    ...rows.map(([name, value]) => el('div', {}, el('dt', {}, String(name)), el('dd', {}, shown(value)))),
+    ...rows.map(([name, value]) => el('div', {}, el('dt', {}, name), el('dd', {}, shown(value)))),
   );
 }
 
 /**
+ * A value in words.
  * @param {unknown} value
  * @returns {Node | string}
  */
@@ -226,13 +229,16 @@ function shown(value) {
   return el('bdi', {}, String(value));
 }
 
-/** Text of a fixed kind: an id, an address. */
+/**
+ * An id, an address, or another text that a program reads.
+ * @param {string} text
+ */
 export function code(text) {
   return el('code', {}, text);
 }
 
 /**
- * A moment, in the reader's own time.
+ * A moment, in the time zone of the browser.
  * @param {string | null | undefined} text
  */
 export function moment(text) {
@@ -246,13 +252,16 @@ export function moment(text) {
   );
 }
 
-/** A number with its thousands apart. */
+/**
+ * A number with separated thousands.
+ * @param {number} number
+ */
 export function figure(number) {
-  return Number(number).toLocaleString('en-GB');
+  return number.toLocaleString('en-GB');
 }
 
 /**
- * Text that can be copied with one press.
+ * A text with a button that copies it.
  * @param {string} text
  * @param {string} [label]
  * @param {{ wide?: boolean }} [options]
@@ -280,7 +289,12 @@ export function copyable(text, label = 'Copy', { wide = false } = {}) {
   );
 }
 
-/** A file for the person to keep. */
+/**
+ * Offers a file for download.
+ * @param {string} name
+ * @param {string} type
+ * @param {string} text
+ */
 export function download(name, type, text) {
   const address = URL.createObjectURL(new Blob([text], { type }));
   el('a', { href: address, download: name }).click();
@@ -290,14 +304,15 @@ export function download(name, type, text) {
 /**
  * A table; on a narrow screen a list. Of each column: `label`, `cell(row)` and, on figures, `figure: true`. The first
  * column names the row.
- * @param {Column[]} columns
- * @param {any[]} rows
+ * @template Row
+ * @param {Array<Column<Row>>} columns
+ * @param {Row[]} rows
  * @param {TableOptions} [options]
- * @returns {TableElement}
+ * @returns {TableElement<Row>}
  */
 export function table(columns, rows, { empty = 'None.', caption } = {}) {
   const body = el('tbody', { role: 'rowgroup' });
-  const made = el(
+  const element = el(
     'table',
     { role: 'table' },
     caption && el('caption', { class: 'hidden-text' }, caption),
@@ -315,17 +330,22 @@ export function table(columns, rows, { empty = 'None.', caption } = {}) {
     body,
   );
   const none = el('p', { class: 'empty' }, empty);
-  const whole = el('div', { class: 'table' }, made, none);
-  const add = (more) => {
-    body.append(...more.map((row) => line(columns, row)));
-    made.hidden = body.childElementCount === 0;
-    none.hidden = !made.hidden;
+  const whole = el('div', { class: 'table' }, element, none);
+  const add = (/** @type {Row[]} */ more) => {
+    body.append(...more.map((row) => tableRow(columns, row)));
+    element.hidden = body.childElementCount === 0;
+    none.hidden = !element.hidden;
   };
   add(rows);
   return Object.assign(whole, { add, clear: () => body.replaceChildren() });
 }
 
-function line(columns, row) {
+/**
+ * @template Row
+ * @param {Array<Column<Row>>} columns
+ * @param {Row} row
+ */
+function tableRow(columns, row) {
   const [first, ...others] = columns;
   return el(
     'tr',
@@ -338,13 +358,14 @@ function line(columns, row) {
 }
 
 /**
- * A list that comes by pages: `load(after)` gives `{ items, next }`.
- * @param {(after?: string) => Promise<Listed>} load
- * @param {Column[]} columns
+ * A list that is loaded page by page: `load(after)` returns `{ items, next }`.
+ * @template Row
+ * @param {(after?: string) => Promise<List<Row>>} load
+ * @param {Array<Column<Row>>} columns
  * @param {TableOptions} [options]
  */
 export async function pages(load, columns, options) {
-  const rows = table(columns, [], options);
+  const rows = table(columns, /** @type {Row[]} */ ([]), options);
   const rest = el('div', { class: 'ways more' });
   const more = async (/** @type {string | undefined} */ after = undefined) => {
     const { items, next } = await load(after);
@@ -356,15 +377,17 @@ export async function pages(load, columns, options) {
 }
 
 /**
- * A list that is searched: its fields are the controls, `load(values, after)` gives `{ items, next }`. What is
- * searched for stays in the address, so that going back finds it again.
- * @param {Field[]} controls
- * @param {(values: any, after?: string) => Promise<Listed>} load
- * @param {Column[]} columns
+ * A list with a search: its fields are the controls, `load(values, after)` returns `{ items, next }`. The address of
+ * the page stores the search, so that going back shows it again.
+ * @template {Field} Control
+ * @template Row
+ * @param {Control[]} controls
+ * @param {(values: Values<Control>, after?: string) => Promise<List<Row>>} load
+ * @param {Array<Column<Row>>} columns
  * @param {TableOptions} [options]
  */
 export async function searched(controls, load, columns, options) {
-  const rows = table(columns, [], options);
+  const rows = table(columns, /** @type {Row[]} */ ([]), options);
   const rest = el('div', { class: 'ways more' });
   const status = el('p', { class: 'hidden-text', role: 'status' });
   const problem = el('div', {});
@@ -374,9 +397,8 @@ export async function searched(controls, load, columns, options) {
   let round = 0;
   const fill = async (/** @type {string | undefined} */ after = undefined) => {
     const mine = ++round;
-    const values = Object.fromEntries(controls.map((control) => [control.name, control.read()]));
     try {
-      const { items, next } = await load(values, after);
+      const { items, next } = await load(valuesOf(controls), after);
       if (mine !== round) return;
       if (!after) rows.clear();
       rows.add(items);
@@ -391,13 +413,15 @@ export async function searched(controls, load, columns, options) {
       problem.replaceChildren(el('div', { class: 'notice bad', role: 'alert' }, ...explain(failure)));
     }
   };
+  /** @type {number | undefined} */
   let timer;
   const changed = () => {
     clearTimeout(timer);
-    timer = setTimeout(() => {
+    timer = window.setTimeout(() => {
       const here = new URL(location.href);
       for (const control of controls) {
-        if (control.read()) here.searchParams.set(control.name, control.read());
+        const value = control.read();
+        if (value) here.searchParams.set(control.name, String(value));
         else here.searchParams.delete(control.name);
       }
       history.replaceState(history.state, '', here);
@@ -422,9 +446,19 @@ export async function searched(controls, load, columns, options) {
 }
 
 /**
- * A line of links to the parts of one thing.
+ * What fields hold, by name.
+ * @template {Field} One
+ * @param {One[]} fields
+ */
+export function valuesOf(fields) {
+  const read = fields.map((field) => [field.name, field.read()]).filter(([, value]) => value !== undefined);
+  return /** @type {Values<One>} */ (Object.fromEntries(read));
+}
+
+/**
+ * Links to the pages about one thing: the address and the label of each, and whether it is shown.
  * @param {string} label
- * @param {string[][]} links
+ * @param {Array<[string, string, boolean?]>} links
  */
 export function tabs(label, links) {
   const here = location.pathname + (links.some(([address]) => address.includes('?')) ? location.search : '');
@@ -434,52 +468,66 @@ export function tabs(label, links) {
     el(
       'ul',
       {},
-      ...links.map(([address, text]) =>
-        el('li', {}, el('a', { href: address, 'aria-current': address === here && 'page' }, text)),
+      ...links.map(
+        ([address, text, isShown = true]) =>
+          isShown && el('li', {}, el('a', { href: address, 'aria-current': address === here && 'page' }, text)),
       ),
     ),
   );
 }
 
-/** JSON, as it is. */
+/**
+ * A value as JSON.
+ * @param {unknown} value
+ */
 export function json(value) {
   return el('pre', { tabindex: 0 }, el('code', {}, JSON.stringify(value, null, 2)));
 }
 
-/** What opens. */
+/**
+ * A panel that a press opens.
+ * @param {string} label
+ * @param {...Child} content
+ */
 export function more(label, ...content) {
   return el('details', { class: 'panel' }, el('summary', {}, label), el('div', { class: 'opened' }, ...content));
 }
 
-const silences = { timer: 0 };
+/** @type {number | undefined} */
+let silence;
 
-/** Says a text to everybody: on the screen for a moment, and to screen readers. */
+/**
+ * Shows a message for a few seconds, and has screen readers read it.
+ * @param {string} text
+ */
 export function say(text) {
   const region = document.getElementById('said');
   if (region === null) return;
   region.textContent = region.textContent === text ? `${text}\u00a0` : text;
-  clearTimeout(silences.timer);
-  silences.timer = window.setTimeout(() => {
+  clearTimeout(silence);
+  silence = window.setTimeout(() => {
     region.textContent = '';
   }, 6000);
 }
 
-/** Takes back what was said: it is not about what is done now. */
+/** Removes the message: it is about an earlier action. */
 export function hush() {
   document.getElementById('said')?.replaceChildren();
 }
 
 /**
- * A window over the page. `content(close)` makes what is in it; what `close` is called with is the answer, undefined
- * for Escape.
+ * A window over the page. `content(close)` returns what is in it. The argument of `close` is the answer; it is
+ * undefined for Escape.
+ * @template Answer
  * @param {string} title
- * @param {(close: (answer?: any) => void, window: HTMLDialogElement) => Child[]} content
- * @returns {Promise<any>}
+ * @param {(close: (answer?: Answer) => void, window: HTMLDialogElement) => Child[]} content
+ * @returns {Promise<Answer | undefined>}
  */
 export function dialog(title, content) {
   return new Promise((resolve) => {
+    /** @type {Answer | undefined} */
     let answer;
-    const close = (/** @type {unknown} */ value = undefined) => {
+    const close = (/** @type {Answer | undefined} */ value = undefined) => {
       answer = value;
       window.close();
     };
@@ -498,7 +546,8 @@ export function dialog(title, content) {
 }
 
 /**
- * Asks before something that can't be undone. With `name` that has to be typed. Gives true for yes.
+ * Asks before an action that can't be undone. The administrator has to type `name`, if there is one. Returns true for
+ * yes.
  * @param {string} title
  * @param {Child} text
  * @param {string} yes
@@ -510,7 +559,7 @@ export async function ask(title, text, yes, name) {
     (await dialog(title, (close) => {
       const typed = el('input', { id: 'typed', autocomplete: 'off', spellcheck: 'false' });
       const error = el('p', { class: 'field-error', id: 'typed-error', role: 'alert' });
-      const submit = (event) => {
+      const submit = (/** @type {Event} */ event) => {
         event.preventDefault();
         if (name !== undefined && typed.value.trim() !== name.trim()) {
           typed.setAttribute('aria-invalid', 'true');
@@ -525,7 +574,7 @@ export async function ask(title, text, yes, name) {
         el(
           'div',
           { class: 'field' },
-          el('label', { for: 'typed' }, 'To go on, type ', el('bdi', {}, el('b', {}, name))),
+          el('label', { for: 'typed' }, 'To continue, type ', el('bdi', {}, el('b', {}, name))),
           typed,
           error,
         );
@@ -547,7 +596,13 @@ export async function ask(title, text, yes, name) {
   );
 }
 
-/** Shows a secret that is never shown again. */
+/**
+ * Shows a secret that is never shown again.
+ * @param {string} title
+ * @param {string} text
+ * @param {string} secret
+ * @param {string} [kept] how the server stores it
+ */
 export function showOnce(title, text, secret, kept = 'Assent keeps a digest of it') {
   return dialog(title, (close, window) => {
     // Escape would lose it.
@@ -555,7 +610,7 @@ export function showOnce(title, text, secret, kept = 'Assent keeps a digest of i
     return [
       el('p', {}, text),
       copyable(secret, title.toLowerCase(), { wide: secret.includes('\n') }),
-      notice(`It is shown this once. ${kept}, and does not show it again.`, 'warn'),
+      notice(`It is only shown now. ${kept}, and never shows it again.`, 'warn'),
       el(
         'div',
         { class: 'actions' },

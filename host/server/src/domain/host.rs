@@ -20,7 +20,7 @@ use assent_model::clock::{SharedClock, Timestamp};
 use assent_model::entropy::SharedEntropy;
 use assent_model::secret::Digest;
 use assent_plugin_host::Plugins;
-use assent_plugin_host::outgoing::Outgoing;
+use assent_plugin_host::egress::Egress;
 use assent_store::Store;
 
 /// What every use case works with.
@@ -38,7 +38,7 @@ pub struct Host {
     /// Identifies this host to push services.
     pub push_key: Arc<PushKey>,
     /// The way out, to the addresses that applications registered.
-    pub outgoing: Outgoing,
+    pub egress: Egress,
     /// Where addresses are.
     pub geoip: GeoIp,
     /// SAML keys that were opened before.

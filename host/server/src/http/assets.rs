@@ -195,8 +195,8 @@ impl Spoken {
                 &say(Message::of("authenticator-push-body")).to_string(),
             )
             .replace(
-                "'{news}'",
-                &say(Message::of("authenticator-push-news")).to_string(),
+                "'{notification}'",
+                &say(Message::of("authenticator-push-notification")).to_string(),
             );
         Self {
             messages,
@@ -320,7 +320,13 @@ mod tests {
         let worker = find(SERVICE_WORKER).unwrap();
         assert_eq!(worker.service_worker_allowed, Some("/authenticator"));
         let text = std::str::from_utf8(worker.bytes).unwrap();
-        for place in ["{version}", "{shell}", "{title}", "{body}", "{news}"] {
+        for place in [
+            "{version}",
+            "{shell}",
+            "{title}",
+            "{body}",
+            "{notification}",
+        ] {
             assert!(!text.contains(place), "{place}");
         }
         let shell = text

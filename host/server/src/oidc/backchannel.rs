@@ -17,7 +17,7 @@ use crate::keys::TokenType;
 use assent_model::application::Application;
 use assent_model::id::{Did, TokenId};
 use assent_model::logout::LogoutDelivery;
-use assent_plugin_host::outgoing::Failure;
+use assent_plugin_host::egress::Failure;
 
 /// How often the database is looked at without a signal: another host may have ended a session, or a pause is over.
 const LOOK: Duration = Duration::from_secs(3);
@@ -184,7 +184,7 @@ async fn tell(host: &Host, delivery: &LogoutDelivery) -> Result<Told, InternalEr
     };
     let token = logout_token(host, &application, delivery).await?;
     let answer = match host
-        .outgoing
+        .egress
         .post_form(&logout.uri, &[("logout_token", &token)])
         .await
     {

@@ -13,14 +13,13 @@ use crate::domain::claims::standard_claims;
 use crate::domain::claims::standard_claims::{Subject, subject_of};
 use crate::domain::sign_in::access::person;
 use crate::domain::{Host, InternalError};
-use assent_model::administration::AdminScopes;
 use assent_model::application::Application;
 use assent_model::clock::Timestamp;
 use assent_model::id::{Did, TokenId};
 use assent_model::scope::Scopes;
 use assent_model::secret::Token;
 use assent_model::session::Acr;
-use assent_model::token::{CertificateDigest, prefix};
+use assent_model::token::{CertificateDigest, TokenScopes, prefix};
 use assent_plugin_host::{Fault, MapFailureKind, Sink};
 use assent_store::{Person, TokenFamily};
 
@@ -68,8 +67,7 @@ const INACTIVE: Introspection = Introspection::Inactive(Inactive { active: false
 struct Known {
     application: Did,
     family: Option<TokenFamily>,
-    scopes: Scopes,
-    admin_scopes: AdminScopes,
+    scopes: TokenScopes,
     issued_at: Timestamp,
     expires_at: Timestamp,
     certificate: Option<CertificateDigest>,
@@ -89,7 +87,7 @@ pub async fn introspect(
         Some(known) if is_own(&known.application) => Some(known),
         // A resource server asks about tokens that it was shown; a public client proves nothing, and sees its own alone. One
         // for the admin API is good nowhere else, so nobody else shall take it for good.
-        Some(known) if known.admin_scopes.is_empty() => Some(known).filter(|_| {
+        Some(known) if known.scopes.oidc().is_some() => Some(known).filter(|_| {
             client
                 .application
                 .settings
@@ -116,16 +114,17 @@ pub async fn introspect(
     let Some(application) = application else {
         return Ok(INACTIVE);
     };
-    let (sub, more) = match &known.family {
-        None => (application.id.to_string(), Map::new()),
-        Some(family) => {
+    let (sub, more) = match (&known.family, known.scopes.oidc()) {
+        (None, _) => (application.id.to_string(), Map::new()),
+        // No user grants admin scopes.
+        (Some(_), None) => return Ok(INACTIVE),
+        (Some(family), Some(scopes)) => {
             let found = person(host, family.subject, &application.id).await?;
             let Some(person) = found else {
                 return Ok(INACTIVE);
             };
             let sub = subject_of(host, &application, &person.user)?;
-            let Some(more) = more(host, &application, &person, family, &known.scopes, &sub).await?
-            else {
+            let Some(more) = more(host, &application, &person, family, scopes, &sub).await? else {
                 return Ok(INACTIVE);
             };
             (sub, more)
@@ -139,10 +138,7 @@ pub async fn introspect(
         active: true,
         client_id: known.application,
         sub,
-        scope: match known.admin_scopes.is_empty() {
-            true => known.scopes.to_string(),
-            false => known.admin_scopes.to_string(),
-        },
+        scope: known.scopes.to_string(),
         exp: known.expires_at.seconds(),
         iat: known.issued_at.seconds(),
         acr: acr.filter(|acr| *acr != Acr::Device).map(Acr::as_str),
@@ -203,7 +199,6 @@ async fn access_token(host: &Host, text: &str) -> Result<Option<Known>, TokenErr
             application: found.grant.application,
             family: found.family,
             scopes: found.grant.scopes,
-            admin_scopes: found.grant.admin_scopes,
             issued_at: found.grant.issued_at,
             expires_at: found.grant.expires_at,
             certificate: found.grant.certificate,
@@ -225,8 +220,7 @@ async fn refresh_token(host: &Host, text: &str) -> Result<Option<Known>, TokenEr
     let found = found.filter(|found| found.good && found.grant.digest == token.digest());
     Ok(found.map(|found| Known {
         application: found.grant.application,
-        scopes: found.family.scopes.clone(),
-        admin_scopes: AdminScopes::default(),
+        scopes: TokenScopes::Oidc(found.family.scopes.clone()),
         family: Some(found.family),
         issued_at: found.grant.issued_at,
         expires_at: found.grant.expires_at,

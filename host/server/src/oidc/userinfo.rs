@@ -20,12 +20,13 @@ pub async fn claims(host: &Host, shown: Shown<'_>) -> Result<Map<String, Value>,
 pub async fn made(host: &Host, shown: Shown<'_>) -> Result<Made, BearerError> {
     let found = accept(host, shown).await?;
     let grant = found.grant;
-    let Some(family) = found.family else {
+    let scopes = grant
+        .scopes
+        .oidc()
+        .filter(|scopes| scopes.has(Scope::OpenId));
+    let (Some(family), Some(scopes)) = (found.family, scopes) else {
         return Err(BearerError::InsufficientScope(Scope::OpenId));
     };
-    if !grant.scopes.has(Scope::OpenId) {
-        return Err(BearerError::InsufficientScope(Scope::OpenId));
-    }
     let application = host
         .store
         .application(&grant.application)
@@ -42,7 +43,7 @@ pub async fn made(host: &Host, shown: Shown<'_>) -> Result<Made, BearerError> {
         application: &application,
         user: &user,
         account: &account,
-        scopes: &grant.scopes.both(allowed),
+        scopes: &scopes.both(allowed),
         authentication: None,
         sub: &standard_claims::subject_of(host, &application, &user)?,
         requested,

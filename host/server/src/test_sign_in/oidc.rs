@@ -31,24 +31,24 @@ const SHOWN: usize = 8;
 /// The address that a test sign-in begins at, and what the request says.
 pub fn request(
     host: &Host,
-    trial: &TestSignIn,
+    test_sign_in: &TestSignIn,
     application: &Application,
     name: &LoginName,
 ) -> Result<(String, StepNote), InternalError> {
-    let verifier = test_sign_in::derived(host, trial.id, Derived::Verifier)?;
+    let verifier = test_sign_in::derived(host, test_sign_in.id, Derived::Verifier)?;
     let challenge = URL_SAFE_NO_PAD.encode(openssl::sha::sha256(verifier.as_bytes()));
     let parameters = [
         ("response_type", "code".to_owned()),
         ("client_id", application.id.to_string()),
-        ("redirect_uri", test_sign_in::address(host, trial.id)),
+        ("redirect_uri", test_sign_in::address(host, test_sign_in.id)),
         ("scope", application.settings.scopes.to_string()),
         (
             "state",
-            test_sign_in::derived(host, trial.id, Derived::State)?,
+            test_sign_in::derived(host, test_sign_in.id, Derived::State)?,
         ),
         (
             "nonce",
-            test_sign_in::derived(host, trial.id, Derived::Nonce)?,
+            test_sign_in::derived(host, test_sign_in.id, Derived::Nonce)?,
         ),
         ("code_challenge", challenge),
         ("code_challenge_method", "S256".to_owned()),
@@ -71,10 +71,10 @@ pub fn request(
 /// Whether an answer came to a test sign-in that is of its own request. Nothing else ends it.
 pub fn is_answer(
     host: &Host,
-    trial: &TestSignIn,
+    test_sign_in: &TestSignIn,
     parameters: &Parameters,
 ) -> Result<bool, InternalError> {
-    let state = test_sign_in::derived(host, trial.id, Derived::State)?;
+    let state = test_sign_in::derived(host, test_sign_in.id, Derived::State)?;
     Ok(parameters.get("state") == Some(state.as_str())
         && parameters.get("iss") == Some(host.issuer.as_str()))
 }
@@ -85,11 +85,11 @@ pub async fn take_up(
     open: &OpenTestSignIn,
     parameters: &Parameters,
 ) -> Result<TestSignInOutcome, InternalError> {
-    let trial = open.trial();
+    let test_sign_in = open.test_sign_in();
     let Some(code) = parameters.get("code") else {
         let error = parameters.get("error").unwrap_or("server_error");
         let description = parameters.get("error_description").unwrap_or_default();
-        let cause = test_sign_in::cause(host, trial.id).await?;
+        let cause = test_sign_in::cause(host, test_sign_in.id).await?;
         let data = json!({ "error": error, "error_description": description });
         let detail = "the application would have got an error";
         let detail = cause.as_ref().map_or_else(
@@ -98,7 +98,7 @@ pub async fn take_up(
         );
         test_sign_in::note(
             host,
-            trial.id,
+            test_sign_in.id,
             TestSignInStep::Answered,
             StepNote::bad(detail).with(data),
         )
@@ -106,19 +106,19 @@ pub async fn take_up(
         // The application is told no more than its own description; who tries it is.
         let told =
             json!({ "error": error, "error_description": cause.as_deref().unwrap_or(description) });
-        return finish(host, trial, TestSignInOutcome::Failed, told, None).await;
+        return finish(host, test_sign_in, TestSignInOutcome::Failed, told, None).await;
     };
     let data = json!({ "code": shortened(code), "state": "as it was sent", "iss": host.issuer });
     let note = StepNote::good("a code, the state of the request and the issuer").with(data);
-    test_sign_in::note(host, trial.id, TestSignInStep::Answered, note).await?;
+    test_sign_in::note(host, test_sign_in.id, TestSignInStep::Answered, note).await?;
     let family = Token::parse(prefix::CODE, code).map(|token| CodeId::from_bytes(token.id()));
     let (outcome, result) = redeem(host, open, code).await?;
-    finish(host, trial, outcome, result, family).await
+    finish(host, test_sign_in, outcome, result, family).await
 }
 
 async fn finish(
     host: &Host,
-    trial: &TestSignIn,
+    test_sign_in: &TestSignIn,
     outcome: TestSignInOutcome,
     result: Value,
     family: Option<CodeId>,
@@ -127,7 +127,7 @@ async fn finish(
     if let (Some(told), Value::Object(result)) = (told.as_object_mut(), result) {
         told.extend(result);
     }
-    test_sign_in::end(host, trial, outcome, told, family).await?;
+    test_sign_in::end(host, test_sign_in, outcome, told, family).await?;
     Ok(outcome)
 }
 
@@ -181,12 +181,12 @@ async fn redeem(
     open: &OpenTestSignIn,
     code: &str,
 ) -> Result<(TestSignInOutcome, Value), InternalError> {
-    let trial = open.trial();
-    let tokens = match exchange(host, trial, code).await? {
+    let test_sign_in = open.test_sign_in();
+    let tokens = match exchange(host, test_sign_in, code).await? {
         Ok(tokens) => tokens,
         Err(failure) => return Ok(failure.outcome(Map::new())),
     };
-    let userinfo = userinfo(host, trial, tokens.text("access_token")).await?;
+    let userinfo = userinfo(host, test_sign_in, tokens.text("access_token")).await?;
     let mut result = Map::new();
     result.insert("token_response".to_owned(), shown(&tokens.response));
     let id_token = json!({ "header": tokens.header, "claims": tokens.claims });
@@ -207,10 +207,10 @@ async fn redeem(
 /// Exchanges the code in the application's place, without its authentication.
 async fn exchange(
     host: &Host,
-    trial: &TestSignIn,
+    test_sign_in: &TestSignIn,
     code: &str,
 ) -> Result<Result<Tokens, TestFailure>, InternalError> {
-    let Some(application) = host.store.application(&trial.application).await? else {
+    let Some(application) = host.store.application(&test_sign_in.application).await? else {
         let failure = TestFailure::new("invalid_client", &"the application was removed meanwhile");
         return Ok(Err(failure));
     };
@@ -219,24 +219,24 @@ async fn exchange(
         application,
         certificate: None,
     };
-    let verifier = test_sign_in::derived(host, trial.id, Derived::Verifier)?;
-    let redirect_uri = test_sign_in::address(host, trial.id);
+    let verifier = test_sign_in::derived(host, test_sign_in.id, Derived::Verifier)?;
+    let redirect_uri = test_sign_in::address(host, test_sign_in.id);
     let presented = Presented {
         code,
         redirect_uri: &redirect_uri,
         verifier: Some(&verifier),
-        purpose: SignInPurpose::TestSignIn(trial.id),
+        purpose: SignInPurpose::TestSignIn(test_sign_in.id),
     };
     let response = match grant::redeem(host, &client, presented).await {
         Ok(response) => serde_json::to_value(response).unwrap_or_default(),
         Err(error) => {
             let note = StepNote::bad(error.to_string()).with(json!({ "error": error.code() }));
-            test_sign_in::note(host, trial.id, TestSignInStep::Exchanged, note).await?;
+            test_sign_in::note(host, test_sign_in.id, TestSignInStep::Exchanged, note).await?;
             return Ok(Err(TestFailure::new(error.code(), &error)));
         }
     };
     let (header, claims) = decoded(text_of(&response, "id_token"));
-    let nonce = test_sign_in::derived(host, trial.id, Derived::Nonce)?;
+    let nonce = test_sign_in::derived(host, test_sign_in.id, Derived::Nonce)?;
     let has_nonce = claims.get("nonce") == Some(&json!(nonce));
     let detail = format!(
         "the server stands in for the application's authentication ({method}), which was not tried; the code, the redirect URI and PKCE were"
@@ -245,7 +245,7 @@ async fn exchange(
         good: has_nonce,
         ..StepNote::good(detail)
     };
-    test_sign_in::note(host, trial.id, TestSignInStep::Exchanged, note).await?;
+    test_sign_in::note(host, test_sign_in.id, TestSignInStep::Exchanged, note).await?;
     Ok(Ok(Tokens {
         response,
         header,
@@ -257,7 +257,7 @@ async fn exchange(
 /// The claims that UserInfo returns for an access token.
 async fn userinfo(
     host: &Host,
-    trial: &TestSignIn,
+    test_sign_in: &TestSignIn,
     token: &str,
 ) -> Result<Result<Value, TestFailure>, InternalError> {
     let shown = Shown {
@@ -276,7 +276,7 @@ async fn userinfo(
             (note, Err(TestFailure::new(code, &error)))
         }
     };
-    test_sign_in::note(host, trial.id, TestSignInStep::Userinfo, note).await?;
+    test_sign_in::note(host, test_sign_in.id, TestSignInStep::Userinfo, note).await?;
     Ok(result)
 }
 

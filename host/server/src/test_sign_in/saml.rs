@@ -28,20 +28,20 @@ const SIGNATURE_VALUE: &str = "ds:SignatureValue";
 /// The address that a test sign-in begins at, and what the request says.
 pub fn request(
     host: &Host,
-    trial: &TestSignIn,
+    test_sign_in: &TestSignIn,
     provider: &ServiceProvider,
 ) -> Result<(String, StepNote), InternalError> {
     let endpoint = single_sign_on_url(host, &provider.id);
     let header = Header {
-        id: test_sign_in::derived(host, trial.id, Derived::Message)?,
+        id: test_sign_in::derived(host, test_sign_in.id, Derived::Message)?,
         issuer: Some(provider.settings.entity_id.clone()),
         issue_instant: host.now(),
         destination: Some(endpoint.clone()),
     };
     let internal = |error: &dyn std::fmt::Display| InternalError::Saml(error.to_string());
-    let xml = AuthnRequest::asking_anew(&header, &test_sign_in::address(host, trial.id))
+    let xml = AuthnRequest::asking_anew(&header, &test_sign_in::address(host, test_sign_in.id))
         .map_err(|error| internal(&error))?;
-    let relay_state = trial.id.to_string();
+    let relay_state = test_sign_in.id.to_string();
     let url = redirect_location(&endpoint, Kind::Request, &xml, Some(&relay_state), None)
         .map_err(|error| internal(&error))?;
     let signing = match provider.settings.require_signed_requests {
@@ -58,11 +58,11 @@ pub fn request(
 /// Whether a form brings the answer of a test sign-in, as this host made it. Nothing else ends it.
 pub fn is_answer(
     host: &Host,
-    trial: &TestSignIn,
+    test_sign_in: &TestSignIn,
     incoming: &Incoming,
     body: &[u8],
 ) -> Result<bool, InternalError> {
-    let vouched = test_sign_in::vouched(host, trial.id, &posted(body))?;
+    let vouched = test_sign_in::vouched(host, test_sign_in.id, &posted(body))?;
     // Digests are compared in constant time.
     let same = |state: &str| Digest::of(state.as_bytes()) == Digest::of(vouched.as_bytes());
     Ok(incoming.kind() == Kind::Response && incoming.relay_state().is_some_and(same))
@@ -83,8 +83,8 @@ pub async fn take_up(
     incoming: &Incoming,
     body: &[u8],
 ) -> Result<TestSignInOutcome, InternalError> {
-    let trial = open.trial();
-    let asked = test_sign_in::derived(host, trial.id, Derived::Message)?;
+    let test_sign_in = open.test_sign_in();
+    let asked = test_sign_in::derived(host, test_sign_in.id, Derived::Message)?;
     // This host made it: whose signature it has is known.
     let told = match incoming.trusted(&[], Signature::Optional) {
         Ok(trusted) => read(trusted.root()),
@@ -114,7 +114,7 @@ pub async fn take_up(
             let cause = if succeeded {
                 None
             } else {
-                test_sign_in::cause(host, trial.id).await?
+                test_sign_in::cause(host, test_sign_in.id).await?
             };
             let detail = cause.as_ref().map_or_else(
                 || detail.to_owned(),
@@ -143,8 +143,8 @@ pub async fn take_up(
             (TestSignInOutcome::Failed, StepNote::bad(why), result)
         }
     };
-    test_sign_in::note(host, trial.id, TestSignInStep::Answered, note).await?;
-    test_sign_in::end(host, trial, outcome, result, None).await?;
+    test_sign_in::note(host, test_sign_in.id, TestSignInStep::Answered, note).await?;
+    test_sign_in::end(host, test_sign_in, outcome, result, None).await?;
     Ok(outcome)
 }
 

@@ -64,7 +64,7 @@ struct PendingEntry {
     mentions: Option<String>,
     /// Whether it is kept. One that is not costs the same.
     wanted: bool,
-    is_news: bool,
+    is_account_notification: bool,
 }
 
 tokio::task_local! {
@@ -96,7 +96,7 @@ pub(crate) fn add(entry: &Entry, wanted: bool) -> Result<()> {
         record: record(entry)?,
         mentions,
         wanted,
-        is_news: entry.event.is_news(),
+        is_account_notification: entry.event.is_account_notification(),
     };
     PENDING
         .try_with(|all| all.borrow_mut().push(pending))
@@ -193,7 +193,7 @@ pub(crate) async fn append(
 static INSERT: LazyLock<BulkSql> = LazyLock::new(|| {
     BulkSql::new(
         "INSERT INTO audit_entries (seq, previous, digest, id, happened_at, event, actor_kind, actor, user_id, application_id,
-                                    approval_id, detail, personal, personal_salt, personal_digest, news, mentions, origin,
+                                    approval_id, detail, personal, personal_salt, personal_digest, notifies, mentions, origin,
                                     origin_salt, origin_digest)
          SELECT v.column1, v.column2, v.column3, v.column4, v.column5, v.column6, v.column7, v.column8, v.column9, v.column10,
                 v.column11, v.column12, v.column13, v.column14, v.column15, v.column16, v.column17, v.column18, v.column19, v.column20
@@ -209,7 +209,7 @@ async fn insert(db: &mut AnyConnection, rows: &[PendingEntry]) -> Result<()> {
         record,
         mentions,
         wanted,
-        is_news,
+        is_account_notification,
     } in INSERT.filled(rows)
     {
         query = query
@@ -228,7 +228,7 @@ async fn insert(db: &mut AnyConnection, rows: &[PendingEntry]) -> Result<()> {
             .bind(record.personal.clone())
             .bind(record.salt.clone())
             .bind(record.personal_digest.clone())
-            .bind(i64::from(*is_news))
+            .bind(i64::from(*is_account_notification))
             .bind(mentions.clone())
             .bind(record.origin.clone())
             .bind(record.origin_salt.clone())

@@ -315,9 +315,9 @@ impl Store {
         .await
     }
 
-    /// Up to `limit` of a person's news, the oldest first: those after `since` that a device has not shown, but for what it did
+    /// Up to `limit` of a user's account notifications, the oldest first: those after `since` that a device has not shown, but for what it did
     /// itself.
-    pub async fn news(
+    pub async fn account_notifications(
         &self,
         user: UserId,
         device: DeviceId,
@@ -327,9 +327,9 @@ impl Store {
         let rows: Vec<EntryRow> = sqlx::query_as(
             "SELECT seq, digest, id, happened_at, event, actor_kind, actor, user_id, application_id, approval_id, detail, personal, origin
              FROM audit_entries
-             WHERE user_id = $1 AND news = 1 AND happened_at >= $3 AND (actor IS NULL OR actor <> $2)
+             WHERE user_id = $1 AND notifies = 1 AND happened_at >= $3 AND (actor IS NULL OR actor <> $2)
                AND seq > COALESCE((SELECT seen.seq FROM audit_entries AS seen
-                                   WHERE seen.id = (SELECT news_seen FROM devices WHERE devices.id = $2)), 0)
+                                   WHERE seen.id = (SELECT last_notification FROM devices WHERE devices.id = $2)), 0)
              ORDER BY seq LIMIT $4",
         )
         .bind(user.to_string())
@@ -343,15 +343,15 @@ impl Store {
             .collect()
     }
 
-    /// Notes that a device showed the news up to this entry.
-    pub async fn mark_news_seen(&self, device: DeviceId, last: AuditId) -> Result<()> {
+    /// Notes that a device showed the account notifications up to this entry.
+    pub async fn mark_notifications_read(&self, device: DeviceId, last: AuditId) -> Result<()> {
         self.write(move |db| {
             Box::pin(async move {
                 // Never back to one that stands before.
                 sqlx::query(
-                    "UPDATE devices SET news_seen = $2
+                    "UPDATE devices SET last_notification = $2
                      WHERE id = $1
-                       AND COALESCE((SELECT seq FROM audit_entries WHERE audit_entries.id = news_seen), 0)
+                       AND COALESCE((SELECT seq FROM audit_entries WHERE audit_entries.id = last_notification), 0)
                          < COALESCE((SELECT seq FROM audit_entries WHERE audit_entries.id = $2), 0)",
                 )
                 .bind(device.to_string())

@@ -40,10 +40,7 @@ pub(super) async fn insert_access(db: &mut AnyConnection, grants: &[&AccessGrant
                 .bind(token.digest.to_text())
                 .bind(token.application.to_string())
                 .bind(token.family.map(|family| family.to_string()))
-                .bind(match token.admin_scopes.is_empty() {
-                    true => token.scopes.to_string(),
-                    false => token.admin_scopes.to_string(),
-                })
+                .bind(token.scopes.to_string())
                 .bind(token.certificate.map(|digest| digest.to_text()))
                 .bind(token.issued_at.millis())
                 .bind(token.expires_at.millis())

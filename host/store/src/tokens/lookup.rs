@@ -1,10 +1,9 @@
 //! Tokens as requests look them up.
 
-use assent_model::administration::AdminScopes;
 use assent_model::clock::Timestamp;
 use assent_model::id::CodeId;
 use assent_model::scope::Scopes;
-use assent_model::token::{AccessGrant, GrantContext, GrantSubject, RefreshGrant};
+use assent_model::token::{AccessGrant, GrantContext, GrantSubject, RefreshGrant, TokenScopes};
 
 use crate::batch::loader::Row;
 use crate::rows::{cell, digest, from_json, moment, parse};
@@ -158,8 +157,7 @@ impl TryFrom<AccessRow> for Access {
                     cell("access_tokens", "application_id", &row.id),
                 )?,
                 family: family_id,
-                scopes: Scopes::known(&row.scopes),
-                admin_scopes: AdminScopes::known(&row.scopes),
+                scopes: TokenScopes::known(&row.scopes),
                 certificate: row
                     .certificate
                     .map(|text| digest(&text, cell("access_tokens", "certificate", &row.id)))

@@ -1,6 +1,7 @@
 //! Protected actions that are refused or reported.
 
 use super::*;
+use assent_test_macros::both_databases;
 
 /// Nobody types a number for what is refused afterwards.
 #[tokio::test]
@@ -104,38 +105,36 @@ async fn no_phone_is_asked_about_what_its_person_may_not_do() {
 }
 
 /// A step that is not the person's was taken with their session, so that is over.
-#[tokio::test]
-async fn who_says_that_a_step_was_not_theirs_ends_the_session_of_the_console_on_both_databases() {
-    for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
-            database,
-            ..Wish::default()
-        })
-        .await;
-        let (stolen, grace) = owner(&host).await;
-        let own = grace.signed_in(&host).await;
-        let path = format!("/users/{}", id(&host.user("bob").await));
-        asked(&stolen, Method::DELETE, &path, &Value::Null).await;
-        assert_eq!(
-            grace
-                .phone
-                .not_me(&waiting(&grace.phone).await)
-                .await
-                .expect("an outcome"),
-            "not_me"
-        );
-        assert_eq!(
-            stolen.get("/me").await.status,
-            StatusCode::UNAUTHORIZED,
-            "{database:?}"
-        );
-        own.get("/me").await.good();
-        assert_eq!(
-            entries(&host, "event=session.ended").await.len(),
-            1,
-            "{database:?}"
-        );
-    }
+#[both_databases]
+async fn who_says_that_a_step_was_not_theirs_ends_the_session_of_the_console(database: Database) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    let (stolen, grace) = owner(&host).await;
+    let own = grace.signed_in(&host).await;
+    let path = format!("/users/{}", id(&host.user("bob").await));
+    asked(&stolen, Method::DELETE, &path, &Value::Null).await;
+    assert_eq!(
+        grace
+            .phone
+            .not_me(&waiting(&grace.phone).await)
+            .await
+            .expect("an outcome"),
+        "not_me"
+    );
+    assert_eq!(
+        stolen.get("/me").await.status,
+        StatusCode::UNAUTHORIZED,
+        "{database:?}"
+    );
+    own.get("/me").await.good();
+    assert_eq!(
+        entries(&host, "event=session.ended").await.len(),
+        1,
+        "{database:?}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,98 +1,97 @@
 //! Test sign-ins that end early.
 
 use super::*;
+use assent_test_macros::both_databases;
 
-#[tokio::test]
-async fn a_test_sign_in_says_why_no_phone_was_asked_on_both_databases() {
-    for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
-            database,
-            ..Wish::default()
-        })
+#[both_databases]
+async fn a_test_sign_in_says_why_no_phone_was_asked(database: Database) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    let application = host.web_application().await;
+    let (console, grace, browser) = grace(&host, &application).await;
+    let test = begin(&console, &application.id).await;
+    let waiting = ask(&browser, &test, "grace").await;
+    assert_eq!(
+        names(&read(&console, &test).await).last(),
+        Some(&("asked", true)),
+        "{database:?}"
+    );
+    decide(&grace, None).await;
+
+    // The cooldown that begins with the second denial.
+    let waiting = anew(&waiting, "grace").await;
+    decide(&grace, None).await;
+    let waiting = anew(&waiting, "grace").await;
+    assert!(
+        grace.phone.waiting(0).await.expect("requests").is_empty(),
+        "{database:?}"
+    );
+    let told = read(&console, &test).await;
+    assert_eq!(
+        (&told["state"], names(&told).last()),
+        (&json!("waiting"), Some(&("asked", false))),
+        "{told}"
+    );
+    assert!(
+        detail(&told, "asked").contains("paused"),
+        "{database:?}: {told}"
+    );
+    let until = step(&told, "asked")["data"]["cooldown_until"]
+        .as_str()
+        .expect("a moment")
+        .to_owned();
+    assert!(until.ends_with('Z'), "{until}");
+    let seen = waiting.again().await;
+    assert_eq!(
+        seen.number(),
+        waiting.number(),
+        "the page goes on as for everybody"
+    );
+    assert!(
+        !seen.body.contains(&until) && !seen.body.contains("no request went"),
+        "{}",
+        seen.body
+    );
+
+    // Once it is over the phone is asked.
+    host.advance(61);
+    let waiting = anew(&waiting, "grace").await;
+    assert_eq!(
+        grace.phone.waiting(5).await.expect("requests").len(),
+        1,
+        "{database:?}"
+    );
+    assert_eq!(
+        names(&read(&console, &test).await).last(),
+        Some(&("asked", true)),
+        "{database:?}"
+    );
+
+    // A scan elsewhere takes nothing away from it.
+    let other = Browser::new(&host.base)
+        .get(&application.request(&[]))
+        .await
+        .followed()
         .await;
-        let application = host.web_application().await;
-        let (console, grace, browser) = grace(&host, &application).await;
-        let test = begin(&console, &application.id).await;
-        let waiting = ask(&browser, &test, "grace").await;
-        assert_eq!(
-            names(&read(&console, &test).await).last(),
-            Some(&("asked", true)),
-            "{database:?}"
-        );
-        decide(&grace, None).await;
-
-        // The cooldown that begins with the second denial.
-        let waiting = anew(&waiting, "grace").await;
-        decide(&grace, None).await;
-        let waiting = anew(&waiting, "grace").await;
-        assert!(
-            grace.phone.waiting(0).await.expect("requests").is_empty(),
-            "{database:?}"
-        );
-        let told = read(&console, &test).await;
-        assert_eq!(
-            (&told["state"], names(&told).last()),
-            (&json!("waiting"), Some(&("asked", false))),
-            "{told}"
-        );
-        assert!(
-            detail(&told, "asked").contains("paused"),
-            "{database:?}: {told}"
-        );
-        let until = step(&told, "asked")["data"]["cooldown_until"]
-            .as_str()
-            .expect("a moment")
-            .to_owned();
-        assert!(until.ends_with('Z'), "{until}");
-        let seen = waiting.again().await;
-        assert_eq!(
-            seen.number(),
-            waiting.number(),
-            "the page goes on as for everybody"
-        );
-        assert!(
-            !seen.body.contains(&until) && !seen.body.contains("no request went"),
-            "{}",
-            seen.body
-        );
-
-        // Once it is over the phone is asked.
-        host.advance(61);
-        let waiting = anew(&waiting, "grace").await;
-        assert_eq!(
-            grace.phone.waiting(5).await.expect("requests").len(),
-            1,
-            "{database:?}"
-        );
-        assert_eq!(
-            names(&read(&console, &test).await).last(),
-            Some(&("asked", true)),
-            "{database:?}"
-        );
-
-        // A scan elsewhere takes nothing away from it.
-        let other = Browser::new(&host.base)
-            .get(&application.request(&[]))
-            .await
-            .followed()
-            .await;
-        grace
-            .phone
-            .scan(&crate::qr_sign_in::code(&other))
-            .await
-            .expect("taken");
-        assert_eq!(
-            grace.phone.waiting(5).await.expect("requests").len(),
-            2,
-            "{database:?}"
-        );
-        assert_eq!(
-            names(&read(&console, &test).await).last(),
-            Some(&("asked", true)),
-            "{database:?}"
-        );
-        assert_eq!(waiting.again().await.number(), waiting.number());
-    }
+    grace
+        .phone
+        .scan(&crate::qr_sign_in::code(&other))
+        .await
+        .expect("taken");
+    assert_eq!(
+        grace.phone.waiting(5).await.expect("requests").len(),
+        2,
+        "{database:?}"
+    );
+    assert_eq!(
+        names(&read(&console, &test).await).last(),
+        Some(&("asked", true)),
+        "{database:?}"
+    );
+    assert_eq!(waiting.again().await.number(), waiting.number());
 }
 
 #[tokio::test]
@@ -212,9 +211,9 @@ async fn a_test_sign_in_that_a_plugin_ends_says_so_where_it_ends() {
         "[[plugins.claim_mappers]]\nname = \"broken\"\nfile = \"{}\"\nwrites = []\nconfig = {{ behaviour = \"panic\" }}\n",
         component("hostile-mapper").display()
     );
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         plugins: &plugins,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let application = host.web_application().await;

@@ -1,6 +1,7 @@
 //! Limits and permissions of imports.
 
 use super::*;
+use assent_test_macros::both_databases;
 
 #[tokio::test]
 async fn a_table_that_is_long_on_its_way_holds_up_its_sender_alone() {
@@ -160,120 +161,118 @@ async fn nobody_may_more_by_a_table_than_alone() {
     assert_eq!(users(&host).await.len(), before.len() + 4);
 }
 
-#[tokio::test]
-async fn accounts_come_in_by_whatever_their_people_are_called_on_both_databases() {
-    for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
-            database,
-            ..Wish::default()
-        })
-        .await;
-        let caller = Caller::machine(&host);
-        let application = host.web_application().await;
-        let (ada, bob, eve) = (
-            host.user("ada").await,
-            host.user("bob").await,
-            host.user("eve").await,
-        );
-        let list = format!("/applications/{}/accounts", application.id);
-        let path = format!("{list}/import");
-        let table = format!(
-            "person,name,roles,state\nADA,,reader editor,\nbob@example.org,robert,demo admin;x,invited\n{},,,\n",
-            id(&eve)
-        );
-        let dry = import(&caller, &format!("{path}?dry_run=true"), table.clone())
-            .await
-            .good();
-        assert_eq!(counts(&dry), [3, 0, 0, 0], "{dry}");
-        assert_eq!(
-            host.admin_ok(Method::GET, &list, Value::Null).await["items"],
-            json!([])
-        );
-        assert_eq!(
-            counts(&import(&caller, &path, table.clone()).await.good()),
-            [3, 0, 0, 0]
-        );
-        let made = host.admin_ok(Method::GET, &list, Value::Null).await;
-        let of = |user: &Value, member: &str| {
-            let items = made["items"].as_array().expect("items");
-            items
-                .iter()
-                .find(|account| account["user_id"] == user["id"])
-                .expect("an account")[member]
-                .clone()
-        };
-        assert_eq!(
-            (of(&ada, "name"), of(&ada, "roles"), of(&ada, "state")),
-            (json!("ada"), json!(["reader", "editor"]), json!("active"))
-        );
-        assert_eq!(
-            (of(&bob, "name"), of(&bob, "roles"), of(&bob, "state")),
-            (
-                json!("robert"),
-                json!(["demo admin", "x"]),
-                json!("invited")
-            )
-        );
-        assert_eq!(of(&eve, "roles"), json!([]));
-        assert_eq!(
-            counts(&import(&caller, &path, table).await.good()),
-            [0, 0, 3, 0],
-            "{database:?}"
-        );
-        let changed = import(
-            &caller,
-            &path,
-            "person,roles,state\nada,,suspended\nbob,demo admin;x,\n",
-        )
+#[both_databases]
+async fn accounts_come_in_by_whatever_their_people_are_called(database: Database) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    let caller = Caller::machine(&host);
+    let application = host.web_application().await;
+    let (ada, bob, eve) = (
+        host.user("ada").await,
+        host.user("bob").await,
+        host.user("eve").await,
+    );
+    let list = format!("/applications/{}/accounts", application.id);
+    let path = format!("{list}/import");
+    let table = format!(
+        "person,name,roles,state\nADA,,reader editor,\nbob@example.org,robert,demo admin;x,invited\n{},,,\n",
+        id(&eve)
+    );
+    let dry = import(&caller, &format!("{path}?dry_run=true"), table.clone())
         .await
         .good();
-        assert_eq!(counts(&changed), [0, 1, 1, 0], "{changed}");
-        let log = host
-            .admin_ok(
-                Method::GET,
-                &format!("/audit?user={}", id(&ada)),
-                Value::Null,
-            )
-            .await;
-        assert_eq!(log["items"][0]["event"], "account.lifecycle-changed");
-        assert_eq!(log["items"][1]["event"], "account.changed");
-        for (row, column) in [
-            ("nobody,,,", "person"),
-            (",,,", "-"),
-            ("ada,robert,,", "name"),
-            ("ada,,,terminated", "state"),
-            ("ada,,[1],", "roles"),
-            ("bob,,,\nBOB,,,", "person"),
-        ] {
-            let report = import(&caller, &path, format!("person,name,roles,state\n{row}\n"))
-                .await
-                .good();
-            if column == "-" {
-                assert_eq!(report["rows"], 0, "a row without cells is none");
-            } else {
-                assert_eq!(
-                    (counts(&report)[3], error(&report).1),
-                    (1, column),
-                    "{database:?} {row}: {report}"
-                );
-            }
-        }
-        let unknown = import(
-            &caller,
-            "/applications/did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK/accounts/import",
-            "person\nada\n",
+    assert_eq!(counts(&dry), [3, 0, 0, 0], "{dry}");
+    assert_eq!(
+        host.admin_ok(Method::GET, &list, Value::Null).await["items"],
+        json!([])
+    );
+    assert_eq!(
+        counts(&import(&caller, &path, table.clone()).await.good()),
+        [3, 0, 0, 0]
+    );
+    let made = host.admin_ok(Method::GET, &list, Value::Null).await;
+    let of = |user: &Value, member: &str| {
+        let items = made["items"].as_array().expect("items");
+        items
+            .iter()
+            .find(|account| account["user_id"] == user["id"])
+            .expect("an account")[member]
+            .clone()
+    };
+    assert_eq!(
+        (of(&ada, "name"), of(&ada, "roles"), of(&ada, "state")),
+        (json!("ada"), json!(["reader", "editor"]), json!("active"))
+    );
+    assert_eq!(
+        (of(&bob, "name"), of(&bob, "roles"), of(&bob, "state")),
+        (
+            json!("robert"),
+            json!(["demo admin", "x"]),
+            json!("invited")
+        )
+    );
+    assert_eq!(of(&eve, "roles"), json!([]));
+    assert_eq!(
+        counts(&import(&caller, &path, table).await.good()),
+        [0, 0, 3, 0],
+        "{database:?}"
+    );
+    let changed = import(
+        &caller,
+        &path,
+        "person,roles,state\nada,,suspended\nbob,demo admin;x,\n",
+    )
+    .await
+    .good();
+    assert_eq!(counts(&changed), [0, 1, 1, 0], "{changed}");
+    let log = host
+        .admin_ok(
+            Method::GET,
+            &format!("/audit?user={}", id(&ada)),
+            Value::Null,
         )
         .await;
-        assert_eq!(unknown.status, StatusCode::NOT_FOUND);
+    assert_eq!(log["items"][0]["event"], "account.lifecycle-changed");
+    assert_eq!(log["items"][1]["event"], "account.changed");
+    for (row, column) in [
+        ("nobody,,,", "person"),
+        (",,,", "-"),
+        ("ada,robert,,", "name"),
+        ("ada,,,terminated", "state"),
+        ("ada,,[1],", "roles"),
+        ("bob,,,\nBOB,,,", "person"),
+    ] {
+        let report = import(&caller, &path, format!("person,name,roles,state\n{row}\n"))
+            .await
+            .good();
+        if column == "-" {
+            assert_eq!(report["rows"], 0, "a row without cells is none");
+        } else {
+            assert_eq!(
+                (counts(&report)[3], error(&report).1),
+                (1, column),
+                "{database:?} {row}: {report}"
+            );
+        }
     }
+    let unknown = import(
+        &caller,
+        "/applications/did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK/accounts/import",
+        "person\nada\n",
+    )
+    .await;
+    assert_eq!(unknown.status, StatusCode::NOT_FOUND);
 }
 
 #[tokio::test]
 async fn ten_thousand_rows_come_in_at_once_and_no_larger_file_than_allowed_on_both_databases() {
     for database in Database::BOTH {
-        let host = TestHost::start_with(Wish {
+        let host = TestHost::start_with(HostOptions {
             database,
-            ..Wish::default()
+            ..HostOptions::default()
         })
         .await;
         let caller = Caller::machine(&host);

@@ -51,9 +51,9 @@ async fn no_name_steers_a_terminal() {
 async fn a_host_of_ones_own_authority_is_trusted_by_its_certificate_alone() {
     let folder = tempfile::tempdir().expect("a folder");
     let (settings, _) = https_settings(folder.path());
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         settings: &settings,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let (code, said) = failed(&host, &["users", "list"]).await;

@@ -85,9 +85,9 @@ async fn no_application_with_admin_scopes_may_name_the_token_endpoint() {
 async fn tls_client_certificate_binds_tokens_to_the_certificate() {
     let folder = tempfile::tempdir().expect("a folder");
     let (settings, server) = mtls_settings(folder.path(), "");
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         settings: &settings,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let own = certificate_of("books");
@@ -166,9 +166,9 @@ async fn tls_client_certificate_binds_tokens_to_the_certificate() {
 
 #[tokio::test]
 async fn what_is_registered_is_checked() {
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         settings: "allow_insecure_redirect_uris = true",
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let key = rsa();

@@ -158,9 +158,9 @@ async fn a_session_lasts_an_hour_unless_it_slides_and_a_sliding_one_has_an_end_t
             7200,
         ),
     ] {
-        let host = TestHost::start_with(Wish {
+        let host = TestHost::start_with(HostOptions {
             settings,
-            ..Wish::default()
+            ..HostOptions::default()
         })
         .await;
         let ada = host.ada().await;

@@ -38,9 +38,9 @@ async fn with_attribute(value: &str) -> (TestHost, Page) {
         "#,
         component("hostile-mapper").display(),
     );
-    let host = TestHost::start_with(Wish {
+    let host = TestHost::start_with(HostOptions {
         plugins: &settings,
-        ..Wish::default()
+        ..HostOptions::default()
     })
     .await;
     let party = Party::register(&host, json!({})).await;

@@ -30,7 +30,7 @@ pub(super) enum Registered {
 }
 
 /// What differs between the service providers of the tests.
-pub(super) struct Wish {
+pub(super) struct HostOptions {
     /// Whether it signs its requests, and has to.
     pub(super) signs: bool,
     pub(super) registered: Registered,
@@ -38,7 +38,7 @@ pub(super) struct Wish {
     pub(super) settings: Value,
 }
 
-impl Default for Wish {
+impl Default for HostOptions {
     fn default() -> Self {
         Self {
             signs: true,
@@ -56,7 +56,7 @@ pub(super) struct Arrival {
 
 impl Journey {
     /// Gets ready: nobody is signed in yet.
-    pub(super) async fn new(software: Software, wish: Wish) -> Self {
+    pub(super) async fn new(software: Software, wish: HostOptions) -> Self {
         let host = clients::host(HOST).await;
         let ada = host.ada().await;
         let browser = Browser::new(&host.base);
@@ -72,7 +72,7 @@ impl Journey {
 
     /// One more service provider, where she has an account, too.
     pub(super) async fn another(&self, software: Software) -> ServiceProvider {
-        join(&self.host, &self.ada, software, Wish::default())
+        join(&self.host, &self.ada, software, HostOptions::default())
             .await
             .0
     }
@@ -254,7 +254,7 @@ async fn join(
     host: &TestHost,
     ada: &Ada,
     software: Software,
-    wish: Wish,
+    wish: HostOptions,
 ) -> (ServiceProvider, String) {
     let mut provider = ServiceProvider::start(software, wish.signs).await;
     let application = register(host, &provider, wish).await;
@@ -277,7 +277,7 @@ async fn trust(host: &TestHost, provider: &mut ServiceProvider, application: &st
 }
 
 /// Registers the service provider as an application; its id.
-async fn register(host: &TestHost, provider: &ServiceProvider, wish: Wish) -> String {
+async fn register(host: &TestHost, provider: &ServiceProvider, wish: HostOptions) -> String {
     let mut body = match wish.registered {
         Registered::FromMetadata => json!({"metadata": provider.metadata}),
         Registered::ByHand => provider.registration(),

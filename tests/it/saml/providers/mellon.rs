@@ -3,13 +3,13 @@
 use serde_json::json;
 
 use super::TRANSIENT;
-use super::journey::{Journey, Registered, Wish};
+use super::journey::{HostOptions, Journey, Registered};
 use super::server::Software::Mellon;
 
-fn by_hand() -> Wish {
-    Wish {
+fn by_hand() -> HostOptions {
+    HostOptions {
         registered: Registered::ByHand,
-        ..Wish::default()
+        ..HostOptions::default()
     }
 }
 
@@ -29,7 +29,7 @@ async fn mellon_with_unsigned_redirects() {
     let settings = json!({"other_name_id_formats": []});
     let journey = Journey::new(
         Mellon,
-        Wish {
+        HostOptions {
             signs: false,
             settings,
             ..by_hand()
@@ -42,7 +42,7 @@ async fn mellon_with_unsigned_redirects() {
         .await;
     let journey = Journey::new(
         Mellon,
-        Wish {
+        HostOptions {
             signs: false,
             ..by_hand()
         },

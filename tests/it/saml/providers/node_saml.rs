@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::journey::{Journey, Wish};
+use super::journey::{HostOptions, Journey};
 use super::server::Software::NodeSaml;
 use super::{PERSISTENT, UNSPECIFIED};
 
@@ -11,9 +11,9 @@ async fn node_saml_with_signed_forms_and_persistent_names() {
     let settings = json!({"name_id_format": "persistent"});
     let journey = Journey::new(
         NodeSaml,
-        Wish {
+        HostOptions {
             settings,
-            ..Wish::default()
+            ..HostOptions::default()
         },
     )
     .await;
@@ -26,10 +26,10 @@ async fn node_saml_without_a_key_and_with_account_names() {
     let settings = json!({"name_id_format": "unspecified", "name_id_source": "account_name"});
     let journey = Journey::new(
         NodeSaml,
-        Wish {
+        HostOptions {
             signs: false,
             settings,
-            ..Wish::default()
+            ..HostOptions::default()
         },
     )
     .await;
@@ -47,7 +47,7 @@ async fn node_saml_without_a_key_and_with_account_names() {
 
 #[tokio::test]
 async fn node_saml_asks_for_a_fresh_login_and_is_told_that_she_denied() {
-    let journey = Journey::new(NodeSaml, Wish::default()).await;
+    let journey = Journey::new(NodeSaml, HostOptions::default()).await;
     journey
         .is_refused(&[("passive", "yes")], &["NoPassive"])
         .await;

@@ -4,12 +4,12 @@ use reqwest::StatusCode;
 use serde_json::json;
 
 use super::EMAIL_ADDRESS;
-use super::journey::{Journey, Wish};
+use super::journey::{HostOptions, Journey};
 use super::server::Software::Pysaml2;
 
 #[tokio::test]
 async fn pysaml2_with_signed_forms_and_email_addresses() {
-    let journey = Journey::new(Pysaml2, Wish::default()).await;
+    let journey = Journey::new(Pysaml2, HostOptions::default()).await;
     let known = journey
         .whole(&[("binding", "post"), ("format", EMAIL_ADDRESS)])
         .await;
@@ -22,7 +22,7 @@ async fn pysaml2_with_signed_forms_and_email_addresses() {
 
 #[tokio::test]
 async fn pysaml2_with_signed_redirects_and_logout_by_form() {
-    let journey = Journey::new(Pysaml2, Wish::default()).await;
+    let journey = Journey::new(Pysaml2, HostOptions::default()).await;
     journey.signs_in(&[]).await;
     let page = journey
         .goes(&journey.provider.logout(&[("binding", "post")]))
@@ -41,9 +41,9 @@ async fn pysaml2_with_signed_redirects_and_logout_by_form() {
 async fn pysaml2_with_unsigned_redirects_and_forms() {
     let journey = Journey::new(
         Pysaml2,
-        Wish {
+        HostOptions {
             signs: false,
-            ..Wish::default()
+            ..HostOptions::default()
         },
     )
     .await;
@@ -56,10 +56,10 @@ async fn pysaml2_that_does_not_sign_is_refused_where_it_must() {
     let settings = json!({"require_signed_requests": true});
     let journey = Journey::new(
         Pysaml2,
-        Wish {
+        HostOptions {
             signs: false,
             settings,
-            ..Wish::default()
+            ..HostOptions::default()
         },
     )
     .await;
@@ -85,7 +85,7 @@ async fn pysaml2_that_does_not_sign_is_refused_where_it_must() {
 
 #[tokio::test]
 async fn pysaml2_is_told_that_she_is_not_signed_in_and_that_she_denied() {
-    let journey = Journey::new(Pysaml2, Wish::default()).await;
+    let journey = Journey::new(Pysaml2, HostOptions::default()).await;
     journey
         .is_refused(
             &[("passive", "yes"), ("binding", "post")],

@@ -3,13 +3,13 @@
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::journey::{Journey, Wish};
+use super::journey::{HostOptions, Journey};
 use super::server::Software::SimpleSamlPhp;
 use super::{PERSISTENT, TRANSIENT};
 
 #[tokio::test]
 async fn simplesamlphp_with_signed_redirects_and_the_transient_names_that_it_asks_for() {
-    let journey = Journey::new(SimpleSamlPhp, Wish::default()).await;
+    let journey = Journey::new(SimpleSamlPhp, HostOptions::default()).await;
     let known = journey.whole(&[]).await;
     assert_eq!(known["format"], TRANSIENT, "{known}");
 }
@@ -19,10 +19,10 @@ async fn simplesamlphp_with_unsigned_redirects_and_persistent_names() {
     let settings = json!({"other_name_id_formats": ["persistent", "transient"]});
     let journey = Journey::new(
         SimpleSamlPhp,
-        Wish {
+        HostOptions {
             signs: false,
             settings,
-            ..Wish::default()
+            ..HostOptions::default()
         },
     )
     .await;
@@ -38,7 +38,7 @@ async fn simplesamlphp_with_unsigned_redirects_and_persistent_names() {
 
 #[tokio::test]
 async fn simplesamlphp_asks_for_a_fresh_login_and_for_none() {
-    let journey = Journey::new(SimpleSamlPhp, Wish::default()).await;
+    let journey = Journey::new(SimpleSamlPhp, HostOptions::default()).await;
     journey
         .is_refused(&[("passive", "yes")], &["Responder", "NoPassive"])
         .await;
@@ -53,7 +53,7 @@ async fn simplesamlphp_asks_for_a_fresh_login_and_for_none() {
 
 #[tokio::test]
 async fn simplesamlphp_is_told_that_she_denied() {
-    Journey::new(SimpleSamlPhp, Wish::default())
+    Journey::new(SimpleSamlPhp, HostOptions::default())
         .await
         .is_denied()
         .await;
@@ -61,7 +61,7 @@ async fn simplesamlphp_is_told_that_she_denied() {
 
 #[tokio::test]
 async fn simplesamlphp_takes_a_sign_on_that_begins_at_assent() {
-    let journey = Journey::new(SimpleSamlPhp, Wish::default()).await;
+    let journey = Journey::new(SimpleSamlPhp, HostOptions::default()).await;
     let settings = json!({"idp_initiated": true, "default_relay_state": format!("{}/", journey.provider.base)});
     journey
         .host
@@ -81,7 +81,7 @@ async fn simplesamlphp_takes_a_sign_on_that_begins_at_assent() {
 
 #[tokio::test]
 async fn simplesamlphp_goes_on_while_the_certificate_is_renewed() {
-    let mut journey = Journey::new(SimpleSamlPhp, Wish::default()).await;
+    let mut journey = Journey::new(SimpleSamlPhp, HostOptions::default()).await;
     journey.signs_in(&[]).await;
     let certificates = format!("/applications/{}/certificates", journey.application);
     let renewed = journey

@@ -1,11 +1,11 @@
 //! Several service providers and one session.
 
-use super::journey::{Journey, Wish};
+use super::journey::{HostOptions, Journey};
 use super::server::Software;
 
 #[tokio::test]
 async fn one_sign_in_serves_them_all_and_a_logout_at_one_reaches_the_others() {
-    let mut journey = Journey::new(Software::Mellon, Wish::default()).await;
+    let mut journey = Journey::new(Software::Mellon, HostOptions::default()).await;
     let mut all = Vec::new();
     let mut asked = 0;
     for software in [
@@ -43,7 +43,7 @@ async fn one_sign_in_serves_them_all_and_a_logout_at_one_reaches_the_others() {
 
 #[tokio::test]
 async fn a_logout_by_openid_connect_reaches_a_service_provider() {
-    let journey = Journey::new(Software::NodeSaml, Wish::default()).await;
+    let journey = Journey::new(Software::NodeSaml, HostOptions::default()).await;
     journey.signs_in(&[]).await;
     let page = journey.browser.get("/oidc/session/end").await;
     let request = page.field("request");

@@ -1,6 +1,6 @@
-// One account: a person in one application.
+// One account: a user in one application.
 
-import { get, getVersion, patch, path, remove } from '../api.js';
+import { get, getVersion, patch, remove } from '../api.js';
 import { form, lines, text } from '../form.js';
 import {
   ask,
@@ -21,34 +21,37 @@ import {
 import { applicationAddress } from './applications.js';
 import { userAddress } from './users.js';
 
+/** @import { Context, Schema } from '../types.d.ts' */
+
+/** @param {string} id */
 export const accountAddress = (id) => `/admin/accounts/${id}`;
 
 /**
- * @param {import('../types.d.ts').Context} context
+ * @param {Context} context
+ * @param {Record<string, string>} values
  */
 export async function account(context, { id }) {
   const { may, go, reload } = context;
-  /** @type {import('../types.d.ts').Versioned<import('../types.d.ts').Schema<'Account'>>} */
-  const { value, version } = await getVersion(path`/accounts/${id}`);
-  const [person, application] = await Promise.all([
-    may('users:read') ? get(path`/users/${value.user_id}`) : null,
-    may('applications:read') ? get(path`/applications/${value.application_id}`) : null,
+  const { value, version } = await getVersion('/accounts/{id}', { id });
+  const [user, application] = await Promise.all([
+    may('users:read') ? get('/users/{id}', { id: value.user_id }) : null,
+    may('applications:read') ? get('/applications/{id}', { id: value.application_id }) : null,
   ]);
-  const set = async (state, said) => {
-    await patch(path`/accounts/${value.id}`, { state }, version);
+  const setState = async (/** @type {Schema<'LifecycleState'>} */ state, /** @type {string} */ message) => {
+    await patch('/accounts/{id}', { id: value.id }, { state }, version);
     await reload();
-    say(said);
+    say(message);
   };
   const made = form(
     [
-      text('name', 'Account name', { hint: 'What the application calls the person.' }),
-      lines('roles', 'Roles', { hint: 'One on each line, as the application knows them.' }),
+      text('name', 'Account name', { hint: 'The name of the user in the application.' }),
+      lines('roles', 'Roles', { hint: 'One on each line, as the application names them.' }),
     ],
     {
       values: value,
       submit: 'Save',
       send: async (_values, changed) => {
-        if (Object.keys(changed).length > 0) await patch(path`/accounts/${value.id}`, changed, version);
+        if (Object.keys(changed).length > 0) await patch('/accounts/{id}', { id: value.id }, changed, version);
         await reload();
         say('Saved.');
       },
@@ -58,27 +61,27 @@ export async function account(context, { id }) {
   const suspend = async () =>
     (await ask(
       'Suspend this account?',
-      "The person is signed out of this application at once, and can't sign in to it until it is lifted.",
+      "The user is signed out of this application at once, and can't sign in to it until you lift the suspension.",
       'Suspend',
-    )) && set('suspended', 'The account is suspended.');
+    )) && setState('suspended', 'The account is suspended.');
   const terminate = async () =>
     (await ask(
       'Close this account for good?',
-      'The person is signed out of this application at once, and never gets in with this account again.',
+      'The user is signed out of this application at once, and can never sign in with this account again.',
       'Terminate',
       value.name,
-    )) && set('terminated', 'The account is terminated.');
+    )) && setState('terminated', 'The account is terminated.');
   const drop = async () => {
     if (
       !(await ask(
         'Delete this account?',
-        "The person can't get into the application any more. What the application keeps of them is not touched.",
+        "The user can't sign in to the application any more. The data in the application stay.",
         'Delete',
         value.name,
       ))
     )
       return;
-    await remove(path`/accounts/${value.id}`, version);
+    await remove('/accounts/{id}', { id: value.id }, version);
     await go(application ? `${applicationAddress(application.id)}/accounts` : `${userAddress(value.user_id)}/accounts`);
     say('The account was deleted.');
   };
@@ -92,17 +95,14 @@ export async function account(context, { id }) {
         value.state === 'active'
           ? button('Suspend', suspend)
           : value.state !== 'terminated' &&
-              button('Let it be used', () => set('active', 'The account may be used.'), 'primary'),
+              button('Let it be used', () => setState('active', 'The account is active.'), 'primary'),
         value.state !== 'terminated' && button('Terminate', terminate, 'danger'),
         may('accounts:write') && button('Delete', drop, 'danger'),
       ),
     );
   const preview =
     may('claims:read') &&
-    way(
-      `${applicationAddress(value.application_id)}/claims?account=${value.id}`,
-      'Preview what the application is told',
-    );
+    way(`${applicationAddress(value.application_id)}/claims?account=${value.id}`, 'Preview the claims');
   return screen(
     {
       title: value.name,
@@ -118,14 +118,14 @@ export async function account(context, { id }) {
     section(
       'Ids',
       facts([
-        ['Person', person ? link(userAddress(person.id), person.profile.name ?? person.name) : value.user_id],
+        ['User', user ? link(userAddress(user.id), user.profile.name ?? user.name) : value.user_id],
         [
           'Application',
           application ? link(applicationAddress(application.id), application.name) : value.application_id,
         ],
         ['Id', code(value.id)],
         ['Short code', code(value.short_code)],
-        ['Made', moment(value.created_at)],
+        ['Created', moment(value.created_at)],
       ]),
     ),
   );

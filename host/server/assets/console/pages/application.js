@@ -1,7 +1,7 @@
-// One application: what to paste into it, its settings, how it proves who it is, who has an account there.
+// One application: how to connect it, its settings, its credentials, its accounts.
 
-import { get, getVersion, patch, path, post, put, query, remove } from '../api.js';
-import { form, lines, select, text } from '../form.js';
+import { address, get, getVersion, Problem, patch, post, put, remove } from '../api.js';
+import { FieldError, form, lines, select, text } from '../form.js';
 import {
   ask,
   badge,
@@ -28,104 +28,156 @@ import { metadataOf } from './metadata.js';
 import { picker } from './picker.js';
 import { fromForm, providerFields, toForm } from './provider_fields.js';
 import { testSignIn } from './test_sign_in.js';
-import { importer } from './users.js';
+import { importer, STATES } from './users.js';
+
+/** @import { Child, Context, PageFunction, Schema } from '../types.d.ts' */
 
 /**
  * A page about one application, below its name and the links to its other pages.
- * @param {import('../types.d.ts').Context} context
- * @param {any} id
- * @param {any} fill
+ * @param {(application: Schema<'Application'>, version: string | null, context: Context) =>
+ *   Child[] | Promise<Child[]>} content
+ * @returns {PageFunction}
  */
-async function page({ may, wish }, id, fill) {
-  /** @type {import('../types.d.ts').Versioned<import('../types.d.ts').Schema<'Application'>>} */
-  const { value, version } = await getVersion(path`/applications/${id}`);
-  const at = applicationAddress(id);
-  const parts = [
-    [at, 'Connect'],
-    [`${at}/settings`, 'Settings'],
-    [`${at}/credentials`, value.protocol === 'saml' ? 'Certificates' : 'Credentials'],
-    may('accounts:read') && [`${at}/accounts`, 'Accounts'],
-    may('claims:read') && [`${at}/claims`, 'Claims'],
-    may('applications:write') && [`${at}/try`, 'Try sign-in'],
-    may('applications:write') && [`${at}/delete`, 'Delete'],
-  ].flatMap((part) => (part ? [part] : []));
-  return screen(
-    { title: value.name, back: ['/admin/applications', 'Applications'], badges: [badge(kindOf(value), 'kind')] },
-    tabs('Parts of the application', parts),
-    ...(wish?.notes ?? []).map((note) => notice(note, 'warn')),
-    ...(await fill(value, version)),
-  );
+function page(content) {
+  return async (context, { id }) => {
+    const { may, handover } = context;
+    const { value, version } = await getVersion('/applications/{id}', { id });
+    const at = applicationAddress(id);
+    /** @type {Array<[string, string, boolean]>} */
+    const links = [
+      [at, 'Connect', true],
+      [`${at}/settings`, 'Settings', true],
+      [`${at}/credentials`, value.protocol === 'saml' ? 'Certificates' : 'Credentials', true],
+      [`${at}/accounts`, 'Accounts', may('accounts:read')],
+      [`${at}/claims`, 'Claims', may('claims:read')],
+      [`${at}/try`, 'Try sign-in', may('applications:write')],
+      [`${at}/delete`, 'Delete', may('applications:write')],
+    ];
+    return screen(
+      { title: value.name, back: ['/admin/applications', 'Applications'], badges: [badge(kindOf(value), 'kind')] },
+      tabs('Parts of the application', links),
+      ...(handover.notes ?? []).map((note) => notice(note, 'warn')),
+      ...(await content(value, version, context)),
+    );
+  };
 }
 
 /**
- * @param {import('../types.d.ts').Schema<'Application'>} application
+ * @param {Schema<'Application'>} application
  * @param {string | null} version
- * @param {import('../types.d.ts').Context} context
+ * @param {Context} context
  */
-async function settings(application, version, { me, may, reload, go }) {
-  const saml = application.protocol === 'saml';
-  const fields = saml ? providerFields() : clientFields(application.application_type, { owner: may('roles:write') });
-  const made = form(fields, {
-    values: saml ? toForm(application) : application,
-    version,
-    reread: async () => {
-      const newest = await getVersion(path`/applications/${application.id}`);
-      return saml ? { ...newest, value: toForm(newest.value) } : newest;
-    },
-    submit: 'Save',
-    send: async (_values, changed, newest) => {
-      if (Object.keys(changed).length === 0) return say('Nothing was changed.');
-      const said = saml ? fromForm(changed) : changed;
-      const kept = await patch(path`/applications/${application.id}`, said, newest);
-      if (kept.value.client_secret)
-        await showOnce(
-          'The client secret',
-          'The change needs a new one. The one before is worth nothing any more.',
-          kept.value.client_secret,
-          keptAs(kept.value),
-        );
-      if (kept.value.notes) await go(`${applicationAddress(application.id)}/settings`, { notes: kept.value.notes });
-      else await reload();
-      say('Saved.');
-      return undefined;
-    },
-  });
+function settings(application, version, context) {
+  const { me, may, reload } = context;
+  const made =
+    application.protocol === 'saml'
+      ? providerForm(application, version, context)
+      : clientForm(application, version, context);
   if (!may('applications:write')) {
     disableAll(made);
     return [notice(`Your role, ${me.role}, reads settings and does not change them.`, 'calm'), made];
   }
-  return [saml && metadata(application, reload), logo(application), made].filter(Boolean);
+  return [application.protocol === 'saml' && metadata(application, reload), logo(application), made];
 }
 
 /**
- * The picture that people see beside the name.
- * @param {import('../types.d.ts').Schema<'Application'>} application
+ * @param {Schema<'Client'>} client
+ * @param {string | null} version
+ * @param {Context} context
+ */
+function clientForm({ id, ...client }, version, { may, reload }) {
+  return form(clientFields(client.application_type, { owner: may('roles:write') }), {
+    values: client,
+    version,
+    reread: () => readAs('openid_connect', id),
+    submit: 'Save',
+    send: async (_values, changed, newest) => {
+      if (Object.keys(changed).length === 0) return say('Nothing was changed.');
+      const { value } = await patch('/applications/{id}', { id }, changed, newest);
+      if ('client_secret' in value && value.client_secret)
+        await showOnce(
+          'The client secret',
+          'The change needs a new one. The old one is no longer valid.',
+          value.client_secret,
+          keptAs(value),
+        );
+      await reload();
+      return say('Saved.');
+    },
+  });
+}
+
+/**
+ * @param {Schema<'ServiceProvider'>} provider
+ * @param {string | null} version
+ * @param {Context} context
+ */
+function providerForm({ id, ...provider }, version, { reload, go }) {
+  return form(providerFields(), {
+    values: toForm(provider),
+    version,
+    reread: async () => {
+      const newest = await readAs('saml', id);
+      return { ...newest, value: toForm(newest.value) };
+    },
+    submit: 'Save',
+    send: async (_values, changed, newest) => {
+      if (Object.keys(changed).length === 0) return say('Nothing was changed.');
+      const { value } = await patch('/applications/{id}', { id }, fromForm(changed), newest);
+      if ('notes' in value && value.notes) await go(`${applicationAddress(id)}/settings`, { notes: value.notes });
+      else await reload();
+      return say('Saved.');
+    },
+  });
+}
+
+/**
+ * Reads an application of a protocol. The protocol of an application never changes.
+ * @template {Schema<'Application'>['protocol']} Protocol
+ * @param {Protocol} protocol
+ * @param {string} id
+ */
+async function readAs(protocol, id) {
+  const { value, version } = await getVersion('/applications/{id}', { id });
+  if (value.protocol !== protocol) throw new Error(`The application does not use ${protocol}.`);
+  return { value: /** @type {Extract<typeof value, { protocol: Protocol }>} */ (value), version };
+}
+
+/**
+ * The picture that users see beside the name.
+ * @param {Schema<'Application'>} application
  */
 function logo(application) {
-  const address = path`/applications/${application.id}/logo`;
+  const { id } = application;
   const place = el('div', {});
-  const show = (picture) =>
+  const show = (/** @type {Schema<'Logo'> | undefined} */ picture) =>
     place.replaceChildren(
       picture
-        ? el('img', { class: 'picture', src: picture.address, alt: 'The picture as it is' })
+        ? el('img', { class: 'picture', src: picture.address, alt: 'The current picture' })
         : el('p', { class: 'muted' }, 'It has none.'),
     );
   const file = el('input', { type: 'file', id: 'logo-file', accept: 'image/png,image/jpeg,image/webp' });
   const set = button('Use the chosen file', async () => {
     const chosen = file.files?.[0];
     if (!chosen) throw new Error('Choose a file first.');
-    show(await put(address, await chosen.arrayBuffer(), { type: chosen.type || 'application/octet-stream' }));
+    const type = chosen.type || 'application/octet-stream';
+    show(await put('/applications/{id}/logo', { id }, await chosen.arrayBuffer(), { type }));
     say('The picture was set.');
   });
   const take = button('Take it away', async () => {
-    await remove(address);
+    await remove('/applications/{id}/logo', { id });
     show(undefined);
   });
-  const load = async (event) => {
-    if (!event.target.open || place.childElementCount > 0) return;
-    show(await get(address).catch((problem) => (problem.status === 404 ? undefined : Promise.reject(problem))));
+  const load = async () => {
+    if (!element.open || place.childElementCount > 0) return;
+    try {
+      show(await get('/applications/{id}/logo', { id }));
+    } catch (problem) {
+      if (!(problem instanceof Problem) || problem.status !== 404) throw problem;
+      show(undefined);
+    }
   };
-  return el(
+  const element = el(
     'details',
     { class: 'panel', ontoggle: load },
     el('summary', {}, 'Picture'),
@@ -137,20 +189,22 @@ function logo(application) {
       el('div', { class: 'ways' }, set, take),
     ),
   );
+  return element;
 }
 
 /**
  * The settings beside what the service provider's metadata says now.
- * @param {import('../types.d.ts').Schema<'ServiceProvider'>} application
- * @param {any} reload
+ * @param {Schema<'ServiceProvider'>} application
+ * @param {Context['reload']} reload
  */
 function metadata(application, reload) {
+  const { id } = application;
   const place = el('div', {});
-  const compare = async (given) => {
-    const shown = await post(path`/applications/${application.id}/metadata`, given);
-    const text = (value) => (typeof value === 'string' ? value : JSON.stringify(value, null, 1));
+  const compare = async (/** @type {Schema<'MetadataRefresh'>} */ given) => {
+    const shown = await post('/applications/{id}/metadata', { id }, given);
+    const text = (/** @type {unknown} */ value) => (typeof value === 'string' ? value : JSON.stringify(value, null, 1));
     if (shown.changes.length === 0)
-      return place.replaceChildren(notice('The metadata says what is registered.', 'calm'));
+      return place.replaceChildren(notice('The metadata and the settings are the same.', 'calm'));
     return place.replaceChildren(
       ...shown.notes.map((note) => notice(note, 'warn')),
       el(
@@ -167,7 +221,7 @@ function metadata(application, reload) {
         button(
           'Apply these changes',
           async () => {
-            await post(path`/applications/${application.id}/metadata`, { ...given, apply: true, digest: shown.digest });
+            await post('/applications/{id}/metadata', { id }, { ...given, apply: true, digest: shown.digest });
             await reload();
             say('The metadata was applied.');
           },
@@ -190,7 +244,7 @@ function metadata(application, reload) {
   return el(
     'details',
     { class: 'panel' },
-    el('summary', {}, 'Its metadata has changed?'),
+    el('summary', {}, 'Compare with its metadata'),
     el(
       'div',
       { class: 'opened' },
@@ -202,32 +256,24 @@ function metadata(application, reload) {
   );
 }
 
-const STATES = [
-  ['', 'Any'],
-  ['active', 'Active'],
-  ['invited', 'Invited'],
-  ['suspended', 'Suspended'],
-  ['terminated', 'Terminated'],
-];
-
 /**
- * @param {import('../types.d.ts').Schema<'Application'>} application
- * @param {import('../types.d.ts').Context} context
+ * @param {Schema<'Application'>} application
+ * @param {Context} context
  */
 async function accounts(application, { may, reload }) {
   const list = await searched(
     [
-      text('q', 'Account or person', {
+      text('q', 'Account or user', {
         type: 'search',
-        hint: "How the account's name, or the person's name or e-mail address begins.",
+        hint: "The first letters of the account's name, or of the user's name or e-mail address.",
       }),
       select('state', 'State', STATES, { none: '' }),
     ],
-    (values, after) => get(`${path`/applications/${application.id}/accounts`}${query({ ...values, after })}`),
+    (values, after) => get('/applications/{id}/accounts', { ...values, id: application.id, after }),
     [
       { label: 'Account', cell: (row) => link(accountAddress(row.id), row.name) },
       {
-        label: 'Person',
+        label: 'User',
         cell: (row) =>
           may('users:read')
             ? link(`/admin/users/${row.user_id}`, row.user_name ?? row.user_id)
@@ -235,9 +281,9 @@ async function accounts(application, { may, reload }) {
       },
       { label: 'Roles', cell: (row) => row.roles.join(', ') || 'None' },
       { label: 'State', cell: (row) => badge(row.state) },
-      { label: 'Made', cell: (row) => moment(row.created_at) },
+      { label: 'Created', cell: (row) => moment(row.created_at) },
     ],
-    { empty: 'Nobody has such an account.', caption: 'Accounts' },
+    { empty: 'There is no such account.', caption: 'Accounts' },
   );
   const transfer =
     may('accounts:write') &&
@@ -256,66 +302,67 @@ async function accounts(application, { may, reload }) {
             {
               class: 'button small',
               download: 'accounts.csv',
-              href: `/admin/api/v1${path`/applications/${application.id}/accounts/export`}`,
+              href: address('/applications/{id}/accounts/export', { id: application.id }),
             },
             'Export all accounts',
           ),
         ),
         importer(
-          path`/applications/${application.id}/accounts/import`,
+          (file, parameters, options) =>
+            post('/applications/{id}/accounts/import', { id: application.id, ...parameters }, file, options),
           [
             el(
               'p',
               {},
               'The first line names the columns: person (a name, an address or an id), name, roles, state. ' +
-                'The file is checked first.',
+                'The server checks the file first.',
             ),
           ],
           'The list below shows them.',
         ),
       ),
     );
-  return [may('accounts:write') && newAccount(application, reload), transfer, list].filter(Boolean);
+  return [may('accounts:write') && newAccount(application, reload), transfer, list];
 }
 
 /**
- * @param {import('../types.d.ts').Schema<'Application'>} application
- * @param {any} reload
+ * @param {Schema<'Application'>} application
+ * @param {Context['reload']} reload
  */
 function newAccount(application, reload) {
-  const person = picker('user_id', 'Person', {
-    hint: 'How the name or the e-mail address begins.',
-    load: (q) => get(`/users${query({ q, limit: 8 })}`),
+  const userField = picker('user_id', 'User', {
+    hint: 'The first letters of the name or the e-mail address.',
+    load: (q) => get('/users', { q, limit: 8 }),
     label: (user) => [user.name, user.email].filter(Boolean).join(' · '),
   });
   const made = form(
     [
-      person,
-      text('name', 'Account name', { hint: "What the application calls the person; without it, the person's name." }),
-      lines('roles', 'Roles', { rows: 2, hint: 'One on each line, as the application knows them.' }),
+      userField,
+      text('name', 'Account name', { hint: "The name of the user in the application. If empty, the user's own name." }),
+      lines('roles', 'Roles', { rows: 2, hint: 'One on each line, as the application names them.' }),
     ],
     {
       submit: 'Give access',
-      send: async (values) => {
-        if (!values.user_id) throw Object.assign(new Error('Choose a person from the list.'), { field: 'user_id' });
-        await post(path`/applications/${application.id}/accounts`, values);
+      send: async ({ user_id: user, ...values }) => {
+        if (!user) throw new FieldError('user_id', 'Choose a user from the list.');
+        await post('/applications/{id}/accounts', { id: application.id }, { ...values, user_id: user });
         await reload();
-        say('The account was made.');
+        say('The account was created.');
       },
     },
   );
   return el(
     'details',
     { class: 'panel' },
-    el('summary', {}, 'Give a person access'),
+    el('summary', {}, 'Give a user access'),
     el('div', { class: 'opened' }, made),
   );
 }
 
 /**
- * @param {import('../types.d.ts').Schema<'Application'>} application
+ * @param {Schema<'Application'>} application
  * @param {string | null} version
- * @param {import('../types.d.ts').Context} context
+ * @param {Context} context
  */
 function removal(application, version, { go }) {
   const press = button(
@@ -323,13 +370,13 @@ function removal(application, version, { go }) {
     async () => {
       const yes = await ask(
         `Delete ${application.name}?`,
-        'Nobody can sign in to it any more. Its accounts, its tokens and what people consented to are deleted' +
-          " with it. This can't be undone.",
+        'No user can sign in to it any more. Its accounts, tokens and consents are deleted with it.' +
+          " This can't be undone.",
         'Delete it',
         application.name,
       );
       if (!yes) return;
-      await remove(path`/applications/${application.id}`, version);
+      await remove('/applications/{id}', { id: application.id }, version);
       await go('/admin/applications');
       say('The application was deleted.');
     },
@@ -341,8 +388,8 @@ function removal(application, version, { go }) {
       el(
         'p',
         {},
-        'Its accounts go with it, and everybody who is signed in to it through Assent has to find another ' +
-          'way. If it only has to stop for a while, suspend the accounts.',
+        'Its accounts are deleted with it, and its users can no longer sign in with Assent. To stop it for a ' +
+          'while, suspend the accounts.',
       ),
       el('div', { class: 'ways' }, press),
     ),
@@ -350,12 +397,11 @@ function removal(application, version, { go }) {
 }
 
 export const applicationPages = {
-  guide: (context, { id }) => page(context, id, (application) => guide(application, context)),
-  settings: (context, { id }) => page(context, id, (application, version) => settings(application, version, context)),
-  credentials: (context, { id }) =>
-    page(context, id, (application, version) => credentials(application, version, context)),
-  accounts: (context, { id }) => page(context, id, (application) => accounts(application, context)),
-  claims: (context, { id }) => page(context, id, (application) => previewOf(application, context)),
-  testSignIn: (context, { id }) => page(context, id, (application) => testSignIn(application, context)),
-  remove: (context, { id }) => page(context, id, (application, version) => removal(application, version, context)),
+  guide: page((application, _version, context) => guide(application, context)),
+  settings: page(settings),
+  credentials: page(credentials),
+  accounts: page((application, _version, context) => accounts(application, context)),
+  claims: page((application, _version, context) => previewOf(application, context)),
+  testSignIn: page((application, _version, context) => testSignIn(application, context)),
+  remove: page(removal),
 };

@@ -1,23 +1,26 @@
-// The applications there are.
+// The list of applications.
 
-import { get, query } from '../api.js';
+import { get } from '../api.js';
 import { select, text } from '../form.js';
 import { badge, code, link, screen, searched, way } from '../view.js';
+
+/** @import { Context, Schema } from '../types.d.ts' */
 
 export const KINDS = { web: 'Web application', spa: 'Single-page app', native: 'Native app', saml: 'SAML' };
 
 /**
- * What kind of application it is, in a word.
- * @param {import('../types.d.ts').Schema<'Application'>} application
+ * The kind of an application, in words.
+ * @param {Schema<'Application'>} application
  */
 export function kindOf(application) {
   return application.protocol === 'saml' ? KINDS.saml : KINDS[application.application_type];
 }
 
+/** @param {string} id */
 export const applicationAddress = (id) => `/admin/applications/${encodeURIComponent(id)}`;
 
 /**
- * @param {import('../types.d.ts').Context} context
+ * @param {Context} context
  */
 export async function applications({ may }) {
   const list = await searched(
@@ -34,13 +37,13 @@ export async function applications({ may }) {
         { none: '' },
       ),
     ],
-    (values, after) => get(`/applications${query({ ...values, after })}`),
+    (values, after) => get('/applications', { ...values, after }),
     [
       { label: 'Name', cell: (row) => link(applicationAddress(row.id), row.name) },
       { label: 'Kind', cell: (row) => badge(kindOf(row), 'kind') },
       { label: 'Id', cell: (row) => code(row.id) },
       {
-        label: 'Answered at',
+        label: 'Redirect URIs or ACS',
         cell: (row) => (row.protocol === 'saml' ? row.acs.map(({ url }) => code(url)) : row.redirect_uris.map(code)),
       },
     ],
@@ -49,7 +52,7 @@ export async function applications({ may }) {
   return screen(
     {
       title: 'Applications',
-      lead: 'What people sign in to.',
+      lead: 'What users sign in to.',
       actions: [may('applications:write') && way('/admin/applications/new', 'Connect an application', 'primary')],
     },
     list,

@@ -1,6 +1,6 @@
-// The audit log: search, and whether it is whole.
+// The audit log: search, and the check of its hash chain.
 
-import { get, query } from '../api.js';
+import { get } from '../api.js';
 import { select, text } from '../form.js';
 import {
   badge,
@@ -17,16 +17,26 @@ import {
   panel,
   screen,
   searched,
+  valuesOf,
 } from '../view.js';
 import { applicationAddress } from './applications.js';
 import { picker } from './picker.js';
 
-// The ids of users and applications: whoever is gone is found by nothing else.
+/** @import { AuditDetail, Column, Context, Schema } from '../types.d.ts' */
+
+/**
+ * Whether a text is the id of a user or an application. Deleted ones can only be found by their id.
+ * @param {string} text
+ */
 const isId = (text) => /^[0-9a-f]{32}$|^did:[a-z]+:\S+$/.test(text);
 
 const BAD = /denied|not-me|wrong|refused|revoked|terminated|suspended|deleted|erased|reused|failed/;
 
-function actorOf({ actor }, may) {
+/**
+ * @param {Schema<'Actor'>} actor
+ * @param {Context['may']} may
+ */
+function actorShown(actor, may) {
   if (actor.kind === 'person' && actor.id)
     return el('span', {}, 'person ', named(`/admin/users/${actor.id}`, actor.name, actor.id, may('users:read')));
   if (actor.kind === 'application' && actor.id)
@@ -39,16 +49,26 @@ function actorOf({ actor }, may) {
   return el('span', {}, actor.kind, actor.id && ' ', actor.id && code(actor.id));
 }
 
-/** What somebody or something is called; the id where it is gone. */
+/**
+ * The name of a user or an application; its id if it was deleted.
+ * @param {string} address
+ * @param {string | null | undefined} name
+ * @param {string} id
+ * @param {boolean} leads
+ */
 function named(address, name, id, leads) {
   const shown = name ? el('bdi', { title: id }, name) : code(id);
   return leads && name ? link(address, shown) : shown;
 }
 
+/**
+ * @param {Context} context
+ * @returns {Array<Column<Schema<'AuditEntry'>>>}
+ */
 const columns = ({ may }) => [
   { label: 'When', cell: (row) => moment(row.at) },
   { label: 'What', cell: (row) => badge(row.event, BAD.test(row.event) ? 'suspended' : 'kind') },
-  { label: 'By', cell: (row) => actorOf(row, may) },
+  { label: 'By', cell: (row) => actorShown(row.actor, may) },
   {
     label: 'About',
     cell: (row) =>
@@ -74,10 +94,14 @@ const columns = ({ may }) => [
   { label: 'More', cell: details },
 ];
 
+/**
+ * @param {Schema<'AuditEntry'>} row
+ */
 function details(row) {
+  /** @type {AuditDetail} */
   const all = { ...row.detail, ...row.personal };
   const { before, after, ...others } = all;
-  const text = (value) => (typeof value === 'string' ? value : JSON.stringify(value));
+  const text = (/** @type {unknown} */ value) => (typeof value === 'string' ? value : JSON.stringify(value));
   const changes = [...new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})])].map((name) =>
     el(
       'div',
@@ -113,50 +137,53 @@ function details(row) {
 }
 
 /**
- * Entries of the log, by pages.
- * @param {any} load
- * @param {import('../types.d.ts').Context} context
+ * Entries of the log, page by page.
+ * @param {(after?: string) => Promise<Schema<'List_AuditEntry'>>} load
+ * @param {Context} context
  */
 export function entries(load, context) {
-  return pages(load, columns(context), { empty: 'Nothing happened yet.', caption: 'Entries' });
+  return pages(load, columns(context), { empty: 'No activity yet.', caption: 'Entries' });
 }
 
 /**
- * @param {import('../types.d.ts').Context} context
+ * @param {Context} context
  */
 export async function audit(context) {
   const { items: events } = await get('/audit/events');
   const { may } = context;
-  const person = (name, label) =>
+  const user = (/** @type {'user' | 'actor'} */ name, /** @type {string} */ label) =>
     may('users:read')
       ? picker(name, label, {
-          load: (q) => get(`/users${query({ q, limit: 8 })}`),
-          label: (user) => [user.name, user.email].filter(Boolean).join(' · '),
+          load: (q) => get('/users', { q, limit: 8 }),
+          label: (one) => [one.name, one.email].filter(Boolean).join(' · '),
           isId,
         })
       : text(name, `${label} (id)`);
   const controls = [
-    select('event', 'Event', [['', 'Any'], ...events.map((event) => [event, event])], { none: '' }),
-    person('user', 'About the user'),
+    select(
+      'event',
+      'Event',
+      ['', ...events].map((event) => [event, event || 'Any']),
+      { none: '' },
+    ),
+    user('user', 'About the user'),
     may('applications:read')
       ? picker('application', 'About the application', {
-          load: (q) => get(`/applications${query({ q, limit: 8 })}`),
+          load: (q) => get('/applications', { q, limit: 8 }),
           label: (one) => one.name,
           isId,
         })
       : text('application', 'About the application (id)'),
-    person('actor', 'By the person'),
+    user('actor', 'By the user'),
     text('since', 'From', { type: 'date' }),
     text('until', 'Before', { type: 'date' }),
   ];
-  const list = await searched(
-    controls,
-    (values, after) => get(`/audit${query({ ...values, after })}`),
-    columns(context),
-    { empty: 'There is no such entry.', caption: 'Entries' },
-  );
+  const list = await searched(controls, (values, after) => get('/audit', { ...values, after }), columns(context), {
+    empty: 'There is no such entry.',
+    caption: 'Entries',
+  });
   const place = el('div', { 'aria-live': 'polite' });
-  const verify = button('Check the chain', async () => {
+  const verify = button('Check the hash chain', async () => {
     const found = await get('/audit/verification');
     place.replaceChildren(
       panel(
@@ -164,11 +191,11 @@ export async function audit(context) {
           ? notice(
               `The last ${figure(found.entries)} entries are as they were written, and none is missing.`,
               'calm',
-              el('p', {}, 'On the machine, "assent audit verify" looks at all.'),
+              el('p', {}, 'On the server, "assent audit verify" checks all entries.'),
             )
-          : notice(`It is broken: ${found.broken?.message ?? 'unknown'}`, 'bad'),
+          : notice(`The hash chain is broken: ${found.broken?.message ?? 'unknown'}`, 'bad'),
         facts([
-          ['Entries looked at', figure(found.entries)],
+          ['Checked entries', figure(found.entries)],
           ['From', found.first && moment(found.first.at)],
           ['To', found.last && moment(found.last.at)],
           ['Digest of the last one', code(found.digest)],
@@ -176,25 +203,27 @@ export async function audit(context) {
       ),
     );
   });
-  const exported = button('Export what is found', async () => {
-    const values = Object.fromEntries(controls.map((control) => [control.name, control.read()]));
+  const exported = button('Export the results', async () => {
+    const values = valuesOf(controls);
     const found = [];
+    /** @type {string | undefined} */
     let after;
     do {
-      const page = await get(`/audit${query({ ...values, after, limit: 200 })}`);
+      /** @type {Schema<'List_AuditEntry'>} */
+      const page = await get('/audit', { ...values, after, limit: 200 });
       found.push(...page.items);
       after = page.next;
     } while (after && found.length < 10_000);
     download('audit.jsonl', 'application/jsonl', found.map((entry) => `${JSON.stringify(entry)}\n`).join(''));
     if (after)
       place.replaceChildren(
-        notice('The first 10,000 were exported. The command "assent audit export" has no such bound.', 'warn'),
+        notice('The first 10,000 entries were exported. The command "assent audit export" has no such limit.', 'warn'),
       );
   });
   return screen(
     {
       title: 'Audit log',
-      lead: 'Every change and every event about security, each chained to the one before.',
+      lead: 'Every change and every security event, in a hash chain.',
       actions: [verify, exported],
     },
     place,

@@ -1,35 +1,42 @@
-// What an application would be told of a person, and which plugin says so, without a sign-in.
+// The claims preview: what an application would receive about a user, and from which plugin, without a sign-in.
 
-import { get, path, post, query } from '../api.js';
-import { file, form, jsonText, select, several, text } from '../form.js';
+import { get, Problem, post } from '../api.js';
+import { FieldError, fieldPanel, file, form, jsonText, select, several, text } from '../form.js';
 import { badge, code, el, json, more, notice, panel, screen, section, table } from '../view.js';
 import { applicationAddress } from './applications.js';
 import { picker } from './picker.js';
 
+/** @import { Context, Schema } from '../types.d.ts' */
+
+/**
+ * A row of a preview: the origin of a value, and the value itself if it is not among the claims.
+ * @typedef {Schema<'ValueOrigin'> & { value?: string, atSignIn?: boolean, format?: string }} PreviewRow
+ */
+
+/** @type {Record<Schema<'Sink'>, string>} */
 const SINKS = {
   'id-token': 'ID token',
   userinfo: 'UserInfo',
   introspection: 'Introspection',
   'saml-assertion': 'Assertion',
 };
+/** @type {Record<Schema<'ValueDeed'>, string>} */
 const DEEDS = { told: 'told', added: 'added', overwrote: 'in place of another value', removed: 'removed' };
 
 /**
- * The page of its own: the application is chosen first.
- * @param {import('../types.d.ts').Context} context
+ * The separate page: the administrator chooses the application first.
+ * @param {Context} context
  */
 export async function claims(context) {
   const application = picker('application', 'Application', {
-    load: (q) => get(`/applications${query({ q, limit: 8 })}`),
+    load: (q) => get('/applications', { q, limit: 8 }),
     label: (one) => one.name,
     chosen: (one) => context.go(`${applicationAddress(one.id)}/claims`),
   });
   return screen(
     {
       title: 'Claims preview',
-      lead:
-        'What an application would be told of a person, without a sign-in: made as a sign-in would, by the same' +
-        ' code.',
+      lead: 'What an application would receive about a user, without a sign-in. The same code runs at a sign-in.',
     },
     panel(application.element),
   );
@@ -37,77 +44,74 @@ export async function claims(context) {
 
 /**
  * The preview of one application.
- * @param {import('../types.d.ts').Schema<'Application'>} application
- * @param {import('../types.d.ts').Context} context
+ * @param {Schema<'Application'>} application
+ * @param {Context} context
  */
 export async function previewOf(application, context) {
-  const saml = application.protocol === 'saml';
-  const labelled = (account) =>
-    [account.name, account.user_name !== account.name && account.user_name].filter(Boolean).join(' · ');
-  const account = (name, label) =>
-    picker(name, label, {
-      load: (q) => get(`${path`/applications/${application.id}/accounts`}${query({ q, limit: 8 })}`),
-      label: labelled,
-    });
-  const first = account('account', 'Account');
-  const second = account('second', 'Compare with another account');
-  const scopes = saml
-    ? []
-    : [
-        several(
-          'scopes',
-          'Scopes',
-          application.scopes.filter((scope) => scope !== 'offline_access').map((scope) => [scope, scope]),
-        ),
-      ];
+  const first = accountPicker('account', 'Account', application.id);
+  const second = accountPicker('second', 'Compare with another account', application.id);
+  const scopes = application.protocol === 'saml' ? undefined : scopeChoice(application.scopes);
   const place = el('div', { 'aria-live': 'polite' });
-  const load = (id, scope) =>
-    get(`${path`/applications/${application.id}/claims-preview`}${query({ account: id, scope })}`);
 
   const asked = context.query.get('account');
-  const known = asked && (await get(path`/accounts/${asked}`));
-  const shown = form(
-    [
-      {
-        group: true,
-        fields: [first, ...scopes, second],
-        element: panel(first.element, ...scopes.map((one) => one.element), second.element),
-      },
-    ],
-    {
-      submit: 'Preview',
-      asks: true,
-      values: { account: known || undefined, scopes: 'scopes' in application ? application.scopes : undefined },
-      send: async (values) => {
-        if (!values.account) throw Object.assign(new Error('Choose an account from the list.'), { field: 'account' });
-        const scope = values.scopes?.join(' ');
-        const previews = await Promise.all(
-          [values.account, values.second].filter(Boolean).map((id) => load(id, scope)),
-        );
-        place.replaceChildren(
-          ...(previews.length === 1 ? one(previews[0]) : two(...previews, [first, second].map(shownName))),
-        );
-      },
+  const known = asked ? await get('/accounts/{id}', { id: asked }) : undefined;
+  const shown = form([scopes ? fieldPanel(first, scopes, second) : fieldPanel(first, second)], {
+    submit: 'Preview',
+    asks: true,
+    values: { account: known, scopes: 'scopes' in application ? application.scopes : undefined },
+    send: async ({ account, second: other }) => {
+      if (!account) throw new FieldError('account', 'Choose an account from the list.');
+      const scope = scopes?.read().join(' ');
+      const load = (/** @type {string} */ id) =>
+        get('/applications/{id}/claims-preview', { id: application.id, account: id, scope });
+      const [preview, beside] = await Promise.all([load(account), other && load(other)]);
+      place.replaceChildren(...(beside ? two(preview, beside, [first.input.value, second.input.value]) : one(preview)));
     },
-  );
+  });
   const comparison =
-    context.may('plugins:write') && candidate(application, first, scopes[0], (await get('/plugins')).plugins);
+    context.may('plugins:write') && candidate(application, first, scopes, (await get('/plugins')).plugins);
   if (known && known.application_id === application.id) setTimeout(() => shown.requestSubmit());
-  return [shown, place, comparison].filter(Boolean);
+  return [shown, place, comparison];
 }
 
-/** What is chosen in a picker, as it is shown there. */
-const shownName = (chosen) => chosen.element.querySelector('input').value;
+/**
+ * A field that finds an account of the application.
+ * @template {string} Name
+ * @param {Name} name
+ * @param {string} label
+ * @param {string} application
+ */
+const accountPicker = (name, label, application) =>
+  picker(name, label, {
+    load: (q) => get('/applications/{id}/accounts', { id: application, q, limit: 8 }),
+    label: (account) =>
+      [account.name, account.user_name !== account.name && account.user_name].filter(Boolean).join(' · '),
+  });
 
+/** @param {Array<Schema<'Scope'>>} scopes */
+const scopeChoice = (scopes) =>
+  several(
+    'scopes',
+    'Scopes',
+    scopes.filter((scope) => scope !== 'offline_access').map((scope) => [scope, scope]),
+  );
+
+/**
+ * A value in words.
+ * @param {unknown} value
+ */
 const words = (value) => (value === undefined ? '' : typeof value === 'string' ? value : JSON.stringify(value));
 
-/** What each place would be told. */
+/**
+ * What each sink would receive.
+ * @param {Schema<'ClaimsPreview'>} preview
+ */
 function one({ sinks }) {
   const shown = sinks
     .filter((preview) => preview.stopped?.plugin || preview.origins.length > 0 || sinks.length === 1)
     .map((preview) =>
       section(
-        SINKS[preview.sink] ?? preview.sink,
+        SINKS[preview.sink],
         preview.scope &&
           el('p', {}, 'Active scopes: ', ...preview.scope.split(' ').flatMap((scope) => [badge(scope, 'kind'), ' '])),
         preview.stopped?.plugin && stopped(preview.stopped),
@@ -121,68 +125,90 @@ function one({ sinks }) {
         steps(preview.steps),
       ),
     );
-  return [...byHost(sinks), ...shown];
+  return [...byServer(sinks), ...shown];
 }
 
 /**
- * What the host itself stops is the same in each place, and said once. What would be told once it is mended is shown
- * below.
+ * The reason why the server itself would stop the sign-in. It is the same in each sink, so it is shown once.
+ * @param {Array<Schema<'SinkPreview'>>} sinks
+ * @param {string} [name]
  */
-function byHost(sinks, name) {
-  const found = sinks.find((preview) => preview.stopped && !preview.stopped.plugin);
-  return found ? [stopped(found.stopped, name)] : [];
+function byServer(sinks, name) {
+  const found = sinks.map((preview) => preview.stopped).find((reason) => reason && !reason.plugin);
+  return found ? [stopped(found, name)] : [];
 }
 
-/** The name is said where there are two. */
+/**
+ * Why a sign-in would stop. The name is that of the account, if there are two.
+ * @param {Schema<'StoppedPreview'>} reason
+ * @param {string} [name]
+ */
 function stopped({ plugin, outcome, reason }, name) {
   const whose = name ? `${name}: ` : '';
   if (!plugin) return notice(`${whose}Nobody would be signed in: ${reason}.`, 'bad');
   const words =
     outcome === 'denied'
-      ? `Nobody would be signed in: the plugin ${plugin} refuses this person: ${reason}`
+      ? `Nobody would be signed in: the plugin ${plugin} rejects this user: ${reason}`
       : `The sign-in would fail: the plugin ${plugin} failed: ${reason}`;
   return notice(whose + words, 'bad');
 }
 
+/**
+ * The value of a claim or an attribute; undefined if the preview has none.
+ * @param {Schema<'SinkPreview'>} preview
+ * @param {string} name
+ */
 function claimShown(preview, name) {
   if (preview.claims) return preview.claims[name];
   const found = (preview.attributes ?? []).filter((attribute) => attribute.name === name);
   return found.length === 0 ? undefined : found.flatMap((attribute) => attribute.values).join(', ');
 }
 
+/**
+ * Where a value is from.
+ * @param {PreviewRow} row
+ */
 function source({ plugin, what, scope, format }) {
   if (format) return `Assent, as ${format.split(':').pop()}`;
   return el(
     'span',
     {},
     plugin ? badge(plugin, 'kind') : 'Assent',
-    what !== 'told' && ` ${DEEDS[what] ?? what}`,
+    what !== 'told' && ` ${DEEDS[what]}`,
     scope && ` for the scope ${scope}`,
   );
 }
 
-/** A value that no preview can know. */
-const MADE = 'made at the sign-in';
+/** A value that is only known at a sign-in. */
+const AT_SIGN_IN = 'made at the sign-in';
 
-/** What the host says beside what it says of the person: first what is known, last what only a sign-in makes. */
-function ofHost({ token, name_id: name, claims }) {
-  const told = (row) => ({ what: 'told', ...row });
-  const first = [];
-  if (name)
-    first.push(
-      told({ name: 'NameID', value: name.value ?? undefined, made: name.value === null, format: name.format }),
-    );
-  // Where a plugin stops it there is no token at all.
-  if (!token || !claims) return [first, []];
-  first.push(...['iss', 'aud'].map((known) => told({ name: known, value: token[known] })));
-  return [first, token.at_sign_in.map((known) => told({ name: known, made: true }))];
+/**
+ * The server's own values, which are not about the user: first the known ones, then those of the sign-in.
+ * @param {Schema<'SinkPreview'>} preview
+ * @returns {{ known: PreviewRow[], atSignIn: PreviewRow[] }}
+ */
+function serverValues({ token, name_id: nameId, claims }) {
+  /** @type {PreviewRow[]} */
+  const known = [];
+  if (nameId) {
+    const { value, format } = nameId;
+    known.push({ what: 'told', name: 'NameID', value: value ?? undefined, atSignIn: value === null, format });
+  }
+  // If a plugin stops the sign-in, there is no token.
+  if (!token || !claims) return { known, atSignIn: [] };
+  known.push({ what: 'told', name: 'iss', value: token.iss }, { what: 'told', name: 'aud', value: token.aud });
+  return { known, atSignIn: token.at_sign_in.map((name) => ({ what: 'told', name, atSignIn: true })) };
 }
 
+/**
+ * The values of a sink, each with its origin.
+ * @param {Schema<'SinkPreview'>} preview
+ */
 function values(preview) {
-  const [first, last] = ofHost(preview);
-  const shown = (row) => {
+  const { known, atSignIn } = serverValues(preview);
+  const shown = (/** @type {PreviewRow} */ row) => {
     if (row.what === 'removed') return el('span', { class: 'muted' }, 'removed');
-    if (row.made) return el('span', { class: 'muted' }, MADE);
+    if (row.atSignIn) return el('span', { class: 'muted' }, AT_SIGN_IN);
     return el('span', { class: 'value' }, row.value ?? words(claimShown(preview, row.name)));
   };
   return table(
@@ -191,13 +217,17 @@ function values(preview) {
       { label: 'Value', cell: shown },
       { label: 'From', cell: source },
     ],
-    [...first, ...preview.origins, ...last],
+    [...known, ...preview.origins, ...atSignIn],
     { empty: 'Nothing.', caption: SINKS[preview.sink] },
   );
 }
 
+/**
+ * What each plugin did.
+ * @param {Array<Schema<'PluginStep'>>} all
+ */
 function steps(all) {
-  if (all.length === 0) return el('p', { class: 'muted' }, 'No plugin is asked here.');
+  if (all.length === 0) return el('p', { class: 'muted' }, 'No plugin is called here.');
   return more(
     `What each plugin did (${all.length})`,
     ...all.map((step) =>
@@ -223,14 +253,20 @@ function steps(all) {
   );
 }
 
-/** Two accounts side by side: what is not the same is marked. */
+/**
+ * Two accounts side by side: the differences are marked.
+ * @param {Schema<'ClaimsPreview'>} left
+ * @param {Schema<'ClaimsPreview'>} right
+ * @param {[string, string]} names
+ */
 function two(left, right, [one, other]) {
-  const named = ({ name_id: name }) => (name ? (name.value ?? MADE) : '');
+  const nameIdShown = (/** @type {Schema<'SinkPreview'>} */ { name_id: nameId }) =>
+    nameId ? (nameId.value ?? AT_SIGN_IN) : '';
   return [
-    ...byHost(left.sinks, one),
-    ...byHost(right.sinks, other),
-    ...left.sinks.map((preview, place) => {
-      const beside = right.sinks[place];
+    ...byServer(left.sinks, one),
+    ...byServer(right.sinks, other),
+    ...left.sinks.map((preview, index) => {
+      const beside = right.sinks[index];
       const names = [...new Set([...preview.origins, ...beside.origins].map(({ name }) => name))];
       const rows = names.map((name) => ({
         name,
@@ -238,11 +274,11 @@ function two(left, right, [one, other]) {
         right: words(claimShown(beside, name)),
       }));
       if (preview.name_id || beside.name_id)
-        rows.unshift({ name: 'NameID', left: named(preview), right: named(beside) });
-      const cell = (side) => (row) =>
+        rows.unshift({ name: 'NameID', left: nameIdShown(preview), right: nameIdShown(beside) });
+      const cell = (/** @type {'left' | 'right'} */ side) => (/** @type {(typeof rows)[number]} */ row) =>
         el(row.left === row.right ? 'span' : 'mark', { class: 'value' }, row[side] || 'nothing');
       return section(
-        SINKS[preview.sink] ?? preview.sink,
+        SINKS[preview.sink],
         preview.stopped?.plugin && stopped(preview.stopped, one),
         beside.stopped?.plugin && stopped(beside.stopped, other),
         table(
@@ -257,7 +293,7 @@ function two(left, right, [one, other]) {
         el(
           'p',
           { class: 'muted' },
-          `${rows.filter((row) => row.left !== row.right).length} of ${rows.length} are not the same.`,
+          `${rows.filter((row) => row.left !== row.right).length} of ${rows.length} are different.`,
         ),
       );
     }),
@@ -268,54 +304,62 @@ function two(left, right, [one, other]) {
 const NEW = '+';
 
 /**
- * The plugins of today beside one that is thought of.
- * @param {import('../types.d.ts').Schema<'Application'>} application
- * @param {any} account
- * @param {any} scopes
- * @param {any} loaded
+ * Compares the loaded plugins with a candidate.
+ * @param {Schema<'Application'>} application
+ * @param {ReturnType<typeof accountPicker>} account
+ * @param {ReturnType<typeof scopeChoice> | undefined} scopes
+ * @param {Array<Schema<'PluginStatus'>>} loaded
  */
 function candidate(application, account, scopes, loaded) {
   const place = el('div', { 'aria-live': 'polite' });
+  /** @type {Array<[string, string]>} */
   const mappers = loaded
     .filter(({ role }) => role === 'claim-mapper')
     .map(({ plugin }) => [plugin, `In place of ${plugin}`]);
-  const plugin = select('plugin', 'Where it runs', [...mappers, [NEW, 'After all the others, as a new one']]);
-  const name = text('name', 'Name of the new one', { mono: true });
+  const plugin = select('plugin', 'Where it runs', [...mappers, [NEW, 'After all others, as a new plugin']]);
+  const name = text('name', 'Name of the new plugin', { mono: true });
   const component = file('component', 'Component', {
     accept: '.wasm,application/wasm',
     hint: "A .wasm file; without one, today's component with other settings.",
   });
   const config = jsonText('config', 'Settings', { hint: "JSON; without them, today's settings." });
   const isNew = () => plugin.read() === NEW;
-  const choose = () => (name.element.hidden = !isNew());
+  const choose = () => {
+    name.element.hidden = !isNew();
+  };
   plugin.input.addEventListener('change', choose);
   const made = form([plugin, name, component, config], {
     values: { plugin: mappers[0]?.[0] ?? NEW },
     submit: 'Compare',
     asks: true,
     kind: '',
-    send: async (said) => {
+    send: async (values) => {
       const id = account.read();
       if (!id) throw new Error('Choose an account above first.');
-      if (isNew() && !said.name) throw Object.assign(new Error('A new plugin needs a name.'), { field: 'name' });
+      const runsAs = isNew() ? values.name : values.plugin;
+      if (!runsAs) throw new FieldError('name', 'A new plugin needs a name.');
       place.replaceChildren(el('p', { class: 'muted' }, 'It is loaded and run…'));
-      const found = await post(path`/applications/${application.id}/claims-preview`, {
+      const body = {
         account: id,
         ...(scopes && { scope: scopes.read().join(' ') }),
         candidate: {
-          plugin: isNew() ? said.name : said.plugin,
-          ...(said.component && { component: await base64(said.component) }),
-          ...(said.config && { config: said.config }),
+          plugin: runsAs,
+          ...(values.component && { component: await base64(values.component) }),
+          ...(values.config && { config: values.config }),
         },
-      }).catch((problem) => {
+      };
+      try {
+        const found = await post('/applications/{id}/claims-preview', { id: application.id }, body);
+        place.replaceChildren(...differences(found));
+      } catch (problem) {
         place.replaceChildren();
-        problem.errors = (problem.errors ?? []).map((error) => ({
-          ...error,
-          pointer: error.pointer.replace(/^\/candidate(?=\/)/, ''),
-        }));
+        if (problem instanceof Problem)
+          problem.errors = problem.errors.map(({ pointer, detail }) => ({
+            pointer: pointer.replace(/^\/candidate(?=\/)/, ''),
+            detail,
+          }));
         throw problem;
-      });
-      place.replaceChildren(...differences(found));
+      }
     },
   });
   choose();
@@ -329,8 +373,8 @@ function candidate(application, account, scopes, loaded) {
       el(
         'p',
         {},
-        'Runs a component, or other settings, for this one preview, in the same sandbox and with the same ' +
-          'rights. Nothing of it is kept.',
+        'Runs a component, or other settings, only for this preview, in the same sandbox and with the same ' +
+          'rights. Nothing is stored.',
       ),
       made,
       place,
@@ -338,17 +382,21 @@ function candidate(application, account, scopes, loaded) {
   );
 }
 
+/**
+ * What the candidate would change.
+ * @param {Schema<'ClaimsComparison'>} comparison
+ */
 function differences({ candidate: after, differences: found }) {
   const broken = [
-    ...byHost(after.sinks),
-    ...after.sinks.filter((sink) => sink.stopped?.plugin).map(({ stopped: end }) => stopped(end)),
+    ...byServer(after.sinks),
+    ...after.sinks.flatMap(({ stopped: reason }) => (reason?.plugin ? [stopped(reason)] : [])),
   ];
   if (found.length === 0) return [...broken, notice('Nothing would be different.', 'calm')];
   return [
     ...broken,
     table(
       [
-        { label: 'Where', cell: (row) => SINKS[row.sink] ?? row.sink },
+        { label: 'Where', cell: (row) => SINKS[row.sink] },
         { label: 'What', cell: (row) => code(row.path) },
         { label: 'Today', cell: (row) => el('del', {}, words(row.today)) },
         { label: 'With the candidate', cell: (row) => el('ins', {}, words(row.candidate)) },
@@ -359,6 +407,10 @@ function differences({ candidate: after, differences: found }) {
   ];
 }
 
+/**
+ * The bytes of a file, in base64.
+ * @param {File} file
+ */
 async function base64(file) {
   const bytes = new Uint8Array(await file.arrayBuffer());
   let text = '';

@@ -1,56 +1,72 @@
 // The settings of an OpenID Connect client, as fields.
 
-import { get, query } from '../api.js';
+import { get } from '../api.js';
 import { area, group, jsonText, lines, select, several, text, toggle } from '../form.js';
 
-export const METHODS = {
-  client_secret_basic: 'Secret, in the Authorization header (client_secret_basic)',
-  client_secret_post: 'Secret, in the body (client_secret_post)',
-  client_secret_jwt: 'Assertion made with the secret (client_secret_jwt)',
-  private_key_jwt: 'Assertion made with a private key (private_key_jwt)',
-  tls_client_certificate: 'Certificate of the TLS connection (tls_client_certificate)',
-};
+/** @import { Schema, Values } from '../types.d.ts' */
 
+/** @type {Array<[Schema<'ClientAuthMethod'>, string]>} */
+const METHODS = [
+  ['client_secret_basic', 'Secret, in the Authorization header (client_secret_basic)'],
+  ['client_secret_post', 'Secret, in the body (client_secret_post)'],
+  ['client_secret_jwt', 'Assertion made with the secret (client_secret_jwt)'],
+  ['private_key_jwt', 'Assertion made with a private key (private_key_jwt)'],
+  ['tls_client_certificate', 'Certificate of the TLS connection (tls_client_certificate)'],
+];
+
+/** @type {Record<Schema<'ApplicationType'>, string>} */
 const EXAMPLES = {
   web: 'https://app.example.org/callback',
   spa: 'https://app.example.org/callback',
   native: 'com.example.app://callback, or http://127.0.0.1/callback (any port)',
 };
 
-/** What is wrong with a redirect URI, by the host's own rules; nothing if it is valid. */
-async function unfit(type, uri) {
-  /** @type {import('../types.d.ts').Read<'/redirect-uri-validations'>} */
-  const { valid, detail } = await get(`/redirect-uri-validations${query({ application_type: type, uri })}`);
+/**
+ * The error of a redirect URI, by the rules of the server; undefined if it is valid.
+ * @param {Schema<'ApplicationType'>} type
+ * @param {string} uri
+ */
+async function redirectUriError(type, uri) {
+  const { valid, detail } = await get('/redirect-uri-validations', { application_type: type, uri });
   return valid ? undefined : detail;
 }
 
 export const name = () =>
-  text('name', 'Name', { needed: 'expected a name', hint: 'People see it on their phone when they approve.' });
+  text('name', 'Name', { needed: 'expected a name', hint: 'Users see it on their phone when they approve.' });
 
+/**
+ * @param {Schema<'ApplicationType'>} type
+ * @param {string} [needed]
+ */
 export function redirectUris(type, needed) {
   return lines('redirect_uris', 'Redirect URIs', {
     needed,
-    hint: `Where people are sent back to, one on each line, compared letter by letter. For example ${EXAMPLES[type]}.`,
-    check: (uri) => unfit(type, uri),
+    hint: `Where browsers return to, one on each line, compared exactly. For example ${EXAMPLES[type]}.`,
+    check: (uri) => redirectUriError(type, uri),
   });
 }
 
-function postLogout(type) {
+/** @param {Schema<'ApplicationType'>} type */
+function postLogoutRedirectUris(type) {
   return lines('post_logout_redirect_uris', 'Post-logout redirect URIs', {
-    hint: 'Where people may be sent after signing out, one on each line.',
-    check: (uri) => unfit(type, uri),
+    hint: 'Where browsers may return to after signing out, one on each line.',
+    check: (uri) => redirectUriError(type, uri),
   });
 }
 
-/** All the settings but those of the credentials. */
+/**
+ * All settings, except the credentials.
+ * @param {Schema<'ApplicationType'>} type
+ * @param {{ owner: boolean }} administrator
+ */
 export function clientFields(type, { owner }) {
   return [
-    group('Name and addresses', null, name(), redirectUris(type), postLogout(type)),
+    group('Name and addresses', null, name(), redirectUris(type), postLogoutRedirectUris(type)),
     group(
-      'What it may ask for',
+      'What it may request',
       null,
       several('scopes', 'Scopes', [
-        ['openid', 'openid: who it is (always needed)'],
+        ['openid', 'openid: who the user is (always needed)'],
         ['profile', 'profile: names, and the account with its roles'],
         ['email', 'email: the e-mail address'],
         ['phone', 'phone: the telephone number'],
@@ -58,35 +74,35 @@ export function clientFields(type, { owner }) {
         ['offline_access', 'offline_access: refresh tokens'],
       ]),
       several('grant_types', 'Grant types', [
-        ['authorization_code', 'authorization_code: people sign in'],
-        ['refresh_token', 'refresh_token: it goes on without them'],
+        ['authorization_code', 'authorization_code: users sign in'],
+        ['refresh_token', 'refresh_token: access continues without them'],
         ['client_credentials', 'client_credentials: it acts as itself'],
       ]),
       select('consent', 'Consent', [
-        ['ask', 'Ask each person, and remember the answer'],
-        ['implied', 'Ask nobody: the application is our own'],
+        ['ask', 'Ask each user, and remember the answer'],
+        ['implied', 'Never ask: the application is our own'],
       ]),
     ),
     group(
-      'What it is told',
+      'What it receives',
       null,
       select('id_token_signed_response_alg', 'Signature of ID tokens', [
         ['RS256', 'RS256'],
         ['PS256', 'PS256'],
       ]),
-      toggle('slim_id_token', 'Slim ID tokens', { hint: 'The claims of the scopes are at UserInfo alone.' }),
+      toggle('slim_id_token', 'Slim ID tokens', { hint: 'The claims of the scopes are only at UserInfo.' }),
       select(
         'subject_type',
-        'What it calls people (sub)',
+        'Subject of users (sub)',
         [
-          ['public', 'The same as every application'],
-          ['pairwise', 'Something of its own (pairwise)'],
+          ['public', 'The same for every application'],
+          ['pairwise', 'Its own (pairwise)'],
         ],
-        { hint: "With pairwise ones, two applications can't tell that two people are one." },
+        { hint: "With pairwise subjects, two applications can't recognise the same user." },
       ),
       text('sector_identifier', 'Sector', {
         hint:
-          'With pairwise names: the host name that applications share which may recognise people. Without it, ' +
+          'For pairwise subjects: the host name of applications that may recognise the same users. If empty, ' +
           'that of the redirect URIs.',
       }),
     ),
@@ -96,14 +112,14 @@ export function clientFields(type, { owner }) {
       text('initiate_login_uri', 'Initiate login URI', {
         none: null,
         type: 'url',
-        hint: 'Where the portal sends people who choose this application (initiate_login_uri).',
+        hint: 'Where the portal sends users who choose this application (initiate_login_uri).',
       }),
       text('backchannel_logout_uri', 'Back-channel logout URI', {
         none: null,
         type: 'url',
-        hint: 'Where Assent tells it that a session ended.',
+        hint: 'Where Assent reports the end of a session.',
       }),
-      toggle('backchannel_logout_session_required', "It needs the session's id in a logout token"),
+      toggle('backchannel_logout_session_required', "Logout tokens need the session's id"),
     ),
     ...(type === 'web'
       ? [
@@ -120,14 +136,14 @@ export function clientFields(type, { owner }) {
       ? [
           group(
             'Administration',
-            'As a service account it may call the admin API with a token of client_credentials. Who may ' +
-              'change such an application may do what it does.',
+            'As a service account it may call the admin API with a token of client_credentials. An administrator ' +
+              'who may change such an application has its rights too.',
             several('admin_scopes', 'Admin scopes', [
               ['admin:read', 'admin:read: read everything'],
               ['admin:users', 'admin:users: manage users and accounts'],
               ['admin:applications', 'admin:applications: manage applications'],
               ['admin:audit', 'admin:audit: read the audit log'],
-              ['admin:operate', 'admin:operate: rotate keys, exchange plugins'],
+              ['admin:operate', 'admin:operate: rotate keys, reload plugins'],
             ]),
           ),
         ]
@@ -135,9 +151,9 @@ export function clientFields(type, { owner }) {
   ];
 }
 
-/** How it proves who it is. */
+/** How the client authenticates. */
 export function credentialFields() {
-  const method = select('token_endpoint_auth_method', 'Method', Object.entries(METHODS));
+  const method = select('token_endpoint_auth_method', 'Method', METHODS);
   const source = select('source', 'Its key', [
     ['jwks_uri', 'The address of its key set (jwks_uri)'],
     ['jwks', 'A key set (jwks)'],
@@ -147,31 +163,34 @@ export function credentialFields() {
   const keys = {
     jwks_uri: text('jwks_uri', 'Address of the key set', {
       type: 'url',
-      hint: 'By https. Assent fetches it, and again when a key is new.',
+      hint: 'With https. Assent reads it, and reads it again for a new key.',
     }),
-    jwks: jsonText('jwks', 'Key set', { hint: 'JSON: {"keys": [...]}, with public keys alone.' }),
+    jwks: jsonText('jwks', 'Key set', { hint: 'JSON: {"keys": [...]}, with public keys only.' }),
     public_key: area('public_key', 'Public key', { hint: '-----BEGIN PUBLIC KEY-----' }),
     certificate: area('certificate', 'Certificate', { hint: '-----BEGIN CERTIFICATE-----' }),
   };
+  const usedKey = () => {
+    if (method.read() === 'private_key_jwt') return source.read();
+    return method.read() === 'tls_client_certificate' ? 'certificate' : undefined;
+  };
   const choose = () => {
-    const chosen = method.read();
-    source.element.hidden = chosen !== 'private_key_jwt';
-    for (const [one, field] of Object.entries(keys)) {
-      const used =
-        chosen === 'private_key_jwt'
-          ? source.read() === one
-          : chosen === 'tls_client_certificate' && one === 'certificate';
-      field.element.hidden = !used;
-    }
+    source.element.hidden = method.read() !== 'private_key_jwt';
+    const used = usedKey();
+    for (const field of Object.values(keys)) field.element.hidden = field.name !== used;
   };
   for (const one of [method, source]) one.input.addEventListener('input', choose);
   const fields = [method, source, ...Object.values(keys)];
-  /** What is to be said of the form's values: the method, and the one key that goes with it. */
-  const said = (values) => {
-    const chosen = values.token_endpoint_auth_method;
-    const key =
-      chosen === 'private_key_jwt' ? values.source : chosen === 'tls_client_certificate' ? 'certificate' : undefined;
-    return { token_endpoint_auth_method: chosen, ...(key && values[key] !== undefined && { [key]: values[key] }) };
+  /**
+   * The change that the form sends: the method, and the key that it uses.
+   * @param {Values<(typeof fields)[number]>} values
+   * @returns {Schema<'ClientChange'>}
+   */
+  const change = (values) => {
+    const key = usedKey();
+    return {
+      token_endpoint_auth_method: values.token_endpoint_auth_method,
+      ...(key && values[key] !== undefined && { [key]: values[key] }),
+    };
   };
-  return { fields, choose, said };
+  return { fields, choose, change };
 }

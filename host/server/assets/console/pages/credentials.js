@@ -1,6 +1,6 @@
-// How an application proves who it is, and with what Assent signs for it.
+// How an application authenticates, and the certificates that Assent signs with for it.
 
-import { get, patch, path, post, remove } from '../api.js';
+import { get, patch, post, remove } from '../api.js';
 import { form } from '../form.js';
 import {
   ask,
@@ -22,38 +22,36 @@ import {
 import { credentialFields } from './client_fields.js';
 import { keptAs, makeSecret } from './guide.js';
 
+/** @import { Context, Schema } from '../types.d.ts' */
+
 /**
- * @param {import('../types.d.ts').Schema<'Application'>} application
+ * @param {Schema<'Application'>} application
  * @param {string | null} version
- * @param {import('../types.d.ts').Context} context
+ * @param {Context} context
  */
-export async function credentials(application, version, context) {
+export function credentials(application, version, context) {
   return application.protocol === 'saml' ? certificates(application, context) : client(application, version, context);
 }
 
 /**
- * @param {import('../types.d.ts').Schema<'Client'>} application
+ * @param {Schema<'Client'>} application
  * @param {string | null} version
- * @param {import('../types.d.ts').Context} context
+ * @param {Context} context
  */
 function client(application, version, { may, reload }) {
   const { token_endpoint_auth_method: method } = application;
   if (application.application_type !== 'web') {
-    return [
-      notice('It can keep no secret, so it has none: PKCE (S256) ties each sign-in to the one that began it.', 'calm'),
-    ];
+    return [notice('It can keep no secret, so it has none: PKCE (S256) protects each sign-in.', 'calm')];
   }
   const now = panel(
-    facts(
+    facts([
+      ['Method', method],
       [
-        ['Method', method],
-        method.startsWith('client_secret') && [
-          'Secret',
-          application.has_secret ? 'Made, and not shown again' : 'None yet',
-        ],
-        application.jwks_uri && ['Key set', application.jwks_uri],
-      ].flatMap((pair) => (pair ? [pair] : [])),
-    ),
+        'Secret',
+        method.startsWith('client_secret') && (application.has_secret ? 'Created, and not shown again' : 'None yet'),
+      ],
+      ['Key set', application.jwks_uri],
+    ]),
     application.jwks && json(application.jwks),
     application.certificate && copyable(application.certificate, 'certificate', { wide: true }),
     may('applications:write') &&
@@ -69,7 +67,7 @@ function client(application, version, { may, reload }) {
       ),
   );
   if (!may('applications:write')) return [now];
-  const { fields, choose, said } = credentialFields();
+  const { fields, choose, change } = credentialFields();
   const made = form(fields, {
     values: {
       token_endpoint_auth_method: method,
@@ -80,11 +78,11 @@ function client(application, version, { may, reload }) {
     },
     submit: 'Change it',
     send: async (values) => {
-      const { value } = await patch(path`/applications/${application.id}`, said(values), version);
-      if (value.client_secret)
+      const { value } = await patch('/applications/{id}', { id: application.id }, change(values), version);
+      if ('client_secret' in value && value.client_secret)
         await showOnce(
           'The client secret',
-          'The method needs a new one. The one before is worth nothing any more.',
+          'The method needs a new one. The old one is no longer valid.',
           value.client_secret,
           keptAs(value),
         );
@@ -101,8 +99,8 @@ function client(application, version, { may, reload }) {
         el(
           'p',
           { class: 'muted' },
-          "The application can't get tokens until it does the same. A change to a method without a secret " +
-            'ends the secret.',
+          "The application can't get tokens until it uses the new method. A method without a secret " +
+            'revokes the secret.',
         ),
         made,
       ),
@@ -110,23 +108,23 @@ function client(application, version, { may, reload }) {
   ];
 }
 
+/** @type {Record<Schema<'SamlKeyStage'>, string>} */
 const STAGES = {
   published: 'published, does not sign yet',
   signing: 'signs',
-  retired: 'signs no more, still published',
-  over: 'over',
+  retired: 'no longer signs, still published',
+  over: 'expired',
 };
 
 /**
- * @param {import('../types.d.ts').Schema<'Application'>} application
- * @param {import('../types.d.ts').Context} context
+ * @param {Schema<'Application'>} application
+ * @param {Context} context
  */
 async function certificates(application, { may, reload }) {
-  /** @type {import('../types.d.ts').Read<'/applications/{id}/certificates'>} */
-  const { items } = await get(path`/applications/${application.id}/certificates`);
-  const one = path`/applications/${application.id}/certificates`;
+  const { id } = application;
+  const { items } = await get('/applications/{id}/certificates', { id });
   const writes = may('applications:write');
-  const acts = (row) =>
+  const actions = (/** @type {Schema<'Certificate'>} */ row) =>
     el(
       'div',
       { class: 'ways' },
@@ -137,12 +135,12 @@ async function certificates(application, { may, reload }) {
           if (
             !(await ask(
               'Sign with it now?',
-              'A service provider that does not know this certificate yet refuses every sign-on.',
+              'A service provider that does not know this certificate yet rejects every sign-on.',
               'Sign with it',
             ))
           )
             return;
-          await post(`${one}${path`/${row.id}/activate`}`);
+          await post('/applications/{id}/certificates/{certificate}/activate', { id, certificate: row.id });
           await reload();
           say('It signs from now on.');
         }),
@@ -154,12 +152,12 @@ async function certificates(application, { may, reload }) {
             if (
               !(await ask(
                 'Take it out of the metadata?',
-                'What was signed with it is refused as soon as the service provider reads the metadata again.',
+                'Service providers that read the metadata again reject its signatures.',
                 'Take it out',
               ))
             )
               return;
-            await remove(`${one}${path`/${row.id}`}`);
+            await remove('/applications/{id}/certificates/{certificate}', { id, certificate: row.id });
             await reload();
             say('It was taken out.');
           },
@@ -171,12 +169,12 @@ async function certificates(application, { may, reload }) {
       { label: 'Certificate', cell: (row) => moment(row.created_at) },
       {
         label: 'State',
-        cell: (row) => badge(STAGES[row.stage] ?? row.stage, row.stage === 'signing' ? 'active' : row.stage),
+        cell: (row) => badge(STAGES[row.stage], row.stage === 'signing' ? 'active' : row.stage),
       },
       { label: 'Signs from', cell: (row) => moment(row.signs_from) },
       { label: 'Expires', cell: (row) => moment(row.expires_at) },
       { label: 'SHA-256', cell: (row) => el('code', {}, row.sha256) },
-      { label: 'Do', cell: acts },
+      { label: 'Do', cell: actions },
     ],
     items,
     { caption: 'Certificates' },
@@ -187,7 +185,7 @@ async function certificates(application, { may, reload }) {
       'div',
       { class: 'ways' },
       button('Publish the next certificate', async () => {
-        await post(one);
+        await post('/applications/{id}/certificates', { id });
         await reload();
         say('The next certificate is in the metadata.');
       }),
@@ -196,10 +194,10 @@ async function certificates(application, { may, reload }) {
     el(
       'p',
       { class: 'lead' },
-      'Responses and assertions are signed with these. The next one is published a while before it signs, so ' +
-        'that the service provider can learn of it.',
+      'Responses and assertions are signed with these. The next one is published before it signs, so that ' +
+        'service providers can read it.',
     ),
     list,
     renew,
-  ].filter(Boolean);
+  ];
 }

@@ -1,14 +1,20 @@
-// What to paste where, for each kind of application.
+// How to connect an application: the values that it needs, for each kind.
 
-import { get, path, post } from '../api.js';
+import { get, post } from '../api.js';
 import { ask, button, copyable, download, el, facts, link, more, notice, panel, showOnce, way } from '../view.js';
 import { applicationAddress } from './applications.js';
 
-const step = (title, ...content) => el('li', {}, el('h2', {}, title), ...content.filter(Boolean));
+/** @import { Child, Context, Schema } from '../types.d.ts' */
 
 /**
- * @param {import('../types.d.ts').Schema<'Application'>} application
- * @param {import('../types.d.ts').Context} context
+ * @param {string} title
+ * @param {...Child} content
+ */
+const step = (title, ...content) => el('li', {}, el('h2', {}, title), ...content);
+
+/**
+ * @param {Schema<'Application'>} application
+ * @param {Context} context
  */
 export async function guide(application, context) {
   const steps = application.protocol === 'saml' ? await saml(application, context) : client(application, context);
@@ -20,24 +26,28 @@ export async function guide(application, context) {
       { class: 'guide' },
       ...steps,
       step(
-        'Give people access',
+        'Give users access',
         el(
           'p',
           {},
-          'A person gets in through an account in the application, with the roles that the application is told.',
+          'A user signs in with an account in the application. The application receives the roles of the account.',
         ),
         may('accounts:read') && el('div', { class: 'ways' }, way(`${at}/accounts`, 'Accounts')),
       ),
       may('applications:write') &&
         step(
           'Try it',
-          el('p', {}, 'A real sign-in of your own, with each step and what the application would be told.'),
+          el('p', {}, 'A real sign-in of your own, with each step and what the application would receive.'),
           el('div', { class: 'ways' }, way(`${at}/try`, 'Try sign-in')),
         ),
     ),
-  ].filter(Boolean);
+  ];
 }
 
+/**
+ * Values to copy, each with its label.
+ * @param {Array<[string, string]>} pairs
+ */
 const pasted = (pairs) =>
   el(
     'dl',
@@ -45,26 +55,29 @@ const pasted = (pairs) =>
     ...pairs.map(([label, value]) => el('div', {}, el('dt', {}, label), el('dd', {}, copyable(value, label)))),
   );
 
-/** How a client secret is kept: client_secret_jwt can't do with a digest. */
+/**
+ * How the server stores a client secret: for client_secret_jwt a digest is not enough.
+ * @param {Pick<Schema<'Client'>, 'token_endpoint_auth_method'>} client
+ */
 export const keptAs = ({ token_endpoint_auth_method: method }) =>
   method === 'client_secret_jwt' ? 'Assent keeps it sealed with its master key' : 'Assent keeps a digest of it';
 
 /**
- * Makes a secret, and shows it once.
- * @param {import('../types.d.ts').Schema<'Client'>} application
- * @param {any} reload
+ * Creates a secret, and shows it once.
+ * @param {Schema<'Client'>} application
+ * @param {Context['reload']} reload
  */
 export async function makeSecret(application, reload) {
   if (
     application.has_secret &&
     !(await ask(
       'Make a new secret?',
-      "The one before is worth nothing from then on: the application can't sign anybody in until it has the new one.",
+      'The old one is no longer valid: no user can sign in to the application until it has the new one.',
       'Make a new one',
     ))
   )
     return;
-  const { client_secret: secret } = await post(path`/applications/${application.id}/secret/rotate`);
+  const { client_secret: secret } = await post('/applications/{id}/secret/rotate', { id: application.id });
   await showOnce(
     'The client secret',
     'Put it where the application keeps its secrets, and nowhere else.',
@@ -75,8 +88,8 @@ export async function makeSecret(application, reload) {
 }
 
 /**
- * @param {import('../types.d.ts').Schema<'Client'>} application
- * @param {import('../types.d.ts').Context} context
+ * @param {Schema<'Client'>} application
+ * @param {Context} context
  */
 function client(application, { issuer, may, reload }) {
   const { application_type: type, token_endpoint_auth_method: method } = application;
@@ -91,7 +104,7 @@ function client(application, { issuer, may, reload }) {
             'p',
             {},
             application.has_secret
-              ? 'It has a secret. Whoever lost it makes a new one.'
+              ? 'It has a secret. If it is lost, make a new one.'
               : 'It has none yet. It is shown once.',
           ),
           may('applications:write') &&
@@ -107,7 +120,7 @@ function client(application, { issuer, may, reload }) {
         )
       : step(
           'Give it its key',
-          el('p', {}, `It proves who it is with ${method}.`),
+          el('p', {}, `It authenticates with ${method}.`),
           el('div', { class: 'ways' }, way(`${at}/credentials`, 'Credentials')),
         ));
   const values = step(
@@ -121,7 +134,7 @@ function client(application, { issuer, may, reload }) {
     el(
       'p',
       {},
-      'It has to send people to exactly one of these, and nowhere else: ',
+      'It must use exactly one of these redirect URIs: ',
       application.redirect_uris.length === 0
         ? el('strong', {}, 'no redirect URI is registered yet')
         : el(
@@ -133,7 +146,7 @@ function client(application, { issuer, may, reload }) {
       link(`${at}/settings`, 'Change them'),
     ),
     more(
-      'Each address by itself',
+      'All addresses',
       pasted([
         ['Authorization', `${issuer}/auth`],
         ['Token', `${issuer}/token`],
@@ -145,7 +158,7 @@ function client(application, { issuer, may, reload }) {
     el(
       'p',
       {},
-      'Where it signs people out here, too, it may send them on to ',
+      'After signing users out here, it may send them to ',
       application.post_logout_redirect_uris.length === 0
         ? 'no address of its own yet'
         : el(
@@ -164,7 +177,7 @@ function client(application, { issuer, may, reload }) {
       [
         'Refresh tokens',
         application.grant_types.includes('refresh_token')
-          ? 'with the scope offline_access, where the person is asked for it (prompt=consent)'
+          ? 'with the scope offline_access, if the user is asked for consent (prompt=consent)'
           : 'none, until the settings allow the grant type refresh_token',
       ],
       ['Proof at the token endpoint', method],
@@ -176,16 +189,17 @@ function client(application, { issuer, may, reload }) {
     values,
     proof,
     step('Or begin with this', el('p', {}, library), copyable(text, 'the example', { wide: true })),
-  ].filter(Boolean);
+  ];
 }
 
 /**
- * @param {import('../types.d.ts').Schema<'Client'>} application
- * @param {any} issuer
+ * An example for a kind of application, and the library that it uses.
+ * @param {Schema<'Client'>} application
+ * @param {string} issuer
  */
 function example(application, issuer) {
   const uri = application.redirect_uris[0] ?? 'https://app.example.org/callback';
-  const quoted = (value) => JSON.stringify(value);
+  const quoted = (/** @type {string} */ value) => JSON.stringify(value);
   if (application.application_type === 'spa') {
     return [
       "In a browser, with npm's oidc-client-ts:",
@@ -227,17 +241,17 @@ OIDC_SCOPES="openid profile email"`,
 }
 
 /**
- * @param {import('../types.d.ts').Schema<'ServiceProvider'>} application
+ * @param {Schema<'ServiceProvider'>} application
+ * @param {Context} context
  */
 async function saml(application, { base, issuer }) {
   const id = encodeURIComponent(application.id).replaceAll('%3A', ':');
   const metadata = `${base}/sso/metadata/${id}`;
   const at = applicationAddress(application.id);
-  /** @type {import('../types.d.ts').Read<'/applications/{id}/certificates'>} */
-  const { items } = await get(path`/applications/${application.id}/certificates`);
+  const { items } = await get('/applications/{id}/certificates', { id: application.id });
   const certificates = items.filter(({ stage }) => stage === 'signing').map(({ certificate }) => certificate);
   const nameSource = application.name_id_source === 'user_email' ? 'the e-mail address' : "the account's name";
-  const keep = async () => {
+  const downloadMetadata = async () => {
     const answer = await fetch(`/sso/metadata/${id}`);
     if (!answer.ok) throw new Error('The metadata could not be read.');
     download('assent-metadata.xml', 'application/samlmetadata+xml', await answer.text());
@@ -245,12 +259,12 @@ async function saml(application, { base, issuer }) {
   return [
     step(
       "Give the service provider Assent's metadata",
-      el('p', {}, 'By its address, where it can read one; else as a file.'),
+      el('p', {}, 'Its address, or a file if it can read none.'),
       pasted([['Metadata address', metadata]]),
-      el('div', { class: 'ways' }, button('Download the metadata', keep)),
+      el('div', { class: 'ways' }, button('Download the metadata', downloadMetadata)),
     ),
     step(
-      'Or, value by value',
+      'Or as single values',
       pasted([
         ['Entity ID of the identity provider', application.idp_entity_id ?? issuer],
         ['Sign-on address (SSO)', `${base}/sso/SingleSignOnService/${id}`],
@@ -262,14 +276,14 @@ async function saml(application, { base, issuer }) {
       el('p', {}, 'Its certificates are among ', link(`${at}/credentials`, 'Certificates'), '.'),
     ),
     step(
-      'Check what Assent knows of it',
+      'Check its settings',
       facts([
         ['SP entity ID', application.entity_id],
         ['ACS', application.acs.map(({ url }) => url)],
         ['NameID', `${application.name_id_format}, from ${nameSource}`],
         ['Signed requests', application.require_signed_requests ? 'required' : 'not required'],
       ]),
-      application.acs.length === 0 && panel(notice('It has no ACS: nobody can sign in.', 'bad')),
+      application.acs.length === 0 && panel(notice('It has no ACS: no user can sign in.', 'bad')),
       el('div', { class: 'ways' }, way(`${at}/settings`, 'Settings')),
     ),
   ];

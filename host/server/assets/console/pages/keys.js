@@ -1,43 +1,46 @@
-// The keys that ID tokens are signed with.
+// The signing keys of ID tokens.
 
-import { get, path, post } from '../api.js';
+import { get, post } from '../api.js';
 import { ask, badge, button, code, el, moment, say, screen, table } from '../view.js';
 
+/** @import { Context, Schema } from '../types.d.ts' */
+
+/** @type {Record<Schema<'KeyStage'>, string>} */
 const STAGES = {
   signing: 'signs',
   published: 'published, signs next',
-  retired: 'signs no more, still published',
-  remembered: 'known for old tokens alone',
+  retired: 'no longer signs, still published',
+  remembered: 'only known for old tokens',
   revoked: 'revoked',
-  over: 'over',
+  over: 'expired',
 };
 
 /**
- * @param {import('../types.d.ts').Context} context
+ * @param {Context} context
  */
 export async function keys({ may, reload }) {
   const { items } = await get('/keys');
   const writes = may('keys:write');
-  const rotate = (now) => async () => {
+  const rotate = (/** @type {boolean} */ now) => async () => {
     const text = now
-      ? "The next key signs at once. Applications that keep our keys and don't look again refuse tokens until they do."
-      : 'A new key is published now, and signs once applications had time to learn of it.';
+      ? 'The next key signs at once. Applications that have not read it yet reject tokens until they do.'
+      : 'A new key is published now, and signs when applications had time to read it.';
     if (!(await ask('Rotate the keys?', text, 'Rotate'))) return;
-    await post('/keys/rotate', { now });
+    await post('/keys/rotate', {}, { now });
     await reload();
     say('The keys were rotated.');
   };
-  const revoke = async (row) => {
+  const revoke = async (/** @type {Schema<'Key'>} */ { kid }) => {
     if (
       !(await ask(
         'Revoke this key?',
-        'Every ID token that it signed is refused from now on, and another key signs. Do it when the key may ' +
-          'be known to somebody.',
+        'Every ID token that it signed is rejected from now on, and another key signs. Revoke a key that may ' +
+          'have leaked.',
         'Revoke it',
       ))
     )
       return;
-    await post(path`/keys/${row.kid}/revoke`);
+    await post('/keys/{kid}/revoke', { kid });
     await reload();
     say('The key was revoked.');
   };
@@ -49,7 +52,7 @@ export async function keys({ may, reload }) {
         label: 'State',
         cell: (row) =>
           badge(
-            STAGES[row.state] ?? row.state,
+            STAGES[row.state],
             row.state === 'signing' ? 'active' : row.state === 'revoked' ? 'terminated' : row.state,
           ),
       },
@@ -59,7 +62,7 @@ export async function keys({ may, reload }) {
         ? [
             {
               label: 'Do',
-              cell: (row) =>
+              cell: (/** @type {Schema<'Key'>} */ row) =>
                 ['signing', 'published', 'retired'].includes(row.state)
                   ? button('Revoke', () => revoke(row), 'danger')
                   : '',
@@ -74,8 +77,8 @@ export async function keys({ may, reload }) {
     {
       title: 'Keys',
       lead:
-        'ID tokens are signed with these. They are rotated by themselves; SAML applications have certificates ' +
-        'of their own.',
+        'ID tokens are signed with these. The server rotates them by itself; SAML applications have their own ' +
+        'certificates.',
       actions: writes ? [button('Rotate', rotate(false)), button('Rotate at once', rotate(true))] : [],
     },
     el('div', {}, list),

@@ -1,13 +1,19 @@
-// A new application: which kind, then what it needs.
+// A new application: its kind, then the settings that it needs.
 
 import { post } from '../api.js';
-import { area, form, text } from '../form.js';
-import { el, link, notice, panel, screen } from '../view.js';
+import { area, fieldPanel, form, text } from '../form.js';
+import { el, link, notice, screen } from '../view.js';
 import { applicationAddress } from './applications.js';
 import { name as clientName, redirectUris } from './client_fields.js';
 import { LARGEST_METADATA, metadataOf } from './metadata.js';
 import { acs, entityId, providerName } from './provider_fields.js';
 
+/** @import { Context, Schema } from '../types.d.ts' */
+
+/**
+ * Kind, title, description, and the name of the protocol.
+ * @type {Array<[Schema<'ApplicationType'> | 'saml', string, string, string]>}
+ */
 const KINDS = [
   [
     'web',
@@ -15,19 +21,20 @@ const KINDS = [
     'Runs on a server that keeps a secret: Grafana, GitLab, Nextcloud, your own back end.',
     'OpenID Connect',
   ],
-  ['spa', 'Single-page app', 'Runs in the browser alone, so that it can keep no secret. Uses PKCE.', 'OpenID Connect'],
+  ['spa', 'Single-page app', 'Runs only in the browser, so it can keep no secret. Uses PKCE.', 'OpenID Connect'],
   ['native', 'Native app', 'Installed on a phone or a computer, or a command line. Uses PKCE.', 'OpenID Connect'],
   ['saml', 'SAML service provider', "Software that asks for SAML 2.0 or an identity provider's metadata.", 'SAML 2.0'],
 ];
 
 /**
- * @param {import('../types.d.ts').Context} context
+ * @param {Context} context
  */
 export async function newApplication(context) {
-  const kind = context.query.get('kind');
-  const known = KINDS.find(([id]) => id === kind);
+  const chosen = context.query.get('kind');
+  const known = KINDS.find(([kind]) => kind === chosen);
   if (!known) return choose();
-  return kind === 'saml' ? saml(context) : client(context, known);
+  const [kind, title] = known;
+  return kind === 'saml' ? saml(context) : client(context, kind, title);
 }
 
 function choose() {
@@ -54,39 +61,36 @@ function choose() {
 }
 
 /**
- * @param {import('../types.d.ts').Context} context
- * @param {string[]} kind
+ * @param {Context} context
+ * @param {Schema<'ApplicationType'>} type
+ * @param {string} title
  */
-function client({ go }, [type, title]) {
-  const made = form([panelOf(clientName(), redirectUris(type, 'expected one redirect URI at least'))], {
+function client({ go }, type, title) {
+  const made = form([fieldPanel(clientName(), redirectUris(type, 'expected one redirect URI at least'))], {
     submit: 'Connect it',
     cancel: '/admin/applications',
     send: async (values) => {
-      const application = await post('/applications', { ...values, application_type: type });
+      const application = await post('/applications', {}, { ...values, application_type: type });
       await go(applicationAddress(application.id));
     },
   });
   return screen(
     {
       title: `New ${title === 'Web application' ? 'web application' : title.toLowerCase()}`,
-      lead: 'Everything else has a value that fits most, and can be changed later.',
+      lead: 'Everything else has a default, and can be changed later.',
       back: ['/admin/applications/new', 'Another kind'],
     },
     made,
   );
 }
 
-function panelOf(...fields) {
-  return { group: true, fields, element: panel(...fields.map((field) => field.element)) };
-}
-
 /**
- * @param {import('../types.d.ts').Context} context
+ * @param {Context} context
  */
-function saml({ go, query, wish }) {
-  const way = query.get('from') ?? 'file';
-  const address = (from) => `/admin/applications/new?kind=saml&from=${from}`;
-  const ways = el(
+function saml({ go, query, handover }) {
+  const source = query.get('from') ?? 'file';
+  const address = (/** @type {string} */ from) => `/admin/applications/new?kind=saml&from=${from}`;
+  const sources = el(
     'nav',
     { class: 'tabs', 'aria-label': 'Where its values come from' },
     el(
@@ -102,24 +106,24 @@ function saml({ go, query, wish }) {
           {},
           el(
             'a',
-            { href: address(id), 'aria-current': id === way && 'page', onclick: (event) => turn(event, id) },
+            { href: address(id), 'aria-current': id === source && 'page', onclick: (event) => change(event, id) },
             label,
           ),
         ),
       ),
     ),
   );
-  // The name is asked for in each way, and typed once.
-  const turn = (event, id) => {
+  // Each source needs the name, which is typed once.
+  const change = (/** @type {MouseEvent} */ event, /** @type {string} */ id) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
     go(address(id), { name: name.read() });
   };
-  const name = providerName(way === 'hand' ? undefined : null);
+  const name = providerName(source === 'hand' ? undefined : null);
   const metadata = area('metadata', 'Metadata', {
     rows: 10,
     needed: 'choose a file, or paste its text',
-    hint: 'The XML that the service provider gives out: choose the file, or paste it.',
+    hint: 'The XML of the service provider: choose the file, or paste it.',
   });
   const file = el('input', {
     type: 'file',
@@ -136,34 +140,31 @@ function saml({ go, query, wish }) {
     );
   });
   metadata.input.before(file);
-  const parts = {
-    file: [name, metadata],
-    address: [
-      name,
-      text('metadata_url', 'Address of the metadata', {
-        type: 'url',
-        needed: 'expected an address',
-        hint: 'Assent has to be able to call it, by https.',
-      }),
-    ],
-    hand: [name, entityId(), acs()],
-  };
-  const made = form([panelOf(...(parts[way] ?? parts.file))], {
+  const metadataUrl = text('metadata_url', 'Address of the metadata', {
+    type: 'url',
+    needed: 'expected an address',
+    hint: 'Assent must be able to read it, with https.',
+  });
+  const fields =
+    source === 'hand'
+      ? fieldPanel(name, entityId(), acs())
+      : fieldPanel(name, source === 'address' ? metadataUrl : metadata);
+  const made = form([fields], {
     submit: 'Connect it',
     cancel: '/admin/applications',
-    values: { name: wish?.name, acs: [{}] },
+    values: { name: handover.name, acs: [{}] },
     send: async (values) => {
-      const application = await post('/applications', { ...values, protocol: 'saml' });
-      await go(applicationAddress(application.id), { notes: application.notes });
+      const application = await post('/applications', {}, { ...values, protocol: 'saml' });
+      await go(applicationAddress(application.id), 'notes' in application ? { notes: application.notes } : {});
     },
   });
   return screen(
     {
       title: 'New SAML service provider',
-      lead: 'Its metadata says everything that Assent has to know; without, two values do.',
+      lead: 'Its metadata has everything that Assent needs; without it, two values are enough.',
       back: ['/admin/applications/new', 'Another kind'],
     },
-    ways,
+    sources,
     made,
     notice("Afterwards you get the address of Assent's own metadata, which goes into the service provider.", 'calm'),
   );

@@ -1,15 +1,17 @@
-// How the host fares, and what to do first.
+// The figures of the server, and what to do first.
 
-import { get, query } from '../api.js';
+import { get } from '../api.js';
 import { bars } from '../chart.js';
 import { badge, el, figure, link, panel, screen, section, table, tabs, way } from '../view.js';
 
+/** @import { ChartOptions, Context, Schema } from '../types.d.ts' */
+
 /**
- * @param {import('../types.d.ts').Context} context
+ * @param {Context} context
  */
 export async function overview(context) {
   const { me, may } = context;
-  const content = may('overview:read') ? await counted(context) : [first(may)];
+  const content = may('overview:read') ? await figures(context) : [firstStep(may)];
   return screen(
     { title: 'Overview', lead: `You are signed in as ${me.name ?? 'an administrator'}, with the role ${me.role}.` },
     ...content,
@@ -17,35 +19,19 @@ export async function overview(context) {
 }
 
 /**
- * @param {import('../types.d.ts').Context} context
+ * @param {Context} context
  */
-async function counted({ may, query: asked }) {
+async function figures({ may, query: asked }) {
   const range = asked.get('range') === 'month' ? 'month' : 'day';
-  /** @type {import('../types.d.ts').Read<'/overview'>} */
-  const { users, applications, sign_ins: periods, responses } = await get(`/overview${query({ range })}`);
-  const people = users.active + users.invited + users.suspended + users.terminated;
+  const { users, applications, sign_ins: periods, responses } = await get('/overview', { range });
+  const allUsers = users.active + users.invited + users.suspended + users.terminated;
   const clients = applications.openid_connect + applications.saml;
-  const tile = (to, number, label, about) =>
-    el('li', {}, link(to, el('strong', {}, number), el('b', {}, label), el('span', {}, about)));
-  const sum = (...names) =>
-    periods.reduce((total, period) => total + names.reduce((all, name) => all + period[name], 0), 0);
-  const [good, failed] = [sum('completed'), sum('denied', 'expired', 'failed')];
+  const sum = (/** @type {Outcome} */ outcome) => periods.reduce((total, period) => total + period[outcome], 0);
+  const [good, failed] = [sum('completed'), sum('denied') + sum('expired') + sum('failed')];
   const since = range === 'day' ? 'in the last 24 hours' : 'in the last 30 days';
-  const at = (period, options) => new Date(period.from).toLocaleString('en-GB', options);
-  const labels =
-    range === 'day'
-      ? {
-          label: (period) => at(period, { weekday: 'short', hour: '2-digit', minute: '2-digit' }),
-          short: (period) => at(period, { hour: '2-digit', minute: '2-digit' }),
-        }
-      : {
-          label: (period) => at(period, { weekday: 'short', day: 'numeric', month: 'short' }),
-          short: (period) => at(period, { day: 'numeric', month: 'short' }),
-        };
-  const seconds = (milliseconds) =>
-    milliseconds === null || milliseconds === undefined ? 0 : Math.round(milliseconds / 100) / 10;
+  const labels = range === 'day' ? HOURS : DAYS;
   return [
-    clients === 0 && may('applications:write') && begin(),
+    clients === 0 && may('applications:write') && firstApplication(),
     el(
       'ul',
       { class: 'figures' },
@@ -53,7 +39,7 @@ async function counted({ may, query: asked }) {
         '/admin/users?state=active',
         figure(users.active),
         users.active === 1 ? 'active user' : 'active users',
-        `${figure(people)} in all, ${figure(users.invited)} invited, ${figure(users.suspended)} suspended`,
+        `${figure(allUsers)} in all, ${figure(users.invited)} invited, ${figure(users.suspended)} suspended`,
       ),
       tile(
         '/admin/applications',
@@ -74,13 +60,13 @@ async function counted({ may, query: asked }) {
             'span',
             {},
             link('/admin/audit?event=sign-in.denied', `${figure(sum('denied'))} denied`),
-            `, ${figure(sum('expired'))} not decided, `,
+            `, ${figure(sum('expired'))} expired, `,
             link('/admin/audit?event=sign-in.number-match-failed', `${figure(sum('failed'))} with a wrong number`),
           ),
         ),
       ),
     ),
-    tabs('How far back', [
+    tabs('Period', [
       ['/admin', 'The last 24 hours'],
       ['/admin?range=month', 'The last 30 days'],
     ]),
@@ -89,18 +75,18 @@ async function counted({ may, query: asked }) {
       periods,
       [
         { name: 'signed in', tone: 'good', of: (period) => period.completed },
-        { name: 'not decided', tone: 'warn', of: (period) => period.expired },
+        { name: 'expired', tone: 'warn', of: (period) => period.expired },
         { name: 'denied, or a wrong number', tone: 'bad', of: (period) => period.denied + period.failed },
       ],
       labels,
     ),
     bars(
-      'How long people take to approve',
+      'Time to approval',
       periods,
       [
-        { name: 'half of them at most', tone: 'calm', of: (period) => seconds(period.approved_ms_p50) },
+        { name: 'median', tone: 'calm', of: (period) => seconds(period.approved_ms_p50) },
         {
-          name: '95 of 100 at most',
+          name: '95th percentile',
           tone: 'warn',
           of: (period) => seconds(period.approved_ms_p95) - seconds(period.approved_ms_p50),
           told: (period) => seconds(period.approved_ms_p95),
@@ -108,10 +94,51 @@ async function counted({ may, query: asked }) {
       ],
       { ...labels, unit: ' s' },
     ),
-    answers(responses),
-  ].filter(Boolean);
+    responseTimes(responses),
+  ];
 }
 
+/**
+ * How a sign-in ends.
+ * @typedef {'completed' | 'denied' | 'expired' | 'failed'} Outcome
+ */
+
+/**
+ * A figure that leads to a list.
+ * @param {string} to
+ * @param {string} number
+ * @param {string} label
+ * @param {string} about
+ */
+const tile = (to, number, label, about) =>
+  el('li', {}, link(to, el('strong', {}, number), el('b', {}, label), el('span', {}, about)));
+
+/**
+ * When a period begins.
+ * @param {Schema<'SignIns'>} period
+ * @param {Intl.DateTimeFormatOptions} options
+ */
+const begins = ({ from }, options) => new Date(from).toLocaleString('en-GB', options);
+
+/** @type {ChartOptions<Schema<'SignIns'>>} */
+const HOURS = {
+  label: (period) => begins(period, { weekday: 'short', hour: '2-digit', minute: '2-digit' }),
+  short: (period) => begins(period, { hour: '2-digit', minute: '2-digit' }),
+};
+
+/** @type {ChartOptions<Schema<'SignIns'>>} */
+const DAYS = {
+  label: (period) => begins(period, { weekday: 'short', day: 'numeric', month: 'short' }),
+  short: (period) => begins(period, { day: 'numeric', month: 'short' }),
+};
+
+/**
+ * With one decimal; 0 for a period without sign-ins.
+ * @param {number | null | undefined} milliseconds
+ */
+const seconds = (milliseconds) => Math.round((milliseconds ?? 0) / 100) / 10;
+
+/** @type {Record<Schema<'Endpoint'>, string>} */
 const ENDPOINTS = {
   authorization: 'Authorization',
   token: 'Token',
@@ -120,48 +147,55 @@ const ENDPOINTS = {
   administration: 'Admin API',
 };
 
-/** How long the host takes itself, without the time that people take. */
-function answers(responses) {
-  const time = (microseconds) =>
+/**
+ * The response times of the server, without the waits for users.
+ * @param {Array<Schema<'Responses'>>} responses
+ */
+function responseTimes(responses) {
+  const time = (/** @type {number} */ microseconds) =>
     `${(microseconds / 1000).toLocaleString('en-GB', { maximumFractionDigits: microseconds < 10_000 ? 1 : 0 })} ms`;
-  const came = responses.filter(({ count }) => count > 0);
+  const measured = responses.filter(({ count }) => count > 0);
   return section(
-    'How long this host takes to answer',
-    el('p', { class: 'muted' }, 'Since it started. An answer that waits for a person is not among them.'),
+    'Response times of this instance',
+    el('p', { class: 'muted' }, 'Since it started. Responses that wait for a user do not count.'),
     table(
       [
         { label: 'Endpoint', cell: ({ endpoint }) => ENDPOINTS[endpoint] ?? endpoint },
-        { label: 'Answers', figure: true, cell: ({ count }) => figure(count) },
-        { label: 'Half of them at most', figure: true, cell: ({ p50_us: half }) => time(half) },
-        { label: '99 of 100 at most', figure: true, cell: ({ p99_us: most }) => time(most) },
+        { label: 'Responses', figure: true, cell: ({ count }) => figure(count) },
+        { label: 'Median', figure: true, cell: ({ p50_us: half }) => time(half) },
+        { label: '99th percentile', figure: true, cell: ({ p99_us: most }) => time(most) },
         {
           label: 'Failures',
           figure: true,
           cell: ({ failures }) => (failures > 0 ? badge(figure(failures), 'terminated') : '0'),
         },
       ],
-      came,
-      { empty: 'It has answered nobody yet.', caption: 'Times of this host' },
+      measured,
+      { empty: 'No responses yet.', caption: 'Response times' },
     ),
   );
 }
 
-function begin() {
+function firstApplication() {
   return panel(
     el('h2', {}, 'Connect your first application'),
     el(
       'p',
       {},
-      'Tell Assent of the application, paste what it shows you into the application, and give people an ' +
-        'account there. It takes a few minutes.',
+      'Register the application, paste the values that Assent shows into it, and give users an account. It ' +
+        'takes a few minutes.',
     ),
     el('div', { class: 'ways' }, way('/admin/applications/new', 'Connect an application', 'primary')),
   );
 }
 
-function first(may) {
+/**
+ * What administrators do who may not read the figures.
+ * @param {Context['may']} may
+ */
+function firstStep(may) {
   return panel(
-    el('p', {}, 'Look up a person to help them: their phones, their sessions, what happened in their name.'),
-    may('users:read') && el('div', { class: 'ways' }, way('/admin/users', 'Find a person', 'primary')),
+    el('p', {}, 'Find a user to help them: their phones, sessions and activity.'),
+    may('users:read') && el('div', { class: 'ways' }, way('/admin/users', 'Find a user', 'primary')),
   );
 }

@@ -1,19 +1,25 @@
-// A field that finds one of many: the person types, and chooses from what is found.
+// A field that finds one of many: the administrator types, and chooses one of the results.
 
 import { el } from '../view.js';
 
-let made = 0;
+/** @import { ControlField, PickerOptions } from '../types.d.ts' */
+
+let created = 0;
 
 /**
- * `load(text)` gives `{ items }`, `label(item)` says which one it is. The value is the `id` of what was chosen; where
- * `isId(text)`, an id may be typed as well, of something that is gone or that nobody may see.
- * @param {string} name
+ * `load(text)` returns `{ items }`, `label(item)` the text that shows one. The value is the `id` of the chosen item. If
+ * `isId(text)`, an id may be typed as well, such as that of a deleted item.
+ * @template {string} Name
+ * @template {{ id: string }} Item
+ * @param {Name} name
  * @param {string} label
- * @param {import('../types.d.ts').PickerOptions} options
+ * @param {PickerOptions<Item>} options
+ * @returns {ControlField<HTMLInputElement, Name, string | undefined, Item | string | null>}
  */
 export function picker(name, label, { hint, load, label: labelled, chosen: onChosen, isId = () => false }) {
-  made += 1;
-  const id = `picker-${made}`;
+  created += 1;
+  const id = `picker-${created}`;
+  /** @type {string | undefined} */
   let value;
   const input = el('input', {
     id,
@@ -35,7 +41,9 @@ export function picker(name, label, { hint, load, label: labelled, chosen: onCho
   });
   const error = el('p', { class: 'field-error', id: `${id}-error`, role: 'alert' });
   let round = 0;
+  /** @type {number | undefined} */
   let timer;
+  /** @type {Item[]} */
   let items = [];
   let at = -1;
 
@@ -46,7 +54,7 @@ export function picker(name, label, { hint, load, label: labelled, chosen: onCho
     at = -1;
   };
   const changed = () => element.dispatchEvent(new Event('input', { bubbles: true }));
-  const choose = (item) => {
+  const choose = (/** @type {Item} */ item) => {
     value = item.id;
     input.value = labelled(item);
     close();
@@ -54,28 +62,29 @@ export function picker(name, label, { hint, load, label: labelled, chosen: onCho
     changed();
     onChosen?.(item);
   };
-  const mark = (next) => {
+  const mark = (/** @type {number} */ next) => {
     at = next;
-    for (const [place, one] of [...list.children].entries()) one.setAttribute('aria-selected', String(place === at));
+    for (const [index, one] of [...list.children].entries()) one.setAttribute('aria-selected', String(index === at));
     if (at >= 0) input.setAttribute('aria-activedescendant', `${id}-${at}`);
   };
   const search = async () => {
     const mine = ++round;
+    /** @type {Item[]} */
     let found;
     try {
       found = (await load(input.value.trim())).items;
     } catch (problem) {
-      error.textContent = /** @type {Error} */ (problem).message;
+      error.textContent = problem instanceof Error ? problem.message : 'That did not work.';
       return;
     }
     if (mine !== round || document.activeElement !== input) return;
     items = found;
-    const options = items.map((item, place) =>
+    const options = items.map((item, index) =>
       el(
         'li',
         {
           role: 'option',
-          id: `${id}-${place}`,
+          id: `${id}-${index}`,
           'aria-selected': 'false',
           onmousedown: (event) => {
             event.preventDefault();
@@ -88,13 +97,7 @@ export function picker(name, label, { hint, load, label: labelled, chosen: onCho
     list.replaceChildren(
       ...(options.length > 0
         ? options
-        : [
-            el(
-              'li',
-              { role: 'option', 'aria-disabled': 'true', 'aria-selected': 'false' },
-              'Nobody and nothing is called so.',
-            ),
-          ]),
+        : [el('li', { role: 'option', 'aria-disabled': 'true', 'aria-selected': 'false' }, 'Nothing found.')]),
     );
     list.hidden = false;
     input.setAttribute('aria-expanded', 'true');
@@ -105,12 +108,12 @@ export function picker(name, label, { hint, load, label: labelled, chosen: onCho
     const [before, typed] = [value, input.value.trim()];
     value = isId(typed) ? typed : undefined;
     if (value !== before) changed();
-    // What was found before is not what is typed now.
+    // The results are about the earlier text.
     round += 1;
     items = [];
     close();
     clearTimeout(timer);
-    timer = setTimeout(search, 150);
+    timer = window.setTimeout(search, 150);
   });
   input.addEventListener('focus', search);
   input.addEventListener('blur', close);
@@ -125,7 +128,7 @@ export function picker(name, label, { hint, load, label: labelled, chosen: onCho
         mark((at + (event.key === 'ArrowDown' ? 1 : items.length - (at < 0 ? 0 : 1))) % items.length);
     } else if (event.key === 'Enter' && input.value !== '' && value === undefined) {
       event.preventDefault();
-      // Nothing is guessed: it is marked, or the only one.
+      // The marked item, or the only one.
       const [only] = at >= 0 ? [items[at]] : items;
       if (only && (at >= 0 || items.length === 1)) choose(only);
     }
@@ -141,10 +144,13 @@ export function picker(name, label, { hint, load, label: labelled, chosen: onCho
   return {
     name,
     element,
-    fail: (message) => (error.textContent = message ?? ''),
+    input,
+    fail: (message) => {
+      error.textContent = message ?? '';
+    },
     focus: () => input.focus(),
     read: () => value,
-    // What was chosen, or its id alone.
+    // The item, or only its id.
     write: (item) => {
       value = typeof item === 'string' ? item || undefined : item?.id;
       input.value = typeof item === 'string' ? item : item ? labelled(item) : '';

@@ -1,4 +1,4 @@
-// The plugins: what is loaded, what each may do, and how it fares.
+// The plugins: what is loaded, the rights of each, and its measurements.
 
 import { get, post } from '../api.js';
 import {
@@ -18,8 +18,10 @@ import {
   table,
 } from '../view.js';
 
+/** @import { Context, Schema } from '../types.d.ts' */
+
 /**
- * @param {import('../types.d.ts').Context} context
+ * @param {Context} context
  */
 export async function plugins({ may, reload }) {
   const known = await get('/plugins');
@@ -28,34 +30,33 @@ export async function plugins({ may, reload }) {
     if (
       !(await ask(
         'Load the plugins again?',
-        'The files and settings on this host are read anew. Where one of them does not fit, everything stays as it is.',
+        'The instance reads the files and settings again. If one of them is not valid, nothing changes.',
         'Load them',
       ))
     )
       return;
-    await post('/plugins/reload');
+    await post('/plugins/reload', {});
     await reload();
     say('The plugins were loaded again.');
   };
   const back = async () => {
     if (
       !(await ask(
-        'Go back to the plugins before?',
-        'Those of before the last reload serve again, until the next reload or start of the host.',
+        'Go back to the earlier plugins?',
+        'The plugins of before the last reload run again, until the next reload or restart.',
         'Go back',
       ))
     )
       return;
-    await post('/plugins/rollback', { previous: previous?.digest });
+    await post('/plugins/rollback', {}, previous && { previous: previous.digest });
     await reload();
-    say('The plugins of before serve again.');
+    say('The earlier plugins run again.');
   };
   const { last_reload: last, previous } = known;
   const news = [
     last?.error && notice(`The last reload failed: ${last.error}`, 'bad'),
-    last?.needs_restart?.length &&
-      notice(`The host has to be started again for: ${last.needs_restart.join(', ')}`, 'warn'),
-    known.changed_on_disk && notice('The files or settings on this host differ from what is loaded.', 'warn'),
+    last?.needs_restart?.length && notice(`The instance needs a restart for: ${last.needs_restart.join(', ')}`, 'warn'),
+    known.changed_on_disk && notice('The files or settings differ from the loaded ones.', 'warn'),
   ].flatMap((part) => part || []);
   const before =
     previous &&
@@ -69,15 +70,15 @@ export async function plugins({ may, reload }) {
           { label: 'Digest', cell: (row) => code(`${row.sha256.slice(0, 16)}…`) },
         ],
         previous.plugins,
-        { caption: 'Plugins before' },
+        { caption: 'Earlier plugins' },
       ),
     );
   return screen(
     {
       title: 'Plugins',
       lead:
-        'Sandboxed components that decide what applications learn, and carry approvals. They are in the ' +
-        'settings of the host.',
+        'Sandboxed components that decide what applications receive, and that carry approvals. The settings ' +
+        'of the server name them.',
       actions: writes ? [button('Load them again', exchange), previous && button('Go back', back)] : [],
     },
     ...news,
@@ -86,9 +87,10 @@ export async function plugins({ may, reload }) {
   );
 }
 
+/** @param {Schema<'PluginStatus'>} plugin */
 function one(plugin) {
   const { granted, measured } = plugin;
-  const milliseconds = (microseconds) =>
+  const milliseconds = (/** @type {number} */ microseconds) =>
     `${(microseconds / 1000).toLocaleString('en-GB', { maximumFractionDigits: 2 })} ms`;
   const well = measured.faults === 0;
   return el(
@@ -111,7 +113,7 @@ function one(plugin) {
         'Calls',
         [
           `${figure(measured.calls)}, of which ${figure(measured.denials)} denied, ${figure(measured.faults)} failed`,
-          `${figure(measured.turned_away)} turned away, ${figure(measured.waiting)} waiting`,
+          `${figure(measured.turned_away)} rejected, ${figure(measured.waiting)} pending`,
           `${figure(measured.suspensions)} times suspended`,
         ].join('; '),
       ],

@@ -1,22 +1,26 @@
 // The settings of a SAML service provider, as fields.
 
 import { area, group, lines, number, rows, select, several, text, toggle } from '../form.js';
+import { el } from '../view.js';
 
+/** @import { Field, FieldsOf, Schema, Values } from '../types.d.ts' */
+
+/** @type {Array<[Schema<'NameIdFormat'>, string]>} */
 const FORMATS = [
   ['emailAddress', 'emailAddress'],
-  ['persistent', 'persistent: the same each time, and of no other application'],
-  ['transient', 'transient: another each time'],
+  ['persistent', 'persistent: the same each time, and different for each application'],
+  ['transient', 'transient: different each time'],
   ['unspecified', 'unspecified'],
 ];
 
 /** @param {string | null} [needed] */
 export const providerName = (needed = 'expected a name') =>
-  text('name', 'Name', { needed, hint: 'People see it on their phone when they approve.' });
+  text('name', 'Name', { needed, hint: 'Users see it on their phone when they approve.' });
 export const entityId = () =>
   text('entity_id', 'SP entity ID', {
     mono: true,
     needed: 'expected the entity ID of the service provider',
-    hint: 'What the service provider calls itself; it becomes the Audience.',
+    hint: 'The identifier of the service provider; it becomes the Audience.',
   });
 export const acs = () =>
   rows(
@@ -25,43 +29,44 @@ export const acs = () =>
     () => [
       text('url', 'Address', {
         type: 'url',
+        none: '',
         needed: 'expected an address',
         hint: 'Where the signed response is posted.',
       }),
       number('index', 'Index', { min: 0, max: 65535 }),
-      toggle('default', 'The one for requests that name none'),
+      toggle('default', 'Default, for requests that name none'),
     ],
     { add: 'Add an ACS' },
   );
 
-/** All the settings of a service provider. */
+/** All settings of a service provider. */
 export function providerFields() {
   return [
     group('Name and addresses', null, providerName(), entityId(), acs(), singleLogout()),
     group(
-      'What people are called (NameID)',
+      'Name of users (NameID)',
       null,
-      select('name_id_format', 'Format', FORMATS, { hint: 'For requests that ask for none.' }),
-      several('other_name_id_formats', 'Other formats that a request may ask for', FORMATS),
+      select('name_id_format', 'Format', FORMATS, { hint: 'For requests that name none.' }),
+      several('other_name_id_formats', 'Other formats that a request may name', FORMATS),
       select(
         'name_id_source',
         'Source',
         [
-          ['user_email', "The person's e-mail address"],
+          ['user_email', "The user's e-mail address"],
           ['account_name', "The account's name"],
         ],
-        { hint: 'What is told in the formats emailAddress and unspecified.' },
+        { hint: 'The value in the formats emailAddress and unspecified.' },
       ),
     ),
     group(
       'Attributes',
-      'Custom attributes are in each assertion, beside those of the plugins. A value may hold {email}, ' +
-        '{name}, {roles} and other places of the person and the account.',
+      'Custom attributes are in each assertion, beside those of the plugins. A value may contain {email}, ' +
+        '{name}, {roles} and other placeholders of the user and the account.',
       rows(
         'custom_attributes',
         'Custom attributes',
         () => [
-          text('name', 'Name', { needed: 'expected a name' }),
+          text('name', 'Name', { none: '', needed: 'expected a name' }),
           lines('values', 'Values', { rows: 2, hint: 'One on each line.' }),
         ],
         { add: 'Add an attribute' },
@@ -71,7 +76,7 @@ export function providerFields() {
       'Requests',
       null,
       toggle('require_signed_requests', 'Require signed requests', {
-        hint: 'An AuthnRequest without a signature is refused.',
+        hint: 'An AuthnRequest without a signature is rejected.',
       }),
       rows(
         'certificates',
@@ -79,12 +84,12 @@ export function providerFields() {
         () => [area('pem', 'Certificate', { hint: '-----BEGIN CERTIFICATE-----' })],
         { add: 'Add a certificate' },
       ),
-      number('clock_skew_seconds', 'Clock difference that is forgiven, in seconds', { min: 0, max: 600 }),
+      number('clock_skew_seconds', 'Tolerated clock skew, in seconds', { min: 0, max: 600 }),
     ),
     group(
-      'Sign-on that begins here',
+      'Sign-on from here',
       null,
-      toggle('idp_initiated', 'People may begin here', {
+      toggle('idp_initiated', 'Users may begin here', {
         hint: 'The application is in their portal, and a link can lead to it.',
       }),
       text('default_relay_state', 'RelayState', { none: null }),
@@ -93,11 +98,11 @@ export function providerFields() {
     group(
       'Special cases',
       null,
-      text('idp_entity_id', 'What Assent calls itself towards it', {
+      text('idp_entity_id', 'Entity ID of Assent for it', {
         none: null,
-        hint: "Without it, the issuer's address.",
+        hint: "If empty, the issuer's address.",
       }),
-      text('metadata_url', 'Where its metadata is', {
+      text('metadata_url', 'Address of its metadata', {
         none: null,
         type: 'url',
         hint: 'Assent can read it again from there.',
@@ -106,33 +111,38 @@ export function providerFields() {
   ];
 }
 
-// A value of the API is an object or nothing; in the form it is three fields.
+/**
+ * The endpoint of single logout: an object or null in the API, three fields in the form.
+ * @returns {Field<'single_logout', Schema<'SingleLogoutChange'> | null, Schema<'SingleLogout'> | null>}
+ */
 function singleLogout() {
   const url = text('url', 'Single logout address', {
     type: 'url',
-    hint: 'Empty where it takes part in no single logout.',
+    hint: 'Empty if it takes no part in single logout.',
   });
   const response = text('response_url', 'Address of logout responses', {
     type: 'url',
-    hint: 'Only where it is another one.',
+    hint: 'Only if it is different.',
   });
   const binding = select('binding', 'Binding of single logout', [
     ['redirect', 'Redirect'],
     ['post', 'POST'],
   ]);
-  const parts = { url, response_url: response, binding };
-  const element = document.createElement('div');
-  element.className = 'together';
-  element.append(...Object.values(parts).map((part) => part.element));
+  const parts = [url, response, binding];
   return {
     name: 'single_logout',
-    element,
-    fail: (message, _place, part) => (parts[part] ?? url).fail(message),
+    element: el('div', { class: 'together' }, ...parts.map(({ element }) => element)),
+    fail: (message, _index, part) => (parts.find(({ name }) => name === part) ?? url).fail(message),
     focus: () => url.focus(),
-    read: () =>
-      url.read() === undefined
-        ? null
-        : { url: url.read(), ...(response.read() && { response_url: response.read() }), binding: binding.read() },
+    read: () => {
+      const [address, responseAddress] = [url.read(), response.read()];
+      if (address === undefined) return null;
+      return {
+        url: address,
+        ...(responseAddress && { response_url: responseAddress }),
+        binding: binding.read() ?? 'redirect',
+      };
+    },
     write: (value) => {
       url.write(value?.url);
       response.write(value?.response_url);
@@ -141,9 +151,19 @@ function singleLogout() {
   };
 }
 
-/** The API's values as the form has them, and back: a certificate is a text there, and a row here. */
+/**
+ * The values of the API as the form shows them: a certificate is a row.
+ * @template {{ certificates: string[] }} Provider
+ * @param {Provider} provider
+ */
 export const toForm = (provider) => ({ ...provider, certificates: provider.certificates.map((pem) => ({ pem })) });
-export const fromForm = (values) => ({
+
+/**
+ * The changed values of the form as the API expects them: a certificate is a text.
+ * @param {Partial<Values<FieldsOf<ReturnType<typeof providerFields>[number]>>>} values
+ * @returns {Schema<'ServiceProviderChange'>}
+ */
+export const fromForm = ({ certificates, ...values }) => ({
   ...values,
-  ...(values.certificates && { certificates: values.certificates.map(({ pem }) => pem).filter(Boolean) }),
+  ...(certificates && { certificates: certificates.flatMap(({ pem }) => pem ?? []) }),
 });

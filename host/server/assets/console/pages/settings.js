@@ -1,10 +1,10 @@
-// The settings in force, and where each comes from.
+// The settings of the instance, and the source of each.
 
 import { get } from '../api.js';
 import { text } from '../form.js';
 import { badge, code, el, screen, searched } from '../view.js';
 
-const SOURCES = { default: 'default', file: 'file', environment: 'environment' };
+/** @import { Schema } from '../types.d.ts' */
 
 export async function settings() {
   const { items } = await get('/settings');
@@ -20,7 +20,7 @@ export async function settings() {
           el(
             'span',
             {},
-            badge(SOURCES[row.source] ?? row.source, row.source === 'default' ? 'kind' : 'active'),
+            badge(row.source, row.source === 'default' ? 'kind' : 'active'),
             row.variable && el('span', {}, ' ', code(row.variable)),
           ),
       },
@@ -31,13 +31,14 @@ export async function settings() {
     {
       title: 'Settings',
       lead:
-        'As this host read them when it started, from its file and its environment. To change one, change it ' +
-        'there and start the host again.',
+        'As this instance read them from its file and its environment when it started. To change one, change it ' +
+        'there and restart the instance.',
     },
     list,
   );
 }
 
+/** @param {Schema<'Setting'>} setting */
 function shown({ value, is_set: isSet, is_secret: isSecret }) {
   if (isSecret) return isSet ? 'Set, and not shown' : 'Not set';
   if (value === null || value === undefined) return 'Not set';

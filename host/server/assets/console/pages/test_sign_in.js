@@ -1,11 +1,13 @@
-// A real sign-in of the administrator's own, step by step.
+// The test sign-in of an application: a real sign-in of the administrator, step by step.
 
-import { get, path, post, query } from '../api.js';
+import { get, post } from '../api.js';
 import { badge, button, el, facts, json, more, notice, panel, say } from '../view.js';
 
+/** @import { Context, HistoryEntry, Schema } from '../types.d.ts' */
+
 /**
- * @param {import('../types.d.ts').Schema<'Application'>} application
- * @param {import('../types.d.ts').Context} context
+ * @param {Schema<'Application'>} application
+ * @param {Context} context
  */
 export async function testSignIn(application, { me, may, reload }) {
   const place = el('div', { 'aria-live': 'polite' });
@@ -13,19 +15,20 @@ export async function testSignIn(application, { me, may, reload }) {
   const begin = button(
     'Try sign-in',
     async () => {
-      // Opened while the press is still fresh, else browsers take it for an advertisement.
+      // Before the request, because browsers block a tab that is opened later.
       const tab = window.open('about:blank', '_blank');
-      // Pages of others may follow in it, which must not get to lead this one elsewhere.
+      // Foreign pages in the tab must not navigate this one.
       if (tab) tab.opener = null;
+      /** @type {Schema<'TestSignInStarted'>} */
       let made;
       try {
-        made = await post(path`/applications/${application.id}/test-sign-ins`);
+        made = await post('/applications/{id}/test-sign-ins', { id: application.id });
       } catch (problem) {
         tab?.close();
         throw problem;
       }
       if (tab) tab.location.replace(made.url);
-      keep(application, made.id);
+      remember(application, made.id);
       blocked.replaceChildren(
         ...(tab
           ? []
@@ -47,102 +50,107 @@ export async function testSignIn(application, { me, may, reload }) {
       el(
         'p',
         {},
-        'A new tab opens and signs you in to this application, as yourself: with its own settings, by the ' +
-          'same endpoints, with an approval on your phone. The answer does not go to the application; it comes ' +
-          'back here, with each step.',
+        'A new tab opens and signs you in to this application, as yourself: with its own settings, the same ' +
+          'endpoints, and an approval on your phone. The result does not go to the application. It comes back ' +
+          'here, with each step.',
       ),
       el('div', { class: 'ways' }, begin),
     ),
-    ...(await withoutAccount(application, me, may, reload)),
+    ...(await missingAccount(application, { me, may, reload })),
     blocked,
     place,
   ];
 }
 
 /**
- * A user without an account in the application cannot sign in, not even in a test. They can get an account here.
+ * A user without an account in the application cannot sign in, not even in a test. The administrator can create one.
+ * @param {Schema<'Application'>} application
+ * @param {Pick<Context, 'me' | 'may' | 'reload'>} context
  */
-async function withoutAccount(application, me, may, reload) {
-  if (!may('accounts:read')) return [];
-  /** @type {import('../types.d.ts').Read<'/users/{id}/accounts'>} */
-  const { items, next } = await get(`${path`/users/${me.id}/accounts`}${query({ limit: 200 })}`);
+async function missingAccount(application, { me, may, reload }) {
+  const user = me.id;
+  // A service has no user.
+  if (!user || !may('accounts:read')) return [];
+  const { items, next } = await get('/users/{id}/accounts', { id: user, limit: 200 });
   if (next || items.some((account) => account.application_id === application.id)) return [];
   const give = button('Give me an account', async () => {
-    await post(path`/applications/${application.id}/accounts`, { user_id: me.id });
+    await post('/applications/{id}/accounts', { id: application.id }, { user_id: user });
     await reload();
     say('You have an account, without roles.');
   });
   return [
     notice(
-      'You have no account in this application, so the test sign-in will end with that.',
+      'You have no account in this application, so the test sign-in will fail.',
       'warn',
       may('accounts:write') && el('div', { class: 'ways' }, give),
     ),
   ];
 }
 
+/** The test sign-in that the history entry of the page stores. */
+const stored = () => /** @type {HistoryEntry} */ (history.state)?.testSignIn;
+
 /**
- * The browser history entry stores the test sign-in, so that the page shows it again after a reload.
- * @param {import('../types.d.ts').Schema<'Application'>} application
- * @param {any} id
+ * Stores the test sign-in in the history entry, so that the page shows it again after a reload.
+ * @param {Schema<'Application'>} application
+ * @param {string} id
  */
-function keep(application, id) {
+function remember(application, id) {
   history.replaceState({ ...history.state, testSignIn: { application: application.id, id } }, '');
 }
 
 /**
- * @param {import('../types.d.ts').Schema<'Application'>} application
- */
-function kept(application) {
-  const stored = history.state?.testSignIn;
-  return stored?.application === application.id ? stored.id : undefined;
-}
-
-/**
- * Shows the test sign-in that was started on this page before a reload, while it can be read.
- * @param {import('../types.d.ts').Schema<'Application'>} application
- * @param {any} place
+ * Shows the test sign-in that was started on this page before a reload, if it can still be read.
+ * @param {Schema<'Application'>} application
+ * @param {HTMLElement} place
  */
 async function resume(application, place) {
-  const id = kept(application);
-  /** @type {import('../types.d.ts').Read<'/test-sign-ins/{id}'> | undefined} */
-  const standing = id && (await get(path`/test-sign-ins/${id}`).catch(() => undefined));
-  if (!standing || standing.state === 'over') return;
-  show(place, standing);
-  // Once the page is there.
-  if (standing.state === 'waiting')
+  const started = stored();
+  if (started?.application !== application.id) return;
+  const { id } = started;
+  const test = await get('/test-sign-ins/{id}', { id }).catch(() => undefined);
+  if (!test || test.state === 'over') return;
+  show(place, test);
+  // After the page is shown.
+  if (test.state === 'waiting')
     setTimeout(() => follow(place, id).catch((problem) => place.append(notice(problem.message, 'bad'))));
 }
 
+/**
+ * Shows each step of a test sign-in until it ends.
+ * @param {HTMLElement} place
+ * @param {string} id
+ */
 async function follow(place, id) {
   let wait = 0;
   for (;;) {
-    /** @type {import('../types.d.ts').Read<'/test-sign-ins/{id}'>} */
-    const standing = await get(`${path`/test-sign-ins/${id}`}${query({ wait })}`);
+    const test = await get('/test-sign-ins/{id}', { id, wait });
     wait = 25;
-    // Another page is shown by now, or another test sign-in was begun here.
-    if (!place.isConnected || history.state?.testSignIn?.id !== id) return;
-    show(place, standing);
-    if (standing.state !== 'waiting') return;
+    // The administrator left the page, or started another test sign-in.
+    if (!place.isConnected || stored()?.id !== id) return;
+    show(place, test);
+    if (test.state !== 'waiting') return;
   }
 }
 
+/** @type {[string, string]} */
 const UNASKED = ['No request went to your phone. The step below says why.', 'warn'];
+/** @type {Record<Schema<'TestSignInState'>, [string, string]>} */
 const ENDS = {
-  waiting: ['It is under way. Go on in the other tab, and approve on your phone.', 'calm'],
+  waiting: ['It is pending. Continue in the other tab, and approve on your phone.', 'calm'],
   done: ['It worked: the application would have signed you in.', 'calm'],
   failed: ['It did not work. The first step that failed says why.', 'bad'],
-  over: ['Nobody finished it in time.', 'warn'],
+  over: ['It expired.', 'warn'],
 };
 
 /**
  * @param {HTMLElement} place
- * @param {import('../types.d.ts').Read<'/test-sign-ins/{id}'>} standing
+ * @param {Schema<'TestSignIn'>} test
  */
 function show(place, { state, steps, result }) {
   const last = steps.at(-1);
   const unasked = state === 'waiting' && last?.name === 'asked' && !last.good;
-  const [text, tone] = unasked ? UNASKED : (ENDS[state] ?? [state, 'calm']);
+  const [text, tone] = unasked ? UNASKED : ENDS[state];
   const list = el(
     'ol',
     { class: 'test-sign-in' },
@@ -165,7 +173,7 @@ function show(place, { state, steps, result }) {
   place.replaceChildren(notice(text, tone), list, ...(result ? [outcome(result)] : []));
 }
 
-/** @param {NonNullable<import('../types.d.ts').Read<'/test-sign-ins/{id}'>['result']>} result */
+/** @param {Schema<'TestSignInResult'>} result */
 function outcome(result) {
   if (result.error)
     return facts([

@@ -1,7 +1,7 @@
-// One person: who it is, their accounts, phones, sessions, and what happened in their name.
+// One user: profile, accounts, phones, sessions and activity.
 
-import { get, getVersion, patch, path, post, put, query, remove } from '../api.js';
-import { area, form, group, lines, select, text, toggle } from '../form.js';
+import { get, getVersion, Problem, patch, post, put, remove } from '../api.js';
+import { area, FieldError, form, group, lines, select, text, toggle } from '../form.js';
 import {
   ask,
   badge,
@@ -29,35 +29,47 @@ import { entries } from './audit.js';
 import { picker } from './picker.js';
 import { ROLES, userAddress } from './users.js';
 
+/** @import { Child, Column, Context, PageFunction, Schema } from '../types.d.ts' */
+
 /**
- * @param {import('../types.d.ts').Context} context
- * @param {any} id
- * @param {any} fill
+ * The claims of the profile that are texts.
+ * @typedef {Omit<Schema<'Profile'>, 'address' | 'email_verified' | 'phone_number_verified'>} TextClaims
  */
-async function page({ may }, id, fill) {
-  /** @type {import('../types.d.ts').Versioned<import('../types.d.ts').Schema<'User'>>} */
-  const { value: user, version } = await getVersion(path`/users/${id}`);
-  const at = userAddress(user.id);
-  const parts = [
-    [at, 'Profile'],
-    [`${at}/devices`, 'Phones'],
-    [`${at}/sessions`, 'Sessions and consents'],
-    may('accounts:read') && [`${at}/accounts`, 'Accounts'],
-    [`${at}/activity`, 'Activity'],
-  ].flatMap((part) => (part ? [part] : []));
-  const badges = [badge(user.state), user.console_role && badge(user.console_role, 'kind')].filter(Boolean);
-  return screen(
-    {
-      title: user.profile.name ?? user.name,
-      lead: [user.name, user.email].filter(Boolean).join(' · '),
-      back: ['/admin/users', 'Users'],
-      badges,
-    },
-    tabs('Parts of the user', parts),
-    ...(await fill(user, version)),
-  );
+
+/**
+ * The fields of the address.
+ * @typedef {{ [Name in keyof Schema<'Address'> as `address_${Name}`]?: string | null }} AddressValues
+ */
+
+/**
+ * A page about one user, below the name and the links to the other pages.
+ * @param {(user: Schema<'User'>, version: string | null, context: Context) => Child[] | Promise<Child[]>} content
+ * @returns {PageFunction}
+ */
+function page(content) {
+  return async (context, { id }) => {
+    const { value: user, version } = await getVersion('/users/{id}', { id });
+    const at = userAddress(user.id);
+    return screen(
+      {
+        title: user.profile.name ?? user.name,
+        lead: [user.name, user.email].filter(Boolean).join(' · '),
+        back: ['/admin/users', 'Users'],
+        badges: user.console_role ? [badge(user.state), badge(user.console_role, 'kind')] : [badge(user.state)],
+      },
+      tabs('Parts of the user', [
+        [at, 'Profile'],
+        [`${at}/devices`, 'Phones'],
+        [`${at}/sessions`, 'Sessions and consents'],
+        [`${at}/accounts`, 'Accounts', context.may('accounts:read')],
+        [`${at}/activity`, 'Activity'],
+      ]),
+      ...(await content(user, version, context)),
+    );
+  };
 }
 
+/** @type {Array<[keyof TextClaims, string, string?]>} */
 const CLAIMS = [
   ['name', 'Full name'],
   ['given_name', 'Given name'],
@@ -74,7 +86,10 @@ const CLAIMS = [
   ['locale', 'Language', 'Such as en-GB.'],
 ];
 
-/** @type {Array<[string, string, string?, number?]>} */
+/**
+ * Member, label, hint, and the number of lines if it may have several.
+ * @type {Array<[keyof Schema<'Address'>, string, string?, number?]>}
+ */
 const ADDRESS = [
   ['street_address', 'Street and number', undefined, 2],
   ['postal_code', 'Postal code'],
@@ -85,22 +100,32 @@ const ADDRESS = [
 ];
 
 /**
- * A field of the address: several lines where it may have them.
+ * A field of the address.
  * @param {(typeof ADDRESS)[number]} member
  */
 const addressField = ([name, label, hint, rows]) =>
-  (rows ? area : text)(`address_${name}`, label, { none: null, hint, rows });
+  rows
+    ? area(addressFieldName(name), label, { none: null, hint, rows })
+    : text(addressFieldName(name), label, { none: null, hint });
 
 /**
- * @param {import('../types.d.ts').Schema<'User'>} user
+ * The name of the field of a member of the address. In a form, names are unique.
+ * @template {keyof Schema<'Address'>} Name
+ * @param {Name} name
+ * @returns {`address_${Name}`}
+ */
+const addressFieldName = (name) => `address_${name}`;
+
+/**
+ * @param {Schema<'User'>} user
  * @param {string | null} version
- * @param {import('../types.d.ts').Context} context
+ * @param {Context} context
  */
 async function profile(user, version, context) {
   const { may, me, reload } = context;
   const manages = may('users:manage');
   const claims = CLAIMS.map(([name, label, hint]) => text(name, label, { none: null, hint }));
-  const address = text('email', 'E-mail address', {
+  const email = text('email', 'E-mail address', {
     none: '',
     type: 'email',
     hint: manages ? undefined : 'Only an admin or an owner may change it.',
@@ -109,40 +134,42 @@ async function profile(user, version, context) {
     needed: 'expected a name',
     hint: manages ? undefined : 'Only an admin or an owner may change it.',
   });
-  address.input.disabled = !manages;
+  email.input.disabled = !manages;
   signsInAs.input.disabled = !manages;
-  const vouched = manages
+  const verified = manages
     ? [
         toggle('email_verified', 'The e-mail address was verified'),
         toggle('phone_number_verified', 'The telephone number was verified'),
       ]
     : [];
-  const ofAddress = (one) =>
-    Object.fromEntries(ADDRESS.map(([name]) => [`address_${name}`, one.profile.address?.[name]]));
-  const shown = (one) => ({ ...one.profile, ...ofAddress(one), name_at_sign_in: one.name, email: one.email });
   const made = form(
     [
-      group('Signing in', null, signsInAs, address),
-      group('What applications may be told', null, ...claims, ...vouched),
+      group('Signing in', null, signsInAs, email),
+      group('What applications may receive', null, ...claims, ...verified),
       group('Postal address', 'For applications with the scope address.', ...ADDRESS.map(addressField)),
     ],
     {
-      values: shown(user),
+      values: profileShown(user),
       version,
       reread: async () => {
-        const { value, version: newest } = await getVersion(path`/users/${user.id}`);
-        return { value: shown(value), version: newest };
+        const { value, version: newest } = await getVersion('/users/{id}', { id: user.id });
+        return { value: profileShown(value), version: newest };
       },
       submit: 'Save',
-      send: async (_values, { name_at_sign_in: name, email, ...changed }, newest) => {
-        const rest = inRecords(changed);
+      send: async (_values, { name_at_sign_in: name, email: address, ...changed }, newest) => {
+        const rest = profileChange(changed);
         const change = {
           ...(name !== undefined && { name }),
-          ...(email !== undefined && { email }),
+          ...(address !== undefined && { email: address }),
           ...(Object.keys(rest).length > 0 && { profile: rest }),
         };
         if (Object.keys(change).length === 0) return say('Nothing was changed.');
-        await patch(path`/users/${user.id}`, change, newest).catch((problem) => Promise.reject(ofMembers(problem)));
+        try {
+          await patch('/users/{id}', { id: user.id }, change, newest);
+        } catch (problem) {
+          if (problem instanceof Problem) problem.errors = problem.errors.map(errorOfField);
+          throw problem;
+        }
         await reload();
         return say('Saved.');
       },
@@ -155,7 +182,7 @@ async function profile(user, version, context) {
       ['Id', code(user.id)],
       ['DID (user_did)', code(user.did)],
       ['sub', code(user.sub)],
-      ['Made', moment(user.created_at)],
+      ['Created', moment(user.created_at)],
       ['Changed', moment(user.updated_at)],
     ]),
   );
@@ -169,60 +196,79 @@ async function profile(user, version, context) {
     made,
     ids,
     manages && erasure(user, version, context),
-  ].filter(Boolean);
-}
-
-/** Changed members of the profile, those of the address in a record of their own. */
-function inRecords(changed) {
-  const members = Object.entries(changed);
-  const address = members
-    .filter(([name]) => name.startsWith('address_'))
-    .map(([name, value]) => [name.slice('address_'.length), value]);
-  const others = members.filter(([name]) => !name.startsWith('address_'));
-  return Object.fromEntries(address.length > 0 ? [...others, ['address', Object.fromEntries(address)]] : others);
-}
-
-/** A problem of the profile names the member before the sentence; of the name at sign-in it has another field here. */
-function ofMembers(problem) {
-  problem.errors = (problem.errors ?? []).map((error) => {
-    const [, member, detail] = /^(\w+): (.*)$/s.exec(error.detail) ?? [];
-    if (error.pointer === '/profile' && member) return { pointer: `/${member}`, detail };
-    return error.pointer === '/name' ? { ...error, pointer: '/name_at_sign_in' } : error;
-  });
-  return problem;
+  ];
 }
 
 /**
- * What the person may do, and how that is changed.
- * @param {import('../types.d.ts').Schema<'User'>} user
+ * A user as the form of the profile shows it: each member of the address is a field.
+ * @param {Schema<'User'>} user
+ */
+function profileShown(user) {
+  const { address, ...profile } = user.profile;
+  /** @type {AddressValues} */
+  const lines = {};
+  for (const [name] of ADDRESS) lines[addressFieldName(name)] = address?.[name];
+  return { ...profile, ...lines, name_at_sign_in: user.name, email: user.email };
+}
+
+/**
+ * The changed members of the profile; those of the address are an object in it.
+ * @param {Omit<Schema<'Profile'>, 'address'> & AddressValues} changed
+ * @returns {Schema<'Profile'>}
+ */
+function profileChange(changed) {
+  const others = { ...changed };
+  /** @type {Schema<'Address'>} */
+  const address = {};
+  for (const [name] of ADDRESS) {
+    const field = addressFieldName(name);
+    if (changed[field] !== undefined) address[name] = changed[field];
+    delete others[field];
+  }
+  return Object.keys(address).length > 0 ? { ...others, address } : others;
+}
+
+/**
+ * An error with the name of its field. One of the profile has the member before the sentence.
+ * @param {Schema<'Unfit'>} error
+ */
+function errorOfField(error) {
+  const [, member, detail] = /^(\w+): (.*)$/s.exec(error.detail) ?? [];
+  if (error.pointer === '/profile' && member) return { pointer: `/${member}`, detail };
+  return error.pointer === '/name' ? { ...error, pointer: '/name_at_sign_in' } : error;
+}
+
+/**
+ * The state of the user, and how to change it.
+ * @param {Schema<'User'>} user
  * @param {string | null} version
- * @param {import('../types.d.ts').Context} context
+ * @param {Context} context
  */
 function state(user, version, { may, reload }) {
-  const set = async (to, said) => {
-    await patch(path`/users/${user.id}`, { state: to }, version);
+  const setState = async (/** @type {Schema<'LifecycleState'>} */ to, /** @type {string} */ message) => {
+    await patch('/users/{id}', { id: user.id }, { state: to }, version);
     await reload();
-    say(said);
+    say(message);
   };
   const texts = {
-    invited: 'Invited: there is no phone yet to approve with.',
-    active: 'Active: the person can sign in.',
-    suspended: 'Suspended: nobody can sign in as this person until it is lifted.',
-    terminated: 'Terminated: this person will never sign in again. The audit trail is kept.',
+    invited: 'Invited: the user has no phone yet to approve with.',
+    active: 'Active: the user can sign in.',
+    suspended: "Suspended: the user can't sign in until you lift the suspension.",
+    terminated: 'Terminated: the user can never sign in again. The audit log stays.',
   };
   const suspend = () =>
     ask(
-      'Suspend this person?',
-      'Every session and every token in their name ends at once, and applications are told. It can be lifted again.',
+      'Suspend this user?',
+      'Every session and every token of the user ends at once, and applications are notified. You can lift it again.',
       'Suspend',
-    ).then((yes) => (yes ? set('suspended', 'The person is suspended.') : undefined));
+    ).then((yes) => (yes ? setState('suspended', 'The user is suspended.') : undefined));
   const terminate = () =>
     ask(
-      'Close this user for good?',
-      "Every session and every token ends at once, and the phones are of no use any more. This can't be undone.",
+      'Terminate this user?',
+      "Every session and every token ends at once, and the phones can approve nothing any more. This can't be undone.",
       'Terminate',
       user.name,
-    ).then((yes) => (yes ? set('terminated', 'The user is terminated.') : undefined));
+    ).then((yes) => (yes ? setState('terminated', 'The user is terminated.') : undefined));
   return panel(
     el('h2', {}, 'State'),
     el('p', {}, texts[user.state]),
@@ -230,7 +276,7 @@ function state(user, version, { may, reload }) {
       'div',
       { class: 'ways' },
       user.state === 'suspended' &&
-        button('Lift the suspension', () => set('active', 'The person may sign in again.'), 'primary'),
+        button('Lift the suspension', () => setState('active', 'The user can sign in again.'), 'primary'),
       (user.state === 'active' || user.state === 'invited') && button('Suspend', suspend),
       user.state !== 'terminated' && may('users:manage') && button('Terminate', terminate, 'danger'),
     ),
@@ -238,13 +284,13 @@ function state(user, version, { may, reload }) {
 }
 
 /**
- * @param {import('../types.d.ts').Schema<'User'>} user
+ * @param {Schema<'User'>} user
  * @param {string | null} version
- * @param {any} own
- * @param {any} reload
+ * @param {boolean} own whether it is the administrator's own user
+ * @param {Context['reload']} reload
  */
 function role(user, version, own, reload) {
-  const made = form([select('console_role', 'Role', ROLES, { none: null })], {
+  const made = form([select('console_role', 'Role', [['', 'None'], ...ROLES], { none: null })], {
     values: { console_role: user.console_role },
     submit: 'Change the role',
     kind: '',
@@ -253,12 +299,12 @@ function role(user, version, own, reload) {
         own &&
         !(await ask(
           'Change your own role?',
-          'You may lose the way back: another owner would have to give it to you again.',
+          'You may lose rights that only another owner can grant you again.',
           'Change it',
         ))
       )
         return;
-      await patch(path`/users/${user.id}`, { console_role: to }, version);
+      await patch('/users/{id}', { id: user.id }, { console_role: to }, version);
       await reload();
       say('The role was changed.');
     },
@@ -272,23 +318,23 @@ function role(user, version, own, reload) {
 }
 
 /**
- * @param {import('../types.d.ts').Schema<'User'>} user
+ * @param {Schema<'User'>} user
  * @param {string | null} version
- * @param {import('../types.d.ts').Context} context
+ * @param {Context} context
  */
 function erasure(user, version, { go, reload }) {
   const erase = async () => {
     if (
       !(await ask(
-        'Erase who this was?',
-        'Name, addresses and profile go, from the audit log as well. The user stays under an erased name, so ' +
-          "that its ids are never another's. This can't be undone.",
+        'Erase the personal data?',
+        'Name, addresses and profile are erased, from the audit log as well. The user stays under an erased name, ' +
+          "so that no other user gets its ids. This can't be undone.",
         'Erase',
         user.name,
       ))
     )
       return;
-    await post(path`/users/${user.id}/erase`);
+    await post('/users/{id}/erase', { id: user.id });
     await reload();
     say('The personal data were erased.');
   };
@@ -296,13 +342,13 @@ function erasure(user, version, { go, reload }) {
     if (
       !(await ask(
         'Delete this user?',
-        "With all accounts, phones and consents; what says who it was goes from the audit log. This can't be undone.",
+        "All accounts, phones and consents are deleted, and personal data in the audit log. This can't be undone.",
         'Delete',
         user.name,
       ))
     )
       return;
-    await remove(path`/users/${user.id}`, version);
+    await remove('/users/{id}', { id: user.id }, version);
     await go('/admin/users');
     say('The user was deleted.');
   };
@@ -316,7 +362,7 @@ function erasure(user, version, { go, reload }) {
       el(
         'p',
         {},
-        'Who left is terminated, then erased where the law asks for it. To delete is for what was made by mistake.',
+        'Terminate a user who left, then erase the data if the law requires it. Delete one who was created by mistake.',
       ),
       el(
         'div',
@@ -329,35 +375,29 @@ function erasure(user, version, { go, reload }) {
 }
 
 /**
- * @param {import('../types.d.ts').Schema<'User'>} user
+ * @param {Schema<'User'>} user
  * @param {string | null} _version
- * @param {import('../types.d.ts').Context} context
+ * @param {Context} context
  */
 async function devices(user, _version, context) {
-  const { may, wish, reload } = context;
+  const { may, handover, reload } = context;
+  const { id } = user;
   const writes = may('users:write') && user.state !== 'terminated';
-  /**
-   * @type {[
-   *   import('../types.d.ts').Read<'/users/{id}/devices'>,
-   *   import('../types.d.ts').Read<'/users/{id}/recovery-codes'>,
-   *   import('../types.d.ts').Read<'/users/{id}/external-authenticators'>,
-   * ]}
-   */
   const [{ items: phones }, { left }, { items: addresses }] = await Promise.all([
-    get(path`/users/${user.id}/devices`),
-    get(path`/users/${user.id}/recovery-codes`),
-    get(path`/users/${user.id}/external-authenticators`),
+    get('/users/{id}/devices', { id }),
+    get('/users/{id}/recovery-codes', { id }),
+    get('/users/{id}/external-authenticators', { id }),
   ]);
-  const revoke = async (row) => {
+  const revoke = async (/** @type {Schema<'Device'>} */ row) => {
     if (
       !(await ask(
         `Remove ${row.name}?`,
-        'It approves nothing any more, and the sessions that it approved end.',
+        'It can approve nothing any more, and the sessions that it approved end.',
         'Remove it',
       ))
     )
       return;
-    await remove(path`/devices/${row.id}`);
+    await remove('/devices/{id}', { id: row.id });
     await reload();
     say('The phone was removed.');
   };
@@ -368,19 +408,19 @@ async function devices(user, _version, context) {
       { label: 'Push', cell: (row) => row.has_push },
       { label: 'Enrolled', cell: (row) => moment(row.created_at) },
       { label: 'Last used', cell: (row) => moment(row.used_at) },
-      ...(writes ? [{ label: 'Do', cell: (row) => button('Remove', () => revoke(row), 'danger') }] : []),
+      ...actionColumn(writes, (row) => button('Remove', () => revoke(row), 'danger')),
     ],
     phones,
-    { empty: "No phone: this person can't approve a sign-in yet.", caption: 'Phones' },
+    { empty: "No phone: this user can't approve a sign-in yet.", caption: 'Phones' },
   );
   const enrol = button(
     phones.length === 0 ? 'Make a link to enrol a phone' : 'Make a link to enrol another phone',
     () => enrolmentLink(user),
     'primary',
   );
-  if (writes && wish === 'enrol') {
+  if (writes && handover.enrol) {
     history.replaceState(null, '');
-    // Once the page is there, as if it had been pressed.
+    // After the page is shown, as if the administrator had pressed it.
     setTimeout(() => enrol.click());
   }
   return [
@@ -391,8 +431,8 @@ async function devices(user, _version, context) {
         'p',
         {},
         left === 0
-          ? "There are none: without a phone only an administrator's link helps."
-          : `${left} are left. The person makes new ones in the authenticator.`,
+          ? 'There are none: without a phone, the user needs a link from an administrator.'
+          : `${left} are left. The user can create new ones in the authenticator.`,
       ),
     ),
     ...(addresses.length > 0 || writes ? [channels(user, addresses, writes, reload)] : []),
@@ -400,16 +440,16 @@ async function devices(user, _version, context) {
 }
 
 /**
- * @param {import('../types.d.ts').Schema<'User'>} user
+ * @param {Schema<'User'>} user
  */
 async function enrolmentLink(user) {
-  const { link: address, expires_at: until } = await post(path`/users/${user.id}/enrolments`);
+  const { link: address, expires_at: until } = await post('/users/{id}/enrolments', { id: user.id });
   await dialog('A link to enrol a phone', (close) => [
     el(
       'p',
       {},
-      'Give it to the person, on a way that is theirs alone: whoever opens it first becomes able to sign in ' +
-        'as them. It is good once.',
+      'Send it to the user over a private channel, because the first phone that opens it can sign in as this ' +
+        'user. It is valid once.',
     ),
     copyable(address, 'the link', { wide: true }),
     el('p', { class: 'muted' }, 'Until ', moment(until), '. It is not shown again.'),
@@ -422,35 +462,32 @@ async function enrolmentLink(user) {
 }
 
 /**
- * Where a vendor's authenticator reaches the person.
- * @param {import('../types.d.ts').Schema<'User'>} user
- * @param {any} addresses
- * @param {any} writes
- * @param {any} reload
+ * A column of buttons, for administrators who may make changes.
+ * @template Row
+ * @param {boolean} writes
+ * @param {(row: Row) => Child} cell
+ * @returns {Array<Column<Row>>}
  */
-function channels(user, addresses, writes, reload) {
+const actionColumn = (writes, cell) => (writes ? [{ label: 'Do', cell }] : []);
+
+/**
+ * The user's authenticators of other vendors.
+ * @param {Schema<'User'>} user
+ * @param {Array<Schema<'ExternalAuthenticator'>>} addresses
+ * @param {boolean} writes
+ * @param {Context['reload']} reload
+ */
+function channels({ id }, addresses, writes, reload) {
+  const removeAddress = async (/** @type {string} */ channel) => {
+    if (!(await ask('Remove this address?', 'Sign-ins are not sent there any more.', 'Remove it'))) return;
+    await remove('/users/{id}/external-authenticators/{channel}', { id, channel });
+    await reload();
+  };
   const list = table(
     [
       { label: 'Channel', cell: (row) => row.channel },
       { label: 'Address', cell: (row) => row.address },
-      ...(writes
-        ? [
-            {
-              label: 'Do',
-              cell: (row) =>
-                button(
-                  'Remove',
-                  async () => {
-                    if (!(await ask('Remove this address?', 'Sign-ins are not sent there any more.', 'Remove it')))
-                      return;
-                    await remove(path`/users/${user.id}/external-authenticators/${row.channel}`);
-                    await reload();
-                  },
-                  'danger',
-                ),
-            },
-          ]
-        : []),
+      ...actionColumn(writes, (row) => button('Remove', () => removeAddress(row.channel), 'danger')),
     ],
     addresses,
     { empty: 'None.', caption: 'Addresses for other authenticators' },
@@ -460,14 +497,14 @@ function channels(user, addresses, writes, reload) {
       text('channel', 'Channel', {
         hint: "The name of the plugin that carries approvals to a vendor's authenticator.",
       }),
-      text('address', 'Address', { hint: 'What the vendor knows the person by.' }),
+      text('address', 'Address', { hint: 'The identifier of the user at the vendor.' }),
     ],
     {
       submit: 'Add',
       kind: '',
       send: async ({ channel, address }) => {
-        if (!channel) throw Object.assign(new Error('Name the channel.'), { field: 'channel' });
-        await put(path`/users/${user.id}/external-authenticators/${channel}`, { address: address ?? '' });
+        if (!channel) throw new FieldError('channel', 'Name the channel.');
+        await put('/users/{id}/external-authenticators/{channel}', { id, channel }, { address: address ?? '' });
         await reload();
       },
     },
@@ -481,24 +518,19 @@ function channels(user, addresses, writes, reload) {
 }
 
 /**
- * @param {import('../types.d.ts').Schema<'User'>} user
+ * @param {Schema<'User'>} user
  * @param {string | null} _version
- * @param {import('../types.d.ts').Context} context
+ * @param {Context} context
  */
 async function sessions(user, _version, { may, reload }) {
-  /**
-   * @type {[
-   *   import('../types.d.ts').Read<'/users/{id}/sessions'>,
-   *   import('../types.d.ts').Read<'/users/{id}/consents'>,
-   * ]}
-   */
+  const { id } = user;
   const [{ items: open }, { items: consents }] = await Promise.all([
-    get(path`/users/${user.id}/sessions`),
-    get(path`/users/${user.id}/consents`),
+    get('/users/{id}/sessions', { id }),
+    get('/users/{id}/consents', { id }),
   ]);
   const writes = may('users:write');
-  const end = async (row) => {
-    await remove(path`/users/${user.id}/sessions/${row.id}`);
+  const end = async (/** @type {string} */ session) => {
+    await remove('/users/{id}/sessions/{session}', { id, session });
     await reload();
     say('The session ended.');
   };
@@ -506,30 +538,28 @@ async function sessions(user, _version, { may, reload }) {
     if (
       !(await ask(
         'End every session?',
-        'The person is signed out everywhere. Applications that take part in back-channel logout are told.',
+        'The user is signed out everywhere. Applications with back-channel logout are notified.',
         'End them',
       ))
     )
       return;
-    await remove(path`/users/${user.id}/sessions`);
+    await remove('/users/{id}/sessions', { id });
     await reload();
     say('Every session ended.');
   };
-  const withdraw = async (row) => {
+  const withdraw = async (/** @type {Schema<'Consent'>} */ row) => {
     if (
       !(await ask(
         `Withdraw the consent for ${row.application_name}?`,
-        'The person is asked again at the next sign-in.',
+        'The user is asked again at the next sign-in.',
         'Withdraw it',
       ))
     )
       return;
-    await remove(path`/users/${user.id}/consents/${row.application_id}`);
+    await remove('/users/{id}/consents/{application}', { id, application: row.application_id });
     await reload();
     say('The consent was withdrawn.');
   };
-  const act = (label, does, kind) =>
-    writes ? [{ label: 'Do', cell: (row) => button(label, () => does(row), kind) }] : [];
   return [
     section(
       'Sessions',
@@ -540,7 +570,7 @@ async function sessions(user, _version, { may, reload }) {
           { label: 'Signed in', cell: (row) => moment(row.begun_at) },
           { label: 'Last used', cell: (row) => moment(row.used_at) },
           { label: 'Applications', cell: (row) => row.applications },
-          ...act('End', end),
+          ...actionColumn(writes, (row) => button('End', () => end(row.id))),
         ],
         open,
         { empty: 'Signed in nowhere.', caption: 'Sessions' },
@@ -561,7 +591,7 @@ async function sessions(user, _version, { may, reload }) {
           { label: 'May know', cell: (row) => row.scopes.join(', ') },
           { label: 'Since', cell: (row) => moment(row.granted_at) },
           { label: 'Until', cell: (row) => moment(row.expires_at) },
-          ...act('Withdraw', withdraw),
+          ...actionColumn(writes, (row) => button('Withdraw', () => withdraw(row))),
         ],
         consents,
         { empty: 'None.', caption: 'Consents' },
@@ -571,13 +601,13 @@ async function sessions(user, _version, { may, reload }) {
 }
 
 /**
- * @param {import('../types.d.ts').Schema<'User'>} user
+ * @param {Schema<'User'>} user
  * @param {string | null} _version
- * @param {import('../types.d.ts').Context} context
+ * @param {Context} context
  */
 async function accounts(user, _version, { may, reload }) {
   const list = await pages(
-    (after) => get(`${path`/users/${user.id}/accounts`}${query({ after })}`),
+    (after) => get('/users/{id}/accounts', { id: user.id, after }),
     [
       {
         label: 'Application',
@@ -590,26 +620,26 @@ async function accounts(user, _version, { may, reload }) {
       { label: 'Roles', cell: (row) => row.roles.join(', ') || 'None' },
       { label: 'State', cell: (row) => badge(row.state) },
     ],
-    { empty: 'This person can get into no application yet.', caption: 'Accounts' },
+    { empty: 'The user has no account yet.', caption: 'Accounts' },
   );
   if (!may('accounts:write') || !may('applications:read')) return [list];
   const application = picker('application', 'Application', {
-    load: (q) => get(`/applications${query({ q, limit: 8 })}`),
+    load: (q) => get('/applications', { q, limit: 8 }),
     label: (one) => one.name,
   });
   const made = form(
     [
       application,
-      text('name', 'Account name', { hint: "Without it, the person's name." }),
+      text('name', 'Account name', { hint: "If empty, the user's own name." }),
       lines('roles', 'Roles', { rows: 2, hint: 'One on each line.' }),
     ],
     {
       submit: 'Give access',
       send: async ({ application: chosen, ...values }) => {
-        if (!chosen) throw Object.assign(new Error('Choose an application from the list.'), { field: 'application' });
-        await post(path`/applications/${chosen}/accounts`, { ...values, user_id: user.id });
+        if (!chosen) throw new FieldError('application', 'Choose an application from the list.');
+        await post('/applications/{id}/accounts', { id: chosen }, { ...values, user_id: user.id });
         await reload();
-        say('The account was made.');
+        say('The account was created.');
       },
     },
   );
@@ -625,20 +655,21 @@ async function accounts(user, _version, { may, reload }) {
 }
 
 /**
- * @param {import('../types.d.ts').Schema<'User'>} user
+ * @param {Schema<'User'>} user
  * @param {string | null} _version
- * @param {import('../types.d.ts').Context} context
+ * @param {Context} context
  */
 async function activity(user, _version, context) {
   return [
-    notice("What was done in the person's name, and what was done to the user, the latest first.", 'calm'),
-    await entries((after) => get(`${path`/users/${user.id}/activity`}${query({ after })}`), context),
+    notice('What the user did, and what was changed about the user, newest first.', 'calm'),
+    await entries((after) => get('/users/{id}/activity', { id: user.id, after }), context),
   ];
 }
 
-export const userPages = Object.fromEntries(
-  Object.entries({ profile, devices, sessions, accounts, activity }).map(([name, fill]) => [
-    name,
-    (context, { id }) => page(context, id, (user, version) => fill(user, version, context)),
-  ]),
-);
+export const userPages = {
+  profile: page(profile),
+  devices: page(devices),
+  sessions: page(sessions),
+  accounts: page(accounts),
+  activity: page(activity),
+};

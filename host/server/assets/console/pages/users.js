@@ -1,9 +1,26 @@
-// The people there are; new ones, one by one or from a file.
+// The list of users; new users, one by one or from a file.
 
-import { freshKey, get, post, query } from '../api.js';
+import { address, freshKey, get, post } from '../api.js';
 import { form, group, select, text, toggle } from '../form.js';
-import { badge, button, el, facts, figure, link, moment, notice, screen, searched, table, way } from '../view.js';
+import {
+  badge,
+  button,
+  el,
+  facts,
+  figure,
+  link,
+  moment,
+  notice,
+  screen,
+  searched,
+  table,
+  valuesOf,
+  way,
+} from '../view.js';
 
+/** @import { ChangeOptions, Child, Context, Schema } from '../types.d.ts' */
+
+/** @type {Array<['' | Schema<'LifecycleState'>, string]>} */
 export const STATES = [
   ['', 'Any'],
   ['active', 'Active'],
@@ -11,136 +28,137 @@ export const STATES = [
   ['suspended', 'Suspended'],
   ['terminated', 'Terminated'],
 ];
+/** @type {Array<[Schema<'ConsoleRole'>, string]>} */
 export const ROLES = [
-  ['', 'None'],
   ['owner', 'Owner: everything'],
   ['admin', 'Admin: everything but roles'],
   ['support', 'Support: users and devices'],
   ['auditor', 'Auditor: reads'],
 ];
 
-// A large file takes its time.
-const LONGEST_MS = 300_000;
+// The server needs minutes for a large file.
+const IMPORT_LIMIT_MS = 300_000;
 
+/** @param {string} id */
 export const userAddress = (id) => `/admin/users/${id}`;
 
 /**
- * @param {import('../types.d.ts').Context} context
+ * @param {Context} context
  */
 export async function users({ may }) {
+  /** @type {Array<['' | Schema<'ConsoleRole'>, string]>} */
+  const roles = [['', 'Any']];
+  for (const [id] of ROLES) roles.push([id, id[0].toUpperCase() + id.slice(1)]);
   const controls = [
     text('q', 'Name, e-mail address or id', { type: 'search' }),
     select('state', 'State', STATES, { none: '' }),
-    select(
-      'role',
-      'Role in the console',
-      [['', 'Any'], ...ROLES.slice(1).map(([id]) => [id, id[0].toUpperCase() + id.slice(1)])],
-      { none: '' },
-    ),
+    select('role', 'Role in the console', roles, { none: '' }),
   ];
   const list = await searched(
     controls,
-    (values, after) => get(`/users${query({ ...values, after })}`),
+    (values, after) => get('/users', { ...values, after }),
     [
       { label: 'Name', cell: (row) => link(userAddress(row.id), row.name) },
-      { label: 'Person', cell: (row) => row.profile.name ?? '' },
+      { label: 'Full name', cell: (row) => row.profile.name ?? '' },
       { label: 'E-mail', cell: (row) => row.email ?? '' },
       { label: 'State', cell: (row) => badge(row.state) },
       { label: 'Role', cell: (row) => (row.console_role ? badge(row.console_role, 'kind') : '') },
-      { label: 'Made', cell: (row) => moment(row.created_at) },
+      { label: 'Created', cell: (row) => moment(row.created_at) },
     ],
     { empty: 'There is no such user.', caption: 'Users' },
   );
-  const kept = el('a', { class: 'button small', download: 'users.csv' }, 'Export');
-  const chosen = () => {
-    const values = Object.fromEntries(controls.map((control) => [control.name, control.read()]));
-    kept.href = `/admin/api/v1/users/export${query(values)}`;
+  const exported = el('a', { class: 'button small', download: 'users.csv' }, 'Export');
+  const update = () => {
+    exported.href = address('/users/export', valuesOf(controls));
   };
-  kept.addEventListener('pointerdown', chosen);
-  kept.addEventListener('focus', chosen);
-  chosen();
+  exported.addEventListener('pointerdown', update);
+  exported.addEventListener('focus', update);
+  update();
   return screen(
     {
       title: 'Users',
-      lead: 'The people who can sign in, and whoever was invited to.',
+      lead: 'Everyone who can sign in, or was invited.',
       actions: [
-        may('users:write') && way('/admin/users/new', 'Invite a person', 'primary'),
+        may('users:write') && way('/admin/users/new', 'Invite a user', 'primary'),
         may('users:write') && way('/admin/users/import', 'Import'),
-        kept,
+        exported,
       ],
     },
     list,
   );
 }
 
-const person = () => [
+const userFields = () => [
   text('name', 'Name at sign-in', {
     needed: 'expected a name',
-    hint: 'What the person types, such as ada. Letters, digits and a few marks.',
+    hint: 'What the user types, such as ada. Letters, digits and a few marks.',
   }),
   text('email', 'E-mail address', { type: 'email', hint: 'May be typed at sign-in as well.' }),
-  text('full', 'Full name', { hint: 'What applications are told, such as Ada Lovelace.' }),
+  text('full', 'Full name', { hint: 'What applications receive, such as Ada Lovelace.' }),
 ];
 
 /**
- * @param {import('../types.d.ts').Context} context
+ * @param {Context} context
  */
 export async function newUser({ go, may }) {
   const link = toggle('link', 'Make a link to enrol a phone at once', {
-    hint: 'It is shown on the next page, to be given to the person.',
+    hint: 'The next page shows it. Send it to the user.',
   });
-  const made = form([group('The person', null, ...person(), link)], {
+  const made = form([group('The user', null, ...userFields(), link)], {
     values: { link: true },
     submit: 'Invite',
     cancel: '/admin/users',
     send: async ({ full, link: wanted, ...values }) => {
-      const user = await post('/users', { ...values, ...(full && { profile: { name: full } }) });
-      await go(`${userAddress(user.id)}/devices`, wanted && may('users:write') ? 'enrol' : undefined);
+      const user = await post('/users', {}, { ...values, ...(full && { profile: { name: full } }) });
+      await go(`${userAddress(user.id)}/devices`, { enrol: wanted && may('users:write') });
     },
   });
   return screen(
     {
-      title: 'Invite a person',
-      lead: 'They are invited until they have a phone to approve with.',
+      title: 'Invite a user',
+      lead: 'The user is invited until a phone is enrolled.',
       back: ['/admin/users', 'Users'],
     },
     made,
   );
 }
 
-/** A file of comma-separated values: checked first, then imported. */
-export function importer(address, about, done) {
+/**
+ * Imports a file of comma-separated values. The server checks it first.
+ * @param {(file: ArrayBuffer, parameters: { dry_run?: boolean }, options: ChangeOptions) =>
+ *   Promise<Schema<'Import'>>} send
+ * @param {Child[]} about what the file has to be
+ * @param {Child} done shown after the import
+ */
+export function importer(send, about, done) {
   const file = el('input', { type: 'file', id: 'import-file', accept: '.csv,text/csv' });
   const place = el('div', { 'aria-live': 'polite' });
-  // One key for each file: it is imported once, however often it is sent.
+  // One key for each file: the server imports it once, even if it is sent again.
   let key = freshKey();
-  const send = async (dry) => {
+  const sendFile = async (/** @type {boolean} */ isCheck) => {
     const chosen = file.files?.[0];
     if (!chosen) throw new Error('Choose a file first.');
-    return post(`${address}${query({ dry_run: dry ? 'true' : undefined })}`, await chosen.arrayBuffer(), {
-      type: 'text/csv',
-      limit: LONGEST_MS,
-      key: dry ? freshKey() : key,
-    });
+    const options = { type: 'text/csv', limit: IMPORT_LIMIT_MS, key: isCheck ? freshKey() : key };
+    return send(await chosen.arrayBuffer(), isCheck ? { dry_run: true } : {}, options);
   };
-  const show = (result) =>
+  const show = (/** @type {Schema<'Import'>} */ result) =>
     place.replaceChildren(
-      // Rows that somebody was quicker than are refused alone.
+      // A row that another change overtook is refused by itself.
       ...(result.refused > 0 && result.created + result.changed === 0
         ? [
             notice(
-              `${figure(result.refused)} of ${figure(result.rows)} rows can't be taken, so nothing is imported. ` +
-                'Mend them in the file, then choose it again.',
+              `${figure(result.refused)} of ${figure(result.rows)} rows are not valid, so nothing is imported. ` +
+                'Correct the file, then choose it again.',
               'bad',
             ),
           ]
         : [
             facts([
               ['Rows', figure(result.rows)],
-              [result.dry_run ? 'Would be made' : 'Made', figure(result.created)],
+              [result.dry_run ? 'Would be created' : 'Created', figure(result.created)],
               [result.dry_run ? 'Would be changed' : 'Changed', figure(result.changed)],
-              ['As they are', figure(result.unchanged)],
-              ...(result.refused > 0 ? [['Refused, since somebody was quicker', figure(result.refused)]] : []),
+              ['Unchanged', figure(result.unchanged)],
+              ['Rejected, because of another change', result.refused > 0 && figure(result.refused)],
             ]),
           ]),
       ...(result.errors.length > 0
@@ -163,7 +181,7 @@ export function importer(address, about, done) {
             button(
               'Import',
               async () => {
-                const imported = await send(false);
+                const imported = await sendFile(false);
                 key = freshKey();
                 show(imported);
                 if (imported.refused === 0) place.append(notice('The file was imported.', 'calm'), el('p', {}, done));
@@ -185,7 +203,7 @@ export function importer(address, about, done) {
     el(
       'div',
       { class: 'ways' },
-      button('Check the file', async () => show(await send(true))),
+      button('Check the file', async () => show(await sendFile(true))),
     ),
     place,
   );
@@ -195,15 +213,15 @@ export async function importUsers() {
   return screen(
     { title: 'Import users', back: ['/admin/users', 'Users'] },
     importer(
-      '/users/import',
+      (file, parameters, options) => post('/users/import', parameters, file, options),
       [
         el(
           'p',
           {},
-          'The first line names the columns; an export shows which there are. A row whose id or name is known' +
-            ' changes that user, any other makes one, who is invited.',
+          'The first line names the columns, as in an export. A row with a known id or name changes that user. ' +
+            'Any other row creates a user, who is invited.',
         ),
-        el('p', {}, 'The file is checked first, and nothing is changed while a row is wrong.'),
+        el('p', {}, 'The server checks the file first, and changes nothing while a row is not valid.'),
       ],
       link('/admin/users', 'To the users'),
     ),

@@ -27,7 +27,7 @@ use assent_model::name::display_text;
 use assent_model::redirect::RedirectUri;
 use assent_model::scope::{Scope, Scopes};
 use assent_model::secret::Secret;
-use assent_plugin_host::outgoing::Outgoing;
+use assent_plugin_host::egress::Egress;
 
 /// How many redirect URIs of a kind an application may have.
 const MOST_URIS: usize = 50;
@@ -364,7 +364,7 @@ fn apply(host: &Host, application: &mut Application, change: ClientChange) -> Re
         public_key: change.public_key,
         certificate: change.certificate,
     };
-    let (allow_insecure, outgoing) = (host.settings.allow_insecure_redirect_uris, &host.outgoing);
+    let (allow_insecure, egress) = (host.settings.allow_insecure_redirect_uris, &host.egress);
     if let Some(name) = change.name {
         application.name = display_text(&name, 120).ok_or_else(|| {
             invalid(
@@ -391,7 +391,7 @@ fn apply(host: &Host, application: &mut Application, change: ClientChange) -> Re
             return Err(invalid("grant_types", "expected one at least"));
         }
     }
-    settings.authentication = authentication(settings, keys, outgoing)?;
+    settings.authentication = authentication(settings, keys, egress)?;
     settings.id_token_algorithm = change
         .id_token_signed_response_alg
         .unwrap_or(settings.id_token_algorithm);
@@ -405,7 +405,7 @@ fn apply(host: &Host, application: &mut Application, change: ClientChange) -> Re
         settings.backchannel_logout = match uri {
             None => None,
             Some(text) => Some(BackchannelLogout {
-                uri: server_address("backchannel_logout_uri", &text, outgoing)?,
+                uri: server_address("backchannel_logout_uri", &text, egress)?,
                 session_required: settings
                     .backchannel_logout
                     .as_ref()
@@ -497,7 +497,7 @@ fn scopes(names: &[String]) -> Result<Scopes> {
 fn authentication(
     settings: &OidcSettings,
     change: AuthenticationChange,
-    outgoing: &Outgoing,
+    egress: &Egress,
 ) -> Result<ClientAuthentication> {
     const FIELD: &str = "token_endpoint_auth_method";
     let method = change.method.unwrap_or_else(|| settings.auth_method());
@@ -534,7 +534,7 @@ fn authentication(
         ClientAuthMethod::PrivateKeyJwt => match (&settings.authentication, given) {
             (ClientAuthentication::PrivateKeyJwt(_), 0) => Ok(settings.authentication.clone()),
             (_, 1) => Ok(ClientAuthentication::PrivateKeyJwt(client_keys(
-                change, outgoing,
+                change, egress,
             )?)),
             _ => Err(invalid(
                 FIELD,
@@ -560,7 +560,7 @@ fn authentication(
     }
 }
 
-fn client_keys(change: AuthenticationChange, outgoing: &Outgoing) -> Result<ClientKeys> {
+fn client_keys(change: AuthenticationChange, egress: &Egress) -> Result<ClientKeys> {
     let (field, keys) = match (
         change.jwks,
         change.jwks_uri,
@@ -570,7 +570,7 @@ fn client_keys(change: AuthenticationChange, outgoing: &Outgoing) -> Result<Clie
         (Some(set), ..) => ("jwks", client::keys_of_set(&set)),
         (_, Some(uri), ..) => {
             return Ok(ClientKeys::JwksUri(server_address(
-                "jwks_uri", &uri, outgoing,
+                "jwks_uri", &uri, egress,
             )?));
         }
         (.., Some(pem), _) => ("public_key", client::key_of_pem(&pem).map(|key| vec![key])),
@@ -584,7 +584,7 @@ fn client_keys(change: AuthenticationChange, outgoing: &Outgoing) -> Result<Clie
 }
 
 /// An address of the application's server, which this host calls: none that it would refuse to call anyway.
-pub(super) fn server_address(field: &'static str, text: &str, outgoing: &Outgoing) -> Result<Url> {
+pub(super) fn server_address(field: &'static str, text: &str, egress: &Egress) -> Result<Url> {
     let url = (text.len() <= 2000)
         .then(|| Url::parse(text).ok())
         .flatten();
@@ -601,7 +601,7 @@ pub(super) fn server_address(field: &'static str, text: &str, outgoing: &Outgoin
             "expected an address that starts with https://, without user name or fragment",
         )
     })?;
-    outgoing.judge(&url).map_err(|refused| {
+    egress.judge(&url).map_err(|refused| {
         let expected = "expected an address on the public internet that starts with https://; http and private addresses \
                         only with [egress] allow_private_addresses = true in the settings";
         invalid(field, format!("{refused}; {expected}"))

@@ -556,7 +556,7 @@ fn apply(host: &Host, provider: &mut ServiceProvider, change: ServiceProviderCha
             .transpose()?;
     }
     if let Some(url) = change.metadata_url {
-        let checked = url.map(|text| server_address("metadata_url", &text, &host.outgoing));
+        let checked = url.map(|text| server_address("metadata_url", &text, &host.egress));
         settings.metadata_url = checked.transpose()?;
     }
     Ok(())

@@ -12,16 +12,20 @@ use assent_model::device::{Device, PushSubscription};
 use assent_model::id::{DeliveryId, DeviceId, UserId};
 use assent_plugin_host::{ChannelInfo, Notice, Opening, Trust};
 
-/// How long a push message about news is worth delivering.
-const NEWS_FRESH: Duration = Duration::from_secs(24 * 60 * 60);
+/// How long a push message about an account notification is worth delivering.
+const NOTIFICATION_FRESH: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Wakes the person's devices for account notifications, except the device that caused them. The channels are tried in the
 /// operator's order; each device that one does not reach goes to the next. A channel that is restricted to applications
 /// never learns of them: they belong to no application. The devices pull the notifications themselves from this server.
-pub(crate) async fn tell_news(host: Arc<Host>, user: UserId, but: Option<DeviceId>) {
+pub(crate) async fn send_account_notifications(
+    host: Arc<Host>,
+    user: UserId,
+    but: Option<DeviceId>,
+) {
     let devices = match host.store.devices_of(user).await {
         Ok(devices) => devices,
-        Err(error) => return tracing::warn!(%user, %error, "the devices were not told of news"),
+        Err(error) => return tracing::warn!(%user, %error, "the devices were not notified"),
     };
     let told = devices.iter().filter(|device| Some(device.id) != but);
     let mut left: Vec<_> = told
@@ -35,7 +39,7 @@ pub(crate) async fn tell_news(host: Arc<Host>, user: UserId, but: Option<DeviceI
     {
         let began = join_all(
             left.iter()
-                .map(|(device, push)| news_to(&host, channel, device, push)),
+                .map(|(device, push)| notify_device(&host, channel, device, push)),
         )
         .await;
         left = left
@@ -49,14 +53,14 @@ pub(crate) async fn tell_news(host: Arc<Host>, user: UserId, but: Option<DeviceI
     }
 }
 
-/// Whether the channel takes the message that there are news to this device.
-async fn news_to(
+/// Whether the channel takes the message to this device that there is an account notification.
+async fn notify_device(
     host: &Host,
     channel: &ChannelInfo,
     device: &Device,
     push: &PushSubscription,
 ) -> bool {
-    let message = serde_json::json!({"version": 1, "kind": "news"});
+    let message = serde_json::json!({"version": 1, "kind": "account-notification"});
     let Some(sealed) = push::seal(push, message.to_string().as_bytes()) else {
         return false;
     };
@@ -65,7 +69,7 @@ async fn news_to(
         return false;
     };
     let notice = Notice {
-        expires_at: host.now() + NEWS_FRESH,
+        expires_at: host.now() + NOTIFICATION_FRESH,
         address: push.endpoint.clone(),
         sealed,
         // One message that there are some takes the place of another, and not that of a request.
@@ -80,7 +84,7 @@ async fn news_to(
     {
         Ok(_) => true,
         Err(failure) => {
-            tracing::info!(device = %device.id, %failure, "a device was not told of news");
+            tracing::info!(device = %device.id, %failure, "a device was not notified");
             false
         }
     }

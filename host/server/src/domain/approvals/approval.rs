@@ -258,13 +258,13 @@ async fn put(
     };
     let asked = host.store.request_approval(request).await?;
     tracing::info!(subject = ?subject.id(), approval = %approval.id, ?asked, "approval requested");
-    if let Some(trial) = login.and_then(|login| login.request.purpose().test_sign_in()) {
+    if let Some(test_sign_in) = login.and_then(|login| login.request.purpose().test_sign_in()) {
         let attempt = Attempt {
             known,
             is_open,
             asked,
         };
-        test_sign_in::asked(host, trial, &approval, attempt).await?;
+        test_sign_in::asked(host, test_sign_in, &approval, attempt).await?;
     }
     if let RequestOutcome::Person(user) = asked {
         host.wakeups.send(Wakeup::Asked(user));

@@ -4,10 +4,10 @@ use crate::domain::approvals::channel_proofs;
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::{Host, InternalError};
 use assent_model::id::ApprovalId;
-use assent_plugin_host::{Callback, ChannelInfo, News};
+use assent_plugin_host::{Callback, CallbackContent, ChannelInfo};
 
 /// Of how many requests one callback may tell.
-const MOST_NEWS: usize = 32;
+const MOST_IN_CALLBACK: usize = 32;
 
 /// Takes what came to a channel's callback address. Anybody may have sent it: a proof is verified as if the device had
 /// brought it, and a vendor is asked how the request stands. A failure is in the log.
@@ -19,20 +19,20 @@ pub async fn take_callback(
     channel: &ChannelInfo,
     callback: Callback,
 ) -> Result<(), InternalError> {
-    let news = match host.plugins.on_callback(&channel.name, callback).await {
-        Ok(news) => news,
+    let content = match host.plugins.on_callback(&channel.name, callback).await {
+        Ok(content) => content,
         Err(failure) => {
             tracing::info!(channel = channel.name, why = %failure.kind, "a callback was of no use");
             return Ok(());
         }
     };
-    match news {
-        News::Evidence(list) if list.len() <= MOST_NEWS => {
+    match content {
+        CallbackContent::Evidence(list) if list.len() <= MOST_IN_CALLBACK => {
             for one in list {
                 channel_proofs::take(host, &channel.name, &one).await?;
             }
         }
-        News::Requests(ids) if ids.len() <= MOST_NEWS => {
+        CallbackContent::Requests(ids) if ids.len() <= MOST_IN_CALLBACK => {
             let approvals: Vec<ApprovalId> = ids.iter().filter_map(|id| id.parse().ok()).collect();
             if host
                 .store
@@ -43,10 +43,10 @@ pub async fn take_callback(
                 host.wakeups.send(Wakeup::Carried);
             }
         }
-        News::Evidence(_) | News::Requests(_) => {
+        CallbackContent::Evidence(_) | CallbackContent::Requests(_) => {
             tracing::warn!(
                 plugin = channel.name,
-                "a callback told of more than {MOST_NEWS} requests and was not believed"
+                "a callback told of more than {MOST_IN_CALLBACK} requests and was not believed"
             );
         }
     }

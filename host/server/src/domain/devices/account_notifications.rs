@@ -32,7 +32,7 @@ pub async fn unread_notifications(
     let since = (device.created_at + Duration::from_millis(1)).max(host.now() - KEPT);
     Ok(host
         .store
-        .news(device.user_id, device.id, since, MOST)
+        .account_notifications(device.user_id, device.id, since, MOST)
         .await?)
 }
 
@@ -41,12 +41,16 @@ pub async fn unread_notifications(
 /// # Errors
 /// If the database fails.
 pub async fn mark_read(host: &Host, device: &Device, last: AuditId) -> Result<(), InternalError> {
-    Ok(host.store.mark_news_seen(device.id, last).await?)
+    Ok(host.store.mark_notifications_read(device.id, last).await?)
 }
 
 /// Notifies the user's devices of new notifications, except the device that made the change.
 pub fn notify(host: &Arc<Host>, user: UserId, but: Option<DeviceId>) {
-    host.wakeups.send(Wakeup::News(user));
+    host.wakeups.send(Wakeup::AccountNotification(user));
     // Whoever did it does not wait for the channels.
-    tokio::spawn(account_notices::tell_news(Arc::clone(host), user, but));
+    tokio::spawn(account_notices::send_account_notifications(
+        Arc::clone(host),
+        user,
+        but,
+    ));
 }

@@ -78,13 +78,13 @@ pub struct Waiting {
     /// The pending requests, the oldest first, each with the digest of the logo of its application, where that has one.
     pub pending: Vec<(Approval, Option<String>)>,
     /// What they have not seen yet, the oldest first.
-    pub news: Vec<Entry>,
+    pub notifications: Vec<Entry>,
     /// Until when none reaches their phones, if they denied one a moment ago.
     pub cooldown_until: Option<Timestamp>,
 }
 
-/// The pending requests of a device's owner, and the news. While the pending requests are those that the device shows,
-/// `seen`, and there are no news after `known`, it waits up to `patience` seconds. `None` if the device was revoked meanwhile.
+/// The pending requests of a device's owner, and the notifications. While the pending requests are those that the device shows,
+/// `seen`, and there are no notifications after `known`, it waits up to `patience` seconds. `None` if the device was revoked meanwhile.
 ///
 /// # Errors
 /// If the database fails.
@@ -106,8 +106,8 @@ pub async fn request(
             .await?;
         let changed = pending.len() != seen.len()
             || pending.iter().any(|approval| !seen.contains(&approval.id));
-        let news = account_notifications::unread_notifications(host, device).await?;
-        let told = news
+        let notifications = account_notifications::unread_notifications(host, device).await?;
+        let told = notifications
             .last()
             .is_some_and(|last| known.is_none_or(|known| last.id > known));
         let over = user.state != LifecycleState::Active || tokio::time::Instant::now() >= deadline;
@@ -128,12 +128,15 @@ pub async fn request(
             return Ok(Some(Waiting {
                 user,
                 pending,
-                news,
+                notifications,
                 cooldown_until,
             }));
         }
         listener
-            .next_of([Wakeup::Asked(device.user_id), Wakeup::News(device.user_id)])
+            .next_of([
+                Wakeup::Asked(device.user_id),
+                Wakeup::AccountNotification(device.user_id),
+            ])
             .await;
     }
 }

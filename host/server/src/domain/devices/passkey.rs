@@ -296,7 +296,8 @@ pub(crate) async fn ask(
                 host.store
                     .append_audit(vec![entry(host, Event::PasskeyCloneSuspected, device, &by)])
                     .await?;
-                host.wakeups.send(Wakeup::News(device.user_id));
+                host.wakeups
+                    .send(Wakeup::AccountNotification(device.user_id));
             }
             Ok(Asked::Refused)
         }

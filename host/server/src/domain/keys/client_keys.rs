@@ -38,7 +38,7 @@ pub async fn verify(
 
 async fn fetch(host: &Host, uri: &Url) -> Option<Vec<Map<String, Value>>> {
     let accept = "application/jwk-set+json, application/json";
-    let fetched = match host.outgoing.get(uri, accept, LARGEST).await {
+    let fetched = match host.egress.get(uri, accept, LARGEST).await {
         Ok(answer) if answer.status == 200 => {
             let set: Result<Value, _> = serde_json::from_slice(&answer.body);
             set.map_err(|error| error.to_string())

@@ -15,7 +15,7 @@ use assent_model::clock::Timestamp;
 const GOOD_FOR: Duration = Duration::from_secs(5 * 60);
 /// How long it is good where it can't be fetched again: an application that does not answer for a moment shall not lose
 /// its own sign-ins by it.
-const GOOD_WITHOUT_NEWS: Duration = Duration::from_secs(60 * 60);
+const GOOD_WITHOUT_REFRESH: Duration = Duration::from_secs(60 * 60);
 /// How long until a set that has no fitting key is fetched again: an application may have changed its keys, but a
 /// stranger's bad signatures shall not make this host call it all the time.
 const AGAIN_AFTER: Duration = Duration::from_secs(10);
@@ -91,7 +91,7 @@ impl KeySet {
             |since: Option<Timestamp>, limit| since.is_some_and(|since| now < since + limit);
         let tried_lately = within(tried_at, AGAIN_AFTER);
         let good_for = if tried_lately {
-            GOOD_WITHOUT_NEWS
+            GOOD_WITHOUT_REFRESH
         } else {
             GOOD_FOR
         };

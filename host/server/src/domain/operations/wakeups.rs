@@ -21,8 +21,8 @@ pub enum Wakeup {
     Asked(UserId),
     /// Somebody scanned a login's code.
     Scanned(LoginId),
-    /// A person has news of their devices.
-    News(UserId),
+    /// A user has an account notification.
+    AccountNotification(UserId),
     /// There is an approval request to look after, or news of one.
     Carried,
     /// A test sign-in went on.

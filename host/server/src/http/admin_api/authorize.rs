@@ -22,7 +22,7 @@ use crate::oidc::bearer::{self, BearerError, Shown};
 use assent_model::audit::{Actor, AuditContext, Origin};
 use assent_model::id::SessionId;
 use assent_model::login::{LocalPage, LoginRequest};
-use assent_model::token::prefix;
+use assent_model::token::{TokenScopes, prefix};
 
 /// The header with the token that shows that a request comes from the console's own page.
 pub(super) const CSRF: &str = "x-assent-csrf";
@@ -154,7 +154,12 @@ async fn by_service_account(
         Err(BearerError::Internal(error)) => return Err(error.into()),
         Err(_) => return Ok(None),
     };
-    Ok(admin::service_account(host, grant.application, &grant.admin_scopes, from).await?)
+    match &grant.scopes {
+        TokenScopes::Admin(scopes) => {
+            Ok(admin::service_account(host, grant.application, scopes, from).await?)
+        }
+        TokenScopes::Oidc(_) => Ok(None),
+    }
 }
 
 /// Whoever is signed in in this browser, with enough for the console and with a role in it.

@@ -70,8 +70,8 @@ async fn begin(
 ) -> Result<(StatusCode, Json<BegunView>), Problem> {
     let host = &context.host;
     let application: Did = id_of(&id, "application")?;
-    let (trial, application) = test_sign_in::prepare(&context, &application).await?;
-    let alone = host.rate_limits.test_sign_in.hold(trial.session);
+    let (test_sign_in, application) = test_sign_in::prepare(&context, &application).await?;
+    let alone = host.rate_limits.test_sign_in.hold(test_sign_in.session);
     let _alone = alone.ok_or_else(|| {
         Problem::of(
             ProblemKind::TooMany,
@@ -80,16 +80,16 @@ async fn begin(
     })?;
     let (url, request) = match &application {
         Registered::Client(client) => {
-            let user = admin::user(host, trial.user).await?;
-            oidc::request(host, &trial, client, &user.name)?
+            let user = admin::user(host, test_sign_in.user).await?;
+            oidc::request(host, &test_sign_in, client, &user.name)?
         }
-        Registered::ServiceProvider(provider) => saml::request(host, &trial, provider)?,
+        Registered::ServiceProvider(provider) => saml::request(host, &test_sign_in, provider)?,
     };
-    test_sign_in::begin(host, &trial, request, &context.caller.by).await?;
+    test_sign_in::begin(host, &test_sign_in, request, &context.caller.by).await?;
     let begun = BegunView {
-        id: trial.id.to_string(),
+        id: test_sign_in.id.to_string(),
         url,
-        expires_at: moment(trial.expires_at),
+        expires_at: moment(test_sign_in.expires_at),
     };
     Ok((StatusCode::CREATED, Json(begun)))
 }
@@ -271,14 +271,14 @@ async fn read(
         };
     Ok(Json(TestSignInView {
         id: id.to_string(),
-        application_id: shown.trial.application.to_string(),
+        application_id: shown.test_sign_in.application.to_string(),
         state: match shown.state {
             TestSignInState::Waiting => StateView::Waiting,
             TestSignInState::Done => StateView::Done,
             TestSignInState::Failed => StateView::Failed,
             TestSignInState::Over => StateView::Over,
         },
-        expires_at: moment(shown.trial.expires_at),
+        expires_at: moment(shown.test_sign_in.expires_at),
         steps: shown.steps.into_iter().map(step).collect(),
         result: shown
             .result

@@ -46,7 +46,7 @@ use assent_model::recovery::CodesOfDevice;
 use assent_model::statement::application_identifier;
 use assent_plugin_host::Trust;
 
-/// How long a request for news may wait, in seconds.
+/// How long a request for notifications may wait, in seconds.
 const LONGEST_WAIT: u32 = 30;
 
 /// An answer that is an error.
@@ -385,7 +385,7 @@ const TOO_MANY: Failure = Failure::new(
 pub(crate) struct Wait {
     #[serde(default)]
     wait: u32,
-    /// The last of the news that the app shows.
+    /// The last of the notifications that the app shows.
     known: Option<AuditId>,
     /// The ids of the requests that the app shows, with commas between them.
     #[serde(default)]
@@ -393,7 +393,7 @@ pub(crate) struct Wait {
 }
 
 /// `GET /authenticator/api/requests?wait=25&seen=..,..&known=..`: all pending requests of the user, the oldest first, and the
-/// news of the user's devices. While the pending requests are those in `seen` and the news go up to `known`, the call waits
+/// notifications of the user's devices. While the pending requests are those in `seen` and the notifications go up to `known`, the call waits
 /// up to `wait` seconds for a change. Until `cooldown_until` no typed request reaches the user's
 /// devices. `passkey` is `set`, `none`, or `impossible` where this host does not support passkeys.
 pub(crate) async fn requests(Query(query): Query<Wait>, call: SignedCall) -> Reply {
@@ -408,12 +408,12 @@ pub(crate) async fn requests(Query(query): Query<Wait>, call: SignedCall) -> Rep
     let Waiting {
         user,
         pending,
-        news,
+        notifications,
         cooldown_until,
     } = waiting.ok_or(UNKNOWN_DEVICE)?;
-    let news: Vec<Value> = news
+    let notifications: Vec<Value> = notifications
         .iter()
-        .map(crate::http::devices::own_devices::news)
+        .map(crate::http::devices::own_devices::notification)
         .collect();
     let requests: Vec<Value> = pending
         .iter()
@@ -425,7 +425,7 @@ pub(crate) async fn requests(Query(query): Query<Wait>, call: SignedCall) -> Rep
         "cooldown_until": cooldown_until.map(Timestamp::seconds),
         "passkey": domain::devices::passkey::standing(&host, &device).await?.as_str(),
         "requests": requests,
-        "news": news,
+        "notifications": notifications,
     }))
     .into_response())
 }

@@ -134,7 +134,7 @@ const TOO_MANY_CALLS: Failure = Failure::new(
 );
 
 /// What a device tells its owner of an entry.
-pub(crate) fn news(entry: &Entry) -> Value {
+pub(crate) fn notification(entry: &Entry) -> Value {
     json!({
         "id": entry.id,
         "event": entry.event.as_str(),
@@ -148,7 +148,7 @@ struct Seen {
     last: AuditId,
 }
 
-/// `POST /authenticator/api/notifications/read`: the person has seen the news up to `last`.
+/// `POST /authenticator/api/notifications/read`: the person has seen the notifications up to `last`.
 pub(crate) async fn notifications_read(call: SignedCall) -> Reply {
     let Seen { last } = parse(&call.body)?;
     account_notifications::mark_read(&call.host, &call.device, last).await?;

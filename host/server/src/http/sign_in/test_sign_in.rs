@@ -47,7 +47,8 @@ pub(crate) async fn answered(
         let Ok(parameters) = Parameters::parse(query.unwrap_or_default().as_bytes()) else {
             return Ok(None);
         };
-        if !oidc::is_answer(&host, open.trial(), &parameters)? || !take(&host, &open).await? {
+        if !oidc::is_answer(&host, open.test_sign_in(), &parameters)? || !take(&host, &open).await?
+        {
             return Ok(None);
         }
         oidc::take_up(&host, &open, &parameters).await.map(Some)
@@ -69,7 +70,9 @@ pub(crate) async fn answered_by_post(
         let Ok(incoming) = Incoming::read_post(&body) else {
             return Ok(None);
         };
-        if !saml::is_answer(&host, open.trial(), &incoming, &body)? || !take(&host, &open).await? {
+        if !saml::is_answer(&host, open.test_sign_in(), &incoming, &body)?
+            || !take(&host, &open).await?
+        {
             return Ok(None);
         }
         saml::take_up(&host, &open, &incoming, &body)
@@ -83,7 +86,7 @@ pub(crate) async fn answered_by_post(
 async fn take(host: &Host, open: &OpenTestSignIn) -> Result<bool, InternalError> {
     Ok(host
         .store
-        .claim_test_sign_in(open.trial().id, host.now())
+        .claim_test_sign_in(open.test_sign_in().id, host.now())
         .await?)
 }
 

@@ -14,7 +14,7 @@ use assent_model::id::CodeId;
 use assent_model::purpose::SignInPurpose;
 use assent_model::scope::Scope;
 use assent_model::secret::Token;
-use assent_model::token::{CodeGrant, IssuedPair, prefix};
+use assent_model::token::{CodeGrant, IssuedPair, TokenScopes, prefix};
 use assent_store::Redemption;
 
 pub(super) async fn exchange(
@@ -66,8 +66,13 @@ pub async fn redeem(
     person(host, client, grant.subject).await?;
     let lifetimes = host.settings.lifetimes;
     let lifetime = lifetimes.access_token.get();
-    let (access_token, access) =
-        new_access(host, client, Some(grant.id), grant.scopes.clone(), lifetime);
+    let (access_token, access) = new_access(
+        host,
+        client,
+        Some(grant.id),
+        TokenScopes::Oidc(grant.scopes.clone()),
+        lifetime,
+    );
     let offline = grant.scopes.has(Scope::OfflineAccess)
         && application
             .settings

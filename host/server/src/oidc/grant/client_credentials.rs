@@ -8,6 +8,7 @@ use crate::oidc::parameters::Parameters;
 use assent_model::administration::AdminScopes;
 use assent_model::application::OidcSettings;
 use assent_model::scope::{Scope, Scopes};
+use assent_model::token::TokenScopes;
 
 pub(super) async fn exchange(
     host: &Host,
@@ -27,9 +28,7 @@ pub(super) async fn exchange(
     let granted = scopes(&client.application.settings, parameters.get("scope"))?;
     let lifetime = host.settings.lifetimes.client_credentials_token.get();
     loop {
-        let (token, mut access) =
-            new_access(host, &client, None, granted.ordinary.clone(), lifetime);
-        access.admin_scopes = granted.admin.clone();
+        let (token, access) = new_access(host, &client, None, granted.clone(), lifetime);
         if host
             .store
             .insert_client_token(access, client.application.version)
@@ -61,49 +60,23 @@ pub(super) async fn exchange(
     }
 }
 
-/// What an application is given as itself: the right to the admin API, or scopes that other resource servers look at, and
-/// never both in one token.
-struct Granted {
-    ordinary: Scopes,
-    admin: AdminScopes,
-}
-
-impl std::fmt::Display for Granted {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        if self.admin.is_empty() {
-            self.ordinary.fmt(f)
-        } else {
-            self.admin.fmt(f)
-        }
-    }
-}
-
 /// The scopes that were asked for, which the application must be allowed. There is no person who could be away.
-fn scopes(settings: &OidcSettings, asked: Option<&str>) -> Result<Granted, TokenError> {
+fn scopes(settings: &OidcSettings, asked: Option<&str>) -> Result<TokenScopes, TokenError> {
     let Some(asked) = asked else {
-        return Ok(Granted {
-            ordinary: Scopes::default(),
-            admin: AdminScopes::default(),
-        });
+        return Ok(TokenScopes::Oidc(Scopes::default()));
     };
     if let Some(admin) = AdminScopes::parse(asked).filter(|admin| !admin.is_empty()) {
         return match admin.within(&settings.admin_scopes) {
-            true => Ok(Granted {
-                ordinary: Scopes::default(),
-                admin,
-            }),
+            true => Ok(TokenScopes::Admin(admin)),
             false => Err(TokenError::InvalidScope(
                 "an admin scope is not allowed for the application",
             )),
         };
     }
-    let ordinary = Scopes::parse(asked)
+    Scopes::parse(asked)
         .filter(|asked| asked.within(&settings.scopes) && !asked.has(Scope::OfflineAccess))
+        .map(TokenScopes::Oidc)
         .ok_or(TokenError::InvalidScope(
             "a scope is unknown, or not allowed for the application; admin scopes are asked for alone",
-        ))?;
-    Ok(Granted {
-        ordinary,
-        admin: AdminScopes::default(),
-    })
+        ))
 }

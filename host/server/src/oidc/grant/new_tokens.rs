@@ -6,12 +6,10 @@ use serde::Serialize;
 
 use crate::domain::Host;
 use crate::oidc::client_auth::Client;
-use assent_model::administration::AdminScopes;
 use assent_model::clock::Timestamp;
 use assent_model::id::{CodeId, TokenId};
-use assent_model::scope::Scopes;
 use assent_model::secret::Token;
-use assent_model::token::{AccessGrant, RefreshGrant, prefix};
+use assent_model::token::{AccessGrant, RefreshGrant, TokenScopes, prefix};
 
 /// The token response (RFC 6749 section 5.1).
 #[derive(Debug, Serialize)]
@@ -32,7 +30,7 @@ pub(super) fn new_access(
     host: &Host,
     client: &Client,
     family: Option<CodeId>,
-    scopes: Scopes,
+    scopes: TokenScopes,
     lifetime: Duration,
 ) -> (Token, AccessGrant) {
     let now = host.now();
@@ -44,7 +42,6 @@ pub(super) fn new_access(
         application: client.application.id.clone(),
         family,
         scopes,
-        admin_scopes: AdminScopes::default(),
         certificate: client.certificate,
         issued_at: now,
         expires_at: now + lifetime,

@@ -26,7 +26,7 @@ use assent_model::clock::Timestamp;
 use assent_model::id::TokenId;
 use assent_model::scope::{Scope, Scopes};
 use assent_model::secret::Token;
-use assent_model::token::{IssuedPair, prefix};
+use assent_model::token::{IssuedPair, TokenScopes, prefix};
 use assent_plugin_host::{MapFailureKind, Sink};
 use assent_store::{Person, RefreshTokenState, Rotation, StoreError};
 
@@ -65,7 +65,7 @@ pub(super) async fn exchange(
         host,
         client,
         Some(family.id),
-        scopes.clone(),
+        TokenScopes::Oidc(scopes.clone()),
         lifetimes.access_token.get(),
     );
     access.track_use_until = retry.track_use_until();

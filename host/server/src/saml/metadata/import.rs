@@ -98,10 +98,7 @@ async fn fetch(host: &Host, url: &str) -> Result<Vec<u8>, AdminError> {
         )
     };
     let url = Url::parse(url).map_err(|_| unfit())?;
-    let fetched = host
-        .outgoing
-        .get(&url, ACCEPT, Limits::METADATA.bytes)
-        .await;
+    let fetched = host.egress.get(&url, ACCEPT, Limits::METADATA.bytes).await;
     let answer = fetched
         .map_err(|failure| invalid(FIELD, format!("the metadata can't be fetched: {failure}")))?;
     match answer.status {

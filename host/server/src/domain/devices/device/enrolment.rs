@@ -17,7 +17,7 @@ use assent_model::token::prefix;
 use assent_model::user::{LifecycleState, User};
 use assent_store::StoreError;
 
-/// How many devices a person may have: each is told of each request and of news.
+/// How many devices a person may have: each is told of each request and of notifications.
 const MOST_DEVICES: usize = 20;
 
 /// A fresh right to enrol an authenticator for a person, and the token of its link.

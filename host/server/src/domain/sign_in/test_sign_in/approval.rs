@@ -12,11 +12,14 @@ use assent_model::name::LoginName;
 use assent_model::test_sign_in::{StepNote, TestSignIn, TestSignInStep};
 
 /// The steps that the login's own rows tell of.
-pub(super) async fn of_login(host: &Host, trial: &TestSignIn) -> Result<Vec<Noted>, InternalError> {
-    let Some(login) = trial.login else {
+pub(super) async fn of_login(
+    host: &Host,
+    test_sign_in: &TestSignIn,
+) -> Result<Vec<Noted>, InternalError> {
+    let Some(login) = test_sign_in.login else {
         return Ok(Vec::new());
     };
-    let approval = match login::view(host, login, trial.browser).await? {
+    let approval = match login::view(host, login, test_sign_in.browser).await? {
         View::Waiting(_, approval) => Some(approval),
         view => match view.login().map(|login| login.id) {
             Some(id) => host.store.approval_of_login(id).await?,
@@ -27,9 +30,9 @@ pub(super) async fn of_login(host: &Host, trial: &TestSignIn) -> Result<Vec<Note
         return Ok(Vec::new());
     };
     // What is of somebody else is none of theirs who began the test sign-in, nor whether there is somebody.
-    if !is_own(host, trial, &approval).await? {
+    if !is_own(host, test_sign_in, &approval).await? {
         let note = StepNote::bad(
-            "another name than yours was given; only who began the trial can complete it",
+            "another name than yours was given; only the administrator who began the test sign-in can complete it",
         );
         return Ok(vec![(TestSignInStep::Named, approval.requested_at, note)]);
     }
@@ -39,11 +42,11 @@ pub(super) async fn of_login(host: &Host, trial: &TestSignIn) -> Result<Vec<Note
 /// Whether who began the test sign-in is meant by the name that was given.
 async fn is_own(
     host: &Host,
-    trial: &TestSignIn,
+    test_sign_in: &TestSignIn,
     approval: &Approval,
 ) -> Result<bool, InternalError> {
     if let Some(user) = approval.user_id {
-        return Ok(user == trial.user);
+        return Ok(user == test_sign_in.user);
     }
     let Ok(name) = approval.shown.account.parse::<LoginName>() else {
         return Ok(false);
@@ -52,7 +55,7 @@ async fn is_own(
         .store
         .user_by_login(&name)
         .await?
-        .is_some_and(|user| user.id == trial.user))
+        .is_some_and(|user| user.id == test_sign_in.user))
 }
 
 fn of_approval(approval: &Approval, now: Timestamp) -> Vec<Noted> {

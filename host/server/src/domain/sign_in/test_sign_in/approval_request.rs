@@ -33,12 +33,12 @@ pub async fn asked(
     approval: &Approval,
     attempt: Attempt,
 ) -> Result<(), InternalError> {
-    let Some(trial) = host.store.test_sign_in(id).await? else {
+    let Some(test_sign_in) = host.store.test_sign_in(id).await? else {
         return Ok(());
     };
     let told = match attempt.asked {
         RequestOutcome::NotOpen | RequestOutcome::TooMany => return Ok(()),
-        _ if attempt.known != Some(trial.user) => {
+        _ if attempt.known != Some(test_sign_in.user) => {
             StepNote::bad("your phone was not asked: the name is not yours")
         }
         RequestOutcome::Person(_) => {
@@ -48,7 +48,7 @@ pub async fn asked(
                 "browser": approval.shown.browser,
             }))
         }
-        RequestOutcome::Nobody => unasked(host, &trial, approval, attempt.is_open).await?,
+        RequestOutcome::Nobody => unasked(host, &test_sign_in, approval, attempt.is_open).await?,
     };
     note(host, id, TestSignInStep::Asked, told).await
 }
@@ -56,14 +56,14 @@ pub async fn asked(
 /// Why no request went to the phone of whoever began the test sign-in.
 async fn unasked(
     host: &Host,
-    trial: &TestSignIn,
+    test_sign_in: &TestSignIn,
     approval: &Approval,
     is_open: bool,
 ) -> Result<StepNote, InternalError> {
     let begin = "no request went to your phone";
     if let Some(until) = host
         .store
-        .cooldown_until(trial.user, approval.requested_at)
+        .cooldown_until(test_sign_in.user, approval.requested_at)
         .await?
     {
         let until = audit::moment_text(until);
@@ -74,7 +74,7 @@ async fn unasked(
         return Ok(StepNote::bad(detail).with(json!({ "cooldown_until": until })));
     }
     let why = match (is_open, approval.user_id) {
-        (false, _) => obstacle(host, trial)
+        (false, _) => obstacle(host, test_sign_in)
             .await?
             .map_or("you may not sign in here", Obstacle::words),
         (true, None) => "you were asked too often in a short time; try again in a few minutes",
@@ -85,9 +85,12 @@ async fn unasked(
     Ok(StepNote::bad(format!("{begin}: {why}")))
 }
 
-async fn obstacle(host: &Host, trial: &TestSignIn) -> Result<Option<Obstacle>, InternalError> {
-    match host.store.user(trial.user).await? {
-        Some(user) => access::kept_out(host, &user, &trial.application).await,
+async fn obstacle(
+    host: &Host,
+    test_sign_in: &TestSignIn,
+) -> Result<Option<Obstacle>, InternalError> {
+    match host.store.user(test_sign_in.user).await? {
+        Some(user) => access::kept_out(host, &user, &test_sign_in.application).await,
         None => Ok(None),
     }
 }

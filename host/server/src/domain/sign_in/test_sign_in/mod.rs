@@ -178,11 +178,11 @@ pub async fn prepare(
 /// If the database or the cryptographic library fails.
 pub async fn begin(
     host: &Host,
-    trial: &TestSignIn,
+    test_sign_in: &TestSignIn,
     request: StepNote,
     by: &AuditContext,
 ) -> Result<(), InternalError> {
-    for before in host.store.open_test_sign_ins(trial.session).await? {
+    for before in host.store.open_test_sign_ins(test_sign_in.session).await? {
         fail(
             host,
             &before,
@@ -192,12 +192,12 @@ pub async fn begin(
         .await?;
     }
     let entry = audit::entry(host, Event::TestSignInStarted, by)
-        .about(trial.user)
-        .of(trial.application.clone());
-    let entry = entry.with("test_sign_in", trial.id.to_string());
+        .about(test_sign_in.user)
+        .of(test_sign_in.application.clone());
+    let entry = entry.with("test_sign_in", test_sign_in.id.to_string());
     host.store
         .insert_test_sign_in(
-            trial.clone(),
+            test_sign_in.clone(),
             kept(host, TestSignInStep::Request, &request)?,
             entry,
         )
@@ -220,13 +220,14 @@ pub async fn open(
         session: signed_in.session.id,
         user: signed_in.user.id,
     };
-    let trial = host.store.test_sign_in(id).await?;
+    let test_sign_in = host.store.test_sign_in(id).await?;
     let request = RequestMarks {
         address: address(host, id),
         request_id: derived(host, id, Derived::Message)?,
         login_hint: signed_in.user.name.clone(),
     };
-    Ok(trial.and_then(|trial| OpenTestSignIn::of(trial, visitor, request, host.now())))
+    Ok(test_sign_in
+        .and_then(|test_sign_in| OpenTestSignIn::of(test_sign_in, visitor, request, host.now())))
 }
 
 /// Notes that a login began for a test sign-in, which alone may answer it from then on. Whether the test sign-in is open still.
@@ -269,7 +270,7 @@ pub async fn cause(host: &Host, id: TestSignInId) -> Result<Option<String>, Inte
 #[derive(Clone, Debug)]
 pub struct Shown {
     /// The test sign-in.
-    pub trial: TestSignIn,
+    pub test_sign_in: TestSignIn,
     /// How it stands.
     pub state: TestSignInState,
     /// What it went through.
@@ -306,23 +307,23 @@ pub async fn show(
         session: signed_in.session.id,
         user: signed_in.user.id,
     };
-    let Some(trial) = host
+    let Some(test_sign_in) = host
         .store
         .test_sign_in(id)
         .await?
-        .filter(|trial| trial.is_of(visitor))
+        .filter(|test_sign_in| test_sign_in.is_of(visitor))
     else {
         return Ok(None);
     };
-    let state = match trial.stage {
-        _ if host.now() >= trial.expires_at => TestSignInState::Over,
+    let state = match test_sign_in.stage {
+        _ if host.now() >= test_sign_in.expires_at => TestSignInState::Over,
         TestSignInStage::Finished(TestSignInOutcome::Done) => TestSignInState::Done,
         TestSignInStage::Finished(TestSignInOutcome::Failed) => TestSignInState::Failed,
         TestSignInStage::Open | TestSignInStage::Taken => TestSignInState::Waiting,
     };
     if state == TestSignInState::Over {
         return Ok(Some(Shown {
-            trial,
+            test_sign_in,
             state,
             steps: Vec::new(),
             result: None,
@@ -331,14 +332,14 @@ pub async fn show(
     let (kept, result) = host.store.test_sign_in_steps(id).await?;
     let mut steps = opened(host, kept)?;
     // What the login's own rows tell is newer than what was noted.
-    for step in of_login(host, &trial).await? {
+    for step in of_login(host, &test_sign_in).await? {
         steps.retain(|(known, ..)| *known != step.0);
         steps.push(step);
     }
     steps.sort_by_key(|(name, ..)| *name);
     let result = result.map(|sealed| unsealed(host, &sealed)).transpose()?;
     Ok(Some(Shown {
-        trial,
+        test_sign_in,
         state,
         steps,
         result,

@@ -41,21 +41,21 @@ impl SignInObserver for TestSignInObserver<'_> {
 impl TestSignInObserver<'_> {
     async fn admission(&self, login: LoginId, user: UserId) -> Result<Admission, InternalError> {
         let Self { host, id } = *self;
-        let Some(trial) = host.store.test_sign_in(id).await? else {
+        let Some(test_sign_in) = host.store.test_sign_in(id).await? else {
             return Ok(Admission::Expired);
         };
-        if trial.stage != TestSignInStage::Open
-            || trial.login != Some(login)
-            || host.now() >= trial.expires_at
+        if test_sign_in.stage != TestSignInStage::Open
+            || test_sign_in.login != Some(login)
+            || host.now() >= test_sign_in.expires_at
         {
             return Ok(Admission::Expired);
         }
-        if trial.user == user {
+        if test_sign_in.user == user {
             return Ok(Admission::Admitted);
         }
         let detail = "another user approved than the one who started the test sign-in; nothing about them is shown";
         note(host, id, TestSignInStep::Approved, StepNote::bad(detail)).await?;
-        fail(host, &trial, "somebody_else", detail).await?;
+        fail(host, &test_sign_in, "somebody_else", detail).await?;
         Ok(Admission::OtherUser)
     }
 

@@ -86,13 +86,13 @@ pub async fn refused(host: &Host, id: TestSignInId, why: &Refusal) -> Result<(),
         ),
         Refusal::OthersTestSignIn => return Ok(()),
     };
-    let Some(trial) = host.store.test_sign_in(id).await? else {
+    let Some(test_sign_in) = host.store.test_sign_in(id).await? else {
         return Ok(());
     };
     if step == TestSignInStep::Account {
         note(host, id, step, StepNote::bad(detail.clone())).await?;
     }
-    fail(host, &trial, "refused", &detail).await
+    fail(host, &test_sign_in, "refused", &detail).await
 }
 
 /// What keeps whoever began a test sign-in out of its application by now.
@@ -100,13 +100,13 @@ pub(super) async fn kept_out(
     host: &Host,
     id: TestSignInId,
 ) -> Result<Option<Obstacle>, InternalError> {
-    let Some(trial) = host.store.test_sign_in(id).await? else {
+    let Some(test_sign_in) = host.store.test_sign_in(id).await? else {
         return Ok(None);
     };
-    let Some(user) = host.store.user(trial.user).await? else {
+    let Some(user) = host.store.user(test_sign_in.user).await? else {
         return Ok(None);
     };
-    access::kept_out(host, &user, &trial.application).await
+    access::kept_out(host, &user, &test_sign_in.application).await
 }
 
 /// Ends a test sign-in with an error.
@@ -115,12 +115,12 @@ pub(super) async fn kept_out(
 /// If the database or the cryptographic library fails.
 pub async fn fail(
     host: &Host,
-    trial: &TestSignIn,
+    test_sign_in: &TestSignIn,
     error: &str,
     description: &str,
 ) -> Result<(), InternalError> {
     let result = json!({ "error": error, "error_description": description });
-    end(host, trial, TestSignInOutcome::Failed, result, None).await
+    end(host, test_sign_in, TestSignInOutcome::Failed, result, None).await
 }
 
 /// A step, when it was, and what is known of it.
@@ -142,20 +142,20 @@ pub(super) fn opened(host: &Host, kept: Vec<StepRecord>) -> Result<Vec<Noted>, I
 /// If the database or the cryptographic library fails.
 pub async fn end(
     host: &Host,
-    trial: &TestSignIn,
+    test_sign_in: &TestSignIn,
     outcome: TestSignInOutcome,
     result: Value,
     family: Option<CodeId>,
 ) -> Result<(), InternalError> {
     let by = AuditContext {
-        actor: Actor::Person(trial.user),
+        actor: Actor::Person(test_sign_in.user),
         ..AuditContext::HOST
     };
     let entry = audit::entry(host, Event::TestSignInEnded, &by)
-        .about(trial.user)
-        .of(trial.application.clone());
+        .about(test_sign_in.user)
+        .of(test_sign_in.application.clone());
     let entry = entry
-        .with("test_sign_in", trial.id.to_string())
+        .with("test_sign_in", test_sign_in.id.to_string())
         .with("outcome", outcome.as_str());
     let end = TestSignInResult {
         outcome,
@@ -164,8 +164,8 @@ pub async fn end(
         entry,
     };
     host.store
-        .finish_test_sign_in(trial.id, end, host.now())
+        .finish_test_sign_in(test_sign_in.id, end, host.now())
         .await?;
-    host.wakeups.send(Wakeup::TestSignIn(trial.id));
+    host.wakeups.send(Wakeup::TestSignIn(test_sign_in.id));
     Ok(())
 }

@@ -2,14 +2,14 @@ use super::super::spec::NoCredentials;
 use super::*;
 use assent_model::clock::SystemClock;
 
-fn egress(hosts: &[&str], allow_private: bool) -> Egress {
+fn egress(hosts: &[&str], allow_private: bool) -> PluginEgress {
     let hosts = hosts.iter().map(|host| (*host).to_owned()).collect();
     let grant = HttpGrant {
         hosts,
         allow_private,
         ..HttpGrant::default()
     };
-    Egress::new(
+    PluginEgress::new(
         &grant,
         Duration::from_secs(5),
         Arc::new(NoCredentials),

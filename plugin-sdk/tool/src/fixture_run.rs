@@ -7,10 +7,10 @@ use anyhow::{Context, Result};
 use assent_model::clock::Timestamp;
 use assent_model::id::Did;
 use assent_plugin_host::{
-    Begun, Callback, ChannelFailureKind, ChannelState, ChannelTrial, ClaimInput, Compiler,
-    Evidence, Fault, Limits, MapFailureKind, MapperTrial, News, NoAnswer, Notice, Opening,
-    Outgoing, OutgoingMethod, Question, Received, RequestedClaim, SamlAttribute, Sink, Traced,
-    Tried, Usage, ValueType, Workbench, World,
+    Begun, Callback, CallbackContent, ChannelFailureKind, ChannelState, ChannelUnderTest,
+    ClaimInput, Compiler, Evidence, Fault, Limits, MapFailureKind, MapperUnderTest, NoAnswer,
+    Notice, Opening, Question, Received, RequestedClaim, SamlAttribute, ScriptedMethod,
+    ScriptedRequest, Sink, Traced, Tried, Usage, ValueType, Workbench, World,
 };
 use assent_plugin_sdk::claims;
 use assent_plugin_sdk::fixtures::{
@@ -92,14 +92,14 @@ impl Case {
 /// A case that was made ready, so that nothing but the call itself is left to do.
 pub enum Ready {
     /// For a claim mapper.
-    Mapper(Box<(MapperTrial, ClaimInput)>),
+    Mapper(Box<(MapperUnderTest, ClaimInput)>),
     /// For an approval channel.
     Channel(Box<ReadyChannel>),
 }
 
 /// A channel with what it is asked, and a script that each call begins anew.
 pub struct ReadyChannel {
-    channel: ChannelTrial,
+    channel: ChannelUnderTest,
     call: ChannelCall,
     world: World,
     script: Arc<Mutex<Script>>,
@@ -284,12 +284,12 @@ fn scripted(
     bench: &Workbench,
     fixture: &ChannelFixture,
     script: Arc<Mutex<Script>>,
-) -> Result<ChannelTrial> {
+) -> Result<ChannelUnderTest> {
     let answer = move |request| answer(&script, request);
     Ok(bench.channel(&fixture.config, timestamp(fixture.now)?, Box::new(answer))?)
 }
 
-async fn ask(channel: &ChannelTrial, call: &ChannelCall, world: World) -> Result<Tried<Asked>> {
+async fn ask(channel: &ChannelUnderTest, call: &ChannelCall, world: World) -> Result<Tried<Asked>> {
     Ok(match call {
         ChannelCall::Begin(opening) => channel.begin(begin(opening, world)?).await.map(begun),
         ChannelCall::Poll(handle) => channel.poll(handle.0.clone()).await.map(state),
@@ -298,7 +298,7 @@ async fn ask(channel: &ChannelTrial, call: &ChannelCall, world: World) -> Result
                 headers: headers.clone().into_iter().collect(),
                 body: body.0.clone(),
             };
-            channel.on_callback(callback).await.map(news)
+            channel.on_callback(callback).await.map(callback_content)
         }
         ChannelCall::Cancel(handle) => channel
             .cancel(handle.0.clone())
@@ -307,13 +307,13 @@ async fn ask(channel: &ChannelTrial, call: &ChannelCall, world: World) -> Result
     })
 }
 
-fn answer(script: &Mutex<Script>, request: Outgoing) -> Result<Received, NoAnswer> {
+fn answer(script: &Mutex<Script>, request: ScriptedRequest) -> Result<Received, NoAnswer> {
     let request = Request {
         method: match request.method {
-            OutgoingMethod::Get => Method::Get,
-            OutgoingMethod::Post => Method::Post,
-            OutgoingMethod::Put => Method::Put,
-            OutgoingMethod::Delete => Method::Delete,
+            ScriptedMethod::Get => Method::Get,
+            ScriptedMethod::Post => Method::Post,
+            ScriptedMethod::Put => Method::Put,
+            ScriptedMethod::Delete => Method::Delete,
         },
         url: request.url,
         headers: request.headers,
@@ -400,12 +400,12 @@ fn state(state: ChannelState) -> ChannelOutcome {
     }
 }
 
-fn news(news: News) -> ChannelOutcome {
-    match news {
-        News::Evidence(evidence) => {
+fn callback_content(content: CallbackContent) -> ChannelOutcome {
+    match content {
+        CallbackContent::Evidence(evidence) => {
             ChannelOutcome::Evidence(evidence.into_iter().map(evidence_json).collect())
         }
-        News::Requests(requests) => ChannelOutcome::Requests(requests),
+        CallbackContent::Requests(requests) => ChannelOutcome::Requests(requests),
     }
 }
 

@@ -1,0 +1,279 @@
+//! Outgoing HTTP for plugins: only to granted hosts, never to an address inside.
+//!
+//! The client of `egress` judges each address before a connection is made to it, so a granted name that points inside
+//! is refused too. Credentials are added here, after the plugin has had its say, and an answer that repeats one does not
+//! reach the plugin.
+
+mod credentials;
+mod host;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use reqwest::header::{
+    AUTHORIZATION, CONTENT_TYPE, COOKIE, HeaderMap, HeaderName, HeaderValue, LOCATION,
+};
+use url::{Host, Url};
+
+use self::credentials::Keychain;
+use self::host::{HOST_HEADERS, HostPattern};
+use super::bindings::approval::assent::host::http::{Error, Method, Request, Response};
+use super::spec::{Credentials, HttpGrant};
+use crate::egress::{self, Failure};
+use assent_model::clock::SharedClock;
+
+/// How many redirects are followed, where they are.
+const REDIRECTS: u32 = 5;
+/// Bytes of a request's body.
+const REQUEST_BODY: usize = 64 << 10;
+/// Bytes of an answer's body.
+const RESPONSE_BODY: usize = 256 << 10;
+/// Bytes of an answer's headers that reach the plugin.
+const RESPONSE_HEADERS: usize = 32 << 10;
+/// Headers of a request.
+const REQUEST_HEADERS: usize = 32;
+/// One plugin's way out.
+pub(super) struct PluginEgress {
+    grants: Vec<HostPattern>,
+    allow_private: bool,
+    follow_redirects: bool,
+    keychain: Keychain,
+    timeout: Duration,
+    client: egress::Client,
+}
+
+impl PluginEgress {
+    /// The way out that `grant` allows. The error is the end of a sentence about the plugin.
+    pub(super) fn new(
+        grant: &HttpGrant,
+        timeout: Duration,
+        credentials: Arc<dyn Credentials>,
+        clock: SharedClock,
+    ) -> Result<Self, String> {
+        let grants = grant
+            .hosts
+            .iter()
+            .map(|text| HostPattern::parse(text))
+            .collect::<Result<_, _>>()?;
+        Ok(Self {
+            grants,
+            allow_private: grant.allow_private,
+            follow_redirects: grant.follow_redirects,
+            keychain: Keychain::new(&grant.credentials, credentials, clock)?,
+            timeout,
+            client: egress::Client::new(grant.allow_private, timeout),
+        })
+    }
+
+    /// Sends one request, and those that it is redirected to where that is granted.
+    pub(super) async fn send(&self, request: Request) -> Result<Response, Error> {
+        let sent = tokio::time::timeout(self.timeout, self.follow(request)).await;
+        sent.unwrap_or(Err(Error::TimedOut))
+    }
+
+    async fn follow(&self, request: Request) -> Result<Response, Error> {
+        if request.body.len() > REQUEST_BODY {
+            return Err(Error::Invalid(format!(
+                "the body is larger than {REQUEST_BODY} bytes"
+            )));
+        }
+        let mut headers = headers(&request.headers)?;
+        let mut url = self.permitted(&request.url)?;
+        let mut method = method(request.method);
+        let mut body = request.body;
+        let mut elsewhere = false;
+        for _ in 0..=REDIRECTS {
+            let response = self
+                .once(&method, &url, headers.clone(), body.clone(), elsewhere)
+                .await?;
+            let target = response
+                .headers()
+                .get(LOCATION)
+                .filter(|_| self.follow_redirects);
+            let kept = match response.status().as_u16() {
+                // RFC 9110, section 15.4: these two keep the method and the body.
+                307 | 308 => true,
+                301..=303 => false,
+                _ => return self.answer(response).await,
+            };
+            let Some(target) = target else {
+                return self.answer(response).await;
+            };
+            let target = target
+                .to_str()
+                .ok()
+                .and_then(|target| url.join(target).ok());
+            let target = target
+                .ok_or_else(|| Error::Refused("it is redirected to what is no URL".to_owned()))?;
+            let target = self.permitted(target.as_str())?;
+            if target.origin() != url.origin() {
+                elsewhere = true;
+                headers.remove(AUTHORIZATION);
+                headers.remove(COOKIE);
+            }
+            url = target;
+            if !kept && method != reqwest::Method::GET {
+                method = reqwest::Method::GET;
+                body.clear();
+                headers.remove(CONTENT_TYPE);
+            }
+        }
+        Err(Error::Refused(format!(
+            "it is redirected more than {REDIRECTS} times"
+        )))
+    }
+
+    async fn once(
+        &self,
+        method: &reqwest::Method,
+        url: &Url,
+        mut headers: HeaderMap,
+        body: Vec<u8>,
+        elsewhere: bool,
+    ) -> Result<reqwest::Response, Error> {
+        self.keychain
+            .add(&mut headers, method, url, &body, elsewhere)
+            .map_err(Error::Refused)?;
+        let client = self
+            .client
+            .ready()
+            .await
+            .map_err(|failure| Error::Unreachable(failure.to_string()))?;
+        let sent = client
+            .request(method.clone(), url.clone())
+            .headers(headers)
+            .body(body)
+            .send()
+            .await;
+        sent.map_err(failure)
+    }
+
+    /// Reads an answer, up to the limits. One that repeats a secret is none.
+    async fn answer(&self, response: reqwest::Response) -> Result<Response, Error> {
+        let answer = answer(response).await?;
+        let repeats = |text: &[u8]| self.keychain.is_repeated_in(text);
+        if answer
+            .headers
+            .iter()
+            .any(|(_, value)| repeats(value.as_bytes()))
+            || repeats(&answer.body)
+        {
+            return Err(Error::Refused(
+                "the answer repeats a credential of this host".to_owned(),
+            ));
+        }
+        Ok(answer)
+    }
+
+    /// The URL, if the plugin may call it.
+    fn permitted(&self, url: &str) -> Result<Url, Error> {
+        let url = Url::parse(url)
+            .map_err(|error| Error::Invalid(format!("the URL can't be read: {error}")))?;
+        let plain = url.scheme() == "http" && self.allow_private;
+        if url.scheme() != "https" && !plain {
+            return Err(Error::Refused(format!(
+                "the scheme `{}` is not allowed, only `https` (`allow_private_addresses` of the plugin allows `http`, for tests)",
+                url.scheme()
+            )));
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(Error::Refused(
+                "a URL with a user name or password is not allowed".to_owned(),
+            ));
+        }
+        let host = match url.host() {
+            Some(Host::Domain(host)) => host,
+            Some(Host::Ipv4(_) | Host::Ipv6(_)) => {
+                return Err(Error::Refused(
+                    "an IP address in place of a host name is not allowed".to_owned(),
+                ));
+            }
+            None => return Err(Error::Invalid("the URL has no host".to_owned())),
+        };
+        if !self.grants.iter().any(|grant| grant.matches(host, &url)) {
+            let port = url
+                .port()
+                .map(|port| format!(":{port}"))
+                .unwrap_or_default();
+            return Err(Error::Refused(format!(
+                "the host `{host}{port}` was not granted"
+            )));
+        }
+        Ok(url)
+    }
+}
+
+fn method(method: Method) -> reqwest::Method {
+    match method {
+        Method::Get => reqwest::Method::GET,
+        Method::Post => reqwest::Method::POST,
+        Method::Put => reqwest::Method::PUT,
+        Method::Delete => reqwest::Method::DELETE,
+    }
+}
+
+/// The plugin's headers, if it may set them.
+fn headers(given: &[(String, String)]) -> Result<HeaderMap, Error> {
+    if given.len() > REQUEST_HEADERS {
+        return Err(Error::Invalid(format!(
+            "there are more than {REQUEST_HEADERS} headers"
+        )));
+    }
+    let mut headers = HeaderMap::new();
+    for (name, value) in given {
+        let name = HeaderName::try_from(name)
+            .map_err(|_| Error::Invalid(format!("`{name}` is not a header name")))?;
+        if HOST_HEADERS.contains(&name.as_str()) {
+            return Err(Error::Invalid(format!(
+                "the header `{name}` is set by the host"
+            )));
+        }
+        let value = HeaderValue::try_from(value).map_err(|_| {
+            Error::Invalid(format!("the value of the header `{name}` is not valid"))
+        })?;
+        headers.append(name, value);
+    }
+    Ok(headers)
+}
+
+/// Reads an answer, up to the limits.
+async fn answer(mut response: reqwest::Response) -> Result<Response, Error> {
+    let mut headers = Vec::new();
+    let mut size = 0_usize;
+    for (name, value) in response.headers() {
+        if let Ok(value) = value.to_str() {
+            size = size
+                .saturating_add(name.as_str().len())
+                .saturating_add(value.len());
+            headers.push((name.as_str().to_owned(), value.to_owned()));
+        }
+    }
+    if size > RESPONSE_HEADERS {
+        return Err(Error::TooLarge);
+    }
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(failure)? {
+        if body.len().saturating_add(chunk.len()) > RESPONSE_BODY {
+            return Err(Error::TooLarge);
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(Response {
+        status: response.status().as_u16(),
+        headers,
+        body,
+    })
+}
+
+/// What an error of the HTTP client means for the plugin.
+fn failure(error: reqwest::Error) -> Error {
+    match Failure::from(error) {
+        Failure::Refused(why) => Error::Refused(why),
+        Failure::TimedOut => Error::TimedOut,
+        Failure::TooLarge => Error::TooLarge,
+        Failure::Unreachable(why) | Failure::Setup(why) => Error::Unreachable(why),
+    }
+}
+
+#[cfg(test)]
+mod tests;
