@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use assent_model::account::Account;
-use assent_model::action_approval::{ActionApproval, Mentioned, ShownAction};
+use assent_model::action_approval::{ActionApproval, ActionOutline, ActionProposal};
 use assent_model::administration::ProtectedActionKind;
 use assent_model::application::{Application, ApplicationType, OidcSettings};
 use assent_model::approval::{
@@ -35,7 +35,7 @@ use assent_model::session::Amr;
 use assent_model::user::{LifecycleState, Profile, User};
 use assent_store::{
     AnswerOutcome, ApprovalRequest, AuditNote, ConsentGrant, DeviceAnswer, RequestOutcome,
-    Retention, Store, StoreError, UserUpdateOutcome,
+    Retention, Store, StoreError, UserGuard, UserUpdateOutcome,
 };
 
 use crate::harness::{Database, open_store};
@@ -177,9 +177,7 @@ pub fn approval(login: &Login, user: Option<&User>, name: &str) -> Approval {
             account: name.to_owned(),
             place: "This computer".to_owned(),
             browser: "Firefox".to_owned(),
-            action: None,
         },
-        mentions: None,
         requested_at: NOW,
         expires_at: NOW + Duration::from_secs(120),
         attempts_left: 3,
@@ -253,6 +251,7 @@ pub fn request(approval: Approval, known: Option<&User>) -> ApprovalRequest {
         letterless: false,
         approval,
         action: None,
+        target: None,
         known: known.map(|user| user.id),
         kind: RequestKind::Typed,
         browser: Digest::of(b"browser"),
@@ -278,9 +277,9 @@ pub async fn asked(store: &Store, user: Option<&User>, name: &str) -> Approval {
     approval
 }
 
-/// Whoever was erased since the words were made is not brought back by them.
+/// Whoever was erased since the summary was rendered is not brought back by it.
 #[both_databases]
-async fn no_step_is_asked_about_in_words_of_before_its_person_changed(database: Database) {
+async fn no_action_is_requested_after_its_user_changed(database: Database) {
     let Fixture { store, .. } = &fixture(database).await;
     let (grace, _) = ada(store).await;
     let mut bob = user("bob");
@@ -288,24 +287,32 @@ async fn no_step_is_asked_about_in_words_of_before_its_person_changed(database: 
         .insert_user(bob.clone(), Vec::new())
         .await
         .expect("inserted");
-    let ask = async |words: &str| {
+    let outline = ActionOutline {
+        kind: ProtectedActionKind::DeleteUser,
+        target_user: Some(bob.id),
+        target_application: None,
+    };
+    let ask = async |bob: &User| {
         let action = ActionApproval {
             id: ActionApprovalId::new(NOW, &SystemEntropy),
             actor: grace.id,
             session: SessionId::new(NOW, &SystemEntropy),
             browser: Digest::of(b"browser"),
             action_digest: Digest::of(b"action"),
+            outline: outline.clone(),
+            proposal: Some(ActionProposal {
+                action: "{}".to_owned(),
+                summary_digest: Digest::of(b"summary"),
+            }),
             requested_at: NOW,
             expires_at: NOW + Duration::from_secs(1800),
             claimed_at: None,
         };
         let mut approval = approval(&login(), Some(&grace), "ada");
-        approval.subject = ApprovalSubject::ProtectedAction(action.id);
-        approval.mentions = Some(Mentioned::User(bob.id));
-        approval.shown.action = Some(ShownAction {
-            kind: ProtectedActionKind::DeleteUser,
-            words: words.to_owned(),
-        });
+        approval.subject = ApprovalSubject::ProtectedAction {
+            id: action.id,
+            outline: outline.clone(),
+        };
         let request = request(approval.clone(), Some(&grace));
         let without = store.request_approval(request.clone()).await;
         assert!(
@@ -314,41 +321,34 @@ async fn no_step_is_asked_about_in_words_of_before_its_person_changed(database: 
         );
         let asked = store
             .request_approval(ApprovalRequest {
-                action: Some(action),
+                action: Some(action.clone()),
+                target: Some(UserGuard::from(bob)),
                 kind: RequestKind::Action,
                 ..request
             })
             .await
             .expect("answered");
-        (
-            asked,
-            store
-                .approval(approval.id)
-                .await
-                .expect("read")
-                .and_then(|kept| kept.mentions),
-        )
+        let stored = store.action_approval(action.id, NOW).await.expect("read");
+        let is_stored = stored.is_some_and(|stored| stored == action);
+        let request = store.approval(approval.id).await.expect("read");
+        let subject = request.map(|request| request.subject);
+        (asked, is_stored, subject == Some(approval.subject))
     };
-    let about_bob = (
-        RequestOutcome::Person(grace.id),
-        Some(Mentioned::User(bob.id)),
-    );
-    assert_eq!(ask("Delete the user bob").await, about_bob, "{database:?}");
+    let about_bob = (RequestOutcome::Person(grace.id), true, true);
+    assert_eq!(ask(&bob).await, about_bob, "{database:?}");
+    let before = bob.clone();
     bob.name = "erased".parse().expect("a name");
     store
         .update_user(bob.clone(), LifecycleState::Active, Vec::new())
         .await
         .expect("renamed");
     assert_eq!(
-        ask("Delete the user bob").await,
-        (RequestOutcome::NotOpen, None),
+        ask(&before).await,
+        (RequestOutcome::NotOpen, false, false),
         "{database:?}"
     );
-    assert_eq!(
-        ask("Delete the user erased").await,
-        about_bob,
-        "{database:?}"
-    );
+    let bob = store.user(bob.id).await.expect("read").expect("bob");
+    assert_eq!(ask(&bob).await, about_bob, "{database:?}");
 }
 
 #[both_databases]

@@ -69,19 +69,19 @@ try {
     assert.equal((await call(desk, 'GET', `/action-approvals/${step.id}?wait=25`)).body.state, 'approved');
     await mobile.getByRole('button', { name: 'Done' }).click();
     await mobile.getByText('Last sign-ins').click();
-    await mobile.locator('.past', { hasText: 'Delete the user <b>bob</b>' }).waitFor();
+    await mobile.locator('.past', { hasText: 'Delete a user: <b>bob</b>' }).waitFor();
     await desk.goto(`${BASE_URL}/activity`);
-    await desk.getByText('Approved: Delete the user <b>bob</b>').waitFor();
+    await desk.getByText('Approved: Delete a user: <b>bob</b>').waitFor();
 
     assert.equal((await call(desk, 'DELETE', `/users/${USER_ID}`, step.id)).status, 204);
     assert.equal((await call(desk, 'GET', `/users/${USER_ID}`)).status, 404);
     // Nobody reads from then on who that was.
     await mobile.getByText('Last sign-ins').click();
     await mobile.getByText('Last sign-ins').click();
-    await mobile.locator('.past', { hasText: 'A step about somebody whose data was erased since' }).waitFor();
+    await mobile.locator('.past', { hasText: 'Delete a user (data erased since)' }).waitFor();
     assert.equal(await mobile.getByText('<b>bob</b>').count(), 0);
     await desk.reload();
-    await desk.getByText('Approved: A step about somebody whose data was erased since').waitFor();
+    await desk.getByText('Approved: Delete a user (data erased since)').waitFor();
     assert.equal(await desk.getByText('<b>bob</b>').count(), 0);
     assert.deepEqual(collected, [], 'the app complains of nothing on its console');
   } catch (failure) {

@@ -1,72 +1,29 @@
 //! Approvals of protected actions: an administrator's action in the console, which their own device approves first.
 
-use serde::{Deserialize, Serialize};
-
 use crate::administration::ProtectedActionKind;
 use crate::clock::Timestamp;
-use crate::id::{ActionApprovalId, SessionId, UserId};
-use crate::name::LoginName;
+use crate::id::{ActionApprovalId, Did, SessionId, UserId};
 use crate::secret::Digest;
 
-/// The summary of a protected action, which the administrator approves.
+/// The kind of a protected action, and the ids of what it concerns. It stays when the action itself was used or ended, and contains no
+/// name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Words {
-    /// What happens, and to whom: "Delete the user ada".
-    pub text: String,
-    /// The person mentioned in it, if one is.
-    pub mentions: Option<Mentioned>,
-}
-
-impl Words {
-    /// These words, which mention nobody.
-    pub fn of_nobody(text: String) -> Self {
-        Self {
-            text,
-            mentions: None,
-        }
-    }
-}
-
-/// The member of an audit entry with the user who is named in a summary.
-pub const MENTIONS: &str = "mentions";
-
-/// A user who is named in a summary. The summary is stored with the administrator's request; an erasure of the user finds it by this.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Mentioned {
-    /// A user.
-    User(UserId),
-    /// Nobody yet: the digest of the name that somebody would have.
-    Nobody(Digest),
-}
-
-impl Mentioned {
-    /// Nobody, by the name that somebody would have.
-    pub fn nobody(name: &LoginName) -> Self {
-        Self::Nobody(Digest::of(name.as_str().as_bytes()))
-    }
-
-    /// As it is kept. The two kinds can't be taken for each other: a user's id is no digest.
-    pub fn to_text(&self) -> String {
-        match self {
-            Self::User(id) => id.to_string(),
-            Self::Nobody(name) => name.to_text(),
-        }
-    }
-
-    /// What [`Mentioned::to_text`] wrote.
-    pub fn parse(text: &str) -> Option<Self> {
-        let user = || text.parse().ok().map(Self::User);
-        user().or_else(|| Digest::from_text(text).map(Self::Nobody))
-    }
-}
-
-/// The protected action that a device shows and signs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ShownAction {
+pub struct ActionOutline {
     /// The kind of action.
     pub kind: ProtectedActionKind,
-    /// The summary: "Delete the user ada".
-    pub words: String,
+    /// The user whom it concerns.
+    pub target_user: Option<UserId>,
+    /// The application that it concerns.
+    pub target_application: Option<Did>,
+}
+
+/// A protected action, as long as its approval can be given and used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ActionProposal {
+    /// The typed action, in JSON.
+    pub action: String,
+    /// The digest of the summary that the administrator's device shows and signs.
+    pub summary_digest: Digest,
 }
 
 /// The approval of one protected action in the console.
@@ -82,6 +39,10 @@ pub struct ActionApproval {
     pub browser: Digest,
     /// The digest of the action in its command. The approval permits no other command.
     pub action_digest: Digest,
+    /// The kind of the action, and the ids of what it concerns.
+    pub outline: ActionOutline,
+    /// The action; `None` once the approval was used or ended.
+    pub proposal: Option<ActionProposal>,
     /// When the action was requested.
     pub requested_at: Timestamp,
     /// Until when the approval can be used, if it is given.

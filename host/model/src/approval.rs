@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::action_approval::{Mentioned, ShownAction};
+use crate::action_approval::ActionOutline;
 use crate::clock::Timestamp;
 use crate::entropy::Entropy;
 use crate::id::{ActionApprovalId, ApprovalId, DeviceId, Did, LoginId, UserId};
@@ -34,8 +34,6 @@ pub struct Approval {
     pub number: MatchingNumber,
     /// What the person is shown.
     pub shown: PromptDetails,
-    /// The user who is named in the summary of a protected action.
-    pub mentions: Option<Mentioned>,
     /// When it was asked for.
     pub requested_at: Timestamp,
     /// Until when it can be answered.
@@ -47,15 +45,20 @@ pub struct Approval {
 }
 
 /// What an approval permits. It decides once, and about nothing else.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ApprovalSubject {
     /// A sign-in, whose browser waits for it.
     SignIn(LoginId),
     /// A protected action in the console.
-    ProtectedAction(ActionApprovalId),
+    ProtectedAction {
+        /// Its approval.
+        id: ActionApprovalId,
+        /// Its kind, and the ids of what it concerns.
+        outline: ActionOutline,
+    },
 }
 
-/// What a person is shown about a request, and signs.
+/// What a person is shown about a request, and signs. Of a protected action the summary comes to it, which is not stored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PromptDetails {
     /// The application; `None` for the host's own pages.
@@ -68,9 +71,6 @@ pub struct PromptDetails {
     pub place: String,
     /// The browser and system in plain words.
     pub browser: String,
-    /// The protected action, if the request is not about a sign-in.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub action: Option<ShownAction>,
 }
 
 /// How far an approval has come. All but `Requested` are final.

@@ -134,6 +134,16 @@ impl User {
         self.state == LifecycleState::Invited && self.console_role.is_none()
     }
 
+    /// The name that the user gets when the personal data is erased. Nobody can sign in with it.
+    pub fn erased_name(&self) -> String {
+        format!("erased-{}", self.id)
+    }
+
+    /// Whether the personal data was erased.
+    pub fn is_erased(&self) -> bool {
+        self.name.as_str() == self.erased_name()
+    }
+
     /// What a page calls the person.
     pub fn display_name(&self) -> &str {
         self.profile.name.as_deref().unwrap_or(self.name.as_str())

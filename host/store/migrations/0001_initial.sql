@@ -252,12 +252,22 @@ CREATE TABLE action_approvals (
     browser       TEXT   NOT NULL,
     -- The digest of the action in its command. The approval permits no other.
     action_digest TEXT   NOT NULL,
+    -- The kind of the action, and the ids of what it concerns; NULL if it concerns no user or no application.
+    action_kind        TEXT NOT NULL,
+    target_user        TEXT,
+    target_application TEXT,
+    -- JSON: the typed action; and the digest of its summary, which is rendered from the action for the device. Both are NULL once the
+    -- approval was used or ended.
+    action         TEXT,
+    summary_digest TEXT,
     requested_at  BIGINT NOT NULL,
     expires_at    BIGINT NOT NULL,
     -- When the approval was used, which succeeds once.
     claimed_at    BIGINT
 );
 CREATE INDEX action_approvals_by_actor ON action_approvals (actor);
+CREATE INDEX action_approvals_by_target_user ON action_approvals (target_user) WHERE target_user IS NOT NULL;
+CREATE INDEX action_approvals_with_action ON action_approvals (expires_at) WHERE action IS NOT NULL;
 
 -- Approval requests and their answers. Each has one subject: a sign-in or a protected action.
 CREATE TABLE approvals (
@@ -281,10 +291,8 @@ CREATE TABLE approvals (
     -- The matching number.
     number         TEXT   NOT NULL,
     attempts_left  BIGINT NOT NULL,
-    -- JSON: what the device shows and signs.
+    -- JSON: what the device shows and signs. The summary of a protected action comes to it, which is not stored.
     shown          TEXT   NOT NULL,
-    -- Another user who is named in `shown`: the id, or the digest of a name without a user. Erasing that user erases the text.
-    mentions       TEXT,
     -- 1 if a delegated channel without letters may carry the request. Its user cannot see which browser a request belongs to.
     letterless     BIGINT NOT NULL DEFAULT 0,
     -- 1 if the request ended because another one of the same name or user was pending. It still counts until it expires: the
@@ -312,7 +320,6 @@ CREATE INDEX approvals_by_user ON approvals (user_id, id);
 CREATE INDEX approvals_by_login ON approvals (login_id);
 CREATE INDEX approvals_by_known_user ON approvals (known_user, expires_at);
 CREATE INDEX approvals_by_name ON approvals (name_digest, expires_at);
-CREATE INDEX approvals_by_mentions ON approvals (mentions) WHERE mentions IS NOT NULL;
 
 -- One row for each user or typed name with recent requests. A transaction locks the row before it draws a matching number.
 CREATE TABLE approval_subjects (
@@ -629,8 +636,6 @@ CREATE TABLE audit_entries (
     origin          TEXT,
     origin_salt     TEXT,
     origin_digest   TEXT,
-    -- Another user whom the personal data names, as in `approvals.mentions`.
-    mentions        TEXT,
     -- 1 if the user's devices show a notification of it.
     notifies        BIGINT NOT NULL DEFAULT 0
 );
@@ -640,7 +645,6 @@ CREATE INDEX audit_entries_by_application ON audit_entries (application_id, seq)
 -- With the time, so that the index alone answers how many sign-ins there were in an hour.
 CREATE INDEX audit_entries_by_event ON audit_entries (event, seq, happened_at);
 CREATE INDEX audit_entries_by_actor ON audit_entries (actor, seq) WHERE actor IS NOT NULL;
-CREATE INDEX audit_entries_by_mentions ON audit_entries (mentions) WHERE mentions IS NOT NULL;
 -- Anybody can cause other entries about a user by typing the name, so notifications have an index of their own.
 CREATE INDEX audit_entries_that_notify ON audit_entries (user_id, seq) WHERE notifies = 1;
 

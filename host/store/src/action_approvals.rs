@@ -1,14 +1,18 @@
 //! Approvals of protected actions. The request and the answer are those of an approval; the row here says for what it counts.
+//!
+//! A row has the action and the digest of its summary only as long as the approval can be given or used.
 
 use std::time::Duration;
 
 use sqlx::AnyConnection;
 
-use crate::rows::{cell, digest, moment, parse};
+use crate::rows::{cell, digest, moment, parse, to_json};
 use crate::{Result, Store, StoreError};
-use assent_model::action_approval::ActionApproval;
+use assent_model::action_approval::{ActionApproval, ActionOutline, ActionProposal};
+use assent_model::administration::ProtectedActionKind;
 use assent_model::clock::Timestamp;
-use assent_model::id::{ActionApprovalId, ApprovalId};
+use assent_model::id::{ActionApprovalId, ApprovalId, UserId};
+use assent_model::secret::Digest;
 
 #[derive(sqlx::FromRow)]
 struct ActionApprovalRow {
@@ -17,21 +21,63 @@ struct ActionApprovalRow {
     session_id: String,
     browser: String,
     action_digest: String,
+    #[sqlx(flatten)]
+    outline: OutlineRow,
+    action: Option<String>,
+    summary_digest: Option<String>,
     requested_at: i64,
     expires_at: i64,
     claimed_at: Option<i64>,
+}
+
+/// The columns of an [`ActionOutline`]; NULL for an approval without a protected action.
+#[derive(sqlx::FromRow)]
+pub(crate) struct OutlineRow {
+    action_kind: Option<String>,
+    target_user: Option<String>,
+    target_application: Option<String>,
+}
+
+impl OutlineRow {
+    /// The outline in the row with this id.
+    pub(crate) fn outline(&self, id: &str) -> Result<ActionOutline> {
+        let place = |column| cell("action_approvals", column, id);
+        let kind = self.action_kind.as_deref();
+        let target_user = self.target_user.as_deref();
+        let target_application = self.target_application.as_deref();
+        Ok(ActionOutline {
+            kind: kind
+                .and_then(ProtectedActionKind::parse)
+                .ok_or(place("action_kind").unexpected())?,
+            target_user: target_user
+                .map(|user| parse(user, place("target_user")))
+                .transpose()?,
+            target_application: target_application
+                .map(|application| parse(application, place("target_application")))
+                .transpose()?,
+        })
+    }
 }
 
 impl TryFrom<ActionApprovalRow> for ActionApproval {
     type Error = StoreError;
     fn try_from(row: ActionApprovalRow) -> Result<Self> {
         let place = |column| cell("action_approvals", column, &row.id);
+        let proposal = match (row.action, &row.summary_digest) {
+            (Some(action), Some(summary)) => Some(ActionProposal {
+                action,
+                summary_digest: digest(summary, place("summary_digest"))?,
+            }),
+            _ => None,
+        };
         Ok(Self {
             id: parse(&row.id, place("id"))?,
             actor: parse(&row.actor, place("actor"))?,
             session: parse(&row.session_id, place("session_id"))?,
             browser: digest(&row.browser, place("browser"))?,
             action_digest: digest(&row.action_digest, place("action_digest"))?,
+            outline: row.outline.outline(&row.id)?,
+            proposal,
             requested_at: moment(row.requested_at),
             expires_at: moment(row.expires_at),
             claimed_at: row.claimed_at.map(moment),
@@ -41,20 +87,92 @@ impl TryFrom<ActionApprovalRow> for ActionApproval {
 
 /// Adds a row, to which the approval request refers.
 pub(crate) async fn insert(db: &mut AnyConnection, action: &ActionApproval) -> Result<()> {
+    let ActionOutline {
+        kind,
+        target_user,
+        target_application,
+    } = &action.outline;
+    let proposal = action.proposal.as_ref();
     sqlx::query(
-        "INSERT INTO action_approvals (id, actor, session_id, browser, action_digest, requested_at, expires_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7)",
+        "INSERT INTO action_approvals (id, actor, session_id, browser, action_digest, action_kind, target_user,
+                                       target_application, action, summary_digest, requested_at, expires_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
     )
     .bind(action.id.to_string())
     .bind(action.actor.to_string())
     .bind(action.session.to_string())
     .bind(action.browser.to_text())
     .bind(action.action_digest.to_text())
+    .bind(kind.as_str())
+    .bind(target_user.map(|user| user.to_string()))
+    .bind(target_application.as_ref().map(ToString::to_string))
+    .bind(proposal.map(|proposal| proposal.action.clone()))
+    .bind(proposal.map(|proposal| proposal.summary_digest.to_text()))
     .bind(action.requested_at.millis())
     .bind(action.expires_at.millis())
     .execute(db)
     .await?;
     Ok(())
+}
+
+/// Removes the actions of approvals that can't be given or used any more.
+pub(crate) async fn clear_ended(db: &mut AnyConnection, now: Timestamp) -> Result<()> {
+    sqlx::query(
+        "UPDATE action_approvals SET action = NULL, summary_digest = NULL
+         WHERE action IS NOT NULL
+           AND (expires_at <= $1
+                OR NOT EXISTS (SELECT 1 FROM approvals
+                               WHERE approvals.action_approval_id = action_approvals.id
+                                 AND (approvals.state = 'approved'
+                                      OR approvals.state = 'requested' AND approvals.expires_at > $1)))",
+    )
+    .bind(now.millis())
+    .execute(db)
+    .await?;
+    Ok(())
+}
+
+/// Deletes the approvals that a user requested, those about the user, and those whose action contains a name of the user: another
+/// user could get the name. `names` are those with which the user signed in.
+pub(crate) async fn erase_user(
+    db: &mut AnyConnection,
+    user: UserId,
+    names: &[String],
+    now: Timestamp,
+) -> Result<()> {
+    clear_ended(db, now).await?;
+    sqlx::query("DELETE FROM action_approvals WHERE actor = $1 OR target_user = $1")
+        .bind(user.to_string())
+        .execute(&mut *db)
+        .await?;
+    for name in names {
+        sqlx::query("DELETE FROM action_approvals WHERE action LIKE $1 ESCAPE '!'")
+            .bind(containing(&to_json(name)?))
+            .execute(&mut *db)
+            .await?;
+    }
+    Ok(())
+}
+
+/// The pattern of `LIKE` for what contains this text. `!` escapes, because JSON texts contain backslashes.
+fn containing(text: &str) -> String {
+    let mut pattern = "%".to_owned();
+    for c in text.chars() {
+        if matches!(c, '!' | '%' | '_') {
+            pattern.push('!');
+        }
+        pattern.push(c);
+    }
+    pattern + "%"
+}
+
+/// What a request must do to use an approval: the approved action, with the approved summary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClaimedAction {
+    /// The digest of the action in its command.
+    pub action: Digest,
+    /// The digest of the summary.
+    pub summary: Digest,
 }
 
 impl Store {
@@ -76,13 +194,20 @@ impl Store {
         row.map(ActionApproval::try_from).transpose()
     }
 
-    /// Uses the approval of a protected action, once, if its device gave it within the last `fresh`. Returns the approval.
+    /// Removes the actions of approvals that can't be given or used any more.
+    pub(crate) async fn clear_ended_actions(&self, now: Timestamp) -> Result<()> {
+        self.write(move |db| Box::pin(clear_ended(db, now))).await
+    }
+
+    /// Uses the approval of a protected action, once, if it is for this action and its device gave it within the last `fresh`. The row
+    /// loses the action. Returns the approval.
     ///
     /// # Errors
     /// If the database fails.
     pub async fn claim_action_approval(
         &self,
         id: ActionApprovalId,
+        claimed: ClaimedAction,
         fresh: Duration,
         now: Timestamp,
     ) -> Result<Option<ApprovalId>> {
@@ -96,9 +221,10 @@ impl Store {
                 .bind(id.to_string())
                 .execute(&mut *db)
                 .await?;
-                let claimed = sqlx::query(
-                    "UPDATE action_approvals SET claimed_at = $2
+                let updated = sqlx::query(
+                    "UPDATE action_approvals SET claimed_at = $2, action = NULL, summary_digest = NULL
                      WHERE id = $1 AND claimed_at IS NULL AND expires_at > $2
+                       AND action_digest = $4 AND summary_digest = $5
                        AND EXISTS (SELECT 1 FROM approvals
                                    WHERE approvals.action_approval_id = action_approvals.id
                                      AND approvals.state = 'approved' AND approvals.device_id IS NOT NULL
@@ -107,9 +233,11 @@ impl Store {
                 .bind(id.to_string())
                 .bind(now.millis())
                 .bind((now - fresh).millis())
+                .bind(claimed.action.to_text())
+                .bind(claimed.summary.to_text())
                 .execute(&mut *db)
                 .await?;
-                if claimed.rows_affected() == 0 {
+                if updated.rows_affected() == 0 {
                     return Ok(None);
                 }
                 let (approval,): (String,) =
@@ -121,5 +249,15 @@ impl Store {
             })
         })
         .await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::containing;
+
+    #[test]
+    fn a_name_stands_for_itself_in_a_pattern() {
+        assert_eq!(containing("\"a_b%\\!\""), "%\"a!_b!%\\!!\"%");
     }
 }

@@ -7,9 +7,9 @@ use sqlx::AnyConnection;
 
 use crate::rows::{cell, parse, to_json};
 use crate::{
-    Result, Store, StoreError, action_approvals, approval_conflicts, deliveries, repeats, users,
+    Result, Store, StoreError, UserGuard, action_approvals, approval_conflicts, deliveries, repeats,
 };
-use assent_model::action_approval::{ActionApproval, Mentioned};
+use assent_model::action_approval::ActionApproval;
 use assent_model::approval::{Approval, ApprovalSubject, MatchingNumber, RequestKind};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
@@ -36,6 +36,8 @@ pub struct ApprovalRequest {
     pub approval: Approval,
     /// The row of the protected action; `None` for a sign-in.
     pub action: Option<ActionApproval>,
+    /// The user whom the protected action concerns, as its summary names them.
+    pub target: Option<UserGuard>,
     /// The user of the name, even where the request is not to be sent.
     pub known: Option<UserId>,
     /// How it began.
@@ -96,7 +98,8 @@ pub enum RequestOutcome {
     /// The login waits as for any other, but the request is not sent: no user who may sign in has the name, a cooldown runs,
     /// or too many requests are pending.
     Nobody,
-    /// Nothing was done: the login was answered, or waits for another.
+    /// Nothing was done: the login was answered, or waits for another; or the user whom the protected action concerns was changed, or
+    /// deleted, since its summary was rendered.
     NotOpen,
     /// The name or user has too many unexpired requests, so this one was refused. See [`Store::refuse_request`].
     TooMany,
@@ -176,10 +179,12 @@ impl Unexpired {
 
 async fn add(db: &mut AnyConnection, request: &ApprovalRequest) -> Result<RequestOutcome> {
     let approval = &request.approval;
-    if let (Some(Mentioned::User(id)), Some(action)) = (&approval.mentions, &approval.shown.action)
-        && !users::is_still_called_as_in(db, *id, &action.words).await?
-    {
-        return Ok(RequestOutcome::NotOpen);
+    // An erasure of the user waits until the transaction ends, and finds the row; or was before.
+    if let Some(target) = request.target {
+        match target.held(db).await {
+            Err(StoreError::Stale) => return Ok(RequestOutcome::NotOpen),
+            held => held?,
+        };
     }
     let (name, user) = subjects(approval.name_digest, request.known);
     let unexpired = lock_and_read(db, name.clone(), user.clone(), approval.requested_at).await?;
@@ -189,13 +194,13 @@ async fn add(db: &mut AnyConnection, request: &ApprovalRequest) -> Result<Reques
         }
         return Ok(RequestOutcome::TooMany);
     };
-    match (approval.subject, &request.action) {
+    match (&approval.subject, &request.action) {
         (ApprovalSubject::SignIn(login), None) => {
-            if !claim_login(db, login, request).await? {
+            if !claim_login(db, *login, request).await? {
                 return Ok(RequestOutcome::NotOpen);
             }
         }
-        (ApprovalSubject::ProtectedAction(id), Some(action)) if id == action.id => {
+        (ApprovalSubject::ProtectedAction { id, .. }, Some(action)) if *id == action.id => {
             action_approvals::insert(db, action).await?;
         }
         _ => return Err(StoreError::Internal("a request is not about its subject")),
@@ -399,20 +404,19 @@ async fn insert(
 ) -> Result<Option<String>> {
     let approval = &request.approval;
     let user = approval.user_id.filter(|_| is_sent);
-    let (login, action) = match approval.subject {
+    let (login, action) = match &approval.subject {
         ApprovalSubject::SignIn(login) => (Some(login.to_string()), None),
-        ApprovalSubject::ProtectedAction(action) => (None, Some(action.to_string())),
+        ApprovalSubject::ProtectedAction { id, .. } => (None, Some(id.to_string())),
     };
     let (reached,): (Option<String>,) = sqlx::query_as(
         "INSERT INTO approvals (id, login_id, action_approval_id, user_id, name_digest, number, shown, requested_at, expires_at,
-                                attempts_left, state, application_id, scanned_by, mentions, kind, browser, known_user,
-                                letterless)
-         VALUES ($1, $2, $17,
+                                attempts_left, state, application_id, scanned_by, kind, browser, known_user, letterless)
+         VALUES ($1, $2, $16,
                  CASE WHEN $11 IS NULL
                        AND EXISTS (SELECT 1 FROM approval_cooldowns AS pause
                                    WHERE pause.user_id = $3 AND pause.cooldown_until > $7) THEN NULL
                       ELSE $3 END,
-                 $4, $5, $6, $7, $8, $9, 'requested', $10, $11, $12, $13, $14, $15, $16)
+                 $4, $5, $6, $7, $8, $9, 'requested', $10, $11, $12, $13, $14, $15)
          RETURNING user_id",
     )
     .bind(approval.id.to_string())
@@ -426,7 +430,6 @@ async fn insert(
     .bind(i64::from(approval.attempts_left))
     .bind(approval.shown.application.as_ref().map(ToString::to_string))
     .bind(approval.scanned_by.map(|device| device.to_string()))
-    .bind(approval.mentions.as_ref().map(Mentioned::to_text))
     .bind(request.kind.as_str())
     .bind(request.browser.to_text())
     .bind(request.known.map(|id| id.to_string()))

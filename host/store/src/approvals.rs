@@ -2,12 +2,12 @@
 
 use sqlx::AnyConnection;
 
+use crate::action_approvals::OutlineRow;
 use crate::rows::{cell, digest, from_json, moment, parse, to_json};
 use crate::{
     Result, Store, StoreError, approval_conflicts, approval_requests, audit, cooldowns, deliveries,
     devices, passkeys,
 };
-use assent_model::action_approval::Mentioned;
 use assent_model::approval::{
     Approval, ApprovalStage, ApprovalSubject, Approver, CooldownPolicy, FailureReason,
     MatchingNumber, RequestKind,
@@ -38,8 +38,22 @@ struct ApprovalRow {
     device_id: Option<String>,
     amr: Option<String>,
     channel: Option<String>,
-    mentions: Option<String>,
     conflicted: i64,
+    #[sqlx(flatten)]
+    outline: OutlineRow,
+}
+
+/// Reads approvals, each with the outline of its protected action.
+macro_rules! approvals_where {
+    ($condition:literal) => {
+        concat!(
+            "SELECT approvals.*, action_approvals.action_kind, action_approvals.target_user,
+                    action_approvals.target_application
+             FROM approvals LEFT JOIN action_approvals ON action_approvals.id = approvals.action_approval_id
+             WHERE ",
+            $condition
+        )
+    };
 }
 
 impl ApprovalRow {
@@ -72,10 +86,10 @@ impl ApprovalRow {
                 let login = parse(login, cell("approvals", "login_id", &self.id))?;
                 Ok(ApprovalSubject::SignIn(login))
             }
-            (None, Some(action)) => {
-                let action = parse(action, cell("approvals", "action_approval_id", &self.id))?;
-                Ok(ApprovalSubject::ProtectedAction(action))
-            }
+            (None, Some(action)) => Ok(ApprovalSubject::ProtectedAction {
+                id: parse(action, cell("approvals", "action_approval_id", &self.id))?,
+                outline: self.outline.outline(action)?,
+            }),
             _ => Err(cell("approvals", "login_id", &self.id).unexpected()),
         }
     }
@@ -112,13 +126,6 @@ impl TryFrom<ApprovalRow> for Approval {
             number: MatchingNumber::parse(&row.number)
                 .ok_or(cell("approvals", "number", &row.id).unexpected())?,
             shown: from_json(&row.shown, cell("approvals", "shown", &row.id))?,
-            mentions: match &row.mentions {
-                Some(text) => Some(
-                    Mentioned::parse(text)
-                        .ok_or(cell("approvals", "mentions", &row.id).unexpected())?,
-                ),
-                None => None,
-            },
             requested_at: moment(row.requested_at),
             expires_at: moment(row.expires_at),
             attempts_left: u32::try_from(row.attempts_left).unwrap_or(0),
@@ -186,7 +193,7 @@ pub enum AnswerOutcome {
 impl Store {
     /// The approval with this id.
     pub async fn approval(&self, id: ApprovalId) -> Result<Option<Approval>> {
-        let row: Option<ApprovalRow> = sqlx::query_as("SELECT * FROM approvals WHERE id = $1")
+        let row: Option<ApprovalRow> = sqlx::query_as(approvals_where!("approvals.id = $1"))
             .bind(id.to_string())
             .fetch_optional(&self.readers)
             .await?;
@@ -195,11 +202,12 @@ impl Store {
 
     /// The latest request of a login.
     pub async fn approval_of_login(&self, login: LoginId) -> Result<Option<Approval>> {
-        let row: Option<ApprovalRow> =
-            sqlx::query_as("SELECT * FROM approvals WHERE login_id = $1 ORDER BY id DESC LIMIT 1")
-                .bind(login.to_string())
-                .fetch_optional(&self.readers)
-                .await?;
+        let row: Option<ApprovalRow> = sqlx::query_as(approvals_where!(
+            "approvals.login_id = $1 ORDER BY approvals.id DESC LIMIT 1"
+        ))
+        .bind(login.to_string())
+        .fetch_optional(&self.readers)
+        .await?;
         row.map(Approval::try_from).transpose()
     }
 
@@ -209,7 +217,7 @@ impl Store {
     /// If the database fails.
     pub async fn approval_of_action(&self, action: ActionApprovalId) -> Result<Option<Approval>> {
         let row: Option<ApprovalRow> =
-            sqlx::query_as("SELECT * FROM approvals WHERE action_approval_id = $1")
+            sqlx::query_as(approvals_where!("approvals.action_approval_id = $1"))
                 .bind(action.to_string())
                 .fetch_optional(&self.readers)
                 .await?;
@@ -218,10 +226,10 @@ impl Store {
 
     /// The pending requests of a user at `now`, the oldest first.
     pub async fn pending_approvals(&self, user: UserId, now: Timestamp) -> Result<Vec<Approval>> {
-        let rows: Vec<ApprovalRow> = sqlx::query_as(
-            "SELECT * FROM approvals WHERE known_user = $1 AND user_id = $1 AND state = 'requested' AND expires_at > $2
-             ORDER BY requested_at, id",
-        )
+        let rows: Vec<ApprovalRow> = sqlx::query_as(approvals_where!(
+            "approvals.known_user = $1 AND approvals.user_id = $1 AND approvals.state = 'requested'
+             AND approvals.expires_at > $2 ORDER BY approvals.requested_at, approvals.id"
+        ))
         .bind(user.to_string())
         .bind(now.millis())
         .fetch_all(&self.readers)
@@ -238,9 +246,9 @@ impl Store {
         now: Timestamp,
     ) -> Result<Option<Approval>> {
         let row: Option<ApprovalRow> = sqlx::query_as(
-            "SELECT * FROM approvals
-             WHERE known_user = $1 AND user_id = $1 AND expires_at > $2 AND id <> $3 AND number = $4
-               AND state IN ('requested', 'replaced', 'cancelled') AND reported = 0",
+            approvals_where!("approvals.known_user = $1 AND approvals.user_id = $1 AND approvals.expires_at > $2
+               AND approvals.id <> $3 AND approvals.number = $4
+               AND approvals.state IN ('requested', 'replaced', 'cancelled') AND approvals.reported = 0"),
         )
         .bind(user.to_string())
         .bind(now.millis())
@@ -311,6 +319,23 @@ impl Store {
                 sqlx::query(
                     "UPDATE approvals SET state = 'cancelled', decided_at = $2
                      WHERE id = $1 AND state IN ('requested', 'withdrawn', 'reported')",
+                )
+                .bind(id.to_string())
+                .bind(now.millis())
+                .execute(&mut *db)
+                .await?;
+                deliveries::wake(db, &id.to_string()).await
+            })
+        })
+        .await
+    }
+
+    /// Ends a pending request that can't be approved any more. Nothing happens if it was decided before.
+    pub async fn withdraw_approval(&self, id: ApprovalId, now: Timestamp) -> Result<()> {
+        self.write(move |db| {
+            Box::pin(async move {
+                sqlx::query(
+                    "UPDATE approvals SET state = 'withdrawn', decided_at = $2 WHERE id = $1 AND state = 'requested'",
                 )
                 .bind(id.to_string())
                 .bind(now.millis())

@@ -6,8 +6,7 @@ use std::time::Duration;
 use sqlx::AnyConnection;
 
 use crate::users::search_index;
-use crate::{Result, passkeys, sessions};
-use assent_model::action_approval::Mentioned;
+use crate::{Result, action_approvals, passkeys, sessions};
 use assent_model::clock::Timestamp;
 use assent_model::id::{DeviceId, UserId};
 use assent_model::secret::Digest;
@@ -153,41 +152,29 @@ pub(crate) async fn of_device(
 
 /// Deletes what belongs to a person whose data is erased, and takes the names from the accounts. What is left of them are
 /// identifiers that say nothing.
-///
-/// What the user signed in with is told, as it may be mentioned.
-pub(crate) async fn erase(
-    db: &mut AnyConnection,
-    user: UserId,
-    now: Timestamp,
-) -> Result<Vec<Mentioned>> {
+pub(crate) async fn erase(db: &mut AnyConnection, user: UserId, now: Timestamp) -> Result<()> {
     let names: Vec<(String,)> =
         sqlx::query_as("DELETE FROM login_names WHERE user_id = $1 RETURNING name")
             .bind(user.to_string())
             .fetch_all(&mut *db)
             .await?;
-    let names: Vec<Digest> = names
-        .into_iter()
-        .map(|(name,)| Digest::of(name.as_bytes()))
-        .collect();
+    let names: Vec<String> = names.into_iter().map(|(name,)| name).collect();
     for name in &names {
         for statement in [
             // Those that reached no phone, during a pause for one, know nobody but the name.
             "DELETE FROM logins WHERE id IN (SELECT login_id FROM approvals WHERE name_digest = $1)",
-            "DELETE FROM action_approvals WHERE id IN (SELECT action_approval_id FROM approvals WHERE mentions = $1)",
             "DELETE FROM approval_subjects WHERE subject = $1",
         ] {
             sqlx::query(statement)
-                .bind(name.to_text())
+                .bind(Digest::of(name.as_bytes()).to_text())
                 .execute(&mut *db)
                 .await?;
         }
     }
+    action_approvals::erase_user(db, user, &names, now).await?;
     search_index::forget(db, user).await?;
     for statement in [
         "DELETE FROM logins WHERE id IN (SELECT login_id FROM approvals WHERE known_user = $1 OR user_id = $1)",
-        // The protected actions of the user, and those of others whose summary names the user.
-        "DELETE FROM action_approvals WHERE actor = $1",
-        "DELETE FROM action_approvals WHERE id IN (SELECT action_approval_id FROM approvals WHERE mentions = $1)",
         "DELETE FROM test_sign_ins WHERE made_session IN (SELECT id FROM sessions WHERE user_id = $1)",
         "DELETE FROM logins WHERE session_id IN (SELECT id FROM sessions WHERE user_id = $1)",
         "DELETE FROM saml_logout_requests WHERE sid IN (SELECT sid FROM sessions WHERE user_id = $1)",
@@ -214,5 +201,5 @@ pub(crate) async fn erase(
         .bind((now + LONGEST_CODE).millis())
         .execute(db)
         .await?;
-    Ok(names.into_iter().map(Mentioned::Nobody).collect())
+    Ok(())
 }

@@ -30,7 +30,6 @@ mod keys;
 mod logins;
 mod logos;
 mod logout;
-mod mentions;
 mod open_sign_ins;
 mod overview;
 mod passkeys;
@@ -54,6 +53,7 @@ mod users;
 mod writer;
 
 pub use accounts::{AccountWrite, Person};
+pub use action_approvals::ClaimedAction;
 pub use approval_requests::{ApprovalRequest, RefusedRequest, RequestOutcome};
 pub use approvals::{AnswerOutcome, AuditNote, DeviceAnswer};
 pub use audit::chain::Chaining;

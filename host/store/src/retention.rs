@@ -45,6 +45,7 @@ impl Store {
     /// If the database fails, or a row cannot be read.
     pub async fn apply_retention(&self, retention: Retention, now: Timestamp) -> Result<u64> {
         let mut swept = 0;
+        self.clear_ended_actions(now).await?;
         for (statement, kept) in [
             (
                 "DELETE FROM logins WHERE id IN (SELECT id FROM logins WHERE id < $1 AND expires_at < $3 ORDER BY id LIMIT $2)",

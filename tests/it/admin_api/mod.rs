@@ -14,6 +14,7 @@ mod sessions;
 mod shape;
 mod step_words;
 mod steps;
+mod stored_actions;
 mod test_sign_ins;
 mod transfers;
 

@@ -6,11 +6,9 @@ use assent_test_macros::both_databases;
 use std::sync::Arc;
 
 use assent::authenticator::{Authenticator, Request};
-use assent::domain::admin::protected_actions::ProtectedAction;
 use assent::domain::admin::{AdminCommand, AdminContext, EnrolDevice, Execution};
-use assent::domain::audit::verify;
+use assent::domain::protected_actions::ProtectedAction;
 use assent_model::audit::AuditContext;
-use assent_model::audit::chain::Break;
 use assent_model::id::UserId;
 use assent_model::statement::{ApprovalStatement, Decision};
 use reqwest::{Method, StatusCode};
@@ -19,7 +17,6 @@ use serde_json::{Value, json};
 use super::{Administrator, Answer, Caller, person, sent};
 use crate::harness::{Browser, Database, HostOptions, TestHost, id};
 use crate::life::entries;
-use crate::life::erasure::everything;
 
 pub(super) async fn owner(host: &TestHost) -> (Caller, Administrator) {
     let owner = Administrator::new(host, "grace", "owner").await;
@@ -94,11 +91,16 @@ async fn a_step_is_shown_signed_done_once_and_noted(database: Database) {
     let approved = async || {
         let all = entries(&host, &about_grace).await;
         all.iter()
-            .find(|entry| entry["detail"]["step"] == "delete-user")
-            .expect("noted")["personal"]
+            .find(|entry| entry["detail"]["action"] == "delete-user")
+            .expect("noted")
             .clone()
     };
-    assert_eq!(approved().await["step"], "Delete the user bob");
+    let noted = approved().await;
+    assert_eq!(
+        (&noted["detail"]["target_user"], &noted["target_user_name"]),
+        (&bob["id"], &json!("bob")),
+        "{database:?}: {noted}"
+    );
     let past = async || {
         grace
             .phone
@@ -107,7 +109,10 @@ async fn a_step_is_shown_signed_done_once_and_noted(database: Database) {
             .expect("history")["items"][0]
             .clone()
     };
-    assert_eq!(past().await["step"], "Delete the user bob");
+    assert_eq!(
+        past().await["protected_action"],
+        json!({"kind": "delete-user", "target": "bob", "gone": false})
+    );
     let done = console
         .call_once(Method::DELETE, &path, &Value::Null, step["id"].as_str())
         .await;
@@ -143,129 +148,13 @@ async fn a_step_is_shown_signed_done_once_and_noted(database: Database) {
     );
     // Who bob was is known nowhere any more.
     assert_eq!(
-        (approved().await, &past().await["step"]),
-        (json!({}), &json!("")),
+        approved().await["target_user_name"],
+        Value::Null,
         "{database:?}"
     );
-}
-
-/// Whoever is erased goes from the words of what administrators were asked about them, whether it was done or not, and before they
-/// were there too.
-#[both_databases]
-async fn nobody_who_was_erased_is_named_in_the_words_of_steps(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
-    let (console, grace) = owner(&host).await;
-    let application = host.web_application().await;
-    let deny = async |method: Method, path: &str, body: Value| {
-        asked(&console, method, path, &body).await;
-        assert_eq!(
-            grace
-                .phone
-                .decide(&waiting(&grace.phone).await, None)
-                .await
-                .expect("an outcome"),
-            "denied"
-        );
-        // A phone is not asked about everything at once.
-        host.advance(30);
-    };
-    let auditor = json!({"name": "quillon.two", "console_role": "auditor"});
-    deny(Method::POST, "/users", auditor.clone()).await;
-    let user = console.call(Method::POST, "/users", auditor).await.good();
-    let path = format!("/users/{}", id(&user));
-    console
-        .call(Method::PATCH, &path, json!({"name": "quillon"}))
-        .await
-        .good();
-    deny(
-        Method::PATCH,
-        &path,
-        json!({"email": "quillon@example.org"}),
-    )
-    .await;
-    deny(Method::DELETE, &path, Value::Null).await;
-    let account = host.account(&user, &application).await;
-    console
-        .call(
-            Method::PATCH,
-            &format!("/accounts/{}", id(&account)),
-            json!({"name": "Quillon Q"}),
-        )
-        .await
-        .good();
-    host.authenticator(&user).await;
-    let devices = host
-        .admin_ok(Method::GET, &format!("{path}/devices"), Value::Null)
-        .await;
-    deny(
-        Method::DELETE,
-        &format!("/devices/{}", id(&devices["items"][0])),
-        Value::Null,
-    )
-    .await;
-    // What is about others stays.
-    let bob = host.user("bob").await;
-    deny(Method::DELETE, &format!("/users/{}", id(&bob)), Value::Null).await;
-    // One that is open is over, too.
-    console
-        .call(Method::PATCH, &path, json!({"state": "terminated"}))
-        .await
-        .good();
-    let open = asked(&console, Method::DELETE, &path, &Value::Null).await;
-
-    let before = everything(&host, database).await.to_lowercase();
-    assert!(before.matches("quillon").count() > 20, "{before}");
-    host.admin_ok(Method::POST, &format!("{path}/erase"), Value::Null)
-        .await;
-    let left = everything(&host, database).await.to_lowercase();
-    assert!(!left.contains("quillon"), "{database:?}: {left}");
-    assert!(left.contains("delete the user bob"), "{database:?}");
-    let open = console
-        .get(&format!("/action-approvals/{}", id(&open)))
-        .await;
-    assert_eq!(open.status, StatusCode::NOT_FOUND, "{database:?}");
-    // Who is erased takes with them what the log said that they were mentioned in, and nothing that somebody adds to that.
-    let eve = host.user("eve").await;
-    let mut connection = host.connection().await;
-    let launder =
-        "UPDATE audit_entries SET mentions = $1 WHERE personal IS NOT NULL AND mentions IS NULL";
-    sqlx::query(launder)
-        .bind(id(&eve))
-        .execute(&mut connection)
-        .await
-        .expect("changed");
-    let addresses = async || {
-        everything(&host, database)
-            .await
-            .matches("127.0.0.1")
-            .count()
-    };
-    let before = addresses().await;
-    host.admin_ok(Method::DELETE, &format!("/users/{}", id(&eve)), Value::Null)
-        .await;
-    // Those about herself go, and the entry about that comes.
-    assert!(addresses().await > before - 3, "{database:?}");
-    // What was taken away besides is found.
-    let broken = async || {
-        verify(&host.host.store, None)
-            .await
-            .expect("looked at")
-            .broken
-    };
-    assert_eq!(broken().await, None, "{database:?}");
-    let take = "UPDATE audit_entries SET personal = NULL, personal_salt = NULL, mentions = $1
-                    WHERE personal LIKE '%Delete the user bob%'";
-    sqlx::query(take)
-        .bind(id(&user))
-        .execute(&mut connection)
-        .await
-        .expect("taken");
-    assert!(
-        matches!(broken().await, Some(Break::PersonalTaken { .. })),
+    assert_eq!(
+        past().await["protected_action"],
+        json!({"kind": "delete-user", "target": null, "gone": true}),
         "{database:?}"
     );
 }

@@ -30,6 +30,7 @@ pub async fn everything(host: &TestHost, database: Database) -> String {
         "passkey_ceremonies",
         "logins",
         "approvals",
+        "action_approvals",
         "sessions",
         "consents",
         "external_authenticators",

@@ -10,7 +10,6 @@ use std::net::IpAddr;
 
 use serde_json::{Map, Value};
 
-use crate::action_approval::Mentioned;
 use crate::clock::Timestamp;
 use crate::entropy::Entropy;
 use crate::id::{ApprovalId, AuditId, DeviceId, Did, TokenId, UserId};
@@ -42,8 +41,6 @@ pub struct Entry {
     pub detail: Map<String, Value>,
     /// What does: addresses, browsers, names. Empty where it was erased.
     pub personal: Map<String, Value>,
-    /// Another person who is mentioned in it: erased with that one, too. Known until the entry is kept.
-    pub mentions: Option<Mentioned>,
 }
 
 impl Entry {
@@ -59,7 +56,6 @@ impl Entry {
             approval: by.approval,
             detail: Map::new(),
             personal: Map::new(),
-            mentions: None,
         };
         if let Some(address) = by.origin.address {
             entry = entry.personal("address", address.to_string());

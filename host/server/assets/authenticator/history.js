@@ -2,13 +2,15 @@
 
 import { call, inWords } from './api.js';
 import { change, state } from './state.js';
-import { moment, text } from './texts.js';
+import { moment, phrase, text } from './texts.js';
 import { el, facts } from './view.js';
 
 /**
  * @typedef {import('./types.d.ts').Followed} Followed
  * @typedef {import('./types.d.ts').Actions} Actions
  * @typedef {import('./types.d.ts').PastRequest} PastRequest
+ * @typedef {import('./types.d.ts').PastAction} PastAction
+ * @typedef {import('./types.d.ts').Child} Child
  */
 
 /** @type {Record<string, string>} */
@@ -20,13 +22,48 @@ const OUTCOMES = {
   unanswered: 'app-history-unanswered',
 };
 
+/** @type {Record<string, string>} */
+const ACTIONS = {
+  'delete-user': 'app-action-delete-user',
+  'erase-user': 'app-action-erase-user',
+  'update-user': 'app-action-update-user',
+  'import-table': 'app-action-import-table',
+  'enrol-device': 'app-action-enrol-device',
+  'set-external-authenticator': 'app-action-set-external-authenticator',
+  'create-account': 'app-action-create-account',
+  'update-account': 'app-action-update-account',
+  'delete-account': 'app-action-delete-account',
+  'revoke-device': 'app-action-revoke-device',
+  'delete-application': 'app-action-delete-application',
+  'grant-admin-scopes': 'app-action-grant-admin-scopes',
+  'update-application': 'app-action-update-application',
+  'apply-metadata': 'app-action-apply-metadata',
+  'rotate-client-secret': 'app-action-rotate-client-secret',
+  'rotate-key': 'app-action-rotate-key',
+  'revoke-key': 'app-action-revoke-key',
+  'reload-plugins': 'app-action-reload-plugins',
+  'roll-back-plugins': 'app-action-roll-back-plugins',
+  'try-component': 'app-action-try-component',
+};
+
+/**
+ * What a protected action was, and whom or what it concerned.
+ * @param {PastAction} past
+ * @returns {Child[]}
+ */
+function actionWords({ kind, target, gone }) {
+  const action = ACTIONS[kind] ? text(ACTIONS[kind]) : kind;
+  if (gone) return phrase('app-action-erased', { action });
+  return target === null ? [action] : phrase('app-action-target', { action, target });
+}
+
 /** @param {PastRequest} past */
-function item({ outcome, application, account, place, browser, step, at }) {
+function item({ outcome, application, account, place, browser, protected_action: action, at }) {
   const unknown = text('app-request-not-known');
   return el(
     'li',
     { class: 'card past' },
-    el('h4', {}, el('bdi', {}, step === '' ? text('app-history-step-erased') : (step ?? application.name))),
+    el('h4', {}, ...(action ? actionWords(action) : [el('bdi', {}, application.name)])),
     el('p', {}, text(OUTCOMES[outcome]), ' · ', moment(at)),
     facts([
       [text('app-request-account'), account || unknown],

@@ -108,8 +108,15 @@ export interface PastRequest {
   account: string;
   place: string;
   browser: string;
-  step?: string | null;
+  protected_action?: PastAction | null;
   at: number;
+}
+
+/** A protected action in the history: its kind, and the current name of what it concerned. */
+export interface PastAction {
+  kind: string;
+  target: string | null;
+  gone: boolean;
 }
 
 /** A call that failed, as `Failure` of api.js. */

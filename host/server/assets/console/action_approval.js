@@ -1,6 +1,6 @@
 // Protected actions: the administrator approves each on the phone before the server executes it.
 
-import { actionApproval, cancelActionApproval } from './api.js';
+import { actionApproval, cancelActionApproval, Problem } from './api.js';
 import { dialog, el } from './view.js';
 
 /** @import { Schema } from './types.d.ts' */
@@ -28,7 +28,10 @@ export async function showActionApproval(approval) {
     tick();
     const clock = setInterval(tick, 1000);
     stop.signal.addEventListener('abort', () => clearInterval(clock));
-    decision(approval.id, stop.signal).then(close, () => close('failed'));
+    // An approval that the server deleted was about a user who was deleted or erased.
+    const failed = (/** @type {unknown} */ problem) =>
+      close(problem instanceof Problem && problem.status === 404 ? 'over' : 'failed');
+    decision(approval.id, stop.signal).then(close, failed);
     return [
       el('p', { class: 'lead' }, el('bdi', {}, approval.summary)),
       el('p', {}, 'Your phone asks whether it was you. Type this number there:'),
@@ -47,7 +50,7 @@ export async function showActionApproval(approval) {
   if (outcome === 'denied' || outcome === 'over' || outcome === 'failed') {
     const texts = {
       denied: 'It was denied on the phone. Nothing was changed.',
-      over: 'It expired, or the number was wrong. Nothing was changed.',
+      over: 'It expired, the number was wrong, or what it concerns was changed meanwhile. Nothing was changed.',
       failed: 'The decision could not be read. Nothing was changed; try again.',
     };
     await dialog('Not approved', (close) => [

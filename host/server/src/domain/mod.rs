@@ -12,6 +12,7 @@ mod host;
 pub mod keys;
 pub mod operations;
 pub mod portal;
+pub mod protected_actions;
 pub mod sessions;
 pub mod sign_in;
 

@@ -89,6 +89,13 @@ pub fn key_of_certificate(pem: &str) -> Result<Map<String, Value>, UnfitKey> {
     key_of_pem(&certificate(pem)?.pem)
 }
 
+/// The digest (SHA-256) of a certificate in PEM form, in hexadecimal, as people compare it; empty for what is none.
+pub fn certificate_digest(pem: &str) -> String {
+    certificate(pem)
+        .map(|known| known.sha256)
+        .unwrap_or_default()
+}
+
 /// A certificate to be recognised again.
 pub fn certificate(pem: &str) -> Result<RegisteredCertificate, UnfitKey> {
     if pem.contains("PRIVATE KEY") {

@@ -17,7 +17,6 @@ use crate::batch::bulk_sql::BulkSql;
 use crate::retention::SLICE;
 use crate::rows::{cell, to_json};
 use crate::{Result, Store, StoreError};
-use assent_model::action_approval::Mentioned;
 use assent_model::audit::chain::{ChainKey, End, Mark, Record, StoredMark, Walk, personal_digest};
 use assent_model::audit::{Entry, Event};
 use assent_model::clock::Timestamp;
@@ -60,8 +59,6 @@ impl Chaining {
 /// An entry on its way into the log.
 struct PendingEntry {
     record: Record,
-    /// Another person who is mentioned in it. No part of the record: it goes when that one is erased.
-    mentions: Option<String>,
     /// Whether it is kept. One that is not costs the same.
     wanted: bool,
     is_account_notification: bool,
@@ -91,10 +88,8 @@ pub(crate) async fn collect<T>(
 
 /// Adds an entry to what the transaction that runs will chain.
 pub(crate) fn add(entry: &Entry, wanted: bool) -> Result<()> {
-    let mentions = entry.mentions.as_ref().map(Mentioned::to_text);
     let pending = PendingEntry {
         record: record(entry)?,
-        mentions,
         wanted,
         is_account_notification: entry.event.is_account_notification(),
     };
@@ -105,18 +100,12 @@ pub(crate) fn add(entry: &Entry, wanted: bool) -> Result<()> {
 
 const OUTSIDE: &str = "an entry was added outside of a transaction of the writer's";
 
-/// What says who somebody is goes out of the entries about them, and of those that mention them, that wait in this transaction, too.
-pub(crate) fn erase_pending(user: &str, names: &[Mentioned]) {
-    let names: Vec<String> = names.iter().map(Mentioned::to_text).collect();
+/// Erases the personal data in the entries about this user that wait in this transaction, and the origin in those of the user's actions.
+pub(crate) fn erase_pending(user: &str) {
     // Outside of a transaction nothing waits.
     let _ = PENDING.try_with(|all| {
-        let tells = |pending: &PendingEntry| {
-            let mentions = |text: &String| text == user || names.contains(text);
-            pending.record.user.as_deref() == Some(user)
-                || pending.mentions.as_ref().is_some_and(mentions)
-        };
         for pending in all.borrow_mut().iter_mut() {
-            if tells(pending) {
+            if pending.record.user.as_deref() == Some(user) {
                 pending.record.personal = None;
             }
             if pending.record.is_by_person(user) {
@@ -193,12 +182,12 @@ pub(crate) async fn append(
 static INSERT: LazyLock<BulkSql> = LazyLock::new(|| {
     BulkSql::new(
         "INSERT INTO audit_entries (seq, previous, digest, id, happened_at, event, actor_kind, actor, user_id, application_id,
-                                    approval_id, detail, personal, personal_salt, personal_digest, notifies, mentions, origin,
+                                    approval_id, detail, personal, personal_salt, personal_digest, notifies, origin,
                                     origin_salt, origin_digest)
          SELECT v.column1, v.column2, v.column3, v.column4, v.column5, v.column6, v.column7, v.column8, v.column9, v.column10,
-                v.column11, v.column12, v.column13, v.column14, v.column15, v.column16, v.column17, v.column18, v.column19, v.column20
-         FROM (VALUES {($, $, $, $, $, $, $, $, $, $, $, $, $, $, $, $, $, $, $, $, $)}) AS v
-         WHERE v.column21 = 1 ON CONFLICT (id) DO NOTHING",
+                v.column11, v.column12, v.column13, v.column14, v.column15, v.column16, v.column17, v.column18, v.column19
+         FROM (VALUES {($, $, $, $, $, $, $, $, $, $, $, $, $, $, $, $, $, $, $, $)}) AS v
+         WHERE v.column20 = 1 ON CONFLICT (id) DO NOTHING",
         0,
     )
 });
@@ -207,7 +196,6 @@ async fn insert(db: &mut AnyConnection, rows: &[PendingEntry]) -> Result<()> {
     let mut query = sqlx::query(INSERT.of(rows.len()));
     for PendingEntry {
         record,
-        mentions,
         wanted,
         is_account_notification,
     } in INSERT.filled(rows)
@@ -229,7 +217,6 @@ async fn insert(db: &mut AnyConnection, rows: &[PendingEntry]) -> Result<()> {
             .bind(record.salt.clone())
             .bind(record.personal_digest.clone())
             .bind(i64::from(*is_account_notification))
-            .bind(mentions.clone())
             .bind(record.origin.clone())
             .bind(record.origin_salt.clone())
             .bind(record.origin_digest.clone())
@@ -347,7 +334,7 @@ pub(crate) async fn ensure_ends(
 }
 
 #[derive(sqlx::FromRow)]
-pub(crate) struct RecordRow {
+struct RecordRow {
     seq: i64,
     previous: String,
     digest: String,
@@ -405,8 +392,6 @@ macro_rules! records_where {
         )
     };
 }
-
-pub(crate) use records_where;
 
 const AFTER: &str = records_where!("seq > $1 ORDER BY seq LIMIT $2");
 impl Store {

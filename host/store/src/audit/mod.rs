@@ -9,8 +9,7 @@ use serde_json::{Map, Value};
 use sqlx::AnyConnection;
 
 use crate::rows::{cell, from_json, moment, parse};
-use crate::{Result, Store, StoreError, mentions, repeats};
-use assent_model::action_approval::Mentioned;
+use crate::{Result, Store, StoreError, repeats};
 use assent_model::audit::{Actor, Entry, Event, PERSON};
 use assent_model::clock::Timestamp;
 use assent_model::id::{AuditId, DeviceId, Did, UserId, first_text_of};
@@ -90,7 +89,6 @@ impl TryFrom<EntryRow> for StoredEntry {
                 .into_iter()
                 .flatten()
                 .collect(),
-            mentions: None,
         };
         Ok(Self {
             seq: row.seq,
@@ -145,53 +143,29 @@ pub(crate) async fn append_if_about_somebody(
     chain::add(entry, wanted && entry.user.is_some())
 }
 
-/// Erases the personal data in the entries about a user and in entries that mention the user, and the address and browser in
-/// entries of the user's actions. Erases their salts too: with a salt an attacker could guess the data from its digest.
-/// `names` are the user's names at sign-in. Returns the positions of the entries about others: the entry about the erasure must
-/// name them, or verification reports tampering.
-pub(crate) async fn erase(
-    db: &mut AnyConnection,
-    user: UserId,
-    names: &[Mentioned],
-) -> Result<Vec<i64>> {
-    let (id, user) = (user, user.to_string());
-    chain::erase_pending(&user, names);
+/// Erases the personal data in the entries about a user, and the address and browser in entries of the user's actions. Erases their
+/// salts too: with a salt an attacker could guess the data from its digest. The hash chain covers the user and the actor of an entry,
+/// so the entry about the erasure explains what is gone.
+pub(crate) async fn erase(db: &mut AnyConnection, user: UserId) -> Result<()> {
+    let user = user.to_string();
+    chain::erase_pending(&user);
     repeats::erase(db, &user).await?;
-    let mut names = names.to_vec();
-    names.extend(mentions::names_of(db, id).await?);
-    // What is mentioned by a name alone could be guessed.
     sqlx::query(
-        "UPDATE audit_entries SET personal = NULL, personal_salt = NULL,
-                                  mentions = CASE WHEN LENGTH(mentions) = 32 THEN mentions END
+        "UPDATE audit_entries SET personal = NULL, personal_salt = NULL
          WHERE user_id = $1 AND personal IS NOT NULL",
     )
     .bind(user.clone())
     .execute(&mut *db)
     .await?;
-    // The hash chain covers the user of these entries, so the entry about the erasure need not name them.
     sqlx::query(
         "UPDATE audit_entries SET origin = NULL, origin_salt = NULL
          WHERE actor = $1 AND actor_kind = $2 AND origin IS NOT NULL",
     )
-    .bind(user.clone())
+    .bind(user)
     .bind(PERSON)
-    .execute(&mut *db)
+    .execute(db)
     .await?;
-    let mut emptied = Vec::new();
-    for mentioned in std::iter::once(&Mentioned::User(id)).chain(&names) {
-        emptied.extend(mentions::entries(db, mentioned, id, &names).await?);
-    }
-    for seq in &emptied {
-        // Who is mentioned by a name is by the id from then on, by which the erasure is found.
-        sqlx::query("UPDATE audit_entries SET personal = NULL, personal_salt = NULL, mentions = $1 WHERE seq = $2")
-            .bind(user.clone())
-            .bind(*seq)
-            .execute(&mut *db)
-            .await?;
-    }
-    emptied.sort_unstable();
-    emptied.dedup();
-    Ok(emptied)
+    Ok(())
 }
 
 /// How far the order of moments and that of the chain may differ: hosts whose clocks differ by more are not set up rightly.

@@ -7,7 +7,7 @@ use sqlx::AnyConnection;
 use crate::batch::bulk_sql::{BulkSql, MOST};
 use crate::rows::to_json;
 use crate::users::search_index;
-use crate::{Result, StoreError, counts, mentions};
+use crate::{Result, StoreError, counts};
 use assent_model::id::UserId;
 use assent_model::name::LoginName;
 use assent_model::user::{ConsoleRole, LifecycleState, User};
@@ -102,6 +102,5 @@ pub(super) async fn insert_all(db: &mut AnyConnection, users: &[User]) -> Result
     )
     .await?;
     add_login_names(db, users).await?;
-    mentions::are(db, users).await?;
     search_index::add_users(db, users).await
 }

@@ -12,7 +12,7 @@ mod update;
 use sqlx::AnyConnection;
 use update::{is_last_owner, read};
 
-use crate::{Result, Store, StoreError, audit, counts, deprovisioning, devices, mentions};
+use crate::{Result, Store, StoreError, audit, counts, deprovisioning, devices};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
 use assent_model::id::UserId;
@@ -33,21 +33,6 @@ pub(crate) async fn hold(db: &mut AnyConnection, id: UserId) -> Result<()> {
         .execute(db)
         .await?;
     Ok(())
-}
-
-/// Whether somebody is still there and called as in these words, which are about them. Whoever erases them waits until the transaction
-/// ends, and finds what it keeps; or was before.
-pub(crate) async fn is_still_called_as_in(
-    db: &mut AnyConnection,
-    id: UserId,
-    words: &str,
-) -> Result<bool> {
-    hold(db, id).await?;
-    let name: Option<(String,)> = sqlx::query_as("SELECT name FROM users WHERE id = $1")
-        .bind(id.to_string())
-        .fetch_optional(db)
-        .await?;
-    Ok(name.is_some_and(|(name,)| words.contains(&name)))
 }
 
 /// Notes that a person has something to approve with: who was invited is active from then on, which `entry` tells of. Links that
@@ -117,14 +102,14 @@ impl Store {
                     held => held?,
                 };
                 deprovisioning::of_user(db, id, LifecycleState::Terminated, now).await?;
-                let names = deprovisioning::erase(db, id, now).await?;
+                deprovisioning::erase(db, id, now).await?;
                 sqlx::query("DELETE FROM users WHERE id = $1")
                     .bind(id.to_string())
                     .execute(&mut *db)
                     .await?;
                 counts::note(db, &[(was.state, -1)]).await?;
-                let emptied = audit::erase(db, id, &names).await?;
-                audit::append(db, &mentions::naming(entries, &emptied)).await?;
+                audit::erase(db, id).await?;
+                audit::append(db, &entries).await?;
                 Ok(UserUpdateOutcome::Done)
             })
         })
@@ -162,9 +147,9 @@ impl Store {
                     return Ok(false);
                 }
                 deprovisioning::of_user(db, id, LifecycleState::Terminated, now).await?;
-                let names = deprovisioning::erase(db, id, now).await?;
-                let emptied = audit::erase(db, id, &names).await?;
-                audit::append(db, &mentions::naming(entries, &emptied)).await?;
+                deprovisioning::erase(db, id, now).await?;
+                audit::erase(db, id).await?;
+                audit::append(db, &entries).await?;
                 Ok(true)
             })
         })

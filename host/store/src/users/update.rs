@@ -6,7 +6,7 @@ use crate::rows::to_json;
 use crate::users::insert::{add_login_names, insert_all};
 use crate::users::row::UserRow;
 use crate::users::search_index;
-use crate::{Result, Store, StoreError, audit, counts, deprovisioning, devices, mentions};
+use crate::{Result, Store, StoreError, audit, counts, deprovisioning, devices};
 use assent_model::audit::Entry;
 use assent_model::id::UserId;
 use assent_model::user::{ConsoleRole, LifecycleState, User};
@@ -97,9 +97,6 @@ async fn update(
         .execute(&mut *db)
         .await?;
     add_login_names(db, std::slice::from_ref(user)).await?;
-    if user.name != was.name {
-        mentions::are(db, std::slice::from_ref(user)).await?;
-    }
     search_index::replace_user(db, &was, user).await?;
     if user.state != before {
         counts::note_change(db, was.state, user.state).await?;

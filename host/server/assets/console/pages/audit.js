@@ -62,12 +62,32 @@ function named(address, name, id, leads) {
 }
 
 /**
+ * The protected action that an entry is about, with the current names of what it concerned; nothing if it is about none.
+ * @param {Schema<'AuditEntry'>} entry
+ */
+function protectedAction({ detail, target_user_name: user, target_application_name: application }) {
+  /** @type {AuditDetail} */
+  const { action, target_user: userId, target_application: applicationId } = detail;
+  if (typeof action !== 'string') return null;
+  const gone = (userId && !user) || (applicationId && !application);
+  const targets = gone ? 'deleted since' : [user, application].filter(Boolean).join(', ');
+  const kind = action.replaceAll('-', ' ');
+  return el('span', {}, kind, targets !== '' && ': ', targets !== '' && el('bdi', {}, targets));
+}
+
+/**
  * @param {Context} context
  * @returns {Array<Column<Schema<'AuditEntry'>>>}
  */
 const columns = ({ may }) => [
   { label: 'When', cell: (row) => moment(row.at) },
-  { label: 'What', cell: (row) => badge(row.event, BAD.test(row.event) ? 'suspended' : 'kind') },
+  {
+    label: 'What',
+    cell: (row) => {
+      const event = badge(row.event, BAD.test(row.event) ? 'suspended' : 'kind');
+      return el('span', { class: 'about' }, event, protectedAction(row));
+    },
+  },
   { label: 'By', cell: (row) => actorShown(row.actor, may) },
   {
     label: 'About',

@@ -5,10 +5,10 @@ use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
 use super::command::{AdminCommand, AdminContext, Execution, Planned};
-use super::protected_actions::{ProtectedAccountChange, ProtectedAction};
 use super::users::{changed, user};
 use super::{AdminError, Result, invalid, registered};
 use crate::domain::operations::wakeups::Wakeup;
+use crate::domain::protected_actions::{ProtectedAccountChange, ProtectedAction};
 use crate::domain::{Host, audit};
 use assent_model::account::Account;
 use assent_model::audit::{AuditContext, Entry, Event};

@@ -9,9 +9,9 @@ use utoipa::ToSchema;
 
 use super::caller::Authorization;
 use super::changes::Settings;
-use super::command::{AdminCommand, AdminContext, Execution, Planned};
-use super::protected_actions::{ChangedMember, ClientState, ProtectedAction};
+use super::command::{AdminCommand, AdminContext, Execution, Planned, changed_members};
 use super::{AdminError, Caller, Result, fresh_did, invalid};
+use crate::domain::protected_actions::{ClientState, ProtectedAction};
 use crate::domain::{Host, InternalError, audit};
 use crate::keys::client;
 use assent_model::administration::{AdminScope, AdminScopes, Permission};
@@ -232,7 +232,7 @@ impl AdminCommand for UpdateClient {
             application: before.id.clone(),
             before: ClientState::of(&before),
             after: ClientState::of(&after),
-            members: ChangedMember::of(members, are_shown),
+            members: changed_members(members, are_shown),
         });
         Ok(Planned::new(
             authorization,

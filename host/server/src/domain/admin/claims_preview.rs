@@ -8,12 +8,12 @@ use serde_json::{Map, Value};
 
 use super::caller::Principal;
 use super::command::{AdminCommand, AdminContext, Execution, Planned};
-use super::protected_actions::ProtectedAction;
 use super::{AdminError, Result, account, invalid, registered};
 use crate::domain::claims::name_id;
 use crate::domain::claims::standard_claims;
 use crate::domain::claims::standard_claims::{Made, Subject};
 use crate::domain::claims::token_claims::OfToken;
+use crate::domain::protected_actions::ProtectedAction;
 use crate::domain::sign_in::access::{Obstacle, obstacle};
 use crate::domain::{Host, InternalError, audit};
 use assent_model::account::Account;

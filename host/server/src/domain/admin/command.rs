@@ -7,15 +7,15 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::action_approvals::{self, Console};
 use super::caller::{Authorization, Principal};
-use super::protected_actions::approval::{self, Console};
-use super::protected_actions::{ProtectedAction, summarize};
 use super::{AdminError, Caller, Result};
+use crate::domain::protected_actions::{ChangedMember, ProtectedAction, summarize};
 use crate::domain::{Host, InternalError};
 use assent_model::audit::AuditContext;
 use assent_model::id::{ActionApprovalId, ApprovalId};
 use assent_model::secret::Digest;
-use assent_store::StoreError;
+use assent_store::{ClaimedAction, StoreError};
 
 /// What an administrator asks for.
 pub trait AdminCommand: Debug + Sync {
@@ -249,24 +249,22 @@ impl AdminContext {
     ) -> Result<Approved> {
         const NOT_APPROVED: &str = "this step was not approved for this request, was taken before, or too long ago, or the request \
                                     would do something else by now; send it without X-Assent-Action-Approval to be asked on your phone again";
-        let summary = summarize(&self.host, action).await?;
+        let summary = summarize(&self.host.store, action).await?;
+        let claimed = ClaimedAction {
+            action: digest,
+            summary: Digest::of(summary.text.as_bytes()),
+        };
         if let Some(used) = used {
-            let is_same = used.action == digest && used.summary == summary.text;
-            return if is_same {
+            return if used.action == claimed {
                 Ok(used)
             } else {
                 Err(AdminError::Forbidden(NOT_APPROVED))
             };
         }
-        let claimed = match named {
+        let approval = match named {
             NamedApproval::None => {
-                let asked = approval::ask(
-                    &self.host,
-                    console,
-                    digest,
-                    (action.kind(), summary.clone()),
-                )
-                .await?;
+                let asked =
+                    action_approvals::ask(&self.host, console, (action, digest), &summary).await?;
                 return Err(match asked {
                     Some(asked) => AdminError::ApprovalRequired(Box::new((asked, summary.text))),
                     None => AdminError::Forbidden(CANNOT_ASK),
@@ -274,14 +272,12 @@ impl AdminContext {
             }
             NamedApproval::Unreadable => None,
             NamedApproval::Id(id) => {
-                approval::claim(&self.host, console, id, (digest, &summary.text)).await?
+                action_approvals::claim(&self.host, console, id, claimed).await?
             }
         };
-        let id = claimed.ok_or(AdminError::Forbidden(NOT_APPROVED))?;
         Ok(Approved {
-            id,
-            action: digest,
-            summary: summary.text,
+            id: approval.ok_or(AdminError::Forbidden(NOT_APPROVED))?,
+            action: claimed,
         })
     }
 }
@@ -293,8 +289,7 @@ pub const CANNOT_ASK: &str = "your phone can't be asked: it was asked too often 
 /// An approval that this request used.
 struct Approved {
     id: ApprovalId,
-    action: Digest,
-    summary: String,
+    action: ClaimedAction,
 }
 
 /// A member of a command that a request sent.
@@ -306,6 +301,20 @@ pub struct Member {
     pub value: Value,
     /// Whether it needs an approval.
     pub is_protected: bool,
+}
+
+/// The members of a request that its summary lists, in the order of their names: the protected ones, or all.
+pub(super) fn changed_members(members: Vec<Member>, all: bool) -> Vec<ChangedMember> {
+    let mut changed: Vec<ChangedMember> = members
+        .into_iter()
+        .filter(|member| all || member.is_protected)
+        .map(|Member { name, value, .. }| ChangedMember {
+            name: name.to_owned(),
+            value,
+        })
+        .collect();
+    changed.sort_unstable_by(|one, other| one.name.cmp(&other.name));
+    changed
 }
 
 /// A field of a command, which a request may leave out.

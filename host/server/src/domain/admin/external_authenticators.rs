@@ -1,8 +1,8 @@
 //! What vendors' authenticators know people by.
 
 use super::command::{AdminCommand, AdminContext, Execution, Planned};
-use super::protected_actions::ProtectedAction;
 use super::{AdminError, Result, invalid, user};
+use crate::domain::protected_actions::ProtectedAction;
 use crate::domain::{Host, audit};
 use assent_model::audit::{AuditContext, Event};
 use assent_model::delivery::ExternalAuthenticator;

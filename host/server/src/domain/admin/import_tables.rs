@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::command::{AdminCommand, AdminContext, Execution, Planned};
-use super::protected_actions::{ImportedTable, ProtectedAction};
 use super::{Caller, ImportReport, ImportRow, Result, import_accounts, import_users};
+use crate::domain::protected_actions::{ImportedTable, ProtectedAction};
 use crate::domain::{Host, InternalError};
 use assent_model::administration::Permission;
 use assent_model::audit::AuditContext;

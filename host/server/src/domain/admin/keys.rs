@@ -1,10 +1,10 @@
 //! Commands about the keys that sign ID tokens.
 
 use super::command::{AdminCommand, AdminContext, Execution, Planned};
-use super::protected_actions::ProtectedAction;
 use super::{AdminError, Result};
 use crate::domain::keys::signing_keys;
 use crate::domain::keys::signing_keys::{Revoked, Takeover};
+use crate::domain::protected_actions::ProtectedAction;
 use assent_model::administration::Permission;
 use assent_model::audit::AuditContext;
 use assent_model::key::{KeyStage, SigningAlgorithm};

@@ -1,6 +1,7 @@
 //! What an administrator does: applications, users, accounts, enrolments.
 
 mod accounts;
+pub mod action_approvals;
 mod activity;
 mod applications;
 mod caller;
@@ -19,7 +20,6 @@ mod logos;
 mod names;
 mod overview;
 mod plugins;
-pub mod protected_actions;
 mod service_providers;
 mod user_table;
 mod users;
@@ -59,8 +59,7 @@ pub use plugins::{ReloadPlugins, RollBackPlugins};
 pub use service_providers::{
     AcsChange, ActivateCertificate, CertificateOf, CreateServiceProvider, IssueCertificate,
     ServiceProviderChange, SingleLogoutChange, UpdateServiceProvider, WithdrawCertificate,
-    certificate_digest, changed_service_provider, replace_service_provider, saml_certificates,
-    service_provider,
+    changed_service_provider, replace_service_provider, saml_certificates, service_provider,
 };
 pub use user_table::{USER_COLUMNS, user_cells};
 
@@ -71,7 +70,8 @@ pub use users::{
 
 use std::time::Duration;
 
-use self::protected_actions::approval::PendingAction;
+use self::action_approvals::PendingAction;
+use super::protected_actions::SummaryError;
 use super::{Host, InternalError, audit};
 use crate::keys::fresh_ed25519_public_key;
 use assent_model::audit::{AuditContext, Event};
@@ -132,6 +132,15 @@ impl From<StoreError> for AdminError {
                 Self::Conflict("the user was changed, or deleted, at this moment; try again")
             }
             error => Self::Internal(error.into()),
+        }
+    }
+}
+
+impl From<SummaryError> for AdminError {
+    fn from(error: SummaryError) -> Self {
+        match error {
+            SummaryError::Gone(what) => Self::NotFound(what),
+            SummaryError::Store(error) => error.into(),
         }
     }
 }

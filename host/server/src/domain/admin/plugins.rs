@@ -5,10 +5,10 @@ use std::sync::Arc;
 use tokio::task::JoinHandle;
 
 use super::command::{AdminCommand, AdminContext, Execution, Planned};
-use super::protected_actions::ProtectedAction;
 use super::{Result, invalid};
 use crate::domain::operations::plugin_reloads::{Reload, ReloadError};
 use crate::domain::operations::plugins;
+use crate::domain::protected_actions::ProtectedAction;
 use assent_model::administration::Permission;
 use assent_model::audit::AuditContext;
 
@@ -70,6 +70,7 @@ impl AdminCommand for RollBackPlugins {
         }
         let found = plugins::previous_known_by(&context.host, self.previous.as_deref())?;
         let action = ProtectedAction::RollBackPlugins {
+            plugins: found.in_words(),
             digest: found.digest,
         };
         Ok(Planned::protected(

@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 use super::applications::server_address;
 use super::caller::Authorization;
 use super::changes::Settings;
-use super::command::{AdminCommand, AdminContext, Execution, Planned};
+use super::command::{AdminCommand, AdminContext, Execution, Planned, changed_members};
 use super::custom_attributes;
-use super::protected_actions::{ChangedMember, ProtectedAction, ServiceProviderState};
 use super::{AdminError, Result, fresh_did, invalid};
 use crate::domain::keys::saml_keys;
+use crate::domain::protected_actions::{ProtectedAction, ServiceProviderState};
 use crate::domain::{Host, audit};
 use crate::keys::{client, saml};
 use assent_model::application::ApplicationType;
@@ -221,7 +221,7 @@ impl AdminCommand for UpdateServiceProvider {
             application: before.id.clone(),
             before: ServiceProviderState::of(&before),
             after: ServiceProviderState::of(&after),
-            members: ChangedMember::of(members, false),
+            members: changed_members(members, false),
         });
         let plan = ServiceProviderUpdate { before, after };
         Ok(Planned::new(authorization, plan, action))
@@ -313,13 +313,6 @@ pub async fn saml_certificates(host: &Host, id: &Did) -> Result<Vec<(SamlKey, Sa
     Ok(saml_keys::staged(host, id).await?)
 }
 
-/// The digest (SHA-256) of a certificate in PEM form, in hexadecimal, as people compare it; empty for what is none.
-pub fn certificate_digest(pem: &str) -> String {
-    client::certificate(pem)
-        .map(|known| known.sha256)
-        .unwrap_or_default()
-}
-
 /// Publishes the next certificate of a service provider.
 #[derive(Clone, Debug)]
 pub struct IssueCertificate(pub Did);
@@ -371,7 +364,7 @@ impl CertificateOf {
         if !fits(*stage) {
             return Err(invalid("certificate", expected));
         }
-        Ok((authorization, certificate_digest(&key.certificate)))
+        Ok((authorization, client::certificate_digest(&key.certificate)))
     }
 }
 

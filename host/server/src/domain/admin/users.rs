@@ -8,11 +8,11 @@ use utoipa::ToSchema;
 
 use super::caller::Authorization;
 use super::command::{AdminCommand, AdminContext, Execution, Planned};
-use super::protected_actions::{Authenticators, ProtectedAction, ProtectedUserChange};
 use super::{AdminError, Caller, Result, fresh_did, invalid};
 use crate::domain::devices::device::OwnDevice;
 use crate::domain::devices::{account_notifications, device};
 use crate::domain::operations::wakeups::Wakeup;
+use crate::domain::protected_actions::{Authenticators, ProtectedAction, ProtectedUserChange};
 use crate::domain::{Host, audit};
 use assent_model::administration::Permission;
 use assent_model::audit::{AuditContext, Entry, Event};
@@ -605,7 +605,7 @@ impl AdminCommand for EraseUser {
                 "only a terminated user can be erased; set the state to \"terminated\" first",
             ));
         }
-        let name = login_name("name", &format!("erased-{id}"))?;
+        let name = login_name("name", &known.erased_name())?;
         let action = ProtectedAction::EraseUser(id);
         Ok(Planned::protected(authorization, (known, name), action))
     }

@@ -8,15 +8,17 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use webauthn_rs::prelude::PublicKeyCredential;
 
+use crate::domain::approvals::prompts::{Prompt, prompt_of};
 use crate::domain::approvals::{carry, channels};
 use crate::domain::devices::passkey;
 use crate::domain::operations::wakeups::Wakeup;
+use crate::domain::protected_actions::with_outline;
 use crate::domain::sign_in::access::{Access, access};
 use crate::domain::sign_in::known_browsers::Standing;
 use crate::domain::sign_in::test_sign_in;
 use crate::domain::sign_in::test_sign_in::Attempt;
 use crate::domain::{Host, InternalError, audit};
-use assent_model::action_approval::{ActionApproval, MENTIONS, Mentioned, ShownAction};
+use assent_model::action_approval::ActionApproval;
 use assent_model::approval::{
     Approval, ApprovalStage, ApprovalSubject, CooldownPolicy, MatchingNumber, NUMBER_ATTEMPTS,
     PromptDetails, RequestKind,
@@ -34,6 +36,7 @@ use assent_model::user::{LifecycleState, User};
 use assent_plugin_host::Trust;
 use assent_store::{
     AnswerOutcome, ApprovalRequest, AuditNote, DeviceAnswer, RefusedRequest, RequestOutcome,
+    UserGuard,
 };
 
 /// Requests an approval for a typed name.
@@ -120,10 +123,8 @@ pub(crate) async fn ask_by_scan(
 pub(crate) struct RequestedAction {
     /// The row.
     pub(crate) approval: ActionApproval,
-    /// What the device shows and signs.
-    pub(crate) shown: ShownAction,
-    /// The user who is named in the summary.
-    pub(crate) mentions: Option<Mentioned>,
+    /// The user whom the action concerns, as the summary names them.
+    pub(crate) target: Option<UserGuard>,
 }
 
 /// Requests the approval of a protected action from the devices of the administrator. `device` approved the console session, so, as
@@ -159,10 +160,15 @@ enum Subject<'a> {
 }
 
 impl<'a> Subject<'a> {
-    const fn id(self) -> ApprovalSubject {
+    fn of_approval(self) -> ApprovalSubject {
         match self {
             Self::SignIn(login) => ApprovalSubject::SignIn(login.id),
-            Self::ProtectedAction(action) => ApprovalSubject::ProtectedAction(action.approval.id),
+            Self::ProtectedAction(RequestedAction { approval, .. }) => {
+                ApprovalSubject::ProtectedAction {
+                    id: approval.id,
+                    outline: approval.outline.clone(),
+                }
+            }
         }
     }
 
@@ -248,6 +254,7 @@ async fn put(
     let request = ApprovalRequest {
         approval: approval.clone(),
         action: subject.action().map(|action| action.approval.clone()),
+        target: subject.action().and_then(|action| action.target),
         known,
         kind,
         browser: subject.browser(),
@@ -257,7 +264,7 @@ async fn put(
         entry,
     };
     let asked = host.store.request_approval(request).await?;
-    tracing::info!(subject = ?subject.id(), approval = %approval.id, ?asked, "approval requested");
+    tracing::info!(subject = ?approval.subject, approval = %approval.id, ?asked, "approval requested");
     if let Some(test_sign_in) = login.and_then(|login| login.request.purpose().test_sign_in()) {
         let attempt = Attempt {
             known,
@@ -287,14 +294,13 @@ async fn approval(
 ) -> Result<Approval, InternalError> {
     let now = host.now();
     let login = question.subject.login();
-    let action = question.subject.action();
     let application_name = match login {
         Some(login) => application_name(host, login).await?,
         None => host.settings.operator.clone(),
     };
     Ok(Approval {
         id: ApprovalId::new(now, &*host.entropy),
-        subject: question.subject.id(),
+        subject: question.subject.of_approval(),
         user_id: question.user_id,
         name_digest: Digest::of(question.name.as_str().as_bytes()),
         scanned_by: question.scanned_by,
@@ -305,9 +311,7 @@ async fn approval(
             account: question.name.to_string(),
             place: question.context.place.clone(),
             browser: question.context.browser.clone(),
-            action: action.map(|action| action.shown.clone()),
         },
-        mentions: action.and_then(|action| action.mentions.clone()),
         requested_at: now,
         expires_at: now + host.settings.lifetimes.approval.get(),
         attempts_left: NUMBER_ATTEMPTS,
@@ -367,18 +371,9 @@ fn about(host: &Host, event: Event, approval: &Approval, by: &AuditContext) -> E
         .personal("name", shown.account.as_str())
         .personal("asked_from", shown.place.as_str())
         .personal("asked_by", shown.browser.as_str());
-    if let Some(action) = &shown.action {
-        entry = entry
-            .with("step", action.kind.as_str())
-            .personal("step", action.words.as_str());
+    if let ApprovalSubject::ProtectedAction { outline, .. } = &approval.subject {
+        entry = with_outline(entry, outline);
     }
-    // Where the chain covers it, so that nobody else's erasure empties the entry. A name could be guessed from its digest.
-    entry = match &approval.mentions {
-        Some(Mentioned::User(id)) => entry.with(MENTIONS, id.to_string()),
-        Some(Mentioned::Nobody(name)) => entry.personal(MENTIONS, name.to_text()),
-        None => entry,
-    };
-    entry.mentions.clone_from(&approval.mentions);
     entry.user = approval.user_id;
     entry.application.clone_from(&approval.shown.application);
     entry
@@ -401,7 +396,7 @@ pub(crate) fn noted(
     let begun = about(host, Event::CooldownStarted, approval, by);
     let mut entry = about(host, event, approval, by);
     // How long people wait, for the overview.
-    if event == Event::SignInApproved && approval.shown.action.is_none() {
+    if event == Event::SignInApproved && matches!(approval.subject, ApprovalSubject::SignIn(_)) {
         entry = entry.with(
             "waited_ms",
             (host.now().millis() - approval.requested_at.millis()).max(0),
@@ -494,7 +489,7 @@ pub enum Outcome {
         /// How often a number may still be typed.
         attempts_left: u32,
         /// The unexpired request of the same user that has this number, if one has: pending, replaced or cancelled.
-        other: Option<Box<Approval>>,
+        other: Option<Box<Prompt>>,
     },
     /// The signature is not this device's over what it was shown.
     BadProof,
@@ -539,7 +534,19 @@ pub async fn answer(
         ApprovalStage::Expired => return Ok(Outcome::Expired),
         _ => return Ok(Outcome::AlreadyDecided),
     }
-    let statement = statement(host, device, &approval, proof);
+    let prompt = match proof.decision {
+        // The text of a report has no summary.
+        Decision::NotMe => Prompt {
+            approval,
+            summary: None,
+        },
+        Decision::Approve | Decision::Deny => match prompt_of(host, approval).await? {
+            Some(prompt) => prompt,
+            None => return Ok(Outcome::AlreadyDecided),
+        },
+    };
+    let statement = statement(host, device, &prompt, proof);
+    let approval = prompt.approval;
     if !device.key.verifies(&statement, &proof.signature) {
         tracing::warn!(approval = %id, device = %device.id, "a proof was refused: its signature is not over what was shown");
         return Ok(Outcome::BadProof);
@@ -562,7 +569,7 @@ pub async fn answer(
     host.wakeups.send(Wakeup::Decided(id));
     if counted == AnswerOutcome::Counted
         && proof.decision == Decision::NotMe
-        && let ApprovalSubject::ProtectedAction(action) = approval.subject
+        && let ApprovalSubject::ProtectedAction { id: action, .. } = approval.subject
     {
         end_console(host, action, &by).await?;
     }
@@ -572,14 +579,7 @@ pub async fn answer(
         (AnswerOutcome::Counted, Decision::NotMe) => Outcome::NotMe,
         (AnswerOutcome::WrongNumber { attempts_left }, _) => {
             tracing::info!(approval = %id, device = %device.id, attempts_left, "wrong number for an approval");
-            let other = match MatchingNumber::parse(&proof.number) {
-                Some(number) => {
-                    host.store
-                        .approval_with_number(device.user_id, id, number, now)
-                        .await?
-                }
-                None => None,
-            };
+            let other = other_with_number(host, device, id, &proof.number).await?;
             return Ok(Outcome::WrongNumber {
                 attempts_left,
                 other: other.map(Box::new),
@@ -590,6 +590,26 @@ pub async fn answer(
     };
     tracing::info!(approval = %id, device = %device.id, ?outcome, "approval answered");
     Ok(outcome)
+}
+
+/// The other unexpired request of the device's user with the number that was typed for this one.
+async fn other_with_number(
+    host: &Host,
+    device: &Device,
+    but: ApprovalId,
+    number: &str,
+) -> Result<Option<Prompt>, InternalError> {
+    let Some(number) = MatchingNumber::parse(number) else {
+        return Ok(None);
+    };
+    let found = host
+        .store
+        .approval_with_number(device.user_id, but, number, host.now())
+        .await?;
+    match found {
+        Some(other) => prompt_of(host, other).await,
+        None => Ok(None),
+    }
 }
 
 /// What a proof with a valid signature decides. `Err` is the outcome of an approval without the passkey that it needs.
@@ -663,7 +683,8 @@ pub async fn lift_cooldown(
 }
 
 /// The text that the device must have signed. It is made from the host's own record, never from what the device sent.
-fn statement(host: &Host, device: &Device, approval: &Approval, proof: &Proof) -> String {
+fn statement(host: &Host, device: &Device, prompt: &Prompt, proof: &Proof) -> String {
+    let Prompt { approval, summary } = prompt;
     let shown = &approval.shown;
     ApprovalStatement {
         issuer: &host.issuer,
@@ -671,7 +692,7 @@ fn statement(host: &Host, device: &Device, approval: &Approval, proof: &Proof) -
         device: device.id,
         application: application_identifier(shown.application.as_ref(), &host.issuer),
         application_name: &shown.application_name,
-        step: shown.action.as_ref().map(|action| action.words.as_str()),
+        step: summary.as_deref(),
         account: &shown.account,
         place: &shown.place,
         browser: &shown.browser,

@@ -13,3 +13,4 @@ pub mod channel_proofs;
 pub mod channels;
 pub mod deliveries;
 pub mod delivery_timing;
+pub mod prompts;

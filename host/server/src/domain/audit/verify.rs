@@ -1,6 +1,6 @@
 //! Verifying the audit log: the one in the database, from its anchor to its head, and one that was exported.
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::io::{BufRead, Read};
 
 use assent_model::audit::chain::{Break, End, Mark, Record, VerificationCounts, Walk};
@@ -10,7 +10,7 @@ use assent_store::{Store, StoreError};
 
 /// How many entries are read at a time.
 const BATCH: u32 = 500;
-/// Of how many users it is remembered when they were erased, and what with them.
+/// Of how many users it is remembered when they were erased.
 const ERASED: usize = 10_000;
 /// How long a line of an export may be, in bytes.
 const LONGEST_LINE: u64 = 4 << 20;
@@ -127,26 +127,21 @@ async fn moved_on(store: &Store, walk: &mut Walk) -> Result<bool, StoreError> {
     Ok(anchor.authentic && walk.skip_to(anchor.mark))
 }
 
-/// The erasures of users, as the log tells of them.
+/// The position of the last erasure of each user, as the log has it.
 #[derive(Default)]
-struct Erasures {
-    /// The position of the last one of each user.
-    last: HashMap<String, Option<i64>>,
-    /// The positions of the entries of others that each emptied.
-    emptied: HashMap<String, BTreeSet<i64>>,
-}
+struct Erasures(HashMap<String, Option<i64>>);
 
 impl Erasures {
     /// Whether an entry after this position records the erasure of this user.
     async fn follow(&mut self, store: &Store, user: &str, seq: i64) -> Result<bool, StoreError> {
-        if self.last.len() >= ERASED {
-            self.last.clear();
+        if self.0.len() >= ERASED {
+            self.0.clear();
         }
-        let last = match self.last.get(user) {
+        let last = match self.0.get(user) {
             Some(last) => *last,
             None => {
                 let last = store.last_erasure(user).await?;
-                self.last.insert(user.to_owned(), last);
+                self.0.insert(user.to_owned(), last);
                 last
             }
         };
@@ -181,32 +176,19 @@ async fn origin_was_taken(
     }
 }
 
-/// Whether what is personal in an entry is gone, and no later entry tells that its user was erased, or that somebody was who was
-/// mentioned in it.
+/// Whether the personal data of an entry is gone, and no later entry records the erasure of its user.
 async fn personal_was_taken(
     store: &Store,
     record: &Record,
     erasures: &mut Erasures,
 ) -> Result<bool, StoreError> {
-    let (true, Some(user)) = (record.is_erased(), &record.user) else {
-        return Ok(record.is_erased());
-    };
-    if erasures.follow(store, user, record.seq).await? {
+    if !record.is_erased() {
         return Ok(false);
     }
-    let Some(mentioned) = store.mentioned_in(record.seq).await? else {
-        return Ok(true);
-    };
-    if let Some(emptied) = erasures.emptied.get(&mentioned) {
-        return Ok(!emptied.contains(&record.seq));
+    match &record.user {
+        Some(user) => Ok(!erasures.follow(store, user, record.seq).await?),
+        None => Ok(true),
     }
-    if erasures.emptied.len() >= ERASED {
-        erasures.emptied.clear();
-    }
-    let emptied = store.emptied_with(&mentioned).await?;
-    let was_taken = !emptied.contains(&record.seq);
-    erasures.emptied.insert(mentioned, emptied);
-    Ok(was_taken)
 }
 
 /// Verifies an export, or the file of a stream: that it holds together from its first entry to its last.

@@ -7,12 +7,12 @@ mod name;
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use crate::domain::approvals::prompts::{Prompt, prompts_of};
 use crate::domain::devices::account_notifications;
 use crate::domain::devices::device::name::LONGEST_NAME;
 use crate::domain::devices::push::seal;
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::{Host, InternalError, audit, seconds};
-use assent_model::approval::Approval;
 use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::clock::Timestamp;
 use assent_model::device::{Device, PushSubscription};
@@ -76,7 +76,7 @@ pub struct Waiting {
     /// The owner.
     pub user: User,
     /// The pending requests, the oldest first, each with the digest of the logo of its application, where that has one.
-    pub pending: Vec<(Approval, Option<String>)>,
+    pub pending: Vec<(Prompt, Option<String>)>,
     /// What they have not seen yet, the oldest first.
     pub notifications: Vec<Entry>,
     /// Until when none reaches their phones, if they denied one a moment ago.
@@ -104,8 +104,9 @@ pub async fn request(
             .store
             .pending_approvals(device.user_id, host.now())
             .await?;
-        let changed = pending.len() != seen.len()
-            || pending.iter().any(|approval| !seen.contains(&approval.id));
+        let pending = prompts_of(host, pending).await?;
+        let is_seen = |prompt: &Prompt| seen.contains(&prompt.approval.id);
+        let changed = pending.len() != seen.len() || !pending.iter().all(is_seen);
         let notifications = account_notifications::unread_notifications(host, device).await?;
         let told = notifications
             .last()
@@ -143,15 +144,15 @@ pub async fn request(
 
 async fn with_logos(
     host: &Host,
-    pending: Vec<Approval>,
-) -> Result<Vec<(Approval, Option<String>)>, InternalError> {
+    pending: Vec<Prompt>,
+) -> Result<Vec<(Prompt, Option<String>)>, InternalError> {
     let mut shown = Vec::with_capacity(pending.len());
-    for approval in pending {
-        let logo = match &approval.shown.application {
+    for prompt in pending {
+        let logo = match &prompt.approval.shown.application {
             Some(application) => host.store.logo_digest(application).await?,
             None => None,
         };
-        shown.push((approval, logo));
+        shown.push((prompt, logo));
     }
     Ok(shown)
 }

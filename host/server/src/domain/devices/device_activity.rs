@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
+use crate::domain::protected_actions::{PastAction, TargetNames};
 use crate::domain::{Host, InternalError, audit};
 use assent_model::audit::{Entry, Event};
 use assent_model::clock::Timestamp;
@@ -25,8 +26,8 @@ pub struct PastRequest {
     pub application: Option<Did>,
     /// What the application is called now.
     pub application_name: String,
-    /// What was to happen in place of a sign-in; empty where that is not known any more.
-    pub step: Option<String>,
+    /// The protected action, if the request was not about a sign-in.
+    pub action: Option<PastAction>,
     /// The name that was typed; empty where it is not known any more.
     pub account: String,
     /// Where the browser seemed to be; empty where that is not known.
@@ -87,10 +88,13 @@ pub async fn past_requests(
             names.insert(application.clone(), name);
         }
     }
-    Ok(entries
-        .into_iter()
-        .map(|(outcome, entry)| past(host, outcome, entry, &names))
-        .collect())
+    let mut targets = TargetNames::default();
+    let mut requests = Vec::with_capacity(entries.len());
+    for (outcome, entry) in entries {
+        let action = targets.action_of(&host.store, &entry).await?;
+        requests.push(past(host, outcome, (entry, action), &names));
+    }
+    Ok(requests)
 }
 
 /// The entries that tell how a person's requests ended, the latest first.
@@ -139,7 +143,7 @@ fn decision(entry: &Entry) -> Option<PastOutcome> {
 fn past(
     host: &Host,
     outcome: PastOutcome,
-    entry: Entry,
+    (entry, action): (Entry, Option<PastAction>),
     names: &HashMap<Did, String>,
 ) -> PastRequest {
     let text = |name: &str| {
@@ -162,8 +166,7 @@ fn past(
         account: text("name"),
         place: text("asked_from"),
         browser: text("asked_by"),
-        // Without words where somebody who is named in them was erased since.
-        step: entry.detail.contains_key("step").then(|| text("step")),
+        action,
         at: entry.at,
         application: entry.application,
     }

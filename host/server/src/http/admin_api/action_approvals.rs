@@ -15,8 +15,7 @@ use super::input::Query;
 use super::routes::Area;
 use crate::domain::Host;
 use crate::domain::admin::AdminError;
-use crate::domain::admin::protected_actions::approval;
-use crate::domain::admin::protected_actions::approval::ActionState;
+use crate::domain::admin::action_approvals::{self, ActionState};
 use crate::http::admin_api::values::id_of;
 use crate::http::problem::Problem;
 use assent_model::administration::Permission;
@@ -82,11 +81,11 @@ async fn read(
     let patience = std::time::Duration::from_secs(wait.min(LONGEST_WAIT));
     // A request that is still pending then is answered so.
     if let Ok(decided) =
-        tokio::time::timeout(patience, approval::decided(&host, &console, id)).await
+        tokio::time::timeout(patience, action_approvals::decided(&host, &console, id)).await
     {
         decided?;
     }
-    let state = approval::state(&host, &console, id)
+    let state = action_approvals::state(&host, &console, id)
         .await?
         .ok_or(AdminError::NotFound("action approval"))?;
     Ok(Json(Standing {
@@ -112,7 +111,7 @@ async fn cancel(
     let Some(Extension(ConsoleSession { console, .. })) = session else {
         return Err(AdminError::NotFound("action approval").into());
     };
-    if !approval::give_up(&host, &console, id).await? {
+    if !action_approvals::give_up(&host, &console, id).await? {
         return Err(AdminError::NotFound("action approval").into());
     }
     Ok(StatusCode::NO_CONTENT)

@@ -14,6 +14,7 @@ use utoipa_axum::routes;
 use super::input::List;
 use super::routes::Area;
 use crate::domain::admin::Names;
+use crate::domain::protected_actions::outline_of;
 use crate::domain::{Host, InternalError, audit};
 use crate::http::admin_api::values::{id_of, moment};
 use crate::http::problem::Problem;
@@ -57,6 +58,10 @@ pub(super) struct EntryView {
     application_name: Option<String>,
     /// The approval on a phone that allowed it.
     approval_id: Option<String>,
+    /// What the user in `detail.target_user` is called now: the one whom a protected action concerns.
+    target_user_name: Option<String>,
+    /// What the application in `detail.target_application` is called now.
+    target_application_name: Option<String>,
     /// More of it, with nothing in it that says who somebody is.
     #[schema(value_type = Object)]
     detail: Map<String, Value>,
@@ -87,7 +92,8 @@ pub(super) async fn views(host: &Host, found: Vec<StoredEntry>) -> Result<Vec<En
         } else {
             None
         };
-        actor.into_iter().chain(kept.entry.user)
+        let target = outline_of(&kept.entry).and_then(|outline| outline.target_user);
+        actor.into_iter().chain(kept.entry.user).chain(target)
     });
     let applications = found.iter().flat_map(|kept| {
         let actor = if let Actor::Application(id) = &kept.entry.actor {
@@ -95,7 +101,9 @@ pub(super) async fn views(host: &Host, found: Vec<StoredEntry>) -> Result<Vec<En
         } else {
             None
         };
-        actor.into_iter().chain(&kept.entry.application).cloned()
+        let target = outline_of(&kept.entry).and_then(|outline| outline.target_application);
+        let own = actor.into_iter().chain(&kept.entry.application).cloned();
+        own.chain(target)
     });
     let names = Names::of(host, people.collect(), applications.collect()).await?;
     Ok(found.into_iter().map(|entry| view(entry, &names)).collect())
@@ -107,6 +115,8 @@ fn view(StoredEntry { seq, digest, entry }: StoredEntry, names: &Names) -> Entry
         Actor::Application(id) => names.application(id),
         _ => None,
     };
+    let outline = outline_of(&entry);
+    let outline = outline.as_ref();
     EntryView {
         seq,
         id: entry.id.to_string(),
@@ -125,6 +135,12 @@ fn view(StoredEntry { seq, digest, entry }: StoredEntry, names: &Names) -> Entry
         user_id: entry.user.map(|id| id.to_string()),
         application_id: entry.application.map(|id| id.to_string()),
         approval_id: entry.approval.map(|id| id.to_string()),
+        target_user_name: outline
+            .and_then(|outline| outline.target_user)
+            .and_then(|id| names.user(id)),
+        target_application_name: outline
+            .and_then(|outline| outline.target_application.as_ref())
+            .and_then(|id| names.application(id)),
         detail: entry.detail,
         personal: entry.personal,
         digest,

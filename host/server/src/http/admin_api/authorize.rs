@@ -7,7 +7,7 @@ use axum::http::{HeaderMap, HeaderValue, Method, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
-use crate::domain::admin::protected_actions::approval::Console;
+use crate::domain::admin::action_approvals::Console;
 use crate::domain::admin::{self, AdminError, Caller, Principal};
 use crate::domain::approvals::channels;
 use crate::domain::operations::rate_limits::Network;

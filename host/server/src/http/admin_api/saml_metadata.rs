@@ -10,10 +10,10 @@ use utoipa::ToSchema;
 use super::context::Context;
 use super::input::{Body, parse, parse_strictly};
 use super::service_provider_view;
-use crate::domain::admin::protected_actions::{ProtectedAction, ServiceProviderState};
 use crate::domain::admin::{
     self, AdminCommand, AdminContext, AdminError, Execution, Planned, ServiceProviderChange,
 };
+use crate::domain::protected_actions::{ProtectedAction, ServiceProviderState};
 use crate::domain::{Host, InternalError};
 use crate::http::admin_api::service_provider_view::ServiceProviderView;
 use crate::http::admin_api::values::id_of;

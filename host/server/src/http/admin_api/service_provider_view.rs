@@ -3,8 +3,8 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::domain::admin;
 use crate::http::admin_api::values::moment;
+use crate::keys::client;
 use assent_model::saml::{
     AssertionConsumer, CustomAttribute, NameIdFormat, NameIdSource, SamlKey, SamlKeyStage,
     ServiceProvider, SingleLogout,
@@ -110,7 +110,7 @@ pub(super) fn certificate(key: SamlKey, stage: SamlKeyStage) -> CertificateView 
     CertificateView {
         id: key.id.to_string(),
         stage,
-        sha256: admin::certificate_digest(&key.certificate),
+        sha256: client::certificate_digest(&key.certificate),
         certificate: key.certificate,
         created_at: moment(key.created_at),
         signs_from: moment(key.signs_from),

@@ -26,6 +26,7 @@ use serde_json::{Value, json};
 
 use crate::domain::approvals::approval;
 use crate::domain::approvals::approval::{Outcome, Proof};
+use crate::domain::approvals::prompts::Prompt;
 use crate::domain::devices::device;
 use crate::domain::devices::device::{Call, Caller, Enrolled, EnrolmentRequest, Waiting};
 use crate::domain::operations::rate_limits::Network;
@@ -37,7 +38,7 @@ use crate::http::operations::{logos, rate_limits};
 use crate::http::pages::AuthenticatorApp;
 use crate::http::reply::{layout, page};
 use crate::http::texts::PageLanguage;
-use assent_model::approval::{Approval, ApprovalStage};
+use assent_model::approval::ApprovalStage;
 use assent_model::audit::{Actor, AuditContext, Origin};
 use assent_model::clock::Timestamp;
 use assent_model::device::{CallCredentials, Device, DeviceKey, PushSubscription};
@@ -417,7 +418,7 @@ pub(crate) async fn requests(Query(query): Query<Wait>, call: SignedCall) -> Rep
         .collect();
     let requests: Vec<Value> = pending
         .iter()
-        .map(|(approval, logo)| request(&host, approval, logo.as_deref()))
+        .map(|(prompt, logo)| request(&host, prompt, logo.as_deref()))
         .collect();
     Ok(Json(json!({
         "now": host.now().seconds(),
@@ -443,7 +444,8 @@ pub(crate) async fn lift_cooldown(call: SignedCall) -> Reply {
 }
 
 /// What the person is shown. The number is not in it.
-fn request(host: &Host, approval: &Approval, logo: Option<&str>) -> Value {
+fn request(host: &Host, prompt: &Prompt, logo: Option<&str>) -> Value {
+    let Prompt { approval, summary } = prompt;
     let shown = &approval.shown;
     let logo = shown
         .application
@@ -460,7 +462,7 @@ fn request(host: &Host, approval: &Approval, logo: Option<&str>) -> Value {
         "account": shown.account,
         "place": shown.place,
         "browser": shown.browser,
-        "step": shown.action.as_ref().map(|action| &action.words),
+        "step": summary,
         "requested_at": approval.requested_at.seconds(),
         "expires_at": approval.expires_at.seconds(),
         "attempts_left": approval.attempts_left,
@@ -526,9 +528,9 @@ const WRONG_NUMBER: Failure = Failure::new(
 );
 
 /// The request with the typed number, and all members that the signature of a report covers.
-fn other_request(host: &Host, other: &Approval) -> Value {
+fn other_request(host: &Host, other: &Prompt) -> Value {
     let mut shown = request(host, other, None);
-    let state = match other.stage {
+    let state = match other.approval.stage {
         ApprovalStage::Replaced => "replaced",
         ApprovalStage::Cancelled | ApprovalStage::Conflicted => "cancelled",
         _ => "pending",

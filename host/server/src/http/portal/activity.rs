@@ -9,6 +9,7 @@ use serde::Deserialize;
 
 use super::pages::{ActivityPage, ActivityRow, Tab};
 use super::words::{When, browser_of, by_whom, happened, origin_for, place_of};
+use crate::domain::protected_actions::{PastAction, TargetNames};
 use crate::domain::{InternalError, audit};
 use crate::http::portal::owner::Owner;
 use crate::http::texts::Message;
@@ -43,6 +44,7 @@ async fn listed(owner: &Owner, before: Option<i64>) -> Result<ActivityPage, Inte
         .filter(|_| more)
         .map(|last| format!("/activity?before={}", last.seq));
     let mut names: HashMap<Did, Option<String>> = HashMap::new();
+    let mut targets = TargetNames::default();
     let mut rows = Vec::with_capacity(entries.len());
     for entry in entries {
         if let Some(id) = entry
@@ -53,7 +55,8 @@ async fn listed(owner: &Owner, before: Option<i64>) -> Result<ActivityPage, Inte
             let found = host.store.registered(&id).await?;
             names.insert(id, found.map(|application| application.name().to_owned()));
         }
-        rows.push(row(owner, &entry, &names));
+        let action = targets.action_of(&host.store, &entry).await?;
+        rows.push(row(owner, (&entry, action), &names));
     }
     Ok(ActivityPage {
         layout: owner.layout(),
@@ -64,7 +67,11 @@ async fn listed(owner: &Owner, before: Option<i64>) -> Result<ActivityPage, Inte
     })
 }
 
-fn row(owner: &Owner, entry: &Entry, names: &HashMap<Did, Option<String>>) -> ActivityRow {
+fn row(
+    owner: &Owner,
+    (entry, action): (&Entry, Option<PastAction>),
+    names: &HashMap<Did, Option<String>>,
+) -> ActivityRow {
     let (host, user) = (&owner.host, &owner.signed_in.user);
     let application = match &entry.application {
         // The host's own pages.
@@ -78,7 +85,7 @@ fn row(owner: &Owner, entry: &Entry, names: &HashMap<Did, Option<String>>) -> Ac
     };
     let from = origin_for(user, entry);
     ActivityRow {
-        what: happened(entry, &application),
+        what: happened(entry, action.as_ref(), &application),
         when: When::new(entry.at),
         by: by_whom(user, entry, &application),
         place: from

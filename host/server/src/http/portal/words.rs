@@ -4,9 +4,11 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::domain::Host;
+use crate::domain::protected_actions::{ActionTarget, PastAction};
 use crate::http::context::place;
 use crate::http::texts::Message;
 use crate::http::user_agent;
+use assent_model::administration::ProtectedActionKind;
 use assent_model::audit::{Actor, Entry, Event, Origin};
 use assent_model::clock::Timestamp;
 use assent_model::language::Language;
@@ -91,7 +93,11 @@ pub(super) fn by_whom(user: &User, entry: &Entry, application: &Message) -> Opti
 }
 
 /// What happened.
-pub(super) fn happened(entry: &Entry, application: &Message) -> Message {
+pub(super) fn happened(
+    entry: &Entry,
+    action: Option<&PastAction>,
+    application: &Message,
+) -> Message {
     let application = || application.clone();
     let personal = |name: &str| {
         entry
@@ -100,9 +106,7 @@ pub(super) fn happened(entry: &Entry, application: &Message) -> Message {
             .and_then(Value::as_str)
             .unwrap_or_default()
     };
-    if entry.detail.contains_key("step")
-        && let Some(told) = step(entry.event, personal("step"))
-    {
+    if let Some(told) = action.and_then(|action| protected_action(entry.event, action)) {
         return told;
     }
     match entry.event {
@@ -218,22 +222,53 @@ pub(super) fn happened(entry: &Entry, application: &Message) -> Message {
     }
 }
 
-/// What happened to a step in the console that the phone was asked about.
-fn step(event: Event, words: &str) -> Option<Message> {
-    let erased = || Message::of("app-history-step-erased");
-    Some(match (event, words) {
-        (Event::SignInRequested, "") => {
-            Message::of("activity-step-asked").message("step", erased())
+/// What happened to a protected action in the console that the phone was asked about.
+fn protected_action(event: Event, action: &PastAction) -> Option<Message> {
+    let kind = action_kind(action.kind);
+    let action = match &action.target {
+        ActionTarget::None => kind,
+        ActionTarget::Named(name) => Message::of("app-action-target")
+            .message("action", kind)
+            .text("target", name.as_str()),
+        ActionTarget::Gone => Message::of("app-action-erased").message("action", kind),
+    };
+    Some(match event {
+        Event::SignInRequested => Message::of("activity-action-asked").message("action", action),
+        Event::SignInApproved => Message::of("activity-action-approved").message("action", action),
+        Event::SignInDenied => Message::of("activity-action-denied").message("action", action),
+        Event::SignInReported => Message::of("activity-action-reported").message("action", action),
+        Event::NumberMatchFailed => {
+            Message::of("activity-action-wrong-number").message("action", action)
         }
-        (Event::SignInRequested, words) => Message::of("activity-step-asked").text("step", words),
-        (Event::SignInApproved, "") => {
-            Message::of("activity-step-approved").message("step", erased())
-        }
-        (Event::SignInApproved, words) => Message::of("activity-step-approved").text("step", words),
-        (Event::SignInDenied, "") => Message::of("activity-step-denied").message("step", erased()),
-        (Event::SignInDenied, words) => Message::of("activity-step-denied").text("step", words),
         _ => return None,
     })
+}
+
+/// A kind of protected action.
+fn action_kind(kind: ProtectedActionKind) -> Message {
+    use ProtectedActionKind as Kind;
+    match kind {
+        Kind::DeleteUser => Message::of("app-action-delete-user"),
+        Kind::EraseUser => Message::of("app-action-erase-user"),
+        Kind::UpdateUser => Message::of("app-action-update-user"),
+        Kind::ImportTable => Message::of("app-action-import-table"),
+        Kind::EnrolDevice => Message::of("app-action-enrol-device"),
+        Kind::SetExternalAuthenticator => Message::of("app-action-set-external-authenticator"),
+        Kind::CreateAccount => Message::of("app-action-create-account"),
+        Kind::UpdateAccount => Message::of("app-action-update-account"),
+        Kind::DeleteAccount => Message::of("app-action-delete-account"),
+        Kind::RevokeDevice => Message::of("app-action-revoke-device"),
+        Kind::DeleteApplication => Message::of("app-action-delete-application"),
+        Kind::GrantAdminScopes => Message::of("app-action-grant-admin-scopes"),
+        Kind::UpdateApplication => Message::of("app-action-update-application"),
+        Kind::ApplyMetadata => Message::of("app-action-apply-metadata"),
+        Kind::RotateClientSecret => Message::of("app-action-rotate-client-secret"),
+        Kind::RotateKey => Message::of("app-action-rotate-key"),
+        Kind::RevokeKey => Message::of("app-action-revoke-key"),
+        Kind::ReloadPlugins => Message::of("app-action-reload-plugins"),
+        Kind::RollBackPlugins => Message::of("app-action-roll-back-plugins"),
+        Kind::TryComponent => Message::of("app-action-try-component"),
+    }
 }
 
 /// How the person stands from then on.

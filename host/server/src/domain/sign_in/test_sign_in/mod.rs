@@ -15,7 +15,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use record::{kept, opened, unsealed};
 use serde_json::Value;
 
-use crate::domain::admin::protected_actions::approval::Console;
+use crate::domain::admin::action_approvals::Console;
 use crate::domain::admin::{AdminContext, AdminError};
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::sessions::session::SignedIn;

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::domain::devices::device_activity;
 use crate::domain::devices::device_activity::PastRequest;
+use crate::domain::protected_actions::{ActionTarget, PastAction};
 use crate::http::devices::authenticator::{Reply, SignedCall};
 use assent_model::statement::application_identifier;
 
@@ -22,7 +23,7 @@ pub(crate) async fn history(call: SignedCall) -> Reply {
             "account": past.account,
             "place": past.place,
             "browser": past.browser,
-            "step": past.step,
+            "protected_action": past.action.as_ref().map(action),
             "at": past.at.seconds(),
         })
     };
@@ -32,4 +33,17 @@ pub(crate) async fn history(call: SignedCall) -> Reply {
         .map(item)
         .collect();
     Ok(Json(json!({"items": items})).into_response())
+}
+
+/// A protected action: its kind, and the current name of what it concerned. `gone` says that this was erased or deleted since.
+fn action(action: &PastAction) -> Value {
+    let target = match &action.target {
+        ActionTarget::Named(name) => Some(name),
+        ActionTarget::None | ActionTarget::Gone => None,
+    };
+    json!({
+        "kind": action.kind.as_str(),
+        "target": target,
+        "gone": action.target == ActionTarget::Gone,
+    })
 }

@@ -1,9 +1,8 @@
 //! What is to be done, in types.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::domain::admin::Member;
 use assent_model::administration::ProtectedActionKind;
 use assent_model::application::{Application, OidcSettings};
 use assent_model::id::{AccountId, DeviceId, Did, UserId};
@@ -14,7 +13,7 @@ use assent_model::secret::Digest;
 use assent_model::user::ConsoleRole;
 
 /// An action that needs an approval.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProtectedAction {
     /// Creates a user with a console role.
@@ -141,6 +140,8 @@ pub enum ProtectedAction {
     RollBackPlugins {
         /// The digest of these plugins.
         digest: String,
+        /// Their names, versions and digests in one line.
+        plugins: String,
     },
     /// Runs a component that is not loaded.
     TryComponent {
@@ -159,7 +160,7 @@ pub enum ProtectedAction {
 }
 
 /// A table, and what its import does.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ImportedTable {
     /// The digest of its rows.
     pub digest: String,
@@ -176,7 +177,7 @@ pub struct ImportedTable {
 }
 
 /// The name and settings of a client.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClientState {
     /// The name that people see.
     pub name: String,
@@ -195,7 +196,7 @@ impl ClientState {
 }
 
 /// The name and settings of a service provider.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServiceProviderState {
     /// The name that people see.
     pub name: String,
@@ -214,29 +215,16 @@ impl ServiceProviderState {
 }
 
 /// A member of a request that changes an application, with the value that was sent.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangedMember {
     /// Its name in the admin API.
-    pub name: &'static str,
+    pub name: String,
     /// Its value.
     pub value: Value,
 }
 
-impl ChangedMember {
-    /// The protected members of a request, or all of them, in the order of their names.
-    pub fn of(members: Vec<Member>, all: bool) -> Vec<Self> {
-        let mut changed: Vec<Self> = members
-            .into_iter()
-            .filter(|member| all || member.is_protected)
-            .map(|Member { name, value, .. }| Self { name, value })
-            .collect();
-        changed.sort_unstable_by_key(|member| member.name);
-        changed
-    }
-}
-
 /// A change of a user that needs an approval.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProtectedUserChange {
     /// Terminates the user.
@@ -257,7 +245,7 @@ pub enum ProtectedUserChange {
 }
 
 /// How many authenticators a user approves with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Authenticators {
     /// The user's devices.
     pub devices: u64,
@@ -266,13 +254,29 @@ pub struct Authenticators {
 }
 
 /// A change of an account that needs an approval.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProtectedAccountChange {
     /// Changes the name by which the application knows the user.
     Name(String),
     /// Terminates the account.
     Terminate,
+}
+
+/// What an action concerns.
+pub(super) enum Subject<'a> {
+    /// The server.
+    Server,
+    /// A user.
+    User(UserId),
+    /// A user's device.
+    Device(DeviceId),
+    /// A user in an application, without an account yet.
+    UserIn(UserId, &'a Did),
+    /// A user's account in an application.
+    Account(AccountId),
+    /// An application.
+    Application(&'a Did),
 }
 
 impl ProtectedAction {
@@ -306,6 +310,47 @@ impl ProtectedAction {
             Self::RollBackPlugins { .. } => ProtectedActionKind::RollBackPlugins,
             Self::TryComponent { .. } => ProtectedActionKind::TryComponent,
             Self::ImportTable { .. } => ProtectedActionKind::ImportTable,
+        }
+    }
+
+    /// What the action concerns.
+    pub(super) const fn subject(&self) -> Subject<'_> {
+        match self {
+            Self::UpdateUser { user, .. }
+            | Self::DeleteUser(user)
+            | Self::EraseUser(user)
+            | Self::EnrolDevice(user)
+            | Self::SetExternalAuthenticator { user, .. } => Subject::User(*user),
+            Self::RevokeDevice(device) => Subject::Device(*device),
+            Self::CreateAccount {
+                user, application, ..
+            } => Subject::UserIn(*user, application),
+            Self::UpdateAccount { account, .. } | Self::DeleteAccount(account) => {
+                Subject::Account(*account)
+            }
+            Self::UpdateClient { application, .. }
+            | Self::UpdateServiceProvider { application, .. }
+            | Self::ApplyMetadata { application, .. }
+            | Self::DeleteApplication(application)
+            | Self::RotateClientSecret(application)
+            | Self::IssueCertificate(application)
+            | Self::ActivateCertificate { application, .. }
+            | Self::WithdrawCertificate { application, .. }
+            | Self::ImportTable {
+                application: Some(application),
+                ..
+            } => Subject::Application(application),
+            // A new user or application has no id yet.
+            Self::CreateUser { .. }
+            | Self::CreateApplication(_)
+            | Self::RotateSigningKeys { .. }
+            | Self::RevokeSigningKey { .. }
+            | Self::ReloadPlugins
+            | Self::RollBackPlugins { .. }
+            | Self::TryComponent { .. }
+            | Self::ImportTable {
+                application: None, ..
+            } => Subject::Server,
         }
     }
 

@@ -6,7 +6,6 @@ use serde_json::Value;
 
 use super::action::{ChangedMember, ClientState, ServiceProviderState};
 use super::escape::{address, addresses, listed, quoted};
-use crate::domain::admin::certificate_digest;
 use crate::keys::client;
 use assent_model::application::OidcSettings;
 use assent_model::client_auth::{ClientAuthentication, ClientKeys};
@@ -33,25 +32,22 @@ const TOLD: [&str; 15] = [
     "admin_scopes",
 ];
 
-/// The summary of an update of a service provider.
+/// The summary of an update of a service provider. `name` is its current name, in quotes, here and below.
 pub(super) fn updated_service_provider(
+    name: &str,
     before: &ServiceProviderState,
     after: &ServiceProviderState,
     members: &[ChangedMember],
 ) -> String {
-    let change = format!(
-        "Change the application {}: {}",
-        quoted(&before.name),
-        with_values(members)
-    );
+    let change = format!("Change the application {name}: {}", with_values(members));
     joined([change].into_iter().chain(changed_provider(before, after)))
 }
 
 /// Members with what they would be, where that is a word or a few, or addresses, and no sentence of its own says it.
 fn with_values(members: &[ChangedMember]) -> String {
     let with_value = |ChangedMember { name, value }: &ChangedMember| {
-        if TOLD.contains(name) {
-            return (*name).to_owned();
+        if TOLD.contains(&name.as_str()) {
+            return name.clone();
         }
         match value {
             Value::String(text) => format!("{name} {}", quoted(&address(text))),
@@ -62,7 +58,7 @@ fn with_values(members: &[ChangedMember]) -> String {
             value @ (Value::Bool(_) | Value::Number(_)) => format!("{name} {value}"),
             // Only what null takes away is sent as null.
             Value::Null => format!("no {name}"),
-            _ => (*name).to_owned(),
+            _ => name.clone(),
         }
     };
     members
@@ -74,11 +70,11 @@ fn with_values(members: &[ChangedMember]) -> String {
 
 /// The summary of what metadata that was read would change: the members, and what matters of them.
 pub(super) fn applied_metadata(
+    name: &str,
     before: &ServiceProviderState,
     after: &ServiceProviderState,
     members: &[String],
 ) -> String {
-    let name = quoted(&before.name);
     let change = format!(
         "Change the application {name} to what its metadata says: {}",
         listed(members.iter().map(String::as_str))
@@ -103,33 +99,32 @@ pub(super) fn new_client(client: &ClientState) -> String {
 
 /// The summary of an update of a client.
 pub(super) fn updated_client(
-    id: &Did,
+    (id, name): (&Did, &str),
     before: &ClientState,
     after: &ClientState,
     members: &[ChangedMember],
 ) -> String {
-    let mut steps = vec![format!(
-        "Change the application {}: {}",
-        quoted(&before.name),
+    let mut sentences = vec![format!(
+        "Change the application {name}: {}",
         with_values(members)
     )];
     if before.name != after.name {
-        steps.push(format!("It is called {}", quoted(&after.name)));
+        sentences.push(format!("It is called {}", quoted(&after.name)));
     }
     let is_given = members.iter().any(|member| member.name == "admin_scopes");
     if is_given {
-        steps.push(administers(after));
+        sentences.push(administers(after));
         // Others may be called the same.
-        steps.push(format!("Its Client ID is {id}"));
+        sentences.push(format!("Its Client ID is {id}"));
     }
     let (was, is) = (
         &before.settings.authentication,
         &after.settings.authentication,
     );
     if was != is {
-        steps.extend(proof(is, Some(was)));
+        sentences.extend(proof(is, Some(was)));
     } else if is_given {
-        steps.extend(proof(is, None));
+        sentences.extend(proof(is, None));
     }
     let addresses_of = |client: &ClientState| -> Vec<String> {
         client
@@ -141,21 +136,21 @@ pub(super) fn updated_client(
             .collect()
     };
     let (was, is) = (addresses_of(before), addresses_of(after));
-    steps.extend((was != is).then(|| answered_at(&was, &is)));
-    steps.extend(signing_in_and_out(&before.settings, &after.settings));
+    sentences.extend((was != is).then(|| answered_at(&was, &is)));
+    sentences.extend(signing_in_and_out(&before.settings, &after.settings));
     if after.settings.lenient_assertion_audience && !before.settings.lenient_assertion_audience {
-        steps.push(
+        sentences.push(
             "Its client assertions may be addressed to the token endpoint, which other servers can abuse".to_owned(),
         );
     }
-    joined(steps)
+    joined(sentences)
 }
 
 /// Where users are sent to sign in to a client and after signing out, and where it is notified of that.
 fn signing_in_and_out(was: &OidcSettings, is: &OidcSettings) -> Vec<String> {
-    let mut steps = Vec::new();
+    let mut sentences = Vec::new();
     if was.initiate_login_uri != is.initiate_login_uri {
-        steps.push(match &is.initiate_login_uri {
+        sentences.push(match &is.initiate_login_uri {
             Some(uri) => format!(
                 "People open it from their start page at {}",
                 address(uri.as_str())
@@ -173,7 +168,7 @@ fn signing_in_and_out(was: &OidcSettings, is: &OidcSettings) -> Vec<String> {
     };
     let (before, now) = (after(was), after(is));
     if before != now {
-        steps.push(at(
+        sentences.push(at(
             "After signing out people are sent to",
             "After signing out people are sent nowhere",
             &before,
@@ -188,7 +183,7 @@ fn signing_in_and_out(was: &OidcSettings, is: &OidcSettings) -> Vec<String> {
     };
     let (before, now) = (notified(was), notified(is));
     if before != now {
-        steps.push(match now {
+        sentences.push(match now {
             Some(uri) => format!(
                 "It is notified of the end of sessions at {}",
                 address(uri.as_str())
@@ -196,7 +191,7 @@ fn signing_in_and_out(was: &OidcSettings, is: &OidcSettings) -> Vec<String> {
             None => "It is no longer notified of the end of sessions".to_owned(),
         });
     }
-    steps
+    sentences
 }
 
 fn administers(client: &ClientState) -> String {
@@ -212,12 +207,12 @@ fn administers(client: &ClientState) -> String {
 
 fn changed_provider(before: &ServiceProviderState, after: &ServiceProviderState) -> Vec<String> {
     let (was, is) = (&*before.settings, &*after.settings);
-    let mut steps = Vec::new();
+    let mut sentences = Vec::new();
     if before.name != after.name {
-        steps.push(format!("It is called {}", quoted(&after.name)));
+        sentences.push(format!("It is called {}", quoted(&after.name)));
     }
     if was.entity_id != is.entity_id {
-        steps.push(format!(
+        sentences.push(format!(
             "Its entity ID is {}",
             quoted(&is.entity_id.to_string())
         ));
@@ -228,10 +223,10 @@ fn changed_provider(before: &ServiceProviderState, after: &ServiceProviderState)
                 .settings
                 .certificates
                 .iter()
-                .map(|certificate| certificate_digest(&certificate.pem))
+                .map(|certificate| client::certificate_digest(&certificate.pem))
                 .collect()
         };
-        steps.push(proven_by(
+        sentences.push(proven_by(
             "It proves itself by no certificate",
             CERTIFICATE,
             &digests(before),
@@ -245,7 +240,7 @@ fn changed_provider(before: &ServiceProviderState, after: &ServiceProviderState)
         .filter(|one| !was.custom_attributes.contains(one))
     {
         let values: Vec<String> = attribute.values.iter().map(|value| quoted(value)).collect();
-        steps.push(format!(
+        sentences.push(format!(
             "It is told {} as {}",
             values.join(", "),
             quoted(&attribute.name)
@@ -256,13 +251,13 @@ fn changed_provider(before: &ServiceProviderState, after: &ServiceProviderState)
         .iter()
         .filter(|one| !is.custom_attributes.contains(one))
     {
-        steps.push(format!(
+        sentences.push(format!(
             "It is no longer told {} as before",
             quoted(&attribute.name)
         ));
     }
     if was.metadata_url != is.metadata_url {
-        steps.push(match &is.metadata_url {
+        sentences.push(match &is.metadata_url {
             Some(url) => format!("Its metadata is read from {}", address(url.as_str())),
             None => "Its metadata is read from nowhere".to_owned(),
         });
@@ -276,13 +271,13 @@ fn changed_provider(before: &ServiceProviderState, after: &ServiceProviderState)
             .collect()
     };
     let (was, is) = (consumers(before), consumers(after));
-    steps.extend((was != is).then(|| answered_at(&was, &is)));
+    sentences.extend((was != is).then(|| answered_at(&was, &is)));
     let (was, is) = (
         &before.settings.single_logout,
         &after.settings.single_logout,
     );
     if was != is {
-        steps.push(match is {
+        sentences.push(match is {
             None => "It is no longer notified of the end of sessions".to_owned(),
             Some(SingleLogout {
                 url, response_url, ..
@@ -299,7 +294,7 @@ fn changed_provider(before: &ServiceProviderState, after: &ServiceProviderState)
             }
         });
     }
-    steps
+    sentences
 }
 
 /// What stands before the digest of a certificate.

@@ -1,4 +1,4 @@
-//! Texts as they stand in the words of a step: nobody else's text may pass for words of ours, and what matters of it is seen.
+//! Texts of others in a summary: none of them can pass for our own words, and the part that matters is shown.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ const QUOTES: &str = "\"“”„‟″‶〃〝〞〟＂";
 const LONGEST_ORIGIN: usize = 300;
 
 /// What somebody called something, in quotes that the text can't end. It is shown whole where it was bounded before.
-pub(in crate::domain::admin) fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     let inner: String = text
         .chars()
         .filter(|c| !c.is_control() && !QUOTES.contains(*c))
@@ -21,7 +21,7 @@ pub(in crate::domain::admin) fn quoted(text: &str) -> String {
 }
 
 /// As much of a text as a person reads.
-pub(in crate::domain::admin) fn shortened(text: &str) -> String {
+pub(super) fn shortened(text: &str) -> String {
     shortened_to(text, LONGEST)
 }
 
@@ -43,18 +43,18 @@ fn origin(address: &str) -> String {
 }
 
 /// An address, with all that says whose it is.
-pub(in crate::domain::admin) fn address(address: &str) -> String {
+pub(super) fn address(address: &str) -> String {
     shortened_to(address, LONGEST.max(origin(address).chars().count() + 1))
 }
 
 /// Names of ours: so many as fit, and how many more there are.
-pub(in crate::domain::admin) fn listed<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
+pub(super) fn listed<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
     let (list, more) = fitting(texts.into_iter().map(shortened));
     list.join(", ") + &and_more(more.len())
 }
 
 /// Addresses: so many as fit, and of the others each origin that is not among these.
-pub(in crate::domain::admin) fn addresses(all: &[&str]) -> String {
+pub(super) fn addresses(all: &[&str]) -> String {
     let (list, _) = fitting(all.iter().map(|one| address(one)));
     let (shown, others) = all.split_at(list.len());
     let known: BTreeSet<String> = shown.iter().map(|one| origin(one)).collect();

@@ -3,19 +3,20 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::domain::approvals::approval;
-use crate::domain::approvals::approval::RequestedAction;
+use crate::domain::approvals::approval::{self, RequestedAction};
+use crate::domain::approvals::prompts::prompt_of;
+use crate::domain::operations::wakeups::Wakeup;
+use crate::domain::protected_actions::{ProtectedAction, Summary};
 use crate::domain::sessions::session::SignedIn;
 use crate::domain::{Host, InternalError};
-use assent_model::action_approval::{ActionApproval, ShownAction, Words};
-use assent_model::administration::ProtectedActionKind;
+use assent_model::action_approval::{ActionApproval, ActionProposal};
 use assent_model::approval::{Approval, ApprovalStage, Approver};
 use assent_model::audit::Origin;
 use assent_model::clock::Timestamp;
 use assent_model::id::{ActionApprovalId, ApprovalId};
 use assent_model::login::BrowserContext;
 use assent_model::secret::Digest;
-use assent_store::RequestOutcome;
+use assent_store::{ClaimedAction, RequestOutcome, UserGuard};
 
 type Result<T> = std::result::Result<T, InternalError>;
 
@@ -55,20 +56,21 @@ pub enum ActionState {
     Approved,
     /// The administrator denied it.
     Denied,
-    /// It expired, was used or cancelled, or the number was wrong too often.
+    /// It expired, was used or cancelled, the number was wrong too often, or the summary changed.
     Over,
 }
 
 /// Requests the approval of an action from the administrator's devices. `digest` is that of the action in its command. `None` if no
-/// device can be asked: the one that approved the session was revoked, or received too many requests in the last minute.
+/// device can be asked: the one that approved the session was revoked, or received too many requests in the last minute; or the user
+/// whom the action concerns was changed at this moment.
 ///
 /// # Errors
 /// If the store fails.
 pub async fn ask(
     host: &Arc<Host>,
     console: &Console,
-    digest: Digest,
-    (kind, summary): (ProtectedActionKind, Words),
+    (action, digest): (&ProtectedAction, Digest),
+    summary: &Summary,
 ) -> Result<Option<PendingAction>> {
     let Console {
         signed_in,
@@ -89,27 +91,28 @@ pub async fn ask(
     {
         return Ok(None);
     }
-    let action = RequestedAction {
+    let requested = RequestedAction {
         approval: ActionApproval {
             id: ActionApprovalId::new(now, &*host.entropy),
             actor: signed_in.user.id,
             session,
             browser: *browser,
             action_digest: digest,
+            outline: summary.outline(action),
+            proposal: Some(ActionProposal {
+                action: serde_json::to_string(action)?,
+                summary_digest: Digest::of(summary.text.as_bytes()),
+            }),
             requested_at: now,
-            expires_at: now + host.settings.lifetimes.login.get(),
+            expires_at: now + host.settings.lifetimes.approval.get() + FRESH,
             claimed_at: None,
         },
-        shown: ShownAction {
-            kind,
-            words: summary.text,
-        },
-        mentions: summary.mentions,
+        target: summary.user.as_ref().map(UserGuard::from),
     };
-    let id = action.approval.id;
+    let id = requested.approval.id;
     let asked = approval::ask_about_action(
         host,
-        &action,
+        &requested,
         (device, &signed_in.user),
         context.clone(),
         origin.clone(),
@@ -145,7 +148,12 @@ pub async fn state(
         return Ok(Some(ActionState::Over));
     }
     Ok(Some(match approval.stage_at(host.now()) {
-        stage if stage.is_waiting() => ActionState::Waiting,
+        ApprovalStage::Requested => match prompt_of(host, approval).await? {
+            Some(_) => ActionState::Waiting,
+            None => ActionState::Over,
+        },
+        // The console session ends with a report.
+        ApprovalStage::Reported => ActionState::Waiting,
         ApprovalStage::Approved {
             by: Approver::Device { .. },
             ..
@@ -172,10 +180,15 @@ pub async fn give_up(host: &Host, console: &Console, id: ActionApprovalId) -> Re
 /// # Errors
 /// If the store fails.
 pub async fn decided(host: &Host, console: &Console, id: ActionApprovalId) -> Result<()> {
-    match find(host, console, id).await? {
-        Some((_, approval)) => approval::decided(host, approval.id).await,
-        None => Ok(()),
+    let mut listener = host.wakeups.listen();
+    while let Some((_, approval)) = find(host, console, id).await? {
+        let stage = approval.stage_at(host.now());
+        if !matches!(stage, ApprovalStage::Requested | ApprovalStage::Reported) {
+            break;
+        }
+        listener.next(Wakeup::Decided(approval.id)).await;
     }
+    Ok(())
 }
 
 /// Uses the approval of an action. `None` if this console has no such approval, if it is for another action or showed another
@@ -187,18 +200,14 @@ pub async fn claim(
     host: &Host,
     console: &Console,
     id: ActionApprovalId,
-    (digest, summary): (Digest, &str),
+    claimed: ClaimedAction,
 ) -> Result<Option<ApprovalId>> {
-    let Some((action, approval)) = find(host, console, id).await? else {
-        return Ok(None);
-    };
-    let shown = approval.shown.action.as_ref();
-    if action.action_digest != digest || shown.is_none_or(|shown| shown.words != summary) {
+    if find(host, console, id).await?.is_none() {
         return Ok(None);
     }
     Ok(host
         .store
-        .claim_action_approval(id, FRESH, host.now())
+        .claim_action_approval(id, claimed, FRESH, host.now())
         .await?)
 }
 

@@ -1,0 +1,85 @@
+//! Prompts: approval requests as devices show them.
+//!
+//! The store has no summary of a protected action. It is rendered for each prompt, and must have the digest that was stored with the
+//! request. Otherwise a name changed, the subject of the action is gone, or somebody changed the stored action: then the request ends.
+
+use crate::domain::operations::wakeups::Wakeup;
+use crate::domain::protected_actions::{ProtectedAction, SummaryError, summarize};
+use crate::domain::{Host, InternalError};
+use assent_model::action_approval::ActionProposal;
+use assent_model::approval::{Approval, ApprovalSubject};
+use assent_model::secret::Digest;
+
+/// An approval request as a device shows it.
+#[derive(Clone, Debug)]
+pub struct Prompt {
+    /// The request.
+    pub approval: Approval,
+    /// The summary of the protected action, which the device signs; `None` for a sign-in.
+    pub summary: Option<String>,
+}
+
+/// The prompt of a request. `None` if the request is about a protected action whose summary is not the requested one any more: a
+/// pending request ends then.
+///
+/// # Errors
+/// If the store fails.
+pub async fn prompt_of(host: &Host, approval: Approval) -> Result<Option<Prompt>, InternalError> {
+    let summary = match &approval.subject {
+        ApprovalSubject::SignIn(_) => None,
+        ApprovalSubject::ProtectedAction { id, .. } => {
+            let found = host.store.action_approval(*id, host.now()).await?;
+            let proposal = found.and_then(|found| found.proposal);
+            let Some(summary) = requested_summary(host, proposal).await? else {
+                tracing::warn!(approval = %approval.id, "the summary of a protected action changed, so its request ends");
+                host.store
+                    .withdraw_approval(approval.id, host.now())
+                    .await?;
+                host.wakeups.send(Wakeup::Decided(approval.id));
+                return Ok(None);
+            };
+            Some(summary)
+        }
+    };
+    Ok(Some(Prompt { approval, summary }))
+}
+
+/// The prompts of these requests, without those that ended.
+///
+/// # Errors
+/// If the store fails.
+pub async fn prompts_of(
+    host: &Host,
+    approvals: Vec<Approval>,
+) -> Result<Vec<Prompt>, InternalError> {
+    let mut prompts = Vec::with_capacity(approvals.len());
+    for approval in approvals {
+        prompts.extend(prompt_of(host, approval).await?);
+    }
+    Ok(prompts)
+}
+
+/// The summary of the stored action, if it is the one that was requested.
+async fn requested_summary(
+    host: &Host,
+    proposal: Option<ActionProposal>,
+) -> Result<Option<String>, InternalError> {
+    let Some(ActionProposal {
+        action,
+        summary_digest,
+    }) = proposal
+    else {
+        return Ok(None);
+    };
+    let Ok(action) = serde_json::from_str::<ProtectedAction>(&action) else {
+        return Ok(None);
+    };
+    match summarize(&host.store, &action).await {
+        Ok(summary) => {
+            let is_requested = Digest::of(summary.text.as_bytes()) == summary_digest;
+            Ok(is_requested.then_some(summary.text))
+        }
+        Err(SummaryError::Gone(_)) => Ok(None),
+        Err(SummaryError::Store(error)) => Err(error.into()),
+    }
+}

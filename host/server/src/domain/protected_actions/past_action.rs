@@ -1,0 +1,117 @@
+//! Past actions: what the audit log has of protected actions, with the current names. The log has the kind and ids, and no text.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use assent_model::action_approval::ActionOutline;
+use assent_model::administration::ProtectedActionKind;
+use assent_model::audit::Entry;
+use assent_model::id::{Did, UserId};
+use assent_store::{Store, StoreError};
+
+/// Members of an entry's detail.
+const KIND: &str = "action";
+const TARGET_USER: &str = "target_user";
+const TARGET_APPLICATION: &str = "target_application";
+
+/// A protected action in the audit log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PastAction {
+    /// Its kind.
+    pub kind: ProtectedActionKind,
+    /// What it concerned.
+    pub target: ActionTarget,
+}
+
+/// What a past action concerned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ActionTarget {
+    /// No user and no application, or one that was new.
+    None,
+    /// A user, an application or both, by their current names.
+    Named(String),
+    /// A user whose data was erased, or what was deleted.
+    Gone,
+}
+
+/// The same entry, with the outline of the protected action that it is about.
+pub fn with_outline(entry: Entry, outline: &ActionOutline) -> Entry {
+    let mut entry = entry.with(KIND, outline.kind.as_str());
+    if let Some(user) = outline.target_user {
+        entry = entry.with(TARGET_USER, user.to_string());
+    }
+    if let Some(application) = &outline.target_application {
+        entry = entry.with(TARGET_APPLICATION, application.as_str());
+    }
+    entry
+}
+
+/// The outline of the protected action that an entry is about, if it is about one.
+pub fn outline_of(entry: &Entry) -> Option<ActionOutline> {
+    let text = |name: &str| entry.detail.get(name).and_then(Value::as_str);
+    Some(ActionOutline {
+        kind: text(KIND).and_then(ProtectedActionKind::parse)?,
+        target_user: text(TARGET_USER).and_then(|id| id.parse().ok()),
+        target_application: text(TARGET_APPLICATION).and_then(|id| id.parse().ok()),
+    })
+}
+
+/// The current names of what past actions concerned. Each is looked up once.
+#[derive(Debug, Default)]
+pub struct TargetNames {
+    users: HashMap<UserId, Option<String>>,
+    applications: HashMap<Did, Option<String>>,
+}
+
+impl TargetNames {
+    /// The protected action that an entry is about, if it is about one.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn action_of(
+        &mut self,
+        store: &Store,
+        entry: &Entry,
+    ) -> Result<Option<PastAction>, StoreError> {
+        let Some(outline) = outline_of(entry) else {
+            return Ok(None);
+        };
+        let mut names = Vec::new();
+        if let Some(id) = outline.target_user {
+            names.push(self.user(store, id).await?);
+        }
+        if let Some(id) = outline.target_application {
+            names.push(self.application(store, id).await?);
+        }
+        let target = match names.into_iter().collect::<Option<Vec<String>>>() {
+            None => ActionTarget::Gone,
+            Some(names) if names.is_empty() => ActionTarget::None,
+            Some(names) => ActionTarget::Named(names.join(", ")),
+        };
+        Ok(Some(PastAction {
+            kind: outline.kind,
+            target,
+        }))
+    }
+
+    async fn user(&mut self, store: &Store, id: UserId) -> Result<Option<String>, StoreError> {
+        if let Some(name) = self.users.get(&id) {
+            return Ok(name.clone());
+        }
+        let user = store.user(id).await?.filter(|user| !user.is_erased());
+        let name = user.map(|user| user.name.to_string());
+        self.users.insert(id, name.clone());
+        Ok(name)
+    }
+
+    async fn application(&mut self, store: &Store, id: Did) -> Result<Option<String>, StoreError> {
+        if let Some(name) = self.applications.get(&id) {
+            return Ok(name.clone());
+        }
+        let registered = store.registered(&id).await?;
+        let name = registered.map(|registered| registered.name().to_owned());
+        self.applications.insert(id, name.clone());
+        Ok(name)
+    }
+}

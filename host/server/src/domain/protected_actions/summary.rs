@@ -1,0 +1,291 @@
+//! The summary of a protected action, in English: the text that the administrator's device shows and signs.
+
+use super::action::{
+    Authenticators, ImportedTable, ProtectedAccountChange, ProtectedAction, ProtectedUserChange,
+    Subject,
+};
+use super::application_summary;
+use super::escape::{quoted, shortened};
+use assent_model::action_approval::ActionOutline;
+use assent_model::id::Did;
+use assent_model::user::User;
+use assent_store::{Store, StoreError};
+
+/// The summary of an action, and what the action concerns.
+#[derive(Clone, Debug)]
+pub struct Summary {
+    /// What happens, and to whom: "Delete the user ada".
+    pub text: String,
+    /// The user, as the text names them.
+    pub user: Option<User>,
+    /// The application.
+    pub application: Option<Did>,
+}
+
+impl Summary {
+    /// The kind of this action, and the ids of what it concerns.
+    pub fn outline(&self, action: &ProtectedAction) -> ActionOutline {
+        ActionOutline {
+            kind: action.kind(),
+            target_user: self.user.as_ref().map(|user| user.id),
+            target_application: self.application.clone(),
+        }
+    }
+}
+
+/// Why an action has no summary.
+#[derive(Debug, thiserror::Error)]
+pub enum SummaryError {
+    /// What the action concerns does not exist any more.
+    #[error("there is no such {0}")]
+    Gone(&'static str),
+    /// The database failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+type Result<T> = std::result::Result<T, SummaryError>;
+
+/// Renders the summary of an action with the current names.
+///
+/// # Errors
+/// [`SummaryError::Gone`] if what the action concerns does not exist.
+pub async fn summarize(store: &Store, action: &ProtectedAction) -> Result<Summary> {
+    let mut names = Names::default();
+    let (user, application) = match action.subject() {
+        Subject::Server => (None, None),
+        Subject::User(user) => (Some(user), None),
+        Subject::Application(application) => (None, Some(application.clone())),
+        Subject::UserIn(user, application) => (Some(user), Some(application.clone())),
+        Subject::Device(device) => {
+            let found = store.device(device).await?;
+            let device = found.ok_or(SummaryError::Gone("device"))?;
+            names.device = quoted(&device.name);
+            (Some(device.user_id), None)
+        }
+        Subject::Account(account) => {
+            let found = store.account(account).await?;
+            let account = found.ok_or(SummaryError::Gone("account"))?;
+            names.account = quoted(&account.name);
+            (Some(account.user_id), Some(account.application_id))
+        }
+    };
+    let user = match user {
+        Some(id) => {
+            let user = store.user(id).await?.ok_or(SummaryError::Gone("user"))?;
+            names.user = user.name.to_string();
+            names.email = user.email.as_ref().map(ToString::to_string);
+            Some(user)
+        }
+        None => None,
+    };
+    if let Some(id) = &application {
+        let found = store.registered(id).await?;
+        let registered = found.ok_or(SummaryError::Gone("application"))?;
+        names.application = quoted(registered.name());
+    }
+    Ok(Summary {
+        text: text(action, &names),
+        user,
+        application,
+    })
+}
+
+/// The current names of what an action concerns. Those that others chose freely are in quotes.
+#[derive(Default)]
+struct Names {
+    user: String,
+    email: Option<String>,
+    device: String,
+    account: String,
+    application: String,
+}
+
+fn text(action: &ProtectedAction, names: &Names) -> String {
+    use ProtectedAction as A;
+    let Names {
+        user,
+        device,
+        account,
+        application,
+        ..
+    } = names;
+    match action {
+        A::CreateUser { name, console_role } => match console_role {
+            Some(role) => format!("Give {name} the role {} in the console", role.as_str()),
+            None => format!("Take the role in the console from {name}"),
+        },
+        A::UpdateUser { changes, .. } => {
+            joined(changes.iter().map(|change| user_change(change, names)))
+        }
+        A::DeleteUser(_) => format!("Delete the user {user}"),
+        A::EraseUser(_) => format!("Erase who the user {user} was"),
+        A::EnrolDevice(_) => format!("Let another device approve as {user}"),
+        A::RevokeDevice(_) => {
+            format!("Remove the device {device} of {user}, who has a role in the console")
+        }
+        A::SetExternalAuthenticator {
+            channel,
+            address,
+            replaced,
+            ..
+        } => external_authenticator(user, channel, address, replaced.as_deref()),
+        A::CreateAccount { name, .. } => format!(
+            "Let {user} be called {} in the application {application}",
+            quoted(name)
+        ),
+        A::UpdateAccount { changes, .. } => {
+            joined(changes.iter().map(|change| account_change(change, names)))
+        }
+        A::DeleteAccount(_) => {
+            format!("Delete the account {account} of {user} in the application {application}")
+        }
+        A::CreateApplication(client) => application_summary::new_client(client),
+        A::UpdateClient {
+            application: id,
+            before,
+            after,
+            members,
+        } => application_summary::updated_client((id, application), before, after, members),
+        A::UpdateServiceProvider {
+            before,
+            after,
+            members,
+            ..
+        } => application_summary::updated_service_provider(application, before, after, members),
+        A::ApplyMetadata {
+            before,
+            after,
+            members,
+            ..
+        } => application_summary::applied_metadata(application, before, after, members),
+        A::DeleteApplication(_) => format!("Delete the application {application}"),
+        A::RotateClientSecret(_) => format!("Make a new client secret for {application}"),
+        A::IssueCertificate(_) => {
+            format!("Make another certificate, which is to sign for {application}")
+        }
+        A::ActivateCertificate { sha256, .. } => format!(
+            "Let the certificate with the SHA-256 digest {sha256} sign for {application} from this moment"
+        ),
+        A::WithdrawCertificate { sha256, .. } => {
+            format!("Withdraw the certificate with the SHA-256 digest {sha256} of {application}")
+        }
+        A::RotateSigningKeys { now: true, .. } => {
+            "Let a new key sign ID tokens, from this moment".to_owned()
+        }
+        A::RotateSigningKeys { now: false, .. } => "Let a new key sign ID tokens".to_owned(),
+        A::RevokeSigningKey { kid } => format!("Revoke the signing key {}", shortened(kid)),
+        A::ReloadPlugins => "Exchange the plugins".to_owned(),
+        A::RollBackPlugins { plugins, .. } => {
+            format!("Put the plugins back that were there before the last exchange: {plugins}")
+        }
+        A::TryComponent { plugin, component } => format!(
+            "Try a new component as the plugin {}, with the SHA-256 digest {component}",
+            quoted(plugin)
+        ),
+        A::ImportTable {
+            application: Some(_),
+            table,
+        } => {
+            let accounts = counted(table.rows, "account");
+            import(
+                &format!("{accounts} of the application {application}"),
+                table,
+            )
+        }
+        A::ImportTable { table, .. } => import(&counted(table.rows, "user"), table),
+    }
+}
+
+fn joined(sentences: impl Iterator<Item = String>) -> String {
+    sentences.collect::<Vec<_>>().join("; ")
+}
+
+fn external_authenticator(
+    user: &str,
+    channel: &str,
+    address: &str,
+    replaced: Option<&str>,
+) -> String {
+    let replaced = replaced.map_or_else(String::new, |known| {
+        format!(", in place of {}", quoted(known))
+    });
+    format!(
+        "Let whoever is {} at the channel {} approve as {user}{replaced}",
+        quoted(address),
+        quoted(channel)
+    )
+}
+
+fn user_change(change: &ProtectedUserChange, names: &Names) -> String {
+    let Names { user, email, .. } = names;
+    match change {
+        ProtectedUserChange::Terminate => format!("Close the user {user} for good"),
+        ProtectedUserChange::Name(new) => format!("Let {user} sign in as {new}"),
+        ProtectedUserChange::Email(Some(email)) => {
+            format!("Change the e-mail address of {user} to {email}")
+        }
+        ProtectedUserChange::Email(None) => {
+            let known = email.as_deref().unwrap_or_default();
+            format!("Take the e-mail address {known} from {user}")
+        }
+        ProtectedUserChange::RemoveRole => {
+            format!("Take the role in the console from {user}")
+        }
+        ProtectedUserChange::GrantRole {
+            role,
+            authenticators: Authenticators { devices, external },
+        } => {
+            let vendors = match *external {
+                0 => String::new(),
+                count => format!(" and {}", counted(count, "vendor's authenticator")),
+            };
+            format!(
+                "Give {user} the role {} in the console; {user} approves with {}{vendors}",
+                role.as_str(),
+                counted(*devices, "device")
+            )
+        }
+    }
+}
+
+fn account_change(change: &ProtectedAccountChange, names: &Names) -> String {
+    let Names {
+        user,
+        account,
+        application,
+        ..
+    } = names;
+    match change {
+        ProtectedAccountChange::Name(new) => format!(
+            "Let {user} be called {} in the application {application}, in place of {account}",
+            quoted(new)
+        ),
+        ProtectedAccountChange::Terminate => format!(
+            "Close the account {account} of {user} in the application {application} for good"
+        ),
+    }
+}
+
+fn import(what: &str, table: &ImportedTable) -> String {
+    // Applications may know a user by the name or the address.
+    let noted = |count: u64, what: &str| match count {
+        0 => String::new(),
+        count => format!(", {count} with another {what}"),
+    };
+    format!(
+        "Import a table of {what}: {} new, {} changed{}{}",
+        table.created,
+        table.changed,
+        noted(table.renamed, "name"),
+        noted(table.readdressed, "e-mail address")
+    )
+}
+
+fn counted(count: u64, what: &str) -> String {
+    if count == 1 {
+        format!("1 {what}")
+    } else {
+        format!("{count} {what}s")
+    }
+}
