@@ -45,11 +45,15 @@ const LAYERS: [&[&str]; 7] = [
 ];
 
 /// The crates in which no two files import each other in a cycle.
-const ACYCLIC: [&str; 9] = [
+const ACYCLIC: [&str; 13] = [
     "demo",
     "host/admin-client",
+    "host/model",
     "host/plugin-host",
+    "host/saml-core",
     "lan",
+    "plugin-sdk",
+    "plugin-sdk/tool",
     "plugins/account-roles",
     "plugins/claim-map",
     "plugins/http-gateway",
@@ -57,14 +61,7 @@ const ACYCLIC: [&str; 9] = [
     "plugins/web-push",
 ];
 /// The crates whose cycles are still to be cut.
-const CYCLIC: [&str; 6] = [
-    "host/model",
-    "host/saml-core",
-    "host/server",
-    "host/store",
-    "plugin-sdk",
-    "plugin-sdk/tool",
-];
+const CYCLIC: [&str; 2] = ["host/server", "host/store"];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))

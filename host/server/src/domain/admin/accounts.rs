@@ -191,6 +191,9 @@ fn short_code(host: &Host) -> String {
 }
 
 /// The account with this id.
+///
+/// # Errors
+/// [`AdminError::NotFound`] if there is no such account. Otherwise if the database fails.
 pub async fn account(host: &Host, id: AccountId) -> Result<Account> {
     host.store
         .account(id)
@@ -207,6 +210,9 @@ async fn person(host: &Host, id: AccountId) -> Result<Person> {
 }
 
 /// Up to `limit` accounts of an application after `after`; of a state alone, where that is given.
+///
+/// # Errors
+/// [`AdminError::NotFound`] if there is no such application. Otherwise if the database fails.
 pub async fn accounts(
     host: &Host,
     id: &Did,
@@ -219,6 +225,9 @@ pub async fn accounts(
 }
 
 /// Up to `limit` accounts of a person after `after`.
+///
+/// # Errors
+/// [`AdminError::NotFound`] if there is no such user. Otherwise if the database fails.
 pub async fn accounts_of_user(
     host: &Host,
     id: UserId,

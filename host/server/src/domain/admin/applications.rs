@@ -659,6 +659,9 @@ fn subject_type(
 }
 
 /// The application with this id.
+///
+/// # Errors
+/// [`AdminError::NotFound`] if there is no such OpenID Connect application. Otherwise if the database fails.
 pub async fn application(host: &Host, id: &Did) -> Result<Application> {
     host.store
         .application(id)
@@ -668,6 +671,9 @@ pub async fn application(host: &Host, id: &Did) -> Result<Application> {
 }
 
 /// The application with this id, whatever it speaks.
+///
+/// # Errors
+/// [`AdminError::NotFound`] if there is no such application. Otherwise if the database fails.
 pub async fn registered(host: &Host, id: &Did) -> Result<Registered> {
     host.store
         .registered(id)
@@ -676,6 +682,9 @@ pub async fn registered(host: &Host, id: &Did) -> Result<Registered> {
 }
 
 /// Up to `limit` applications whose id follows `after`.
+///
+/// # Errors
+/// If the database fails.
 pub async fn applications(host: &Host, after: Option<&Did>, limit: u32) -> Result<Vec<Registered>> {
     Ok(host.store.applications(after, limit).await?)
 }
@@ -692,6 +701,9 @@ pub struct ApplicationQuery {
 }
 
 /// Up to `limit` applications that fit, in the order of their ids.
+///
+/// # Errors
+/// If the database fails.
 pub async fn find_applications(
     host: &Host,
     query: &ApplicationQuery,

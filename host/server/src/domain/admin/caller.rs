@@ -7,6 +7,9 @@ use assent_model::caller::{Caller, Principal};
 use assent_model::id::Did;
 
 /// The caller that an application is with a token of these admin scopes; `None` if nothing is left of them.
+///
+/// # Errors
+/// If the database fails.
 pub async fn service_account(
     host: &Host,
     application: Did,

@@ -157,6 +157,10 @@ pub struct Difference {
 }
 
 /// Makes the claims as a sign-in at this moment would, by the same code; nothing is kept, and no plugin can tell.
+///
+/// # Errors
+/// [`AdminError::NotFound`] or [`AdminError::Invalid`] if the request does not fit the application.
+/// Otherwise if the database or a plugin fails.
 pub async fn preview(
     host: &Host,
     application: &Did,

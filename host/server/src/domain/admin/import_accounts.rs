@@ -121,6 +121,10 @@ impl Known {
 }
 
 /// Imports the accounts of an application. With `dry_run` all of it is checked, and nothing done.
+///
+/// # Errors
+/// [`AdminError::NotFound`] if there is no such application. Otherwise if the database fails.
+/// Rows that cannot be imported are in the report.
 pub async fn import_accounts(
     host: &Host,
     caller: &Caller,

@@ -241,6 +241,9 @@ impl AdminCommand for UpdateServiceProvider {
 
 /// Keeps what [`changed_service_provider`] made of `before` by its metadata. `None`, and nothing done, if the service provider was
 /// changed since it was read.
+///
+/// # Errors
+/// If the database fails.
 pub async fn replace_service_provider(
     host: &Host,
     before: &ServiceProvider,
@@ -278,6 +281,9 @@ async fn replace(
 }
 
 /// The service provider with this id.
+///
+/// # Errors
+/// [`AdminError::NotFound`] if there is no such SAML application. Otherwise if the database fails.
 pub async fn service_provider(host: &Host, id: &Did) -> Result<ServiceProvider> {
     let found = host.store.service_provider(id).await?;
     found
@@ -286,6 +292,9 @@ pub async fn service_provider(host: &Host, id: &Did) -> Result<ServiceProvider> 
 }
 
 /// What a service provider would be after a change, which is not made.
+///
+/// # Errors
+/// [`AdminError::Invalid`] if the service provider could not be like that.
 pub fn changed_service_provider(
     host: &Host,
     mut provider: ServiceProvider,
@@ -296,6 +305,9 @@ pub fn changed_service_provider(
 }
 
 /// The keys of a service provider, the latest first.
+///
+/// # Errors
+/// [`AdminError::NotFound`] if there is no such SAML application. Otherwise if the database fails.
 pub async fn saml_certificates(host: &Host, id: &Did) -> Result<Vec<(SamlKey, SamlKeyStage)>> {
     service_provider(host, id).await?;
     Ok(saml_keys::staged(host, id).await?)

@@ -234,6 +234,9 @@ pub(super) fn creation(host: &Host, user: &User, by: &AuditContext) -> Entry {
 }
 
 /// A user with nothing but a name, not yet kept.
+///
+/// # Errors
+/// If the cryptographic library fails.
 pub fn new_user(host: &Host, name: LoginName) -> Result<User> {
     Ok(user_with(host, name, fresh_did()?))
 }
@@ -534,6 +537,9 @@ pub(super) fn email_address(text: &str) -> Result<LoginName> {
 }
 
 /// The user with this id.
+///
+/// # Errors
+/// [`AdminError::NotFound`] if there is no such user. Otherwise if the database fails.
 pub async fn user(host: &Host, id: UserId) -> Result<User> {
     host.store
         .user(id)
@@ -684,6 +690,9 @@ impl AdminCommand for EnrolDevice {
 }
 
 /// A person's devices that are not revoked.
+///
+/// # Errors
+/// [`AdminError::NotFound`] if there is no such user. Otherwise if the database fails.
 pub async fn devices(host: &Host, id: UserId) -> Result<Vec<OwnDevice>> {
     Ok(device::all_of(host, user(host, id).await?.id).await?)
 }
