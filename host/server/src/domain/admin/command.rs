@@ -10,6 +10,7 @@ use crate::domain::protected_actions::{ChangedMember, ProtectedAction, summarize
 use crate::domain::{Host, InternalError};
 use assent_model::audit::AuditContext;
 use assent_model::caller::Principal;
+use assent_model::command::Member;
 use assent_model::id::{ActionApprovalId, ApprovalId};
 use assent_model::secret::Digest;
 use assent_store::{ClaimedAction, StoreError};
