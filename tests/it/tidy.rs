@@ -45,11 +45,15 @@ const LAYERS: [&[&str]; 7] = [
 ];
 
 /// The crates in which no two files import each other in a cycle.
-const ACYCLIC: [&str; 9] = [
+const ACYCLIC: [&str; 13] = [
     "demo",
     "host/admin-client",
+    "host/model",
     "host/plugin-host",
+    "host/saml-core",
     "lan",
+    "plugin-sdk",
+    "plugin-sdk/tool",
     "plugins/account-roles",
     "plugins/claim-map",
     "plugins/http-gateway",
@@ -57,14 +61,7 @@ const ACYCLIC: [&str; 9] = [
     "plugins/web-push",
 ];
 /// The crates whose cycles are still to be cut.
-const CYCLIC: [&str; 6] = [
-    "host/model",
-    "host/saml-core",
-    "host/server",
-    "host/store",
-    "plugin-sdk",
-    "plugin-sdk/tool",
-];
+const CYCLIC: [&str; 2] = ["host/server", "host/store"];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -210,9 +207,7 @@ fn every_module_has_its_layer_and_calls_only_those_below() {
             own.is_some(),
             "{path}: the module {module} has no layer in this test"
         );
-        // An exported macro is at the root of its crate, whatever defines it.
-        let uses = used(&code(&text)).into_iter();
-        for other in uses.filter(|other| other != "admin_command") {
+        for other in used(&code(&text)) {
             let below = matches!((own, layer(&other)), (Some(own), Some(below)) if own < below);
             assert!(
                 other == module || below,

@@ -1,5 +1,7 @@
 //! Applications: OpenID Connect clients, and what they have in common with SAML service providers.
 
+mod application_type;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -16,25 +18,7 @@ use crate::saml::ServiceProvider;
 use crate::scope::{Scope, Scopes};
 use crate::secret::Digest;
 
-/// The specification's three types of OpenID Connect application.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum ApplicationType {
-    /// Confidential: runs on a server and keeps a secret.
-    Web,
-    /// Public: runs in a browser.
-    Spa,
-    /// Public: runs on a person's device.
-    Native,
-}
-
-impl ApplicationType {
-    /// Whether the application authenticates itself at the token endpoint.
-    pub const fn is_confidential(self) -> bool {
-        matches!(self, Self::Web)
-    }
-}
+pub use application_type::ApplicationType;
 
 /// What an application speaks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]

@@ -1,111 +1,25 @@
 //! Accounts: people in applications.
 
+mod lookup;
+mod person;
+
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use sqlx::AnyConnection;
 
 use crate::batch::bulk_sql::{BulkSql, MOST};
-use crate::batch::loader::Row;
-use crate::rows::{cell, from_json, lifecycle_state, moment, parse, to_json};
-use crate::users::search_index;
-use crate::users::{UserRow, all_of};
+use crate::rows::to_json;
+use crate::users::{UserRow, all_of, search_index};
 use crate::{Result, Store, StoreError, UserGuard, audit, deprovisioning, taken};
 use assent_model::account::Account;
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
-use assent_model::id::{AccountId, Did, UserId};
+use assent_model::id::{AccountId, UserId};
 use assent_model::user::{LifecycleState, User};
 
-#[derive(sqlx::FromRow)]
-pub(crate) struct AccountRow {
-    pub(crate) id: String,
-    user_id: String,
-    application_id: String,
-    name: String,
-    roles: String,
-    short_code: String,
-    state: String,
-    version: i64,
-    created_at: i64,
-}
-
-impl TryFrom<AccountRow> for Account {
-    type Error = StoreError;
-    fn try_from(row: AccountRow) -> Result<Self> {
-        Ok(Self {
-            id: parse(&row.id, cell("accounts", "id", &row.id))?,
-            user_id: parse(&row.user_id, cell("accounts", "user_id", &row.id))?,
-            application_id: parse(
-                &row.application_id,
-                cell("accounts", "application_id", &row.id),
-            )?,
-            name: row.name,
-            roles: from_json(&row.roles, cell("accounts", "roles", &row.id))?,
-            short_code: row.short_code,
-            state: lifecycle_state(&row.state, cell("accounts", "state", &row.id))?,
-            version: row.version,
-            created_at: moment(row.created_at),
-        })
-    }
-}
-
-pub(crate) const PERSON: &str =
-    "SELECT a.id AS account_id, a.application_id, a.name AS account_name, a.roles, a.short_code,
-    a.state AS account_state, a.version AS account_version, a.created_at AS account_created_at, u.*
-    FROM accounts a JOIN users u ON u.id = a.user_id WHERE a.id IN ({$})";
-
-/// An account with the person whose it is.
-#[derive(Clone, Debug)]
-pub struct Person {
-    /// The person.
-    pub user: User,
-    /// The account.
-    pub account: Account,
-}
-
-#[derive(sqlx::FromRow)]
-pub(crate) struct PersonRow {
-    pub(crate) account_id: String,
-    application_id: String,
-    account_name: String,
-    roles: String,
-    short_code: String,
-    account_state: String,
-    account_version: i64,
-    account_created_at: i64,
-    #[sqlx(flatten)]
-    user: UserRow,
-}
-
-impl Row for PersonRow {
-    type Value = Person;
-    fn id(&self) -> &str {
-        &self.account_id
-    }
-}
-
-impl TryFrom<PersonRow> for Person {
-    type Error = StoreError;
-    fn try_from(row: PersonRow) -> Result<Self> {
-        let user = User::try_from(row.user)?;
-        let account = AccountRow {
-            id: row.account_id,
-            user_id: user.id.to_string(),
-            application_id: row.application_id,
-            name: row.account_name,
-            roles: row.roles,
-            short_code: row.short_code,
-            state: row.account_state,
-            version: row.account_version,
-            created_at: row.account_created_at,
-        };
-        Ok(Self {
-            user,
-            account: account.try_into()?,
-        })
-    }
-}
+pub use person::Person;
+pub(crate) use person::{AccountRow, PERSON, PersonRow};
 
 /// An account that is kept, in one write with others.
 #[derive(Clone, Debug)]
@@ -375,87 +289,5 @@ impl Store {
             })
         })
         .await
-    }
-
-    /// The account with this id.
-    pub async fn account(&self, id: AccountId) -> Result<Option<Account>> {
-        self.one_account("SELECT * FROM accounts WHERE id = $1", &[id.to_string()])
-            .await
-    }
-
-    /// The account with this id, and whose it is.
-    pub async fn person(&self, account: AccountId) -> Result<Option<Person>> {
-        self.lookups.persons.ask(account.to_string()).await
-    }
-
-    /// A person's account in an application.
-    pub async fn account_of(&self, user: UserId, application: &Did) -> Result<Option<Account>> {
-        let keys = [user.to_string(), application.to_string()];
-        self.one_account(
-            "SELECT * FROM accounts WHERE user_id = $1 AND application_id = $2",
-            &keys,
-        )
-        .await
-    }
-
-    /// Up to `limit` accounts of an application after `after`, in the order in which they were made; of a state alone, where
-    /// that is given.
-    pub async fn accounts_of(
-        &self,
-        application: &Did,
-        state: Option<LifecycleState>,
-        after: Option<AccountId>,
-        limit: u32,
-    ) -> Result<Vec<Account>> {
-        let statement = match state {
-            None => {
-                "SELECT * FROM accounts WHERE application_id = $1 AND $2 = '' AND id > $3 ORDER BY id LIMIT $4"
-            }
-            Some(_) => {
-                "SELECT * FROM accounts WHERE application_id = $1 AND state = $2 AND id > $3 ORDER BY id LIMIT $4"
-            }
-        };
-        let rows: Vec<AccountRow> = sqlx::query_as(statement)
-            .bind(application.to_string())
-            .bind(state.map(LifecycleState::as_str).unwrap_or_default())
-            .bind(after.map(|id| id.to_string()).unwrap_or_default())
-            .bind(i64::from(limit))
-            .fetch_all(&self.readers)
-            .await?;
-        rows.into_iter().map(Account::try_from).collect()
-    }
-
-    /// Up to `limit` accounts of a person after `after`, in the order in which they were made.
-    pub async fn accounts_of_user(
-        &self,
-        user: UserId,
-        after: Option<AccountId>,
-        limit: u32,
-    ) -> Result<Vec<Account>> {
-        let rows: Vec<AccountRow> = sqlx::query_as(
-            "SELECT * FROM accounts WHERE user_id = $1 AND id > $2 ORDER BY id LIMIT $3",
-        )
-        .bind(user.to_string())
-        .bind(after.map(|id| id.to_string()).unwrap_or_default())
-        .bind(i64::from(limit))
-        .fetch_all(&self.readers)
-        .await?;
-        rows.into_iter().map(Account::try_from).collect()
-    }
-
-    async fn one_account(
-        &self,
-        statement: &'static str,
-        keys: &[String],
-    ) -> Result<Option<Account>> {
-        let mut query = sqlx::query_as::<_, AccountRow>(statement);
-        for key in keys {
-            query = query.bind(key.clone());
-        }
-        query
-            .fetch_optional(&self.readers)
-            .await?
-            .map(Account::try_from)
-            .transpose()
     }
 }

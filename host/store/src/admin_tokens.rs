@@ -9,6 +9,9 @@ use assent_model::secret::Digest;
 
 impl Store {
     /// Adds an administrator's token.
+    ///
+    /// # Errors
+    /// If the database fails, or the audit log cannot be extended.
     pub async fn insert_admin_token(
         &self,
         id: TokenId,
@@ -34,6 +37,9 @@ impl Store {
     }
 
     /// The digest of the administrator's token with this id, if it is still good at `now`.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn open_admin_token(&self, id: TokenId, now: Timestamp) -> Result<Option<Digest>> {
         let row: Option<(String,)> =
             sqlx::query_as("SELECT digest FROM admin_tokens WHERE id = $1 AND expires_at > $2")

@@ -1,5 +1,7 @@
 //! Applications.
 
+mod service_providers;
+
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -7,11 +9,11 @@ use sqlx::AnyConnection;
 
 use crate::batch::loader::Row;
 use crate::rows::{cell, digest, from_json, moment, parse, to_json};
-use crate::{Result, Store, StoreError, audit, saml_keys};
+use crate::{Result, Store, StoreError, audit};
 use assent_model::application::{Application, Protocol, Registered};
 use assent_model::audit::Entry;
 use assent_model::id::{Did, UserId};
-use assent_model::saml::{SamlKey, ServiceProvider};
+use assent_model::saml::ServiceProvider;
 use assent_model::secret::Digest;
 
 pub(crate) const BY_ID: &str = "SELECT * FROM applications WHERE id IN ({$})";
@@ -103,6 +105,9 @@ async fn insert_origins(db: &mut AnyConnection, application: &Application) -> Re
 
 impl Store {
     /// Adds an application.
+    ///
+    /// # Errors
+    /// If the database fails, or the audit log cannot be extended.
     pub async fn insert_application(
         &self,
         application: Application,
@@ -120,6 +125,9 @@ impl Store {
 
     /// Replaces an application's name, settings and secret. `false`, and nothing done, if it was changed since it was
     /// read.
+    ///
+    /// # Errors
+    /// If the database fails, or the audit log cannot be extended.
     pub async fn update_application(
         &self,
         application: Application,
@@ -158,6 +166,9 @@ impl Store {
     }
 
     /// The origins of the redirect URIs of all single-page applications.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn spa_origins(&self) -> Result<HashSet<String>> {
         let rows: Vec<(String,)> =
             sqlx::query_as("SELECT DISTINCT origin FROM application_origins")
@@ -167,6 +178,9 @@ impl Store {
     }
 
     /// Deletes this version of an application with its accounts, which ends its tokens. Whether there was that.
+    ///
+    /// # Errors
+    /// If the database fails, or the audit log cannot be extended.
     pub async fn delete_application(
         &self,
         id: Did,
@@ -188,24 +202,25 @@ impl Store {
     }
 
     /// The OpenID Connect client with this id.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn application(&self, id: &Did) -> Result<Option<Arc<Application>>> {
         Ok(self.registered(id).await?.and_then(Registered::client))
     }
 
-    /// The SAML service provider with this id.
-    pub async fn service_provider(&self, id: &Did) -> Result<Option<Arc<ServiceProvider>>> {
-        Ok(self
-            .registered(id)
-            .await?
-            .and_then(Registered::service_provider))
-    }
-
     /// The application with this id, whatever it speaks.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn registered(&self, id: &Did) -> Result<Option<Registered>> {
         self.lookups.applications.ask(id.to_string()).await
     }
 
     /// Up to `limit` applications whose id follows `after`.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn applications(&self, after: Option<&Did>, limit: u32) -> Result<Vec<Registered>> {
         let rows: Vec<ApplicationRow> =
             sqlx::query_as("SELECT * FROM applications WHERE id > $1 ORDER BY id LIMIT $2")
@@ -218,6 +233,9 @@ impl Store {
 
     /// Up to `limit` applications whose id follows `after` and whose name begins with `prefix`, in upper or lower case; of a
     /// protocol alone, where that is given. There are few enough to look at each name.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn applications_named(
         &self,
         prefix: &str,
@@ -244,6 +262,9 @@ impl Store {
     }
 
     /// Up to `limit` applications in which a person has an account that may be used, by their names.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn applications_of(&self, user: UserId, limit: u32) -> Result<Vec<Registered>> {
         let rows: Vec<ApplicationRow> = sqlx::query_as(
             "SELECT applications.* FROM accounts JOIN applications ON applications.id = accounts.application_id
@@ -255,65 +276,5 @@ impl Store {
         .fetch_all(&self.readers)
         .await?;
         rows.into_iter().map(Registered::try_from).collect()
-    }
-
-    /// Adds a service provider with the key that it begins with.
-    pub async fn insert_service_provider(
-        &self,
-        provider: ServiceProvider,
-        key: SamlKey,
-        entries: Vec<Entry>,
-    ) -> Result<()> {
-        self.write(move |db| {
-            let (provider, key, entries) = (provider.clone(), key.clone(), entries.clone());
-            Box::pin(async move {
-                sqlx::query(
-                    "INSERT INTO applications (id, name, protocol, settings, version, created_at, updated_at)
-                     VALUES ($1, $2, $3, $4, $5, $6, $7)",
-                )
-                .bind(provider.id.to_string())
-                .bind(provider.name.clone())
-                .bind(SAML)
-                .bind(to_json(&provider.settings)?)
-                .bind(provider.version)
-                .bind(provider.created_at.millis())
-                .bind(provider.updated_at.millis())
-                .execute(&mut *db)
-                .await?;
-                saml_keys::insert(db, &key).await?;
-                audit::append(db, &entries).await
-            })
-        })
-        .await
-    }
-
-    /// Replaces a service provider's name and settings. `false`, and nothing done, if it was changed since it was read.
-    pub async fn update_service_provider(
-        &self,
-        provider: ServiceProvider,
-        entries: Vec<Entry>,
-    ) -> Result<bool> {
-        self.write(move |db| {
-            let (provider, entries) = (provider.clone(), entries.clone());
-            Box::pin(async move {
-                let result = sqlx::query(
-                    "UPDATE applications SET name = $2, settings = $3, version = version + 1, updated_at = $4
-                     WHERE id = $1 AND version = $5",
-                )
-                .bind(provider.id.to_string())
-                .bind(provider.name.clone())
-                .bind(to_json(&provider.settings)?)
-                .bind(provider.updated_at.millis())
-                .bind(provider.version)
-                .execute(&mut *db)
-                .await?;
-                if result.rows_affected() == 0 {
-                    return Ok(false);
-                }
-                audit::append(db, &entries).await?;
-                Ok(true)
-            })
-        })
-        .await
     }
 }

@@ -23,6 +23,9 @@ pub struct Bootstrap {
 
 impl Store {
     /// Makes all of it, or nothing if a first start was made before. Whether it was made.
+    ///
+    /// # Errors
+    /// If the database fails, or holds something with one of the names.
     pub async fn bootstrap(&self, first: Bootstrap, now: Timestamp) -> Result<bool> {
         self.write(move |db| {
             let first = first.clone();

@@ -106,11 +106,17 @@ pub(crate) async fn revoke(db: &mut AnyConnection, family: CodeId, now: Timestam
 
 impl Store {
     /// The code with this id, used or not.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn code(&self, id: CodeId) -> Result<Option<CodeGrant>> {
         self.lookups.codes.ask(id.to_string()).await
     }
 
     /// Ends every token of a family.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn revoke_family(&self, family: CodeId, now: Timestamp) -> Result<()> {
         self.write(move |db| Box::pin(async move { revoke(db, family, now).await }))
             .await

@@ -7,6 +7,9 @@ use assent_model::secret::Digest;
 
 impl Store {
     /// Notes that a component may be tried in this session as the plugin with this name.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn approve_component(
         &self,
         session: SessionId,
@@ -35,6 +38,9 @@ impl Store {
     }
 
     /// Whether a component may be tried in this session as the plugin with this name.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn is_component_approved(
         &self,
         session: SessionId,

@@ -12,6 +12,9 @@ use sqlx::{AnyConnection, AnyPool, ConnectOptions, Connection};
 
 use crate::{Result, StoreError};
 
+/// A directive for the log: each start asks PostgreSQL for tables that are there, and its remarks on that are of no use.
+pub const QUIET: &str = "sqlx::postgres::notice=warn";
+
 static MIGRATIONS: Migrator = sqlx::migrate!("./migrations");
 
 /// A database that is open and whose tables are up to date.
@@ -34,11 +37,17 @@ enum Kind {
 impl Database {
     /// Opens the database at `url` (`sqlite://path` or `postgres://...`), making it where it does not exist, and
     /// brings its tables up to date. Safe when several hosts do so at once.
+    ///
+    /// # Errors
+    /// [`StoreError::Open`] if the database cannot be opened or brought up to date.
     pub async fn open(url: &str) -> Result<Self> {
         open(url).await
     }
 
     /// Whether a master key was used with it: it holds keys that were sealed with one.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn holds_keys(&self) -> Result<bool> {
         let key: Option<(String,)> = sqlx::query_as("SELECT id FROM signing_keys LIMIT 1")
             .fetch_optional(&self.readers)

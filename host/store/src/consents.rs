@@ -87,6 +87,9 @@ pub(crate) async fn remember(
 
 impl Store {
     /// Remembers that a person let an application have these scopes, together with what they let it have before.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn remember_consent(&self, given: ConsentGrant, now: Timestamp) -> Result<()> {
         self.write(move |db| {
             let given = given.clone();
@@ -96,6 +99,9 @@ impl Store {
     }
 
     /// The scopes that a person let an application have, as far as that holds at `now`.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn consented_scopes(
         &self,
         user: UserId,
@@ -116,6 +122,9 @@ impl Store {
     }
 
     /// A person's consents that hold at `now`, in the order in which they were first given.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn consents_of(&self, user: UserId, now: Timestamp) -> Result<Vec<Consent>> {
         let rows: Vec<(String, String, String, i64, i64)> = sqlx::query_as(
             "SELECT c.application_id, a.name, c.scopes, c.granted_at, c.expires_at

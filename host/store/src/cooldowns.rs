@@ -63,6 +63,9 @@ pub(crate) async fn forget(db: &mut AnyConnection, user: &str) -> Result<()> {
 
 impl Store {
     /// Until when requests reach no phone of a person, if there is a pause at `now`.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn cooldown_until(&self, user: UserId, now: Timestamp) -> Result<Option<Timestamp>> {
         let row: Option<(i64,)> = sqlx::query_as(
             "SELECT cooldown_until FROM approval_cooldowns WHERE user_id = $1 AND cooldown_until > $2",
@@ -110,6 +113,9 @@ impl Store {
     }
 
     /// Ends a person's pause, and forgets the denials. Whether there was one at `now`.
+    ///
+    /// # Errors
+    /// If the database fails, or the audit log cannot be extended.
     pub async fn lift_cooldown(&self, user: UserId, entry: Entry, now: Timestamp) -> Result<bool> {
         self.write(move |db| {
             let entry = entry.clone();

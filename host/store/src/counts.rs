@@ -38,6 +38,9 @@ pub(crate) async fn note_change(
 
 impl Store {
     /// How many users there are in each state.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn users_by_state(&self) -> Result<Vec<(LifecycleState, u64)>> {
         let rows: Vec<(String, i64)> = sqlx::query_as(
             "SELECT state, CAST(SUM(change) AS BIGINT) FROM user_counts GROUP BY state",

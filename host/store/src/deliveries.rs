@@ -71,6 +71,9 @@ pub(crate) async fn delete(db: &mut AnyConnection, id: DeliveryId) -> Result<boo
 impl Store {
     /// Adds a delivery that is first looked after at `due`. `false`, and nothing done, if its approval is not open any
     /// more.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn add_delivery(
         &self,
         delivery: Delivery,
@@ -107,6 +110,9 @@ impl Store {
     }
 
     /// The channels with deliveries that are to be looked after at `now`.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn due_channels(&self, now: Timestamp) -> Result<Vec<String>> {
         let rows: Vec<(String,)> = sqlx::query_as(
             "SELECT DISTINCT channel FROM approval_deliveries WHERE due_at <= $1 AND leased_until <= $1",
@@ -118,6 +124,9 @@ impl Store {
     }
 
     /// When the next delivery is to be looked after; `None` if there is none.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn next_delivery(&self) -> Result<Option<Timestamp>> {
         let (next,): (Option<i64>,) = sqlx::query_as(
             "SELECT MIN(CASE WHEN due_at > leased_until THEN due_at ELSE leased_until END) FROM approval_deliveries",
@@ -129,6 +138,9 @@ impl Store {
 
     /// Claims up to `most` deliveries of a channel that are to be looked after at `now`, those that wait longest first.
     /// Nobody else gets them until `lease` is over; if this host stops in between, they are claimed anew then.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn claim_deliveries(
         &self,
         channel: &str,
@@ -162,6 +174,9 @@ impl Store {
 
     /// Gives a claimed delivery back, to be looked after again at `next`, or before if there was news of it meanwhile.
     /// Nothing happens if the lease ran out and another host has it now.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn release_delivery(&self, leased: &LeasedDelivery, next: Timestamp) -> Result<()> {
         let (id, until) = (leased.delivery.id, leased.until);
         self.write(move |db| {
@@ -183,6 +198,9 @@ impl Store {
     }
 
     /// Forgets a delivery. `true` for one caller alone: the one to take the request back at the channel.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn end_delivery(&self, id: DeliveryId) -> Result<bool> {
         self.write(move |db| Box::pin(async move { delete(db, id).await }))
             .await
@@ -190,6 +208,9 @@ impl Store {
 
     /// Has the deliveries of these approvals to the vendor of a channel looked after at `now`, since there may be news of
     /// them. How many there are.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn expedite_deliveries(
         &self,
         channel: &str,

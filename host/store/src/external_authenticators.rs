@@ -8,6 +8,9 @@ use assent_model::id::UserId;
 
 impl Store {
     /// A person's addresses, by the names of their channels.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn external_authenticators(
         &self,
         user: UserId,

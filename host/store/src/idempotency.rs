@@ -18,6 +18,9 @@ pub struct IdempotentRow {
 
 impl Store {
     /// Claims the key of a request until `until`, unless it is claimed at `now`. `None` if it was free; else what is there.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn claim_request(
         &self,
         id: String,
@@ -60,6 +63,9 @@ impl Store {
 
     /// Keeps the answer of a request until then. `subjects` are the ids of users, accounts and others that the request or its answer
     /// is about.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn keep_answer(
         &self,
         id: String,
@@ -96,6 +102,9 @@ impl Store {
     }
 
     /// Gives the key of a request back.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn release_request(&self, id: String) -> Result<()> {
         self.write(move |db| {
             let id = id.clone();

@@ -55,6 +55,9 @@ impl TryFrom<KeyRow> for SigningKey {
 
 impl Store {
     /// All keys, those of a purpose in their order.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn signing_keys(&self) -> Result<Vec<SigningKey>> {
         let rows: Vec<KeyRow> = sqlx::query_as(ALL).fetch_all(&self.readers).await?;
         rows.into_iter().map(SigningKey::try_from).collect()
@@ -62,6 +65,9 @@ impl Store {
 
     /// Keeps a key, unless its purpose has one of this generation: of hosts that make the next key at once, one does.
     /// Whether it was this one.
+    ///
+    /// # Errors
+    /// If the database fails, or the audit log cannot be extended.
     pub async fn add_key(&self, key: SigningKey, entries: Vec<Entry>) -> Result<bool> {
         self.write(move |db| {
             let (key, entries) = (key.clone(), entries.clone());
@@ -74,6 +80,9 @@ impl Store {
     }
 
     /// Lets a published key sign from `now` on. Whether it would have begun later.
+    ///
+    /// # Errors
+    /// If the database fails, or the audit log cannot be extended.
     pub async fn activate_signing_key(
         &self,
         id: KeyId,
@@ -93,6 +102,9 @@ impl Store {
     /// Takes a key out of use: its private half is deleted, `public_jwk` stays. If it was the one that signs, another
     /// does from `now` on: the one that is published, or else `fresh`, whose generation is found here. Whether it was
     /// not revoked before.
+    ///
+    /// # Errors
+    /// If the database fails, or the audit log cannot be extended.
     pub async fn revoke_key(
         &self,
         id: KeyId,
@@ -137,6 +149,9 @@ impl Store {
     }
 
     /// Forgets the private half of a key that signs no more, and keeps the public one.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn forget_private_key(&self, id: KeyId, public_jwk: Value) -> Result<()> {
         self.write(move |db| {
             let public_jwk = public_jwk.clone();
@@ -155,6 +170,9 @@ impl Store {
     }
 
     /// Deletes a key.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn delete_key(&self, id: KeyId) -> Result<()> {
         self.write(move |db| {
             Box::pin(async move {

@@ -1,21 +1,14 @@
 //! Logins under way.
 
-use sqlx::AnyConnection;
+mod completion;
 
-use crate::consents::ConsentGrant;
 use crate::rows::{cell, digest, from_json, moment, parse, to_json};
-use crate::{
-    OpenSignIns, Result, Store, StoreError, accounts, audit, codes, consents, devices,
-    open_sign_ins, sessions,
-};
-use assent_model::audit::{Entry, Origin};
+use crate::{OpenSignIns, Result, Store, StoreError, open_sign_ins};
 use assent_model::clock::Timestamp;
 use assent_model::id::{LoginId, SessionId};
 use assent_model::login::{Login, LoginStage};
-use assent_model::saml::Participation;
-use assent_model::secret::Digest;
-use assent_model::session::Session;
-use assent_model::token::CodeGrant;
+
+pub use completion::{Completion, IssuedGrant, NewSession, SignInRecord};
 
 #[derive(sqlx::FromRow)]
 struct LoginRow {
@@ -55,79 +48,19 @@ impl TryFrom<LoginRow> for Login {
     }
 }
 
-/// How a login ends. All of it becomes durable in one transaction, or nothing does.
-#[derive(Clone, Debug)]
-pub enum Completion {
-    /// The user approved the login: a session begins.
-    NewSession {
-        /// The session.
-        session: Box<NewSession>,
-        /// What the application receives; `None` if the user signs in to the portal.
-        grant: Option<IssuedGrant>,
-        /// What is recorded of the sign-in.
-        record: SignInRecord,
-    },
-    /// The login uses the session that the browser has.
-    Resume {
-        /// What the application receives. It names the session.
-        grant: IssuedGrant,
-        /// What is recorded of the sign-in.
-        record: SignInRecord,
-    },
-    /// Nobody signs in.
-    GiveUp,
-}
-
-/// A session that begins.
-#[derive(Clone, Debug)]
-pub struct NewSession {
-    /// The session.
-    pub session: Session,
-    /// The digest of its cookie.
-    pub digest: Digest,
-    /// The IP address and the browser.
-    pub origin: Origin,
-    /// The browser's previous session, which ends.
-    pub replaces: Option<SessionId>,
-}
-
-/// What the store records of a sign-in besides the session and the grant.
-#[derive(Clone, Debug)]
-pub struct SignInRecord {
-    /// The consent that the user gave.
-    pub consent: Option<ConsentGrant>,
-    /// The entries of the audit log.
-    pub entries: Vec<Entry>,
-    /// The entry about the account's activation, if the account was invited.
-    pub activated: Option<Entry>,
-}
-
-/// What an application is given that a person signs in to.
-#[derive(Clone, Debug)]
-pub enum IssuedGrant {
-    /// An authorization code.
-    Code(Box<CodeGrant>),
-    /// A SAML assertion, which makes it take part in the person's session, the one with this id; except for a test sign-in.
-    Assertion(SessionId, Option<Participation>),
-}
-
-impl IssuedGrant {
-    /// The session that it is given in.
-    const fn session(&self) -> SessionId {
-        match self {
-            Self::Code(code) => code.subject.session_id,
-            Self::Assertion(session, _) => *session,
-        }
-    }
-}
-
 impl Store {
     /// Adds a login that a signed-in user began.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn insert_login(&self, login: Login) -> Result<()> {
         self.insert_login_within(login, None).await
     }
 
     /// Adds a login. `bounds` apply to logins without authentication: over them the oldest are removed.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn insert_login_within(
         &self,
         login: Login,
@@ -164,6 +97,9 @@ impl Store {
     }
 
     /// The login with this id, unless its time is over at `now`.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn login(&self, id: LoginId, now: Timestamp) -> Result<Option<Login>> {
         let row: Option<LoginRow> =
             sqlx::query_as("SELECT * FROM logins WHERE id = $1 AND expires_at > $2")
@@ -176,6 +112,9 @@ impl Store {
 
     /// Forgets the approval that a login asked for, and the session that it would have gone on with, so that the person
     /// may try again. Nothing happens to a login that was answered.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn reset_login(&self, id: LoginId) -> Result<()> {
         self.write(move |db| {
             Box::pin(async move {
@@ -193,6 +132,9 @@ impl Store {
 
     /// Notes that the person goes on with the session that their browser has. `false`, and nothing done, if the phone
     /// was asked, or the login was answered.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn continue_login(&self, id: LoginId, session: SessionId) -> Result<bool> {
         self.write(move |db| {
             Box::pin(async move {
@@ -209,138 +151,4 @@ impl Store {
         })
         .await
     }
-
-    /// Ends a login, once. Returns `false`, and changes nothing, if it was answered before, expired, or does not permit this
-    /// completion: a new session needs an approval of this login with the state `approved`; the use of a session needs a session that
-    /// is still open.
-    ///
-    /// # Errors
-    /// If the database fails.
-    pub async fn answer_login(
-        &self,
-        id: LoginId,
-        completion: Completion,
-        now: Timestamp,
-    ) -> Result<bool> {
-        self.write(move |db| {
-            let completion = completion.clone();
-            Box::pin(async move { complete(db, id, &completion, now).await })
-        })
-        .await
-    }
-}
-
-/// Claims the approval of a login, which its device and user must still permit.
-const CLAIM_APPROVED: &str =
-    "UPDATE logins SET answered_at = $2 WHERE id = $1 AND answered_at IS NULL AND expires_at > $2
-     AND EXISTS (SELECT 1 FROM approvals
-                 WHERE approvals.id = logins.approval_id AND approvals.login_id = logins.id
-                   AND approvals.state = 'approved')
-     RETURNING id";
-/// Claims a login that uses an open session.
-const CLAIM_RESUMED: &str =
-    "UPDATE logins SET answered_at = $2 WHERE id = $1 AND answered_at IS NULL AND expires_at > $2
-     AND approval_id IS NULL
-     AND EXISTS (SELECT 1 FROM sessions
-                 WHERE sessions.id = logins.session_id AND sessions.ended_at IS NULL
-                   AND sessions.expires_at > $2)
-     RETURNING id";
-/// Claims a login that signs nobody in.
-const CLAIM_GIVEN_UP: &str =
-    "UPDATE logins SET answered_at = $2 WHERE id = $1 AND answered_at IS NULL AND expires_at > $2
-     RETURNING id";
-
-async fn complete(
-    db: &mut AnyConnection,
-    id: LoginId,
-    completion: &Completion,
-    now: Timestamp,
-) -> Result<bool> {
-    match completion {
-        Completion::NewSession {
-            session,
-            grant,
-            record,
-        } => {
-            devices::hold_approver(db, id).await?;
-            if !claim(db, CLAIM_APPROVED, id, now).await? {
-                return Ok(false);
-            }
-            begin_session(db, id, session, now).await?;
-            if let Some(grant) = grant {
-                insert_grant(db, grant).await?;
-            }
-            insert_record(db, record, now).await?;
-        }
-        Completion::Resume { grant, record } => {
-            if !sessions::hold(db, grant.session(), now).await?
-                || !claim(db, CLAIM_RESUMED, id, now).await?
-            {
-                return Ok(false);
-            }
-            insert_grant(db, grant).await?;
-            insert_record(db, record, now).await?;
-        }
-        Completion::GiveUp => return claim(db, CLAIM_GIVEN_UP, id, now).await,
-    }
-    Ok(true)
-}
-
-/// Claims a login by one of the statements above. Returns whether it succeeded.
-async fn claim(
-    db: &mut AnyConnection,
-    statement: &'static str,
-    id: LoginId,
-    now: Timestamp,
-) -> Result<bool> {
-    let claimed: Option<(String,)> = sqlx::query_as(statement)
-        .bind(id.to_string())
-        .bind(now.millis())
-        .fetch_optional(db)
-        .await?;
-    Ok(claimed.is_some())
-}
-
-async fn begin_session(
-    db: &mut AnyConnection,
-    login: LoginId,
-    new: &NewSession,
-    now: Timestamp,
-) -> Result<()> {
-    if let Some(old) = new.replaces {
-        sessions::replace(db, old, Some(&new.session), now).await?;
-    }
-    sessions::insert(db, &new.session, new.digest, login, &new.origin, now).await
-}
-
-async fn insert_grant(db: &mut AnyConnection, grant: &IssuedGrant) -> Result<()> {
-    match grant {
-        IssuedGrant::Code(code) => {
-            codes::insert(db, code).await?;
-            // The application never receives the code of a test sign-in.
-            if code.context.purpose.is_application() {
-                sessions::join(db, code).await?;
-            }
-            Ok(())
-        }
-        IssuedGrant::Assertion(_, Some(participation)) => {
-            sessions::take_part(db, participation).await
-        }
-        IssuedGrant::Assertion(_, None) => Ok(()),
-    }
-}
-
-async fn insert_record(
-    db: &mut AnyConnection,
-    record: &SignInRecord,
-    now: Timestamp,
-) -> Result<()> {
-    audit::append(db, &record.entries).await?;
-    if let Some(entry) = &record.activated {
-        accounts::signed_in_to(db, entry).await?;
-    }
-    if let Some(consent) = &record.consent {
-        consents::remember(db, consent, now).await?;
-    }
-    Ok(())
 }

@@ -11,6 +11,9 @@ use assent_model::logo::{ApplicationLogo, LogoFormat};
 
 impl Store {
     /// Sets an application's picture. `false`, and nothing done, if there is no such application.
+    ///
+    /// # Errors
+    /// If the database fails, or the audit log cannot be extended.
     pub async fn set_logo(
         &self,
         application: Did,
@@ -40,6 +43,9 @@ impl Store {
     }
 
     /// Removes an application's picture. Whether there was one.
+    ///
+    /// # Errors
+    /// If the database fails, or the audit log cannot be extended.
     pub async fn remove_logo(&self, application: Did, entry: Entry) -> Result<bool> {
         self.write(move |db| {
             let (application, entry) = (application.to_string(), entry.clone());
@@ -55,6 +61,9 @@ impl Store {
     }
 
     /// An application's picture.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn logo(&self, application: &Did) -> Result<Option<ApplicationLogo>> {
         let row: Option<(String, String, String)> = sqlx::query_as(
             "SELECT kind, digest, content FROM application_logos WHERE application_id = $1",
@@ -76,6 +85,9 @@ impl Store {
     }
 
     /// The digest of an application's picture, where it has one.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn logo_digest(&self, application: &Did) -> Result<Option<String>> {
         let row: Option<(String,)> =
             sqlx::query_as("SELECT digest FROM application_logos WHERE application_id = $1")
@@ -86,6 +98,9 @@ impl Store {
     }
 
     /// The digests of the pictures of those applications in which a person has an account.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn logos_of(&self, user: UserId) -> Result<Vec<(Did, String)>> {
         let rows: Vec<(String, String)> = sqlx::query_as(
             "SELECT logo.application_id, logo.digest FROM accounts

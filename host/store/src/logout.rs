@@ -91,6 +91,9 @@ impl TryFrom<DeliveryRow> for LogoutDelivery {
 impl Store {
     /// The applications that are to be told of a logout at `now`, the one that waits longest first. The index is asked for
     /// one application after the other, so it makes no difference how many logouts any of them has waiting.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn due_logouts(&self, now: Timestamp) -> Result<Vec<Did>> {
         let rows: Vec<(String,)> = sqlx::query_as(
             "WITH RECURSIVE waiting (application_id) AS (
@@ -116,6 +119,9 @@ impl Store {
     /// Claims the delivery of an application that waits longest, for one attempt. Until `lease` is over nobody else gets
     /// it; if the host stops in between, the attempt is made again then. `None` if none is due, or another host took it
     /// at this moment.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn claim_logout(
         &self,
         application: &Did,
@@ -146,6 +152,9 @@ impl Store {
     }
 
     /// Ends a claimed attempt: the next one is at `again`, or there is none. Nothing happens if another has begun.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn settle_logout(
         &self,
         delivery: LogoutDelivery,

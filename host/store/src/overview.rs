@@ -89,6 +89,9 @@ impl TryFrom<HourRow> for SignInHour {
 
 impl Store {
     /// How many applications there are: OpenID Connect clients, and SAML service providers.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn application_counts(&self) -> Result<(u64, u64)> {
         let (clients, all): (i64, i64) = sqlx::query_as(
             "SELECT COUNT(CASE WHEN protocol = 'oidc' THEN 1 END), COUNT(*) FROM applications",
@@ -99,6 +102,9 @@ impl Store {
     }
 
     /// What was kept of the hours from this one on, counted since 1970.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn sign_in_hours(&self, first: i64) -> Result<Vec<SignInHour>> {
         let rows: Vec<HourRow> =
             sqlx::query_as("SELECT * FROM sign_in_hours WHERE hour >= $1 ORDER BY hour")
@@ -109,6 +115,9 @@ impl Store {
     }
 
     /// Counts the hours from the first to the last one in the audit log: each of them, be there sign-ins or not.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn count_sign_ins(&self, first: i64, last: i64) -> Result<Vec<SignInHour>> {
         let mut hours: BTreeMap<i64, SignInHour> = (first..=last)
             .map(|hour| {
@@ -158,6 +167,9 @@ impl Store {
     }
 
     /// Keeps what was counted of hours that are over. What is known of them already stays.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn save_sign_in_hours(&self, hours: Vec<SignInHour>) -> Result<()> {
         if hours.is_empty() {
             return Ok(());
@@ -188,6 +200,9 @@ impl Store {
     }
 
     /// Forgets what was counted of the hours before this one.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn delete_sign_in_hours(&self, first: i64) -> Result<()> {
         self.write(move |db| {
             Box::pin(async move {

@@ -21,6 +21,9 @@ struct PasskeyRow {
 
 impl Store {
     /// The passkey of a device, if it has one.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn passkey(&self, device: DeviceId) -> Result<Option<DevicePasskey>> {
         let row: Option<PasskeyRow> = sqlx::query_as(
             "SELECT credential, counter, added_at FROM passkeys WHERE device_id = $1",
@@ -41,6 +44,9 @@ impl Store {
     }
 
     /// Those of a person's devices that have a passkey.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn devices_with_passkey(&self, user: UserId) -> Result<HashSet<DeviceId>> {
         let rows: Vec<(String,)> = sqlx::query_as(
             "SELECT passkeys.device_id FROM passkeys JOIN devices ON devices.id = passkeys.device_id
@@ -55,6 +61,9 @@ impl Store {
     }
 
     /// Keeps the state of a ceremony of a device, in place of one that was not answered.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn begin_ceremony(
         &self,
         device: DeviceId,
@@ -83,6 +92,9 @@ impl Store {
     }
 
     /// Takes the state of the device's ceremony for this purpose, if there is one at `now`. Nobody else gets it.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn claim_ceremony(
         &self,
         device: DeviceId,
@@ -109,6 +121,9 @@ impl Store {
     /// Adds a passkey. Whether the device may have it: it is not revoked.
     ///
     /// [`StoreError::Taken`] if the device has one already, or another device has this very one.
+    ///
+    /// # Errors
+    /// If the database fails, or the audit log cannot be extended.
     pub async fn add_passkey(&self, passkey: DevicePasskey, entries: Vec<Entry>) -> Result<bool> {
         self.write(move |db| {
             let (passkey, entries) = (passkey.clone(), entries.clone());
@@ -136,6 +151,9 @@ impl Store {
     }
 
     /// Notes a use of a device's passkey. Whether it was there and the assertion's counter goes on from its last use.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn use_passkey(&self, device: DeviceId, used: PasskeyUse) -> Result<bool> {
         self.write(move |db| {
             let used = used.clone();
@@ -146,6 +164,9 @@ impl Store {
 
     /// Removes a device's passkey, by an assertion of it. Whether it was there and the assertion's counter goes on from its
     /// last use.
+    ///
+    /// # Errors
+    /// If the database fails, or the audit log cannot be extended.
     pub async fn remove_passkey(
         &self,
         device: DeviceId,

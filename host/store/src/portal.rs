@@ -44,6 +44,9 @@ struct OpenSessionRow {
 
 impl Store {
     /// A person's sessions that have not ended at `now`, the latest first.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn open_sessions_of(&self, user: UserId, now: Timestamp) -> Result<Vec<OpenSession>> {
         let rows: Vec<OpenSessionRow> = sqlx::query_as(
             "SELECT id, sid, auth_time, used_at, address, browser FROM sessions
@@ -156,6 +159,9 @@ impl Store {
     }
 
     /// When each of a person's devices that are not revoked last decided something, if it ever did.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn device_uses(&self, user: UserId) -> Result<HashMap<DeviceId, Timestamp>> {
         let rows: Vec<(String, i64)> = sqlx::query_as(
             "SELECT id, used_at FROM devices WHERE user_id = $1 AND revoked_at IS NULL AND used_at IS NOT NULL",
@@ -169,6 +175,9 @@ impl Store {
     }
 
     /// Gives a device of a person's another name. Whether they have such a device.
+    ///
+    /// # Errors
+    /// If the database fails, or the audit log cannot be extended.
     pub async fn rename_device_of(
         &self,
         user: UserId,

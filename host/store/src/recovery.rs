@@ -22,6 +22,9 @@ pub struct Recovery {
 impl Store {
     /// Gives the owner of a device these codes in place of those that they had, and ends the links that nobody used. `false`,
     /// and nothing done, if the device was revoked or its owner may not sign in.
+    ///
+    /// # Errors
+    /// If the database fails, or the audit log cannot be extended.
     pub async fn set_recovery_codes(
         &self,
         (user, device): (UserId, DeviceId),
@@ -60,6 +63,9 @@ impl Store {
     }
 
     /// How many codes a person has that were not used.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn recovery_codes_left(&self, user: UserId) -> Result<u32> {
         let (left,): (i64,) = sqlx::query_as(
             "SELECT COUNT(*) FROM recovery_codes WHERE user_id = $1 AND used_at IS NULL",
@@ -71,6 +77,9 @@ impl Store {
     }
 
     /// When the codes were made that a person's device made and that were not used, if there are any.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn recovery_codes_made_by(
         &self,
         user: UserId,
@@ -88,6 +97,9 @@ impl Store {
 
     /// Uses a code up, for the right to enrol a device. Whether it was one that its person had not used; the person may sign
     /// in.
+    ///
+    /// # Errors
+    /// If the database fails, or the audit log cannot be extended.
     pub async fn recover(
         &self,
         digest: Digest,

@@ -81,6 +81,9 @@ struct RepeatedRow {
 
 impl Store {
     /// Forgets the counts that began at `before` or earlier and were single requests, and reads up to `limit` of the others.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn repeated_requests(
         &self,
         before: Timestamp,
@@ -131,6 +134,9 @@ impl Store {
     }
 
     /// Ends the count of repeated requests. The entry is completed with how many had none, and when the last came.
+    ///
+    /// # Errors
+    /// If the database fails, or the audit log cannot be extended.
     pub async fn sum_up_repeated(&self, repeated: RepetitionCount, entry: Entry) -> Result<()> {
         self.write(move |db| {
             let (repeated, entry) = (repeated.clone(), entry.clone());

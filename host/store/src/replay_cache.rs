@@ -7,6 +7,9 @@ use assent_model::secret::Digest;
 impl Store {
     /// Claims a client assertion, which is known by this digest of its client and its `jti`. `false` if it was used
     /// before.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn claim_assertion(&self, assertion: Digest, until: Timestamp) -> Result<bool> {
         self.write(move |db| {
             Box::pin(async move {

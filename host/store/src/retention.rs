@@ -40,6 +40,9 @@ const SUBJECTS: Duration = Duration::from_secs(86_400);
 impl Store {
     /// Deletes rows whose time is over and that were made longer ago than they are kept. Row ids begin with the time, so the oldest rows are
     /// the first of each table's own index. How many there were.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn apply_retention(&self, retention: Retention, now: Timestamp) -> Result<u64> {
         let mut swept = 0;
         self.clear_ended_actions(now).await?;

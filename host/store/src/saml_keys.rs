@@ -61,6 +61,9 @@ pub(crate) async fn insert(db: &mut AnyConnection, key: &SamlKey) -> Result<bool
 
 impl Store {
     /// The keys of a service provider.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn saml_keys(&self, application: &Did) -> Result<Vec<SamlKey>> {
         let rows: Vec<KeyRow> = sqlx::query_as("SELECT * FROM saml_keys WHERE application_id = $1")
             .bind(application.to_string())
@@ -70,6 +73,9 @@ impl Store {
     }
 
     /// The service providers of which a key ends before `end`, or was followed by one that signs since `taken_over` or longer.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn saml_keys_due(&self, end: Timestamp, taken_over: Timestamp) -> Result<Vec<Did>> {
         let rows: Vec<(String,)> = sqlx::query_as(
             "SELECT DISTINCT k.application_id FROM saml_keys k
@@ -89,6 +95,9 @@ impl Store {
 
     /// Keeps a key, unless its service provider has one of this generation: of hosts that make the next key at once, one
     /// does. Whether it was this one.
+    ///
+    /// # Errors
+    /// If the database fails, or the audit log cannot be extended.
     pub async fn add_saml_key(&self, key: SamlKey, entry: Entry) -> Result<bool> {
         self.write(move |db| {
             let (key, entry) = (key.clone(), entry.clone());
@@ -101,6 +110,9 @@ impl Store {
     }
 
     /// Lets a published key sign from `now` on. Whether it would have begun later.
+    ///
+    /// # Errors
+    /// If the database fails, or the audit log cannot be extended.
     pub async fn activate_saml_key(&self, id: KeyId, now: Timestamp, entry: Entry) -> Result<bool> {
         self.write(move |db| {
             let entry = entry.clone();
@@ -119,6 +131,9 @@ impl Store {
     }
 
     /// Deletes a key, unless it is its service provider's last one. Whether it was there.
+    ///
+    /// # Errors
+    /// If the database fails, or the audit log cannot be extended.
     pub async fn delete_saml_key(&self, id: KeyId, entries: Vec<Entry>) -> Result<bool> {
         self.write(move |db| {
             let entries = entries.clone();

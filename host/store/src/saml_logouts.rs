@@ -76,6 +76,9 @@ async fn insert_turn(
 
 impl Store {
     /// Keeps a logout with the service providers that are to be told, in their order.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn insert_saml_logout(
         &self,
         logout: Logout,
@@ -107,6 +110,9 @@ impl Store {
 
     /// A logout that is under way, with its service providers in their order. `None` if there is no such logout, or it
     /// has been finished.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn saml_logout(
         &self,
         id: LogoutId,
@@ -144,6 +150,9 @@ impl Store {
     }
 
     /// Notes that the turn of a service provider begins now. Nothing happens if it has begun before.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn ask_saml_logout(&self, request: String, now: Timestamp) -> Result<()> {
         self.write(move |db| {
             let request = request.clone();
@@ -163,6 +172,9 @@ impl Store {
     }
 
     /// Notes what came of a LogoutRequest. The logout, if the request was open, and this service provider's.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn settle_saml_logout(
         &self,
         request: String,
@@ -189,6 +201,9 @@ impl Store {
     }
 
     /// Claims the one end of a logout. `false` if it was finished before.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn finish_saml_logout(&self, id: LogoutId, now: Timestamp) -> Result<bool> {
         self.write(move |db| {
             Box::pin(async move {

@@ -1,19 +1,19 @@
 //! Sessions.
 
-use std::sync::LazyLock;
+mod saml_participants;
 
 use sqlx::AnyConnection;
 
-use crate::batch::bulk_sql::{BulkSql, MOST};
 use crate::rows::{cell, digest, from_json, moment, parse, to_json};
-use crate::{Result, Store, StoreError, audit, logout};
+use crate::{Result, Store, audit, logout};
 use assent_model::audit::{Entry, Origin};
 use assent_model::clock::Timestamp;
-use assent_model::id::{DeviceId, Did, LoginId, SessionId, UserId};
-use assent_model::saml::{Holder, NameId, NameIdFormat, Participation, SessionEnd};
+use assent_model::id::{DeviceId, LoginId, SessionId, UserId};
+use assent_model::saml::{Holder, Participation, SessionEnd};
 use assent_model::secret::Digest;
 use assent_model::session::{Authentication, Session};
-use assent_model::token::CodeGrant;
+
+pub(crate) use saml_participants::{ParticipantRow, join, name_id, take_part};
 
 #[derive(sqlx::FromRow)]
 struct SessionRow {
@@ -203,65 +203,6 @@ pub(crate) async fn leave(
     logout::queue(db, told, now).await
 }
 
-static BY_INDEX: LazyLock<BulkSql> = LazyLock::new(|| {
-    BulkSql::new(
-        "SELECT sid, application_id, user_id, name_format, name, session_index FROM saml_participants
-         WHERE application_id = $1 AND session_index IN ({$})",
-        1,
-    )
-});
-
-#[derive(sqlx::FromRow)]
-pub(crate) struct ParticipantRow {
-    sid: String,
-    application_id: String,
-    user_id: String,
-    name_format: String,
-    name: String,
-    session_index: String,
-}
-
-impl TryFrom<ParticipantRow> for Participation {
-    type Error = StoreError;
-    fn try_from(row: ParticipantRow) -> Result<Self> {
-        Ok(Self {
-            sid: row.sid,
-            application: parse(
-                &row.application_id,
-                cell("saml_participants", "application_id", ""),
-            )?,
-            user_id: parse(&row.user_id, cell("saml_participants", "user_id", ""))?,
-            name_id: name_id(&row.name_format, row.name)?,
-            session_index: Digest::from_text(&row.session_index)
-                .ok_or(cell("saml_participants", "session_index", "").unexpected())?,
-        })
-    }
-}
-
-pub(crate) fn name_id(format: &str, value: String) -> Result<NameId> {
-    let format = NameIdFormat::from_uri(format)
-        .ok_or(cell("saml_participants", "name_format", "").unexpected())?;
-    Ok(NameId { format, value })
-}
-
-/// Notes that a service provider takes part in a session, and what it calls the person from now on.
-pub(crate) async fn take_part(db: &mut AnyConnection, participation: &Participation) -> Result<()> {
-    sqlx::query(
-        "INSERT INTO saml_participants (sid, application_id, user_id, name_format, name, session_index)
-         VALUES ($1, $2, $3, $4, $5, $6)
-         ON CONFLICT (sid, application_id, name_format) DO UPDATE SET name = excluded.name",
-    )
-    .bind(participation.sid.clone())
-    .bind(participation.application.to_string())
-    .bind(participation.user_id.to_string())
-    .bind(participation.name_id.format.uri())
-    .bind(participation.name_id.value.clone())
-    .bind(participation.session_index.to_text())
-    .execute(db)
-    .await?;
-    Ok(())
-}
-
 /// Whether a session is open; if so, it is used at `now`. Until the commit nobody can end it: a logout that waits for this
 /// row finds what was noted of it.
 pub(crate) async fn hold(db: &mut AnyConnection, id: SessionId, now: Timestamp) -> Result<bool> {
@@ -275,28 +216,11 @@ pub(crate) async fn hold(db: &mut AnyConnection, id: SessionId, now: Timestamp) 
     Ok(open.rows_affected() > 0)
 }
 
-/// Notes that the application of a code takes part in its session.
-pub(crate) async fn join(db: &mut AnyConnection, code: &CodeGrant) -> Result<()> {
-    let subject = code
-        .claims
-        .get("sub")
-        .and_then(|sub| sub.as_str())
-        .ok_or(cell("codes", "context", "").unexpected())?;
-    sqlx::query(
-        "INSERT INTO session_applications (sid, application_id, user_id, subject) VALUES ($1, $2, $3, $4)
-         ON CONFLICT (sid, application_id) DO NOTHING",
-    )
-    .bind(code.context.sid.clone())
-    .bind(code.application.to_string())
-    .bind(code.subject.user_id.to_string())
-    .bind(subject.to_owned())
-    .execute(db)
-    .await?;
-    Ok(())
-}
-
 impl Store {
     /// The device by whose approval an open session began, if it was one, and is not revoked.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn device_of_session(&self, id: SessionId) -> Result<Option<DeviceId>> {
         let found: Option<(String,)> = sqlx::query_as(
             "SELECT devices.id FROM sessions JOIN devices ON devices.id = sessions.device_id
@@ -311,6 +235,9 @@ impl Store {
     }
 
     /// The session with this id and the digest of its cookie, if it has not ended at `now`.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn open_session(
         &self,
         id: SessionId,
@@ -345,6 +272,9 @@ impl Store {
     }
 
     /// Moves the end of an open session on to `until`. Nothing happens if it ends later already.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn prolong_session(&self, id: SessionId, until: Timestamp) -> Result<()> {
         self.write(move |db| {
             Box::pin(async move {
@@ -364,6 +294,9 @@ impl Store {
     /// Ends what has this `sid` because the person signed out: the session, and what its sign-ins gave but for
     /// `offline_access`. Its clients are to be told behind the person's back, and these service providers by the browser.
     /// `entry` tells of it, unless it had ended before.
+    ///
+    /// # Errors
+    /// If the database fails, or the audit log cannot be extended.
     pub async fn log_out(&self, sid: String, entry: Entry, now: Timestamp) -> Result<SessionEnd> {
         self.write(move |db| {
             let (sid, entry) = (sid.clone(), entry.clone());
@@ -389,59 +322,14 @@ impl Store {
 
     /// The same for a session that has run out: what it gave ends, and its applications are to be told. `None`, and
     /// nothing done, if it is still open, in whatever browser that is.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn log_out_if_over(&self, sid: String, now: Timestamp) -> Result<Option<SessionEnd>> {
         self.write(move |db| {
             let sid = sid.clone();
             Box::pin(async move { log_out_if_over(db, sid, now).await })
         })
         .await
-    }
-
-    /// The sessions in which a service provider calls somebody by this name.
-    pub async fn sessions_of_name(
-        &self,
-        application: &Did,
-        name: &str,
-    ) -> Result<Vec<Participation>> {
-        let rows: Vec<ParticipantRow> = sqlx::query_as(
-            "SELECT sid, application_id, user_id, name_format, name, session_index FROM saml_participants
-             WHERE application_id = $1 AND name = $2",
-        )
-        .bind(application.to_string())
-        .bind(name.to_owned())
-        .fetch_all(&self.readers)
-        .await?;
-        rows.into_iter().map(Participation::try_from).collect()
-    }
-    /// The parts of a service provider in the sessions with these indexes, which are kept as digests.
-    pub async fn sessions_of_indexes(
-        &self,
-        application: &Did,
-        indexes: &[Digest],
-    ) -> Result<Vec<Participation>> {
-        let mut found = Vec::new();
-        for indexes in indexes.chunks(MOST) {
-            let mut query = sqlx::query_as::<_, ParticipantRow>(BY_INDEX.of(indexes.len()))
-                .bind(application.to_string());
-            for index in BY_INDEX.filled(indexes) {
-                query = query.bind(index.to_text());
-            }
-            for row in query.fetch_all(&self.readers).await? {
-                found.push(row.try_into()?);
-            }
-        }
-        Ok(found)
-    }
-
-    /// Whether a service provider takes part in a session of this user.
-    pub async fn participates_in_saml(&self, application: &Did, user: UserId) -> Result<bool> {
-        let row: Option<(i64,)> = sqlx::query_as(
-            "SELECT 1 FROM saml_participants WHERE user_id = $1 AND application_id = $2 LIMIT 1",
-        )
-        .bind(user.to_string())
-        .bind(application.to_string())
-        .fetch_optional(&self.readers)
-        .await?;
-        Ok(row.is_some())
     }
 }

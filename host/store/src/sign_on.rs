@@ -22,6 +22,9 @@ async fn claim(db: &mut AnyConnection, once: MessageClaim) -> Result<bool> {
 
 impl Store {
     /// Claims a message, so that another with its `ID` is known to be a replay. `false` if this is one.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn claim_message(&self, once: MessageClaim) -> Result<bool> {
         self.write(move |db| Box::pin(async move { claim(db, once).await }))
             .await
@@ -29,6 +32,9 @@ impl Store {
 
     /// Claims an AuthnRequest, and keeps it until the browser comes with its cookies. `false`, and nothing kept, if it
     /// is a replay.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn store_sign_on_request(
         &self,
         kept: PendingSignOn,
@@ -56,6 +62,9 @@ impl Store {
 
     /// Claims a request that waits, for the one browser that goes on with it. `None` if there is none, or one came
     /// before.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn claim_sign_on_request(
         &self,
         id: SignOnId,

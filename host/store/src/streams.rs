@@ -5,6 +5,9 @@ use assent_model::clock::Timestamp;
 
 impl Store {
     /// The position that a stream has come to, and that of the last entry there is.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn audit_stream(&self, name: &str) -> Result<(Option<i64>, i64)> {
         let (seq, head): (Option<i64>, i64) = sqlx::query_as(
             "SELECT (SELECT seq FROM audit_streams WHERE name = $1),
@@ -18,6 +21,9 @@ impl Store {
 
     /// Lets a host carry a stream until then: the one that does already, or any where that one's time is over. The position
     /// that it has come to; `None` if another carries it.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn claim_audit_stream(
         &self,
         name: &'static str,
@@ -48,6 +54,9 @@ impl Store {
     }
 
     /// Notes how far a stream has come, if this host still carries it. Whether it does.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn advance_audit_stream(
         &self,
         name: &'static str,

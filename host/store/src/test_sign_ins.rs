@@ -98,6 +98,9 @@ async fn keep_step(db: &mut AnyConnection, id: TestSignInId, step: &StepRecord) 
 
 impl Store {
     /// Adds a test sign-in, with its first step.
+    ///
+    /// # Errors
+    /// If the database fails, or the audit log cannot be extended.
     pub async fn insert_test_sign_in(
         &self,
         test_sign_in: TestSignIn,
@@ -128,6 +131,9 @@ impl Store {
     }
 
     /// The test sign-in with this id.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn test_sign_in(&self, id: TestSignInId) -> Result<Option<TestSignIn>> {
         let row: Option<TestSignInRow> = sqlx::query_as(
             "SELECT id, application_id, user_id, session_id, browser, login_id, created_at, expires_at, taken_at, outcome
@@ -140,6 +146,9 @@ impl Store {
     }
 
     /// The test sign-ins of a session of the console that go on, and were not answered.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn open_test_sign_ins(&self, session: SessionId) -> Result<Vec<TestSignIn>> {
         let rows: Vec<TestSignInRow> = sqlx::query_as(
             "SELECT id, application_id, user_id, session_id, browser, login_id, created_at, expires_at, taken_at, outcome
@@ -152,6 +161,9 @@ impl Store {
     }
 
     /// What a test sign-in went through, in the order of the steps, and its result, sealed both.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn test_sign_in_steps(
         &self,
         id: TestSignInId,
@@ -189,6 +201,9 @@ impl Store {
     }
 
     /// Keeps a step of a test sign-in in the place of what was known of it.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn record_test_sign_in_step(&self, id: TestSignInId, step: StepRecord) -> Result<()> {
         self.write(move |db| {
             let step = step.clone();
@@ -198,6 +213,9 @@ impl Store {
     }
 
     /// Lets this login answer a test sign-in, and none before it. Whether the test sign-in is open still, and of the browser with this digest.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn set_test_sign_in_login(
         &self,
         id: TestSignInId,
@@ -224,6 +242,9 @@ impl Store {
     }
 
     /// Notes the session that came of a test sign-in, so that it ends with it.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn set_test_sign_in_session(
         &self,
         id: TestSignInId,
@@ -243,6 +264,9 @@ impl Store {
     }
 
     /// Claims the one answer of a test sign-in. `false` if it was answered before, or is over.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn claim_test_sign_in(&self, id: TestSignInId, now: Timestamp) -> Result<bool> {
         self.write(move |db| {
             Box::pin(async move {
@@ -262,6 +286,9 @@ impl Store {
 
     /// Ends a test sign-in: it has a result, and what it gave is over, the session too. `false`, and nothing done, if it had ended
     /// before.
+    ///
+    /// # Errors
+    /// If the database fails, or the audit log cannot be extended.
     pub async fn finish_test_sign_in(
         &self,
         id: TestSignInId,

@@ -56,6 +56,9 @@ impl TryFrom<TraceRow> for ClaimTrace {
 
 impl Store {
     /// Adds traces. One whose user or application is gone meanwhile is left out, and of a terminated user, who may be erased by now.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn add_traces(&self, traces: Vec<ClaimTrace>) -> Result<()> {
         self.write(move |db| {
             let traces = traces.clone();
@@ -84,6 +87,9 @@ impl Store {
     }
 
     /// The trace of a token or an assertion.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn trace(&self, token: &str) -> Result<Option<ClaimTrace>> {
         let row: Option<TraceRow> = sqlx::query_as(
             "SELECT id, token, user_id, application_id, sink, made_at, steps FROM claim_traces WHERE token = $1",
@@ -95,6 +101,9 @@ impl Store {
     }
 
     /// The traces about a user, the latest first: those made before `before`, of one application where it is named.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn traces(
         &self,
         user: UserId,

@@ -9,6 +9,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::check::thousands;
 use crate::fixture_run::{self, Case, Ready};
+use crate::runtime::wait;
 use crate::subject::Subject;
 use crate::toolchain::Choice;
 
@@ -26,7 +27,7 @@ struct Sample {
 pub fn bench(path: &Path, given: Option<&Path>, calls: usize, choice: Choice) -> Result<()> {
     let subject = Subject::of(path, choice)?;
     let fixtures = subject.fixtures(given)?;
-    crate::wait(async {
+    wait(async {
         let bench = fixture_run::open(&subject.component).await?;
         let cases = fixture_run::read(&fixtures, bench.inspection().world)?;
         let case = cases.iter().find(|case| case.calls());

@@ -6,7 +6,9 @@ use anyhow::Result;
 use assent_model::printable::line;
 use assent_plugin_host::{Compiler, Inspection, inspect};
 
-use crate::subject::{Subject, must_be_grantable, role, settle, sink_name};
+use crate::description::{must_be_grantable, role, settle, sink_name};
+use crate::runtime::wait;
+use crate::subject::Subject;
 use crate::toolchain::Choice;
 
 /// The longest line that is shown, in bytes.
@@ -20,7 +22,7 @@ const LONGEST: usize = 8 << 10;
 )]
 pub fn check(path: &Path, choice: Choice) -> Result<()> {
     let subject = Subject::of(path, choice)?;
-    let inspection = crate::wait(inspect(&subject.component, &Compiler::of_this_program()))??;
+    let inspection = wait(inspect(&subject.component, &Compiler::of_this_program()))??;
     println!("{}", subject.component.display());
     for (name, value) in lines(&inspection) {
         println!("  {name:<12}{}", line(&value, LONGEST));

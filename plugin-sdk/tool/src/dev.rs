@@ -13,9 +13,11 @@ use serde_json::{Map, Value};
 use tokio::runtime::Runtime;
 
 use crate::check::thousands;
+use crate::description::{must_be_grantable, role, settle};
 use crate::pack::Example;
 use crate::plugin::{MANIFEST, Plugin, Role, Source};
-use crate::subject::{Subject, must_be_grantable, role, settle};
+use crate::report::report;
+use crate::subject::Subject;
 use crate::toolchain::Choice;
 
 /// How often the sources are looked at.
@@ -89,7 +91,7 @@ pub fn dev(options: DevOptions, choice: Choice) -> Result<()> {
     loop {
         let before = round.watched();
         if let Err(error) = round.run() {
-            crate::report(&error);
+            report(&error);
         }
         say(&format!(
             "\nWatching {}. Ctrl-C ends.",

@@ -3,11 +3,16 @@
 mod bench;
 mod build;
 mod check;
+mod description;
 mod dev;
+mod files;
 mod fixture_run;
 mod new;
 mod pack;
 mod plugin;
+mod process;
+mod report;
+mod runtime;
 mod sdk;
 mod subject;
 mod test;
@@ -17,12 +22,11 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
-use assent_model::printable::lines;
 use clap::{Args, Parser, Subcommand};
 
 use crate::new::{Language, Wish};
 use crate::plugin::Role;
+use crate::report::report;
 use crate::toolchain::Choice;
 
 /// Makes, builds, tries out and packs plugins of Assent.
@@ -229,35 +233,6 @@ fn show_log() {
         .init();
 }
 
-/// Runs what the host's runtime does.
-fn wait<T>(future: impl Future<Output = T>) -> Result<T> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build();
-    Ok(runtime.context("the runtime can't start")?.block_on(future))
-}
-
-#[allow(clippy::print_stderr, reason = "a command answers on the terminal")]
-fn report(error: &anyhow::Error) {
-    // The error may quote the component's own texts.
-    eprintln!("assent-plugin: {}", lines(&told(error)));
-}
-
-/// An error and its causes, each told once: some errors have the words of their cause in their own.
-fn told(error: &anyhow::Error) -> String {
-    let mut told = String::new();
-    for cause in error.chain().map(ToString::to_string) {
-        if !told.contains(&cause) {
-            told = if told.is_empty() {
-                cause
-            } else {
-                format!("{told}: {cause}")
-            };
-        }
-    }
-    told
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -265,16 +240,5 @@ mod tests {
     #[test]
     fn the_arguments_are_consistent() {
         <Arguments as clap::CommandFactory>::command().debug_assert();
-    }
-
-    #[test]
-    fn a_cause_is_told_once() {
-        let error = anyhow::anyhow!("no such file")
-            .context("a.json: no such file")
-            .context("the fixtures can't be read");
-        assert_eq!(
-            told(&error),
-            "the fixtures can't be read: a.json: no such file"
-        );
     }
 }

@@ -8,10 +8,12 @@ use anyhow::{Context, Result, bail};
 use assent_plugin_host::{Inspection, Workbench};
 use assent_plugin_sdk::fixtures::{self, ChannelOutcome, MapperOutcome};
 
+use crate::description::{manifest, must_be_grantable, role, settle};
 use crate::fixture_run;
 use crate::new::toml_text;
 use crate::plugin::{MANIFEST, Manifest, Plugin, Role, Source};
-use crate::subject::{Subject, manifest, must_be_grantable, role, settle};
+use crate::runtime::wait;
+use crate::subject::Subject;
 use crate::toolchain::Choice;
 
 /// Writes the folder `NAME-VERSION` and prints the settings.
@@ -33,7 +35,7 @@ pub fn pack(folder: &Path, out: Option<&Path>, force: bool, choice: Choice) -> R
             folder.display()
         );
     }
-    let inspection = crate::wait(tried(&subject.component, plugin))??;
+    let inspection = wait(tried(&subject.component, plugin))??;
     let description = &inspection.description;
     if description.version.is_empty() || !description.version.bytes().all(in_a_version) {
         bail!(

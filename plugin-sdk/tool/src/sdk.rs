@@ -22,15 +22,21 @@ macro_rules! sources {
 }
 
 /// The files of the crate beside its Cargo.toml.
-const CRATE: [Source; 21] = sources![
+const CRATE: [Source; 27] = sources![
     "src/approval.rs",
     "src/bindings.rs",
     "src/claims.rs",
     "src/delegated.rs",
     "src/description.rs",
     "src/fixtures/approval.rs",
+    "src/fixtures/approval/outcome.rs",
+    "src/fixtures/approval/script.rs",
+    "src/fixtures/approval/vendor.rs",
+    "src/fixtures/approval/verified.rs",
     "src/fixtures/bytes.rs",
     "src/fixtures/claims.rs",
+    "src/fixtures/comparison.rs",
+    "src/fixtures/fixture.rs",
     "src/fixtures/mod.rs",
     "src/fixtures/tests.rs",
     "src/http.rs",

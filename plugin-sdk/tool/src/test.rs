@@ -5,8 +5,10 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use assent_model::printable::lines;
 
+use crate::description::settle;
 use crate::fixture_run;
-use crate::subject::{Subject, settle};
+use crate::runtime::wait;
+use crate::subject::Subject;
 use crate::toolchain::Choice;
 
 /// Runs the fixtures of a plugin, and fails with every difference.
@@ -17,7 +19,7 @@ use crate::toolchain::Choice;
 pub fn test(path: &Path, given: Option<&Path>, choice: Choice) -> Result<()> {
     let subject = Subject::of(path, choice)?;
     let fixtures = subject.fixtures(given)?;
-    crate::wait(async {
+    wait(async {
         let bench = fixture_run::open(&subject.component).await?;
         if let Some(plugin) = &subject.plugin {
             settle(plugin, bench.inspection())?;

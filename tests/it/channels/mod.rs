@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use assent::config;
 use assent::domain::Host;
-use assent::domain::operations::plugins::plugin_specs;
+use assent::domain::operations::plugin_specs::plugin_specs;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use reqwest::{Method, StatusCode};

@@ -5,7 +5,7 @@ mod software;
 
 use assent::authenticator::{Authenticator, Reply, Request};
 use assent::config;
-use assent::domain::devices::passkey::RelyingParty;
+use assent::domain::devices::relying_party::RelyingParty;
 use assent_model::passkey::PasskeyUse;
 use assent_model::session::Amr;
 use assent_store::{AnswerOutcome, DeviceAnswer};

@@ -352,7 +352,7 @@ impl<'a> Reader<'a> {
         let last = path.last().cloned().unwrap_or_default();
         let name = name.map_or(last, str::to_owned);
         // The path of a declaration that binds its own first word begins at another crate.
-        let is_outside = path.len() == absolute(module, &[]).len() + 1;
+        let is_outside = path.len() == 2 && path.first().is_some_and(|first| first == module);
         if name != "*" && !is_outside {
             self.own(module).bindings.insert(name.clone(), path.clone());
         }
@@ -451,6 +451,7 @@ mod tests {
             "use super::B;\npub struct A;\n",
             "use crate::{b::{self, B}};\npub struct A;\n",
             "pub struct A;\nfn f() { crate::b::g(); }\n",
+            "use crate::b;\npub struct A;\nfn f() { b::g(); }\n",
             "use super::*;\nuse crate::b;\npub struct A;\nfn f() { b::g(); }\n",
         ] {
             let files = [

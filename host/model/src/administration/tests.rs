@@ -1,4 +1,5 @@
 use super::*;
+use crate::user::ConsoleRole;
 
 #[test]
 fn nobody_but_an_owner_gives_roles_and_no_scope_does() {

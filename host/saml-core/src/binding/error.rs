@@ -2,7 +2,7 @@
 
 use openssl::error::ErrorStack;
 
-use super::RELAY_STATE_BYTES;
+use super::relay_state::RELAY_STATE_BYTES;
 use crate::xml::{Limits, XmlError};
 
 /// A query or a form that brings no message. It is not known who sent it, so there is nobody to answer but the person. The

@@ -4,10 +4,9 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use percent_encoding::percent_decode;
 
-use super::{BindingError, Kind, RELAY_STATE_BYTES};
+use super::relay_state::{RELAY_STATE, RELAY_STATE_BYTES};
+use super::{BindingError, Kind};
 use crate::xml::{Document, Limits};
-
-pub(super) const RELAY_STATE: &str = "RelayState";
 
 /// The known parameters of a query or a form, each at most once. Unknown ones are ignored: other systems on the way add
 /// their own.

@@ -3,8 +3,9 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
+use super::BindingError;
+use super::incoming::{Carrier, Incoming};
 use super::parameters::{Parameters, document};
-use super::{BindingError, Carrier, Incoming};
 
 impl Incoming {
     /// Reads the body of a form, whose type is `application/x-www-form-urlencoded`. Its signature is the message's own:

@@ -6,13 +6,14 @@ use base64::engine::general_purpose::STANDARD;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::deflate::{deflate, inflate};
-use super::parameters::{Parameters, RELAY_STATE, document};
-use super::{BindingError, Carrier, Incoming, Kind, SendError};
-use crate::xml::{Limits, SignatureAlgorithm, Signer, TrustedKey, UnfitAlgorithm};
+use super::incoming::{Carrier, Incoming};
+use super::parameters::{Parameters, document};
+use super::relay_state::RELAY_STATE;
+use super::{BindingError, Kind, SendError};
+use crate::binding::detached::{ALGORITHM, Detached, SIGNATURE};
+use crate::xml::{Limits, Signer};
 
 const ENCODING: &str = "SAMLEncoding";
-const ALGORITHM: &str = "SigAlg";
-const SIGNATURE: &str = "Signature";
 /// The one encoding (SAML bindings section 3.4.4.1).
 const DEFLATE: &[u8] = b"urn:oasis:names:tc:SAML:2.0:bindings:URL-Encoding:DEFLATE";
 /// All but the unreserved characters (RFC 3986 section 2.3).
@@ -21,54 +22,6 @@ const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'.')
     .remove(b'_')
     .remove(b'~');
-
-/// The signature of a query.
-#[derive(Clone, Debug)]
-pub(super) struct Detached {
-    /// What it covers.
-    octets: Vec<u8>,
-    /// Which algorithm is no matter as long as the signature is not asked for.
-    algorithm: Result<SignatureAlgorithm, UnfitAlgorithm>,
-    value: Vec<u8>,
-}
-
-impl Detached {
-    /// The signature of a query, if there is one. It covers the message, the relay state if there is one, and the
-    /// algorithm, in this order, in whichever order they came (SAML bindings section 3.4.4.1).
-    fn of(parameters: &Parameters<'_>, kind: Kind) -> Result<Option<Self>, BindingError> {
-        let (algorithm, value) = match (
-            parameters.decoded(ALGORITHM)?,
-            parameters.base64(SIGNATURE)?,
-        ) {
-            (None, None) => return Ok(None),
-            (Some(algorithm), Some(value)) => (algorithm, value),
-            (Some(_), None) => return Err(BindingError::HalfSigned(SIGNATURE)),
-            (None, Some(_)) => return Err(BindingError::HalfSigned(ALGORITHM)),
-        };
-        let covered = [kind.parameter(), RELAY_STATE, ALGORITHM];
-        let parts = covered
-            .into_iter()
-            .filter_map(|name| Some([name.as_bytes(), parameters.raw(name)?].join(&b'=')));
-        let octets = parts.collect::<Vec<_>>().join(&b'&');
-        let algorithm = SignatureAlgorithm::from_uri(&String::from_utf8_lossy(&algorithm));
-        Ok(Some(Self {
-            octets,
-            algorithm,
-            value,
-        }))
-    }
-
-    /// Whether one of the keys made it.
-    ///
-    /// # Errors
-    /// [`UnfitAlgorithm`] if it would prove nothing, whoever made it.
-    pub(super) fn is_of(&self, keys: &[TrustedKey]) -> Result<bool, UnfitAlgorithm> {
-        let algorithm = self.algorithm?;
-        Ok(keys
-            .iter()
-            .any(|key| key.verifies(algorithm, &self.octets, &self.value)))
-    }
-}
 
 impl Incoming {
     /// Reads a query: what stands after the `?`, exactly as it came.
@@ -121,7 +74,6 @@ pub fn redirect_location(
     let mark = if url.contains('?') { '&' } else { '?' };
     Ok(format!("{url}{mark}{query}"))
 }
-
-fn parameter(name: &str, value: &str) -> String {
+pub(super) fn parameter(name: &str, value: &str) -> String {
     format!("{name}={}", utf8_percent_encode(value, ESCAPED))
 }

@@ -1,6 +1,6 @@
 //! Whose message it is.
 
-use super::{Carrier, Incoming};
+use super::incoming::{Carrier, Incoming};
 use crate::xml::{Document, Element, SignatureError, TrustedKey, UnfitAlgorithm, Verified};
 
 /// Whether a message must be signed.

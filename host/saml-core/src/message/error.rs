@@ -2,6 +2,7 @@
 
 use super::status::{REQUEST_UNSUPPORTED, REQUESTER, VERSION_MISMATCH};
 use super::{Header, Status};
+use crate::message::flaw::Flaw;
 use crate::xml::ShapeError;
 
 /// A message that is not acted upon. The texts hold nothing of it.
@@ -24,33 +25,6 @@ impl From<ShapeError> for MessageError {
     fn from(error: ShapeError) -> Self {
         Self::Malformed(error.into())
     }
-}
-
-/// What is wrong with the form of a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Flaw {
-    /// It is another message.
-    #[error("it is not the {0} that is expected here")]
-    Root(&'static str),
-    /// An attribute is missing.
-    #[error("the attribute {0} is missing")]
-    Missing(&'static str),
-    /// The value of an attribute or an element is not what it must be.
-    #[error("{name} is not {must}")]
-    Value {
-        /// The attribute or the element.
-        name: &'static str,
-        /// What its value must be.
-        must: &'static str,
-    },
-    /// An ACS is named in two ways (SAML core section 3.4.1).
-    #[error(
-        "AssertionConsumerServiceIndex excludes AssertionConsumerServiceURL and ProtocolBinding; only one way to name the ACS can be used"
-    )]
-    TwoEndpoints,
-    /// An element is missing, repeated, or has the wrong content.
-    #[error(transparent)]
-    Shape(#[from] ShapeError),
 }
 
 /// What a message may ask for, and Assent does not do.

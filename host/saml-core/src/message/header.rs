@@ -1,8 +1,9 @@
 //! What every message begins with.
 
-use super::{Flaw, MessageError, Unsupported, instant_text, read};
-use crate::xml::{Element, Name, Signer, WriteError, Writer};
 use assent_model::clock::Timestamp;
+
+use super::instant_text;
+use crate::xml::{Name, Signer, WriteError, Writer};
 
 /// What every request and every response begins with (SAML core sections 3.2.1 and 3.2.2).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,36 +19,6 @@ pub struct Header {
 }
 
 impl Header {
-    /// Reads the header of a message that has this name.
-    ///
-    /// # Errors
-    /// [`Flaw`], and [`Unsupported::Version`] if it is a message of another version.
-    pub(super) fn read(root: Element<'_>, name: Name) -> Result<Self, MessageError> {
-        if !root.is(name) {
-            return Err(Flaw::Root(name.local).into());
-        }
-        let version = read::required("Version", root.attribute("Version"))?;
-        let header = Self {
-            id: read::required("ID", read::id(root, "ID")?)?,
-            issuer: read::issuer(root)?,
-            issue_instant: read::required("IssueInstant", read::moment(root, "IssueInstant")?)?,
-            destination: read::uri(root, "Destination")?,
-        };
-        if version == "2.0" {
-            Ok(header)
-        } else {
-            Err(header.unsupported(Unsupported::Version))
-        }
-    }
-
-    /// The error for a message that has this header.
-    pub(super) fn unsupported(&self, what: Unsupported) -> MessageError {
-        MessageError::Unsupported {
-            header: Box::new(self.clone()),
-            what,
-        }
-    }
-
     /// Writes a whole message. With a signer the message is signed, right after the issuer.
     pub(super) fn write<const N: usize>(
         &self,

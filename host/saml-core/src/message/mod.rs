@@ -5,16 +5,19 @@
 
 mod authn_request;
 mod error;
+mod flaw;
 mod header;
 mod instant;
 mod logout;
 mod name_id;
 pub mod names;
 pub mod read;
+mod received_header;
 pub mod status;
 
 pub use authn_request::{AuthnRequest, Comparison, NameIdPolicy, RequestedAuthnContext, Subject};
-pub use error::{Flaw, MessageError, Unsupported};
+pub use error::{MessageError, Unsupported};
+pub use flaw::Flaw;
 pub use header::Header;
 pub use instant::{instant, instant_text};
 pub use logout::{LogoutRequest, LogoutResponse};

@@ -2,7 +2,7 @@
 
 use super::chars::{is_char, is_ncname, is_space};
 use super::error::XmlProblem;
-use super::reader::Limits;
+use super::limits::Limits;
 
 /// The attributes of a start tag (XML 1.0 production 40): what follows its name, as names and values, which are
 /// normalized (section 3.3.3) and may be anything that XML can hold.

@@ -12,6 +12,7 @@ mod c14n;
 mod chars;
 mod error;
 mod escape;
+mod limits;
 mod markup;
 mod names;
 mod reader;
@@ -26,8 +27,8 @@ pub use algorithm::{DigestAlgorithm, SignatureAlgorithm, TrustedKey, UnfitAlgori
 pub use c14n::canonical;
 pub use chars::{is_ncname, is_text};
 pub use error::{ShapeError, XmlError, XmlProblem};
+pub use limits::Limits;
 pub use names::{DSIG, EXC_C14N, Name, Namespace, XS, XSI};
-pub use reader::Limits;
 pub use sign::Signer;
 pub use tree::{Children, Document, Element};
 pub use verify::{SignatureError, Verified};

@@ -10,47 +10,27 @@ use quick_xml::events::{BytesStart, Event};
 
 use super::chars::{is_char, is_space};
 use super::error::{XmlError, XmlProblem};
+use super::limits::Limits;
 use super::markup::{
     attributes, check_declaration, declared_prefix, is_absolute, reference, split_name,
 };
 use super::names::{XML_URI, XMLNS_URI};
 use super::tree::{Attribute, Binding, Document, ElementNode, Node};
 
-/// How much a document may be. All of it is read into memory, and some of it several times.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// The length of the document, and of its canonical form, in bytes.
-    pub bytes: usize,
-    /// How many elements and texts there are.
-    pub nodes: usize,
-}
-
-impl Limits {
-    /// How deeply elements may stand in each other.
-    pub const DEPTH: usize = 64;
-    /// How many attributes an element may have, declarations of namespaces among them.
-    pub const ATTRIBUTES: usize = 64;
-    /// How many declarations of namespaces may be in force at once.
-    pub const NAMESPACES: usize = 64;
-    /// For a protocol message, which has about 3 KB, or 10 KB with a chain of certificates.
-    pub const MESSAGE: Self = Self {
-        bytes: 128 * 1024,
-        nodes: 4_000,
-    };
-    /// For the metadata of one service provider.
-    pub const METADATA: Self = Self {
-        bytes: 1024 * 1024,
-        nodes: 40_000,
-    };
-}
-
-pub(super) fn read(bytes: &[u8], limits: Limits) -> Result<Document, XmlError> {
-    let text = decode(bytes, limits).map_err(|problem| XmlError { problem, line: 1 })?;
-    let mut reader = Reader::new(&text, limits);
-    reader.read().map_err(|problem| XmlError {
-        problem,
-        line: reader.line(),
-    })
+impl Document {
+    /// Reads a document.
+    ///
+    /// # Errors
+    /// [`XmlError`] for what is not well-formed with its namespaces, for what is over the limits, and for what SAML messages
+    /// never have: a document type, processing instructions, entities, comments inside text.
+    pub fn read(bytes: &[u8], limits: Limits) -> Result<Self, XmlError> {
+        let text = decode(bytes, limits).map_err(|problem| XmlError { problem, line: 1 })?;
+        let mut reader = Reader::new(&text, limits);
+        reader.read().map_err(|problem| XmlError {
+            problem,
+            line: reader.line(),
+        })
+    }
 }
 
 /// The document's text, its line ends as line feeds (XML 1.0 section 2.11).

@@ -8,12 +8,6 @@ use openssl::pkey::{Id, PKey, Private};
 use openssl::x509::X509Ref;
 
 use super::algorithm::{DigestAlgorithm, SignatureAlgorithm, TrustedKey, UnfitKey};
-use super::names::{
-    CANONICALIZATION_METHOD, DIGEST_METHOD, DIGEST_VALUE, ENVELOPED_SIGNATURE, EXC_C14N,
-    INCLUSIVE_NAMESPACES, KEY_INFO, REFERENCE, SIGNATURE, SIGNATURE_METHOD, SIGNATURE_VALUE,
-    SIGNED_INFO, TRANSFORM, TRANSFORMS, X509_CERTIFICATE, X509_DATA,
-};
-use super::writer::{WriteError, Writer};
 
 /// A private RSA key, and the certificate that is sent along with what it signs.
 ///
@@ -68,65 +62,4 @@ impl Signer {
     pub fn sign(&self, message: &[u8]) -> Result<Vec<u8>, ErrorStack> {
         openssl::sign::Signer::new(MessageDigest::sha256(), &self.key)?.sign_oneshot_to_vec(message)
     }
-
-    /// The `ds:Signature` over an element in canonical form that has this ID. `inclusive` are the prefixes that are written
-    /// where they are declared.
-    pub(super) fn signature(
-        &self,
-        covered: &str,
-        id: &str,
-        inclusive: &str,
-    ) -> Result<String, WriteError> {
-        let digest = STANDARD.encode(Self::DIGEST.digest(covered.as_bytes())?);
-        // Alone, SignedInfo is just as its own canonical form: the namespace that its parent declares is declared here.
-        let mut alone = Writer::new();
-        signed_info(&mut alone, id, inclusive, &digest);
-        let value = STANDARD.encode(self.sign(alone.finish()?.as_bytes())?);
-        let mut whole = Writer::new();
-        whole.open(SIGNATURE).content(|signature| {
-            signed_info(signature, id, inclusive, &digest);
-            signature.open(SIGNATURE_VALUE).text(&value);
-            signature.open(KEY_INFO).content(|info| {
-                info.open(X509_DATA)
-                    .content(|data| data.open(X509_CERTIFICATE).text(&self.certificate));
-            });
-        });
-        whole.finish()
-    }
-}
-
-fn signed_info(writer: &mut Writer, id: &str, inclusive: &str, digest: &str) {
-    writer.open(SIGNED_INFO).content(|info| {
-        info.open(CANONICALIZATION_METHOD)
-            .attribute("Algorithm", EXC_C14N.uri)
-            .empty();
-        info.open(SIGNATURE_METHOD)
-            .attribute("Algorithm", Signer::ALGORITHM.uri())
-            .empty();
-        info.open(REFERENCE)
-            .attribute("URI", format!("#{id}"))
-            .content(|reference| {
-                reference.open(TRANSFORMS).content(|transforms| {
-                    transforms
-                        .open(TRANSFORM)
-                        .attribute("Algorithm", ENVELOPED_SIGNATURE)
-                        .empty();
-                    transforms
-                        .open(TRANSFORM)
-                        .attribute("Algorithm", EXC_C14N.uri)
-                        .content(|form| {
-                            if !inclusive.is_empty() {
-                                form.open(INCLUSIVE_NAMESPACES)
-                                    .attribute("PrefixList", inclusive)
-                                    .empty();
-                            }
-                        });
-                });
-                reference
-                    .open(DIGEST_METHOD)
-                    .attribute("Algorithm", Signer::DIGEST.uri())
-                    .empty();
-                reference.open(DIGEST_VALUE).text(digest);
-            });
-    });
 }

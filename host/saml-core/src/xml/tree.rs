@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::error::ShapeError;
+use super::limits::Limits;
 use super::names::{Name, SIGNATURE};
-use super::reader::Limits;
 
 /// A document that was read whole and is well-formed. Its content is what a stranger claims, until a signature is checked.
 ///
@@ -63,15 +63,6 @@ impl Attribute {
 }
 
 impl Document {
-    /// Reads a document.
-    ///
-    /// # Errors
-    /// [`XmlError`](super::XmlError) for what is not well-formed with its namespaces, for what is over the limits, and for
-    /// what SAML messages never have: a document type, processing instructions, entities, comments inside text.
-    pub fn read(bytes: &[u8], limits: Limits) -> Result<Self, super::XmlError> {
-        super::reader::read(bytes, limits)
-    }
-
     /// The root element, **as anybody could have written it**. For messages that need no signature; what is signed comes
     /// from [`Self::verify`].
     pub fn unverified(&self) -> Element<'_> {

@@ -3,15 +3,16 @@
 //! It declares a namespace where it is first used, as the canonical form does, and it sorts attributes. The names are
 //! constants; the values are escaped. So nothing that comes from outside can become markup.
 
+mod signed;
+
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use openssl::error::ErrorStack;
 
-use super::chars::{is_ncname, is_text};
+use super::chars::is_text;
 use super::escape;
-use super::names::{DSIG, Name, Namespace, XML_URI};
-use super::sign::Signer;
+use super::names::{Name, Namespace, XML_URI};
 
 /// Writes elements. What goes wrong on the way is told by [`Self::finish`], which then gives no output.
 #[derive(Debug, Default)]
@@ -166,24 +167,6 @@ impl Writer {
         self.out.push('>');
         self.scope.truncate(outer_scope);
     }
-
-    /// Signs the element that begins at `from` and was written last; the signature goes to `place`.
-    fn sign(&mut self, id: &str, signer: &Signer, from: usize, place: usize) {
-        let Some(element) = self.signed.pop() else {
-            return;
-        };
-        if !is_ncname(id) {
-            self.fail(WriteError::Id);
-        }
-        if self.error.is_some() {
-            return;
-        }
-        let inclusive = element.inclusive.into_iter().collect::<Vec<_>>().join(" ");
-        match signer.signature(self.out.get(from..).unwrap_or_default(), id, &inclusive) {
-            Ok(signature) => self.out.insert_str(place, &signature),
-            Err(error) => self.fail(error),
-        }
-    }
 }
 
 /// An element whose start tag is being put together. It is written by giving it its content.
@@ -249,35 +232,6 @@ impl<'w, 'v> Start<'w, 'v> {
         let writer = self.tag();
         content(writer);
         writer.end(name, outer_scope);
-    }
-
-    /// Writes the element with the attribute `ID`, and signs it. The signature stands between what the two functions
-    /// write, since SAML wants it right after the issuer (SAML core section 5.4.1).
-    pub fn signed(
-        self,
-        id: &'v str,
-        signer: &Signer,
-        before: impl FnOnce(&mut Writer),
-        after: impl FnOnce(&mut Writer),
-    ) {
-        let (name, from, outer_scope) = (self.name, self.writer.out.len(), self.writer.scope.len());
-        self.writer.signed.push(SignedElement {
-            outer_scope,
-            inclusive: BTreeSet::new(),
-        });
-        let writer = self.attribute("ID", id).tag();
-        before(writer);
-        let place = writer.out.len();
-        if writer
-            .scope
-            .iter()
-            .any(|declared| declared.prefix == DSIG.prefix)
-        {
-            writer.fail(WriteError::Namespace(DSIG.uri));
-        }
-        after(writer);
-        writer.end(name, outer_scope);
-        writer.sign(id, signer, from, place);
     }
 
     /// Writes the start tag.

@@ -6,6 +6,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use super::StreamError;
+use crate::audit_stream::error::UnfitFile;
 use assent_model::audit::chain::Record;
 use assent_model::audit::jsonl;
 
@@ -13,20 +14,6 @@ use assent_model::audit::jsonl;
 const LONGEST_LINE: u64 = 4 << 20;
 /// What each line begins with.
 const BEGINNING: &[u8] = b"{\"seq\":";
-
-/// A file that can't be one of ours.
-#[derive(Debug, thiserror::Error)]
-pub enum UnfitFile {
-    /// It is a folder, a device or the like.
-    #[error("it is no file")]
-    NoFile,
-    /// It holds something else.
-    #[error("its last line is no entry of the audit log; name a file of its own")]
-    OfAnother,
-    /// Its folder is not there.
-    #[error("the folder {} is not there", .0.display())]
-    NoFolder(PathBuf),
-}
 
 /// A file that entries are appended to.
 #[derive(Debug)]

@@ -1,30 +1,16 @@
 //! The targets of the audit stream: a file, and syslog. An adapter: it delivers entries, and does not know when and from where they
 //! come.
 
+mod error;
 mod file;
 mod syslog;
 
 use assent_model::audit::chain::Record;
 
-pub use file::{FileStream, UnfitFile};
+pub use error::StreamError;
+pub use error::UnfitFile;
+pub use file::FileStream;
 pub use syslog::SyslogStream;
-
-/// Why entries did not arrive.
-#[derive(Debug, thiserror::Error)]
-pub enum StreamError {
-    /// The file or the receiver.
-    #[error(transparent)]
-    Io(#[from] std::io::Error),
-    /// The file is not one of ours.
-    #[error(transparent)]
-    Unfit(#[from] UnfitFile),
-    /// An entry can't be written.
-    #[error("an entry can't be written: {0}")]
-    Unwritable(#[from] serde_json::Error),
-    /// The writing was broken off.
-    #[error("the writing was broken off")]
-    BrokenOff,
-}
 
 /// A target of the audit stream.
 #[derive(Debug)]

@@ -9,7 +9,7 @@ use anyhow::Context;
 use clap::Subcommand;
 use serde_json::json;
 
-use super::{ConfigFile, host_without_plugins};
+use crate::cli::config_file::{ConfigFile, host_without_plugins};
 use crate::domain::{Host, audit};
 use assent_model::audit::chain::VerificationCounts;
 use assent_model::audit::jsonl;

@@ -6,7 +6,8 @@ use anyhow::{Context, bail};
 use clap::Args;
 use serde_json::Value;
 
-use super::{ConfigFile, host_without_plugins, number, text};
+use crate::cli::config_file::{ConfigFile, host_without_plugins};
+use crate::cli::values::{number, text};
 use crate::domain::claims::traces;
 use assent_admin_client::terminal::harmless;
 use assent_store::ClaimTrace;
@@ -58,7 +59,7 @@ pub(super) async fn run(arguments: Explain) -> anyhow::Result<()> {
     let (Some(trace), Some((user, application))) = (found?, named) else {
         bail!(
             "nothing is kept about this token: no plugin served it, or it is older than {} (plugins.trace_retention)",
-            super::settings(&arguments.config.config)?
+            crate::cli::config_file::settings(&arguments.config.config)?
                 .plugins
                 .trace_retention
         );

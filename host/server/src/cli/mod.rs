@@ -8,30 +8,34 @@
 mod api;
 mod audit;
 mod authenticator;
+mod config_file;
 mod explain;
 mod manual;
 mod plugin;
+mod qr_code;
 mod serve;
+mod values;
 
 use std::io::{ErrorKind, IsTerminal};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::{Context, bail};
-use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use anyhow::Context;
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::app::{self, Surroundings};
-use crate::config::{self, Settings};
+use crate::app::Surroundings;
+use crate::cli::config_file::{ConfigFile, host_without_plugins, settings};
+use crate::config::Settings;
+use crate::domain::admin;
 use crate::domain::admin::{AdminContext, EnrolDevice, EnrolmentLink};
-use crate::domain::operations::plugins::plugin_specs;
-use crate::domain::{Host, admin};
+use crate::domain::operations::plugin_specs::plugin_specs;
 use crate::geoip::GeoIp;
 use crate::http::admin_api::openapi_document;
+use crate::{app, config};
 use assent_admin_client::{failure, terminal};
 use assent_model::audit::AuditContext;
 use assent_plugin_host as plugins;
-use assent_store::Store;
 
 /// A passwordless identity provider: OpenID Connect, approved on the phone.
 #[derive(Debug, Parser)]
@@ -69,13 +73,6 @@ enum Command {
     },
     /// Print the manual page, or write a page for each command.
     Man(manual::Man),
-}
-
-#[derive(Clone, Debug, Args)]
-struct ConfigFile {
-    /// The settings.
-    #[arg(long, value_name = "FILE", default_value = "config/assent.toml")]
-    config: PathBuf,
 }
 
 #[derive(Debug, Subcommand)]
@@ -178,10 +175,6 @@ async fn dispatch(api: &api::Commands, matches: &ArgMatches) -> anyhow::Result<E
     done.map(|()| ExitCode::SUCCESS)
 }
 
-fn settings(file: &Path) -> anyhow::Result<Settings> {
-    Ok(config::load(file)?)
-}
-
 /// The JSON Schema of the settings file.
 pub fn config_schema() -> String {
     let schema = schemars::schema_for!(Settings);
@@ -237,22 +230,6 @@ async fn check(file: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The host's database and keys, without its plugins, for one command.
-async fn host_without_plugins(file: &Path) -> anyhow::Result<Arc<Host>> {
-    let settings = Settings {
-        plugins: config::Plugins::default(),
-        ..settings(file)?
-    };
-    // In another folder than the server's, a command would make a database of its own and speak of that one.
-    if !Store::may_exist(&settings.database.url) {
-        bail!(
-            "there is no database at {}; start the command in the folder in which `assent serve` was started",
-            settings.database.url
-        );
-    }
-    Ok(app::compose(settings, Surroundings::of_this_program(file)).await?)
-}
-
 async fn enrolment(file: &Path, user: &str) -> anyhow::Result<()> {
     let host = host_without_plugins(file).await?;
     let name = user.parse()?;
@@ -274,7 +251,7 @@ async fn enrolment(file: &Path, user: &str) -> anyhow::Result<()> {
     );
     println!("{link}");
     if std::io::stdout().is_terminal() {
-        serve::print_qr(&link);
+        qr_code::print_qr(&link);
     }
     Ok(())
 }
@@ -290,22 +267,4 @@ async fn token(file: &Path) -> anyhow::Result<()> {
     );
     println!("{}", token.expose());
     Ok(())
-}
-
-/// The text at a place of an answer (RFC 6901), fit for a line of the terminal; none where there is no text.
-fn text(answer: &serde_json::Value, pointer: &str) -> String {
-    plugins::one_line(
-        answer
-            .pointer(pointer)
-            .and_then(serde_json::Value::as_str)
-            .unwrap_or_default(),
-    )
-}
-
-/// The number at a place of an answer.
-fn number(answer: &serde_json::Value, pointer: &str) -> u64 {
-    answer
-        .pointer(pointer)
-        .and_then(serde_json::Value::as_u64)
-        .unwrap_or_default()
 }

@@ -7,8 +7,10 @@ use std::sync::Arc;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
-use super::settings;
-use crate::app::{self, Surroundings};
+use crate::app;
+use crate::app::Surroundings;
+use crate::cli::config_file::settings;
+use crate::cli::qr_code::print_qr;
 use crate::config::{Log, LogFormat, Settings};
 use crate::domain::Host;
 use crate::domain::operations::bootstrap::BootstrapResult;
@@ -106,15 +108,4 @@ fn greet(settings: &Settings, made: Option<&BootstrapResult>) {
         println!("Try the sign-in:  {start}");
     }
     println!("The console:      {origin}/admin\n");
-}
-
-pub(super) fn print_qr(link: &str) {
-    if let Ok(code) = qrcode::QrCode::new(link) {
-        println!(
-            "{}",
-            code.render::<qrcode::render::unicode::Dense1x2>()
-                .quiet_zone(true)
-                .build()
-        );
-    }
 }

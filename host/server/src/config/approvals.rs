@@ -5,7 +5,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{HumanDuration, Settings};
+use super::HumanDuration;
 
 /// Cooldowns after denials and reports: for a while requests with the typed name are not sent to the user's devices. The browser
 /// gets the same page as always. QR sign-ins and protected actions are always sent.
@@ -50,7 +50,7 @@ impl Approvals {
 }
 
 /// Checks what the types cannot express.
-pub(super) fn check(settings: &Settings, expect: &mut impl FnMut(bool, &str, &str)) {
+pub(super) fn check(approvals: &Approvals, expect: &mut impl FnMut(bool, &str, &str)) {
     const SECOND: HumanDuration = HumanDuration::seconds(1);
     const DAY: HumanDuration = HumanDuration::days(1);
     let Approvals {
@@ -58,7 +58,7 @@ pub(super) fn check(settings: &Settings, expect: &mut impl FnMut(bool, &str, &st
         denial_window,
         denial_reset_after,
         report_cooldown,
-    } = &settings.approvals;
+    } = approvals;
     expect(
         denial_cooldowns.len() <= 20,
         "approvals.denial_cooldowns",

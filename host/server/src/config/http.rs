@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use super::{HumanDuration, Settings};
+use super::HumanDuration;
 
 /// The listeners.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -106,9 +106,8 @@ pub(super) fn notes(http: &Http) -> Vec<String> {
     .collect()
 }
 
-/// Checks what the types cannot express.
-pub(super) fn check(settings: &Settings, expect: &mut impl FnMut(bool, &str, &str)) {
-    let http = &settings.http;
+/// Checks what the types cannot express. `is_https` is about the base URL.
+pub(super) fn check(http: &Http, is_https: bool, expect: &mut impl FnMut(bool, &str, &str)) {
     expect(
         (1..=1_000_000).contains(&http.connections_per_network),
         "http.connections_per_network",
@@ -126,7 +125,7 @@ pub(super) fn check(settings: &Settings, expect: &mut impl FnMut(bool, &str, &st
         );
     }
     expect(
-        http.tls.is_none() || settings.is_https(),
+        http.tls.is_none() || is_https,
         "base_url",
         "expected https, since http.tls makes the listener speak it",
     );
@@ -145,7 +144,7 @@ pub(super) fn check(settings: &Settings, expect: &mut impl FnMut(bool, &str, &st
     expect(
         http.mtls_url
             .as_ref()
-            .is_none_or(|url| url.scheme() == "https" && super::load::is_bare(url)),
+            .is_none_or(|url| url.scheme() == "https" && is_bare(url)),
         "http.mtls_url",
         "expected an https address without path or query, such as https://mtls.id.example.org",
     );
@@ -154,4 +153,10 @@ pub(super) fn check(settings: &Settings, expect: &mut impl FnMut(bool, &str, &st
         "http.client_cert_header",
         "expected http.trusted_proxies to name the proxy whose header is believed",
     );
+}
+
+/// Whether an address is a scheme, a host and perhaps a port, and nothing else.
+pub(super) fn is_bare(url: &url::Url) -> bool {
+    let nothing_else = url.path() == "/" && url.query().is_none() && url.fragment().is_none();
+    nothing_else && url.has_host() && url.username().is_empty() && url.password().is_none()
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::Settings;
-use super::load::variable_of;
+use super::environment::variable_of;
 
 /// Keys whose values are secrets, or may hold one.
 const SECRETS: [&str; 2] = ["keys.master_key", "database.url"];

@@ -3,8 +3,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Settings;
-
 /// The rate limits. Over a limit the answer is 429, with `Retry-After`. An IP address is the client's, as the
 /// `http.trusted_proxies` report it; of an IPv6 address the first 64 bits count. Each instance counts for itself.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
@@ -97,7 +95,7 @@ impl Default for RateLimits {
 }
 
 /// Checks what the types cannot express.
-pub(super) fn check(settings: &Settings, expect: &mut impl FnMut(bool, &str, &str)) {
+pub(super) fn check(limits: &RateLimits, expect: &mut impl FnMut(bool, &str, &str)) {
     let RateLimits {
         login_pages_per_ip,
         open_sign_ins_per_ip,
@@ -111,7 +109,7 @@ pub(super) fn check(settings: &Settings, expect: &mut impl FnMut(bool, &str, &st
         client_auth_failures,
         unauthenticated_requests,
         callbacks_per_ip,
-    } = settings.rate_limits;
+    } = *limits;
     for (name, most) in [
         ("open_sign_ins_per_ip", open_sign_ins_per_ip),
         ("open_sign_ins_total", open_sign_ins_total),

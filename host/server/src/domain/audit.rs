@@ -1,9 +1,11 @@
 //! The audit log, as use cases write and read it. An entry is kept in the transaction of the change that it tells of.
 
 mod stream;
+pub(super) mod streams;
 mod verify;
 
-pub use stream::{Faring, Streams, check as check_streams, run as stream};
+pub use stream::{check as check_streams, run as stream};
+pub use streams::{Faring, Streams};
 pub use verify::{Unreadable, Verdict, verify, verify_export};
 
 use std::time::Duration;
@@ -34,6 +36,9 @@ pub(crate) fn kept(host: &Host) -> Duration {
 
 /// Writes the entries about requests for sign-ins that repeated: a name that is typed often in one network has one entry with the
 /// count of those beyond the first.
+///
+/// # Errors
+/// If the database fails.
 pub async fn sum_up_repeated(host: &Host) -> Result<(), InternalError> {
     /// How many are read at a time.
     const SLICE: u32 = 100;
@@ -77,6 +82,9 @@ pub fn moment(text: &str) -> Option<Timestamp> {
 }
 
 /// A page of up to `limit` entries, the latest first: those before the position `before`, where that is given.
+///
+/// # Errors
+/// If the database fails.
 pub async fn list(
     host: &Host,
     filter: &AuditFilter,
@@ -87,6 +95,9 @@ pub async fn list(
 }
 
 /// What happened lately in a person's name, the latest first: those before the position `before`, where that is given.
+///
+/// # Errors
+/// If the database fails.
 pub async fn of_user(
     host: &Host,
     user: UserId,

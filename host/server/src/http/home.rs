@@ -15,7 +15,7 @@ use crate::domain::sessions::session;
 use crate::domain::sessions::session::SignedIn;
 use crate::domain::{Host, InternalError};
 use crate::http::saml::logout;
-use crate::http::sign_in::session_end::without_session;
+use crate::http::sign_in::sign_out::without_session;
 use assent_model::saml::Afterwards;
 
 const SIGN_OUT: &str = "/sign-out";

@@ -9,6 +9,8 @@ mod cookies;
 mod csrf;
 pub mod devices;
 mod fetch_metadata;
+mod forwarded;
+mod handshake;
 mod home;
 mod layout;
 pub mod oidc;

@@ -1,35 +1,32 @@
 //! The routes.
 
+mod responses;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::{Request, State};
-use axum::http::header::{
-    ETAG, IF_NONE_MATCH, REFERRER_POLICY, STRICT_TRANSPORT_SECURITY, X_CONTENT_TYPE_OPTIONS,
-};
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
+use axum::extract::Request;
+use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
-use axum::response::{IntoResponse, Response};
+use axum::response::IntoResponse;
 use axum::routing::{delete, get, post, put};
+use responses::{asset, common_headers, not_found};
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::limit::RequestBodyLimitLayer;
 use tower_http::set_header::SetResponseHeaderLayer;
 use tower_http::timeout::TimeoutLayer;
 
 use super::fetch_metadata::reject_embedded;
-use super::reply::ErrorReply;
-use super::texts::Message;
-use super::{admin_api, assets, console, home, portal, refusals};
+use super::{admin_api, console, home, portal, refusals};
 use crate::domain::Host;
 use crate::domain::operations::idempotency::UNDER_WAY;
 use crate::http::approvals::callbacks;
 use crate::http::devices::{authenticator, own_devices, recover};
 use crate::http::oidc::{client_calls, cors, endpoints};
-use crate::http::operations::{branding, health, latency, logos, metrics, rate_limits};
+use crate::http::operations::{health, latency, logos, metrics, rate_limits};
 use crate::http::saml::{logout, metadata, sign_on};
 use crate::http::sign_in::{confirm, consent, login, qr_sign_in, session_end, test_sign_in};
-use crate::http::texts::PageLanguage;
 
 /// The largest body that is read, in bytes.
 const LARGEST_BODY: usize = 64 * 1024;
@@ -291,102 +288,4 @@ fn authenticator_api_routes(host: &Arc<Host>) -> Router<Arc<Host>> {
             header::CACHE_CONTROL,
             HeaderValue::from_static("no-store"),
         ))
-}
-
-/// A stylesheet, script or icon.
-async fn asset(
-    State(host): State<Arc<Host>>,
-    axum::extract::OriginalUri(uri): axum::extract::OriginalUri,
-    PageLanguage(language): PageLanguage,
-    headers: HeaderMap,
-) -> Response {
-    if let Some(own) = branding::find(&host, uri.path()) {
-        return own;
-    }
-    let Some(asset) = assets::find(uri.path(), language) else {
-        return not_found(State(host), PageLanguage(language), uri).await;
-    };
-    let Ok(etag) = HeaderValue::from_str(&asset.etag) else {
-        return StatusCode::INTERNAL_SERVER_ERROR.into_response();
-    };
-    let unchanged = headers
-        .get(IF_NONE_MATCH)
-        .is_some_and(|known| known == etag);
-    let mut response = if unchanged {
-        StatusCode::NOT_MODIFIED.into_response()
-    } else {
-        asset.bytes.into_response()
-    };
-    let set = response.headers_mut();
-    set.insert(ETAG, etag);
-    set.insert(
-        header::CONTENT_TYPE,
-        HeaderValue::from_static(asset.content_type),
-    );
-    set.insert(
-        header::CACHE_CONTROL,
-        HeaderValue::from_static(asset.cache_control),
-    );
-    if asset.speaks {
-        set.insert(header::VARY, HeaderValue::from_static("accept-language"));
-        set.insert(
-            header::CONTENT_LANGUAGE,
-            HeaderValue::from_static(language.tag()),
-        );
-    }
-    if let Some(scope) = asset.service_worker_allowed {
-        set.insert("service-worker-allowed", HeaderValue::from_static(scope));
-    }
-    response
-}
-
-async fn not_found(
-    State(host): State<Arc<Host>>,
-    PageLanguage(language): PageLanguage,
-    uri: Uri,
-) -> Response {
-    ErrorReply {
-        status: StatusCode::NOT_FOUND,
-        title: Message::of("error-not-found"),
-        what_happened: Message::of("error-not-found-happened"),
-        what_to_do: Message::of("error-not-found-advice"),
-    }
-    .render(&host, language, &uri.path())
-}
-
-/// Headers of every answer: nothing is guessed about types, no address leaks to other sites, no page is framed.
-async fn common_headers(State(host): State<Arc<Host>>, request: Request, next: Next) -> Response {
-    let is_console = request
-        .uri()
-        .path()
-        .strip_prefix("/admin")
-        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-    let mut response = next.run(request).await;
-    let headers = response.headers_mut();
-    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
-    headers
-        .entry(header::X_FRAME_OPTIONS)
-        .or_insert(HeaderValue::from_static("DENY"));
-    // The authenticator's page says otherwise for itself: its camera reads codes.
-    headers
-        .entry("permissions-policy")
-        .or_insert(HeaderValue::from_static(
-            "camera=(), geolocation=(), microphone=(), payment=()",
-        ));
-    // Who opened the console, or was opened by it, gets no hold of its window. Pages of a sign-in stay without this: an
-    // application that opens them in a popup hands its answer back through `window.opener`, which would not survive it.
-    if is_console {
-        headers.insert(
-            "cross-origin-opener-policy",
-            HeaderValue::from_static("same-origin"),
-        );
-    }
-    if host.settings.is_https() {
-        headers.insert(
-            STRICT_TRANSPORT_SECURITY,
-            HeaderValue::from_static("max-age=31536000"),
-        );
-    }
-    response
 }

@@ -20,9 +20,10 @@ use tokio::sync::{Notify, Semaphore};
 use tokio_io_timeout::TimeoutStream;
 use tower::ServiceExt;
 
-use super::context::is_trusted;
 use super::tls::Identity;
 use crate::domain::operations::rate_limits::{Held, Network};
+use crate::http::forwarded::is_trusted;
+use crate::http::handshake::ProvedByHandshake;
 use crate::http::oidc::client_certificate::ClientCertificate;
 
 /// How long requests under way may take once the host is told to stop.
@@ -60,10 +61,6 @@ pub struct Newcomers {
     /// Proxies, exempt from these bounds because they forward the requests of all clients.
     pub exempt: Vec<IpAddr>,
 }
-
-/// Marks the requests of connections on which the client authenticates in the TLS handshake.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct ProvedByHandshake;
 
 /// Serves until `stop` is done, then lets requests under way end.
 pub async fn serve(listener: Listener, router: Router, stop: impl Future<Output = ()>) {

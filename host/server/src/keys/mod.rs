@@ -1,6 +1,8 @@
 //! Keys: the master key, and what it seals.
 
 pub mod client;
+mod error;
+mod generation;
 mod master;
 mod ring;
 pub mod saml;
@@ -9,77 +11,10 @@ mod signing;
 mod vapid;
 mod verification;
 
+pub use error::KeyError;
+pub use generation::{fresh_ed25519_public_key, generate};
 pub use master::{MasterKey, MasterKeyError};
 pub use ring::{KeyRing, KnownKey, Reading};
 pub use self_issued::NotOurs;
 pub use signing::{IdTokenKey, SigningError, TokenType};
 pub use vapid::PushKey;
-
-use openssl::error::ErrorStack;
-use openssl::pkey::{PKey, Private};
-use zeroize::Zeroizing;
-
-use assent_model::entropy::Entropy;
-use assent_model::id::Did;
-use assent_model::key::{KeyPurpose, SigningAlgorithm};
-
-/// A key that could not be made, opened or used.
-#[derive(Debug, thiserror::Error)]
-pub enum KeyError {
-    /// The cryptographic library refused.
-    #[error("the cryptographic library failed: {0}")]
-    Library(#[from] ErrorStack),
-    /// The sealed key does not open with this master key.
-    #[error(
-        "a key in the database does not open with this master key: is it another installation's?"
-    )]
-    WrongMasterKey,
-    /// A key could not be brought into its public form.
-    #[error("a key has no public form: {0}")]
-    Form(String),
-    /// No key of an algorithm may sign.
-    #[error("the database has no {0} key that may sign")]
-    NoneToSign(SigningAlgorithm),
-    /// A service provider has no key.
-    #[error("the service provider {0} has no key to sign with")]
-    NoSamlKey(Did),
-    /// The host stops.
-    #[error("the making of a key was broken off")]
-    BrokenOff,
-}
-
-/// Makes a fresh private key for a purpose, sealed. An RSA key may take a second of a core, so it is made off the async
-/// threads.
-pub async fn generate(
-    purpose: KeyPurpose,
-    master: &MasterKey,
-    entropy: &dyn Entropy,
-) -> Result<String, KeyError> {
-    let making = tokio::task::spawn_blocking(move || private_key(purpose));
-    let plain = making.await.map_err(|_| KeyError::BrokenOff)??;
-    master.seal(purpose.as_str(), &plain, entropy)
-}
-
-fn private_key(purpose: KeyPurpose) -> Result<Zeroizing<Vec<u8>>, KeyError> {
-    let key = match purpose {
-        KeyPurpose::IdToken(_) => PKey::from_rsa(openssl::rsa::Rsa::generate(2048)?)?,
-        KeyPurpose::Push => {
-            let group = openssl::ec::EcGroup::from_curve_name(openssl::nid::Nid::X9_62_PRIME256V1)?;
-            PKey::from_ec_key(openssl::ec::EcKey::generate(&group)?)?
-        }
-    };
-    Ok(Zeroizing::new(key.private_key_to_pkcs8()?))
-}
-
-/// The raw public key of a fresh Ed25519 key, which a `did:key` is made of. The private key is not kept: nothing is
-/// ever signed with it.
-pub fn fresh_ed25519_public_key() -> Result<[u8; 32], KeyError> {
-    let raw = PKey::generate_ed25519()?.raw_public_key()?;
-    raw.try_into()
-        .map_err(|_| KeyError::Form("an Ed25519 public key has 32 bytes".to_owned()))
-}
-
-fn open(purpose: KeyPurpose, sealed: &str, master: &MasterKey) -> Result<PKey<Private>, KeyError> {
-    let plain = master.open(purpose.as_str(), sealed)?;
-    Ok(PKey::private_key_from_pkcs8(&plain)?)
-}

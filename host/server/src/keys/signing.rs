@@ -9,8 +9,9 @@ use openssl::rsa::Padding;
 use openssl::sign::{RsaPssSaltlen, Signer};
 use serde_json::{Map, Value, json};
 
+use super::generation::open;
 use super::verification::VerificationKey;
-use super::{KeyError, MasterKey, open};
+use super::{KeyError, MasterKey};
 use assent_model::key::{KeyPurpose, SigningAlgorithm};
 
 /// A token that could not be signed.

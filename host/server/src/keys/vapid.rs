@@ -9,7 +9,8 @@ use openssl::bn::BigNumContext;
 use openssl::ec::PointConversionForm;
 use serde_json::json;
 
-use super::{KeyError, MasterKey, open};
+use super::generation::open;
+use super::{KeyError, MasterKey};
 use assent_model::clock::Timestamp;
 use assent_model::key::KeyPurpose;
 

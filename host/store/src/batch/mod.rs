@@ -2,5 +2,7 @@
 
 pub(crate) mod batcher;
 pub(crate) mod bulk_sql;
+pub(crate) mod issuance_queues;
 pub(crate) mod loader;
+pub(crate) mod token_inserts;
 pub(crate) mod token_issuance;

@@ -4,68 +4,21 @@
 use std::collections::HashSet;
 use std::sync::{Arc, LazyLock};
 
-use futures_util::future::BoxFuture;
-use sqlx::AnyConnection;
-
-use crate::batch::batcher::{BatchResult, Batcher, MOST};
-use crate::batch::bulk_sql::BulkSql;
-use crate::writer::Writer;
-use crate::{Result, Store, StoreError, audit, codes, tokens};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
 use assent_model::id::{CodeId, TokenId};
-use assent_model::token::{AccessGrant, IssuedPair, RefreshGrant};
+use assent_model::token::{AccessGrant, IssuedPair};
+use futures_util::future::BoxFuture;
+use sqlx::AnyConnection;
 
-/// What came of an attempt to exchange a code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Redemption {
-    /// The code was exchanged, now and never again.
-    Redeemed,
-    /// The code had been exchanged before, or its time was over. What it gave is revoked.
-    Refused,
-}
-
-/// What came of an attempt to use a refresh token.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rotation {
-    /// It gave the new tokens.
-    Rotated,
-    /// It was used a short while ago, and this is the first repeat: see [`Store::repeat_rotation`].
-    Repeated,
-    /// It was used before, is revoked or over. Its family is revoked.
-    Refused,
-}
-
-#[derive(Clone)]
-struct RedemptionRequest {
-    code: CodeId,
-    tokens: IssuedPair,
-    retain_until: Timestamp,
-    now: Timestamp,
-}
-
-#[derive(Clone)]
-struct RotationRequest {
-    id: TokenId,
-    pair: IssuedPair,
-    repeatable_since: Option<Timestamp>,
-    reuse: Entry,
-    now: Timestamp,
-}
-
-#[derive(Clone)]
-struct ClientToken {
-    token: AccessGrant,
-    version: i64,
-}
-
-/// What issues tokens.
-#[derive(Clone, Debug)]
-pub(crate) struct TokenIssuance {
-    redemptions: Batcher<RedemptionRequest, Redemption>,
-    rotations: Batcher<RotationRequest, Rotation>,
-    client_tokens: Batcher<ClientToken, bool>,
-}
+use crate::batch::batcher::{BatchResult, Batcher};
+use crate::batch::bulk_sql::BulkSql;
+use crate::batch::issuance_queues::{
+    ClientToken, Redemption, RedemptionRequest, Rotation, RotationRequest, TokenIssuance,
+};
+use crate::batch::token_inserts::{insert, insert_access};
+use crate::writer::Writer;
+use crate::{Result, Store, audit, codes, tokens};
 
 impl TokenIssuance {
     /// Begins to issue, with one transaction of a kind at a time: of two at once that claim the same rows in another order,
@@ -107,6 +60,9 @@ impl Store {
     /// gave (RFC 6749 section 4.1.2). From then on the row is that of the tokens' family, and is kept until `retain_until`:
     /// as long as any of them, or a second use of the code, may come. A code is worth nothing if what was granted with its
     /// account has ended since.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn redeem_code(
         &self,
         code: CodeId,
@@ -128,6 +84,9 @@ impl Store {
     /// Uses a refresh token: it gives `pair`, once. A further use revokes the family, but for the first repeat of a use
     /// that was after `repeatable_since`, which may be answered by [`Store::repeat_rotation`]. `reuse` tells the audit log of
     /// such a further use.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn rotate(
         &self,
         id: TokenId,
@@ -150,6 +109,9 @@ impl Store {
 
     /// Keeps an application's own token, made while its settings had this version. `false`, and nothing kept, if they
     /// were changed since.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn insert_client_token(&self, token: AccessGrant, version: i64) -> Result<bool> {
         self.issuing
             .client_tokens
@@ -279,81 +241,6 @@ async fn insert_client_tokens(db: &mut AnyConnection, asked: &[ClientToken]) -> 
         .collect();
     insert_access(db, &kept).await?;
     Ok(asked.iter().map(|asked| is_current(&asked)).collect())
-}
-
-/// Keeps tokens that are issued.
-pub(crate) async fn insert(db: &mut AnyConnection, pairs: &[&IssuedPair]) -> Result<()> {
-    let access: Vec<&AccessGrant> = pairs.iter().map(|pair| &pair.access).collect();
-    let refresh: Vec<&RefreshGrant> = pairs
-        .iter()
-        .filter_map(|pair| pair.refresh.as_ref())
-        .collect();
-    insert_access(db, &access).await?;
-    insert_refresh(db, &refresh).await
-}
-
-// A place that is left over repeats a row, which is there already then.
-static INSERT_ACCESS: LazyLock<BulkSql> = LazyLock::new(|| {
-    BulkSql::new(
-        "INSERT INTO access_tokens (id, digest, application_id, family_id, scopes, certificate, issued_at, expires_at,
-                                    track_use_until)
-         VALUES {($, $, $, $, $, $, $, $, $)} ON CONFLICT (id) DO NOTHING",
-        0,
-    )
-});
-
-async fn insert_access(db: &mut AnyConnection, grants: &[&AccessGrant]) -> Result<()> {
-    for grants in grants.chunks(MOST) {
-        let mut query = sqlx::query(INSERT_ACCESS.of(grants.len()));
-        for token in INSERT_ACCESS.filled(grants) {
-            query = query
-                .bind(token.id.to_string())
-                .bind(token.digest.to_text())
-                .bind(token.application.to_string())
-                .bind(token.family.map(|family| family.to_string()))
-                .bind(token.scopes.to_string())
-                .bind(token.certificate.map(|digest| digest.to_text()))
-                .bind(token.issued_at.millis())
-                .bind(token.expires_at.millis())
-                .bind(token.track_use_until.map(Timestamp::millis));
-        }
-        all_kept(query.execute(&mut *db).await?.rows_affected(), grants.len())?;
-    }
-    Ok(())
-}
-
-static INSERT_REFRESH: LazyLock<BulkSql> = LazyLock::new(|| {
-    BulkSql::new(
-        "INSERT INTO refresh_tokens (id, digest, application_id, family_id, issued_at, expires_at, repeated)
-         VALUES {($, $, $, $, $, $, 0)} ON CONFLICT (id) DO NOTHING",
-        0,
-    )
-});
-
-async fn insert_refresh(db: &mut AnyConnection, grants: &[&RefreshGrant]) -> Result<()> {
-    for grants in grants.chunks(MOST) {
-        let mut query = sqlx::query(INSERT_REFRESH.of(grants.len()));
-        for token in INSERT_REFRESH.filled(grants) {
-            query = query
-                .bind(token.id.to_string())
-                .bind(token.digest.to_text())
-                .bind(token.application.to_string())
-                .bind(token.family.to_string())
-                .bind(token.issued_at.millis())
-                .bind(token.expires_at.millis());
-        }
-        all_kept(query.execute(&mut *db).await?.rows_affected(), grants.len())?;
-    }
-    Ok(())
-}
-
-/// A token whose id another has is not to be kept in silence, however unlikely.
-fn all_kept(kept: u64, given: usize) -> Result<()> {
-    if usize::try_from(kept) == Ok(given) {
-        Ok(())
-    } else {
-        Err(StoreError::Taken("a token's id"))
-    }
 }
 
 /// Of several who bring the same at once, the first has it: it alone may be among those that claim. In the order of what

@@ -45,6 +45,9 @@ static BY_NAME: LazyLock<BulkSql> = LazyLock::new(|| {
 
 impl Store {
     /// The users who sign in with these names and addresses, by these.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn users_by_logins(&self, names: &[LoginName]) -> Result<HashMap<LoginName, User>> {
         let mut found = HashMap::with_capacity(names.len());
         for names in names.chunks(MOST) {
@@ -63,6 +66,9 @@ impl Store {
     }
 
     /// The users with these ids.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn users_by_ids(&self, ids: &[UserId]) -> Result<HashMap<UserId, User>> {
         let mut found = HashMap::with_capacity(ids.len());
         for ids in ids.chunks(MOST) {
@@ -79,6 +85,9 @@ impl Store {
     }
 
     /// The accounts that these users have in an application.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn accounts_of_users(
         &self,
         application: &Did,
@@ -93,6 +102,9 @@ impl Store {
     }
 
     /// The accounts of an application with these names, by these.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn accounts_by_names(
         &self,
         application: &Did,

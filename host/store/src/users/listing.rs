@@ -83,6 +83,9 @@ fn place(term: Vec<u8>, id: &str) -> Result<Cursor> {
 impl Store {
     /// Up to `limit` users after `after`, in the order in which they were made; of a state or with a role alone, where these
     /// are given.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn users_in(
         &self,
         state: Option<LifecycleState>,
@@ -109,6 +112,9 @@ impl Store {
     }
 
     /// Up to `limit` users that are found by a term which begins so, each once, in the order of the terms, after `after`.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn search_users(
         &self,
         prefix: &Prefix,
@@ -160,6 +166,9 @@ impl Store {
 
     /// Up to `limit` accounts of an application that are found by a term which begins so, each once, in the order of the terms,
     /// after `after`.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn search_accounts(
         &self,
         application: &Did,
@@ -202,6 +211,9 @@ impl Store {
     }
 
     /// The user with this identifier.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn user_by_did(&self, did: &Did) -> Result<Option<User>> {
         let row: Option<UserRow> = sqlx::query_as("SELECT * FROM users WHERE did = $1")
             .bind(did.to_string())

@@ -1,353 +1,30 @@
 //! Users.
 
 mod bulk;
+mod guard;
+mod insert;
 mod listing;
+mod lookup;
+mod row;
 pub(crate) mod search_index;
-
-use std::sync::LazyLock;
+mod update;
 
 use sqlx::AnyConnection;
+use update::{is_last_owner, read};
 
-use crate::batch::bulk_sql::{BulkSql, MOST};
-use crate::rows::{cell, console_role, from_json, lifecycle_state, moment, parse, to_json};
 use crate::{Result, Store, StoreError, audit, counts, deprovisioning, devices};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
 use assent_model::id::UserId;
 use assent_model::name::LoginName;
-use assent_model::user::{ConsoleRole, LifecycleState, User};
+use assent_model::user::{LifecycleState, User};
 
-#[derive(sqlx::FromRow)]
-pub(crate) struct UserRow {
-    pub(crate) id: String,
-    did: String,
-    subject: String,
-    name: String,
-    email: Option<String>,
-    profile: String,
-    console_role: Option<String>,
-    state: String,
-    version: i64,
-    created_at: i64,
-    updated_at: i64,
-}
+pub use guard::UserGuard;
+pub(crate) use insert::{all_of, insert};
+pub use row::UserSummary;
+pub use update::{UserUpdateOutcome, UserWrite};
 
-impl TryFrom<UserRow> for User {
-    type Error = StoreError;
-    fn try_from(row: UserRow) -> Result<Self> {
-        Ok(Self {
-            id: parse(&row.id, cell("users", "id", &row.id))?,
-            did: parse(&row.did, cell("users", "did", &row.id))?,
-            subject: row.subject,
-            name: parse(&row.name, cell("users", "name", &row.id))?,
-            email: row
-                .email
-                .map(|email| parse(&email, cell("users", "email", &row.id)))
-                .transpose()?,
-            profile: from_json(&row.profile, cell("users", "profile", &row.id))?,
-            console_role: row
-                .console_role
-                .map(|role| console_role(&role, cell("users", "console_role", &row.id)))
-                .transpose()?,
-            state: lifecycle_state(&row.state, cell("users", "state", &row.id))?,
-            version: row.version,
-            created_at: moment(row.created_at),
-            updated_at: moment(row.updated_at),
-        })
-    }
-}
-
-/// A user as a list shows it.
-#[derive(Clone, Debug)]
-pub struct UserSummary {
-    /// The user.
-    pub user: User,
-    /// How many devices are enrolled and not revoked.
-    pub devices: u32,
-    /// How many accounts the user has.
-    pub accounts: u32,
-}
-
-#[derive(sqlx::FromRow)]
-struct SummaryRow {
-    #[sqlx(flatten)]
-    user: UserRow,
-    devices: i64,
-    accounts: i64,
-}
-
-/// What came of a change of a user.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum UserUpdateOutcome {
-    /// It is kept.
-    Done,
-    /// Nothing: the user was changed, or deleted, since it was read.
-    Stale,
-    /// Nothing: no owner that may sign in would be left.
-    LastOwner,
-}
-
-/// To whom something is done: to a person, whoever they are by now, or only as they were seen. What was checked of a person holds
-/// for that version alone, so nothing is done to somebody who was given a role in the console meanwhile by whoever may not act
-/// upon those who have one.
-#[derive(Clone, Copy, Debug)]
-pub struct UserGuard {
-    id: UserId,
-    version: Option<i64>,
-}
-
-impl From<UserId> for UserGuard {
-    /// Whoever they are by now.
-    fn from(id: UserId) -> Self {
-        Self { id, version: None }
-    }
-}
-
-impl From<&User> for UserGuard {
-    /// As they were seen.
-    fn from(user: &User) -> Self {
-        Self {
-            id: user.id,
-            version: Some(user.version),
-        }
-    }
-}
-
-impl UserGuard {
-    /// Holds a person who is to be as they were seen until the transaction ends: whoever changes them waits, or was before.
-    ///
-    /// # Errors
-    /// [`StoreError::Stale`] if they are not as they were seen.
-    pub(crate) async fn held(self, db: &mut AnyConnection) -> Result<UserId> {
-        let Some(version) = self.version else {
-            return Ok(self.id);
-        };
-        let held = sqlx::query("UPDATE users SET version = version WHERE id = $1 AND version = $2")
-            .bind(self.id.to_string())
-            .bind(version)
-            .execute(db)
-            .await?;
-        if held.rows_affected() > 0 {
-            Ok(self.id)
-        } else {
-            Err(StoreError::Stale)
-        }
-    }
-
-    /// Refuses a person, who is held, where they are not as they were seen.
-    ///
-    /// # Errors
-    /// [`StoreError::Stale`].
-    pub(crate) fn must_be(self, user: &User) -> Result<()> {
-        let is_seen = self.version.is_none_or(|version| version == user.version);
-        if is_seen && self.id == user.id {
-            Ok(())
-        } else {
-            Err(StoreError::Stale)
-        }
-    }
-}
-
-/// A user that is kept, in one write with others.
-#[derive(Clone, Debug)]
-pub struct UserWrite {
-    /// The user as it shall be.
-    pub user: User,
-    /// The state of one that is there; `None` of a new one.
-    pub before: Option<LifecycleState>,
-    /// What the audit log is told.
-    pub entries: Vec<Entry>,
-}
-
-/// The user as it is in this transaction.
-async fn read(db: &mut AnyConnection, id: UserId) -> Result<Option<User>> {
-    let row: Option<UserRow> = sqlx::query_as("SELECT * FROM users WHERE id = $1")
-        .bind(id.to_string())
-        .fetch_optional(db)
-        .await?;
-    row.map(User::try_from).transpose()
-}
-
-/// Whether a user is an owner who may sign in, and no other one is there. Only one transaction at a time may ask, so that of
-/// the last two owners not each goes because the other is there.
-async fn is_last_owner(
-    db: &mut AnyConnection,
-    id: UserId,
-    role: Option<ConsoleRole>,
-) -> Result<bool> {
-    if role != Some(ConsoleRole::Owner) {
-        return Ok(false);
-    }
-    sqlx::query("UPDATE row_locks SET name = name WHERE name = 'owners'")
-        .execute(&mut *db)
-        .await?;
-    let last: Option<(i64,)> = sqlx::query_as(IS_LAST_OWNER)
-        .bind(id.to_string())
-        .fetch_optional(db)
-        .await?;
-    Ok(last.is_some())
-}
-
-const IS_LAST_OWNER: &str = "SELECT 1 FROM users
-     WHERE id = $1 AND console_role = 'owner' AND state IN ('invited', 'active')
-       AND NOT EXISTS (SELECT 1 FROM users AS other
-                       WHERE other.console_role = 'owner' AND other.state = 'active' AND other.id <> $1)";
-
-const LOGIN: &str = "the name or e-mail address";
-
-static INSERT: LazyLock<BulkSql> = LazyLock::new(|| {
-    BulkSql::new(
-        "INSERT INTO users (id, did, subject, name, email, profile, console_role, state, version, created_at, updated_at)
-         VALUES {($, $, $, $, $, $, $, $, $, $, $)} ON CONFLICT DO NOTHING",
-        0,
-    )
-});
-static INSERT_LOGIN_NAMES: LazyLock<BulkSql> = LazyLock::new(|| {
-    BulkSql::new(
-        "INSERT INTO login_names (name, user_id) VALUES {($, $)} ON CONFLICT (name) DO NOTHING",
-        0,
-    )
-});
-
-/// Keeps what people sign in with who have no such names: the name, and the e-mail address. Neither may be anything of another's.
-async fn add_login_names(db: &mut AnyConnection, users: &[User]) -> Result<()> {
-    let names = |user: &'_ User| {
-        let email = user.email.iter().filter(|email| **email != user.name);
-        std::iter::once(&user.name)
-            .chain(email)
-            .cloned()
-            .map(|name| (name, user.id))
-            .collect::<Vec<_>>()
-    };
-    let names: Vec<(LoginName, UserId)> = users.iter().flat_map(names).collect();
-    for rows in names.chunks(MOST) {
-        let mut query = sqlx::query(INSERT_LOGIN_NAMES.of(rows.len()));
-        for (name, user) in INSERT_LOGIN_NAMES.filled(rows) {
-            query = query.bind(name.to_string()).bind(user.to_string());
-        }
-        all_of(
-            rows.len(),
-            query.execute(&mut *db).await?.rows_affected(),
-            LOGIN,
-        )?;
-    }
-    Ok(())
-}
-
-/// Fails where fewer rows were kept than there are: somebody has one already.
-pub(crate) fn all_of(rows: usize, kept: u64, what: &'static str) -> Result<()> {
-    if kept == rows as u64 {
-        Ok(())
-    } else {
-        Err(StoreError::Taken(what))
-    }
-}
-
-/// Adds a user.
-pub(crate) async fn insert(db: &mut AnyConnection, user: &User) -> Result<()> {
-    insert_all(db, std::slice::from_ref(user)).await
-}
-
-async fn insert_all(db: &mut AnyConnection, users: &[User]) -> Result<()> {
-    for rows in users.chunks(MOST) {
-        let mut query = sqlx::query(INSERT.of(rows.len()));
-        for user in INSERT.filled(rows) {
-            query = query
-                .bind(user.id.to_string())
-                .bind(user.did.to_string())
-                .bind(user.subject.clone())
-                .bind(user.name.to_string())
-                .bind(user.email.as_ref().map(ToString::to_string))
-                .bind(to_json(&user.profile)?)
-                .bind(user.console_role.map(ConsoleRole::as_str))
-                .bind(user.state.as_str())
-                .bind(user.version)
-                .bind(user.created_at.millis())
-                .bind(user.updated_at.millis());
-        }
-        all_of(
-            rows.len(),
-            query.execute(&mut *db).await?.rows_affected(),
-            "the user's identifier",
-        )?;
-    }
-    let in_state = |state| users.iter().filter(|user| user.state == state).count();
-    let counts = LifecycleState::ALL
-        .map(|state| (state, i64::try_from(in_state(state)).unwrap_or(i64::MAX)));
-    counts::note(
-        db,
-        &counts
-            .into_iter()
-            .filter(|(_, count)| *count > 0)
-            .collect::<Vec<_>>(),
-    )
-    .await?;
-    add_login_names(db, users).await?;
-    search_index::add_users(db, users).await
-}
-
-/// Replaces what may change of a user: see [`Store::update_user`].
-async fn update(
-    db: &mut AnyConnection,
-    user: &User,
-    before: LifecycleState,
-) -> Result<UserUpdateOutcome> {
-    let Some(was) = read(db, user.id)
-        .await?
-        .filter(|was| was.version == user.version)
-    else {
-        return Ok(UserUpdateOutcome::Stale);
-    };
-    let stays_owner = user.console_role == Some(ConsoleRole::Owner) && user.state.is_open();
-    if !stays_owner && is_last_owner(db, user.id, was.console_role).await? {
-        return Ok(UserUpdateOutcome::LastOwner);
-    }
-    let result = sqlx::query(
-        "UPDATE users SET name = $2, email = $3, profile = $4, console_role = $5, state = $6,
-                          version = version + 1, updated_at = $7
-         WHERE id = $1 AND version = $8",
-    )
-    .bind(user.id.to_string())
-    .bind(user.name.to_string())
-    .bind(user.email.as_ref().map(ToString::to_string))
-    .bind(to_json(&user.profile)?)
-    .bind(user.console_role.map(ConsoleRole::as_str))
-    .bind(user.state.as_str())
-    .bind(user.updated_at.millis())
-    .bind(user.version)
-    .execute(&mut *db)
-    .await?;
-    if result.rows_affected() == 0 {
-        return Ok(UserUpdateOutcome::Stale);
-    }
-    sqlx::query("DELETE FROM login_names WHERE user_id = $1")
-        .bind(user.id.to_string())
-        .execute(&mut *db)
-        .await?;
-    add_login_names(db, std::slice::from_ref(user)).await?;
-    search_index::replace_user(db, &was, user).await?;
-    if user.state != before {
-        counts::note_change(db, was.state, user.state).await?;
-        deprovisioning::of_user(db, user.id, user.state, user.updated_at).await?;
-        if was.state == LifecycleState::Invited {
-            devices::end_links(db, user.id).await?;
-        }
-    }
-    if let Some(role) = user
-        .console_role
-        .filter(|_| user.console_role != was.console_role)
-    {
-        devices::end_links(db, user.id).await?;
-        // Whoever could enrol a phone for the person before may have begun them.
-        if !was
-            .console_role
-            .is_some_and(|before| before.may_act_upon(Some(role)))
-        {
-            deprovisioning::of_sign_ins(db, user.id, user.updated_at).await?;
-        }
-    }
-    Ok(UserUpdateOutcome::Done)
-}
+pub(crate) use row::UserRow;
 
 /// Holds a person until the transaction ends, in whatever state: whoever changes them waits, or was before.
 pub(crate) async fn hold(db: &mut AnyConnection, id: UserId) -> Result<()> {
@@ -384,6 +61,9 @@ pub(crate) async fn activate(
 
 impl Store {
     /// Adds a user.
+    ///
+    /// # Errors
+    /// [`StoreError::Taken`] if another user has the name or the e-mail address. Otherwise if the database fails.
     pub async fn insert_user(&self, user: User, entries: Vec<Entry>) -> Result<()> {
         self.write(move |db| {
             let (user, entries) = (user.clone(), entries.clone());
@@ -395,69 +75,11 @@ impl Store {
         .await
     }
 
-    /// Replaces what may change of a user, all but the ids. `false`, and nothing done, if the user was changed since it
-    /// was read: nobody's change undoes another's unseen. Where the state is another than `before`, what was begun in the
-    /// person's name is over. Where a console role is given, so are links that enrol a phone, and with a greater one than
-    /// before the person's sessions: who made them, or a way to sign in, may do less.
-    pub async fn update_user(
-        &self,
-        user: User,
-        before: LifecycleState,
-        entries: Vec<Entry>,
-    ) -> Result<UserUpdateOutcome> {
-        self.write(move |db| {
-            let (user, entries) = (user.clone(), entries.clone());
-            Box::pin(async move {
-                let kept = update(db, &user, before).await?;
-                if kept == UserUpdateOutcome::Done {
-                    audit::append(db, &entries).await?;
-                }
-                Ok(kept)
-            })
-        })
-        .await
-    }
-
-    /// Adds and replaces users, all of them or none.
-    ///
-    /// # Errors
-    /// [`StoreError::Overtaken`] where one was changed since it was read, or is the last owner;
-    /// [`StoreError::Taken`] where somebody has a name of theirs.
-    pub async fn save_users(&self, writes: Vec<UserWrite>) -> Result<()> {
-        self.write(move |db| {
-            let writes = writes.clone();
-            Box::pin(async move {
-                for write in &writes {
-                    let Some(before) = write.before else { continue };
-                    match update(db, &write.user, before).await? {
-                        UserUpdateOutcome::Done => {}
-                        UserUpdateOutcome::Stale => {
-                            return Err(StoreError::Overtaken("the user was changed meanwhile"));
-                        }
-                        UserUpdateOutcome::LastOwner => {
-                            return Err(StoreError::Overtaken(
-                                "the user is the last owner that can sign in",
-                            ));
-                        }
-                    }
-                }
-                let new: Vec<User> = writes
-                    .iter()
-                    .filter(|write| write.before.is_none())
-                    .map(|write| write.user.clone())
-                    .collect();
-                insert_all(db, &new).await?;
-                for write in &writes {
-                    audit::append(db, &write.entries).await?;
-                }
-                Ok(())
-            })
-        })
-        .await
-    }
-
     /// Deletes this version of a user with everything that belongs to it. The applications of its sessions are to be told. Of
     /// the audit log what is personal goes, and the entries stay.
+    ///
+    /// # Errors
+    /// If the database fails, or the audit log cannot be extended.
     pub async fn delete_user(
         &self,
         id: UserId,
@@ -494,21 +116,12 @@ impl Store {
         .await
     }
 
-    /// Whether the user is the last owner that can sign in, at this moment. The writes check it again under a lock.
-    ///
-    /// # Errors
-    /// If the database fails.
-    pub async fn is_last_owner(&self, id: UserId) -> Result<bool> {
-        let last: Option<(i64,)> = sqlx::query_as(IS_LAST_OWNER)
-            .bind(id.to_string())
-            .fetch_optional(&self.readers)
-            .await?;
-        Ok(last.is_some())
-    }
-
     /// Erases the personal data of this version of a terminated user. The row stays, so that no other user ever has its identifiers;
     /// its name becomes `name`, with which nobody can sign in. `false`, and nothing done, if the user is another version or is not
     /// terminated.
+    ///
+    /// # Errors
+    /// If the database fails, or the audit log cannot be extended.
     pub async fn erase_user(
         &self,
         (id, version): (UserId, i64),
@@ -541,67 +154,5 @@ impl Store {
             })
         })
         .await
-    }
-
-    /// The user with this id.
-    pub async fn user(&self, id: UserId) -> Result<Option<User>> {
-        let row: Option<UserRow> = sqlx::query_as("SELECT * FROM users WHERE id = $1")
-            .bind(id.to_string())
-            .fetch_optional(&self.readers)
-            .await?;
-        row.map(User::try_from).transpose()
-    }
-
-    /// The user with this `sub`.
-    pub async fn user_by_subject(&self, subject: &str) -> Result<Option<User>> {
-        let row: Option<UserRow> = sqlx::query_as("SELECT * FROM users WHERE subject = $1")
-            .bind(subject.to_owned())
-            .fetch_optional(&self.readers)
-            .await?;
-        row.map(User::try_from).transpose()
-    }
-
-    /// The user who signs in with this name or e-mail address.
-    pub async fn user_by_login(&self, name: &LoginName) -> Result<Option<User>> {
-        let row: Option<UserRow> = sqlx::query_as(
-            "SELECT users.* FROM login_names JOIN users ON users.id = login_names.user_id WHERE login_names.name = $1",
-        )
-        .bind(name.to_string())
-        .fetch_optional(&self.readers)
-        .await?;
-        row.map(User::try_from).transpose()
-    }
-
-    /// The time from which a sign-in adds a known browser of this user; `None` if there is no such user.
-    pub async fn browsers_known_from(&self, user: UserId) -> Result<Option<Timestamp>> {
-        let row: Option<(i64,)> =
-            sqlx::query_as("SELECT browsers_known_from FROM users WHERE id = $1")
-                .bind(user.to_string())
-                .fetch_optional(&self.readers)
-                .await?;
-        Ok(row.map(|(from,)| moment(from)))
-    }
-
-    /// Up to `limit` users after `after`, in the order in which they were made.
-    pub async fn users(&self, after: Option<UserId>, limit: u32) -> Result<Vec<UserSummary>> {
-        let rows: Vec<SummaryRow> = sqlx::query_as(
-            "SELECT users.*,
-                    (SELECT COUNT(*) FROM devices WHERE devices.user_id = users.id AND revoked_at IS NULL) AS devices,
-                    (SELECT COUNT(*) FROM accounts WHERE accounts.user_id = users.id) AS accounts
-             FROM users WHERE id > $1 ORDER BY id LIMIT $2",
-        )
-        .bind(after.map(|id| id.to_string()).unwrap_or_default())
-        .bind(i64::from(limit))
-        .fetch_all(&self.readers)
-        .await?;
-        rows.into_iter()
-            .map(|row| {
-                Ok(UserSummary {
-                    user: row.user.try_into()?,
-                    devices: u32::try_from(row.devices).unwrap_or(u32::MAX),
-                    accounts: u32::try_from(row.accounts).unwrap_or(u32::MAX),
-                })
-            })
-            .collect()
     }
 }

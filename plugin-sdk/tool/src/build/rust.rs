@@ -5,8 +5,9 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use wit_component::ComponentEncoder;
 
-use super::{run, write_if_changed};
+use crate::files::write_if_changed;
 use crate::plugin::{Crate, Plugin, Role, Source};
+use crate::process::run;
 use crate::toolchain::{Choice, TARGET, Toolchain};
 
 /// The profile for workspaces that have none of that name: small and fast, and a panic ends the call anyway.

@@ -9,8 +9,9 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use super::{run, write_if_changed};
+use crate::files::write_if_changed;
 use crate::plugin::Plugin;
+use crate::process::run;
 
 /// The module whose exports are the component's.
 const ENTRY: &str = "src/plugin.ts";

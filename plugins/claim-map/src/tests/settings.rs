@@ -75,6 +75,7 @@ fn typing_errors_are_told_with_the_rule() {
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "one table of cases")]
 fn a_rule_that_contradicts_itself_is_an_error() {
     for (rule, expected) in [
         (

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::xml::testing::{ISSUER, PARTNER, POLICY, REQUEST, SAML, SAMLP, read, request};
-use crate::xml::{Document, Limits, XS, XSI, canonical};
+use crate::xml::{DSIG, Document, Limits, XS, XSI, canonical};
 
 /// What is written with this function, which is its own canonical form, for each signed element too.
 fn written(write: impl FnOnce(&mut Writer)) -> String {

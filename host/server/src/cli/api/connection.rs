@@ -13,7 +13,7 @@ use assent_admin_client::failure::Failure;
 use assent_model::audit::AuditContext;
 use assent_model::secret::Secret;
 
-use crate::cli::{ConfigFile, host_without_plugins};
+use crate::cli::config_file::{ConfigFile, host_without_plugins};
 use crate::config::Settings;
 use crate::domain::admin;
 
@@ -55,7 +55,7 @@ async fn here(
             file.display()
         )));
     }
-    let settings = crate::cli::settings(file)?;
+    let settings = crate::cli::config_file::settings(file)?;
     let (client, address) = reach(client, &settings);
     let token = match token {
         Some(token) => token,

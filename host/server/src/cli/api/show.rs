@@ -4,101 +4,12 @@ use std::collections::BTreeSet;
 use std::io::IsTerminal;
 
 use clap::Args;
-use serde::Deserialize;
 use serde_json::Value;
-use serde_json::value::RawValue;
 
 use super::document::{Answer, Member, Shape};
-use assent_admin_client::preview;
-use assent_admin_client::terminal::{self, Table, harmless};
-
-/// The columns of lists whose items have more than a line holds: members, with a head of their own after `=`. A list without
-/// an entry has one column for each member that is a single value.
-const COLUMNS: [(&str, &[&str]); 10] = [
-    (
-        "User",
-        &["id", "name", "email", "state", "console_role", "created_at"],
-    ),
-    (
-        "Application",
-        &[
-            "id",
-            "name",
-            "protocol",
-            "application_type",
-            "token_endpoint_auth_method=auth_method",
-            "entity_id",
-        ],
-    ),
-    (
-        "Account",
-        &["id", "name", "roles", "state", "user_id", "application_id"],
-    ),
-    (
-        "Session",
-        &[
-            "id",
-            "begun_at",
-            "used_at",
-            "browser",
-            "address",
-            "applications",
-        ],
-    ),
-    (
-        "Consent",
-        &[
-            "application_id",
-            "application_name",
-            "scopes",
-            "granted_at",
-            "expires_at",
-        ],
-    ),
-    (
-        "Certificate",
-        &["id", "stage", "created_at", "signs_from", "expires_at"],
-    ),
-    (
-        "AuditEntry",
-        &[
-            "seq",
-            "at",
-            "event",
-            "actor.kind=by",
-            "actor.id=by_id",
-            "user_id",
-            "application_id",
-        ],
-    ),
-    ("Key", &["kid", "alg", "state", "since", "until"]),
-    ("Setting", &["key", "value", "source", "variable"]),
-    (
-        "PluginStatus",
-        &[
-            "plugin",
-            "role",
-            "version",
-            "sha256",
-            "measured.calls=calls",
-            "measured.time_us.p50=p50_us",
-            "measured.time_us.p99=p99_us",
-            "measured.faults=faults",
-        ],
-    ),
-];
-
-/// What `--quiet` prints: the first of these that is there.
-const NAMING: [&str; 8] = [
-    "id",
-    "link",
-    "client_secret",
-    "kid",
-    "seq",
-    "key",
-    "channel",
-    "application_id",
-];
+use crate::cli::api::columns::{COLUMNS, begin, cells, heads, named, plain};
+use assent_admin_client::terminal::harmless;
+use assent_admin_client::{preview, terminal};
 
 /// How an answer is shown.
 #[derive(Args, Clone, Copy, Debug)]
@@ -106,10 +17,10 @@ const NAMING: [&str; 8] = [
 pub(super) struct Form {
     /// The API's own JSON.
     #[arg(long, conflicts_with = "quiet")]
-    json: bool,
+    pub(super) json: bool,
     /// Ids alone, or what was made, such as a secret.
     #[arg(long, short)]
-    quiet: bool,
+    pub(super) quiet: bool,
 }
 
 impl Form {
@@ -124,126 +35,8 @@ impl Form {
     }
 }
 
-/// A page of a list.
-#[derive(Deserialize)]
-pub(super) struct Page<'a> {
-    /// What is on it, as it came.
-    #[serde(borrow)]
-    items: Vec<&'a RawValue>,
-    /// Where the next one begins.
-    pub(super) next: Option<String>,
-}
-
-impl Page<'_> {
-    /// How many items it has.
-    pub(super) fn len(&self) -> usize {
-        self.items.len()
-    }
-}
-
-/// A list that comes by pages, on its way to standard output.
-pub(super) struct Listing<'a> {
-    answer: &'a Answer,
-    form: Form,
-    table: Option<(Vec<Column>, Table)>,
-    shown: usize,
-    /// Whether it was shown as it came.
-    is_whole: bool,
-}
-
-impl<'a> Listing<'a> {
-    /// A list of which nothing was shown.
-    pub(super) const fn new(answer: &'a Answer, form: Form) -> Self {
-        Self {
-            answer,
-            form,
-            table: None,
-            shown: 0,
-            is_whole: false,
-        }
-    }
-
-    /// Shows one more page, which came as `bytes`. As JSON the only one is shown as it came.
-    ///
-    /// # Errors
-    /// If standard output takes no more, or the page is no list.
-    pub(super) fn page(
-        &mut self,
-        page: &Page<'_>,
-        bytes: &[u8],
-        is_last: bool,
-    ) -> anyhow::Result<()> {
-        let mut text = String::new();
-        if self.form.json && is_last && self.shown == 0 {
-            self.is_whole = true;
-            return show(self.answer, self.form, bytes);
-        }
-        if self.form.json {
-            for item in &page.items {
-                text.push_str(if self.shown == 0 { "{\"items\":[" } else { "," });
-                text.push_str(&json(item.get()));
-                self.shown += 1;
-            }
-            return terminal::print(&text);
-        }
-        let items: Vec<Value> = page
-            .items
-            .iter()
-            .map(|item| serde_json::from_str(item.get()))
-            .collect::<Result<_, _>>()?;
-        self.shown += items.len();
-        if self.form.quiet {
-            return terminal::print(
-                &items
-                    .iter()
-                    .filter_map(named)
-                    .map(|name| name + "\n")
-                    .collect::<String>(),
-            );
-        }
-        let first = self.table.is_none();
-        let columns = match self.table.take() {
-            Some(begun) => begun,
-            None => begin(
-                self.answer.schema.as_deref(),
-                self.answer.items.as_deref(),
-                &items,
-            ),
-        };
-        let (columns, table) = self.table.insert(columns);
-        if first {
-            text.push_str(&table.line(&heads(columns)));
-        }
-        items
-            .iter()
-            .for_each(|item| text.push_str(&table.line(&cells(columns, item))));
-        terminal::print(&text)
-    }
-
-    /// Ends the list, of which there may be more.
-    ///
-    /// # Errors
-    /// If standard output takes no more.
-    pub(super) fn end(&self, next: Option<&str>) -> anyhow::Result<()> {
-        if self.form.json && !self.is_whole {
-            let begin = if self.shown == 0 { "{\"items\":[" } else { "" };
-            let next = next
-                .map(|next| format!(",\"next\":{}", Value::from(next)))
-                .unwrap_or_default();
-            terminal::print(&json(&format!("{begin}]{next}}}\n")))?;
-        }
-        if let Some(next) = next {
-            eprintln!(
-                "There is more: --all shows it, --after {} goes on.",
-                quoted(&harmless(next))
-            );
-        }
-        Ok(())
-    }
-}
-
 /// A text as a shell takes it for one word.
-fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     let is_plain = text
         .chars()
         .all(|character| character.is_ascii_alphanumeric() || "-_.:@/".contains(character));
@@ -255,7 +48,7 @@ fn quoted(text: &str) -> String {
 }
 
 /// JSON as standard output gets it: as it came, but on a terminal with nothing in it that steers.
-fn json(text: &str) -> String {
+pub(super) fn json(text: &str) -> String {
     if std::io::stdout().is_terminal() {
         terminal::harmless_json(text)
     } else {
@@ -323,7 +116,7 @@ pub(super) fn show(answer: &Answer, form: Form, bytes: &[u8]) -> anyhow::Result<
     if let Some(link) = value.get("link").and_then(Value::as_str)
         && std::io::stdout().is_terminal()
     {
-        crate::cli::serve::print_qr(link);
+        crate::cli::qr_code::print_qr(link);
     }
     let once = |member: &&Member| member.description.contains("this once");
     if answer
@@ -385,106 +178,6 @@ fn flatten<'a>(
         Value::Null => {}
         value => lines.push((name.to_owned(), plain(value))),
     }
-}
-
-/// A value as text, which is not harmless yet.
-fn plain(value: &Value) -> String {
-    match value {
-        Value::Null => String::new(),
-        Value::String(text) => text.clone(),
-        Value::Array(items) if !items.iter().any(|item| item.is_object() || item.is_array()) => {
-            items.iter().map(plain).collect::<Vec<_>>().join(", ")
-        }
-        value => value.to_string(),
-    }
-}
-
-/// What names a thing.
-fn named(value: &Value) -> Option<String> {
-    NAMING
-        .iter()
-        .find_map(|name| value.get(name).filter(|value| !value.is_null()))
-        .map(|value| harmless(&plain(value)))
-}
-
-/// A column: where its value stands, and its head.
-struct Column {
-    pointer: String,
-    head: String,
-}
-
-impl Column {
-    fn of(text: &str) -> Self {
-        let (place, head) = text.split_once('=').unwrap_or((text, text));
-        let head = head.replace(['_', '.'], " ").to_uppercase();
-        Self {
-            pointer: format!("/{}", place.replace('.', "/")),
-            head,
-        }
-    }
-}
-
-/// The columns for a list of this schema, and a table for its first items.
-fn begin(
-    schema: Option<&str>,
-    members: Option<&[Member]>,
-    items: &[Value],
-) -> (Vec<Column>, Table) {
-    let known = COLUMNS.iter().find(|(name, _)| Some(*name) == schema);
-    let mut columns: Vec<Column> = match (known, members) {
-        (Some((_, columns)), _) => columns.iter().map(|column| Column::of(column)).collect(),
-        (None, Some(members)) if !members.is_empty() => {
-            let single =
-                |member: &&Member| !matches!(member.shape, Shape::Object(_) | Shape::List(_));
-            members
-                .iter()
-                .filter(single)
-                .map(|member| Column::of(&member.name))
-                .collect()
-        }
-        _ => {
-            let members = items.iter().filter_map(Value::as_object).flatten();
-            let single = members
-                .filter(|(_, value)| !value.is_null() && !value.is_object() && !value.is_array());
-            let keys: BTreeSet<&str> = single.map(|(key, _)| key.as_str()).collect();
-            let escaped = |key: &str| key.replace('~', "~0").replace('/', "~1");
-            keys.into_iter()
-                .map(|key| Column {
-                    pointer: format!("/{}", escaped(key)),
-                    head: harmless(key).to_uppercase(),
-                })
-                .collect()
-        }
-    };
-    columns.sort_by_key(|column| match column.pointer.as_str() {
-        "/id" | "/seq" | "/kid" | "/key" => 0,
-        "/name" | "/plugin" => 1,
-        _ => 2,
-    });
-    let rows: Vec<Vec<String>> = std::iter::once(heads(&columns))
-        .chain(items.iter().map(|item| cells(&columns, item)))
-        .collect();
-    let table = Table::of(&rows, terminal::width());
-    (columns, table)
-}
-
-fn heads(columns: &[Column]) -> Vec<String> {
-    columns.iter().map(|column| column.head.clone()).collect()
-}
-
-fn cells(columns: &[Column], item: &Value) -> Vec<String> {
-    let cell = |column: &Column| {
-        let text = item
-            .pointer(&column.pointer)
-            .map(|value| harmless(&plain(value)))
-            .unwrap_or_default();
-        if text.is_empty() {
-            "-".to_owned()
-        } else {
-            text
-        }
-    };
-    columns.iter().map(cell).collect()
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use assent_model::name::display_text;
 use assent_model::user::{LifecycleState, User};
 use assent_store::Person;
 
-crate::admin_command! {
+assent_model::admin_command! {
     /// What makes an account.
     #[derive(Clone, Debug, Deserialize, Serialize, ToSchema)]
     #[serde(deny_unknown_fields)]
@@ -33,7 +33,7 @@ crate::admin_command! {
     }
 }
 
-crate::admin_command! {
+assent_model::admin_command! {
     /// What changes an account. What is missing stays as it is.
     #[derive(Clone, Debug, Default, Deserialize, Serialize, ToSchema)]
     #[serde(deny_unknown_fields)]
@@ -191,6 +191,9 @@ fn short_code(host: &Host) -> String {
 }
 
 /// The account with this id.
+///
+/// # Errors
+/// [`AdminError::NotFound`] if there is no such account. Otherwise if the database fails.
 pub async fn account(host: &Host, id: AccountId) -> Result<Account> {
     host.store
         .account(id)
@@ -207,6 +210,9 @@ async fn person(host: &Host, id: AccountId) -> Result<Person> {
 }
 
 /// Up to `limit` accounts of an application after `after`; of a state alone, where that is given.
+///
+/// # Errors
+/// [`AdminError::NotFound`] if there is no such application. Otherwise if the database fails.
 pub async fn accounts(
     host: &Host,
     id: &Did,
@@ -219,6 +225,9 @@ pub async fn accounts(
 }
 
 /// Up to `limit` accounts of a person after `after`.
+///
+/// # Errors
+/// [`AdminError::NotFound`] if there is no such user. Otherwise if the database fails.
 pub async fn accounts_of_user(
     host: &Host,
     id: UserId,

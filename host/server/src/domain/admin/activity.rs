@@ -11,6 +11,9 @@ use assent_model::user::User;
 use assent_store::{Consent, OpenSession};
 
 /// A person's sessions that are open, the latest first.
+///
+/// # Errors
+/// [`AdminError::NotFound`] if there is no such user. Otherwise if the database fails.
 pub async fn sessions(host: &Host, id: UserId) -> Result<Vec<OpenSession>> {
     Ok(portal::sessions(host, &user(host, id).await?).await?)
 }
@@ -92,6 +95,9 @@ impl AdminCommand for EndSessions {
 }
 
 /// A person's consents that hold.
+///
+/// # Errors
+/// [`AdminError::NotFound`] if there is no such user. Otherwise if the database fails.
 pub async fn consents(host: &Host, id: UserId) -> Result<Vec<Consent>> {
     Ok(consent::consents_of(host, &user(host, id).await?).await?)
 }

@@ -7,7 +7,6 @@ use serde_json::Value;
 use url::Url;
 use utoipa::ToSchema;
 
-use super::caller::Authorization;
 use super::changes::Settings;
 use super::command::{AdminCommand, AdminContext, Execution, Planned, changed_members};
 use super::{AdminError, Caller, Result, fresh_did, invalid};
@@ -20,6 +19,7 @@ use assent_model::application::{
     OidcSettings, Protocol, Registered, SubjectType,
 };
 use assent_model::audit::{AuditContext, Entry, Event};
+use assent_model::caller::{Authorization, Forbidden};
 use assent_model::client_auth::{ClientAuthMethod, ClientAuthentication, ClientKeys};
 use assent_model::id::Did;
 use assent_model::key::SigningAlgorithm;
@@ -32,7 +32,7 @@ use assent_plugin_host::egress::Egress;
 /// How many redirect URIs of a kind an application may have.
 const MOST_URIS: usize = 50;
 
-crate::admin_command! {
+assent_model::admin_command! {
     /// What makes or changes an OpenID Connect client. What is missing stays as it is; a new one has it as usual.
     #[derive(Clone, Debug, Default, Deserialize, Serialize, ToSchema)]
     #[serde(deny_unknown_fields)]
@@ -145,7 +145,10 @@ impl AdminCommand for CreateClient {
 }
 
 /// Authorizes the caller to say all of this of a client.
-fn authorize(caller: &Caller, change: &ClientChange) -> Result<Authorization> {
+fn authorize(
+    caller: &Caller,
+    change: &ClientChange,
+) -> std::result::Result<Authorization, Forbidden> {
     if change.admin_scopes.is_some() {
         caller.authorize(
             Permission::RolesWrite,
@@ -656,6 +659,9 @@ fn subject_type(
 }
 
 /// The application with this id.
+///
+/// # Errors
+/// [`AdminError::NotFound`] if there is no such OpenID Connect application. Otherwise if the database fails.
 pub async fn application(host: &Host, id: &Did) -> Result<Application> {
     host.store
         .application(id)
@@ -665,6 +671,9 @@ pub async fn application(host: &Host, id: &Did) -> Result<Application> {
 }
 
 /// The application with this id, whatever it speaks.
+///
+/// # Errors
+/// [`AdminError::NotFound`] if there is no such application. Otherwise if the database fails.
 pub async fn registered(host: &Host, id: &Did) -> Result<Registered> {
     host.store
         .registered(id)
@@ -673,6 +682,9 @@ pub async fn registered(host: &Host, id: &Did) -> Result<Registered> {
 }
 
 /// Up to `limit` applications whose id follows `after`.
+///
+/// # Errors
+/// If the database fails.
 pub async fn applications(host: &Host, after: Option<&Did>, limit: u32) -> Result<Vec<Registered>> {
     Ok(host.store.applications(after, limit).await?)
 }
@@ -689,6 +701,9 @@ pub struct ApplicationQuery {
 }
 
 /// Up to `limit` applications that fit, in the order of their ids.
+///
+/// # Errors
+/// If the database fails.
 pub async fn find_applications(
     host: &Host,
     query: &ApplicationQuery,

@@ -1,152 +1,21 @@
-//! Who calls the admin API, and what they may do there.
+//! Service accounts as callers of the admin API.
 
-use super::{AdminError, Result};
 use crate::domain::{Host, InternalError};
-use assent_model::administration::{AdminScopes, Permission};
-use assent_model::application::{Application, Registered};
+use assent_model::administration::AdminScopes;
 use assent_model::audit::{Actor, AuditContext, Origin};
+use assent_model::caller::{Caller, Principal};
 use assent_model::id::Did;
-use assent_model::user::{ConsoleRole, User};
-
-/// Who calls: for the audit log, and with what they may do. It is made anew for each request, so a role or scope that was
-/// taken away counts no more.
-#[derive(Clone, Debug)]
-pub struct Caller {
-    /// Who, and from where.
-    pub by: AuditContext,
-    /// As what.
-    pub principal: Principal,
-}
-
-/// Proof that the checks of a [`Caller`] authorized a use case. Nothing else makes one.
-#[derive(Debug)]
-pub struct Authorization(());
-
-impl Authorization {
-    /// Both.
-    pub fn and(self, _: Self) -> Self {
-        self
-    }
-}
-
-/// As what somebody calls.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Principal {
-    /// Whoever holds the machine: as an owner.
-    Machine,
-    /// A person with this role in the console.
-    Person(ConsoleRole),
-    /// An application that acts as itself.
-    Service(AdminScopes),
-}
-
-impl Caller {
-    /// Whether they may do this.
-    pub fn may(&self, permission: Permission) -> bool {
-        match &self.principal {
-            Principal::Machine => true,
-            Principal::Person(role) => role.gives(permission),
-            Principal::Service(scopes) => scopes.give(permission),
-        }
-    }
-
-    /// Everything that they may do.
-    pub fn permissions(&self) -> Vec<Permission> {
-        Permission::ALL
-            .iter()
-            .copied()
-            .filter(|permission| self.may(*permission))
-            .collect()
-    }
-
-    /// Authorizes what needs this permission.
-    ///
-    /// # Errors
-    /// [`AdminError::Forbidden`], with `why`.
-    pub fn authorize(&self, permission: Permission, why: &'static str) -> Result<Authorization> {
-        if self.may(permission) {
-            Ok(Authorization(()))
-        } else {
-            Err(AdminError::Forbidden(why))
-        }
-    }
-
-    /// Authorizes to act upon a user. Who could enrol a device for an owner, or revoke an owner's device, would be an owner.
-    ///
-    /// # Errors
-    /// [`AdminError::Forbidden`].
-    pub fn authorize_user_access(&self, user: &User) -> Result<Authorization> {
-        let reaches = match &self.principal {
-            Principal::Machine => true,
-            Principal::Person(role) => role.may_act_upon(user.console_role),
-            Principal::Service(_) => user.console_role.is_none(),
-        };
-        let why = match user.console_role {
-            Some(ConsoleRole::Owner) => "the user is an owner; only an owner may do this",
-            _ => "the user has a role in the console; only an owner or admin may do this",
-        };
-        if reaches {
-            Ok(Authorization(()))
-        } else {
-            Err(AdminError::Forbidden(why))
-        }
-    }
-
-    /// Authorizes to change more of an account than whether it may be used.
-    ///
-    /// # Errors
-    /// [`AdminError::Forbidden`].
-    pub fn authorize_account_writes(&self) -> Result<Authorization> {
-        self.authorize(
-            Permission::AccountsWrite,
-            "you may suspend an account and let it be used again, and nothing else",
-        )
-    }
-
-    /// Authorizes to change applications, but service accounts.
-    ///
-    /// # Errors
-    /// [`AdminError::Forbidden`].
-    pub fn authorize_application_writes(&self) -> Result<Authorization> {
-        self.authorize(
-            Permission::ApplicationsWrite,
-            "you may not change applications",
-        )
-    }
-
-    /// Authorizes to change a client. Who could make a secret for a service account could act as it does.
-    ///
-    /// # Errors
-    /// [`AdminError::Forbidden`].
-    pub fn authorize_application(&self, application: &Application) -> Result<Authorization> {
-        match application.settings.is_service_account() {
-            true => self.authorize(
-                Permission::RolesWrite,
-                "the application has admin scopes; only an owner may change it",
-            ),
-            false => self.authorize_application_writes(),
-        }
-    }
-
-    /// Authorizes to change an application of either protocol.
-    ///
-    /// # Errors
-    /// [`AdminError::Forbidden`].
-    pub fn authorize_registered(&self, application: &Registered) -> Result<Authorization> {
-        match application {
-            Registered::Client(client) => self.authorize_application(client),
-            Registered::ServiceProvider(_) => self.authorize_application_writes(),
-        }
-    }
-}
 
 /// The caller that an application is with a token of these admin scopes; `None` if nothing is left of them.
+///
+/// # Errors
+/// If the database fails.
 pub async fn service_account(
     host: &Host,
     application: Did,
     token: &AdminScopes,
     from: Origin,
-) -> std::result::Result<Option<Caller>, InternalError> {
+) -> Result<Option<Caller>, InternalError> {
     let Some(client) = host.store.application(&application).await? else {
         return Ok(None);
     };

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::caller::Principal;
 use super::command::{AdminCommand, AdminContext, Execution, Planned};
 use super::{AdminError, Result, account, invalid, registered};
 use crate::domain::claims::name_id;
@@ -20,6 +19,7 @@ use assent_model::account::Account;
 use assent_model::administration::Permission;
 use assent_model::application::{Application, Registered};
 use assent_model::audit::{AuditContext, Event};
+use assent_model::caller::Principal;
 use assent_model::id::{AccountId, Did};
 use assent_model::saml::{NameIdFormat, ServiceProvider};
 use assent_model::scope::{Scope, Scopes};
@@ -157,6 +157,10 @@ pub struct Difference {
 }
 
 /// Makes the claims as a sign-in at this moment would, by the same code; nothing is kept, and no plugin can tell.
+///
+/// # Errors
+/// [`AdminError::NotFound`] or [`AdminError::Invalid`] if the request does not fit the application.
+/// Otherwise if the database or a plugin fails.
 pub async fn preview(
     host: &Host,
     application: &Did,

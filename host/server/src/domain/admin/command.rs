@@ -4,15 +4,13 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use serde::Serialize;
-use serde_json::Value;
-
 use super::action_approvals::{self, Console};
-use super::caller::{Authorization, Principal};
 use super::{AdminError, Caller, Result};
 use crate::domain::protected_actions::{ChangedMember, ProtectedAction, summarize};
 use crate::domain::{Host, InternalError};
 use assent_model::audit::AuditContext;
+use assent_model::caller::Principal;
+use assent_model::command::Member;
 use assent_model::id::{ActionApprovalId, ApprovalId};
 use assent_model::secret::Digest;
 use assent_store::{ClaimedAction, StoreError};
@@ -45,62 +43,8 @@ pub trait AdminCommand: Debug + Sync {
     ) -> impl Future<Output = Result<Execution<Self::Outcome>>> + Send;
 }
 
-/// A plan that the caller may execute, and the protected action that it is, if it is one.
-///
-/// There is no plan without an [`Authorization`], which only the checks of [`Caller`] return:
-///
-/// ```
-/// use assent::domain::admin::{Authorization, Planned};
-/// fn planned(authorization: Authorization) -> Planned<()> {
-///     Planned::harmless(authorization, ())
-/// }
-/// ```
-///
-/// ```compile_fail,E0423
-/// use assent::domain::admin::{Authorization, Planned};
-/// fn planned() -> Planned<()> {
-///     Planned::harmless(Authorization(()), ())
-/// }
-/// ```
-///
-/// ```compile_fail,E0451
-/// use assent::domain::admin::Planned;
-/// fn planned() -> Planned<()> {
-///     Planned { plan: (), action: None }
-/// }
-/// ```
-#[derive(Debug)]
-pub struct Planned<P> {
-    plan: P,
-    action: Option<ProtectedAction>,
-}
-
-impl<P> Planned<P> {
-    /// A plan that needs no approval.
-    pub fn harmless(authorization: Authorization, plan: P) -> Self {
-        Self::new(authorization, plan, None)
-    }
-
-    /// A plan that needs an approval in the console.
-    pub fn protected(authorization: Authorization, plan: P, action: ProtectedAction) -> Self {
-        Self::new(authorization, plan, Some(action))
-    }
-
-    /// A plan that needs an approval in the console if there is a protected action.
-    pub fn new(_: Authorization, plan: P, action: Option<ProtectedAction>) -> Self {
-        Self { plan, action }
-    }
-
-    /// The plan.
-    pub fn into_plan(self) -> P {
-        self.plan
-    }
-
-    /// The protected action, if the plan is one.
-    pub const fn action(&self) -> Option<&ProtectedAction> {
-        self.action.as_ref()
-    }
-}
+/// A plan, and the protected action that it is, if it is one.
+pub type Planned<P> = assent_model::command::Planned<P, ProtectedAction>;
 
 /// What came of an execution.
 #[derive(Debug)]
@@ -220,7 +164,7 @@ impl AdminContext {
     pub async fn run<C: AdminCommand>(&self, command: &C) -> Result<C::Outcome> {
         let mut approved: Option<Approved> = None;
         loop {
-            let Planned { plan, action } = command.plan(self).await?;
+            let (plan, action) = command.plan(self).await?.into_parts();
             let mut by = self.caller.by.clone();
             if let (Some(action), Some((console, named))) = (action, &self.console) {
                 // The approval is for all that the command says, what is harmless of it too.
@@ -293,17 +237,6 @@ struct Approved {
     action: ClaimedAction,
 }
 
-/// A member of a command that a request sent.
-#[derive(Clone, Debug)]
-pub struct Member {
-    /// Its name in the admin API.
-    pub name: &'static str,
-    /// Its value.
-    pub value: Value,
-    /// Whether it needs an approval.
-    pub is_protected: bool,
-}
-
 /// The members of a request that its summary lists, in the order of their names: the protected ones, or all.
 pub(super) fn changed_members(members: Vec<Member>, all: bool) -> Vec<ChangedMember> {
     let mut changed: Vec<ChangedMember> = members
@@ -316,127 +249,4 @@ pub(super) fn changed_members(members: Vec<Member>, all: bool) -> Vec<ChangedMem
         .collect();
     changed.sort_unstable_by(|one, other| one.name.cmp(&other.name));
     changed
-}
-
-/// A field of a command, which a request may leave out.
-pub trait Field {
-    /// The value that was sent, if one was.
-    fn sent(&self) -> Option<Value>;
-}
-
-impl<T: Serialize> Field for Option<T> {
-    fn sent(&self) -> Option<Value> {
-        let value = self.as_ref()?;
-        Some(serde_json::to_value(value).unwrap_or_default())
-    }
-}
-
-impl Field for String {
-    fn sent(&self) -> Option<Value> {
-        Some(Value::from(self.as_str()))
-    }
-}
-
-/// Defines the body of a command. Each field is `protected`, so that the use case must look at it, or `harmless`.
-///
-/// The use case reads the protected fields from the second struct, and names each of them: with a new one it does not compile.
-///
-/// ```
-/// assent::admin_command! {
-///     #[derive(Default, serde::Serialize)]
-///     pub struct UserChange, protected ProtectedMembers {
-///         protected name: Option<String>,
-///         harmless profile: Option<String>,
-///     }
-/// }
-/// let change = UserChange { name: None, profile: Some("ada".to_owned()) };
-/// let ProtectedMembers { name } = change.protected();
-/// assert!(name.is_none());
-/// assert_eq!(change.members().len(), 1);
-/// ```
-///
-/// A field without a class does not compile:
-///
-/// ```compile_fail
-/// assent::admin_command! {
-///     #[derive(Default, serde::Serialize)]
-///     pub struct UserChange, protected ProtectedMembers {
-///         protected name: Option<String>,
-///         profile: Option<String>,
-///     }
-/// }
-/// ```
-///
-/// Nor does a use case that overlooks a protected field:
-///
-/// ```compile_fail,E0027
-/// assent::admin_command! {
-///     #[derive(Default, serde::Serialize)]
-///     pub struct UserChange, protected ProtectedMembers {
-///         protected name: Option<String>,
-///         protected profile: Option<String>,
-///     }
-/// }
-/// let change = UserChange { name: None, profile: None };
-/// let ProtectedMembers { name } = change.protected();
-/// ```
-#[macro_export]
-macro_rules! admin_command {
-    (@fields $head:tt {$($all:tt)*} {$($protected:tt)*} {$($members:tt)*}
-        $(#[$($meta:tt)*])* protected $field:ident: $type:ty, $($rest:tt)*) => {
-        $crate::admin_command! {
-            @fields $head
-            {$($all)* $(#[$($meta)*])* pub $field: $type,}
-            {$($protected)* ($field: $type)}
-            {$($members)* ($field: true)}
-            $($rest)*
-        }
-    };
-    (@fields $head:tt {$($all:tt)*} $protected:tt {$($members:tt)*}
-        $(#[$($meta:tt)*])* harmless $field:ident: $type:ty, $($rest:tt)*) => {
-        $crate::admin_command! {
-            @fields $head
-            {$($all)* $(#[$($meta)*])* pub $field: $type,}
-            $protected
-            {$($members)* ($field: false)}
-            $($rest)*
-        }
-    };
-    (@fields $head:tt $all:tt $protected:tt $members:tt
-        $(#[$($meta:tt)*])* $field:ident: $type:ty, $($rest:tt)*) => {
-        compile_error!(concat!("classify the field `", stringify!($field), "` as `protected` or `harmless`"));
-    };
-    (@fields [$(#[$($meta:tt)*])* $vis:vis $name:ident $borrowed:ident]
-        {$($all:tt)*} {$(($field:ident: $type:ty))*} {$(($member:ident: $class:literal))*}) => {
-        $(#[$($meta)*])*
-        $vis struct $name {
-            $($all)*
-        }
-
-        /// The fields that may need an approval.
-        #[derive(Clone, Copy)]
-        $vis struct $borrowed<'a> {
-            $(#[allow(missing_docs, reason = "see the command")] pub $field: &'a $type,)*
-        }
-
-        impl $name {
-            /// The fields that may need an approval.
-            pub fn protected(&self) -> $borrowed<'_> {
-                $borrowed { $($field: &self.$field,)* }
-            }
-
-            /// The fields that the request sent.
-            pub fn members(&self) -> Vec<$crate::domain::admin::Member> {
-                let sent = [$((stringify!($member), $crate::domain::admin::Field::sent(&self.$member), $class),)*];
-                sent.into_iter()
-                    .filter_map(|(name, value, is_protected)| {
-                        Some($crate::domain::admin::Member { name, value: value?, is_protected })
-                    })
-                    .collect()
-            }
-        }
-    };
-    ($(#[$($meta:tt)*])* $vis:vis struct $name:ident, protected $borrowed:ident { $($fields:tt)* }) => {
-        $crate::admin_command! { @fields [$(#[$($meta)*])* $vis $name $borrowed] {} {} {} $($fields)* }
-    };
 }

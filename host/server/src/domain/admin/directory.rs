@@ -21,6 +21,9 @@ pub struct UserQuery {
 }
 
 /// Up to `limit` users that fit, each with its place, in the order of what they are found by.
+///
+/// # Errors
+/// If the database fails.
 pub async fn find_users(host: &Host, query: &UserQuery, limit: u32) -> Result<Vec<(Cursor, User)>> {
     let fits = |user: &User| {
         query.state.is_none_or(|state| user.state == state)
@@ -70,6 +73,9 @@ pub struct AccountQuery {
 }
 
 /// Up to `limit` accounts of an application that fit, each with its place, in the order of what they are found by.
+///
+/// # Errors
+/// [`AdminError::NotFound`] if there is no such application. Otherwise if the database fails.
 pub async fn find_accounts(
     host: &Host,
     id: &Did,

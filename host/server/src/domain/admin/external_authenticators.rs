@@ -15,6 +15,9 @@ use assent_plugin_host::Trust;
 const LONGEST: usize = 512;
 
 /// A person's addresses, by the names of their channels.
+///
+/// # Errors
+/// [`AdminError::NotFound`] if there is no such user. Otherwise if the database fails.
 pub async fn external_authenticators(
     host: &Host,
     id: UserId,

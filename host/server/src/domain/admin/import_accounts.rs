@@ -121,6 +121,10 @@ impl Known {
 }
 
 /// Imports the accounts of an application. With `dry_run` all of it is checked, and nothing done.
+///
+/// # Errors
+/// [`AdminError::NotFound`] if there is no such application. Otherwise if the database fails.
+/// Rows that cannot be imported are in the report.
 pub async fn import_accounts(
     host: &Host,
     caller: &Caller,
@@ -235,13 +239,15 @@ fn plan(
         roles,
         state,
     };
-    let problem = |refused| match RowProblem::try_from(refused) {
+    let problem = |refused: AdminError| match RowProblem::try_from(refused) {
         Ok(problem) => Ok(problem),
         Err(refused) => Err(refused),
     };
     apply_to_account(&mut account, change).map_err(problem)?;
     if before.as_ref() != Some(&account) {
-        caller.authorize_user_access(user).map_err(problem)?;
+        caller
+            .authorize_user_access(user)
+            .map_err(|refused| problem(refused.into()))?;
     }
     let known_as = before
         .as_ref()

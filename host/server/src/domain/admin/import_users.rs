@@ -8,108 +8,13 @@ use super::import::{BATCH, ImportReport, ImportRow, RowProblem, overtaken};
 use super::users::{Forbidden, VOUCHING, apply_to_user, creation, differences, user_with};
 use super::{AdminError, Caller, Result, UserChange, fresh_did};
 use crate::domain::Host;
+use crate::domain::admin::user_table::{address_texts, texts};
 use crate::domain::operations::wakeups::Wakeup;
 use assent_model::administration::Permission;
 use assent_model::id::{Did, UserId};
 use assent_model::name::LoginName;
-use assent_model::user::{ConsoleRole, LifecycleState, Profile, User};
+use assent_model::user::{ConsoleRole, LifecycleState, User};
 use assent_store::UserWrite;
-
-/// The columns of a file of users, as an export writes them.
-pub const USER_COLUMNS: [&str; 26] = [
-    "id",
-    "name",
-    "email",
-    "email_verified",
-    "display_name",
-    "given_name",
-    "family_name",
-    "middle_name",
-    "nickname",
-    "picture",
-    "profile",
-    "website",
-    "gender",
-    "birthdate",
-    "zoneinfo",
-    "locale",
-    "phone_number",
-    "phone_number_verified",
-    "formatted_address",
-    "street_address",
-    "locality",
-    "region",
-    "postal_code",
-    "country",
-    "console_role",
-    "state",
-];
-
-/// The texts of a profile, with their columns.
-fn texts(profile: &Profile) -> [(&'static str, &'static str, Option<&String>); 13] {
-    [
-        ("display_name", "name", profile.name.as_ref()),
-        ("given_name", "given_name", profile.given_name.as_ref()),
-        ("family_name", "family_name", profile.family_name.as_ref()),
-        ("middle_name", "middle_name", profile.middle_name.as_ref()),
-        ("nickname", "nickname", profile.nickname.as_ref()),
-        ("picture", "picture", profile.picture.as_ref()),
-        ("profile", "profile", profile.profile.as_ref()),
-        ("website", "website", profile.website.as_ref()),
-        ("gender", "gender", profile.gender.as_ref()),
-        ("birthdate", "birthdate", profile.birthdate.as_ref()),
-        ("zoneinfo", "zoneinfo", profile.zoneinfo.as_ref()),
-        ("locale", "locale", profile.locale.as_ref()),
-        (
-            "phone_number",
-            "phone_number",
-            profile.phone_number.as_ref(),
-        ),
-    ]
-}
-
-/// The members of the address, with their columns.
-fn address_texts(profile: &Profile) -> [(&'static str, &'static str, Option<&String>); 6] {
-    profile
-        .address
-        .members()
-        .map(|(member, text)| match member {
-            "formatted" => ("formatted_address", member, text),
-            _ => (member, member, text),
-        })
-}
-
-/// A user as a row of a file, in the order of [`USER_COLUMNS`].
-pub fn user_cells(user: &User) -> Vec<String> {
-    let text = |column: &str| {
-        let mut texts = texts(&user.profile)
-            .into_iter()
-            .chain(address_texts(&user.profile));
-        texts
-            .find(|(known, ..)| *known == column)
-            .and_then(|(.., text)| text.cloned())
-            .unwrap_or_default()
-    };
-    let cell = |column: &&str| match *column {
-        "id" => user.id.to_string(),
-        "name" => user.name.to_string(),
-        "email" => user
-            .email
-            .as_ref()
-            .map(ToString::to_string)
-            .unwrap_or_default(),
-        "email_verified" => user.profile.email_verified.to_string(),
-        "phone_number_verified" => user.profile.phone_number_verified.to_string(),
-        "console_role" => user
-            .console_role
-            .map(ConsoleRole::as_str)
-            .unwrap_or_default()
-            .to_owned(),
-        "state" => user.state.as_str().to_owned(),
-        column => text(column),
-    };
-    USER_COLUMNS.iter().map(cell).collect()
-}
 
 /// What a row comes to.
 struct Planned {
@@ -167,6 +72,9 @@ impl Known {
 }
 
 /// Imports users. With `dry_run` all of it is checked, and nothing done.
+///
+/// # Errors
+/// If the database or the cryptographic library fails. Rows that cannot be imported are in the report.
 pub async fn import_users(
     host: &Host,
     caller: &Caller,
@@ -331,7 +239,9 @@ fn plan(
             )
             .into());
         }
-        caller.authorize_user_access(before)?;
+        caller
+            .authorize_user_access(before)
+            .map_err(AdminError::from)?;
         user.updated_at = host.now();
     }
     Ok(Planned {

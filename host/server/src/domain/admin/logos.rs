@@ -8,6 +8,9 @@ use assent_model::id::Did;
 use assent_model::logo::ApplicationLogo;
 
 /// An application's picture.
+///
+/// # Errors
+/// [`AdminError::NotFound`] if there is no such application or logo. Otherwise if the database fails.
 pub async fn logo(host: &Host, application: &Did) -> Result<ApplicationLogo> {
     host.store
         .logo(application)

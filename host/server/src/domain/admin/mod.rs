@@ -21,6 +21,7 @@ mod names;
 mod overview;
 mod plugins;
 mod service_providers;
+mod user_table;
 mod users;
 
 pub use accounts::{
@@ -32,15 +33,15 @@ pub use applications::{
     ApplicationQuery, ClientChange, CreateClient, DeleteApplication, RotateClientSecret,
     SubjectKind, UpdateClient, application, applications, find_applications, registered,
 };
-pub use caller::{Authorization, Caller, Principal, service_account};
+pub use assent_model::caller::{Authorization, Caller, Forbidden, Principal};
+pub use assent_model::command::{Field, Member};
+pub use caller::service_account;
 pub(super) use changes::Settings;
 pub use claims_preview::{
     Comparison, Deed, Difference, Origin, Preview, PreviewRequest, PreviewedName, PreviewedToken,
     Stopped, Told, TryCandidate, preview,
 };
-pub use command::{
-    AdminCommand, AdminContext, Execution, ExpectedVersion, Field, Member, NamedApproval, Planned,
-};
+pub use command::{AdminCommand, AdminContext, Execution, ExpectedVersion, NamedApproval, Planned};
 pub use custom_attributes::notes_of as service_provider_notes;
 pub use directory::{AccountQuery, UserQuery, find_accounts, find_users};
 pub use external_authenticators::{
@@ -49,7 +50,7 @@ pub use external_authenticators::{
 pub use import::{ImportReport, ImportRow, RowError};
 pub use import_accounts::{ACCOUNT_COLUMNS, account_cells, import_accounts};
 pub use import_tables::{ImportTable, TablePlan};
-pub use import_users::{USER_COLUMNS, import_users, user_cells};
+pub use import_users::import_users;
 pub use keys::{RevokeSigningKey, RotateSigningKeys};
 pub use logos::{RemoveLogo, SetLogo, logo};
 pub use names::Names;
@@ -60,6 +61,7 @@ pub use service_providers::{
     ServiceProviderChange, SingleLogoutChange, UpdateServiceProvider, WithdrawCertificate,
     changed_service_provider, replace_service_provider, saml_certificates, service_provider,
 };
+pub use user_table::{USER_COLUMNS, user_cells};
 
 pub use users::{
     CreateUser, DeleteUser, EnrolDevice, EnrolmentLink, EraseUser, RevokeDevice, UpdateUser,
@@ -121,6 +123,12 @@ pub enum AdminError {
     Internal(#[from] InternalError),
 }
 
+impl From<Forbidden> for AdminError {
+    fn from(Forbidden(why): Forbidden) -> Self {
+        Self::Forbidden(why)
+    }
+}
+
 impl From<StoreError> for AdminError {
     fn from(error: StoreError) -> Self {
         match error {
@@ -154,6 +162,9 @@ fn invalid(field: &'static str, expected: impl Into<String>) -> AdminError {
 }
 
 /// A fresh token for the admin API, and until when it is good.
+///
+/// # Errors
+/// If the database fails.
 pub async fn issue_admin_token(
     host: &Host,
     by: &AuditContext,
@@ -162,6 +173,9 @@ pub async fn issue_admin_token(
 }
 
 /// A token for the admin API that is good for so long.
+///
+/// # Errors
+/// If the database fails.
 pub async fn issue_admin_token_for(
     host: &Host,
     life: Duration,
@@ -183,6 +197,9 @@ pub async fn issue_admin_token_for(
 }
 
 /// The token for the admin API that a text is, if it is still good.
+///
+/// # Errors
+/// If the database fails.
 pub async fn admin_token(
     host: &Host,
     text: &str,

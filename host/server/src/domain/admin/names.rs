@@ -17,6 +17,9 @@ pub struct Names {
 
 impl Names {
     /// Looks up what these are called.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn of(
         host: &Host,
         users: BTreeSet<UserId>,

@@ -62,6 +62,9 @@ pub struct SignIns {
 }
 
 /// The counts at this moment.
+///
+/// # Errors
+/// If the database fails.
 pub async fn overview(host: &Host, range: Range) -> Result<Overview> {
     let this_hour = host.now().millis().div_euclid(HOUR);
     let (first, each) = match range {
@@ -85,6 +88,9 @@ pub async fn overview(host: &Host, range: Range) -> Result<Overview> {
 }
 
 /// Counts the hours that are over and were not counted yet.
+///
+/// # Errors
+/// If the database fails.
 pub async fn count_sign_ins(host: &Host) -> std::result::Result<(), InternalError> {
     let today = host.now().millis().div_euclid(HOUR * DAY);
     counted(host, (today - DAYS) * DAY).await?;

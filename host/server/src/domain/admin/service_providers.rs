@@ -6,7 +6,6 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::applications::server_address;
-use super::caller::Authorization;
 use super::changes::Settings;
 use super::command::{AdminCommand, AdminContext, Execution, Planned, changed_members};
 use super::custom_attributes;
@@ -17,6 +16,7 @@ use crate::domain::{Host, audit};
 use crate::keys::{client, saml};
 use assent_model::application::ApplicationType;
 use assent_model::audit::{AuditContext, Entry, Event};
+use assent_model::caller::Authorization;
 use assent_model::id::{Did, KeyId};
 use assent_model::name::display_text;
 use assent_model::redirect::RedirectUri;
@@ -34,7 +34,7 @@ const LONGEST_RELAY_STATE: usize = 2048;
 /// How far clocks may be apart, in seconds.
 const MOST_CLOCK_SKEW: u32 = 600;
 
-crate::admin_command! {
+assent_model::admin_command! {
 /// What an administrator says of a service provider, with the names of the admin API. What is not there leaves a value
 /// as it is.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, utoipa::ToSchema)]
@@ -241,6 +241,9 @@ impl AdminCommand for UpdateServiceProvider {
 
 /// Keeps what [`changed_service_provider`] made of `before` by its metadata. `None`, and nothing done, if the service provider was
 /// changed since it was read.
+///
+/// # Errors
+/// If the database fails.
 pub async fn replace_service_provider(
     host: &Host,
     before: &ServiceProvider,
@@ -278,6 +281,9 @@ async fn replace(
 }
 
 /// The service provider with this id.
+///
+/// # Errors
+/// [`AdminError::NotFound`] if there is no such SAML application. Otherwise if the database fails.
 pub async fn service_provider(host: &Host, id: &Did) -> Result<ServiceProvider> {
     let found = host.store.service_provider(id).await?;
     found
@@ -286,6 +292,9 @@ pub async fn service_provider(host: &Host, id: &Did) -> Result<ServiceProvider> 
 }
 
 /// What a service provider would be after a change, which is not made.
+///
+/// # Errors
+/// [`AdminError::Invalid`] if the service provider could not be like that.
 pub fn changed_service_provider(
     host: &Host,
     mut provider: ServiceProvider,
@@ -296,6 +305,9 @@ pub fn changed_service_provider(
 }
 
 /// The keys of a service provider, the latest first.
+///
+/// # Errors
+/// [`AdminError::NotFound`] if there is no such SAML application. Otherwise if the database fails.
 pub async fn saml_certificates(host: &Host, id: &Did) -> Result<Vec<(SamlKey, SamlKeyStage)>> {
     service_provider(host, id).await?;
     Ok(saml_keys::staged(host, id).await?)

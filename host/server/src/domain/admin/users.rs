@@ -6,7 +6,6 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
-use super::caller::Authorization;
 use super::command::{AdminCommand, AdminContext, Execution, Planned};
 use super::{AdminError, Caller, Result, fresh_did, invalid};
 use crate::domain::devices::device::OwnDevice;
@@ -16,6 +15,7 @@ use crate::domain::protected_actions::{Authenticators, ProtectedAction, Protecte
 use crate::domain::{Host, audit};
 use assent_model::administration::Permission;
 use assent_model::audit::{AuditContext, Entry, Event};
+use assent_model::caller::Authorization;
 use assent_model::clock::Timestamp;
 use assent_model::device::Device;
 use assent_model::id::{DeviceId, Did, UserId};
@@ -24,7 +24,7 @@ use assent_model::recovery::CodesOfDevice;
 use assent_model::user::{ConsoleRole, LifecycleState, Profile, User};
 use assent_store::UserUpdateOutcome;
 
-crate::admin_command! {
+assent_model::admin_command! {
     /// What makes or changes a user. Where a user is changed, what is missing stays as it is.
     #[derive(Clone, Debug, Default, Deserialize, Serialize, ToSchema)]
     #[serde(deny_unknown_fields)]
@@ -86,7 +86,7 @@ impl UserChange {
             (Permission::UsersWrite, "you may not change users"),
             |(permission, (_, why))| (permission, why),
         );
-        caller.authorize(permission, why)
+        Ok(caller.authorize(permission, why)?)
     }
 
     /// The first member that this caller may not say of a user, who is known or new.
@@ -234,6 +234,9 @@ pub(super) fn creation(host: &Host, user: &User, by: &AuditContext) -> Entry {
 }
 
 /// A user with nothing but a name, not yet kept.
+///
+/// # Errors
+/// If the cryptographic library fails.
 pub fn new_user(host: &Host, name: LoginName) -> Result<User> {
     Ok(user_with(host, name, fresh_did()?))
 }
@@ -534,6 +537,9 @@ pub(super) fn email_address(text: &str) -> Result<LoginName> {
 }
 
 /// The user with this id.
+///
+/// # Errors
+/// [`AdminError::NotFound`] if there is no such user. Otherwise if the database fails.
 pub async fn user(host: &Host, id: UserId) -> Result<User> {
     host.store
         .user(id)
@@ -684,6 +690,9 @@ impl AdminCommand for EnrolDevice {
 }
 
 /// A person's devices that are not revoked.
+///
+/// # Errors
+/// [`AdminError::NotFound`] if there is no such user. Otherwise if the database fails.
 pub async fn devices(host: &Host, id: UserId) -> Result<Vec<OwnDevice>> {
     Ok(device::all_of(host, user(host, id).await?.id).await?)
 }

@@ -8,8 +8,8 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use webauthn_rs::prelude::PublicKeyCredential;
 
-use crate::domain::approvals::channels;
 use crate::domain::approvals::prompts::{Prompt, prompt_of};
+use crate::domain::approvals::{carry, channels};
 use crate::domain::devices::passkey;
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::protected_actions::with_outline;
@@ -281,7 +281,7 @@ async fn put(
             // The user's device began it, and the user answers there. A vendor's question would name no browser.
             (Some(_), _) | (_, None) => &[Trust::Verified],
         };
-        tokio::spawn(channels::carry(Arc::clone(host), user, approval, trust));
+        tokio::spawn(carry::carry(Arc::clone(host), user, approval, trust));
     }
     Ok(asked)
 }

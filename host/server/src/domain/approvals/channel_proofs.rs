@@ -22,12 +22,18 @@ struct Carried {
 }
 
 /// Takes what a channel brought without being asked. Whether it decided the request.
+///
+/// # Errors
+/// If the database fails, or the question to a passkey cannot be made.
 pub async fn take(host: &Host, channel: &str, evidence: &Evidence) -> Result<bool, InternalError> {
     verified(host, channel, evidence, None).await
 }
 
 /// Takes what a channel brought when it was asked for this device's answer to this request: no other will do. Whether it
 /// decided the request.
+///
+/// # Errors
+/// If the database fails, or the question to a passkey cannot be made.
 pub async fn take_answer(
     host: &Host,
     channel: &str,

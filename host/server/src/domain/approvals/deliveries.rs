@@ -10,13 +10,14 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 
 use crate::domain::approvals::channel_proofs;
+use crate::domain::approvals::delivery_timing::{next, sealed_for};
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::{Host, InternalError};
 use assent_model::approval::{Approval, ApprovalStage};
 use assent_model::audit::{Actor, AuditContext, Event, Origin};
 use assent_model::clock::Timestamp;
 use assent_model::delivery::{Delivery, LeasedDelivery, Recipient, Ruling};
-use assent_model::id::{ApprovalId, DeliveryId};
+use assent_model::id::DeliveryId;
 use assent_plugin_host::{ChannelFailureKind, ChannelState, Trust};
 
 /// How often the database is looked at without a signal: another host may have stopped, or an approval was decided there.
@@ -25,26 +26,12 @@ const LOOK: Duration = Duration::from_secs(1);
 const AT_ONCE: usize = 512;
 /// How many are claimed by one statement.
 const CLAIMED: usize = 64;
-/// The least time between two questions to a channel about one request.
-const LEAST: Duration = Duration::from_millis(250);
-/// The most.
-const MOST: Duration = Duration::from_secs(30);
 /// The pause after a question that failed.
 const PAUSE: Duration = Duration::from_secs(5);
 /// How long one question may take.
 const QUESTION: Duration = Duration::from_secs(25);
 /// How long a request is this host's: longer than a question may take.
 const LEASE: Duration = Duration::from_secs(35);
-
-/// What the handle of a request is sealed for: no other row's will do in its place.
-pub(crate) fn sealed_for(approval: ApprovalId, channel: &str) -> String {
-    format!("approval delivery {approval} {channel}")
-}
-
-/// When to look after a request next: after what the channel asks for, within bounds, and when its time is over.
-pub(crate) fn next(now: Timestamp, after: Duration, end: Timestamp) -> Timestamp {
-    (now + after.clamp(LEAST, MOST)).min(end)
-}
 
 /// What this host is at.
 #[derive(Default)]

@@ -4,8 +4,13 @@
 //! - An answer takes effect once, and only while its request is open.
 //! - A channel carries a request; it decides nothing.
 
+pub mod account_notices;
 pub mod approval;
+pub mod callback_address;
+pub mod callbacks;
+pub mod carry;
 pub mod channel_proofs;
 pub mod channels;
 pub mod deliveries;
+pub mod delivery_timing;
 pub mod prompts;

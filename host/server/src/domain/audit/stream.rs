@@ -3,8 +3,7 @@
 //! How far a stream has come stands in the database, so it goes on after a restart and on another host. One host carries it at a
 //! time, by a lease. A receiver that is down holds up nobody but its own stream.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::audit_stream::{FileStream, StreamError, StreamTarget, SyslogStream};
@@ -22,41 +21,6 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const LEASE: Duration = Duration::from_secs(30);
 /// The longest pause after a failure.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
-
-/// How a stream fares on this host.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Faring {
-    /// Whether the last handing over went well; `None` before the first, and where another host carries it.
-    pub up: Option<bool>,
-    /// How many entries this host has handed over.
-    pub sent: u64,
-    /// How many entries wait to be.
-    pub behind: i64,
-}
-
-/// How the streams fare on this host, by their names.
-#[derive(Debug, Default)]
-pub struct Streams(Mutex<BTreeMap<&'static str, Faring>>);
-
-impl Streams {
-    /// All of them.
-    pub fn faring(&self) -> BTreeMap<&'static str, Faring> {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
-    }
-
-    fn note(&self, name: &'static str, change: impl FnOnce(&mut Faring)) {
-        change(
-            self.0
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .entry(name)
-                .or_default(),
-        );
-    }
-}
 
 /// Why entries were not handed over.
 #[derive(Debug, thiserror::Error)]
@@ -185,6 +149,9 @@ fn tell_of_gap(name: &str, come_to: i64, records: &[Record]) {
 
 /// Whether the streams that the settings name could be carried, as far as can be seen without doing it. The message says which
 /// setting is wrong.
+///
+/// # Errors
+/// The setting that is wrong, and why.
 pub fn check(settings: &crate::config::AuditStream) -> Result<(), String> {
     let Some(file) = &settings.file else {
         return Ok(());

@@ -49,6 +49,9 @@ pub enum Unreadable {
 
 /// Verifies the log of a database: all of it, or about the last `most` entries. It takes constant memory, and others may
 /// write meanwhile.
+///
+/// # Errors
+/// If the database fails.
 pub async fn verify(store: &Store, most: Option<i64>) -> Result<Verdict, StoreError> {
     let anchor = store.audit_end(End::Anchor).await?;
     let head = store.audit_end(End::Head).await?.mark;
@@ -189,6 +192,9 @@ async fn personal_was_taken(
 }
 
 /// Verifies an export, or the file of a stream: that it holds together from its first entry to its last.
+///
+/// # Errors
+/// [`Unreadable`] if the export cannot be read.
 pub fn verify_export(mut lines: impl BufRead) -> Result<Verdict, Unreadable> {
     let mut walk: Option<Walk> = None;
     let mut recent: VecDeque<Mark> = VecDeque::new();

@@ -6,4 +6,5 @@
 pub mod name_id;
 pub mod standard_claims;
 pub mod token_claims;
+pub mod trace_queue;
 pub mod traces;

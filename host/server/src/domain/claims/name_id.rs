@@ -9,6 +9,9 @@ use assent_model::user::User;
 ///
 /// The opaque ones can't be told from random texts without the master key. They begin with an underscore, so that they
 /// are good as `xs:ID`, which some service providers make of them.
+///
+/// # Errors
+/// If the cryptographic library fails.
 pub fn name_id_for(
     host: &Host,
     provider: &ServiceProvider,

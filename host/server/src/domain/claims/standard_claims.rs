@@ -42,6 +42,9 @@ pub struct Subject<'a> {
 
 /// What an application calls a person: the `sub` claim (OpenID Connect Core section 8). The pairwise one can't be told
 /// from a random text without the master key, and is the same in all applications of a sector.
+///
+/// # Errors
+/// If the cryptographic library fails.
 pub fn subject_of(
     host: &Host,
     application: &Application,
@@ -62,6 +65,9 @@ pub fn subject_of(
 
 /// What an application calls a session: the `sid` claim. A pairwise one is another in each sector, as `sub` is, since a
 /// name that several applications have in common would tell them that two people are one.
+///
+/// # Errors
+/// If the cryptographic library fails.
 pub fn sid_of(host: &Host, application: &Application, sid: &str) -> Result<String, InternalError> {
     match &application.settings.subject_type {
         SubjectType::Public => Ok(sid.to_owned()),
@@ -97,11 +103,17 @@ pub struct Made {
 
 /// The claims of the granted scopes and those that were asked for one by one, `sub` first among them, as the host and
 /// the plugins make them. A slim ID token has none for its scopes.
+///
+/// # Errors
+/// [`MapFailure`] if a plugin fails.
 pub async fn map(host: &Host, subject: Subject<'_>, sink: Sink) -> Result<Made, MapFailure> {
     map_by(host, &host.plugins.set(), subject, sink).await
 }
 
 /// The same, as these plugins make them.
+///
+/// # Errors
+/// [`MapFailure`] if a plugin fails.
 pub async fn map_by(
     host: &Host,
     plugins: &PluginSet,
@@ -158,6 +170,9 @@ pub async fn map_by(
 
 /// The attributes of an assertion, which the plugins make alone. They see what is known of the person as claims, under
 /// the names of OpenID Connect.
+///
+/// # Errors
+/// [`MapFailure`] if a plugin fails.
 pub async fn attributes(
     host: &Host,
     provider: &ServiceProvider,
@@ -176,6 +191,9 @@ pub async fn attributes(
 }
 
 /// The same, as these plugins make them.
+///
+/// # Errors
+/// [`MapFailure`] if a plugin fails.
 pub async fn attributes_by(
     host: &Host,
     plugins: &PluginSet,

@@ -3,12 +3,11 @@
 //! Traces are for explaining, so nobody waits for them: they are written in the background, and where more come than can be
 //! written, some are lost and the log says so.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
-use tokio::sync::mpsc;
 use utoipa::ToSchema;
 
 use crate::domain::Host;
@@ -17,28 +16,9 @@ use assent_model::id::{Did, TraceId, UserId};
 use assent_plugin_host::{MapFailureKind, SamlAttribute, Sink, Step, StepEnd, Traced};
 use assent_store::ClaimTrace;
 
-/// How many traces wait to be written at most, and how many are written at once.
-const QUEUE: usize = 1024;
 const BATCH: usize = 64;
 /// How long they gather, so that one write serves many.
 const GATHER: Duration = Duration::from_millis(50);
-
-/// Traces on their way to the store.
-#[derive(Debug)]
-pub struct Traces {
-    queue: mpsc::Sender<ClaimTrace>,
-    waiting: Mutex<Option<mpsc::Receiver<ClaimTrace>>>,
-}
-
-impl Default for Traces {
-    fn default() -> Self {
-        let (queue, waiting) = mpsc::channel(QUEUE);
-        Self {
-            queue,
-            waiting: Mutex::new(Some(waiting)),
-        }
-    }
-}
 
 /// What the claims were made for.
 #[derive(Clone, Copy, Debug)]

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::domain::approvals::channels;
+use crate::domain::approvals::account_notices;
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::{Host, InternalError};
 use assent_model::audit::Entry;
@@ -21,6 +21,9 @@ const MOST: u32 = 20;
 
 /// The notifications that the owner has not read on this device, the oldest first. Changes made with this device itself are
 /// left out.
+///
+/// # Errors
+/// If the database fails.
 pub async fn unread_notifications(
     host: &Host,
     device: &Device,
@@ -34,6 +37,9 @@ pub async fn unread_notifications(
 }
 
 /// Records that the owner has read the notifications up to this entry.
+///
+/// # Errors
+/// If the database fails.
 pub async fn mark_read(host: &Host, device: &Device, last: AuditId) -> Result<(), InternalError> {
     Ok(host.store.mark_notifications_read(device.id, last).await?)
 }
@@ -42,7 +48,7 @@ pub async fn mark_read(host: &Host, device: &Device, last: AuditId) -> Result<()
 pub fn notify(host: &Arc<Host>, user: UserId, but: Option<DeviceId>) {
     host.wakeups.send(Wakeup::AccountNotification(user));
     // Whoever did it does not wait for the channels.
-    tokio::spawn(channels::send_account_notifications(
+    tokio::spawn(account_notices::send_account_notifications(
         Arc::clone(host),
         user,
         but,

@@ -67,6 +67,9 @@ impl PastOutcome {
 }
 
 /// What became of the last requests of a device's owner, on whichever device, the latest first.
+///
+/// # Errors
+/// If the database fails.
 pub async fn past_requests(
     host: &Host,
     device: &Device,

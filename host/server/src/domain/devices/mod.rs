@@ -7,4 +7,6 @@ pub mod account_notifications;
 pub mod device;
 pub mod device_activity;
 pub mod passkey;
+pub mod push;
 pub mod recovery;
+pub mod relying_party;

@@ -7,18 +7,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 use webauthn_rs::prelude::{
     AuthenticatorAttachment, PasskeyAuthentication, PasskeyRegistration, PublicKeyCredential,
     RegisterPublicKeyCredential, Uuid, WebauthnError,
 };
-use webauthn_rs::{Webauthn, WebauthnBuilder};
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-use serde_json::Value;
-
-use crate::config::Settings;
 use crate::domain::devices::account_notifications;
+use crate::domain::devices::relying_party::{PATIENCE, RelyingParty};
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::{Host, InternalError, audit};
 use assent_model::audit::{Actor, AuditContext, Entry, Event};
@@ -26,29 +24,6 @@ use assent_model::device::Device;
 use assent_model::id::DeviceId;
 use assent_model::passkey::{DevicePasskey, PasskeyUse, Purpose};
 use assent_store::StoreError;
-
-/// How long a person has for face, finger or PIN. An approval gives no longer than it has itself.
-const PATIENCE: Duration = Duration::from_secs(120);
-
-/// This host as passkeys know it: by the domain of its base URL.
-#[derive(Debug)]
-pub struct RelyingParty(Webauthn);
-
-impl RelyingParty {
-    /// The host with these settings. `None` where its base URL names an address (section 5.1.3: a relying party's
-    /// identifier is a domain).
-    pub fn new(settings: &Settings) -> Option<Self> {
-        let domain = settings.base_url.domain()?;
-        let builder = WebauthnBuilder::new(domain, &settings.base_url).ok()?;
-        Some(Self(
-            builder
-                .rp_name(&settings.operator)
-                .timeout(PATIENCE)
-                .build()
-                .ok()?,
-        ))
-    }
-}
 
 /// How a device stands to passkeys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,6 +48,9 @@ impl Standing {
 }
 
 /// How a device stands to passkeys.
+///
+/// # Errors
+/// If the database fails.
 pub async fn standing(host: &Host, device: &Device) -> Result<Standing, InternalError> {
     Ok(match host.store.passkey(device.id).await? {
         Some(_) => Standing::Set,
@@ -95,6 +73,9 @@ pub enum Offer {
 /// Begins to add a passkey to a device.
 ///
 /// Its user handle is the device's id: two devices of a person in one phone would overwrite each other's passkey otherwise.
+///
+/// # Errors
+/// If the database fails, or the question to a passkey cannot be made.
 pub async fn offer(host: &Host, device: &Device) -> Result<Offer, InternalError> {
     let Some(RelyingParty(webauthn)) = &host.passkeys else {
         return Ok(Offer::Impossible);
@@ -131,6 +112,9 @@ pub enum Added {
 }
 
 /// Adds the passkey that the browser made (section 7.1).
+///
+/// # Errors
+/// If the database or the cryptographic library fails.
 pub async fn add(
     host: &Arc<Host>,
     device: &Device,
@@ -186,6 +170,9 @@ pub enum Removed {
 }
 
 /// Removes a device's passkey, if an assertion of it is shown.
+///
+/// # Errors
+/// If the database or the cryptographic library fails, or the question to a passkey cannot be made.
 pub async fn remove(
     host: &Arc<Host>,
     device: &Device,
@@ -225,6 +212,9 @@ pub enum Confirmed {
 
 /// Has a device's passkey confirm a call, where the device has one. Whoever could make another device's link without would be
 /// rid of it.
+///
+/// # Errors
+/// If the database fails, or the question to a passkey cannot be made.
 pub async fn confirm(
     host: &Host,
     device: &Device,

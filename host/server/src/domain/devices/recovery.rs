@@ -16,6 +16,9 @@ use assent_store::Recovery;
 const LINK: Duration = Duration::from_secs(15 * 60);
 
 /// Gives the owner of a device new codes, in place of those they had. They are shown once. `None` if the owner may not sign in.
+///
+/// # Errors
+/// If the database or the cryptographic library fails.
 pub async fn make(
     host: &Arc<Host>,
     device: &Device,
@@ -49,12 +52,18 @@ pub async fn make(
 }
 
 /// How many codes a person has that were not used.
+///
+/// # Errors
+/// If the database fails.
 pub async fn left(host: &Host, user: UserId) -> Result<u32, InternalError> {
     Ok(host.store.recovery_codes_left(user).await?)
 }
 
 /// Uses up a code of whoever has this name: the path of the link that enrols another authenticator. `None` if it is none of
 /// theirs, was used, or they may not sign in; what is done is the same for a name that nobody has.
+///
+/// # Errors
+/// If the database or the cryptographic library fails.
 pub async fn redeem(
     host: &Arc<Host>,
     name: &LoginName,

@@ -3,5 +3,6 @@
 //! - A private key leaves the database only sealed.
 
 pub mod client_keys;
+pub mod fetched_keys;
 pub mod saml_keys;
 pub mod signing_keys;

@@ -21,12 +21,18 @@ pub struct Keys {
 }
 
 /// The key that signs for a service provider, opened.
+///
+/// # Errors
+/// If the database or the cryptographic library fails.
 pub async fn signing(host: &Host, application: &Did) -> Result<Arc<OpenKey>, InternalError> {
     let keys = keys(host, application).await?;
     Ok(host.saml_keys.open(&keys.signing, &host.master_key)?)
 }
 
 /// The keys in a service provider's metadata.
+///
+/// # Errors
+/// If the database or the cryptographic library fails.
 pub async fn keys(host: &Host, application: &Did) -> Result<Keys, InternalError> {
     let mut signing = None;
     let mut published = Vec::new();
@@ -42,6 +48,9 @@ pub async fn keys(host: &Host, application: &Did) -> Result<Keys, InternalError>
 }
 
 /// All keys of a service provider, each with its stage, the latest first.
+///
+/// # Errors
+/// If the database fails.
 pub async fn staged(
     host: &Host,
     application: &Did,
@@ -50,6 +59,9 @@ pub async fn staged(
 }
 
 /// The key that a new service provider begins with.
+///
+/// # Errors
+/// If the cryptographic library fails.
 pub async fn first(host: &Host, application: &Did) -> Result<SamlKey, InternalError> {
     make(host, application, 1, Duration::ZERO).await
 }
@@ -95,6 +107,9 @@ pub enum Changed {
 }
 
 /// Publishes a service provider's next key, unless one waits already: that one is answered.
+///
+/// # Errors
+/// If the database or the cryptographic library fails.
 pub async fn renew(
     host: &Host,
     application: &Did,
@@ -124,6 +139,9 @@ pub async fn renew(
 }
 
 /// Lets a published key sign now, rather than when its time comes.
+///
+/// # Errors
+/// If the database fails.
 pub async fn take_over(
     host: &Host,
     application: &Did,
@@ -152,6 +170,9 @@ pub async fn take_over(
 }
 
 /// Takes a key that does not sign out of the metadata at once.
+///
+/// # Errors
+/// If the database fails.
 pub async fn withdraw(
     host: &Host,
     application: &Did,
@@ -178,6 +199,9 @@ pub async fn withdraw(
 
 /// Does what is due: publishes the next key of each service provider whose certificate comes to its end, in time for
 /// its administrator to notice, and deletes keys that are over.
+///
+/// # Errors
+/// If the database or the cryptographic library fails.
 pub async fn maintain(host: &Host) -> Result<(), InternalError> {
     let (now, ahead) = (
         host.now(),

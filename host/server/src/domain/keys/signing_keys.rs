@@ -52,6 +52,9 @@ pub enum Revoked {
 }
 
 /// Reads the keys anew.
+///
+/// # Errors
+/// If the database or the cryptographic library fails.
 pub async fn reload(host: &Host) -> Result<(), InternalError> {
     let reading = host.key_ring.begin_reading();
     let kept = host.store.signing_keys().await?;
@@ -60,6 +63,9 @@ pub async fn reload(host: &Host) -> Result<(), InternalError> {
 
 /// Does what is due: publishes next keys, forgets private halves that will not sign again, deletes what is over. Every
 /// host does so every few seconds; the store lets one of them count.
+///
+/// # Errors
+/// If the database or the cryptographic library fails.
 pub async fn maintain(host: &Host) -> Result<(), InternalError> {
     reload(host).await?;
     let (settings, now) = (&host.settings.keys, host.now());
@@ -106,6 +112,9 @@ pub async fn key_set(host: &Host) -> Value {
 
 /// The claims of an ID token that this installation signed, with any of its keys but revoked ones. It may have expired:
 /// the caller looks at `exp`.
+///
+/// # Errors
+/// [`NotOurs`] if this server did not sign the token.
 pub async fn verify_own(host: &Host, jwt: &str) -> Result<Map<String, Value>, NotOurs> {
     match host.key_ring.verify_own(jwt) {
         // Another host may have made the key a moment ago.
@@ -118,6 +127,9 @@ pub async fn verify_own(host: &Host, jwt: &str) -> Result<Map<String, Value>, No
 }
 
 /// Publishes the algorithm's next key, unless one waits already, and lets it sign: now, or when its time comes.
+///
+/// # Errors
+/// If the database or the cryptographic library fails.
 pub async fn rotate(
     host: &Host,
     algorithm: SigningAlgorithm,
@@ -154,6 +166,9 @@ pub async fn rotate(
 }
 
 /// Takes the key with this `kid` out of use. If it signs, another one does at once.
+///
+/// # Errors
+/// If the database or the cryptographic library fails.
 pub async fn revoke(
     host: &Host,
     key_id: &str,

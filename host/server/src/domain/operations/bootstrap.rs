@@ -22,6 +22,9 @@ pub struct BootstrapResult {
 }
 
 /// Creates the first administrator and the demo application. Returns `None` if an earlier start did so.
+///
+/// # Errors
+/// [`AdminError::Invalid`] if a setting does not fit. Otherwise if the database or the cryptographic library fails.
 pub async fn bootstrap(
     host: &Host,
     settings: &Bootstrap,

@@ -51,6 +51,9 @@ pub enum LogoError {
 
 impl Logo {
     /// Reads the file of a logo.
+    ///
+    /// # Errors
+    /// [`LogoError`] if the file cannot be read, or is not fit for a logo.
     pub fn read(file: &Path) -> Result<Self, LogoError> {
         let unreadable = |reason| LogoError::Unreadable {
             file: file.to_owned(),

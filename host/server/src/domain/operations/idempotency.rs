@@ -51,6 +51,9 @@ pub enum Claim {
 }
 
 /// Claims the key of a request. However many ask at once, one is the first.
+///
+/// # Errors
+/// If the database or the cryptographic library fails.
 pub async fn claim(host: &Host, request: &Request) -> Result<Claim, InternalError> {
     let now = host.now();
     let (id, body) = (request.id.clone(), request.body);
@@ -73,6 +76,9 @@ pub async fn claim(host: &Host, request: &Request) -> Result<Claim, InternalErro
 
 /// Keeps the answer of a request that was done, sealed: it may hold a secret. `subjects` are the ids that the request or its answer is
 /// about: erasing a user deletes the answers about them.
+///
+/// # Errors
+/// If the database or the cryptographic library fails.
 pub async fn keep(
     host: &Host,
     request: &Request,
@@ -89,6 +95,9 @@ pub async fn keep(
 }
 
 /// Gives the key of a request back that was refused.
+///
+/// # Errors
+/// If the database fails.
 pub async fn release(host: &Host, request: &Request) -> Result<(), InternalError> {
     Ok(host.store.release_request(request.id.clone()).await?)
 }

@@ -7,6 +7,8 @@ pub mod bounded_cache;
 pub mod branding;
 pub mod idempotency;
 pub mod latency;
+pub mod plugin_reloads;
+pub mod plugin_specs;
 pub mod plugins;
 pub mod rate_limits;
 pub mod wakeups;

@@ -2,26 +2,20 @@
 //!
 //! Each host counts for itself and forgets at its end: what may happen once is the store's to say.
 
-use std::collections::HashMap;
+mod keys;
+mod limit;
+
 use std::fmt::Debug;
-use std::hash::Hash;
-use std::net::IpAddr;
-use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::config::{Rate, RateLimits};
-use crate::domain::operations::bounded_cache::BoundedCache;
-use assent_model::audit::Actor;
-use assent_model::clock::Timestamp;
 use assent_model::id::{CodeId, DeviceId, Did, SessionId, UserId};
-use assent_model::name::LoginName;
-use assent_model::network::network_of;
-use assent_model::secret::Digest;
 use assent_store::OpenSignIns;
 
-/// How many keys a limit knows at least. Whoever has more addresses than this is not held up by a limit for each.
-const KEYS: usize = 50_000;
+pub use keys::{BrowserKey, CallerKey, Network, TypedName};
+pub use limit::{Exhausted, Held, Holding, Limit};
+
 /// How often candidate plugins are tried.
 const CANDIDATES: Rate = Rate {
     per_minute: 20,
@@ -37,8 +31,6 @@ const PREVIEWS: usize = 4;
 const UPLOADS: usize = 4;
 /// How many pages of one network are told of news at the same moment. Further ones ask again by themselves.
 const TOLD_PAGES: usize = 500;
-/// How long the log is quiet about a limit after it said that it is reached, in milliseconds.
-const BETWEEN_WARNINGS: i64 = 60_000;
 
 /// The limits in force.
 #[derive(Debug)]
@@ -183,244 +175,14 @@ impl OpenSignInLimits {
     }
 }
 
-/// Where a request comes from, as far as limits tell places apart: an IPv4 address, or the first 64 bits of an IPv6
-/// address, since whoever has one has the rest. A place that is not known is one place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Network(Option<IpAddr>);
-
-impl From<Option<IpAddr>> for Network {
-    fn from(address: Option<IpAddr>) -> Self {
-        Self(address.map(network_of))
-    }
-}
-
-impl std::fmt::Display for Network {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.0 {
-            Some(address) => write!(f, "{address}"),
-            None => f.write_str("unknown"),
-        }
-    }
-}
-
-/// A name that somebody typed, as its digest: of names that nobody has, nothing shall be kept.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct TypedName([u8; 32]);
-
-impl From<&LoginName> for TypedName {
-    fn from(name: &LoginName) -> Self {
-        Self(*Digest::of(name.as_str().as_bytes()).as_bytes())
-    }
-}
-
-impl std::fmt::Debug for TypedName {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("TypedName(***)")
-    }
-}
-
-/// A browser, by the digest of the cookie that tells browsers apart.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct BrowserKey([u8; 32]);
-
-impl From<Digest> for BrowserKey {
-    fn from(digest: Digest) -> Self {
-        Self(*digest.as_bytes())
-    }
-}
-
-impl std::fmt::Debug for BrowserKey {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("BrowserKey(***)")
-    }
-}
-
-/// Who calls the admin API, by the digest of who that is.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct CallerKey([u8; 32]);
-
-impl From<&Actor> for CallerKey {
-    fn from(actor: &Actor) -> Self {
-        let named = format!("{} {}", actor.kind(), actor.id().unwrap_or_default());
-        Self(*Digest::of(named.as_bytes()).as_bytes())
-    }
-}
-
-impl std::fmt::Debug for CallerKey {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("CallerKey(***)")
-    }
-}
-
-/// A limit is reached: how long until it would not be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Exhausted(Duration);
-
-impl Exhausted {
-    /// What holds it up is over in a moment.
-    pub const SOON: Self = Self(Duration::from_secs(1));
-
-    /// Free again within this time.
-    pub const fn within(time: Duration) -> Self {
-        Self(time)
-    }
-
-    /// In seconds, rounded up: the value of `Retry-After` (RFC 9110 section 10.2.3).
-    pub const fn seconds(self) -> u64 {
-        self.0.as_millis().div_ceil(1000) as u64
-    }
-}
-
-/// A limit for each key of one kind.
-#[derive(Debug)]
-pub struct Limit<K> {
-    /// What the settings call it.
-    name: &'static str,
-    /// Microseconds between two at the limit's pace; 0 where there is no limit.
-    interval: i64,
-    /// How many microseconds a key may be ahead of that pace.
-    tolerance: i64,
-    /// When each key would be as if it had never come, in microseconds.
-    free_at: Mutex<BoundedCache<K, i64>>,
-    /// Until when the log says nothing of it, in milliseconds.
-    quiet_until: AtomicI64,
-}
-
-impl<K: Clone + Debug + Eq + Hash> Limit<K> {
-    /// A limit of this rate.
-    pub fn new(name: &'static str, rate: Rate) -> Self {
-        let interval = if rate.per_minute == 0 {
-            0
-        } else {
-            60_000_000 / i64::from(rate.per_minute)
-        };
-        let tolerance = interval.saturating_mul(i64::from(rate.burst).saturating_sub(1));
-        let free_at = Mutex::new(BoundedCache::new(KEYS));
-        Self {
-            name,
-            interval,
-            tolerance,
-            free_at,
-            quiet_until: AtomicI64::new(i64::MIN),
-        }
-    }
-
-    /// Counts one more of this key, unless its limit is reached.
-    pub fn take(&self, key: &K, now: Timestamp) -> Result<(), Exhausted> {
-        self.at(key, now, true)
-    }
-
-    /// Whether one more of this key would be within the limit, without counting it: for what counts only if it fails.
-    pub fn check(&self, key: &K, now: Timestamp) -> Result<(), Exhausted> {
-        self.at(key, now, false)
-    }
-
-    fn at(&self, key: &K, now: Timestamp, count: bool) -> Result<(), Exhausted> {
-        if self.interval == 0 {
-            return Ok(());
-        }
-        let (millis, now) = (now.millis(), now.millis().saturating_mul(1000));
-        // A map of moments has no state between two that a panic could leave it in.
-        let mut free_at = self.free_at.lock().unwrap_or_else(PoisonError::into_inner);
-        // No key is ever further ahead than this, unless the clock was set back, for which nobody shall wait.
-        let furthest = now
-            .saturating_add(self.tolerance)
-            .saturating_add(self.interval);
-        let free = free_at.get(key).unwrap_or(now).clamp(now, furthest);
-        let early = free.saturating_sub(now).saturating_sub(self.tolerance);
-        if early > 0 {
-            drop(free_at);
-            self.tell(key, millis);
-            return Err(Exhausted(Duration::from_micros(early.unsigned_abs())));
-        }
-        if count {
-            free_at.put(key.clone(), free.saturating_add(self.interval));
-        }
-        Ok(())
-    }
-}
-
-impl<K: Debug> Limit<K> {
-    /// Tells the operator that the limit is reached, and not more often than they would read it.
-    fn tell(&self, key: &K, now: i64) {
-        // A clock that was set back keeps it quiet no longer than that.
-        let due = |until: i64| {
-            (now >= until || until - now > BETWEEN_WARNINGS).then_some(now + BETWEEN_WARNINGS)
-        };
-        if self
-            .quiet_until
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, due)
-            .is_ok()
-        {
-            tracing::warn!(
-                limit = %format_args!("rate_limits.{}", self.name),
-                ?key,
-                "a rate limit is reached; if everybody seems to come from one address, look at http.trusted_proxies"
-            );
-        }
-    }
-}
-
-/// How many there are of each key at the same moment, and may be.
-#[derive(Debug)]
-pub struct Held<K: Eq + Hash> {
-    most: usize,
-    held: Mutex<HashMap<K, usize>>,
-}
-
-/// One that there is, until it is dropped.
-#[derive(Debug)]
-pub struct Holding<K: Eq + Hash> {
-    among: Arc<Held<K>>,
-    key: K,
-}
-
-impl<K: Copy + Eq + Hash> Held<K> {
-    /// So many of each key.
-    pub fn new(most: usize) -> Self {
-        Self {
-            most,
-            held: Mutex::new(HashMap::new()),
-        }
-    }
-
-    /// One more of this key, if there may be.
-    pub fn hold(self: &Arc<Self>, key: K) -> Option<Holding<K>> {
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = held.entry(key).or_insert(0);
-        if *count >= self.most {
-            return None;
-        }
-        *count += 1;
-        drop(held);
-        Some(Holding {
-            among: Arc::clone(self),
-            key,
-        })
-    }
-}
-
-impl<K: Eq + Hash> Drop for Holding<K> {
-    fn drop(&mut self) {
-        let mut held = self
-            .among
-            .held
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        if let Some(count) = held.get_mut(&self.key) {
-            *count -= 1;
-            if *count == 0 {
-                held.remove(&self.key);
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::net::IpAddr;
+
     use proptest::prelude::*;
 
     use super::*;
+    use assent_model::clock::Timestamp;
 
     fn at(millis: i64) -> Timestamp {
         Timestamp::from_millis(1_700_000_000_000 + millis)

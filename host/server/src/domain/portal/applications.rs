@@ -38,6 +38,9 @@ pub enum Start {
 }
 
 /// The applications that a person may use, by their names.
+///
+/// # Errors
+/// If the database fails.
 pub async fn applications(host: &Host, user: &User) -> Result<Vec<Usable>, InternalError> {
     let mut logos: HashMap<Did, String> = host.store.logos_of(user.id).await?.into_iter().collect();
     let found = host.store.applications_of(user.id, MOST).await?;
@@ -64,6 +67,9 @@ pub async fn applications(host: &Host, user: &User) -> Result<Vec<Usable>, Inter
 
 /// Where a person's browser is sent to have an application begin a sign-in with this host (OpenID Connect Core section 4).
 /// `None` if they may not use it, or it has no such address.
+///
+/// # Errors
+/// If the database fails.
 pub async fn login_address(
     host: &Host,
     user: &User,

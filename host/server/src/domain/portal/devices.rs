@@ -16,6 +16,9 @@ use assent_model::user::User;
 const RECENT: u32 = 10 * 60;
 
 /// A device of this person's, and whether it is their last.
+///
+/// # Errors
+/// If the database fails.
 pub async fn device(
     host: &Host,
     user: &User,
@@ -35,6 +38,9 @@ pub fn is_recent(host: &Host, signed_in: &SignedIn) -> bool {
 }
 
 /// When the recovery codes were made that a device of this person's made and that are good, if there are any.
+///
+/// # Errors
+/// If the database fails.
 pub async fn codes_of(host: &Host, device: &Device) -> Result<Option<Timestamp>, InternalError> {
     Ok(host
         .store
@@ -59,6 +65,9 @@ pub enum Revocation {
 }
 
 /// Revokes a device, and signs out the browsers that it signed in.
+///
+/// # Errors
+/// If the database or the cryptographic library fails.
 pub async fn revoke(
     host: &Arc<Host>,
     signed_in: &SignedIn,

@@ -23,6 +23,9 @@ pub struct Seen {
 }
 
 /// What an application sees of a person. `None` if they may not use it.
+///
+/// # Errors
+/// If the database fails.
 pub async fn seen_by(
     host: &Host,
     user: &User,

@@ -9,6 +9,9 @@ use assent_model::user::User;
 use assent_store::OpenSession;
 
 /// A person's sessions that are open, the latest first.
+///
+/// # Errors
+/// If the database fails.
 pub async fn sessions(host: &Host, user: &User) -> Result<Vec<OpenSession>, InternalError> {
     Ok(host.store.open_sessions_of(user.id, host.now()).await?)
 }
@@ -21,6 +24,9 @@ pub struct EndedSession {
 }
 
 /// Ends a session of this person's in another browser. `None` if they have no such session that is open.
+///
+/// # Errors
+/// If the database fails.
 pub async fn end(
     host: &Host,
     user: &User,
@@ -38,6 +44,9 @@ pub async fn end(
 }
 
 /// Ends all sessions of this person's but the one that asks.
+///
+/// # Errors
+/// If the database fails.
 pub async fn end_others(
     host: &Host,
     signed_in: &SignedIn,

@@ -28,6 +28,9 @@ pub struct SignedIn {
 }
 
 /// Who the browser with this session cookie is signed in as, if its session is good and the person may sign in.
+///
+/// # Errors
+/// If the database fails.
 pub async fn current(host: &Host, cookie: &str) -> Result<Option<SignedIn>, InternalError> {
     let Some(token) = Token::parse(prefix::SESSION, cookie) else {
         return Ok(None);
@@ -84,6 +87,9 @@ pub fn prepare(host: &Host, user: User, authentication: Authentication) -> (Sign
 /// Ends what the person is signed in to by this session: the session itself, the tokens that it gave but for
 /// `offline_access`, and the person's being in its applications. Clients are told behind the person's back; the service
 /// providers that are answered can only be told by the browser.
+///
+/// # Errors
+/// If the database fails.
 pub async fn end(
     host: &Host,
     signed_in: &SignedIn,
@@ -104,6 +110,9 @@ pub async fn end(
 }
 
 /// The same for the session with this `sid`, in whatever browser it is, because `by` says so.
+///
+/// # Errors
+/// If the database fails.
 pub async fn end_named(
     host: &Host,
     sid: String,
@@ -119,6 +128,9 @@ pub async fn end_named(
 
 /// Ends what a session gave that has run out by itself. One that is still open somewhere stays: who only holds an ID token
 /// signs nobody out of another browser.
+///
+/// # Errors
+/// If the database fails.
 pub async fn end_if_over(host: &Host, sid: &str) -> Result<SessionEnd, InternalError> {
     let ended = host
         .store

@@ -92,6 +92,9 @@ pub fn obstacle(user: &User, account: Option<&Account>) -> Option<Obstacle> {
 }
 
 /// Whether a person may use an application at this moment.
+///
+/// # Errors
+/// If the database fails.
 pub async fn access(host: &Host, user: &User, application: &Did) -> Result<Access, InternalError> {
     // Asked first, so that who is suspended is not told apart by a quicker answer.
     let account = host.store.account_of(user.id, application).await?;
@@ -103,6 +106,9 @@ pub async fn access(host: &Host, user: &User, application: &Did) -> Result<Acces
 }
 
 /// What keeps a person out of an application at this moment.
+///
+/// # Errors
+/// If the database fails.
 pub async fn kept_out(
     host: &Host,
     user: &User,
@@ -113,6 +119,9 @@ pub async fn kept_out(
 }
 
 /// On whose behalf a grant's tokens act in the application, if the person may still use it.
+///
+/// # Errors
+/// If the database fails.
 pub async fn person(
     host: &Host,
     subject: GrantSubject,

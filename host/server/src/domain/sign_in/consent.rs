@@ -10,6 +10,9 @@ use assent_store::{Consent, ConsentGrant};
 
 /// Whether the person has to be asked before the request is answered: because the application wants it so, or because
 /// they have not agreed to all of it lately.
+///
+/// # Errors
+/// If the database fails.
 pub async fn is_needed(
     host: &Host,
     application: &Application,
@@ -44,11 +47,17 @@ pub fn consent_to(host: &Host, user: &User, request: &AuthorizationRequest) -> C
 }
 
 /// The consents of a person that hold.
+///
+/// # Errors
+/// If the database fails.
 pub async fn consents_of(host: &Host, user: &User) -> Result<Vec<Consent>, InternalError> {
     Ok(host.store.consents_of(user.id, host.now()).await?)
 }
 
 /// Takes a consent back: the application's tokens end, and it has to ask again.
+///
+/// # Errors
+/// If the database fails.
 pub async fn withdraw(
     host: &Host,
     user: &User,

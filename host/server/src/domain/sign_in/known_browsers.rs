@@ -63,6 +63,9 @@ impl KnownUsers {
     }
 
     /// The value of the cookie after this user signed in.
+    ///
+    /// # Errors
+    /// If the cryptographic library fails.
     pub fn seal_with(
         mut self,
         host: &Host,
@@ -85,6 +88,9 @@ impl KnownUsers {
     }
 
     /// What this browser is to the user with this name.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn standing(&self, host: &Host, name: &LoginName) -> Result<Standing, InternalError> {
         // A browser that knows no one makes no query, whatever the name is.
         if self.0.is_empty() {

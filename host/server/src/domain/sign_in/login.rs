@@ -1,22 +1,27 @@
 //! A login, from the request to its answer.
 
-use crate::domain::approvals::{approval, channels};
+mod view;
+
+use crate::domain::approvals::approval;
 use crate::domain::operations::rate_limits::Network;
 use crate::domain::sessions::session;
 use crate::domain::sessions::session::SignedIn;
 use crate::domain::{Host, InternalError, audit};
 use assent_model::account::Account;
-use assent_model::approval::{Approval, ApprovalStage};
 use assent_model::audit::{Actor, AuditContext, Entry, Event, Origin};
 use assent_model::id::{LoginId, SessionId};
 use assent_model::login::{BrowserContext, Login, LoginRequest, LoginStage};
 use assent_model::secret::{Digest, Token};
-use assent_model::session::Authentication;
 use assent_model::user::LifecycleState;
 use assent_store::{Completion, ConsentGrant, IssuedGrant, NewSession, SignInRecord};
 
+pub use view::{Approved, Ended, View, view};
+
 /// Begins a login in the browser whose cookie has this digest. `session` is the one that it goes on with, where that is
 /// enough for the request; `from` is the browser's network, unless a signed-in user begins the login.
+///
+/// # Errors
+/// If the database fails.
 pub async fn begin(
     host: &Host,
     request: LoginRequest,
@@ -44,125 +49,6 @@ pub async fn begin(
     Ok(login)
 }
 
-/// A login as the browser that began it finds it.
-#[derive(Debug)]
-pub enum View {
-    /// The person has not yet said who they are.
-    Identify(Login),
-    /// The person was signed in already, in this session; whether it is still this browser's, and enough, is not known.
-    SignedIn(Login, SessionId),
-    /// The phone was asked.
-    Waiting(Login, Approval),
-    /// Nothing came of the approval.
-    Ended(Login, Ended),
-    /// The person approved; the login can be answered.
-    Approved(Login, Approved),
-    /// The application was answered before.
-    Answered(Login),
-    /// There is no such login in this browser.
-    Unknown,
-}
-
-impl View {
-    /// The login, if there is one in this browser.
-    pub const fn login(&self) -> Option<&Login> {
-        match self {
-            Self::Identify(login)
-            | Self::SignedIn(login, _)
-            | Self::Waiting(login, _)
-            | Self::Ended(login, _)
-            | Self::Approved(login, _)
-            | Self::Answered(login) => Some(login),
-            Self::Unknown => None,
-        }
-    }
-}
-
-/// Why nothing came of an approval.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
-    /// The person denied.
-    Denied,
-    /// Nobody answered in time, or nobody could.
-    Expired,
-    /// The person gave up in the browser.
-    Cancelled,
-    /// Two sign-ins with this name started at the same time, and the user could not have distinguished them.
-    Conflict,
-    /// The number was wrong too often.
-    WrongNumber,
-    /// A newer request of the same browser took its place.
-    Replaced,
-}
-
-/// An approval that was given.
-#[derive(Clone, Debug)]
-pub struct Approved {
-    approval: Approval,
-    authentication: Authentication,
-    /// It is a test sign-in's, so the session is for that alone.
-    is_test_sign_in: bool,
-}
-
-impl Approved {
-    /// Whether a device began it by scanning the code of the login's page. The browser does not know its user yet.
-    pub const fn is_by_scan(&self) -> bool {
-        self.approval.scanned_by.is_some()
-    }
-}
-
-/// Looks at a login. A browser finds only its own logins.
-pub async fn view(host: &Host, id: LoginId, browser: Digest) -> Result<View, InternalError> {
-    let now = host.now();
-    let Some(login) = host
-        .store
-        .login(id, now)
-        .await?
-        .filter(|login| login.browser == browser)
-    else {
-        return Ok(View::Unknown);
-    };
-    let approval = match login.stage {
-        LoginStage::Identify => return Ok(View::Identify(login)),
-        LoginStage::SignedIn(session) => return Ok(View::SignedIn(login, session)),
-        LoginStage::Answered => return Ok(View::Answered(login)),
-        LoginStage::Asked(approval) => host.store.approval(approval).await?,
-    };
-    let Some(approval) = approval else {
-        return Ok(View::Ended(login, Ended::Expired));
-    };
-    Ok(match approval.stage_at(now) {
-        // A withdrawn or reported request looks like a pending one: the page must not show that the name is known, or that
-        // its user answered.
-        ApprovalStage::Requested | ApprovalStage::Withdrawn | ApprovalStage::Reported => {
-            View::Waiting(login, approval)
-        }
-        ApprovalStage::Approved { by, at } => {
-            let authentication = by.authentication(at);
-            // The operator may have taken the trust away from a vendor in between.
-            if channels::is_enough_for(host, &login.request, &authentication) {
-                let is_test_sign_in = !login.request.purpose().is_application();
-                View::Approved(
-                    login,
-                    Approved {
-                        approval,
-                        authentication,
-                        is_test_sign_in,
-                    },
-                )
-            } else {
-                View::Ended(login, Ended::Expired)
-            }
-        }
-        ApprovalStage::Denied => View::Ended(login, Ended::Denied),
-        ApprovalStage::Expired => View::Ended(login, Ended::Expired),
-        ApprovalStage::Cancelled => View::Ended(login, Ended::Cancelled),
-        ApprovalStage::Conflicted => View::Ended(login, Ended::Conflict),
-        ApprovalStage::Replaced => View::Ended(login, Ended::Replaced),
-        ApprovalStage::Failed(_) => View::Ended(login, Ended::WrongNumber),
-    })
-}
-
 /// A person whose approval is about to be used, or whose session is.
 #[derive(Debug)]
 pub struct Person {
@@ -176,6 +62,9 @@ pub struct Person {
 
 /// The person who approved, if they may still sign in: their state is checked again when the approval is used. If the
 /// browser's session, `old`, is the same person's, the new one is known to applications by the same `sid`.
+///
+/// # Errors
+/// If the database fails.
 pub async fn person(
     host: &Host,
     approved: &Approved,
@@ -221,6 +110,9 @@ pub struct Outcome<'a> {
 
 /// Gives the login its one answer: a new session begins, the browser's old one ends, the application is given
 /// what it asked for, a consent is remembered, all of it or nothing. Whether this was the answer.
+///
+/// # Errors
+/// If the database fails.
 pub async fn answer(
     host: &Host,
     login: LoginId,
@@ -325,6 +217,9 @@ fn noted(host: &Host, outcome: &Outcome<'_>) -> (Vec<Entry>, Option<Entry>) {
 }
 
 /// Ends the login without signing anybody in. Whether this was the answer.
+///
+/// # Errors
+/// If the database fails.
 pub async fn give_up(host: &Host, login: LoginId) -> Result<bool, InternalError> {
     Ok(host
         .store
@@ -333,6 +228,9 @@ pub async fn give_up(host: &Host, login: LoginId) -> Result<bool, InternalError>
 }
 
 /// The person goes on with the session that their browser has.
+///
+/// # Errors
+/// If the database fails.
 pub async fn go_on(host: &Host, login: &Login, signed_in: &SignedIn) -> Result<(), InternalError> {
     host.store
         .continue_login(login.id, signed_in.session.id)
@@ -341,6 +239,9 @@ pub async fn go_on(host: &Host, login: &Login, signed_in: &SignedIn) -> Result<(
 }
 
 /// The person gave up in the browser while the phone was asked.
+///
+/// # Errors
+/// If the database fails.
 pub async fn cancel(host: &Host, login: &Login) -> Result<(), InternalError> {
     if let LoginStage::Asked(approval) = login.stage {
         approval::cancel(host, approval).await?;
@@ -349,6 +250,9 @@ pub async fn cancel(host: &Host, login: &Login) -> Result<(), InternalError> {
 }
 
 /// Begins anew with the question who the person is.
+///
+/// # Errors
+/// If the database fails.
 pub async fn again(host: &Host, login: &Login) -> Result<(), InternalError> {
     cancel(host, login).await?;
     host.store.reset_login(login.id).await?;

@@ -31,6 +31,9 @@ const TELLING: Duration = Duration::from_secs(60);
 
 /// The path of the link that the code of a login's page is made of. The token is in the fragment, which browsers do not send
 /// and nobody logs.
+///
+/// # Errors
+/// If the cryptographic library fails.
 pub fn path(host: &Host, login: &Login) -> Result<String, InternalError> {
     let token: Vec<u8> = [login.id.as_bytes().as_slice(), &proof(host, login)?].concat();
     Ok(format!(
@@ -58,6 +61,9 @@ pub struct Look {
 }
 
 /// What the login is that a code is of. `None` if it is none of ours, its login is over, or somebody said already who signs in.
+///
+/// # Errors
+/// If the database or the cryptographic library fails.
 pub async fn preview(host: &Host, token: &str) -> Result<Option<Look>, InternalError> {
     let Some(login) = find(host, token).await? else {
         return Ok(None);
@@ -84,6 +90,9 @@ pub enum Scanned {
 
 /// Takes what a device scanned. A limit of its own holds it, and nothing that others do with the person's name: not the limits
 /// of those who type it, nor a pause, which is of requests that the person did not begin.
+///
+/// # Errors
+/// If the database or the cryptographic library fails.
 pub async fn scan(
     host: &Arc<Host>,
     device: &Device,
@@ -170,6 +179,9 @@ async fn find(host: &Host, token: &str) -> Result<Option<Login>, InternalError> 
 
 /// Returns when the page of this login has something new to show, since its code was scanned or its time is over: `true`; or
 /// when it should ask again: `false`.
+///
+/// # Errors
+/// If the database fails.
 pub async fn scanned(host: &Host, id: LoginId) -> Result<bool, InternalError> {
     let mut listener = host.wakeups.listen();
     // Counted by the machine's clock, not the host's: a test that stops the one must not stop the other.

@@ -13,12 +13,12 @@ use super::conditional::Versioned;
 use super::context::Context;
 use super::input::{Body, Limit, List, Page, Query, Search, after};
 use super::routes::Area;
-use super::{id_of, moment};
 use crate::domain::Host;
 use crate::domain::admin::{
     self, AccountChange, AccountQuery, CreateAccount, DeleteAccount, Names, NewAccount,
     UpdateAccount,
 };
+use crate::http::admin_api::values::{id_of, moment};
 use crate::http::problem::Problem;
 use assent_model::account::Account;
 use assent_model::administration::{Permission, ProtectedActionKind};

@@ -11,18 +11,16 @@ use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::routes;
 
 use super::authorize::ConsoleSession;
-use super::id_of;
 use super::input::Query;
 use super::routes::Area;
 use crate::domain::Host;
 use crate::domain::admin::AdminError;
 use crate::domain::admin::action_approvals::{self, ActionState};
+use crate::http::admin_api::values::id_of;
 use crate::http::problem::Problem;
 use assent_model::administration::Permission;
 use assent_model::id::ActionApprovalId;
 
-/// The header with the id of the action approval under which a request runs its protected action.
-pub(super) const ACTION_APPROVAL: &str = "x-assent-action-approval";
 /// How long an answer waits at most, in seconds.
 const LONGEST_WAIT: u64 = 25;
 

@@ -7,7 +7,7 @@ use axum::body::Bytes;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::routes;
 
@@ -15,24 +15,20 @@ use super::conditional::Versioned;
 use super::context::Context;
 use super::input::{Limit, List, Query, Search, Text, after, parse, parse_strictly};
 use super::routes::Area;
-use super::service_providers::{self, ServiceProviderView};
-use super::{id_of, moment, saml_metadata};
-use crate::domain::Host;
+use super::{saml_metadata, service_provider_view};
 use crate::domain::admin::{
-    self, ApplicationQuery, ClientChange, CreateClient, CreateServiceProvider, DeleteApplication,
-    RotateClientSecret, ServiceProviderChange, SubjectKind, UpdateClient, UpdateServiceProvider,
+    ApplicationQuery, ClientChange, CreateClient, CreateServiceProvider, DeleteApplication,
+    RotateClientSecret, ServiceProviderChange, UpdateClient, UpdateServiceProvider,
 };
+use crate::domain::{Host, admin};
+use crate::http::admin_api::application_view::{ApplicationView, OpenIdConnect, View, view};
+use crate::http::admin_api::values::id_of;
 use crate::http::problem::Problem;
 use crate::saml::metadata::Given;
-use assent_model::administration::{AdminScope, AdminScopes, Permission, ProtectedActionKind};
-use assent_model::application::{
-    Application, ApplicationType, ConsentPolicy, GrantType, Protocol, Registered, SubjectType,
-};
-use assent_model::client_auth::{ClientAuthMethod, ClientAuthentication, ClientKeys};
-use assent_model::key::SigningAlgorithm;
+use assent_model::administration::{Permission, ProtectedActionKind};
+use assent_model::application::{ApplicationType, Protocol, Registered};
 use assent_model::redirect::RedirectUri;
 use assent_model::saml::ServiceProvider;
-use assent_model::scope::{Scope, Scopes};
 
 pub(super) fn routes() -> Area {
     Area::new()
@@ -89,158 +85,6 @@ pub(super) fn routes() -> Area {
         )
 }
 
-/// An OpenID Connect client. A secret is never in it, but the one that a change of the method just made.
-#[derive(Serialize, ToSchema)]
-#[schema(as = Client)]
-pub(super) struct ApplicationView {
-    /// The Client ID, a DID.
-    id: String,
-    /// The name that people see.
-    name: String,
-    #[schema(inline)]
-    protocol: OpenIdConnect,
-    application_type: ApplicationType,
-    /// Where a person may be sent back to.
-    #[schema(value_type = Vec<String>)]
-    redirect_uris: Vec<RedirectUri>,
-    /// Where a person may be sent after signing out.
-    #[schema(value_type = Vec<String>)]
-    post_logout_redirect_uris: Vec<RedirectUri>,
-    /// What it may ask for.
-    #[schema(value_type = Vec<Scope>)]
-    scopes: Scopes,
-    grant_types: Vec<GrantType>,
-    token_endpoint_auth_method: ClientAuthMethod,
-    has_secret: bool,
-    /// The new secret, where this change made one; it is shown this once.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    client_secret: Option<String>,
-    #[serde(flatten)]
-    keys: Keys,
-    id_token_signed_response_alg: SigningAlgorithm,
-    slim_id_token: bool,
-    subject_type: SubjectKind,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    sector_identifier: Option<String>,
-    consent: ConsentPolicy,
-    backchannel_logout_uri: Option<String>,
-    backchannel_logout_session_required: bool,
-    initiate_login_uri: Option<String>,
-    /// Whether its client assertions may name the token endpoint as their audience, and not the issuer.
-    lenient_assertion_audience: bool,
-    /// What it may do in the admin API as itself.
-    #[schema(value_type = Vec<AdminScope>)]
-    admin_scopes: AdminScopes,
-    #[schema(format = DateTime)]
-    created_at: String,
-    #[schema(format = DateTime)]
-    updated_at: String,
-}
-
-/// What an OpenID Connect client speaks.
-#[derive(Clone, Copy, Serialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-enum OpenIdConnect {
-    OpenidConnect,
-}
-
-/// What is registered for the method: one of these, or none.
-#[derive(Default, Serialize, ToSchema)]
-struct Keys {
-    /// A JSON Web Key Set (RFC 7517 section 5).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Object>)]
-    jwks: Option<Value>,
-    /// Where that is fetched from.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    jwks_uri: Option<String>,
-    /// A certificate in PEM form.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    certificate: Option<String>,
-}
-
-fn view(application: Application) -> ApplicationView {
-    let settings = application.settings;
-    let token_endpoint_auth_method = settings.auth_method();
-    let (subject_type, sector_identifier) = match settings.subject_type {
-        SubjectType::Public => (SubjectKind::Public, None),
-        SubjectType::Pairwise { sector } => (SubjectKind::Pairwise, Some(sector)),
-    };
-    let (uri, session_required) = settings
-        .backchannel_logout
-        .map(|logout| (logout.uri.to_string(), logout.session_required))
-        .unzip();
-    ApplicationView {
-        id: application.id.to_string(),
-        name: application.name,
-        protocol: OpenIdConnect::OpenidConnect,
-        application_type: settings.application_type,
-        redirect_uris: settings.redirect_uris,
-        post_logout_redirect_uris: settings.post_logout_redirect_uris,
-        scopes: settings.scopes,
-        grant_types: settings.grant_types.into_iter().collect(),
-        token_endpoint_auth_method,
-        has_secret: application.secret.is_some(),
-        client_secret: None,
-        keys: keys(settings.authentication),
-        id_token_signed_response_alg: settings.id_token_algorithm,
-        slim_id_token: settings.slim_id_token,
-        subject_type,
-        sector_identifier,
-        consent: settings.consent,
-        backchannel_logout_uri: uri,
-        backchannel_logout_session_required: session_required.unwrap_or(false),
-        initiate_login_uri: settings
-            .initiate_login_uri
-            .map(|uri| uri.as_str().to_owned()),
-        lenient_assertion_audience: settings.lenient_assertion_audience,
-        admin_scopes: settings.admin_scopes,
-        created_at: moment(application.created_at),
-        updated_at: moment(application.updated_at),
-    }
-}
-
-fn keys(authentication: ClientAuthentication) -> Keys {
-    let none = Keys::default();
-    match authentication {
-        ClientAuthentication::PrivateKeyJwt(ClientKeys::Jwks(keys)) => Keys {
-            jwks: Some(json!({"keys": keys})),
-            ..none
-        },
-        ClientAuthentication::PrivateKeyJwt(ClientKeys::JwksUri(uri)) => Keys {
-            jwks_uri: Some(uri.into()),
-            ..none
-        },
-        ClientAuthentication::TlsClientCertificate(certificate) => Keys {
-            certificate: Some(certificate.pem),
-            ..none
-        },
-        _ => none,
-    }
-}
-
-/// An application of either protocol.
-#[derive(Serialize, ToSchema)]
-#[serde(untagged)]
-#[schema(as = Application)]
-pub(super) enum View {
-    Client(Box<ApplicationView>),
-    ServiceProvider(Box<ServiceProviderView>),
-}
-
-impl From<Registered> for View {
-    fn from(application: Registered) -> Self {
-        match application {
-            Registered::Client(client) => {
-                Self::Client(Box::new(view(Arc::unwrap_or_clone(client))))
-            }
-            Registered::ServiceProvider(provider) => Self::ServiceProvider(Box::new(
-                service_providers::view(Arc::unwrap_or_clone(provider)),
-            )),
-        }
-    }
-}
-
 /// What a body says before its protocol is known.
 #[derive(Deserialize)]
 struct Spoken {
@@ -281,7 +125,7 @@ struct NewClient {
 #[allow(dead_code, reason = "it describes what is read in two steps")]
 struct NewServiceProvider {
     #[schema(inline)]
-    protocol: service_providers::Saml,
+    protocol: service_provider_view::Saml,
     #[serde(flatten)]
     given: Given,
     #[serde(flatten)]
@@ -338,7 +182,7 @@ fn saved(host: &Host, provider: ServiceProvider, mut notes: Vec<String>) -> Vers
     Versioned(
         version,
         View::ServiceProvider(Box::new(
-            service_providers::view(provider).with_notes(notes),
+            service_provider_view::view(provider).with_notes(notes),
         )),
     )
 }

@@ -13,10 +13,10 @@ use utoipa_axum::routes;
 
 use super::input::List;
 use super::routes::Area;
-use super::{id_of, moment};
 use crate::domain::admin::Names;
 use crate::domain::protected_actions::outline_of;
 use crate::domain::{Host, InternalError, audit};
+use crate::http::admin_api::values::{id_of, moment};
 use crate::http::problem::Problem;
 use assent_model::administration::Permission;
 use assent_model::audit::{Actor, Event};

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 
-use super::action_approvals::ACTION_APPROVAL;
 use super::authorize::ConsoleSession;
 use super::conditional::IfMatch;
 use crate::domain::Host;
@@ -48,3 +47,6 @@ impl FromRequestParts<Arc<Host>> for Context {
         }))
     }
 }
+
+/// The header with the id of the action approval under which a request runs its protected action.
+pub(super) const ACTION_APPROVAL: &str = "x-assent-action-approval";

@@ -14,12 +14,12 @@ use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::action_approvals::ACTION_APPROVAL;
 use super::input;
 use crate::domain::Host;
 use crate::domain::admin::Caller;
 use crate::domain::operations::idempotency;
 use crate::domain::operations::idempotency::{Claim, Request as Asked};
+use crate::http::admin_api::context::ACTION_APPROVAL;
 use crate::http::problem::{Problem, ProblemKind};
 use assent_model::id::UserId;
 

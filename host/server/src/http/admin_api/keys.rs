@@ -10,11 +10,11 @@ use utoipa_axum::routes;
 
 use super::context::Context;
 use super::input::{Body, List};
-use super::moment;
 use super::routes::Area;
 use crate::domain::Host;
 use crate::domain::admin::{RevokeSigningKey, RotateSigningKeys};
 use crate::domain::keys::signing_keys;
+use crate::http::admin_api::values::moment;
 use crate::http::problem::Problem;
 use crate::keys::KnownKey;
 use assent_model::administration::{Permission, ProtectedActionKind};

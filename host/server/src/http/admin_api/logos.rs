@@ -10,11 +10,11 @@ use utoipa::ToSchema;
 use utoipa_axum::routes;
 
 use super::context::Context;
-use super::id_of;
 use super::input::Raw;
 use super::routes::Area;
 use crate::domain::Host;
 use crate::domain::admin::{self, RemoveLogo, SetLogo};
+use crate::http::admin_api::values::id_of;
 use crate::http::operations::logos::address;
 use crate::http::problem::Problem;
 use assent_model::administration::Permission;

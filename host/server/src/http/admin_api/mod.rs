@@ -5,14 +5,18 @@
 mod accounts;
 mod action_approvals;
 mod activity;
+mod application_view;
 mod applications;
+mod areas;
 mod audit;
 mod authorize;
 mod claims;
 mod conditional;
 mod context;
+mod export;
 mod external_authenticators;
 mod idempotency;
+mod import_limit;
 mod input;
 mod keys;
 mod logos;
@@ -22,11 +26,14 @@ mod operation;
 mod plugins;
 mod routes;
 mod saml_metadata;
+mod service_provider_view;
 mod service_providers;
 mod table;
 mod test_sign_ins;
 mod transfers;
+mod user_devices;
 mod users;
+mod values;
 
 use std::sync::Arc;
 
@@ -36,45 +43,19 @@ use axum::http::{Method, StatusCode, header};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get};
+use routes::Route;
 
 use super::problem::{Problem, ProblemKind};
-use crate::domain::{Host, admin};
+use crate::domain::Host;
+use crate::http::admin_api::areas::all_routes;
+
 pub use openapi::text as openapi_document;
 pub use routes::Rule;
-use routes::{Area, Route};
 
 /// Where the API is.
 const BASE: &str = "/admin/api/v1";
 /// The largest body with a file, in bytes: a table, or a component of 8 MiB in base64.
 pub(super) const LARGEST_FILE: usize = 12 << 20;
-
-/// The areas, which have all nouns and routes.
-fn areas() -> Vec<Area> {
-    vec![
-        me::routes(),
-        action_approvals::routes(),
-        users::routes(),
-        transfers::of_users(),
-        activity::routes(),
-        external_authenticators::routes(),
-        accounts::routes(),
-        transfers::of_accounts(),
-        applications::routes(),
-        service_providers::routes(),
-        logos::routes(),
-        test_sign_ins::routes(),
-        claims::routes(),
-        audit::routes(),
-        keys::routes(),
-        plugins::routes(),
-        operation::routes(),
-    ]
-}
-
-/// Every route.
-fn all_routes() -> Vec<Route> {
-    areas().into_iter().flat_map(Area::into_routes).collect()
-}
 
 /// The routes with who may use them: method, path and rule.
 pub fn rules() -> Vec<(Method, String, Rule)> {
@@ -166,15 +147,4 @@ pub(super) async fn in_its_words(request: Request, next: Next) -> Response {
         }
     }
     answer
-}
-
-/// Reads an id of a path; what is none names nothing.
-fn id_of<T: std::str::FromStr>(text: &str, what: &'static str) -> Result<T, Problem> {
-    text.parse()
-        .map_err(|_| admin::AdminError::NotFound(what).into())
-}
-
-/// A moment in the form of RFC 3339.
-fn moment(at: assent_model::clock::Timestamp) -> String {
-    crate::domain::audit::moment_text(at)
 }

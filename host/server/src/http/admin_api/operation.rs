@@ -11,12 +11,12 @@ use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::routes;
 
 use super::input::{List, Query};
-use super::moment;
 use super::routes::Area;
 use crate::config::{self, Setting, Source};
 use crate::domain::Host;
 use crate::domain::admin::{self, Range, SignIns};
 use crate::domain::operations::latency::{Answered, Endpoint};
+use crate::http::admin_api::values::moment;
 use crate::http::problem::Problem;
 use assent_model::administration::Permission;
 use assent_model::user::LifecycleState;

@@ -11,12 +11,12 @@ use utoipa_axum::routes;
 
 use super::context::Context;
 use super::input::{self, Query, Raw};
-use super::moment;
 use super::routes::Area;
 use crate::domain::Host;
 use crate::domain::admin::{ReloadPlugins, RollBackPlugins};
+use crate::domain::operations::plugin_reloads::{Previous, Reload, ReloadError};
 use crate::domain::operations::plugins;
-use crate::domain::operations::plugins::{Previous, Reload, ReloadError};
+use crate::http::admin_api::values::moment;
 use crate::http::problem::Problem;
 use assent_model::administration::{Permission, ProtectedActionKind};
 use assent_plugin_host::{Identity, PluginStatus};

@@ -17,7 +17,7 @@ use utoipa_axum::router::UtoipaMethodRouter;
 
 use super::conditional;
 use super::idempotency;
-use super::transfers;
+use super::import_limit;
 use crate::domain::Host;
 use crate::domain::admin::Caller;
 use crate::http::problem::{Problem, ProblemKind};
@@ -203,7 +203,7 @@ impl Route {
         let rule = self.rule;
         // Before anything else reads the body.
         let handler = if is_import {
-            handler.route_layer(from_fn_with_state(Arc::clone(host), transfers::alone))
+            handler.route_layer(from_fn_with_state(Arc::clone(host), import_limit::alone))
         } else {
             handler
         };

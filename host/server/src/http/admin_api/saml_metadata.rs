@@ -8,14 +8,15 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use super::context::Context;
-use super::id_of;
 use super::input::{Body, parse, parse_strictly};
-use super::service_providers::{self, ServiceProviderView};
+use super::service_provider_view;
 use crate::domain::admin::{
     self, AdminCommand, AdminContext, AdminError, Execution, Planned, ServiceProviderChange,
 };
 use crate::domain::protected_actions::{ProtectedAction, ServiceProviderState};
 use crate::domain::{Host, InternalError};
+use crate::http::admin_api::service_provider_view::ServiceProviderView;
+use crate::http::admin_api::values::id_of;
 use crate::http::problem::Problem;
 use crate::saml::metadata::{self, Given};
 use assent_model::audit::AuditContext;
@@ -126,7 +127,7 @@ pub(super) async fn refresh(
         digest,
         notes,
         applied,
-        application: service_providers::view(provider),
+        application: service_provider_view::view(provider),
     }))
 }
 
@@ -235,7 +236,7 @@ async fn compared(
 
 /// The members in which two views of an application differ.
 fn difference(before: ServiceProvider, after: ServiceProvider) -> admin::Result<Vec<Changed>> {
-    let members = |provider| match serde_json::to_value(service_providers::view(provider)) {
+    let members = |provider| match serde_json::to_value(service_provider_view::view(provider)) {
         Ok(Value::Object(members)) => Ok(members),
         Ok(_) => Err(unwritable("it is no object")),
         Err(error) => Err(unwritable(error)),

@@ -1,42 +1,30 @@
 //! Users and accounts as tables: export and import.
 
-use std::sync::Arc;
-
-use axum::body::{Body, Bytes};
-use axum::extract::{Path, Request, State};
-use axum::http::{HeaderValue, header};
-use axum::middleware::Next;
-use axum::response::{IntoResponse, Response};
+use axum::extract::Path;
 use axum::{Extension, Json};
-use futures_util::future::BoxFuture;
-use futures_util::stream;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::routes;
 
 use super::context::Context;
-use super::input::{self, Query, Search};
+use super::input::Query;
 use super::routes::Area;
-use super::table::{self, Table};
-use super::{accounts, id_of, users};
-use crate::domain::admin::{
-    self, ACCOUNT_COLUMNS, Caller, ImportReport, ImportTable, RowError, USER_COLUMNS,
-};
-use crate::domain::operations::rate_limits::{CallerKey, Holding};
-use crate::domain::{Host, InternalError, audit};
+use super::table::Table;
+use crate::domain::admin::{ACCOUNT_COLUMNS, ImportReport, ImportTable, RowError, USER_COLUMNS};
+use crate::http::admin_api::export;
+use crate::http::admin_api::import_limit::Alone;
+use crate::http::admin_api::values::id_of;
 use crate::http::problem::{Problem, ProblemKind};
-use assent_model::account::Account;
 use assent_model::administration::{Permission, ProtectedActionKind};
-use assent_model::audit::Event;
-use assent_model::id::{Did, UserId};
-use assent_model::user::{ConsoleRole, LifecycleState};
-
-/// How many rows are read at a time.
-const ROWS: u32 = 500;
+use assent_model::id::Did;
 
 pub(super) fn of_users() -> Area {
     Area::new()
-        .route("users.export", Permission::UsersRead, routes!(export_users))
+        .route(
+            "users.export",
+            Permission::UsersRead,
+            routes!(export::export_users),
+        )
         .protected(
             "users.import",
             Permission::UsersWrite,
@@ -50,7 +38,7 @@ pub(super) fn of_accounts() -> Area {
         .route(
             "accounts.export",
             Permission::AccountsRead,
-            routes!(export_accounts),
+            routes!(export::export_accounts),
         )
         .protected(
             "accounts.import",
@@ -58,184 +46,6 @@ pub(super) fn of_accounts() -> Area {
             ProtectedActionKind::ImportTable,
             routes!(import_accounts),
         )
-}
-
-/// Which users are exported.
-#[derive(Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-struct UsersQuery {
-    /// Those that this finds, as in the list.
-    #[serde(default)]
-    #[param(value_type = String, max_length = 254, required = false)]
-    q: Search,
-    /// Those in this state alone.
-    #[param(inline)]
-    state: Option<LifecycleState>,
-    /// Those with this role in the console alone.
-    #[param(inline)]
-    role: Option<ConsoleRole>,
-}
-
-/// Which accounts are exported.
-#[derive(Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-struct AccountsQuery {
-    /// Those that this finds, as in the list.
-    #[serde(default)]
-    #[param(value_type = String, max_length = 254, required = false)]
-    q: Search,
-    /// Those in this state alone.
-    #[param(inline)]
-    state: Option<LifecycleState>,
-}
-
-/// Some rows of a table, and where the next ones begin.
-struct Rows {
-    rows: Vec<Vec<String>>,
-    next: Option<String>,
-}
-
-impl Rows {
-    /// Where there may be more, the next ones begin at the cursor of the last one.
-    fn of<R>(
-        found: &[R],
-        cursor: impl Fn(&R) -> String,
-        cells: impl Fn(&R) -> Vec<String>,
-    ) -> Self {
-        let is_full = found.len() >= ROWS as usize;
-        Self {
-            rows: found.iter().map(cells).collect(),
-            next: found.last().filter(|_| is_full).map(cursor),
-        }
-    }
-}
-
-/// Where a table is read that is sent.
-enum At {
-    Beginning,
-    After(String),
-    End,
-}
-
-/// A table that is sent as it is read: a page after the other, each of which says where the next one begins.
-fn streamed<P>(name: &'static str, columns: &'static [&'static str], page: P) -> Response
-where
-    P: Fn(Option<String>) -> BoxFuture<'static, Result<Rows, Problem>> + Send + 'static,
-{
-    let lines = stream::try_unfold(
-        (At::Beginning, page),
-        async |(at, page)| -> std::io::Result<_> {
-            let (mark, header, after) = match at {
-                At::Beginning => (
-                    table::MARK,
-                    Some(columns.iter().map(|column| (*column).to_owned()).collect()),
-                    None,
-                ),
-                At::After(after) => ("", None, Some(after)),
-                At::End => return Ok(None),
-            };
-            // Whoever reads it sees that it broke off.
-            let found = page(after)
-                .await
-                .map_err(|_| std::io::Error::other("the table broke off"))?;
-            let lines = table::lines(header.into_iter().chain(found.rows))?;
-            let at = found.next.map_or(At::End, At::After);
-            Ok(Some((
-                Bytes::from([mark.as_bytes(), &lines].concat()),
-                (at, page),
-            )))
-        },
-    );
-    let mut response = Body::from_stream(lines).into_response();
-    let headers = response.headers_mut();
-    headers.insert(
-        header::CONTENT_TYPE,
-        HeaderValue::from_static("text/csv; charset=utf-8; header=present"),
-    );
-    if let Ok(disposition) = HeaderValue::from_str(&format!("attachment; filename=\"{name}.csv\""))
-    {
-        headers.insert(header::CONTENT_DISPOSITION, disposition);
-    }
-    response
-}
-
-/// Export users as a table.
-///
-/// CSV in UTF-8, in the order of the list. An apostrophe stands before a cell that a spreadsheet would take for a formula; an import
-/// takes it off again.
-#[utoipa::path(get, path = "/users/export", params(UsersQuery), responses((status = 200, description = "The table.", body = String, content_type = "text/csv")))]
-async fn export_users(
-    State(host): State<Arc<Host>>,
-    Extension(caller): Extension<Caller>,
-    Query(UsersQuery { q, state, role }): Query<UsersQuery>,
-) -> Result<Response, Problem> {
-    let q = q.text();
-    // What was looked for may say who somebody is, and no erasure would find it.
-    let entry = audit::entry(&host, Event::UsersExported, &caller.by)
-        .with("searched", q.is_some())
-        .with("state", state.map(LifecycleState::as_str))
-        .with("role", role.map(ConsoleRole::as_str));
-    host.store
-        .append_audit(vec![entry])
-        .await
-        .map_err(InternalError::from)?;
-    let page = move |after: Option<String>| -> BoxFuture<'static, Result<Rows, Problem>> {
-        let (host, q) = (Arc::clone(&host), q.clone());
-        Box::pin(async move {
-            let found = users::page(&host, q, (state, role), after.as_deref(), ROWS).await?;
-            Ok(Rows::of(
-                &found,
-                |(cursor, _)| cursor.clone(),
-                |(_, user)| admin::user_cells(user),
-            ))
-        })
-    };
-    Ok(streamed("users", &USER_COLUMNS, page))
-}
-
-/// Export an application's accounts as a table.
-///
-/// As users are. `person` is the name with which the person signs in.
-#[utoipa::path(get, path = "/applications/{id}/accounts/export", params(AccountsQuery), responses((status = 200, description = "The table.", body = String, content_type = "text/csv")))]
-async fn export_accounts(
-    State(host): State<Arc<Host>>,
-    Extension(caller): Extension<Caller>,
-    Path(application): Path<String>,
-    Query(AccountsQuery { q, state }): Query<AccountsQuery>,
-) -> Result<Response, Problem> {
-    let id: Did = id_of(&application, "application")?;
-    admin::registered(&host, &id).await?;
-    let q = q.text();
-    let entry = audit::entry(&host, Event::AccountsExported, &caller.by)
-        .of(id.clone())
-        .with("searched", q.is_some())
-        .with("state", state.map(LifecycleState::as_str));
-    host.store
-        .append_audit(vec![entry])
-        .await
-        .map_err(InternalError::from)?;
-    let page = move |after: Option<String>| -> BoxFuture<'static, Result<Rows, Problem>> {
-        let (host, q, id) = (Arc::clone(&host), q.clone(), id.clone());
-        Box::pin(async move {
-            let found = accounts::page(&host, &id, q, state, after.as_deref(), ROWS).await?;
-            let people: Vec<UserId> = found.iter().map(|(_, account)| account.user_id).collect();
-            let people = host
-                .store
-                .users_by_ids(&people)
-                .await
-                .map_err(InternalError::from)?;
-            let cells =
-                |account: &Account| admin::account_cells(account, people.get(&account.user_id));
-            Ok(Rows::of(
-                &found,
-                |(cursor, _)| cursor.clone(),
-                |(_, account)| cells(account),
-            ))
-        })
-    };
-    Ok(streamed("accounts", &ACCOUNT_COLUMNS, page))
 }
 
 /// How a table is imported.
@@ -308,47 +118,6 @@ fn view(dry_run: bool, report: ImportReport) -> Json<ImportView> {
         refused,
         errors,
     })
-}
-
-/// The claim of the one import that a host does at a time.
-type Alone = Arc<Holding<()>>;
-
-/// Lets one import through at a time, once its table is here: else whoever sends one slowly would keep all others waiting.
-pub(super) async fn alone(
-    State(host): State<Arc<Host>>,
-    Extension(caller): Extension<Caller>,
-    request: Request,
-    next: Next,
-) -> Response {
-    let mut request = match arrived(&host, &caller, request).await {
-        Ok(request) => request,
-        Err(problem) => return problem.into_response(),
-    };
-    let Some(held) = host.rate_limits.import.hold(()) else {
-        let detail =
-            "another table is imported at this moment; send this one again when that is done";
-        return Problem::of(ProblemKind::TooMany, detail).into_response();
-    };
-    request.extensions_mut().insert::<Alone>(Arc::new(held));
-    next.run(request).await
-}
-
-/// A request whose body has been read. A caller sends one at a time, and all callers together a few, since all of a table is in memory.
-async fn arrived(host: &Host, caller: &Caller, request: Request) -> Result<Request, Problem> {
-    let too_many = |detail: &str| Problem::of(ProblemKind::TooMany, detail);
-    let _own = host
-        .rate_limits
-        .uploads_of
-        .hold(CallerKey::from(&caller.by.actor))
-        .ok_or_else(|| {
-            too_many("another table of yours is on its way; send this one again when that is done")
-        })?;
-    let _any = host.rate_limits.uploads.hold(()).ok_or_else(|| {
-        too_many("too many tables are on their way at this moment; send this one again in a while")
-    })?;
-    let (parts, body) = request.into_parts();
-    let bytes = input::body(Request::from_parts(parts.clone(), body), &()).await?;
-    Ok(Request::from_parts(parts, Body::from(bytes)))
 }
 
 /// Lets an import go on to its end even where nobody waits for it any more. None begins before that.

@@ -10,7 +10,7 @@ use axum::http::StatusCode;
 use axum::http::header::{COOKIE, HeaderMap};
 use axum::response::{IntoResponse, Response};
 
-use crate::domain::approvals::channels;
+use crate::domain::approvals::{callback_address, callbacks};
 use crate::domain::operations::rate_limits::Network;
 use crate::domain::{Host, InternalError};
 use crate::http::operations::rate_limits;
@@ -30,7 +30,7 @@ pub(crate) async fn take(
     body: Bytes,
 ) -> Response {
     let reply = async {
-        let Some(channel) = channels::called_back(&host, &id)? else {
+        let Some(channel) = callback_address::called_back(&host, &id)? else {
             return Ok(StatusCode::NOT_FOUND.into_response());
         };
         if let Err(exhausted) = host
@@ -43,7 +43,7 @@ pub(crate) async fn take(
         let Some(headers) = told(&headers) else {
             return Ok(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE.into_response());
         };
-        channels::take_callback(
+        callbacks::take_callback(
             &host,
             &channel,
             Callback {

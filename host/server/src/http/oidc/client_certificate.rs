@@ -14,8 +14,8 @@ use sfv::{BareItem, Item, Parser};
 
 use crate::config;
 use crate::domain::Host;
-use crate::http::context::is_trusted;
-use crate::http::serve::ProvedByHandshake;
+use crate::http::forwarded::is_trusted;
+use crate::http::handshake::ProvedByHandshake;
 
 /// The header of RFC 9440.
 const HEADER: http::HeaderName = http::HeaderName::from_static("client-cert");

@@ -13,9 +13,9 @@ use serde_json::json;
 
 use crate::domain::Host;
 use crate::domain::operations::rate_limits::{Exhausted, Limit, Network};
-use crate::http::context::address_of;
 use crate::http::fetch_metadata;
 use crate::http::fetch_metadata::Cause;
+use crate::http::forwarded::address_of;
 use crate::http::oidc::cors::Origins;
 use crate::http::pages::Link;
 use crate::http::reply::ErrorReply;

@@ -7,11 +7,11 @@ use axum::extract::rejection::QueryRejection;
 use axum::response::Response;
 use serde::Deserialize;
 
-use super::Owner;
 use super::pages::{ActivityPage, ActivityRow, Tab};
 use super::words::{When, browser_of, by_whom, happened, origin_for, place_of};
 use crate::domain::protected_actions::{PastAction, TargetNames};
 use crate::domain::{InternalError, audit};
+use crate::http::portal::owner::Owner;
 use crate::http::texts::Message;
 use assent_model::audit::Entry;
 use assent_model::id::Did;

@@ -5,28 +5,30 @@ use std::sync::Arc;
 use axum::extract::{Path, State};
 use axum::response::Response;
 
+use super::form_outcome::Told;
 use super::pages::{ApplicationTile, ApplicationsPage, Form, Tab, TileStart};
-use super::{Owner, forms, is_enough};
+
 use crate::domain::portal::{self, Start, Usable};
 use crate::domain::{Host, InternalError};
 use crate::http::context::Browser;
 use crate::http::csrf;
 use crate::http::operations::logos;
 use crate::http::pages::HomePage;
+use crate::http::portal::owner::{Owner, is_enough};
 use crate::http::reply::{internal_error, layout, page, see_other, with_browser};
 use crate::http::saml::sign_on::start_purpose;
 use assent_model::id::Did;
 use assent_model::login::LocalPage;
 
 /// `GET /`
-pub(in crate::http) async fn show(State(host): State<Arc<Host>>, browser: Browser) -> Response {
+pub(crate) async fn show(State(host): State<Arc<Host>>, browser: Browser) -> Response {
     match browser.signed_in(&host).await {
         Ok(Some(signed_in)) if is_enough(&host, LocalPage::Home, &signed_in) => {
             let owner = Owner {
                 host,
                 browser,
                 signed_in,
-                told: forms::Told::default(),
+                told: Told::default(),
             };
             owner.page(listed(&owner).await)
         }

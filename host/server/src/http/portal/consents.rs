@@ -4,9 +4,9 @@ use axum::extract::Query;
 use axum::extract::rejection::QueryRejection;
 use axum::response::Response;
 
-use super::Owner;
 use super::pages::{ConsentsPage, Tab};
 use crate::domain::InternalError;
+use crate::http::portal::owner::Owner;
 use crate::http::sign_in::consent;
 use crate::http::sign_in::consent::Told;
 

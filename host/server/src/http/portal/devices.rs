@@ -4,15 +4,16 @@ use axum::extract::Path;
 use axum::http::StatusCode;
 use axum::response::Response;
 
-use super::forms::{Done, Posted};
+use super::forms::Posted;
 use super::pages::{DeviceCard, DevicesPage, RevokeDevicePage, Tab};
 use super::sessions::signed_out;
 use super::words::When;
-use super::{Owner, way_in};
 use crate::domain::InternalError;
 use crate::domain::devices::device;
 use crate::domain::devices::device::{OwnDevice, Renaming};
 use crate::domain::portal::{self, Revocation};
+use crate::http::portal::form_outcome::Done;
+use crate::http::portal::owner::{Owner, way_in};
 use crate::http::reply::{page, see_other};
 use crate::http::sign_in::session_end::ended_with_device;
 use crate::http::texts::Message;

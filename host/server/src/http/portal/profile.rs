@@ -4,13 +4,13 @@ use axum::extract::Path;
 use axum::response::Response;
 use serde_json::Value;
 
-use super::Owner;
 use super::pages::{Fact, ProfilePage, SeenPage, SeenStopped, Tab};
 use super::words::{claim, shown};
 use crate::domain::InternalError;
 use crate::domain::operations::rate_limits::Exhausted;
 use crate::domain::portal::{self, Seen};
 use crate::http::operations::rate_limits::{too_many_pages, try_again};
+use crate::http::portal::owner::Owner;
 use crate::http::reply::page;
 use crate::http::texts::Message;
 use assent_model::id::Did;

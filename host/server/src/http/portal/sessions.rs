@@ -3,16 +3,17 @@
 use axum::extract::Path;
 use axum::response::Response;
 
-use super::Owner;
-use super::forms::{Done, Posted};
+use super::forms::Posted;
 use super::pages::{SessionCard, SessionsPage, Tab};
 use super::words::{When, browser_of, place_of};
 use crate::domain::InternalError;
 use crate::domain::portal::{self, EndedSession};
 use crate::domain::sessions::session;
+use crate::http::portal::form_outcome::Done;
+use crate::http::portal::owner::Owner;
 use crate::http::reply::see_other;
 use crate::http::saml::logout;
-use crate::http::sign_in::session_end::without_session;
+use crate::http::sign_in::sign_out::without_session;
 use assent_model::id::SessionId;
 use assent_model::login::LocalPage;
 use assent_model::saml::{Afterwards, SessionEnd};

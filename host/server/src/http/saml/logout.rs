@@ -16,7 +16,7 @@ use crate::http::reply::{
     see_other,
 };
 use crate::http::saml::sign_on::posted;
-use crate::http::sign_in::session_end::sign_out_here;
+use crate::http::sign_in::sign_out::sign_out_here;
 use crate::http::texts::Message;
 use crate::http::texts::PageLanguage;
 use crate::saml::logout::{self, Begun, Finished, Outgoing, Rejected, Unanswerable, View};

@@ -1,5 +1,7 @@
 //! Consent: the page that asks for it during a login, and taking it back on the portal.
 
+pub(crate) mod question;
+
 use std::sync::Arc;
 
 use axum::Form;
@@ -8,61 +10,28 @@ use axum::response::Response;
 use serde::Deserialize;
 
 use crate::domain::sessions::session::SignedIn;
-use crate::domain::sign_in::consent;
 use crate::domain::sign_in::context::Agreement;
-use crate::domain::sign_in::login;
-use crate::domain::sign_in::login::{Person, View};
+use crate::domain::sign_in::login::View;
+use crate::domain::sign_in::{consent, login};
 use crate::domain::{Host, InternalError};
 use crate::http::context::Browser;
 use crate::http::csrf;
-use crate::http::pages::{ConsentPage, ConsentRow, Consents, Withdrawn};
-use crate::http::portal;
-use crate::http::reply::{forged, internal_error, layout, page, see_other};
+use crate::http::pages::{ConsentRow, Consents, Withdrawn};
+use crate::http::portal::owner::is_enough;
+use crate::http::reply::{forged, internal_error, see_other};
 use crate::http::sign_in::answer::deliver;
+use crate::http::sign_in::consent::question::{in_words, shown_to};
 use crate::http::sign_in::login::{Posted, answered_before, finish, resumed, session_before};
 use crate::http::texts::Message;
-use crate::oidc::authorize::{self, DenialReason};
+use crate::oidc::authorize;
+use crate::oidc::authorize::DenialReason;
 use assent_model::application::ConsentPolicy;
-use assent_model::id::{Did, LoginId};
-use assent_model::login::{AuthorizationRequest, LocalPage, Login, LoginRequest};
-use assent_model::scope::{Scope, Scopes};
+use assent_model::id::Did;
+use assent_model::login::{LocalPage, LoginRequest};
+use assent_model::scope::Scope;
 use assent_model::user::User;
 
 const WITHDRAW: &str = "/consents/withdraw";
-
-/// The page that asks the person whether the application may have what it asks for.
-pub(crate) fn ask(
-    host: &Host,
-    browser: &Browser,
-    login: &Login,
-    request: &AuthorizationRequest,
-    person: &Person,
-    application: String,
-) -> Result<Response, InternalError> {
-    let id = login.id.to_string();
-    let user = &person.signed_in.user;
-    let asking = ConsentPage {
-        layout: layout(host, browser.language()),
-        application,
-        name: user.display_name().to_owned(),
-        scopes: in_words(&request.consent_scopes()),
-        offline: request.scopes.has(Scope::OfflineAccess),
-        action: format!("/login/{id}/consent"),
-        again: format!("/login/{id}/again"),
-        csrf: csrf::token(host, browser, &id)?,
-        person: csrf::token(host, browser, &shown_to(login.id, user))?,
-        days: host.settings.lifetimes.consent.whole_seconds() / (24 * 60 * 60),
-    };
-    Ok(page(
-        &asking,
-        request.redirect_uri.form_action_source().as_deref(),
-    ))
-}
-
-/// What shows that the page was made for this person. Somebody else may have signed in since, in another window.
-fn shown_to(login: LoginId, user: &User) -> String {
-    format!("consent {login} {}", user.id)
-}
 
 /// `POST /login/{id}/consent`: the person allows or denies.
 pub(crate) async fn decide(posted: Posted) -> Response {
@@ -148,7 +117,7 @@ pub(crate) async fn withdraw(
         let application: Option<Did> = form.application.parse().ok();
         let signed_in = browser.signed_in(&host).await?;
         let signed_in =
-            signed_in.filter(|signed_in| portal::is_enough(&host, LocalPage::Consents, signed_in));
+            signed_in.filter(|signed_in| is_enough(&host, LocalPage::Consents, signed_in));
         if let (Some(signed_in), Some(application)) = (signed_in, application) {
             consent::withdraw(
                 &host,
@@ -253,16 +222,4 @@ pub(crate) async fn list(
         withdraw: WITHDRAW.to_owned(),
         csrf: csrf::token(host, browser, WITHDRAW)?,
     })
-}
-
-fn in_words(scopes: &Scopes) -> Vec<Message> {
-    let words = scopes.iter().map(|scope| match scope {
-        Scope::OpenId => Message::of("scope-openid"),
-        Scope::Profile => Message::of("scope-profile"),
-        Scope::Email => Message::of("scope-email"),
-        Scope::Phone => Message::of("scope-phone"),
-        Scope::Address => Message::of("scope-address"),
-        Scope::OfflineAccess => Message::of("scope-offline-access"),
-    });
-    words.collect()
 }

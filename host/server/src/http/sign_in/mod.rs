@@ -6,4 +6,5 @@ pub(crate) mod consent;
 pub(crate) mod login;
 pub(crate) mod qr_sign_in;
 pub(crate) mod session_end;
+pub(crate) mod sign_out;
 pub(crate) mod test_sign_in;

@@ -6,8 +6,7 @@ use axum::Form;
 use axum::body::Bytes;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, RawQuery, State};
-use axum::http::header::SET_COOKIE;
-use axum::http::{HeaderValue, StatusCode};
+use axum::http::StatusCode;
 use axum::response::Response;
 use serde::Deserialize;
 
@@ -15,22 +14,20 @@ use crate::domain::sessions::session;
 use crate::domain::sessions::session::SignedIn;
 use crate::domain::{Host, InternalError};
 use crate::http::context::Browser;
-use crate::http::cookies::Cookie;
 use crate::http::csrf;
-use crate::http::pages::{Link, SignOutPage, SignedOutPage};
+use crate::http::pages::{SignOutPage, SignedOutPage};
 use crate::http::reply::{
     ErrorReply, forged, internal_error, layout, page, see_other, with_browser,
 };
 use crate::http::saml::logout;
-use crate::http::texts::Message;
-use crate::http::texts::PageLanguage;
-use crate::oidc::end_session::{self, EndSession, Rejected};
+use crate::http::sign_in::sign_out::{QUESTION, sign_out_here, without_session};
+use crate::http::texts::{Message, PageLanguage};
+use crate::oidc::end_session;
+use crate::oidc::end_session::{EndSession, Rejected};
 use crate::oidc::parameters::Parameters;
 use assent_model::language::Language;
 use assent_model::saml::SessionEnd;
 
-/// The question whether to sign out, and what the CSRF token is for.
-const QUESTION: &str = "/session/end";
 /// How long the address of a sealed request may be, in bytes. Only an application's `state` could make it longer.
 const LONGEST: usize = 15 * 1024;
 
@@ -211,14 +208,6 @@ async fn signed_out(
     Ok(without_session(response, host))
 }
 
-/// Takes the session's cookie from the browser.
-pub(crate) fn without_session(mut response: Response, host: &Host) -> Response {
-    if let Ok(cookie) = HeaderValue::from_str(&Cookie::Session.remove(host)) {
-        response.headers_mut().append(SET_COOKIE, cookie);
-    }
-    response
-}
-
 fn question_page(
     host: &Host,
     browser: &Browser,
@@ -277,12 +266,4 @@ fn unserved(
         what_to_do: Message::of("error-sign-out-advice"),
     }
     .render_with(host, language, cause, Some(sign_out_here()))
-}
-
-/// The link to the question whether to sign out.
-pub(crate) fn sign_out_here() -> Link {
-    Link {
-        address: QUESTION.to_owned(),
-        text: Message::of("error-sign-out"),
-    }
 }

@@ -5,7 +5,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Map, Value};
 
-use super::Reason;
+use super::reason::Reason;
 use crate::domain::keys::client_keys;
 use crate::domain::{Host, InternalError};
 use crate::keys::client::{BadJwt, secret_purpose, verify_with_secret};

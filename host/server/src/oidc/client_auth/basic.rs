@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 
 use zeroize::Zeroizing;
 
-use super::Reason;
+use super::reason::Reason;
 use assent_model::id::Did;
 use assent_model::secret::Secret;
 

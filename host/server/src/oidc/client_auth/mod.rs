@@ -4,6 +4,7 @@
 
 pub mod assertion;
 pub mod basic;
+mod reason;
 
 use std::sync::Arc;
 
@@ -12,6 +13,7 @@ use super::parameters::Parameters;
 use crate::domain::operations::rate_limits::Network;
 use crate::domain::{Host, InternalError};
 use crate::keys::client::certificate_is_in_time;
+use crate::oidc::client_auth::reason::Reason;
 use assent_model::application::Application;
 use assent_model::client_auth::{ClientAuthMethod, ClientAuthentication};
 use assent_model::id::Did;
@@ -88,9 +90,6 @@ impl Presented<'_> {
         }
     }
 }
-
-/// Why a client was not let in, for its developer. It is told only what whoever knows the Client ID may know.
-type Reason = &'static str;
 
 /// Authenticates the calling application. A rate limit of failures for each application and network prevents brute force of
 /// secrets. Successful calls are not counted. Nor are those of a public application, which has no secret: any client in

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use super::{TokenResponse, new_access, new_refresh, person, required};
 use crate::domain::{Host, InternalError};
 use crate::oidc::client_auth::Client;
 use crate::oidc::error::TokenError;
+use crate::oidc::grant::checks::{person, required};
+use crate::oidc::grant::new_tokens::{TokenResponse, new_access, new_refresh};
 use crate::oidc::id_token;
 use crate::oidc::parameters::Parameters;
 use assent_model::application::{Application, GrantType};

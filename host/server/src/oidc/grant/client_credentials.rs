@@ -1,9 +1,9 @@
 //! `client_credentials` (RFC 6749 section 4.4): the application acts as itself.
 
-use super::{TokenResponse, new_access};
 use crate::domain::{Host, InternalError};
 use crate::oidc::client_auth::Client;
 use crate::oidc::error::TokenError;
+use crate::oidc::grant::new_tokens::{TokenResponse, new_access};
 use crate::oidc::parameters::Parameters;
 use assent_model::administration::AdminScopes;
 use assent_model::application::OidcSettings;

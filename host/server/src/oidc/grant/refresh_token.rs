@@ -10,13 +10,14 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 use tokio::sync::oneshot;
 
-use super::{TokenResponse, new_access, new_refresh, person, required};
 use crate::domain::approvals::channels;
 use crate::domain::claims::standard_claims;
 use crate::domain::claims::standard_claims::Subject;
 use crate::domain::{Host, InternalError, audit};
 use crate::oidc::client_auth::Client;
 use crate::oidc::error::TokenError;
+use crate::oidc::grant::checks::{person, required};
+use crate::oidc::grant::new_tokens::{TokenResponse, new_access, new_refresh};
 use crate::oidc::id_token;
 use crate::oidc::parameters::Parameters;
 use assent_model::application::Application;

@@ -1,6 +1,7 @@
 //! Metadata (SAML metadata): what this host tells each service provider of itself, and what is read of theirs.
 
 mod encoding;
+mod endpoints;
 mod entity;
 mod error;
 mod import;

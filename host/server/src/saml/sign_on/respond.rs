@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::failure::Failure;
 use super::requested_subject::is_requested_subject;
 use super::response::{self, Assertion, Envelope};
+use super::session::meets;
 use crate::domain::claims::traces;
 use crate::domain::claims::traces::Purpose;
 use crate::domain::claims::{name_id, standard_claims};
@@ -96,7 +97,7 @@ async fn answered(
     if !is_requested_subject(host, &provider, request, user, &account)? {
         return fail(host, login, request, &provider, Failure::OtherSubject).await;
     }
-    if !super::meets(request, &session.authentication) {
+    if !meets(request, &session.authentication) {
         return fail(host, login, request, &provider, Failure::NoAuthnContext).await;
     }
     let format = request.name_id_format;

@@ -2,46 +2,44 @@
 //! application would be told. Nobody else may complete it, and nothing that it gives is of use to anybody.
 
 mod approval;
+mod approval_request;
+mod life;
 mod observer;
-
-use approval::of_login;
-pub use approval::{Attempt, asked};
-pub use observer::observer;
+mod record;
 
 use std::sync::Arc;
-use std::time::Duration;
 
+use approval::of_login;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use serde_json::{Value, json};
+use record::{kept, opened, unsealed};
+use serde_json::Value;
 
 use crate::domain::admin::action_approvals::Console;
-use crate::domain::admin::{self, AdminContext, AdminError};
+use crate::domain::admin::{AdminContext, AdminError};
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::sessions::session::SignedIn;
 use crate::domain::sign_in::access;
 use crate::domain::sign_in::access::Obstacle;
-use crate::domain::{Host, InternalError, audit};
+use crate::domain::{Host, InternalError, admin, audit};
 use assent_model::application::{GrantType, Registered};
-use assent_model::audit::{Actor, AuditContext, Event};
-use assent_model::clock::Timestamp;
-use assent_model::id::{CodeId, Did, TestSignInId};
-use assent_model::login::{Login, Refusal};
+use assent_model::audit::{AuditContext, Event};
+use assent_model::id::{Did, TestSignInId};
+use assent_model::login::Login;
 use assent_model::purpose::SignInPurpose;
 use assent_model::secret::Digest;
 use assent_model::test_sign_in::{
     OpenTestSignIn, RequestMarks, StepNote, TestSignIn, TestSignInOutcome, TestSignInStage,
     TestSignInStep, Visitor,
 };
-use assent_store::{StepRecord, TestSignInResult};
 
-/// How long a test sign-in is good, and what is known of it is kept.
-pub const LIFE: Duration = Duration::from_secs(15 * 60);
+pub use approval_request::{Attempt, asked};
+pub use life::LIFE;
+pub use observer::observer;
+pub use record::{Noted, end, fail, note, refused};
+
 /// Where the answers go: a path of this host.
 const PATH: &str = "/admin/test-sign-ins/";
-
-/// What is said where the reason is over by the time that somebody asks for it.
-const CLOSED: &str = "you were not let in at that moment, and would be now: try again";
 
 /// What the host derives for a test sign-in, so that it needs to keep nothing secret.
 #[derive(Clone, Copy, Debug)]
@@ -57,6 +55,9 @@ pub enum Derived {
 }
 
 /// A value of a test sign-in that nobody guesses who does not hold the master key.
+///
+/// # Errors
+/// If the cryptographic library fails.
 pub fn derived(host: &Host, id: TestSignInId, what: Derived) -> Result<String, InternalError> {
     let name = match what {
         Derived::State => "state",
@@ -75,6 +76,9 @@ pub fn derived(host: &Host, id: TestSignInId, what: Derived) -> Result<String, I
 }
 
 /// What comes back with an answer of a test sign-in, and shows that this host made it for that test sign-in, letter by letter.
+///
+/// # Errors
+/// If the cryptographic library fails.
 pub fn vouched(host: &Host, id: TestSignInId, answer: &str) -> Result<String, InternalError> {
     let message = format!("answer\n{id}\n{}", Digest::of(answer.as_bytes()).to_text());
     let code = host
@@ -84,6 +88,9 @@ pub fn vouched(host: &Host, id: TestSignInId, answer: &str) -> Result<String, In
 }
 
 /// The RelayState of a response. For a test sign-in it authenticates the response as one of this host.
+///
+/// # Errors
+/// If the cryptographic library fails.
 pub fn relay_state(
     host: &Host,
     purpose: SignInPurpose,
@@ -166,6 +173,9 @@ pub async fn prepare(
 }
 
 /// Keeps a test sign-in whose request was made, and ends the one before of that session.
+///
+/// # Errors
+/// If the database or the cryptographic library fails.
 pub async fn begin(
     host: &Host,
     test_sign_in: &TestSignIn,
@@ -196,6 +206,9 @@ pub async fn begin(
 }
 
 /// The test sign-in with this id as an open one, if it is of this browser and session.
+///
+/// # Errors
+/// If the database or the cryptographic library fails.
 pub async fn open(
     host: &Host,
     id: TestSignInId,
@@ -218,6 +231,9 @@ pub async fn open(
 }
 
 /// Notes that a login began for a test sign-in, which alone may answer it from then on. Whether the test sign-in is open still.
+///
+/// # Errors
+/// If the database fails.
 pub async fn login_began(host: &Host, login: &Login) -> Result<bool, InternalError> {
     let Some(id) = login.request.purpose().test_sign_in() else {
         return Ok(true);
@@ -238,142 +254,10 @@ pub async fn login_began(host: &Host, login: &Login) -> Result<bool, InternalErr
     Ok(is_open)
 }
 
-/// Notes what became of a step.
-pub async fn note(
-    host: &Host,
-    id: TestSignInId,
-    name: TestSignInStep,
-    note: StepNote,
-) -> Result<(), InternalError> {
-    host.store
-        .record_test_sign_in_step(id, kept(host, name, &note)?)
-        .await?;
-    host.wakeups.send(Wakeup::TestSignIn(id));
-    Ok(())
-}
-
-fn kept(host: &Host, name: TestSignInStep, note: &StepNote) -> Result<StepRecord, InternalError> {
-    Ok(StepRecord {
-        name,
-        at: host.now(),
-        sealed: sealed(host, &json!(note))?,
-    })
-}
-
-fn sealed(host: &Host, value: &Value) -> Result<String, InternalError> {
-    Ok(host
-        .master_key
-        .seal("test-sign-in", value.to_string().as_bytes(), &*host.entropy)?)
-}
-
-fn unsealed(host: &Host, sealed: &str) -> Result<Value, InternalError> {
-    Ok(serde_json::from_slice(&host.master_key.open("test-sign-in", sealed)?).unwrap_or_default())
-}
-
-/// Notes why a person was turned away who had approved, which ends the test sign-in.
-pub async fn refused(host: &Host, id: TestSignInId, why: &Refusal) -> Result<(), InternalError> {
-    let (step, detail) = match why {
-        Refusal::ApplicationGone => (
-            TestSignInStep::Account,
-            "the application was removed meanwhile".to_owned(),
-        ),
-        Refusal::AddressGone => (
-            TestSignInStep::Account,
-            "the application takes no answer at this address".to_owned(),
-        ),
-        Refusal::NoAccount(_) => (
-            TestSignInStep::Account,
-            Obstacle::NoAccount.words().to_owned(),
-        ),
-        Refusal::AccountClosed(_) | Refusal::PersonClosed => (
-            TestSignInStep::Account,
-            kept_out(host, id)
-                .await?
-                .map_or(CLOSED, Obstacle::words)
-                .to_owned(),
-        ),
-        Refusal::Plugin(reason) => (
-            TestSignInStep::Claims,
-            format!("a plugin turns you away: {reason}"),
-        ),
-        Refusal::OthersTestSignIn => return Ok(()),
-    };
-    let Some(test_sign_in) = host.store.test_sign_in(id).await? else {
-        return Ok(());
-    };
-    if step == TestSignInStep::Account {
-        note(host, id, step, StepNote::bad(detail.clone())).await?;
-    }
-    fail(host, &test_sign_in, "refused", &detail).await
-}
-
-/// What keeps whoever began a test sign-in out of its application by now.
-async fn kept_out(host: &Host, id: TestSignInId) -> Result<Option<Obstacle>, InternalError> {
-    let Some(test_sign_in) = host.store.test_sign_in(id).await? else {
-        return Ok(None);
-    };
-    let Some(user) = host.store.user(test_sign_in.user).await? else {
-        return Ok(None);
-    };
-    access::kept_out(host, &user, &test_sign_in.application).await
-}
-
-/// Ends a test sign-in with an error.
-pub async fn fail(
-    host: &Host,
-    test_sign_in: &TestSignIn,
-    error: &str,
-    description: &str,
-) -> Result<(), InternalError> {
-    let result = json!({ "error": error, "error_description": description });
-    end(host, test_sign_in, TestSignInOutcome::Failed, result, None).await
-}
-
-/// Ends a test sign-in: the result is kept until the test sign-in is over, and what it gave is over at once.
-pub async fn end(
-    host: &Host,
-    test_sign_in: &TestSignIn,
-    outcome: TestSignInOutcome,
-    result: Value,
-    family: Option<CodeId>,
-) -> Result<(), InternalError> {
-    let by = AuditContext {
-        actor: Actor::Person(test_sign_in.user),
-        ..AuditContext::HOST
-    };
-    let entry = audit::entry(host, Event::TestSignInEnded, &by)
-        .about(test_sign_in.user)
-        .of(test_sign_in.application.clone());
-    let entry = entry
-        .with("test_sign_in", test_sign_in.id.to_string())
-        .with("outcome", outcome.as_str());
-    let end = TestSignInResult {
-        outcome,
-        result: sealed(host, &result)?,
-        family,
-        entry,
-    };
-    host.store
-        .finish_test_sign_in(test_sign_in.id, end, host.now())
-        .await?;
-    host.wakeups.send(Wakeup::TestSignIn(test_sign_in.id));
-    Ok(())
-}
-
-/// A step, when it was, and what is known of it.
-pub type Noted = (TestSignInStep, Timestamp, StepNote);
-
-/// What was noted, in the order of the steps.
-fn opened(host: &Host, kept: Vec<StepRecord>) -> Result<Vec<Noted>, InternalError> {
-    let mut steps = Vec::new();
-    for StepRecord { name, at, sealed } in kept {
-        let note: Option<StepNote> = serde_json::from_value(unsealed(host, &sealed)?).ok();
-        steps.extend(note.map(|note| (name, at, note)));
-    }
-    Ok(steps)
-}
-
 /// What the last step says that went wrong, if one did: to be told where the sign-in ends.
+///
+/// # Errors
+/// If the database or the cryptographic library fails.
 pub async fn cause(host: &Host, id: TestSignInId) -> Result<Option<String>, InternalError> {
     let (kept, _) = host.store.test_sign_in_steps(id).await?;
     let failed = opened(host, kept)?
@@ -409,6 +293,9 @@ pub enum TestSignInState {
 }
 
 /// A test sign-in of this console; `None` if there is none.
+///
+/// # Errors
+/// If the database or the cryptographic library fails.
 pub async fn show(
     host: &Host,
     console: &Console,
@@ -460,6 +347,9 @@ pub async fn show(
 }
 
 /// Returns when there is something new to show of a test sign-in that goes on.
+///
+/// # Errors
+/// If the database or the cryptographic library fails.
 pub async fn changed(
     host: &Arc<Host>,
     console: &Console,

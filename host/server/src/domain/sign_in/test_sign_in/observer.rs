@@ -7,7 +7,7 @@ use crate::domain::sign_in::access::Obstacle;
 use crate::domain::sign_in::context::{
     Admission, Agreement, NoObserver, Observation, SignInEvent, SignInObserver,
 };
-use crate::domain::sign_in::test_sign_in::{fail, note, refused};
+use crate::domain::sign_in::test_sign_in::record::{fail, note, refused};
 use crate::domain::{Host, InternalError};
 use assent_model::id::{LoginId, TestSignInId, UserId};
 use assent_model::purpose::SignInPurpose;

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
-use axum::http::StatusCode;
 use axum::response::Response;
 use serde::Deserialize;
 
@@ -12,15 +11,18 @@ use crate::domain::sign_in::login;
 use crate::domain::sign_in::login::{Ended, View};
 use crate::domain::{Host, InternalError};
 use crate::http::context::{Browser, STAY};
-use crate::http::csrf;
 use crate::http::pages::{Ended as EndedKind, EndedPage, Returning};
-use crate::http::reply::{ErrorReply, internal_error, layout, page, see_other};
-use crate::http::saml;
+use crate::http::reply::{internal_error, layout, page, see_other};
 use crate::http::sign_in::answer::deliver;
-use crate::http::sign_in::login::{Posted, asking, find};
+use crate::http::sign_in::login::asking::asking;
+use crate::http::sign_in::login::no_login::{answered_before, unknown};
+use crate::http::sign_in::login::posted::{Posted, find};
 use crate::http::texts::Message;
-use crate::oidc::authorize::{self, DenialReason};
-use crate::saml::sign_on::{self, Failure};
+use crate::http::{csrf, saml};
+use crate::oidc::authorize;
+use crate::oidc::authorize::DenialReason;
+use crate::saml::sign_on;
+use crate::saml::sign_on::Failure;
 use assent_model::language::Language;
 use assent_model::login::{Login, LoginRequest, LoginStage, Refusal};
 
@@ -187,24 +189,4 @@ pub(super) fn refused(why: Refusal) -> EndedKind {
         Refusal::OthersTestSignIn => Message::of("refused-others-test-sign-in"),
         Refusal::Plugin(reason) => Message::of("refused-by-plugin").text("reason", reason),
     })
-}
-
-pub(super) fn unknown(host: &Host, language: Language) -> Response {
-    ErrorReply {
-        status: StatusCode::NOT_FOUND,
-        title: Message::of("error-login-unknown"),
-        what_happened: Message::of("error-login-unknown-happened"),
-        what_to_do: Message::of("error-login-unknown-advice"),
-    }
-    .render(host, language, &"no such login in this browser")
-}
-
-pub(crate) fn answered_before(host: &Host, language: Language) -> Response {
-    ErrorReply {
-        status: StatusCode::CONFLICT,
-        title: Message::of("error-login-answered"),
-        what_happened: Message::of("error-login-answered-happened"),
-        what_to_do: Message::of("error-login-answered-advice"),
-    }
-    .render(host, language, &"the login was answered before")
 }

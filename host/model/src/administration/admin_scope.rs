@@ -1,0 +1,160 @@
+//! The scopes of a service account in the admin API.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+#[cfg(feature = "openapi")]
+use utoipa::ToSchema;
+
+use crate::administration::permission::{Permission, READS};
+
+/// What an application may be allowed in the admin API, where it acts as itself (a service account).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
+pub enum AdminScope {
+    /// To read everything.
+    #[serde(rename = "admin:read")]
+    Read,
+    /// To manage users and accounts.
+    #[serde(rename = "admin:users")]
+    Users,
+    /// To manage applications.
+    #[serde(rename = "admin:applications")]
+    Applications,
+    /// To read the audit log.
+    #[serde(rename = "admin:audit")]
+    Audit,
+    /// To rotate keys, exchange plugins, and see how the host fares.
+    #[serde(rename = "admin:operate")]
+    Operate,
+}
+
+impl AdminScope {
+    /// Every admin scope there is.
+    pub const ALL: [Self; 5] = [
+        Self::Read,
+        Self::Users,
+        Self::Applications,
+        Self::Audit,
+        Self::Operate,
+    ];
+
+    /// The scope's name on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Read => "admin:read",
+            Self::Users => "admin:users",
+            Self::Applications => "admin:applications",
+            Self::Audit => "admin:audit",
+            Self::Operate => "admin:operate",
+        }
+    }
+
+    /// What it is for, in a few words.
+    pub const fn summary(self) -> &'static str {
+        match self {
+            Self::Read => "Read everything",
+            Self::Users => "Manage users and accounts, but nobody with a console role",
+            Self::Applications => "Manage applications, but none with admin scopes",
+            Self::Audit => "Read the audit log",
+            Self::Operate => "Rotate keys, exchange plugins, see how the host fares",
+        }
+    }
+
+    /// Whether it gives this permission.
+    pub fn gives(self, permission: Permission) -> bool {
+        use Permission as P;
+        match (self, permission) {
+            (_, P::Me) => true,
+            (Self::Read, permission) => READS.contains(&permission),
+            (Self::Users, permission) => matches!(
+                permission,
+                P::UsersRead
+                    | P::UsersWrite
+                    | P::UsersManage
+                    | P::AccountsRead
+                    | P::AccountsState
+                    | P::AccountsWrite
+            ),
+            (Self::Applications, permission) => {
+                matches!(
+                    permission,
+                    P::ApplicationsRead | P::ApplicationsWrite | P::AccountsRead | P::ClaimsRead
+                )
+            }
+            (Self::Audit, permission) => permission == P::AuditRead,
+            (Self::Operate, permission) => matches!(
+                permission,
+                P::KeysRead
+                    | P::KeysWrite
+                    | P::PluginsRead
+                    | P::PluginsWrite
+                    | P::SettingsRead
+                    | P::OverviewRead
+            ),
+        }
+    }
+}
+
+/// A set of admin scopes. On the wire: names with one space between them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
+#[serde(transparent)]
+pub struct AdminScopes(BTreeSet<AdminScope>);
+
+impl AdminScopes {
+    /// The admin scopes that a text names, without what is none.
+    pub fn known(text: &str) -> Self {
+        let named: Vec<&str> = text.split(' ').collect();
+        AdminScope::ALL
+            .into_iter()
+            .filter(|scope| named.contains(&scope.as_str()))
+            .collect()
+    }
+
+    /// The admin scopes that a text names; `None` if one of them is none.
+    pub fn parse(text: &str) -> Option<Self> {
+        let named = text.split(' ').filter(|name| !name.is_empty());
+        named
+            .map(|name| {
+                AdminScope::ALL
+                    .into_iter()
+                    .find(|scope| scope.as_str() == name)
+            })
+            .collect()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether every scope of this set is in the other one.
+    pub fn within(&self, other: &Self) -> bool {
+        self.0.is_subset(&other.0)
+    }
+
+    /// What both sets hold.
+    pub fn both(&self, other: &Self) -> Self {
+        Self(self.0.intersection(&other.0).copied().collect())
+    }
+
+    /// Whether one of them gives this permission.
+    pub fn give(&self, permission: Permission) -> bool {
+        self.0.iter().any(|scope| scope.gives(permission))
+    }
+}
+
+impl FromIterator<AdminScope> for AdminScopes {
+    fn from_iter<I: IntoIterator<Item = AdminScope>>(scopes: I) -> Self {
+        Self(scopes.into_iter().collect())
+    }
+}
+
+impl fmt::Display for AdminScopes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&str> = self.0.iter().map(|scope| scope.as_str()).collect();
+        f.write_str(&names.join(" "))
+    }
+}

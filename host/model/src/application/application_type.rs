@@ -1,0 +1,23 @@
+//! The specification's three types of OpenID Connect application.
+
+use serde::{Deserialize, Serialize};
+
+/// The specification's three types of OpenID Connect application.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum ApplicationType {
+    /// Confidential: runs on a server and keeps a secret.
+    Web,
+    /// Public: runs in a browser.
+    Spa,
+    /// Public: runs on a person's device.
+    Native,
+}
+
+impl ApplicationType {
+    /// Whether the application authenticates itself at the token endpoint.
+    pub const fn is_confidential(self) -> bool {
+        matches!(self, Self::Web)
+    }
+}

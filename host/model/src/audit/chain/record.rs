@@ -1,0 +1,235 @@
+//! An entry of the chain as it stands in the database, and its digest.
+
+use openssl::error::ErrorStack;
+use openssl::sha::Sha256;
+use zeroize::Zeroizing;
+
+use crate::audit::PERSON;
+use crate::secret::Digest;
+
+/// The names of the encodings; another encoding has another version.
+const ENTRY: &str = "assent-audit-entry-v1";
+const PERSONAL: &str = "assent-audit-personal-v1";
+const MARK: &str = "assent-audit-mark-v1";
+
+/// The key that authenticates where the chain begins and ends.
+pub struct ChainKey(Zeroizing<[u8; 32]>);
+
+impl std::fmt::Debug for ChainKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("ChainKey(***)")
+    }
+}
+
+impl ChainKey {
+    /// The key of these bytes, which nobody may know who can write the database.
+    pub fn new(bytes: [u8; 32]) -> Self {
+        Self(Zeroizing::new(bytes))
+    }
+
+    /// The code that says that this is that end of the chain: HMAC-SHA256.
+    pub fn code(&self, end: End, mark: &Mark) -> Result<Digest, ErrorStack> {
+        let mut message = Encoding::new(MARK);
+        message.text(end.as_str());
+        message.number(mark.seq);
+        message.text(&mark.digest.to_text());
+        let key = openssl::pkey::PKey::hmac(&*self.0)?;
+        let mut signer = openssl::sign::Signer::new(openssl::hash::MessageDigest::sha256(), &key)?;
+        let mut code = [0; 32];
+        signer.sign_oneshot(&mut code, message.digest().as_bytes())?;
+        Ok(Digest::from_bytes(code))
+    }
+}
+
+/// An end of the chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// Where it begins: what retention has taken away ends there.
+    Anchor,
+    /// Where it ends.
+    Head,
+}
+
+impl End {
+    /// Its name in the database.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Anchor => "anchor",
+            Self::Head => "head",
+        }
+    }
+}
+
+/// A place in the chain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// The position of an entry, from 1; 0 before the first.
+    pub seq: i64,
+    /// Its digest.
+    pub digest: Digest,
+}
+
+impl Mark {
+    /// Before the first entry.
+    pub const START: Self = Self {
+        seq: 0,
+        digest: Digest::from_bytes([0; 32]),
+    };
+}
+
+/// A place as it stands in the database, with what vouches for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredMark {
+    /// The place.
+    pub mark: Mark,
+    /// Whether its code is that of a holder of the key.
+    pub authentic: bool,
+}
+
+/// An entry as it stands in the database or in an export, each value as it was written: what is verified is not
+/// interpreted first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the values are those of `audit::Entry`")]
+pub struct Record {
+    /// Its position, from 1.
+    pub seq: i64,
+    /// The digest of the entry before.
+    pub previous: String,
+    /// Its own.
+    pub digest: String,
+    pub id: String,
+    /// In milliseconds since 1970.
+    pub at: i64,
+    pub event: String,
+    pub actor_kind: String,
+    pub actor: Option<String>,
+    pub user: Option<String>,
+    pub application: Option<String>,
+    pub approval: Option<String>,
+    /// JSON, letter by letter.
+    pub detail: String,
+    /// JSON, letter by letter. `None` where there is none, or it was erased.
+    pub personal: Option<String>,
+    /// There and gone with `personal`.
+    pub salt: Option<String>,
+    /// There where something personal was, erased or not.
+    pub personal_digest: Option<String>,
+    /// The exact JSON text: the address and browser of a user who acted upon another user's object. `None` where there is
+    /// none, or that user was erased.
+    pub origin: Option<String>,
+    /// Present and absent with `origin`.
+    pub origin_salt: Option<String>,
+    /// Present where an origin was, erased or not.
+    pub origin_digest: Option<String>,
+}
+
+impl Record {
+    /// The digest of what it says.
+    pub fn covered(&self) -> Digest {
+        let mut encoding = Encoding::new(ENTRY);
+        encoding.number(self.seq);
+        encoding.text(&self.previous);
+        encoding.text(&self.id);
+        encoding.number(self.at);
+        encoding.text(&self.event);
+        encoding.text(&self.actor_kind);
+        for value in [&self.actor, &self.user, &self.application, &self.approval] {
+            encoding.optional(value.as_deref());
+        }
+        encoding.text(&self.detail);
+        encoding.optional(self.personal_digest.as_deref());
+        // The last value, so that its absence needs no mark.
+        if self.origin_digest.is_some() {
+            encoding.optional(self.origin_digest.as_deref());
+        }
+        encoding.digest()
+    }
+
+    /// Gives it its place after `last`, and its digests.
+    pub fn follow(&mut self, last: &Mark) -> Mark {
+        self.seq = last.seq.saturating_add(1);
+        self.previous = last.digest.to_text();
+        let digest = self.covered();
+        self.digest = digest.to_text();
+        Mark {
+            seq: self.seq,
+            digest,
+        }
+    }
+
+    /// Whether it is what was written, wherever it stands.
+    pub fn is_whole(&self) -> bool {
+        Digest::from_text(&self.digest) == Some(self.covered()) && self.personal_is_good()
+    }
+
+    /// Whether this user did it.
+    pub fn is_by_person(&self, user: &str) -> bool {
+        self.actor_kind == PERSON && self.actor.as_deref() == Some(user)
+    }
+
+    /// Whether what is personal was there once, and is not any more.
+    pub const fn is_erased(&self) -> bool {
+        self.personal_digest.is_some() && self.personal.is_none()
+    }
+
+    /// Whether an origin was there once, and is not any more.
+    pub const fn origin_is_erased(&self) -> bool {
+        self.origin_digest.is_some() && self.origin.is_none()
+    }
+
+    /// Whether what is personal is what it was, or was erased whole.
+    pub(super) fn personal_is_good(&self) -> bool {
+        is_covered(&self.personal, &self.salt, &self.personal_digest)
+            && is_covered(&self.origin, &self.origin_salt, &self.origin_digest)
+    }
+}
+
+/// Whether the digest covers the text, or the text was erased with its salt.
+fn is_covered(text: &Option<String>, salt: &Option<String>, digest: &Option<String>) -> bool {
+    match (text, salt, digest) {
+        (None, None, _) => true,
+        (Some(text), Some(salt), Some(digest)) => {
+            Digest::from_text(digest).is_some_and(|digest| digest == personal_digest(salt, text))
+        }
+        _ => false,
+    }
+}
+
+/// The digest of what is personal, so that it can be erased without a trace in the chain.
+pub fn personal_digest(salt: &str, personal: &str) -> Digest {
+    let mut encoding = Encoding::new(PERSONAL);
+    encoding.text(salt);
+    encoding.text(personal);
+    encoding.digest()
+}
+
+/// Values on their way into a digest.
+struct Encoding(Sha256);
+
+impl Encoding {
+    fn new(name: &str) -> Self {
+        let mut encoding = Self(Sha256::new());
+        encoding.text(name);
+        encoding
+    }
+
+    fn number(&mut self, number: i64) {
+        self.0.update(&number.to_be_bytes());
+    }
+
+    fn text(&mut self, text: &str) {
+        self.0.update(&(text.len() as u64).to_be_bytes());
+        self.0.update(text.as_bytes());
+    }
+
+    fn optional(&mut self, text: Option<&str>) {
+        self.0.update(&[u8::from(text.is_some())]);
+        if let Some(text) = text {
+            self.text(text);
+        }
+    }
+
+    fn digest(self) -> Digest {
+        Digest::from_bytes(self.0.finish())
+    }
+}

@@ -1,0 +1,221 @@
+//! The verification of a chain, entry by entry, and the ways in which it can be broken.
+
+use crate::audit::chain::{Mark, Record};
+use crate::clock::Timestamp;
+use crate::secret::Digest;
+
+/// Where a chain is broken.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Break {
+    /// An entry says something else than when it was written.
+    #[error("entry {seq} ({id}) was changed")]
+    Changed {
+        /// Its position.
+        seq: i64,
+        /// Its id.
+        id: String,
+    },
+    /// What is personal in it does.
+    #[error("what is personal in entry {seq} ({id}) was changed")]
+    PersonalChanged {
+        /// Its position.
+        seq: i64,
+        /// Its id.
+        id: String,
+    },
+    /// What is personal in it is gone, and nobody erased the person.
+    #[error(
+        "what is personal in entry {seq} ({id}) was taken away, and nobody has erased that user"
+    )]
+    PersonalTaken {
+        /// Its position.
+        seq: i64,
+        /// Its id.
+        id: String,
+    },
+    /// An entry is whole in itself, but does not follow the one before: one of them is in place of another.
+    #[error(
+        "entry {seq} ({id}) does not follow the one before it: one of the two was put in place of another"
+    )]
+    Replaced {
+        /// Its position.
+        seq: i64,
+        /// Its id.
+        id: String,
+    },
+    /// Entries are missing.
+    #[error("{} missing", entries(*.first, *.last))]
+    Missing {
+        /// The first one's position.
+        first: i64,
+        /// The last one's.
+        last: i64,
+    },
+    /// Entries are missing at the end.
+    #[error("the end is cut off: {} missing", entries(*.first, *.last))]
+    CutOff {
+        /// The first one's position.
+        first: i64,
+        /// The last one's.
+        last: i64,
+    },
+    /// An entry has no place in the chain.
+    #[error("the entry {id} was put in: it has no place in the chain")]
+    Stray {
+        /// Its id.
+        id: String,
+    },
+    /// An entry stands before or beside one that should come later.
+    #[error("entry {seq} ({id}) stands after entry {after}")]
+    OutOfOrder {
+        /// Its position.
+        seq: i64,
+        /// Its id.
+        id: String,
+        /// The position of the one before.
+        after: i64,
+    },
+    /// The beginning is not what a holder of the master key has set.
+    #[error(
+        "the anchor (after entry {seq}) is forged: somebody without the master key has moved where the log begins"
+    )]
+    AnchorForged {
+        /// The position it names.
+        seq: i64,
+    },
+    /// The end is not what a holder of the master key has set.
+    #[error(
+        "the head (entry {seq}) is forged: somebody without the master key has written the log anew or cut it"
+    )]
+    HeadForged {
+        /// The position it names.
+        seq: i64,
+    },
+}
+
+impl Break {
+    /// What is wrong, by its stable name.
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Changed { .. } => "changed",
+            Self::PersonalChanged { .. } => "personal_changed",
+            Self::PersonalTaken { .. } => "personal_taken",
+            Self::Replaced { .. } => "replaced",
+            Self::Missing { .. } => "missing",
+            Self::CutOff { .. } => "cut_off",
+            Self::Stray { .. } => "inserted",
+            Self::OutOfOrder { .. } => "out_of_order",
+            Self::AnchorForged { .. } => "anchor_forged",
+            Self::HeadForged { .. } => "head_forged",
+        }
+    }
+
+    /// The position at which it shows; `None` for an entry that has none.
+    pub const fn seq(&self) -> Option<i64> {
+        match self {
+            Self::Changed { seq, .. }
+            | Self::PersonalChanged { seq, .. }
+            | Self::PersonalTaken { seq, .. }
+            | Self::Replaced { seq, .. }
+            | Self::OutOfOrder { seq, .. }
+            | Self::AnchorForged { seq }
+            | Self::HeadForged { seq } => Some(*seq),
+            Self::Missing { first, .. } | Self::CutOff { first, .. } => Some(*first),
+            Self::Stray { .. } => None,
+        }
+    }
+}
+
+/// Positions in words.
+fn entries(first: i64, last: i64) -> String {
+    if first == last {
+        format!("entry {first} is")
+    } else {
+        format!("entries {first} to {last} are")
+    }
+}
+
+/// What was found good.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct VerificationCounts {
+    /// How many entries.
+    pub entries: u64,
+    /// In how many of them what is personal was erased.
+    pub erased: u64,
+    /// The first one's position and moment.
+    pub first: Option<(i64, Timestamp)>,
+    /// The last one's.
+    pub last: Option<(i64, Timestamp)>,
+}
+
+/// Goes along a chain, an entry at a time.
+#[derive(Clone, Debug)]
+pub struct Walk {
+    at: Mark,
+    checked: VerificationCounts,
+}
+
+impl Walk {
+    /// Begins after this place.
+    pub fn after(mark: Mark) -> Self {
+        Self {
+            at: mark,
+            checked: VerificationCounts::default(),
+        }
+    }
+
+    /// Goes on to the next entry, if it is what follows.
+    pub fn step(&mut self, record: &Record) -> Result<(), Break> {
+        let (seq, id) = (record.seq, record.id.clone());
+        let expected = self.at.seq.saturating_add(1);
+        if seq < expected {
+            return Err(Break::OutOfOrder {
+                seq,
+                id,
+                after: self.at.seq,
+            });
+        }
+        if seq > expected {
+            return Err(Break::Missing {
+                first: expected,
+                last: seq.saturating_sub(1),
+            });
+        }
+        let digest = record.covered();
+        if Digest::from_text(&record.digest) != Some(digest) {
+            return Err(Break::Changed { seq, id });
+        }
+        if Digest::from_text(&record.previous) != Some(self.at.digest) {
+            return Err(Break::Replaced { seq, id });
+        }
+        if !record.personal_is_good() {
+            return Err(Break::PersonalChanged { seq, id });
+        }
+        let at = Timestamp::from_millis(record.at);
+        self.at = Mark { seq, digest };
+        self.checked.entries += 1;
+        self.checked.erased += u64::from(record.is_erased() || record.origin_is_erased());
+        self.checked.first.get_or_insert((seq, at));
+        self.checked.last = Some((seq, at));
+        Ok(())
+    }
+
+    /// Goes on from a later place, which is believed. `false`, and nothing done, if it is none.
+    pub fn skip_to(&mut self, mark: Mark) -> bool {
+        let later = mark.seq > self.at.seq;
+        if later {
+            self.at = mark;
+        }
+        later
+    }
+
+    /// Where it stands.
+    pub const fn at(&self) -> &Mark {
+        &self.at
+    }
+
+    /// What was found good so far.
+    pub fn checked(&self) -> &VerificationCounts {
+        &self.checked
+    }
+}

@@ -1,0 +1,219 @@
+//! The settings of a service provider.
+
+use serde::{Deserialize, Serialize};
+use url::Url;
+
+use crate::redirect::{CheckedRedirect, RedirectUri};
+use crate::saml::name_id::NameIdSettings;
+
+/// The settings of a service provider. What was not there when the application was kept has its default.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SamlSettings {
+    /// The SP entity ID, which is the audience of its assertions.
+    pub entity_id: String,
+    /// Where responses are posted. There is one at least, and no two have the same index.
+    pub acs: Vec<AssertionConsumer>,
+    /// Where it takes part in single logout.
+    #[serde(default)]
+    pub single_logout: Option<SingleLogout>,
+    /// How it is told who somebody is.
+    #[serde(default)]
+    pub name_id: NameIdSettings,
+    /// Whether an AuthnRequest without its signature is refused.
+    #[serde(default)]
+    pub require_signed_requests: bool,
+    /// What it signs with.
+    #[serde(default)]
+    pub certificates: Vec<PartnerCertificate>,
+    /// What the plugin for SAML attributes adds to its assertions.
+    #[serde(default)]
+    pub custom_attributes: Vec<CustomAttribute>,
+    /// Sign-on that begins at this host.
+    #[serde(default)]
+    pub idp_initiated: IdpInitiated,
+    /// How far its clock may be from ours, in seconds.
+    #[serde(default = "default_clock_skew")]
+    pub clock_skew: u32,
+    /// What this host calls itself towards it; the issuer's URL where there is nothing.
+    #[serde(default)]
+    pub idp_entity_id: Option<String>,
+    /// Where its metadata is read from again.
+    #[serde(default)]
+    pub metadata_url: Option<Url>,
+}
+
+const fn default_clock_skew() -> u32 {
+    SamlSettings::CLOCK_SKEW
+}
+
+impl SamlSettings {
+    /// The clock skew of a new application, in seconds.
+    pub const CLOCK_SKEW: u32 = 60;
+
+    /// The settings of a new application, which still needs an assertion consumer.
+    pub const fn new(entity_id: String) -> Self {
+        Self {
+            entity_id,
+            acs: Vec::new(),
+            single_logout: None,
+            name_id: NameIdSettings::new(),
+            require_signed_requests: false,
+            certificates: Vec::new(),
+            custom_attributes: Vec::new(),
+            idp_initiated: IdpInitiated::new(),
+            clock_skew: Self::CLOCK_SKEW,
+            idp_entity_id: None,
+            metadata_url: None,
+        }
+    }
+
+    /// The assertion consumer with exactly this URL.
+    pub fn acs_by_url(&self, url: &str) -> Option<CheckedRedirect> {
+        self.acs
+            .iter()
+            .find(|acs| acs.url.as_str() == url)
+            .map(|acs| acs.url.checked())
+    }
+
+    /// The assertion consumer with this index.
+    pub fn acs_by_index(&self, index: u16) -> Option<CheckedRedirect> {
+        self.acs
+            .iter()
+            .find(|acs| acs.index == index)
+            .map(|acs| acs.url.checked())
+    }
+
+    /// The one for requests that name none: the default one, else the first (SAML metadata section 2.2.3).
+    pub fn default_acs(&self) -> Option<CheckedRedirect> {
+        self.acs
+            .iter()
+            .find(|acs| acs.default)
+            .or_else(|| self.acs.first())
+            .map(|acs| acs.url.checked())
+    }
+}
+
+/// Where a service provider takes responses, by HTTP POST (SAML metadata section 2.4.4).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct AssertionConsumer {
+    /// Its address.
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub url: RedirectUri,
+    /// Its number among them, which a request may name.
+    pub index: u16,
+    /// Whether it is the one for requests that name none.
+    pub default: bool,
+}
+
+/// Where a service provider takes part in single logout (SAML metadata section 2.4.2).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct SingleLogout {
+    /// Where requests go.
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub url: RedirectUri,
+    /// Where responses go, if that is elsewhere.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
+    pub response_url: Option<RedirectUri>,
+    /// How they travel.
+    pub binding: Binding,
+}
+
+impl SingleLogout {
+    /// Where responses go.
+    pub fn responses(&self) -> &RedirectUri {
+        self.response_url.as_ref().unwrap_or(&self.url)
+    }
+}
+
+/// How a message travels through the browser (SAML bindings sections 3.4 and 3.5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Binding {
+    /// In the query of an address.
+    Redirect,
+    /// In a form.
+    Post,
+}
+
+impl Binding {
+    /// Its URI.
+    pub const fn uri(self) -> &'static str {
+        match self {
+            Self::Redirect => "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect",
+            Self::Post => "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST",
+        }
+    }
+}
+
+/// A certificate that a service provider signs with. Only its key counts: who gave it to the administrator vouches for it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PartnerCertificate {
+    /// The certificate in PEM form.
+    pub pem: String,
+}
+
+/// An attribute that an administrator wants in each assertion.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct CustomAttribute {
+    /// `Name`.
+    pub name: String,
+    /// Its values; the plugin that adds them says what they may stand for.
+    pub values: Vec<String>,
+}
+
+/// Sign-on that begins at this host (SAML profiles section 4.1.5).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IdpInitiated {
+    /// Whether there is any.
+    pub enabled: bool,
+    /// What is sent as RelayState where nothing was chosen.
+    #[serde(default)]
+    pub relay_state: Option<String>,
+    /// What else a link may choose as RelayState.
+    #[serde(default)]
+    pub relay_states: Vec<String>,
+}
+
+impl Default for IdpInitiated {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl IdpInitiated {
+    const fn new() -> Self {
+        Self {
+            enabled: true,
+            relay_state: None,
+            relay_states: Vec::new(),
+        }
+    }
+
+    /// The RelayState for a link that asks for this one; `Err` if it may not.
+    pub fn chosen(&self, asked: Option<&str>) -> Result<Option<String>, UnknownRelayState> {
+        match asked {
+            None => Ok(self.relay_state.clone()),
+            Some(asked) => {
+                let known = self
+                    .relay_state
+                    .iter()
+                    .chain(&self.relay_states)
+                    .any(|known| known == asked);
+                if known {
+                    Ok(Some(asked.to_owned()))
+                } else {
+                    Err(UnknownRelayState)
+                }
+            }
+        }
+    }
+}
+
+/// A link asks for a RelayState that is not registered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the RelayState of the link is not registered for this application")]
+pub struct UnknownRelayState;

@@ -1,0 +1,60 @@
+//! The detached signature of a redirect (SAML bindings section 3.4.4.1), over the octets of the query.
+
+use crate::binding::parameters::Parameters;
+use crate::binding::relay_state::RELAY_STATE;
+use crate::binding::{BindingError, Kind};
+use crate::xml::{SignatureAlgorithm, TrustedKey, UnfitAlgorithm};
+
+pub(super) const ALGORITHM: &str = "SigAlg";
+pub(super) const SIGNATURE: &str = "Signature";
+
+/// The signature of a query.
+#[derive(Clone, Debug)]
+pub(super) struct Detached {
+    /// What it covers.
+    octets: Vec<u8>,
+    /// Which algorithm is no matter as long as the signature is not asked for.
+    algorithm: Result<SignatureAlgorithm, UnfitAlgorithm>,
+    value: Vec<u8>,
+}
+
+impl Detached {
+    /// The signature of a query, if there is one. It covers the message, the relay state if there is one, and the
+    /// algorithm, in this order, in whichever order they came (SAML bindings section 3.4.4.1).
+    pub(super) fn of(
+        parameters: &Parameters<'_>,
+        kind: Kind,
+    ) -> Result<Option<Self>, BindingError> {
+        let (algorithm, value) = match (
+            parameters.decoded(ALGORITHM)?,
+            parameters.base64(SIGNATURE)?,
+        ) {
+            (None, None) => return Ok(None),
+            (Some(algorithm), Some(value)) => (algorithm, value),
+            (Some(_), None) => return Err(BindingError::HalfSigned(SIGNATURE)),
+            (None, Some(_)) => return Err(BindingError::HalfSigned(ALGORITHM)),
+        };
+        let covered = [kind.parameter(), RELAY_STATE, ALGORITHM];
+        let parts = covered
+            .into_iter()
+            .filter_map(|name| Some([name.as_bytes(), parameters.raw(name)?].join(&b'=')));
+        let octets = parts.collect::<Vec<_>>().join(&b'&');
+        let algorithm = SignatureAlgorithm::from_uri(&String::from_utf8_lossy(&algorithm));
+        Ok(Some(Self {
+            octets,
+            algorithm,
+            value,
+        }))
+    }
+
+    /// Whether one of the keys made it.
+    ///
+    /// # Errors
+    /// [`UnfitAlgorithm`] if it would prove nothing, whoever made it.
+    pub(super) fn is_of(&self, keys: &[TrustedKey]) -> Result<bool, UnfitAlgorithm> {
+        let algorithm = self.algorithm?;
+        Ok(keys
+            .iter()
+            .any(|key| key.verifies(algorithm, &self.octets, &self.value)))
+    }
+}

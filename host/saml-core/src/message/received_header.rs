@@ -1,0 +1,37 @@
+//! The header of a received message.
+
+use crate::message::header::Header;
+use crate::message::{Flaw, MessageError, Unsupported, read};
+use crate::xml::{Element, Name};
+
+impl Header {
+    /// Reads the header of a message that has this name.
+    ///
+    /// # Errors
+    /// [`Flaw`], and [`Unsupported::Version`] if it is a message of another version.
+    pub(super) fn read(root: Element<'_>, name: Name) -> Result<Self, MessageError> {
+        if !root.is(name) {
+            return Err(Flaw::Root(name.local).into());
+        }
+        let version = read::required("Version", root.attribute("Version"))?;
+        let header = Self {
+            id: read::required("ID", read::id(root, "ID")?)?,
+            issuer: read::issuer(root)?,
+            issue_instant: read::required("IssueInstant", read::moment(root, "IssueInstant")?)?,
+            destination: read::uri(root, "Destination")?,
+        };
+        if version == "2.0" {
+            Ok(header)
+        } else {
+            Err(header.unsupported(Unsupported::Version))
+        }
+    }
+
+    /// The error for a message that has this header.
+    pub(super) fn unsupported(&self, what: Unsupported) -> MessageError {
+        MessageError::Unsupported {
+            header: Box::new(self.clone()),
+            what,
+        }
+    }
+}

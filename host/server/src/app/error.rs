@@ -1,0 +1,48 @@
+//! Reasons for which the server does not start.
+
+use std::net::SocketAddr;
+
+use crate::domain::operations::branding::LogoError;
+use crate::domain::operations::plugin_specs::SecretFileError;
+use crate::geoip::GeoIpError;
+use crate::http::tls::TlsError;
+use crate::keys::{KeyError, MasterKeyError};
+use assent_plugin_host::LoadError;
+use assent_store::StoreError;
+
+/// Why the host did not start. The message says what to do.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "each variant is what it wraps")]
+pub enum StartError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    MasterKey(#[from] MasterKeyError),
+    #[error(transparent)]
+    Key(#[from] KeyError),
+    #[error(transparent)]
+    Plugin(#[from] LoadError),
+    #[error(transparent)]
+    PluginSettings(#[from] SecretFileError),
+    #[error("first start: {0}")]
+    FirstStart(#[from] crate::domain::admin::AdminError),
+    #[error("{}: cannot write the demo application's settings: {reason}", file.display())]
+    DemoFile {
+        file: std::path::PathBuf,
+        reason: std::io::Error,
+    },
+    #[error(
+        "cannot listen on {address}: {reason}. Is another program using the port? `{setting}` names another"
+    )]
+    Listen {
+        setting: &'static str,
+        address: SocketAddr,
+        reason: std::io::Error,
+    },
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+    #[error(transparent)]
+    GeoIp(#[from] GeoIpError),
+    #[error(transparent)]
+    Logo(#[from] LogoError),
+}

@@ -1,0 +1,90 @@
+//! Listeners, and the certificates that they show.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use tokio::net::TcpListener;
+
+use crate::app::error::StartError;
+use crate::config::Settings;
+use crate::http::tls::{Clients, Identity};
+use assent_model::clock::SharedClock;
+
+/// How many connections there may be, where the system lets the process have as many descriptors.
+const MOST_CONNECTIONS: u64 = 20_000;
+/// Below this the operator is told: each waiting page and phone holds a connection.
+const FEW_CONNECTIONS: u64 = 2_000;
+/// How many descriptors are left for files, the database and outgoing requests.
+const OTHER_DESCRIPTORS: u64 = 256;
+
+/// The ports that a host serves on.
+#[derive(Debug)]
+pub struct Ports {
+    /// That of `http.listen`.
+    pub main: TcpListener,
+    /// That of `http.mtls.listen`, where there is one.
+    pub mtls: Option<TcpListener>,
+}
+
+/// Takes the ports that the settings name. Apart from [`serve`], so that a port that was left to the system (`:0`) is
+/// known before the settings name it.
+pub async fn listen(settings: &Settings) -> Result<Ports, StartError> {
+    let main = bind("http.listen", settings.http.listen).await?;
+    let mtls = match &settings.http.mtls {
+        Some(mtls) => Some(bind("http.mtls.listen", mtls.listen).await?),
+        None => None,
+    };
+    Ok(Ports { main, mtls })
+}
+
+async fn bind(setting: &'static str, address: SocketAddr) -> Result<TcpListener, StartError> {
+    TcpListener::bind(address)
+        .await
+        .map_err(|reason| StartError::Listen {
+            setting,
+            address,
+            reason,
+        })
+}
+
+/// The certificates of the listeners.
+#[derive(Debug)]
+pub struct Identities {
+    pub(super) main: Option<Arc<Identity>>,
+    pub(super) mtls: Option<Arc<Identity>>,
+}
+
+/// Reads the certificates and keys that the settings name.
+pub fn identities(settings: &Settings, clock: &SharedClock) -> Result<Identities, StartError> {
+    let load = |table, files, clients| {
+        Identity::load(table, files, clients, Arc::clone(clock)).map(Arc::new)
+    };
+    let (main, mtls) = (settings.http.tls.clone(), settings.http.mtls.as_ref());
+    Ok(Identities {
+        main: main
+            .map(|files| load("http.tls", files, Clients::Anonymous))
+            .transpose()?,
+        mtls: mtls
+            .map(|mtls| load("http.mtls", mtls.tls(), Clients::MayShowCertificate))
+            .transpose()?,
+    })
+}
+
+/// How many connections the descriptors of this process are enough for.
+pub(super) fn most_connections() -> usize {
+    let descriptors = rlimit::Resource::NOFILE.get_soft().unwrap_or(1024);
+    let most = descriptors
+        .saturating_sub(OTHER_DESCRIPTORS)
+        .max(descriptors / 4)
+        .clamp(1, MOST_CONNECTIONS);
+    if most < FEW_CONNECTIONS {
+        tracing::warn!(
+            descriptors,
+            most,
+            "few connections can be served at once: raise `ulimit -n` or LimitNOFILE"
+        );
+    } else {
+        tracing::info!(descriptors, most, "connections that can be served at once");
+    }
+    usize::try_from(most).unwrap_or(usize::MAX)
+}

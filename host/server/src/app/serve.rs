@@ -1,0 +1,116 @@
+//! Serving until the end.
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use tokio::task::JoinSet;
+
+use crate::app::error::StartError;
+use crate::app::listen::{Identities, Ports, identities, most_connections};
+use crate::app::maintenance::{keep_keys, refresh_geoip, sweep};
+use crate::domain::Host;
+use crate::http::{Listener, Newcomers};
+use crate::oidc::backchannel;
+use crate::{domain, http};
+
+/// A host that serves.
+#[derive(Debug)]
+pub struct Running {
+    /// What it works with.
+    pub host: Arc<Host>,
+    /// Where it listens.
+    pub address: SocketAddr,
+    stop: tokio::sync::watch::Sender<bool>,
+    servers: JoinSet<()>,
+    /// What goes on in the background: deleting, looking after keys, telling applications, carrying approvals, keeping traces.
+    background: JoinSet<()>,
+}
+
+/// Serves until it is stopped.
+pub fn serve(host: Arc<Host>, ports: Ports) -> Result<Running, StartError> {
+    let Identities {
+        main: tls,
+        mtls: mtls_identity,
+    } = identities(&host.settings, &host.clock)?;
+    let unusable = |reason| StartError::Listen {
+        setting: "http.listen",
+        address: host.settings.http.listen,
+        reason,
+    };
+    let address = ports.main.local_addr().map_err(unusable)?;
+    let (stop, stopped) = tokio::sync::watch::channel(false);
+    let router = http::router(Arc::clone(&host));
+    let most = most_connections();
+    let listener = |socket, tls, most_connections| Listener {
+        socket,
+        tls,
+        most_connections,
+        newcomers: Newcomers {
+            most_of_network: usize::try_from(host.settings.http.connections_per_network)
+                .unwrap_or(usize::MAX),
+            patience: host.settings.http.first_request_timeout.get(),
+            exempt: host.settings.http.trusted_proxies.clone(),
+        },
+        head_timeout: host.settings.http.head_timeout.get(),
+        write_timeout: host.settings.http.write_timeout.get(),
+    };
+    let mut servers = JoinSet::new();
+    let mut most_of_main = most;
+    if let (Some(socket), Some(identity)) = (ports.mtls, mtls_identity) {
+        // Whoever fills one listener shall not fill the other.
+        let most_of_mtls = most / 4;
+        most_of_main -= most_of_mtls;
+        let listener = listener(socket, Some(identity), most_of_mtls);
+        servers.spawn(http::serve(
+            listener,
+            http::mtls_router(router.clone()),
+            told(stopped.clone()),
+        ));
+    }
+    servers.spawn(http::serve(
+        listener(ports.main, tls, most_of_main),
+        router,
+        told(stopped),
+    ));
+    let mut background = JoinSet::new();
+    background.spawn(sweep(Arc::clone(&host)));
+    background.spawn(keep_keys(Arc::clone(&host)));
+    background.spawn(refresh_geoip(Arc::clone(&host)));
+    background.spawn(backchannel::deliver(Arc::clone(&host)));
+    background.spawn(domain::approvals::deliveries::run(Arc::clone(&host)));
+    background.spawn(domain::claims::traces::keep(Arc::clone(&host)));
+    background.spawn(domain::audit::stream(Arc::clone(&host)));
+    Ok(Running {
+        host,
+        address,
+        stop,
+        servers,
+        background,
+    })
+}
+
+async fn told(mut stopped: tokio::sync::watch::Receiver<bool>) {
+    // An error means that nobody is left to tell it, which is the same.
+    let _ = stopped.wait_for(|stopped| *stopped).await;
+}
+
+impl Running {
+    /// Serves until `signal` comes or the server fails, then lets requests under way end.
+    pub async fn until(mut self, signal: impl Future<Output = ()>) {
+        tokio::select! {
+            () = signal => {}
+            _ = self.servers.join_next() => {}
+        }
+        self.stop().await;
+    }
+
+    /// Lets requests under way end, and closes the database.
+    pub async fn stop(mut self) {
+        // Nobody listens if the server has failed.
+        let _ = self.stop.send(true);
+        self.background.abort_all();
+        while self.servers.join_next().await.is_some() {}
+        self.host.store.close().await;
+    }
+}

@@ -1,0 +1,250 @@
+//! Signed calls of the server's API, and their answers.
+
+use std::time::Duration;
+
+use anyhow::{Context, anyhow, bail};
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use openssl::bn::{BigNum, BigNumContext};
+use openssl::ec::EcKey;
+use openssl::ecdsa::EcdsaSig;
+use openssl::pkey::Private;
+use reqwest::{Client, Method, StatusCode};
+use serde_json::{Value, json};
+use tokio::sync::OnceCell;
+
+use crate::authenticator::enrolled::{Authenticator, Request};
+use assent_model::clock::{Clock, SystemClock, Timestamp};
+use assent_model::device::DeviceKey;
+use assent_model::id::ApprovalId;
+use assent_model::statement::{ApprovalStatement, CallStatement, Decision};
+
+impl Authenticator {
+    /// What is signed about a request: approval with a number, denial without.
+    pub fn statement<'a>(
+        &'a self,
+        request: &'a Request,
+        number: Option<&'a str>,
+    ) -> ApprovalStatement<'a> {
+        ApprovalStatement {
+            issuer: &self.issuer,
+            request: request.id,
+            device: self.device,
+            application: &request.application.id,
+            application_name: &request.application.name,
+            action: request.action.as_deref(),
+            account: &request.account,
+            place: &request.place,
+            browser: &request.browser,
+            expires: Timestamp::from_seconds(request.expires_at),
+            decision: if number.is_some() {
+                Decision::Approve
+            } else {
+                Decision::Deny
+            },
+            number: number.unwrap_or_default(),
+        }
+    }
+
+    /// Sends a decision with its signature.
+    pub async fn send_proof(
+        &self,
+        id: ApprovalId,
+        number: Option<&str>,
+        signature: &str,
+    ) -> anyhow::Result<Reply> {
+        let decision = if number.is_some() {
+            Decision::Approve
+        } else {
+            Decision::Deny
+        };
+        self.send(id, decision, number.unwrap_or_default(), signature)
+            .await
+    }
+
+    /// Sends any decision, with the number that was typed.
+    pub async fn send(
+        &self,
+        id: ApprovalId,
+        decision: Decision,
+        number: &str,
+        signature: &str,
+    ) -> anyhow::Result<Reply> {
+        let body = json!({"decision": decision.as_str(), "number": number, "signature": signature});
+        self.call(
+            Method::POST,
+            &format!("/authenticator/api/requests/{id}"),
+            "",
+            serde_json::to_vec(&body)?,
+        )
+        .await
+    }
+
+    /// Signs a text with the device's key, as WebCrypto does: `r` and `s` of 32 bytes each, base64url.
+    pub fn sign(&self, text: &str) -> anyhow::Result<String> {
+        let key = EcKey::private_key_from_pem(self.private_key.as_bytes())
+            .context("the file holds no private key")?;
+        signature(&key, text)
+    }
+
+    /// Any call of the interface, by its path below `/authenticator/api`, with a JSON body. The answer, if the host agreed.
+    pub async fn ask(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<Value>,
+    ) -> anyhow::Result<Value> {
+        let body = body
+            .map(|body| serde_json::to_vec(&body))
+            .transpose()?
+            .unwrap_or_default();
+        self.call(method, &format!("/authenticator/api{path}"), "", body)
+            .await?
+            .agreed()
+    }
+
+    /// A call that the device signs. Where the host finds our clock wrong, it is made once more with the host's.
+    pub async fn call(
+        &self,
+        method: Method,
+        path: &str,
+        query: &str,
+        body: Vec<u8>,
+    ) -> anyhow::Result<Reply> {
+        let mut time = SystemClock.now().seconds();
+        for _ in 0..2 {
+            let statement = CallStatement {
+                issuer: &self.issuer,
+                device: self.device,
+                time,
+                method: method.as_str(),
+                path,
+                body: &body,
+            };
+            let header = format!(
+                "Assent-Device {}.{time}.{}",
+                self.device,
+                self.sign(&statement.text())?
+            );
+            let url = format!("{}{path}{query}", self.origin);
+            let mut request = client()
+                .await?
+                .request(method.clone(), url)
+                .header("authorization", header);
+            if !body.is_empty() {
+                request = request
+                    .header("content-type", "application/json")
+                    .body(body.clone());
+            }
+            let reply = exchange(request).await?;
+            if reply.body.get("error") != Some(&json!("clock")) {
+                return Ok(reply);
+            }
+            time = reply
+                .body
+                .get("now")
+                .and_then(Value::as_i64)
+                .context("the host does not tell its time")?;
+        }
+        bail!("the host does not accept our time")
+    }
+}
+
+/// What the host answered.
+#[derive(Debug)]
+pub struct Reply {
+    /// The HTTP status.
+    pub status: StatusCode,
+    /// The JSON body; null where there is none.
+    pub body: Value,
+}
+
+impl Reply {
+    /// The body, if the host agreed; else its reason.
+    pub fn agreed(self) -> anyhow::Result<Value> {
+        if self.status.is_success() {
+            return Ok(self.body);
+        }
+        let code = self
+            .body
+            .get("error")
+            .and_then(Value::as_str)
+            .unwrap_or("error");
+        let message = self
+            .body
+            .get("message")
+            .and_then(Value::as_str)
+            .unwrap_or("the host gave no reason");
+        bail!("{code}: {message}")
+    }
+}
+
+/// The client of all authenticators of this process: to make one takes longer than most calls, since it reads this machine's
+/// certificate authorities. It keeps no connection, which might be one of a runtime that is gone.
+pub(super) async fn client() -> anyhow::Result<&'static Client> {
+    static CLIENT: OnceCell<Client> = OnceCell::const_new();
+    let make = async || {
+        Client::builder()
+            .pool_max_idle_per_host(0)
+            .build()
+            .context("this machine's TLS can't be used")
+    };
+    CLIENT.get_or_try_init(make).await
+}
+
+pub(super) async fn agreed(request: reqwest::RequestBuilder) -> anyhow::Result<Value> {
+    exchange(request).await?.agreed()
+}
+
+async fn exchange(request: reqwest::RequestBuilder) -> anyhow::Result<Reply> {
+    let response = request
+        .timeout(Duration::from_secs(40))
+        .send()
+        .await
+        .context("the host could not be reached")?;
+    let status = response.status();
+    let body = serde_json::from_slice(&response.bytes().await?).unwrap_or_default();
+    Ok(Reply { status, body })
+}
+
+/// The body of a call about the login whose code holds this link.
+pub(super) fn token_of(link: &str) -> anyhow::Result<Vec<u8>> {
+    let (_, token) = link
+        .split_once("#login=")
+        .context("the link has no #login= in it")?;
+    Ok(serde_json::to_vec(&json!({ "token": token }))?)
+}
+
+pub(super) fn text(answer: &Value, name: &str) -> anyhow::Result<String> {
+    answer
+        .get(name)
+        .and_then(Value::as_str)
+        .map(str::to_owned)
+        .ok_or_else(|| anyhow!("the answer has no {name}"))
+}
+
+pub(super) fn public_key(key: &EcKey<Private>) -> anyhow::Result<DeviceKey> {
+    let (mut x, mut y) = (BigNum::new()?, BigNum::new()?);
+    let mut context = BigNumContext::new()?;
+    key.public_key()
+        .affine_coordinates(key.group(), &mut x, &mut y, &mut context)?;
+    let coordinate = |n: &BigNum| -> anyhow::Result<[u8; 32]> {
+        n.to_vec_padded(32)?
+            .try_into()
+            .map_err(|_| anyhow!("a coordinate has 32 bytes"))
+    };
+    Ok(DeviceKey::from_coordinates(
+        coordinate(&x)?,
+        coordinate(&y)?,
+    )?)
+}
+
+pub(super) fn signature(key: &EcKey<Private>, text: &str) -> anyhow::Result<String> {
+    let signature = EcdsaSig::sign(&openssl::sha::sha256(text.as_bytes()), key)?;
+    let bytes = [
+        signature.r().to_vec_padded(32)?,
+        signature.s().to_vec_padded(32)?,
+    ]
+    .concat();
+    Ok(URL_SAFE_NO_PAD.encode(bytes))
+}

@@ -1,0 +1,265 @@
+//! One call of the admin API, and where its answer goes.
+
+use std::fmt::Display;
+use std::fs::{File, OpenOptions};
+use std::io::{IsTerminal, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use reqwest::header::{CONTENT_TYPE, HeaderValue, IF_MATCH};
+use reqwest::{RequestBuilder, Response};
+use serde_json::Value;
+
+use crate::cli::api::arguments;
+use crate::cli::api::arguments::{Given, Paging, Payload};
+use crate::cli::api::document::Operation;
+use crate::cli::api::listing::{Listing, Page};
+use crate::cli::api::show::Form;
+use assent_admin_client::connection::Api;
+use assent_admin_client::failure::Failure;
+use assent_admin_client::terminal;
+
+/// The most items of a page.
+const PAGE: u32 = 200;
+
+/// An operation with what it is done to.
+pub(super) struct Call<'a> {
+    pub(super) api: Api,
+    pub(super) operation: &'a Operation,
+    pub(super) given: Given,
+}
+
+impl Call<'_> {
+    /// The path's parts, with what was given in place of the parameters.
+    fn parts(&self) -> Vec<String> {
+        let mut given = self.given.path.iter();
+        let parts = self
+            .operation
+            .path
+            .split('/')
+            .filter(|part| !part.is_empty());
+        parts
+            .map(|part| match part.starts_with('{') {
+                true => given.next().cloned().unwrap_or_default(),
+                false => part.to_owned(),
+            })
+            .collect()
+    }
+
+    fn request(&self, query: &[(String, String)]) -> RequestBuilder {
+        let request = self
+            .api
+            .request(self.operation.method.clone(), &self.parts(), query);
+        match &self.given.body {
+            Some(Payload::Json(members)) => request.json(members),
+            Some(Payload::Raw(kind, bytes)) => {
+                request.header(CONTENT_TYPE, kind).body(bytes.clone())
+            }
+            None => request,
+        }
+    }
+
+    pub(super) async fn send(&self, request: RequestBuilder) -> anyhow::Result<Response> {
+        let members = self.operation.members();
+        let flag = |name: &str| {
+            let known = members.iter().find(|member| member.name == name);
+            known.map(|member| arguments::flag(member, members))
+        };
+        self.api.send(request, flag).await
+    }
+
+    /// Does it, to this version.
+    pub(super) async fn done(&self, version: Option<HeaderValue>) -> anyhow::Result<Response> {
+        let request = self.request(&self.given.query);
+        self.send(match version {
+            Some(version) => request.header(IF_MATCH, version),
+            None => request,
+        })
+        .await
+    }
+
+    /// Reads what is to be changed or deleted, and asks where somebody is to be asked: that version alone is then changed.
+    pub(super) async fn look_first(&self) -> anyhow::Result<Option<HeaderValue>> {
+        let (found, version) = match self.operation.is_versioned {
+            true => self.api.read(&self.parts(), &[]).await?,
+            false => (Value::Null, None),
+        };
+        if self.operation.is_irreversible && !self.given.yes {
+            let word = found.get("name").and_then(Value::as_str).unwrap_or("yes");
+            terminal::confirm(&self.operation.summary, word)?;
+        }
+        Ok(version)
+    }
+
+    /// Shows a list, page by page.
+    pub(super) async fn pages(&self, paging: &Paging, form: Form) -> anyhow::Result<()> {
+        let mut listing = Listing::new(&self.operation.answer, form);
+        let mut left = if paging.all {
+            u64::MAX
+        } else {
+            paging.limit.into()
+        };
+        let mut after = paging.after.clone();
+        loop {
+            let mut query = self.given.query.clone();
+            query.push(("limit".to_owned(), left.min(PAGE.into()).to_string()));
+            query.extend(after.map(|after| ("after".to_owned(), after)));
+            let bytes = self
+                .api
+                .bytes(self.send(self.request(&query)).await?)
+                .await?;
+            let page: Page<'_> = self.api.parse(&bytes)?;
+            left = left.saturating_sub(page.len() as u64);
+            let is_last = page.next.is_none() || left == 0;
+            listing.page(&page, &bytes, is_last)?;
+            after = page.next;
+            if is_last {
+                return listing.end(after.as_deref());
+            }
+        }
+    }
+}
+
+/// Writes an answer that is no JSON to a file or to standard output.
+pub(super) async fn save(call: &Call<'_>, mut answer: Response) -> anyhow::Result<()> {
+    let mut out = call.given.out.as_deref().map(Out::beside).transpose()?;
+    let steers = out.is_none() && std::io::stdout().is_terminal();
+    while let Some(chunk) = answer
+        .chunk()
+        .await
+        .map_err(|error| call.api.unreachable(&error))?
+    {
+        match &mut out {
+            Some(out) => out.write(&chunk)?,
+            None if steers => {
+                terminal::print(&terminal::harmless_lines(&String::from_utf8_lossy(&chunk)))?;
+            }
+            None => terminal::print_bytes(&chunk)?,
+        }
+    }
+    out.map_or(Ok(()), Out::finish)
+}
+
+/// A file for what may be personal data, its owner's alone: a new one beside its place, which takes that when it is whole. What
+/// was there before is not written to, whoever may read it, and no link is followed.
+pub(super) struct Out {
+    pub(super) file: File,
+    /// Where it is until it is whole; none for what is no file, such as a terminal.
+    pub(super) part: Option<PathBuf>,
+    pub(super) path: PathBuf,
+}
+
+impl Out {
+    pub(super) fn beside(path: &Path) -> anyhow::Result<Self> {
+        let failure =
+            |why: &dyn Display| Failure::usage(format!("--out {}: {why}", path.display()));
+        let there = std::fs::symlink_metadata(path)
+            .ok()
+            .map(|there| there.file_type());
+        let part = match there {
+            Some(there) if there.is_symlink() => {
+                return Err(failure(&"it is a link; name the file itself"));
+            }
+            Some(there) if !there.is_file() => None,
+            _ => {
+                let name = path
+                    .file_name()
+                    .ok_or_else(|| failure(&"it names no file"))?
+                    .to_string_lossy();
+                Some(path.with_file_name(format!(".{name}.{}.part", std::process::id())))
+            }
+        };
+        let opened = match &part {
+            Some(part) => OpenOptions::new()
+                .write(true)
+                .create_new(true)
+                .mode(0o600)
+                .open(part),
+            None => OpenOptions::new().write(true).open(path),
+        };
+        let file = opened.map_err(|error| failure(&error))?;
+        Ok(Self {
+            file,
+            part,
+            path: path.to_owned(),
+        })
+    }
+
+    pub(super) fn write(&mut self, bytes: &[u8]) -> anyhow::Result<()> {
+        self.file
+            .write_all(bytes)
+            .with_context(|| self.path.display().to_string())
+    }
+
+    pub(super) fn finish(mut self) -> anyhow::Result<()> {
+        if let Some(part) = self.part.take() {
+            let moved = self
+                .file
+                .sync_all()
+                .and_then(|()| std::fs::rename(&part, &self.path));
+            if moved.is_err() {
+                self.part = Some(part);
+            }
+            moved.with_context(|| self.path.display().to_string())?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Out {
+    fn drop(&mut self) {
+        if let Some(part) = &self.part {
+            // It broke off; there is nobody to tell that half of it stays.
+            let _ = std::fs::remove_file(part);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_its_owners_alone_and_whole_or_not_there() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let folder = tempfile::tempdir().expect("a folder");
+        let (path, link) = (folder.path().join("people.csv"), folder.path().join("link"));
+        std::fs::write(&path, "before").expect("written");
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o644)).expect("set");
+        let mut reader = File::open(&path).expect("opened");
+        let mut out = Out::beside(&path).expect("a file");
+        out.write(b"half").expect("written");
+        drop(out);
+        assert_eq!(std::fs::read_to_string(&path).expect("read"), "before");
+
+        let mut out = Out::beside(&path).expect("a file");
+        out.write(b"whole").expect("written");
+        out.finish().expect("in its place");
+        assert_eq!(std::fs::read_to_string(&path).expect("read"), "whole");
+        assert_eq!(
+            std::fs::metadata(&path)
+                .expect("there")
+                .permissions()
+                .mode()
+                & 0o777,
+            0o600
+        );
+        assert_eq!(
+            std::io::read_to_string(&mut reader).expect("read"),
+            "before",
+            "who had it open sees nothing new"
+        );
+        assert_eq!(
+            std::fs::read_dir(folder.path()).expect("read").count(),
+            1,
+            "nothing is left beside it"
+        );
+
+        symlink(&path, &link).expect("a link");
+        assert!(Out::beside(&link).is_err());
+        let mut nowhere = Out::beside(Path::new("/dev/null")).expect("a device");
+        nowhere.write(b"x").expect("written");
+        nowhere.finish().expect("written");
+    }
+}

@@ -1,0 +1,197 @@
+//! The columns of tables on the terminal.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use crate::cli::api::document::{Member, Shape};
+use assent_admin_client::terminal;
+use assent_admin_client::terminal::{Table, harmless};
+
+/// The columns of lists whose items have more than a line holds: members, with a head of their own after `=`. A list without
+/// an entry has one column for each member that is a single value.
+pub(super) const COLUMNS: [(&str, &[&str]); 10] = [
+    (
+        "User",
+        &["id", "name", "email", "state", "console_role", "created_at"],
+    ),
+    (
+        "Application",
+        &[
+            "id",
+            "name",
+            "protocol",
+            "application_type",
+            "token_endpoint_auth_method=auth_method",
+            "entity_id",
+        ],
+    ),
+    (
+        "Account",
+        &["id", "name", "roles", "state", "user_id", "application_id"],
+    ),
+    (
+        "Session",
+        &[
+            "id",
+            "begun_at",
+            "used_at",
+            "browser",
+            "address",
+            "applications",
+        ],
+    ),
+    (
+        "Consent",
+        &[
+            "application_id",
+            "application_name",
+            "scopes",
+            "granted_at",
+            "expires_at",
+        ],
+    ),
+    (
+        "Certificate",
+        &["id", "stage", "created_at", "signs_from", "expires_at"],
+    ),
+    (
+        "AuditEntry",
+        &[
+            "seq",
+            "at",
+            "event",
+            "actor.kind=by",
+            "actor.id=by_id",
+            "user_id",
+            "application_id",
+        ],
+    ),
+    ("Key", &["kid", "alg", "state", "since", "until"]),
+    ("Setting", &["key", "value", "source", "variable"]),
+    (
+        "PluginStatus",
+        &[
+            "plugin",
+            "role",
+            "version",
+            "sha256",
+            "measured.calls=calls",
+            "measured.time_us.p50=p50_us",
+            "measured.time_us.p99=p99_us",
+            "measured.faults=faults",
+        ],
+    ),
+];
+
+/// What `--quiet` prints: the first of these that is there.
+const NAMING: [&str; 8] = [
+    "id",
+    "link",
+    "client_secret",
+    "kid",
+    "seq",
+    "key",
+    "channel",
+    "application_id",
+];
+
+/// A value as text, which is not harmless yet.
+pub(super) fn plain(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        Value::Array(items) if !items.iter().any(|item| item.is_object() || item.is_array()) => {
+            items.iter().map(plain).collect::<Vec<_>>().join(", ")
+        }
+        value => value.to_string(),
+    }
+}
+
+/// What names a thing.
+pub(super) fn named(value: &Value) -> Option<String> {
+    NAMING
+        .iter()
+        .find_map(|name| value.get(name).filter(|value| !value.is_null()))
+        .map(|value| harmless(&plain(value)))
+}
+
+/// A column: where its value stands, and its head.
+pub(super) struct Column {
+    pub(super) pointer: String,
+    pub(super) head: String,
+}
+
+impl Column {
+    fn of(text: &str) -> Self {
+        let (place, head) = text.split_once('=').unwrap_or((text, text));
+        let head = head.replace(['_', '.'], " ").to_uppercase();
+        Self {
+            pointer: format!("/{}", place.replace('.', "/")),
+            head,
+        }
+    }
+}
+
+/// The columns for a list of this schema, and a table for its first items.
+pub(super) fn begin(
+    schema: Option<&str>,
+    members: Option<&[Member]>,
+    items: &[Value],
+) -> (Vec<Column>, Table) {
+    let known = COLUMNS.iter().find(|(name, _)| Some(*name) == schema);
+    let mut columns: Vec<Column> = match (known, members) {
+        (Some((_, columns)), _) => columns.iter().map(|column| Column::of(column)).collect(),
+        (None, Some(members)) if !members.is_empty() => {
+            let single =
+                |member: &&Member| !matches!(member.shape, Shape::Object(_) | Shape::List(_));
+            members
+                .iter()
+                .filter(single)
+                .map(|member| Column::of(&member.name))
+                .collect()
+        }
+        _ => {
+            let members = items.iter().filter_map(Value::as_object).flatten();
+            let single = members
+                .filter(|(_, value)| !value.is_null() && !value.is_object() && !value.is_array());
+            let keys: BTreeSet<&str> = single.map(|(key, _)| key.as_str()).collect();
+            let escaped = |key: &str| key.replace('~', "~0").replace('/', "~1");
+            keys.into_iter()
+                .map(|key| Column {
+                    pointer: format!("/{}", escaped(key)),
+                    head: harmless(key).to_uppercase(),
+                })
+                .collect()
+        }
+    };
+    columns.sort_by_key(|column| match column.pointer.as_str() {
+        "/id" | "/seq" | "/kid" | "/key" => 0,
+        "/name" | "/plugin" => 1,
+        _ => 2,
+    });
+    let rows: Vec<Vec<String>> = std::iter::once(heads(&columns))
+        .chain(items.iter().map(|item| cells(&columns, item)))
+        .collect();
+    let table = Table::of(&rows, terminal::width());
+    (columns, table)
+}
+
+pub(super) fn heads(columns: &[Column]) -> Vec<String> {
+    columns.iter().map(|column| column.head.clone()).collect()
+}
+
+pub(super) fn cells(columns: &[Column], item: &Value) -> Vec<String> {
+    let cell = |column: &Column| {
+        let text = item
+            .pointer(&column.pointer)
+            .map(|value| harmless(&plain(value)))
+            .unwrap_or_default();
+        if text.is_empty() {
+            "-".to_owned()
+        } else {
+            text
+        }
+    };
+    columns.iter().map(cell).collect()
+}

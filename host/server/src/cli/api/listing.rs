@@ -1,0 +1,129 @@
+//! Listings: the rows of a table or a file, page by page.
+
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::cli::api::columns::{Column, begin, cells, heads, named};
+use crate::cli::api::document::Answer;
+use crate::cli::api::show::{Form, json, quoted, show};
+use assent_admin_client::terminal;
+use assent_admin_client::terminal::{Table, harmless};
+
+/// A page of a list.
+#[derive(Deserialize)]
+pub(crate) struct Page<'a> {
+    /// What is on it, as it came.
+    #[serde(borrow)]
+    items: Vec<&'a RawValue>,
+    /// Where the next one begins.
+    pub(super) next: Option<String>,
+}
+
+impl Page<'_> {
+    /// How many items it has.
+    pub(super) fn len(&self) -> usize {
+        self.items.len()
+    }
+}
+
+/// A list that comes by pages, on its way to standard output.
+pub(crate) struct Listing<'a> {
+    answer: &'a Answer,
+    form: Form,
+    table: Option<(Vec<Column>, Table)>,
+    shown: usize,
+    /// Whether it was shown as it came.
+    is_whole: bool,
+}
+
+impl<'a> Listing<'a> {
+    /// A list of which nothing was shown.
+    pub(super) const fn new(answer: &'a Answer, form: Form) -> Self {
+        Self {
+            answer,
+            form,
+            table: None,
+            shown: 0,
+            is_whole: false,
+        }
+    }
+
+    /// Shows one more page, which came as `bytes`. As JSON the only one is shown as it came.
+    ///
+    /// # Errors
+    /// If standard output takes no more, or the page is no list.
+    pub(super) fn page(
+        &mut self,
+        page: &Page<'_>,
+        bytes: &[u8],
+        is_last: bool,
+    ) -> anyhow::Result<()> {
+        let mut text = String::new();
+        if self.form.json && is_last && self.shown == 0 {
+            self.is_whole = true;
+            return show(self.answer, self.form, bytes);
+        }
+        if self.form.json {
+            for item in &page.items {
+                text.push_str(if self.shown == 0 { "{\"items\":[" } else { "," });
+                text.push_str(&json(item.get()));
+                self.shown += 1;
+            }
+            return terminal::print(&text);
+        }
+        let items: Vec<Value> = page
+            .items
+            .iter()
+            .map(|item| serde_json::from_str(item.get()))
+            .collect::<Result<_, _>>()?;
+        self.shown += items.len();
+        if self.form.quiet {
+            return terminal::print(
+                &items
+                    .iter()
+                    .filter_map(named)
+                    .map(|name| name + "\n")
+                    .collect::<String>(),
+            );
+        }
+        let first = self.table.is_none();
+        let columns = match self.table.take() {
+            Some(begun) => begun,
+            None => begin(
+                self.answer.schema.as_deref(),
+                self.answer.items.as_deref(),
+                &items,
+            ),
+        };
+        let (columns, table) = self.table.insert(columns);
+        if first {
+            text.push_str(&table.line(&heads(columns)));
+        }
+        items
+            .iter()
+            .for_each(|item| text.push_str(&table.line(&cells(columns, item))));
+        terminal::print(&text)
+    }
+
+    /// Ends the list, of which there may be more.
+    ///
+    /// # Errors
+    /// If standard output takes no more.
+    pub(super) fn end(&self, next: Option<&str>) -> anyhow::Result<()> {
+        if self.form.json && !self.is_whole {
+            let begin = if self.shown == 0 { "{\"items\":[" } else { "" };
+            let next = next
+                .map(|next| format!(",\"next\":{}", Value::from(next)))
+                .unwrap_or_default();
+            terminal::print(&json(&format!("{begin}]{next}}}\n")))?;
+        }
+        if let Some(next) = next {
+            eprintln!(
+                "There is more: --all shows it, --after {} goes on.",
+                quoted(&harmless(next))
+            );
+        }
+        Ok(())
+    }
+}

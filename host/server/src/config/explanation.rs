@@ -1,0 +1,114 @@
+//! The explanation of settings that cannot be read.
+
+use std::path::Path;
+
+use figment::error::Kind;
+use serde_json::Value;
+
+use crate::config::Settings;
+use crate::config::environment::source_of;
+
+pub(super) fn explain(error: &figment::Error, file: &Path) -> String {
+    let key = error.path.join(".");
+    let what = match &error.kind {
+        Kind::UnknownField(name, known) => {
+            let whole = key == *name || key.ends_with(&format!(".{name}"));
+            let full = match (key.is_empty(), whole) {
+                (true, _) => name.clone(),
+                (false, true) => key,
+                (false, false) => format!("{key}.{name}"),
+            };
+            let known = known.join(", ");
+            let elsewhere = belongs(name)
+                .map(|tables| format!("; {name} belongs {tables}"))
+                .unwrap_or_default();
+            return format!(
+                "{}: {full}: unknown key; expected one of {known}{elsewhere}",
+                source_of(&full, file)
+            );
+        }
+        Kind::MissingField(name) => {
+            let full = if key.is_empty() {
+                name.to_string()
+            } else {
+                format!("{key}.{name}")
+            };
+            return format!("{}: {full}: missing", file.display());
+        }
+        Kind::InvalidType(found, expected) => match expected.as_ref() {
+            "u16" | "u32" | "u64" => format!("found {found}, expected a whole number"),
+            expected => format!("found {found}, expected {expected}"),
+        },
+        Kind::InvalidValue(found, expected) if **expected == *"u32" => {
+            format!(
+                "found {found}, expected a whole number from 0 to {}",
+                u32::MAX
+            )
+        }
+        Kind::InvalidValue(found, expected) => format!("found {found}, expected {expected}"),
+        Kind::UnknownVariant(found, known) => {
+            format!("found {found:?}, expected one of {}", known.join(", "))
+        }
+        other if key == "http.listen" || key == "http.mtls.listen" => {
+            format!("{other}; expected an address and port such as 127.0.0.1:8080")
+        }
+        other => other.to_string(),
+    };
+    format!("{}: {key}: {what}", source_of(&key, file))
+}
+
+/// Where a key of this name belongs that is not known where it is, as "into [table]"; `None` if nowhere, or if there are
+/// too many places to be of help.
+fn belongs(name: &str) -> Option<String> {
+    let schema = serde_json::to_value(schemars::schema_for!(Settings)).ok()?;
+    let mut tables = Vec::new();
+    find_tables(&schema, &schema, "", name, &mut tables);
+    tables.sort_unstable();
+    let tables: Vec<_> = tables
+        .into_iter()
+        .map(|table| {
+            if table.is_empty() {
+                "above the first table".to_owned()
+            } else {
+                format!("into {table}")
+            }
+        })
+        .collect();
+    (1..=3).contains(&tables.len()).then(|| tables.join(" or "))
+}
+
+/// Collects the tables of a part of the schema that know a key.
+fn find_tables(schema: &Value, part: &Value, path: &str, name: &str, found: &mut Vec<String>) {
+    if let Some(reference) = part.get("$ref").and_then(Value::as_str) {
+        let referred = reference
+            .strip_prefix('#')
+            .and_then(|pointer| schema.pointer(pointer));
+        return referred
+            .into_iter()
+            .for_each(|part| find_tables(schema, part, path, name, found));
+    }
+    for part in part
+        .get("anyOf")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+    {
+        find_tables(schema, part, path, name, found);
+    }
+    if let Some(items) = part.get("items") {
+        find_tables(schema, items, &format!("[{path}]"), name, found);
+    }
+    let properties = part.get("properties").and_then(Value::as_object);
+    for (key, part) in properties.into_iter().flatten() {
+        if key == name {
+            found.push(path.to_owned());
+        }
+        let inside = path.trim_matches(['[', ']']);
+        let below = if inside.is_empty() {
+            format!("[{key}]")
+        } else {
+            format!("[{inside}.{key}]")
+        };
+        find_tables(schema, part, &below, name, found);
+    }
+}

@@ -1,0 +1,91 @@
+//! Waking devices for account notifications.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+
+use crate::domain::Host;
+use crate::domain::approvals::callback_address::callback_url;
+use crate::domain::devices::push;
+use assent_model::device::{Device, PushSubscription};
+use assent_model::id::{DeliveryId, DeviceId, UserId};
+use assent_plugin_host::{ChannelInfo, Notice, Opening, Trust};
+
+/// How long a push message about an account notification is worth delivering.
+const NOTIFICATION_FRESH: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Wakes the person's devices for account notifications, except the device that caused them. The channels are tried in the
+/// operator's order; each device that one does not reach goes to the next. A channel that is restricted to applications
+/// never learns of them: they belong to no application. The devices pull the notifications themselves from this server.
+pub(crate) async fn send_account_notifications(
+    host: Arc<Host>,
+    user: UserId,
+    but: Option<DeviceId>,
+) {
+    let devices = match host.store.devices_of(user).await {
+        Ok(devices) => devices,
+        Err(error) => return tracing::warn!(%user, %error, "the devices were not notified"),
+    };
+    let told = devices.iter().filter(|device| Some(device.id) != but);
+    let mut left: Vec<_> = told
+        .filter_map(|device| Some((device, device.push.as_ref()?)))
+        .collect();
+    for channel in host
+        .plugins
+        .channels_for(None)
+        .iter()
+        .filter(|channel| channel.trust == Trust::Verified)
+    {
+        let began = join_all(
+            left.iter()
+                .map(|(device, push)| notify_device(&host, channel, device, push)),
+        )
+        .await;
+        left = left
+            .into_iter()
+            .zip(began)
+            .filter_map(|(device, began)| (!began).then_some(device))
+            .collect();
+        if left.is_empty() {
+            return;
+        }
+    }
+}
+
+/// Whether the channel takes the message to this device that there is an account notification.
+async fn notify_device(
+    host: &Host,
+    channel: &ChannelInfo,
+    device: &Device,
+    push: &PushSubscription,
+) -> bool {
+    let message = serde_json::json!({"version": 1, "kind": "account-notification"});
+    let Some(sealed) = push::seal(push, message.to_string().as_bytes()) else {
+        return false;
+    };
+    let id = DeliveryId::new(host.now(), &*host.entropy).to_string();
+    let Ok(callback_url) = callback_url(host, &channel.name) else {
+        return false;
+    };
+    let notice = Notice {
+        expires_at: host.now() + NOTIFICATION_FRESH,
+        address: push.endpoint.clone(),
+        sealed,
+        // One message that there are some takes the place of another, and not that of a request.
+        collapse_key: format!("n{}", device.id).chars().take(32).collect(),
+        callback_url,
+        request_id: id,
+    };
+    match host
+        .plugins
+        .begin(&channel.name, Opening::Notice(notice))
+        .await
+    {
+        Ok(_) => true,
+        Err(failure) => {
+            tracing::info!(device = %device.id, %failure, "a device was not notified");
+            false
+        }
+    }
+}

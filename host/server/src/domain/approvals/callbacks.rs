@@ -1,0 +1,54 @@
+//! Callbacks: what came to a channel's address.
+
+use crate::domain::approvals::channel_proofs;
+use crate::domain::operations::wakeups::Wakeup;
+use crate::domain::{Host, InternalError};
+use assent_model::id::ApprovalId;
+use assent_plugin_host::{Callback, CallbackContent, ChannelInfo};
+
+/// Of how many requests one callback may tell.
+const MOST_IN_CALLBACK: usize = 32;
+
+/// Takes what came to a channel's callback address. Anybody may have sent it: a proof is verified as if the device had
+/// brought it, and a vendor is asked how the request stands. A failure is in the log.
+///
+/// # Errors
+/// If the database fails, or the question to a passkey cannot be made.
+pub async fn take_callback(
+    host: &Host,
+    channel: &ChannelInfo,
+    callback: Callback,
+) -> Result<(), InternalError> {
+    let content = match host.plugins.on_callback(&channel.name, callback).await {
+        Ok(content) => content,
+        Err(failure) => {
+            tracing::info!(channel = channel.name, why = %failure.kind, "a callback was of no use");
+            return Ok(());
+        }
+    };
+    match content {
+        CallbackContent::Evidence(list) if list.len() <= MOST_IN_CALLBACK => {
+            for one in list {
+                channel_proofs::take(host, &channel.name, &one).await?;
+            }
+        }
+        CallbackContent::Requests(ids) if ids.len() <= MOST_IN_CALLBACK => {
+            let approvals: Vec<ApprovalId> = ids.iter().filter_map(|id| id.parse().ok()).collect();
+            if host
+                .store
+                .expedite_deliveries(&channel.name, &approvals, host.now())
+                .await?
+                > 0
+            {
+                host.wakeups.send(Wakeup::Carried);
+            }
+        }
+        CallbackContent::Evidence(_) | CallbackContent::Requests(_) => {
+            tracing::warn!(
+                plugin = channel.name,
+                "a callback told of more than {MOST_IN_CALLBACK} requests and was not believed"
+            );
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,240 @@
+//! Carrying an approval request to the user, through the first channel that begins.
+
+use std::sync::Arc;
+
+use futures_util::future::join_all;
+
+use crate::domain::approvals::callback_address::callback_url;
+use crate::domain::approvals::channels::binding;
+use crate::domain::approvals::delivery_timing;
+use crate::domain::devices::push;
+use crate::domain::operations::wakeups::Wakeup;
+use crate::domain::{Host, InternalError};
+use assent_model::approval::{Approval, ApprovalStage};
+use assent_model::delivery::{Delivery, Recipient};
+use assent_model::device::{Device, PushSubscription};
+use assent_model::id::{ApprovalId, DeliveryId, UserId};
+use assent_plugin_host::{
+    Begun, ChannelFailure, ChannelFailureKind, ChannelInfo, Notice, Opening, Question, Trust,
+};
+
+/// Carries an approval that was asked for to whoever was asked, through the first channel that begins.
+pub async fn carry(host: Arc<Host>, user: UserId, approval: Approval, trusted: &'static [Trust]) {
+    let id = approval.id;
+    let mut failed = Vec::new();
+    for channel in host
+        .plugins
+        .channels_for(approval.shown.application.as_ref())
+    {
+        if !trusted.contains(&channel.trust) {
+            continue;
+        }
+        // The one before may have taken its time.
+        match is_open(&host, id).await {
+            Ok(true) => {}
+            Ok(false) => return,
+            Err(error) => {
+                return tracing::warn!(approval = %id, %error, "the request could not be carried");
+            }
+        }
+        match begin(&host, user, &approval, &channel).await {
+            Ok(Began::Carried) => return,
+            Ok(Began::NoAddress) => {
+                failed.push(format!("`{}` has no address for the person", channel.name));
+            }
+            Ok(Began::Failed(why)) => failed.push(why),
+            Err(error) => failed.push(format!("channel `{}`: {error}", channel.name)),
+        }
+    }
+    if !failed.is_empty() {
+        let why = failed.join("; ");
+        tracing::warn!(approval = %id, why, "no channel carries the request; devices find it by asking alone");
+    }
+}
+
+async fn is_open(host: &Host, id: ApprovalId) -> Result<bool, InternalError> {
+    let found = host.store.approval(id).await?;
+    Ok(found.is_some_and(|approval| approval.stage_at(host.now()) == ApprovalStage::Requested))
+}
+
+/// What came of trying one channel.
+enum Began {
+    /// The request is on its way.
+    Carried,
+    /// The channel knows of nowhere to carry it to.
+    NoAddress,
+    /// It failed; the end of a sentence says how.
+    Failed(String),
+}
+
+async fn begin(
+    host: &Host,
+    user: UserId,
+    approval: &Approval,
+    channel: &ChannelInfo,
+) -> Result<Began, InternalError> {
+    match channel.trust {
+        Trust::Verified => notify(host, user, approval, channel).await,
+        Trust::Delegated => question(host, user, approval, channel).await,
+    }
+}
+
+/// Sends a notice to each of the person's devices that can be woken.
+async fn notify(
+    host: &Host,
+    user: UserId,
+    approval: &Approval,
+    channel: &ChannelInfo,
+) -> Result<Began, InternalError> {
+    let devices = host.store.devices_of(user).await?;
+    let woken = devices
+        .iter()
+        .filter_map(|device| Some((device, device.push.as_ref()?)));
+    let callback_url = callback_url(host, &channel.name)?;
+    let began = join_all(
+        woken.map(|(device, push)| wake(host, approval, channel, device, push, &callback_url)),
+    )
+    .await;
+    let mut outcome = Began::NoAddress;
+    for one in began {
+        match one? {
+            Began::Carried => outcome = Began::Carried,
+            failed @ Began::Failed(_) if matches!(outcome, Began::NoAddress) => outcome = failed,
+            Began::Failed(_) | Began::NoAddress => {}
+        }
+    }
+    Ok(outcome)
+}
+
+async fn wake(
+    host: &Host,
+    approval: &Approval,
+    channel: &ChannelInfo,
+    device: &Device,
+    push: &PushSubscription,
+    callback_url: &str,
+) -> Result<Began, InternalError> {
+    let message = serde_json::json!({
+        "version": 1,
+        "kind": "approval",
+        "request": approval.id,
+        "application": approval.shown.application_name,
+        "expires": approval.expires_at.seconds(),
+    });
+    let Some(sealed) = push::seal(push, message.to_string().as_bytes()) else {
+        return Ok(Began::NoAddress);
+    };
+    let notice = Notice {
+        request_id: approval.id.to_string(),
+        expires_at: approval.expires_at,
+        address: push.endpoint.clone(),
+        sealed,
+        collapse_key: device.id.to_string(),
+        callback_url: callback_url.to_owned(),
+    };
+    match host
+        .plugins
+        .begin(&channel.name, Opening::Notice(notice))
+        .await
+    {
+        Ok(begun) => {
+            tracing::info!(approval = %approval.id, channel = channel.name, device = %device.id, "authenticator notified");
+            keep(host, approval, channel, Recipient::Device(device.id), begun).await?;
+            Ok(Began::Carried)
+        }
+        Err(failure) => {
+            if matches!(failure.kind, ChannelFailureKind::Gone) {
+                // The device may have another subscription by now, which this channel did not try.
+                let removed = host.store.remove_push(device.id, push.clone()).await?;
+                tracing::info!(device = %device.id, removed, "push subscription gone");
+            }
+            Ok(not_begun(approval, &failure))
+        }
+    }
+}
+
+/// Puts the question to the vendor, if an administrator said what it knows the person by.
+async fn question(
+    host: &Host,
+    user: UserId,
+    approval: &Approval,
+    channel: &ChannelInfo,
+) -> Result<Began, InternalError> {
+    let addresses = host.store.external_authenticators(user).await?;
+    let Some(known) = addresses
+        .into_iter()
+        .find(|known| known.channel == channel.name)
+    else {
+        return Ok(Began::NoAddress);
+    };
+    let shown = &approval.shown;
+    let question = Question {
+        request_id: approval.id.to_string(),
+        expires_at: approval.expires_at,
+        address: known.address.clone(),
+        application: shown.application_name.clone(),
+        account: shown.account.clone(),
+        place: shown.place.clone(),
+        browser: shown.browser.clone(),
+        binding: binding(host, approval.id)?,
+        callback_url: callback_url(host, &channel.name)?,
+    };
+    match host
+        .plugins
+        .begin(&channel.name, Opening::Question(question))
+        .await
+    {
+        Ok(begun) => {
+            tracing::info!(approval = %approval.id, channel = channel.name, "the vendor was asked");
+            keep(
+                host,
+                approval,
+                channel,
+                Recipient::Vendor {
+                    address: known.address,
+                },
+                begun,
+            )
+            .await?;
+            Ok(Began::Carried)
+        }
+        Err(failure) => Ok(not_begun(approval, &failure)),
+    }
+}
+
+fn not_begun(approval: &Approval, failure: &ChannelFailure) -> Began {
+    tracing::info!(approval = %approval.id, channel = failure.channel, why = %failure.kind, "a channel did not begin");
+    Began::Failed(failure.to_string())
+}
+
+/// Keeps what the channel needs to be asked how the request stands, where it wants to be asked. A request whose approval was
+/// decided while it began is taken back.
+async fn keep(
+    host: &Host,
+    approval: &Approval,
+    channel: &ChannelInfo,
+    recipient: Recipient,
+    begun: Begun,
+) -> Result<(), InternalError> {
+    let Some(first) = begun.poll_after else {
+        return Ok(());
+    };
+    let now = host.now();
+    let purpose = delivery_timing::sealed_for(approval.id, &channel.name);
+    let delivery = Delivery {
+        id: DeliveryId::new(now, &*host.entropy),
+        approval: approval.id,
+        channel: channel.name.clone(),
+        recipient,
+        handle: host
+            .master_key
+            .seal(&purpose, &begun.handle, &*host.entropy)?,
+    };
+    let due = delivery_timing::next(now, first, approval.expires_at);
+    if host.store.add_delivery(delivery, due, now).await? {
+        host.wakeups.send(Wakeup::Carried);
+    } else if let Err(failure) = host.plugins.cancel(&channel.name, begun.handle).await {
+        tracing::info!(approval = %approval.id, %failure, "the request could not be taken back");
+    }
+    Ok(())
+}

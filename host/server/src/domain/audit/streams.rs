@@ -1,0 +1,39 @@
+//! The streams of the audit log, as they fare.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+/// How a stream fares on this host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Faring {
+    /// Whether the last handing over went well; `None` before the first, and where another host carries it.
+    pub up: Option<bool>,
+    /// How many entries this host has handed over.
+    pub sent: u64,
+    /// How many entries wait to be.
+    pub behind: i64,
+}
+
+/// How the streams fare on this host, by their names.
+#[derive(Debug, Default)]
+pub struct Streams(Mutex<BTreeMap<&'static str, Faring>>);
+
+impl Streams {
+    /// All of them.
+    pub fn faring(&self) -> BTreeMap<&'static str, Faring> {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    pub(super) fn note(&self, name: &'static str, change: impl FnOnce(&mut Faring)) {
+        change(
+            self.0
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .entry(name)
+                .or_default(),
+        );
+    }
+}

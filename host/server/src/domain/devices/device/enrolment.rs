@@ -1,0 +1,218 @@
+//! Enrolment: links, and devices that are added by them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::domain::devices::account_notifications;
+use crate::domain::devices::device::name::{LONGEST_NAME, own_name};
+use crate::domain::{Host, InternalError, audit};
+use assent_model::audit::{Actor, AuditContext, Event, Origin};
+use assent_model::clock::Timestamp;
+use assent_model::device::{Device, DeviceKey, Enrolment, LinkMaker};
+use assent_model::id::{DeviceId, EnrolmentId, UserId};
+use assent_model::name::display_text;
+use assent_model::secret::Token;
+use assent_model::statement::EnrolmentStatement;
+use assent_model::token::prefix;
+use assent_model::user::{LifecycleState, User};
+use assent_store::StoreError;
+
+/// How many devices a person may have: each is told of each request and of notifications.
+const MOST_DEVICES: usize = 20;
+
+/// A fresh right to enrol an authenticator for a person, and the token of its link.
+pub fn prepare_enrolment(host: &Host, user: UserId) -> (Enrolment, Token) {
+    let now = host.now();
+    let id = EnrolmentId::new(now, &*host.entropy);
+    let token = Token::new(prefix::ENROLMENT, id.as_bytes(), &*host.entropy);
+    let expires_at = now + host.settings.lifetimes.enrolment.get();
+    (
+        Enrolment {
+            id,
+            user_id: user,
+            digest: token.digest(),
+            expires_at,
+            made_by: None,
+        },
+        token,
+    )
+}
+
+/// The link that enrols an authenticator. The token is in the fragment, which browsers do not send and nobody logs.
+pub fn enrolment_link(host: &Host, token: &Token) -> String {
+    format!("{}{}", host.settings.origin(), enrolment_path(token))
+}
+
+/// The same link, for a page of this host.
+pub fn enrolment_path(token: &Token) -> String {
+    format!("/authenticator#enrol={}", token.expose())
+}
+
+/// How long a link is good at most that a device makes: whoever wants it is at hand.
+const LINK_OF_DEVICE: Duration = Duration::from_secs(15 * 60);
+
+/// A link by which the owner of a device enrols another, and until when it is good. `None` if they may not sign in.
+///
+/// # Errors
+/// If the database or the cryptographic library fails.
+pub async fn link_another(
+    host: &Arc<Host>,
+    device: &Device,
+    by: &AuditContext,
+) -> Result<Option<(String, Timestamp)>, InternalError> {
+    let (mut enrolment, token) = prepare_enrolment(host, device.user_id);
+    enrolment.made_by = Some(LinkMaker::Device(device.id));
+    enrolment.expires_at = enrolment.expires_at.min(host.now() + LINK_OF_DEVICE);
+    let until = enrolment.expires_at;
+    let entry = audit::entry(host, Event::EnrolmentLinkCreated, by).about(device.user_id);
+    let entry = entry.with("enrolment", enrolment.id.to_string());
+    if !host
+        .store
+        .insert_enrolment_by_device(enrolment, device.id, entry, host.now())
+        .await?
+    {
+        return Ok(None);
+    }
+    tracing::info!(user = %device.user_id, device = %device.id, "enrolment link made by a device");
+    account_notifications::notify(host, device.user_id, Some(device.id));
+    Ok(Some((enrolment_link(host, &token), until)))
+}
+
+/// The right that a link's token gives, with the person it is for.
+///
+/// # Errors
+/// If the database fails.
+pub async fn find_enrolment(
+    host: &Host,
+    token: &str,
+) -> Result<Option<(Enrolment, User)>, InternalError> {
+    let Some(token) = Token::parse(prefix::ENROLMENT, token) else {
+        return Ok(None);
+    };
+    let found = host
+        .store
+        .open_enrolment(EnrolmentId::from_bytes(token.id()), host.now())
+        .await?;
+    let Some(enrolment) = found.filter(|enrolment| enrolment.digest == token.digest()) else {
+        return Ok(None);
+    };
+    let user = host
+        .store
+        .user(enrolment.user_id)
+        .await?
+        .filter(|user| user.state.is_open());
+    Ok(user.map(|user| (enrolment, user)))
+}
+
+/// A request to enrol, as it came.
+#[derive(Clone, Debug)]
+pub struct EnrolmentRequest {
+    /// The token of the link.
+    pub token: String,
+    /// What the person calls the device.
+    pub device_name: String,
+    /// The device's public key.
+    pub key: DeviceKey,
+    /// The signature of the [`EnrolmentStatement`].
+    pub signature: Vec<u8>,
+}
+
+/// What came of a request to enrol.
+#[derive(Debug)]
+pub enum Enrolled {
+    /// It is enrolled.
+    Done {
+        /// The device, whose name may differ from the one asked for: another device of the person's may have that.
+        device: Box<Device>,
+        /// Its owner.
+        user: Box<User>,
+        /// Whether the link came of a recovery code, so that a device was lost.
+        recovered: bool,
+    },
+    /// The link was used, is over, or never was.
+    NoSuchLink,
+    /// The signature does not show that the device has the key.
+    BadProof,
+    /// The name is blank, too long or has control characters.
+    BadName,
+    /// The key is enrolled already.
+    KeyTaken,
+    /// The person has as many devices as there may be.
+    TooMany,
+}
+
+/// Enrols a device: the link is used up and the device added, both or neither. Who was invited is active from then on.
+///
+/// # Errors
+/// If the database or the cryptographic library fails.
+pub async fn enrol(
+    host: &Arc<Host>,
+    request: &EnrolmentRequest,
+    from: Origin,
+) -> Result<Enrolled, InternalError> {
+    let Some((enrolment, user)) = find_enrolment(host, &request.token).await? else {
+        return Ok(Enrolled::NoSuchLink);
+    };
+    let Some(name) = display_text(&request.device_name, LONGEST_NAME) else {
+        return Ok(Enrolled::BadName);
+    };
+    let thumbprint = request.key.thumbprint();
+    let statement = EnrolmentStatement {
+        issuer: &host.issuer,
+        token: &request.token,
+        device_name: &request.device_name,
+        key_thumbprint: &thumbprint,
+    };
+    if !request.key.verifies(&statement.text(), &request.signature) {
+        return Ok(Enrolled::BadProof);
+    }
+    let others = host.store.devices_of(user.id).await?;
+    if others.len() >= MOST_DEVICES {
+        return Ok(Enrolled::TooMany);
+    }
+    let now = host.now();
+    let device = Device {
+        id: DeviceId::new(now, &*host.entropy),
+        user_id: user.id,
+        name: own_name(name, &others),
+        key: request.key.clone(),
+        push: None,
+        created_at: now,
+        revoked_at: None,
+    };
+    let by = AuditContext::new(Actor::Device(device.id), from);
+    let entry = |event| audit::entry(host, event, &by).about(user.id);
+    let enrolled = entry(Event::DeviceEnrolled)
+        .with("device", device.id.to_string())
+        .with("enrolment", enrolment.id.to_string())
+        .personal("name", device.name.as_str());
+    let activated = audit::of_state(
+        entry(Event::UserLifecycleChanged),
+        LifecycleState::Invited,
+        LifecycleState::Active,
+    );
+    match host
+        .store
+        .enrol_device(
+            enrolment.id,
+            device.clone(),
+            vec![enrolled],
+            Some(activated),
+        )
+        .await
+    {
+        Ok(true) => {
+            tracing::info!(user = %user.id, device = %device.id, "authenticator enrolled");
+            account_notifications::notify(host, user.id, Some(device.id));
+            let recovered = enrolment.made_by == Some(LinkMaker::Code);
+            Ok(Enrolled::Done {
+                device: Box::new(device),
+                user: Box::new(user),
+                recovered,
+            })
+        }
+        Ok(false) => Ok(Enrolled::NoSuchLink),
+        Err(StoreError::Taken(_)) => Ok(Enrolled::KeyTaken),
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,30 @@
+//! Internal failures of the use cases.
+
+use crate::keys::{KeyError, SigningError};
+use assent_store::StoreError;
+
+/// An internal failure. The user can only retry; the log has the cause.
+#[derive(Debug, thiserror::Error)]
+pub enum InternalError {
+    /// The database.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A key.
+    #[error(transparent)]
+    Key(#[from] KeyError),
+    /// A signature.
+    #[error(transparent)]
+    Signing(#[from] SigningError),
+    /// A SAML message could not be written or signed.
+    #[error("a SAML message could not be made: {0}")]
+    Saml(String),
+    /// A question to a passkey could not be made.
+    #[error("a passkey could not be asked: {0}")]
+    Passkey(String),
+    /// A plugin.
+    #[error("the plugin {0}")]
+    Plugin(String),
+    /// A value could not be serialized.
+    #[error("a value could not be serialized: {0}")]
+    Serialization(#[from] serde_json::Error),
+}

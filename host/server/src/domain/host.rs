@@ -1,0 +1,90 @@
+//! What every use case works with.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::audit::streams::Streams;
+use super::claims::trace_queue::Traces;
+use super::devices::relying_party::RelyingParty;
+use super::keys::fetched_keys::FetchedKeys;
+use super::operations::branding::Logo;
+use super::operations::latency::LatencyHistograms;
+use super::operations::plugin_reloads::Reloads;
+use super::operations::rate_limits::Limits;
+use super::operations::wakeups::Wakeups;
+use crate::config::Settings;
+use crate::geoip::GeoIp;
+use crate::keys::saml::OpenKeys;
+use crate::keys::{KeyRing, MasterKey, PushKey};
+use assent_model::clock::{SharedClock, Timestamp};
+use assent_model::entropy::SharedEntropy;
+use assent_model::secret::Digest;
+use assent_plugin_host::Plugins;
+use assent_plugin_host::egress::Egress;
+use assent_store::Store;
+
+/// What every use case works with.
+pub struct Host {
+    /// The settings in force.
+    pub settings: Settings,
+    /// The issuer's URL.
+    pub issuer: String,
+    /// The database.
+    pub store: Store,
+    /// Seals keys and authenticates cookies.
+    pub master_key: MasterKey,
+    /// Signs ID tokens, and knows them again.
+    pub key_ring: KeyRing,
+    /// Identifies this host to push services.
+    pub push_key: Arc<PushKey>,
+    /// The way out, to the addresses that applications registered.
+    pub egress: Egress,
+    /// Where addresses are.
+    pub geoip: GeoIp,
+    /// SAML keys that were opened before.
+    pub saml_keys: OpenKeys,
+    /// Key sets of applications that were fetched lately.
+    pub fetched_keys: FetchedKeys,
+    /// Asks devices' passkeys and checks what they answer. `None` where the base URL names an address: a passkey belongs to
+    /// a domain.
+    pub passkeys: Option<RelyingParty>,
+    /// The plugins.
+    pub plugins: Plugins,
+    /// The digest of what whoever reads the metrics shows.
+    pub metrics_secret: Option<Digest>,
+    /// The operator's logo, where they have one.
+    pub logo: Option<Logo>,
+    /// What the plugins did, on its way to the store.
+    pub traces: Traces,
+    /// How long answers take.
+    pub latency: LatencyHistograms,
+    /// How the streams of the audit log fare.
+    pub audit_streams: Streams,
+    /// How the plugins were exchanged.
+    pub reloads: Reloads,
+    /// The file that the settings come from, where there is one.
+    pub settings_file: Option<PathBuf>,
+    /// Tells waiting requests of changes.
+    pub wakeups: Wakeups,
+    /// Who came how often.
+    pub rate_limits: Limits,
+    /// The time.
+    pub clock: SharedClock,
+    /// Randomness.
+    pub entropy: SharedEntropy,
+}
+
+impl std::fmt::Debug for Host {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Host")
+            .field("issuer", &self.issuer)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Host {
+    /// The present moment.
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+}

@@ -1,0 +1,106 @@
+//! Key sets of applications that were fetched lately.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+use url::Url;
+
+use crate::domain::operations::bounded_cache::BoundedCache;
+use crate::keys::client;
+use crate::keys::client::BadJwt;
+use assent_model::clock::Timestamp;
+
+/// How long a fetched set is good.
+const GOOD_FOR: Duration = Duration::from_secs(5 * 60);
+/// How long it is good where it can't be fetched again: an application that does not answer for a moment shall not lose
+/// its own sign-ins by it.
+const GOOD_WITHOUT_REFRESH: Duration = Duration::from_secs(60 * 60);
+/// How long until a set that has no fitting key is fetched again: an application may have changed its keys, but a
+/// stranger's bad signatures shall not make this host call it all the time.
+const AGAIN_AFTER: Duration = Duration::from_secs(10);
+/// How many applications' sets are remembered at least.
+const SETS: usize = 1000;
+
+/// The key sets that were fetched lately.
+#[derive(Debug)]
+pub struct FetchedKeys(Mutex<BoundedCache<Url, Arc<KeySet>>>);
+
+/// An application's key set.
+#[derive(Debug, Default)]
+pub(super) struct KeySet {
+    known: Mutex<Known>,
+    /// Held while it is fetched: who needs news meanwhile waits for the same.
+    pub(super) fetching: tokio::sync::Mutex<()>,
+}
+
+/// What is known of a key set.
+#[derive(Clone, Debug, Default)]
+struct Known {
+    keys: Arc<Vec<Map<String, Value>>>,
+    fetched_at: Option<Timestamp>,
+    tried_at: Option<Timestamp>,
+    /// Whether the last try brought nothing.
+    failed: bool,
+}
+
+impl Default for FetchedKeys {
+    fn default() -> Self {
+        Self(Mutex::new(BoundedCache::new(SETS)))
+    }
+}
+
+impl FetchedKeys {
+    pub(super) fn of(&self, uri: &Url) -> Arc<KeySet> {
+        let mut sets = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let set = sets.get(uri).unwrap_or_default();
+        sets.put(uri.clone(), Arc::clone(&set));
+        set
+    }
+}
+
+impl KeySet {
+    fn known(&self) -> Known {
+        self.known
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    pub(super) fn note(&self, fetched: Option<Vec<Map<String, Value>>>, now: Timestamp) {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        (known.tried_at, known.failed) = (Some(now), fetched.is_none());
+        if let Some(keys) = fetched {
+            (known.keys, known.fetched_at) = (Arc::new(keys), Some(now));
+        }
+    }
+
+    /// The verdict on a token by what is known; `None` where news may change it.
+    pub(super) fn decide(
+        &self,
+        token: &str,
+        now: Timestamp,
+    ) -> Option<Result<Map<String, Value>, BadJwt>> {
+        let Known {
+            keys,
+            fetched_at,
+            tried_at,
+            failed,
+        } = self.known();
+        let within =
+            |since: Option<Timestamp>, limit| since.is_some_and(|since| now < since + limit);
+        let tried_lately = within(tried_at, AGAIN_AFTER);
+        let good_for = if tried_lately {
+            GOOD_WITHOUT_REFRESH
+        } else {
+            GOOD_FOR
+        };
+        match client::verify(token, &keys) {
+            Ok(claims) if within(fetched_at, good_for) => Some(Ok(claims)),
+            Ok(_) | Err(BadJwt::Signature) if tried_lately && failed => Some(Err(BadJwt::NoKeys)),
+            Ok(_) | Err(BadJwt::Signature) if tried_lately => Some(Err(BadJwt::Signature)),
+            Ok(_) | Err(BadJwt::Signature) => None,
+            Err(malformed) => Some(Err(malformed)),
+        }
+    }
+}

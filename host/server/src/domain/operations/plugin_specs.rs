@@ -1,0 +1,187 @@
+//! The plugins that the settings name, with their secrets.
+
+use std::path::{Path, PathBuf};
+
+use crate::config;
+use assent_model::secret::{Digest, Secret};
+use assent_plugin_host::{
+    Credential, CredentialGrant, HttpGrant, Limits, OnFailure, PluginSpec, Role, Trust,
+};
+
+/// The longest secret that is read from a file, in bytes.
+const LONGEST_SECRET: u64 = 8 << 10;
+
+/// A file with a secret can't be used.
+#[derive(Debug, thiserror::Error)]
+#[error("{setting} {}: {reason}", file.display())]
+pub struct SecretFileError {
+    setting: String,
+    file: PathBuf,
+    reason: String,
+}
+
+/// The settings of the plugins, in the runtime's terms, with the secrets that they name.
+///
+/// # Errors
+/// [`SecretFileError`] if a file with a secret cannot be used.
+pub fn plugin_specs(settings: &config::Plugins) -> Result<Vec<PluginSpec>, SecretFileError> {
+    let mappers = settings
+        .claim_mappers
+        .iter()
+        .map(|plugin| Ok(mapper(plugin)));
+    let channels = settings.approval_channels.iter().map(channel);
+    mappers.chain(channels).collect()
+}
+
+fn mapper(plugin: &config::ClaimMapper) -> PluginSpec {
+    PluginSpec {
+        name: plugin.name.clone(),
+        file: plugin.file.clone(),
+        sha256: digest(plugin.sha256.as_deref()),
+        config: serde_json::Value::Object(plugin.config.clone()),
+        role: Role::ClaimMapper {
+            applications: applications(plugin.applications.as_deref()),
+            writes: plugin.writes.clone(),
+            on_failure: match plugin.on_failure {
+                config::OnFailure::Fail => OnFailure::Fail,
+                config::OnFailure::Omit => OnFailure::Omit,
+            },
+        },
+        limits: limits(&plugin.limits, Limits::default()),
+    }
+}
+
+fn channel(plugin: &config::ApprovalChannel) -> Result<PluginSpec, SecretFileError> {
+    let credentials = plugin
+        .credentials
+        .iter()
+        .map(|credential| grant(&plugin.name, credential));
+    Ok(PluginSpec {
+        name: plugin.name.clone(),
+        file: plugin.file.clone(),
+        sha256: digest(plugin.sha256.as_deref()),
+        config: serde_json::Value::Object(plugin.config.clone()),
+        role: Role::ApprovalChannel {
+            applications: applications(plugin.applications.as_deref()),
+            trust: match plugin.trust {
+                config::Trust::Verified => Trust::Verified,
+                config::Trust::Delegated => Trust::Delegated,
+            },
+            shows_letters: plugin.shows_letters,
+            http: HttpGrant {
+                hosts: plugin.http_hosts.clone(),
+                allow_private: plugin.allow_private_addresses,
+                follow_redirects: plugin.follow_redirects,
+                credentials: credentials.collect::<Result<_, _>>()?,
+            },
+        },
+        limits: limits(&plugin.limits, Limits::of_channel()),
+    })
+}
+
+fn grant(
+    plugin: &str,
+    credential: &config::Credential,
+) -> Result<CredentialGrant, SecretFileError> {
+    let setting = format!("plugin `{plugin}`: `secret_file`");
+    let (hosts, credential) = match credential {
+        config::Credential::Vapid { hosts } => (hosts, Credential::Vapid),
+        config::Credential::Header {
+            hosts,
+            header,
+            prefix,
+            secret_file,
+        } => {
+            let secret = read_secret(&setting, secret_file)?;
+            (
+                hosts,
+                Credential::Header {
+                    name: header.clone(),
+                    prefix: prefix.clone(),
+                    secret,
+                },
+            )
+        }
+        config::Credential::Signature {
+            hosts,
+            key_id,
+            secret_file,
+        } => (
+            hosts,
+            Credential::Signature {
+                key_id: key_id.clone(),
+                key: read_secret(&setting, secret_file)?,
+            },
+        ),
+    };
+    Ok(CredentialGrant {
+        hosts: hosts.clone(),
+        credential,
+    })
+}
+
+/// Reads a secret that `setting` names a file of, with at least so many characters.
+///
+/// # Errors
+/// [`SecretFileError`] if the file cannot be used.
+pub fn read_long_secret(
+    setting: &str,
+    file: &Path,
+    least: usize,
+) -> Result<Secret, SecretFileError> {
+    let secret = read_secret(setting, file)?;
+    if secret.expose().len() < least {
+        let reason = format!("it has less than {least} characters");
+        return Err(SecretFileError {
+            setting: setting.to_owned(),
+            file: file.to_owned(),
+            reason,
+        });
+    }
+    Ok(secret)
+}
+
+/// Reads a secret that `setting` names a file of.
+///
+/// # Errors
+/// [`SecretFileError`] if the file cannot be used.
+pub fn read_secret(setting: &str, file: &Path) -> Result<Secret, SecretFileError> {
+    let error = |reason: String| SecretFileError {
+        setting: setting.to_owned(),
+        file: file.to_owned(),
+        reason,
+    };
+    let length = std::fs::metadata(file)
+        .map_err(|reason| error(reason.to_string()))?
+        .len();
+    if length > LONGEST_SECRET {
+        return Err(error(format!("it is longer than {LONGEST_SECRET} bytes")));
+    }
+    let text = std::fs::read_to_string(file).map_err(|reason| error(reason.to_string()))?;
+    match text.trim() {
+        "" => Err(error("it is empty".to_owned())),
+        secret => Ok(Secret::new(secret)),
+    }
+}
+
+/// The settings were checked: each is a DID.
+fn applications(ids: Option<&[String]>) -> Option<Vec<assent_model::id::Did>> {
+    ids.map(|ids| ids.iter().filter_map(|id| id.parse().ok()).collect())
+}
+
+/// The settings were checked: it is a digest.
+pub(super) fn digest(text: Option<&str>) -> Option<Digest> {
+    text.and_then(Digest::from_text)
+}
+
+fn limits(settings: &config::PluginLimits, default: Limits) -> Limits {
+    Limits {
+        fuel: settings.fuel,
+        deadline: settings.deadline.get(),
+        memory_bytes: usize::try_from(settings.memory.bytes()).unwrap_or(usize::MAX),
+        http_timeout: settings.http_timeout.get(),
+        concurrency: settings.concurrency.unwrap_or(default.concurrency),
+        waiting: settings.waiting,
+        ..default
+    }
+}

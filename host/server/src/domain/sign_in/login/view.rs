@@ -1,0 +1,131 @@
+//! How far a login has come, as its browser finds it.
+
+use crate::domain::approvals::channels;
+use crate::domain::{Host, InternalError};
+use assent_model::approval::{Approval, ApprovalStage};
+use assent_model::id::{LoginId, SessionId};
+use assent_model::login::{Login, LoginStage};
+use assent_model::secret::Digest;
+use assent_model::session::Authentication;
+
+/// A login as the browser that began it finds it.
+#[derive(Debug)]
+pub enum View {
+    /// The person has not yet said who they are.
+    Identify(Login),
+    /// The person was signed in already, in this session; whether it is still this browser's, and enough, is not known.
+    SignedIn(Login, SessionId),
+    /// The phone was asked.
+    Waiting(Login, Approval),
+    /// Nothing came of the approval.
+    Ended(Login, Ended),
+    /// The person approved; the login can be answered.
+    Approved(Login, Approved),
+    /// The application was answered before.
+    Answered(Login),
+    /// There is no such login in this browser.
+    Unknown,
+}
+
+impl View {
+    /// The login, if there is one in this browser.
+    pub const fn login(&self) -> Option<&Login> {
+        match self {
+            Self::Identify(login)
+            | Self::SignedIn(login, _)
+            | Self::Waiting(login, _)
+            | Self::Ended(login, _)
+            | Self::Approved(login, _)
+            | Self::Answered(login) => Some(login),
+            Self::Unknown => None,
+        }
+    }
+}
+
+/// Why nothing came of an approval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// The person denied.
+    Denied,
+    /// Nobody answered in time, or nobody could.
+    Expired,
+    /// The person gave up in the browser.
+    Cancelled,
+    /// Two sign-ins with this name started at the same time, and the user could not have distinguished them.
+    Conflict,
+    /// The number was wrong too often.
+    WrongNumber,
+    /// A newer request of the same browser took its place.
+    Replaced,
+}
+
+/// An approval that was given.
+#[derive(Clone, Debug)]
+pub struct Approved {
+    pub(super) approval: Approval,
+    pub(super) authentication: Authentication,
+    /// It is a test sign-in's, so the session is for that alone.
+    pub(super) is_test_sign_in: bool,
+}
+
+impl Approved {
+    /// Whether a device began it by scanning the code of the login's page. The browser does not know its user yet.
+    pub const fn is_by_scan(&self) -> bool {
+        self.approval.scanned_by.is_some()
+    }
+}
+
+/// Looks at a login. A browser finds only its own logins.
+///
+/// # Errors
+/// If the database fails.
+pub async fn view(host: &Host, id: LoginId, browser: Digest) -> Result<View, InternalError> {
+    let now = host.now();
+    let Some(login) = host
+        .store
+        .login(id, now)
+        .await?
+        .filter(|login| login.browser == browser)
+    else {
+        return Ok(View::Unknown);
+    };
+    let approval = match login.stage {
+        LoginStage::Identify => return Ok(View::Identify(login)),
+        LoginStage::SignedIn(session) => return Ok(View::SignedIn(login, session)),
+        LoginStage::Answered => return Ok(View::Answered(login)),
+        LoginStage::Asked(approval) => host.store.approval(approval).await?,
+    };
+    let Some(approval) = approval else {
+        return Ok(View::Ended(login, Ended::Expired));
+    };
+    Ok(match approval.stage_at(now) {
+        // A withdrawn or reported request looks like a pending one: the page must not show that the name is known, or that
+        // its user answered.
+        ApprovalStage::Requested | ApprovalStage::Withdrawn | ApprovalStage::Reported => {
+            View::Waiting(login, approval)
+        }
+        ApprovalStage::Approved { by, at } => {
+            let authentication = by.authentication(at);
+            // The operator may have taken the trust away from a vendor in between.
+            if channels::is_enough_for(host, &login.request, &authentication) {
+                let is_test_sign_in = !login.request.purpose().is_application();
+                View::Approved(
+                    login,
+                    Approved {
+                        approval,
+                        authentication,
+                        is_test_sign_in,
+                    },
+                )
+            } else {
+                View::Ended(login, Ended::Expired)
+            }
+        }
+        ApprovalStage::Denied => View::Ended(login, Ended::Denied),
+        ApprovalStage::Expired => View::Ended(login, Ended::Expired),
+        ApprovalStage::Cancelled => View::Ended(login, Ended::Cancelled),
+        ApprovalStage::Conflicted => View::Ended(login, Ended::Conflict),
+        ApprovalStage::Replaced => View::Ended(login, Ended::Replaced),
+        ApprovalStage::Failed(_) => View::Ended(login, Ended::WrongNumber),
+    })
+}

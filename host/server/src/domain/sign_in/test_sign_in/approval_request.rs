@@ -1,0 +1,96 @@
+//! The approval request of a test sign-in, as one of its steps.
+
+use serde_json::json;
+
+use crate::domain::sign_in::access;
+use crate::domain::sign_in::access::Obstacle;
+use crate::domain::sign_in::test_sign_in::record::note;
+use crate::domain::{Host, InternalError, audit};
+use assent_model::approval::Approval;
+use assent_model::id::{TestSignInId, UserId};
+use assent_model::test_sign_in::{StepNote, TestSignIn, TestSignInStep};
+use assent_store::RequestOutcome;
+
+/// An attempt to ask a phone.
+#[derive(Clone, Copy, Debug)]
+pub struct Attempt {
+    /// Who has the name.
+    pub known: Option<UserId>,
+    /// Whether they may sign in, however often they are asked.
+    pub is_open: bool,
+    /// What came of it.
+    pub asked: RequestOutcome,
+}
+
+/// Notes for a test sign-in whether the phone was asked, and why not. The login's page tells that to nobody; whoever began the test sign-in is
+/// told it of their own name, and of all other names, and those that nobody has, the same.
+///
+/// # Errors
+/// If the database fails.
+pub async fn asked(
+    host: &Host,
+    id: TestSignInId,
+    approval: &Approval,
+    attempt: Attempt,
+) -> Result<(), InternalError> {
+    let Some(test_sign_in) = host.store.test_sign_in(id).await? else {
+        return Ok(());
+    };
+    let told = match attempt.asked {
+        RequestOutcome::NotOpen | RequestOutcome::TooMany => return Ok(()),
+        _ if attempt.known != Some(test_sign_in.user) => {
+            StepNote::bad("your phone was not asked: the name is not yours")
+        }
+        RequestOutcome::Person(_) => {
+            StepNote::good("the phone shows the request, and waits for the number").with(json!({
+                "application": approval.shown.application_name,
+                "place": approval.shown.place,
+                "browser": approval.shown.browser,
+            }))
+        }
+        RequestOutcome::Nobody => unasked(host, &test_sign_in, approval, attempt.is_open).await?,
+    };
+    note(host, id, TestSignInStep::Asked, told).await
+}
+
+/// Why no request went to the phone of whoever began the test sign-in.
+async fn unasked(
+    host: &Host,
+    test_sign_in: &TestSignIn,
+    approval: &Approval,
+    is_open: bool,
+) -> Result<StepNote, InternalError> {
+    let begin = "no request went to your phone";
+    if let Some(until) = host
+        .store
+        .cooldown_until(test_sign_in.user, approval.requested_at)
+        .await?
+    {
+        let until = audit::moment_text(until);
+        let detail = format!(
+            "{begin}: requests to it are paused until {until}, since some were denied; wait, or lift the pause in your \
+             authenticator, and begin the sign-in again"
+        );
+        return Ok(StepNote::bad(detail).with(json!({ "cooldown_until": until })));
+    }
+    let why = match (is_open, approval.user_id) {
+        (false, _) => obstacle(host, test_sign_in)
+            .await?
+            .map_or("you may not sign in here", Obstacle::words),
+        (true, None) => "you were asked too often in a short time; try again in a few minutes",
+        (true, Some(_)) => {
+            "too many requests wait on your phone; answer them, or scan the code of the page"
+        }
+    };
+    Ok(StepNote::bad(format!("{begin}: {why}")))
+}
+
+async fn obstacle(
+    host: &Host,
+    test_sign_in: &TestSignIn,
+) -> Result<Option<Obstacle>, InternalError> {
+    match host.store.user(test_sign_in.user).await? {
+        Some(user) => access::kept_out(host, &user, &test_sign_in.application).await,
+        None => Ok(None),
+    }
+}

@@ -1,0 +1,171 @@
+//! The steps of a test sign-in, as they are recorded.
+
+use serde_json::{Value, json};
+
+use crate::domain::operations::wakeups::Wakeup;
+use crate::domain::sign_in::access;
+use crate::domain::sign_in::access::Obstacle;
+use crate::domain::{Host, InternalError, audit};
+use assent_model::audit::{Actor, AuditContext, Event};
+use assent_model::clock::Timestamp;
+use assent_model::id::{CodeId, TestSignInId};
+use assent_model::login::Refusal;
+use assent_model::test_sign_in::{StepNote, TestSignIn, TestSignInOutcome, TestSignInStep};
+use assent_store::{StepRecord, TestSignInResult};
+
+/// What is said where the reason is over by the time that somebody asks for it.
+const CLOSED: &str = "you were not let in at that moment, and would be now: try again";
+
+/// Notes what became of a step.
+///
+/// # Errors
+/// If the database or the cryptographic library fails.
+pub async fn note(
+    host: &Host,
+    id: TestSignInId,
+    name: TestSignInStep,
+    note: StepNote,
+) -> Result<(), InternalError> {
+    host.store
+        .record_test_sign_in_step(id, kept(host, name, &note)?)
+        .await?;
+    host.wakeups.send(Wakeup::TestSignIn(id));
+    Ok(())
+}
+
+pub(super) fn kept(
+    host: &Host,
+    name: TestSignInStep,
+    note: &StepNote,
+) -> Result<StepRecord, InternalError> {
+    Ok(StepRecord {
+        name,
+        at: host.now(),
+        sealed: sealed(host, &json!(note))?,
+    })
+}
+
+pub(super) fn sealed(host: &Host, value: &Value) -> Result<String, InternalError> {
+    Ok(host
+        .master_key
+        .seal("test-sign-in", value.to_string().as_bytes(), &*host.entropy)?)
+}
+
+pub(super) fn unsealed(host: &Host, sealed: &str) -> Result<Value, InternalError> {
+    Ok(serde_json::from_slice(&host.master_key.open("test-sign-in", sealed)?).unwrap_or_default())
+}
+
+/// Notes why a person was turned away who had approved, which ends the test sign-in.
+///
+/// # Errors
+/// If the database or the cryptographic library fails.
+pub async fn refused(host: &Host, id: TestSignInId, why: &Refusal) -> Result<(), InternalError> {
+    let (step, detail) = match why {
+        Refusal::ApplicationGone => (
+            TestSignInStep::Account,
+            "the application was removed meanwhile".to_owned(),
+        ),
+        Refusal::AddressGone => (
+            TestSignInStep::Account,
+            "the application takes no answer at this address".to_owned(),
+        ),
+        Refusal::NoAccount(_) => (
+            TestSignInStep::Account,
+            Obstacle::NoAccount.words().to_owned(),
+        ),
+        Refusal::AccountClosed(_) | Refusal::PersonClosed => (
+            TestSignInStep::Account,
+            kept_out(host, id)
+                .await?
+                .map_or(CLOSED, Obstacle::words)
+                .to_owned(),
+        ),
+        Refusal::Plugin(reason) => (
+            TestSignInStep::Claims,
+            format!("a plugin turns you away: {reason}"),
+        ),
+        Refusal::OthersTestSignIn => return Ok(()),
+    };
+    let Some(test_sign_in) = host.store.test_sign_in(id).await? else {
+        return Ok(());
+    };
+    if step == TestSignInStep::Account {
+        note(host, id, step, StepNote::bad(detail.clone())).await?;
+    }
+    fail(host, &test_sign_in, "refused", &detail).await
+}
+
+/// What keeps whoever began a test sign-in out of its application by now.
+pub(super) async fn kept_out(
+    host: &Host,
+    id: TestSignInId,
+) -> Result<Option<Obstacle>, InternalError> {
+    let Some(test_sign_in) = host.store.test_sign_in(id).await? else {
+        return Ok(None);
+    };
+    let Some(user) = host.store.user(test_sign_in.user).await? else {
+        return Ok(None);
+    };
+    access::kept_out(host, &user, &test_sign_in.application).await
+}
+
+/// Ends a test sign-in with an error.
+///
+/// # Errors
+/// If the database or the cryptographic library fails.
+pub async fn fail(
+    host: &Host,
+    test_sign_in: &TestSignIn,
+    error: &str,
+    description: &str,
+) -> Result<(), InternalError> {
+    let result = json!({ "error": error, "error_description": description });
+    end(host, test_sign_in, TestSignInOutcome::Failed, result, None).await
+}
+
+/// A step, when it was, and what is known of it.
+pub type Noted = (TestSignInStep, Timestamp, StepNote);
+
+/// What was noted, in the order of the steps.
+pub(super) fn opened(host: &Host, kept: Vec<StepRecord>) -> Result<Vec<Noted>, InternalError> {
+    let mut steps = Vec::new();
+    for StepRecord { name, at, sealed } in kept {
+        let note: Option<StepNote> = serde_json::from_value(unsealed(host, &sealed)?).ok();
+        steps.extend(note.map(|note| (name, at, note)));
+    }
+    Ok(steps)
+}
+
+/// Ends a test sign-in: the result is kept until the test sign-in is over, and what it gave is over at once.
+///
+/// # Errors
+/// If the database or the cryptographic library fails.
+pub async fn end(
+    host: &Host,
+    test_sign_in: &TestSignIn,
+    outcome: TestSignInOutcome,
+    result: Value,
+    family: Option<CodeId>,
+) -> Result<(), InternalError> {
+    let by = AuditContext {
+        actor: Actor::Person(test_sign_in.user),
+        ..AuditContext::HOST
+    };
+    let entry = audit::entry(host, Event::TestSignInEnded, &by)
+        .about(test_sign_in.user)
+        .of(test_sign_in.application.clone());
+    let entry = entry
+        .with("test_sign_in", test_sign_in.id.to_string())
+        .with("outcome", outcome.as_str());
+    let end = TestSignInResult {
+        outcome,
+        result: sealed(host, &result)?,
+        family,
+        entry,
+    };
+    host.store
+        .finish_test_sign_in(test_sign_in.id, end, host.now())
+        .await?;
+    host.wakeups.send(Wakeup::TestSignIn(test_sign_in.id));
+    Ok(())
+}

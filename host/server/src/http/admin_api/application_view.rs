@@ -1,0 +1,172 @@
+//! An application as the API shows it.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde_json::{Value, json};
+use utoipa::ToSchema;
+
+use crate::domain::admin::SubjectKind;
+use crate::http::admin_api::service_provider_view;
+use crate::http::admin_api::service_provider_view::ServiceProviderView;
+use crate::http::admin_api::values::moment;
+use assent_model::administration::{AdminScope, AdminScopes};
+use assent_model::application::{
+    Application, ApplicationType, ConsentPolicy, GrantType, Registered, SubjectType,
+};
+use assent_model::client_auth::{ClientAuthMethod, ClientAuthentication, ClientKeys};
+use assent_model::key::SigningAlgorithm;
+use assent_model::redirect::RedirectUri;
+use assent_model::scope::{Scope, Scopes};
+
+/// An OpenID Connect client. A secret is never in it, but the one that a change of the method just made.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Client)]
+pub(super) struct ApplicationView {
+    /// The Client ID, a DID.
+    pub(super) id: String,
+    /// The name that people see.
+    pub(super) name: String,
+    #[schema(inline)]
+    pub(super) protocol: OpenIdConnect,
+    pub(super) application_type: ApplicationType,
+    /// Where a person may be sent back to.
+    #[schema(value_type = Vec<String>)]
+    pub(super) redirect_uris: Vec<RedirectUri>,
+    /// Where a person may be sent after signing out.
+    #[schema(value_type = Vec<String>)]
+    pub(super) post_logout_redirect_uris: Vec<RedirectUri>,
+    /// What it may ask for.
+    #[schema(value_type = Vec<Scope>)]
+    pub(super) scopes: Scopes,
+    pub(super) grant_types: Vec<GrantType>,
+    pub(super) token_endpoint_auth_method: ClientAuthMethod,
+    pub(super) has_secret: bool,
+    /// The new secret, where this change made one; it is shown this once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) client_secret: Option<String>,
+    #[serde(flatten)]
+    pub(super) keys: Keys,
+    pub(super) id_token_signed_response_alg: SigningAlgorithm,
+    pub(super) slim_id_token: bool,
+    pub(super) subject_type: SubjectKind,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) sector_identifier: Option<String>,
+    pub(super) consent: ConsentPolicy,
+    pub(super) backchannel_logout_uri: Option<String>,
+    pub(super) backchannel_logout_session_required: bool,
+    pub(super) initiate_login_uri: Option<String>,
+    /// Whether its client assertions may name the token endpoint as their audience, and not the issuer.
+    pub(super) lenient_assertion_audience: bool,
+    /// What it may do in the admin API as itself.
+    #[schema(value_type = Vec<AdminScope>)]
+    pub(super) admin_scopes: AdminScopes,
+    #[schema(format = DateTime)]
+    pub(super) created_at: String,
+    #[schema(format = DateTime)]
+    pub(super) updated_at: String,
+}
+
+/// What an OpenID Connect client speaks.
+#[derive(Clone, Copy, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum OpenIdConnect {
+    OpenidConnect,
+}
+
+/// What is registered for the method: one of these, or none.
+#[derive(Default, Serialize, ToSchema)]
+pub(super) struct Keys {
+    /// A JSON Web Key Set (RFC 7517 section 5).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    jwks: Option<Value>,
+    /// Where that is fetched from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    jwks_uri: Option<String>,
+    /// A certificate in PEM form.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    certificate: Option<String>,
+}
+
+pub(super) fn view(application: Application) -> ApplicationView {
+    let settings = application.settings;
+    let token_endpoint_auth_method = settings.auth_method();
+    let (subject_type, sector_identifier) = match settings.subject_type {
+        SubjectType::Public => (SubjectKind::Public, None),
+        SubjectType::Pairwise { sector } => (SubjectKind::Pairwise, Some(sector)),
+    };
+    let (uri, session_required) = settings
+        .backchannel_logout
+        .map(|logout| (logout.uri.to_string(), logout.session_required))
+        .unzip();
+    ApplicationView {
+        id: application.id.to_string(),
+        name: application.name,
+        protocol: OpenIdConnect::OpenidConnect,
+        application_type: settings.application_type,
+        redirect_uris: settings.redirect_uris,
+        post_logout_redirect_uris: settings.post_logout_redirect_uris,
+        scopes: settings.scopes,
+        grant_types: settings.grant_types.into_iter().collect(),
+        token_endpoint_auth_method,
+        has_secret: application.secret.is_some(),
+        client_secret: None,
+        keys: keys(settings.authentication),
+        id_token_signed_response_alg: settings.id_token_algorithm,
+        slim_id_token: settings.slim_id_token,
+        subject_type,
+        sector_identifier,
+        consent: settings.consent,
+        backchannel_logout_uri: uri,
+        backchannel_logout_session_required: session_required.unwrap_or(false),
+        initiate_login_uri: settings
+            .initiate_login_uri
+            .map(|uri| uri.as_str().to_owned()),
+        lenient_assertion_audience: settings.lenient_assertion_audience,
+        admin_scopes: settings.admin_scopes,
+        created_at: moment(application.created_at),
+        updated_at: moment(application.updated_at),
+    }
+}
+
+fn keys(authentication: ClientAuthentication) -> Keys {
+    let none = Keys::default();
+    match authentication {
+        ClientAuthentication::PrivateKeyJwt(ClientKeys::Jwks(keys)) => Keys {
+            jwks: Some(json!({"keys": keys})),
+            ..none
+        },
+        ClientAuthentication::PrivateKeyJwt(ClientKeys::JwksUri(uri)) => Keys {
+            jwks_uri: Some(uri.into()),
+            ..none
+        },
+        ClientAuthentication::TlsClientCertificate(certificate) => Keys {
+            certificate: Some(certificate.pem),
+            ..none
+        },
+        _ => none,
+    }
+}
+
+/// An application of either protocol.
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+#[schema(as = Application)]
+pub(super) enum View {
+    Client(Box<ApplicationView>),
+    ServiceProvider(Box<ServiceProviderView>),
+}
+
+impl From<Registered> for View {
+    fn from(application: Registered) -> Self {
+        match application {
+            Registered::Client(client) => {
+                Self::Client(Box::new(view(Arc::unwrap_or_clone(client))))
+            }
+            Registered::ServiceProvider(provider) => Self::ServiceProvider(Box::new(
+                service_provider_view::view(Arc::unwrap_or_clone(provider)),
+            )),
+        }
+    }
+}

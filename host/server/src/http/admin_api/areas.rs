@@ -1,0 +1,35 @@
+//! The areas of the API, which have all nouns and routes.
+
+use crate::http::admin_api::routes::{Area, Route};
+use crate::http::admin_api::{
+    accounts, action_approvals, activity, applications, audit, claims, external_authenticators,
+    keys, logos, me, operation, plugins, service_providers, test_sign_ins, transfers, users,
+};
+
+/// The areas, which have all nouns and routes.
+pub(super) fn areas() -> Vec<Area> {
+    vec![
+        me::routes(),
+        action_approvals::routes(),
+        users::routes(),
+        transfers::of_users(),
+        activity::routes(),
+        external_authenticators::routes(),
+        accounts::routes(),
+        transfers::of_accounts(),
+        applications::routes(),
+        service_providers::routes(),
+        logos::routes(),
+        test_sign_ins::routes(),
+        claims::routes(),
+        audit::routes(),
+        keys::routes(),
+        plugins::routes(),
+        operation::routes(),
+    ]
+}
+
+/// Every route.
+pub(super) fn all_routes() -> Vec<Route> {
+    areas().into_iter().flat_map(Area::into_routes).collect()
+}

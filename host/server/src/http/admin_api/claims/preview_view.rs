@@ -1,0 +1,232 @@
+//! The claims of an application, as the API shows them.
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+
+use crate::domain::admin::{Deed, Origin, Preview, PreviewedName, PreviewedToken, Stopped, Told};
+use crate::domain::claims::token_claims::{AtSignIn, OfToken};
+use crate::domain::claims::traces;
+use crate::domain::claims::traces::{Explained, ExplainedAttribute, Outcome};
+use crate::domain::sign_in::access::Obstacle;
+use assent_model::id::{AccountId, Did};
+use assent_model::scope::Scope;
+use assent_plugin_host::Sink;
+
+/// What an application would be told of a person.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ClaimsPreview)]
+pub(super) struct PreviewView {
+    /// The application.
+    application: String,
+    /// The account.
+    account: String,
+    /// The places that it would be told in.
+    sinks: Vec<SinkView>,
+}
+
+/// What it would be told in one place: `claims` or `attributes`, but where a plugin keeps it from being told; and in `stopped` why
+/// nobody would be signed in.
+#[derive(Serialize, ToSchema)]
+#[schema(as = SinkPreview)]
+struct SinkView {
+    sink: Sink,
+    /// The scopes that count, one space between them.
+    scope: String,
+    /// What an ID token says of itself and of the sign-in, beside `claims`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    token: Option<TokenView>,
+    /// What an assertion calls the person, in the format that a request gets which asks for none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    name_id: Option<NameView>,
+    /// Claims, without those of a token itself, such as `exp`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    claims: Option<Map<String, Value>>,
+    /// Attributes of the assertion.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    attributes: Option<Vec<ExplainedAttribute>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    stopped: Option<StoppedView>,
+    /// Where each value comes from; those that a plugin removed too.
+    origins: Vec<OriginView>,
+    /// What each plugin did, in their order.
+    steps: Vec<Explained>,
+}
+
+/// What an ID token says of itself and of the sign-in.
+#[derive(Serialize, ToSchema)]
+#[schema(as = TokenPreview)]
+struct TokenView {
+    /// The issuer.
+    iss: String,
+    /// The application.
+    aud: String,
+    /// The claims that the sign-in adds; `nonce` only where the request has one.
+    at_sign_in: Vec<AtSignIn>,
+    /// Whether the application has `slim_id_token`: the claims of the scopes are at UserInfo alone then.
+    slim_id_token: bool,
+}
+
+/// What an assertion calls a person.
+#[derive(Serialize, ToSchema)]
+#[schema(as = NameIdPreview)]
+struct NameView {
+    /// The URI of the format.
+    format: &'static str,
+    /// The text; `null` for a transient one, which each session has of its own.
+    value: Option<String>,
+}
+
+/// Why nobody would be signed in.
+#[derive(Serialize, ToSchema)]
+#[schema(as = StoppedPreview)]
+struct StoppedView {
+    /// The plugin that keeps the application from being told; `null` for the host itself, which comes first. It shows all the same
+    /// what would be told once that is mended.
+    plugin: Option<String>,
+    outcome: Outcome,
+    /// Why; of the host with what to do.
+    reason: String,
+}
+
+/// Where a value comes from.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ValueOrigin)]
+struct OriginView {
+    /// The claim, or the attribute's name.
+    name: String,
+    /// The plugin that had the last word; `null` for the host itself.
+    plugin: Option<String>,
+    what: DeedView,
+    /// The scope that stands for the claim, for which the host tells it.
+    scope: Option<Scope>,
+}
+
+/// What was done to a value.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+#[schema(as = ValueDeed)]
+enum DeedView {
+    /// The host told it.
+    Told,
+    /// A plugin added it.
+    Added,
+    /// A plugin put it in the place of another value.
+    Overwrote,
+    /// A plugin removed it.
+    Removed,
+}
+
+pub(super) fn view(application: &Did, account: AccountId, previews: Vec<Preview>) -> PreviewView {
+    let sinks = previews.into_iter().map(sink_view).collect();
+    PreviewView {
+        application: application.to_string(),
+        account: account.to_string(),
+        sinks,
+    }
+}
+
+fn sink_view(preview: Preview) -> SinkView {
+    let Preview {
+        sink,
+        scopes,
+        obstacle,
+        token,
+        name_id,
+        told,
+        origins,
+        steps,
+    } = preview;
+    let (claims, attributes, by_plugin) = match told {
+        Ok(Told::Claims(claims)) => (Some(claims), None, None),
+        Ok(Told::Attributes(attributes)) => (
+            None,
+            Some(attributes.iter().map(traces::explain_attribute).collect()),
+            None,
+        ),
+        Err(Stopped {
+            plugin,
+            denied,
+            reason,
+        }) => {
+            let outcome = if denied {
+                Outcome::Denied
+            } else {
+                Outcome::Failed
+            };
+            (
+                None,
+                None,
+                Some(StoppedView {
+                    plugin: Some(plugin),
+                    outcome,
+                    reason,
+                }),
+            )
+        }
+    };
+    let stopped = obstacle.map(by_host).or(by_plugin);
+    let origin = |Origin {
+                      name,
+                      plugin,
+                      what,
+                      scope,
+                  }| OriginView {
+        name,
+        plugin,
+        what: match what {
+            Deed::Told => DeedView::Told,
+            Deed::Added => DeedView::Added,
+            Deed::Overwrote => DeedView::Overwrote,
+            Deed::Removed => DeedView::Removed,
+        },
+        scope,
+    };
+    let origins = origins.into_iter().map(origin).collect();
+    SinkView {
+        sink,
+        scope: scopes.to_string(),
+        token: token.map(token_view),
+        name_id: name_id.map(|PreviewedName { format, value }| NameView {
+            format: format.uri(),
+            value,
+        }),
+        claims,
+        attributes,
+        stopped,
+        origins,
+        steps: traces::explain(&steps),
+    }
+}
+
+fn token_view(
+    PreviewedToken {
+        known: OfToken { iss, aud },
+        slim,
+    }: PreviewedToken,
+) -> TokenView {
+    TokenView {
+        iss,
+        aud: aud.to_string(),
+        at_sign_in: AtSignIn::ALL.to_vec(),
+        slim_id_token: slim,
+    }
+}
+
+fn by_host(obstacle: Obstacle) -> StoppedView {
+    let outcome = if obstacle.is_decision() {
+        Outcome::Denied
+    } else {
+        Outcome::Failed
+    };
+    StoppedView {
+        plugin: None,
+        outcome,
+        reason: obstacle.words().to_owned(),
+    }
+}

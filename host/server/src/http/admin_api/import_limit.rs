@@ -1,0 +1,60 @@
+//! One import at a time, before its body is read.
+
+use std::sync::Arc;
+
+use axum::Extension;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+
+use crate::domain::Host;
+use crate::domain::admin::Caller;
+use crate::domain::operations::rate_limits::{CallerKey, Holding};
+use crate::http::admin_api::input;
+use crate::http::problem::{Problem, ProblemKind};
+
+/// The claim of the one import that a host does at a time.
+pub(super) type Alone = Arc<Holding<()>>;
+
+/// Lets one import through at a time, once its table is here: else whoever sends one slowly would keep all others waiting.
+pub(super) async fn alone(
+    State(host): State<Arc<Host>>,
+    Extension(caller): Extension<Caller>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let mut request = match arrived(&host, &caller, request).await {
+        Ok(request) => request,
+        Err(problem) => return problem.into_response(),
+    };
+    let Some(held) = host.rate_limits.import.hold(()) else {
+        let detail =
+            "another table is imported at this moment; send this one again when that is done";
+        return Problem::of(ProblemKind::TooMany, detail).into_response();
+    };
+    request.extensions_mut().insert::<Alone>(Arc::new(held));
+    next.run(request).await
+}
+
+/// A request whose body has been read. A caller sends one at a time, and all callers together a few, since all of a table is in memory.
+pub(super) async fn arrived(
+    host: &Host,
+    caller: &Caller,
+    request: Request,
+) -> Result<Request, Problem> {
+    let too_many = |detail: &str| Problem::of(ProblemKind::TooMany, detail);
+    let _own = host
+        .rate_limits
+        .uploads_of
+        .hold(CallerKey::from(&caller.by.actor))
+        .ok_or_else(|| {
+            too_many("another table of yours is on its way; send this one again when that is done")
+        })?;
+    let _any = host.rate_limits.uploads.hold(()).ok_or_else(|| {
+        too_many("too many tables are on their way at this moment; send this one again in a while")
+    })?;
+    let (parts, body) = request.into_parts();
+    let bytes = input::body(Request::from_parts(parts.clone(), body), &()).await?;
+    Ok(Request::from_parts(parts, Body::from(bytes)))
+}

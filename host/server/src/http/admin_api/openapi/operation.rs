@@ -1,0 +1,167 @@
+//! The description of one operation.
+
+use axum::http::{Method, StatusCode};
+use serde_json::{Map, Value, json};
+
+use crate::http::admin_api::idempotency::LONGEST;
+use crate::http::admin_api::routes::Route;
+use assent_model::administration::ProtectedActionKind;
+
+/// The description of a route, with what it has in common with others.
+pub(super) fn operation(route: Route) -> Map<String, Value> {
+    let (versioned, noun) = (route.is_versioned(), route.noun());
+    let Route {
+        method,
+        path,
+        rule,
+        name,
+        mut operation,
+        ..
+    } = route;
+    operation.insert("tags".to_owned(), json!([noun]));
+    operation.insert("operationId".to_owned(), json!(name));
+    operation.insert("x-permission".to_owned(), json!(rule.permission));
+    if let Some(kind) = rule.protected_action {
+        operation.insert("x-protected-action".to_owned(), json!(kind));
+    }
+    let irreversible = rule
+        .protected_action
+        .is_some_and(ProtectedActionKind::is_irreversible);
+    if irreversible || method == Method::DELETE {
+        operation.insert("x-irreversible".to_owned(), json!(true));
+    }
+    let has_query = {
+        let parameters = operation.entry("parameters").or_insert_with(|| json!([]));
+        let parameters = parameters.as_array_mut();
+        let mut found = false;
+        if let Some(parameters) = parameters {
+            found = parameters
+                .iter()
+                .any(|one| one.get("in") == Some(&json!("query")));
+            let names = path
+                .split(['{', '}'])
+                .skip(1)
+                .step_by(2)
+                .map(path_parameter);
+            parameters.splice(0..0, names);
+            parameters.extend(header_parameters(&method, versioned));
+        }
+        found
+    };
+    let has_body = operation.contains_key("requestBody");
+    let mut refused = vec![401, 403, 429, 500, 503];
+    if has_query || has_body || method == Method::POST {
+        refused.push(400);
+    }
+    // A query may name what is not there, too.
+    if has_query || path.contains('{') {
+        refused.push(404);
+    }
+    if has_query || method != Method::GET {
+        refused.push(422);
+    }
+    if method != Method::GET {
+        refused.extend([409, 413]);
+    }
+    if has_body {
+        refused.push(415);
+    }
+    if matches!(method, Method::PUT | Method::PATCH | Method::DELETE) {
+        refused.push(412);
+    }
+    if method == Method::PATCH {
+        also_merge_patch(&mut operation);
+    }
+    let responses = operation.entry("responses").or_insert_with(|| json!({}));
+    if let Some(responses) = responses.as_object_mut() {
+        describe_responses(responses, &method, versioned, &refused);
+    }
+    operation
+}
+
+/// A PATCH is a merge patch (RFC 7396), by whichever name it comes.
+fn also_merge_patch(operation: &mut Map<String, Value>) {
+    let content = operation
+        .get_mut("requestBody")
+        .and_then(|body| body.get_mut("content"));
+    if let Some(content) = content.and_then(Value::as_object_mut)
+        && let Some(json) = content.get("application/json").cloned()
+    {
+        content.insert("application/merge-patch+json".to_owned(), json);
+    }
+}
+
+fn describe_responses(
+    responses: &mut Map<String, Value>,
+    method: &Method,
+    versioned: bool,
+    refused: &[u16],
+) {
+    if versioned {
+        for response in responses
+            .values_mut()
+            .filter_map(Value::as_object_mut)
+            .filter(|one| one.contains_key("content"))
+        {
+            let etag =
+                json!({"ETag": {"description": "The version.", "schema": {"type": "string"}}});
+            response.insert("headers".to_owned(), etag);
+        }
+        if *method == Method::GET {
+            responses.insert(
+                "304".to_owned(),
+                json!({"description": "It is as `If-None-Match` has it."}),
+            );
+        }
+    }
+    for status in refused {
+        let Ok(status) = StatusCode::from_u16(*status) else {
+            continue;
+        };
+        let reference = format!("#/components/responses/{}", response_name(status));
+        responses
+            .entry(status.as_str())
+            .or_insert_with(|| json!({"$ref": reference}));
+    }
+}
+
+fn path_parameter(name: &str) -> Value {
+    let description = match name {
+        "channel" => "The name of an approval channel.",
+        "kid" => "The key's thumbprint (RFC 7638).",
+        "token" => "An ID token or its `jti`, or the ID of an assertion.",
+        "application" => "The application's id, a DID.",
+        _ => "The id.",
+    };
+    json!({"name": name, "in": "path", "required": true, "description": description,
+           "schema": {"type": "string", "minLength": 1}})
+}
+
+fn header_parameters(method: &Method, versioned: bool) -> Vec<Value> {
+    let header = |name: &str, description: &str, schema: Value| json!({"name": name, "in": "header", "required": false, "description": description, "schema": schema});
+    match *method {
+        Method::GET if versioned => {
+            vec![header(
+                "If-None-Match",
+                "The tags that are known; 304 if one of them is still right.",
+                json!({"type": "string"}),
+            )]
+        }
+        Method::POST => {
+            let description = "Makes it safe to send the request again: it is done once, and for 24 hours answered as the \
+                               first time.";
+            let schema = json!({"type": "string", "minLength": 1, "maxLength": LONGEST, "pattern": "^[!-~]+$"});
+            vec![header("Idempotency-Key", description, schema)]
+        }
+        Method::PATCH | Method::DELETE if versioned => {
+            let description =
+                "The tags of the versions that may be changed; `*` for any. 412 for another.";
+            vec![header("If-Match", description, json!({"type": "string"}))]
+        }
+        _ => Vec::new(),
+    }
+}
+
+pub(super) fn response_name(status: StatusCode) -> String {
+    format!("Problem{}", status.as_u16())
+}

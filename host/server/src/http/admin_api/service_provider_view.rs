@@ -1,0 +1,119 @@
+//! A service provider as the API shows it.
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::http::admin_api::values::moment;
+use crate::keys::client;
+use assent_model::saml::{
+    AssertionConsumer, CustomAttribute, NameIdFormat, NameIdSource, SamlKey, SamlKeyStage,
+    ServiceProvider, SingleLogout,
+};
+
+/// What a SAML service provider speaks.
+#[derive(Clone, Copy, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Saml {
+    Saml,
+}
+
+/// A SAML service provider.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ServiceProvider)]
+pub(super) struct ServiceProviderView {
+    id: String,
+    name: String,
+    #[schema(inline)]
+    protocol: Saml,
+    entity_id: String,
+    acs: Vec<AssertionConsumer>,
+    single_logout: Option<SingleLogout>,
+    name_id_format: NameIdFormat,
+    other_name_id_formats: Vec<NameIdFormat>,
+    name_id_source: NameIdSource,
+    require_signed_requests: bool,
+    certificates: Vec<String>,
+    custom_attributes: Vec<CustomAttribute>,
+    idp_initiated: bool,
+    default_relay_state: Option<String>,
+    relay_states: Vec<String>,
+    clock_skew_seconds: u32,
+    idp_entity_id: Option<String>,
+    metadata_url: Option<String>,
+    #[schema(format = DateTime)]
+    created_at: String,
+    #[schema(format = DateTime)]
+    updated_at: String,
+    /// Warnings about the saved service provider: parts that the import left out, and settings without effect. Other answers do
+    /// not have it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<String>,
+}
+
+impl ServiceProviderView {
+    /// Adds the notes for the administrator who saved it.
+    pub(super) fn with_notes(self, notes: Vec<String>) -> Self {
+        Self { notes, ..self }
+    }
+}
+
+pub(super) fn view(provider: ServiceProvider) -> ServiceProviderView {
+    let settings = provider.settings;
+    ServiceProviderView {
+        id: provider.id.to_string(),
+        name: provider.name,
+        protocol: Saml::Saml,
+        entity_id: settings.entity_id,
+        acs: settings.acs,
+        single_logout: settings.single_logout,
+        name_id_format: settings.name_id.default,
+        other_name_id_formats: settings.name_id.formats().skip(1).collect(),
+        name_id_source: settings.name_id.source,
+        require_signed_requests: settings.require_signed_requests,
+        certificates: settings
+            .certificates
+            .into_iter()
+            .map(|certificate| certificate.pem)
+            .collect(),
+        custom_attributes: settings.custom_attributes,
+        idp_initiated: settings.idp_initiated.enabled,
+        default_relay_state: settings.idp_initiated.relay_state,
+        relay_states: settings.idp_initiated.relay_states,
+        clock_skew_seconds: settings.clock_skew,
+        idp_entity_id: settings.idp_entity_id,
+        metadata_url: settings.metadata_url.map(String::from),
+        created_at: moment(provider.created_at),
+        updated_at: moment(provider.updated_at),
+        notes: Vec::new(),
+    }
+}
+
+/// A certificate that responses are signed with, or will be.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Certificate)]
+pub(super) struct CertificateView {
+    id: String,
+    stage: SamlKeyStage,
+    /// In PEM form.
+    certificate: String,
+    /// Its digest, in hexadecimal.
+    sha256: String,
+    #[schema(format = DateTime)]
+    created_at: String,
+    #[schema(format = DateTime)]
+    signs_from: String,
+    #[schema(format = DateTime)]
+    expires_at: String,
+}
+
+pub(super) fn certificate(key: SamlKey, stage: SamlKeyStage) -> CertificateView {
+    CertificateView {
+        id: key.id.to_string(),
+        stage,
+        sha256: client::certificate_digest(&key.certificate),
+        certificate: key.certificate,
+        created_at: moment(key.created_at),
+        signs_from: moment(key.signs_from),
+        expires_at: moment(key.expires_at),
+    }
+}

@@ -1,0 +1,113 @@
+//! The address of a client behind trusted proxies.
+
+use std::net::{IpAddr, SocketAddr};
+
+use axum::extract::ConnectInfo;
+use axum::http::{Extensions, HeaderMap};
+
+use crate::domain::Host;
+use crate::http::handshake::ProvedByHandshake;
+
+/// The address of the client that sent a request with these extensions and headers.
+pub(crate) fn address_of(
+    host: &Host,
+    extensions: &Extensions,
+    headers: &HeaderMap,
+) -> Option<IpAddr> {
+    let peer = extensions
+        .get::<ConnectInfo<SocketAddr>>()
+        .map(|info| info.0.ip());
+    // No proxy terminates TLS there, so such a header is the client's own.
+    if extensions.get::<ProvedByHandshake>().is_some() {
+        return peer.map(|peer| peer.to_canonical());
+    }
+    client_address(peer, headers, &host.settings.http.trusted_proxies)
+}
+
+/// Whether an address is a proxy's whose headers are believed.
+pub(crate) fn is_trusted(address: IpAddr, proxies: &[IpAddr]) -> bool {
+    proxies
+        .iter()
+        .any(|proxy| proxy.to_canonical() == address.to_canonical())
+}
+
+/// The address of the client: the peer's, or what a trusted proxy says it was; `None` where the proxy does not say.
+fn client_address(peer: Option<IpAddr>, headers: &HeaderMap, trusted: &[IpAddr]) -> Option<IpAddr> {
+    let peer = peer?.to_canonical();
+    if !is_trusted(peer, trusted) {
+        return Some(peer);
+    }
+    // Each proxy adds to the end, so the last address that is no proxy of ours is the client's.
+    // A line that is no text is a hop that is no address.
+    let lines = headers
+        .get_all("x-forwarded-for")
+        .iter()
+        .map(|value| value.to_str().unwrap_or("?"));
+    let hops: Vec<&str> = lines
+        .flat_map(|line| line.split(','))
+        .map(str::trim)
+        .collect();
+    hops.into_iter()
+        .rev()
+        .map_while(hop_address)
+        .find(|hop| !is_trusted(*hop, trusted))
+}
+
+/// The address of a hop, which some proxies write with a port.
+fn hop_address(hop: &str) -> Option<IpAddr> {
+    let with_port = || hop.parse::<SocketAddr>().ok().map(|address| address.ip());
+    let bare = hop.trim_start_matches('[').trim_end_matches(']');
+    bare.parse()
+        .ok()
+        .or_else(with_port)
+        .map(|address: IpAddr| address.to_canonical())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(peer: &str, forwarded: &[&str], trusted: &[&str]) -> Option<String> {
+        let mut headers = HeaderMap::new();
+        for line in forwarded {
+            headers.append("x-forwarded-for", line.parse().unwrap());
+        }
+        let trusted: Vec<IpAddr> = trusted
+            .iter()
+            .map(|address| address.parse().unwrap())
+            .collect();
+        client_address(Some(peer.parse().unwrap()), &headers, &trusted)
+            .map(|address| address.to_string())
+    }
+
+    #[test]
+    fn only_a_trusted_proxy_may_name_the_client() {
+        let is = |address: &str| Some(address.to_owned());
+        assert_eq!(seen("192.0.2.1", &["203.0.113.9"], &[]), is("192.0.2.1"));
+        assert_eq!(
+            seen("10.0.0.1", &["198.51.100.7, 203.0.113.9"], &["10.0.0.1"]),
+            is("203.0.113.9")
+        );
+        assert_eq!(
+            seen(
+                "10.0.0.1",
+                &["203.0.113.9, 10.0.0.2"],
+                &["10.0.0.1", "10.0.0.2"]
+            ),
+            is("203.0.113.9")
+        );
+        assert_eq!(
+            seen("::ffff:10.0.0.1", &["203.0.113.9:51514"], &["10.0.0.1"]),
+            is("203.0.113.9")
+        );
+        assert_eq!(
+            seen("10.0.0.1", &["[2001:db8::7]:443"], &["10.0.0.1"]),
+            is("2001:db8::7")
+        );
+        assert_eq!(
+            seen("10.0.0.1", &["203.0.113.9, garbage"], &["10.0.0.1"]),
+            None
+        );
+        assert_eq!(seen("10.0.0.1", &[], &["10.0.0.1"]), None);
+    }
+}

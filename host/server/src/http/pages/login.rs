@@ -1,0 +1,265 @@
+//! The pages of a sign-in.
+
+use askama::Template;
+
+use crate::http::layout::Layout;
+use crate::http::script_texts;
+use crate::http::texts::Message;
+
+/// Who are you? One field, no password.
+#[derive(Clone, Debug, Template)]
+#[template(path = "login.html")]
+pub struct LoginPage {
+    /// What every page has.
+    pub layout: Layout,
+    /// The name of the application that asks.
+    pub application: String,
+    /// Where the form is sent: `csrf` and `name`.
+    pub action: String,
+    /// Where the form that gives up is sent: `csrf`.
+    pub leave: String,
+    /// The token that both forms carry.
+    pub csrf: String,
+    /// What is in the field already: a login hint, or what was typed before.
+    pub name: String,
+    /// Whether what was typed can't be a name.
+    pub unfit: bool,
+    /// Whether the browser is to remember the name.
+    pub remembered: bool,
+    /// Whom the person may go on as without typing anything.
+    pub choice: Option<Choice>,
+    /// What the authenticator may scan in place of a name that is typed.
+    pub scan: Option<Scan>,
+    /// The address of the event stream; its event `changed` says that the page is to be loaded again.
+    pub events: String,
+}
+
+/// A code that the authenticator scans.
+#[derive(Clone, Debug)]
+pub struct Scan {
+    /// What the code leads to: for the authenticator in this very browser.
+    pub path: String,
+    /// The picture of it, as a `data:` URL.
+    pub picture: String,
+}
+
+impl Scan {
+    /// The code of a path of this origin; nothing where they are too long for one.
+    pub fn new(origin: &str, path: String) -> Option<Self> {
+        let link = format!("{origin}{path}");
+        let code = qrcode::QrCode::with_error_correction_level(link, qrcode::EcLevel::L).ok()?;
+        let width = code.width();
+        // A line for each run of dark squares: a fifth of what a path around each square takes.
+        let mut lines = String::new();
+        for (y, row) in code.to_colors().chunks(width).enumerate() {
+            let mut x = 0;
+            for run in row.chunk_by(PartialEq::eq) {
+                if run.first() == Some(&qrcode::Color::Dark) {
+                    lines.push_str(&format!("M{x} {y}h{}", run.len()));
+                }
+                x += run.len();
+            }
+        }
+        // Four squares of margin (ISO/IEC 18004 section 6.3.8), always dark on white: scanners want that.
+        let side = width + 8;
+        let picture = format!(
+            "<svg xmlns='http://www.w3.org/2000/svg' viewBox='-4 -4.5 {side} {side}'>\
+             <path fill='%23fff' d='M-4-4.5h{side}v{side}h-{side}z'/><path stroke='%23000' d='{lines}'/></svg>"
+        );
+        Some(Self {
+            path,
+            picture: format!("data:image/svg+xml,{picture}"),
+        })
+    }
+}
+
+/// Somebody whom the person may go on as.
+#[derive(Clone, Debug)]
+pub struct Choice {
+    /// The person's name.
+    pub name: String,
+    /// Where the form is sent: `csrf` and `person`.
+    pub action: String,
+    /// The token that shows who was offered.
+    pub person: String,
+}
+
+/// May the application have what it asks for?
+#[derive(Clone, Debug, Template)]
+#[template(path = "consent.html")]
+pub struct ConsentPage {
+    /// What every page has.
+    pub layout: Layout,
+    /// The name of the application that asks.
+    pub application: String,
+    /// The person's name.
+    pub name: String,
+    /// What the application wants to do.
+    pub scopes: Vec<Message>,
+    /// Where the form is sent: `csrf`, `person` and `decision`, which is `allow` or `deny`.
+    pub action: String,
+    /// Where the form is sent with which somebody else signs in: `csrf`.
+    pub again: String,
+    /// The token that both forms carry.
+    pub csrf: String,
+    /// The token that shows who was asked.
+    pub person: String,
+    /// Whether it wants to keep access while the person is away, for which it has to ask each time.
+    pub offline: bool,
+    /// For how long the answer is remembered.
+    pub days: u32,
+}
+
+/// The number to type on the phone. With no script it loads itself again every three seconds.
+#[derive(Clone, Debug, Template)]
+#[template(path = "waiting.html")]
+pub struct WaitingPage {
+    /// What every page has.
+    pub layout: Layout,
+    /// The name of the application that asks.
+    pub application: String,
+    /// What the person typed as their name; `None` where a phone said who signs in, since the page need not know.
+    pub name: Option<String>,
+    /// The two digits to type.
+    pub number: String,
+    /// Whether a vendor's authenticator may be asked, which needs no number.
+    pub delegated: bool,
+    /// The letters that a vendor's authenticator shows as well; `None` where no such authenticator may be asked.
+    pub binding: Option<String>,
+    /// How long the approval may still take, in seconds.
+    pub seconds_left: u32,
+    /// How long it may take in all, in seconds.
+    pub seconds_total: u32,
+    /// The address of the event stream; its event `changed` says that the page is to be loaded again.
+    pub events: String,
+    /// The code to scan instead of typing the number; `None` where a scan began it.
+    pub scan: Option<Scan>,
+    /// Where the form that cancels is sent: `csrf`.
+    pub cancel: String,
+    /// The token that the form carries.
+    pub csrf: String,
+}
+
+impl WaitingPage {
+    /// What the script says of the time that is left, as it takes it.
+    fn texts(&self) -> &'static str {
+        script_texts::waiting(self.layout.language)
+    }
+}
+
+/// Names the account before the browser is signed in, after a QR sign-in was approved.
+#[derive(Clone, Debug, Template)]
+#[template(path = "confirm.html")]
+pub struct ConfirmPage {
+    /// The layout of every page.
+    pub layout: Layout,
+    /// The name of the application that asks.
+    pub application: String,
+    /// The user's display name.
+    pub name: String,
+    /// The user's account name.
+    pub account: String,
+    /// Where the form that continues is sent: `csrf`, `person`.
+    pub action: String,
+    /// Where the form that starts again is sent: `csrf`.
+    pub again: String,
+    /// The token that the forms carry.
+    pub csrf: String,
+    /// The token that binds the page to its user.
+    pub person: String,
+}
+
+/// Why a sign-in ended without success.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Ended {
+    /// It was denied on the phone.
+    Denied,
+    /// No approval came in time; also what an unknown name ends in.
+    Expired,
+    /// It was cancelled in this browser.
+    Cancelled,
+    /// A newer sign-in with the same name, in this browser, took its place.
+    Replaced,
+    /// Another sign-in with the same name started in another browser, and the user could not have distinguished them.
+    Conflict,
+    /// It may not go on, for this reason.
+    Refused(Message),
+}
+
+/// A sign-in that ended without success, and what to do.
+#[derive(Clone, Debug, Template)]
+#[template(path = "ended.html")]
+pub struct EndedPage {
+    /// What every page has.
+    pub layout: Layout,
+    /// The name of the application that asks.
+    pub application: String,
+    /// Why it ended.
+    pub ended: Ended,
+    /// Where the form that tries again is sent (`csrf`), if that may help.
+    pub again: Option<String>,
+    /// Where the form that goes back to the application is sent (`csrf`), if it waits for an answer.
+    pub leave: Option<String>,
+    /// The page's automatic return to the application, if it has one.
+    pub returns: Option<Returning>,
+    /// The token that both forms carry.
+    pub csrf: String,
+}
+
+/// A page's automatic return to the application.
+#[derive(Clone, Debug)]
+pub struct Returning {
+    /// The address that answers the application, with the error.
+    pub address: String,
+    /// After how many seconds.
+    pub seconds: u32,
+    /// The address of the same page that stays.
+    pub stay: String,
+}
+
+impl EndedPage {
+    /// For tests and assistive scripts: how it ended, in a word.
+    fn outcome(&self) -> &'static str {
+        match self.ended {
+            Ended::Denied => "denied",
+            Ended::Expired => "expired",
+            Ended::Cancelled => "cancelled",
+            Ended::Replaced => "replaced",
+            Ended::Conflict => "conflict",
+            Ended::Refused(_) => "refused",
+        }
+    }
+
+    fn heading(&self) -> Message {
+        match self.ended {
+            Ended::Denied => Message::of("ended-denied"),
+            Ended::Expired => Message::of("ended-expired"),
+            Ended::Cancelled => Message::of("ended-cancelled"),
+            Ended::Replaced => Message::of("ended-replaced"),
+            Ended::Conflict => Message::of("ended-conflict"),
+            Ended::Refused(_) => Message::of("ended-refused"),
+        }
+    }
+
+    fn happened(&self) -> Message {
+        match &self.ended {
+            Ended::Denied => Message::of("ended-denied-happened"),
+            Ended::Expired => Message::of("ended-expired-happened"),
+            Ended::Cancelled => Message::of("ended-cancelled-happened"),
+            Ended::Replaced => Message::of("ended-replaced-happened"),
+            Ended::Conflict => Message::of("ended-conflict-happened"),
+            Ended::Refused(reason) => reason.clone(),
+        }
+    }
+
+    fn advice(&self) -> Message {
+        match self.ended {
+            Ended::Denied => Message::of("ended-denied-advice"),
+            Ended::Expired => Message::of("ended-expired-advice"),
+            Ended::Cancelled => Message::of("ended-cancelled-advice"),
+            Ended::Replaced => Message::of("ended-replaced-advice"),
+            Ended::Conflict => Message::of("ended-conflict-advice"),
+            Ended::Refused(_) => Message::of("ended-refused-advice"),
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! The outcome of a form, as the page that follows tells it.
+
+use crate::domain::{Host, InternalError};
+use crate::http::context::Browser;
+use crate::http::csrf;
+use crate::http::texts::Message;
+use assent_model::user::User;
+
+/// What a form did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Done {
+    Renamed,
+    Revoked,
+    /// Service providers of sessions that ended could not be told.
+    RevokedUntold,
+    Ended,
+    EndedUntold,
+    OthersEnded,
+    OthersEndedUntold,
+}
+
+impl Done {
+    const ALL: [Self; 7] = [
+        Self::Renamed,
+        Self::Revoked,
+        Self::RevokedUntold,
+        Self::Ended,
+        Self::EndedUntold,
+        Self::OthersEnded,
+        Self::OthersEndedUntold,
+    ];
+
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Renamed => "renamed",
+            Self::Revoked => "revoked",
+            Self::RevokedUntold => "revoked-untold",
+            Self::Ended => "ended",
+            Self::EndedUntold => "ended-untold",
+            Self::OthersEnded => "others-ended",
+            Self::OthersEndedUntold => "others-ended-untold",
+        }
+    }
+
+    const fn message(self) -> Message {
+        match self {
+            Self::Renamed => Message::of("devices-renamed"),
+            Self::Revoked => Message::of("devices-revoked"),
+            Self::RevokedUntold => Message::of("devices-revoked-untold"),
+            Self::Ended => Message::of("sessions-ended"),
+            Self::EndedUntold => Message::of("sessions-ended-untold"),
+            Self::OthersEnded => Message::of("sessions-others-ended"),
+            Self::OthersEndedUntold => Message::of("sessions-others-ended-untold"),
+        }
+    }
+}
+
+pub(super) fn told(done: Done, user: &User) -> String {
+    format!("done {} {}", done.as_str(), user.id)
+}
+
+/// What an address says that was done. Anybody can make one up, so it counts only with our token.
+#[derive(Debug, Default)]
+pub(super) struct Told {
+    done: Option<Done>,
+    token: String,
+}
+
+impl Told {
+    /// What the query of an address says.
+    pub(super) fn of_query(query: &str) -> Self {
+        let mut told = Self::default();
+        for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+            match &*name {
+                "done" => told.done = Done::ALL.into_iter().find(|done| done.as_str() == value),
+                "token" => told.token = value.into_owned(),
+                _ => {}
+            }
+        }
+        told
+    }
+
+    /// What the page says of it.
+    pub(super) fn message(
+        &self,
+        host: &Host,
+        browser: &Browser,
+        user: &User,
+    ) -> Result<Option<Message>, InternalError> {
+        let Some(done) = self.done else {
+            return Ok(None);
+        };
+        let ours = csrf::is_token(host, browser, &told(done, user), &self.token)?;
+        Ok(ours.then(|| done.message()))
+    }
+}

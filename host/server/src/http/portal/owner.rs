@@ -1,0 +1,125 @@
+//! The signed-in user whose portal it is.
+
+use std::sync::Arc;
+
+use axum::extract::FromRequestParts;
+use axum::http::StatusCode;
+use axum::http::request::Parts;
+use axum::response::Response;
+
+use crate::domain::approvals::channels;
+use crate::domain::sessions::session::SignedIn;
+use crate::domain::{Host, InternalError};
+use crate::http::context::Browser;
+use crate::http::home::signed_in_header;
+use crate::http::pages::{Layout, Link, Page};
+use crate::http::portal::form_outcome::Told;
+use crate::http::portal::pages::{Frame, Tab};
+use crate::http::reply::{ErrorReply, internal_error, layout, page, see_other, with_browser};
+use crate::http::texts::Message;
+use assent_model::login::{LocalPage, LoginRequest};
+
+/// Where whoever is not signed in, or not lately enough, goes to come to this page.
+pub(super) fn way_in(page: LocalPage) -> String {
+    let to = form_urlencoded::Serializer::new(String::new())
+        .append_pair("to", &page.path())
+        .finish();
+    format!("/sign-in?{to}")
+}
+
+/// Whose portal it is. Who asks for a page without being signed in is sent to sign in, and then to that page.
+pub(crate) struct Owner {
+    pub(super) host: Arc<Host>,
+    pub(super) browser: Browser,
+    pub(super) signed_in: SignedIn,
+    /// What the page tells first.
+    pub(super) told: Told,
+}
+
+impl FromRequestParts<Arc<Host>> for Owner {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, host: &Arc<Host>) -> Result<Self, Response> {
+        let Ok(browser) = Browser::from_request_parts(parts, host).await;
+        let told = Told::of_query(parts.uri.query().unwrap_or_default());
+        let page = LocalPage::at(parts.uri.path());
+        match browser.signed_in(host).await {
+            Ok(Some(signed_in)) if is_enough(host, page, &signed_in) => Ok(Self {
+                host: Arc::clone(host),
+                browser,
+                signed_in,
+                told,
+            }),
+            // What a form would have done is not done: its page is shown after the login.
+            Ok(_) => Err(with_browser(see_other(&way_in(page)), host, &browser)),
+            Err(error) => Err(internal_error(host, browser.language(), &error)),
+        }
+    }
+}
+
+/// Whether the session is by an authentication that the portal still takes.
+pub(crate) fn is_enough(host: &Host, page: LocalPage, signed_in: &SignedIn) -> bool {
+    channels::is_enough_for(
+        host,
+        &LoginRequest::Local { page },
+        &signed_in.session.authentication,
+    )
+}
+
+impl Owner {
+    pub(super) fn layout(&self) -> Layout {
+        layout(&self.host, self.browser.language())
+    }
+
+    /// What every page of the portal has beside that.
+    pub(super) fn frame(&self, tab: Tab) -> Result<Frame, InternalError> {
+        Ok(Frame {
+            user: Some(signed_in_header(
+                &self.host,
+                &self.browser,
+                &self.signed_in,
+            )?),
+            tab,
+            told: self
+                .told
+                .message(&self.host, &self.browser, &self.signed_in.user)?,
+        })
+    }
+
+    /// The page, or what a person sees where it could not be made.
+    pub(super) fn reply(&self, reply: Result<Response, InternalError>) -> Response {
+        let response = reply
+            .unwrap_or_else(|error| internal_error(&self.host, self.browser.language(), &error));
+        with_browser(response, &self.host, &self.browser)
+    }
+
+    /// A page of the portal.
+    pub(super) fn page(&self, template: Result<impl Page, InternalError>) -> Response {
+        self.reply(template.map(|template| page(&template, None)))
+    }
+
+    /// There is no such thing of this person's; whether it is somebody else's is not told.
+    pub(super) fn nothing_here(&self, back: Tab) -> Response {
+        ErrorReply {
+            status: StatusCode::NOT_FOUND,
+            title: Message::of("error-not-found"),
+            what_happened: Message::of("portal-not-yours"),
+            what_to_do: Message::of("portal-not-yours-advice"),
+        }
+        .render_with(
+            &self.host,
+            self.browser.language(),
+            &"the person has no such thing",
+            Some(back.link()),
+        )
+    }
+}
+
+impl Tab {
+    fn link(self) -> Link {
+        Link {
+            address: self.path().to_owned(),
+            text: self.label(),
+        }
+    }
+}

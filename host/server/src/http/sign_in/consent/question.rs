@@ -1,0 +1,61 @@
+//! The page that asks for consent.
+
+use axum::response::Response;
+
+use crate::domain::sign_in::login::Person;
+use crate::domain::{Host, InternalError};
+use crate::http::context::Browser;
+use crate::http::csrf;
+use crate::http::pages::ConsentPage;
+use crate::http::reply::{layout, page};
+use crate::http::texts::Message;
+use assent_model::id::LoginId;
+use assent_model::login::{AuthorizationRequest, Login};
+use assent_model::scope::{Scope, Scopes};
+use assent_model::user::User;
+
+/// The page that asks the person whether the application may have what it asks for.
+pub(crate) fn ask(
+    host: &Host,
+    browser: &Browser,
+    login: &Login,
+    request: &AuthorizationRequest,
+    person: &Person,
+    application: String,
+) -> Result<Response, InternalError> {
+    let id = login.id.to_string();
+    let user = &person.signed_in.user;
+    let asking = ConsentPage {
+        layout: layout(host, browser.language()),
+        application,
+        name: user.display_name().to_owned(),
+        scopes: in_words(&request.consent_scopes()),
+        offline: request.scopes.has(Scope::OfflineAccess),
+        action: format!("/login/{id}/consent"),
+        again: format!("/login/{id}/again"),
+        csrf: csrf::token(host, browser, &id)?,
+        person: csrf::token(host, browser, &shown_to(login.id, user))?,
+        days: host.settings.lifetimes.consent.whole_seconds() / (24 * 60 * 60),
+    };
+    Ok(page(
+        &asking,
+        request.redirect_uri.form_action_source().as_deref(),
+    ))
+}
+
+/// What shows that the page was made for this person. Somebody else may have signed in since, in another window.
+pub(super) fn shown_to(login: LoginId, user: &User) -> String {
+    format!("consent {login} {}", user.id)
+}
+
+pub(super) fn in_words(scopes: &Scopes) -> Vec<Message> {
+    let words = scopes.iter().map(|scope| match scope {
+        Scope::OpenId => Message::of("scope-openid"),
+        Scope::Profile => Message::of("scope-profile"),
+        Scope::Email => Message::of("scope-email"),
+        Scope::Phone => Message::of("scope-phone"),
+        Scope::Address => Message::of("scope-address"),
+        Scope::OfflineAccess => Message::of("scope-offline-access"),
+    });
+    words.collect()
+}

@@ -1,0 +1,164 @@
+//! The answer of a login whose user is known.
+
+use axum::response::Response;
+
+use crate::domain::sessions::session::SignedIn;
+use crate::domain::sign_in::context::{Agreement, SignInContext};
+use crate::domain::sign_in::login::{Outcome, Person};
+use crate::domain::sign_in::{login, test_sign_in};
+use crate::domain::{Host, InternalError};
+use crate::http::context::Browser;
+use crate::http::reply::{see_other, with_session};
+use crate::http::saml;
+use crate::http::sign_in::answer::deliver;
+use crate::http::sign_in::consent::question;
+use crate::http::sign_in::login::ended::{ended_page, refused};
+use crate::http::sign_in::login::no_login::answered_before;
+use crate::oidc::authorize;
+use crate::oidc::authorize::{Answer, ConsentQuestion, Question};
+use crate::saml::sign_on;
+use assent_model::id::{SessionId, UserId};
+use assent_model::login::{Login, LoginRequest};
+use assent_model::saml::SignOnRequest;
+use assent_model::secret::Token;
+
+/// The browser's session, which ends where a sign-in begins another one. A test sign-in's leaves it alone.
+pub(crate) async fn session_before(
+    host: &Host,
+    browser: &Browser,
+    login: &Login,
+) -> Result<Option<SignedIn>, InternalError> {
+    if !login.request.purpose().is_application() {
+        Ok(None)
+    } else {
+        browser.signed_in(host).await
+    }
+}
+
+/// Whoever has the session that a login goes on with, if it is still this browser's, and still enough.
+pub(crate) async fn resumed(
+    host: &Host,
+    browser: &Browser,
+    login: &Login,
+    session: SessionId,
+) -> Result<Option<Person>, InternalError> {
+    let found = browser
+        .signed_in(host)
+        .await?
+        .filter(|signed_in| signed_in.session.id == session);
+    let Some(signed_in) = found else {
+        return Ok(None);
+    };
+    let enough = match &login.request {
+        LoginRequest::Oidc(request) => authorize::may_go_on(host, request, &signed_in).await?,
+        LoginRequest::Saml(request) => sign_on::may_go_on(host, request, &signed_in).await?,
+        LoginRequest::Local { .. } => false,
+    };
+    Ok(enough.then_some(Person {
+        signed_in,
+        cookie: None,
+        origin: browser.origin(),
+    }))
+}
+
+/// Answers the login for this person, or asks them for their consent.
+pub(crate) async fn finish(
+    host: &Host,
+    browser: &Browser,
+    login: &Login,
+    person: &Person,
+    old: Option<&SignedIn>,
+    agreement: Agreement,
+) -> Result<Response, InternalError> {
+    let request = match &login.request {
+        LoginRequest::Oidc(request) => request,
+        LoginRequest::Saml(request) => {
+            return finish_saml(host, browser, login, request, person, old).await;
+        }
+        LoginRequest::Local { page } => {
+            let outcome = Outcome {
+                person,
+                old,
+                given: None,
+                consent: None,
+            };
+            let answered = login::answer(host, login.id, outcome).await?;
+            return match answered {
+                true => with_session(see_other(&page.path()), host, browser, session_of(person)),
+                false => Ok(answered_before(host, browser.language())),
+            };
+        }
+    };
+    // Nobody gets the cookie of a test sign-in's session.
+    let session = session_of(person).filter(|_| request.purpose.is_application());
+    let question = Question {
+        login: login.id,
+        request,
+        person,
+        old,
+        agreement,
+    };
+    let observer = test_sign_in::observer(host, request.purpose);
+    let context = SignInContext {
+        host,
+        observer: &*observer,
+    };
+    match authorize::respond(context, question).await? {
+        Answer::Granted(answer) => with_session(
+            deliver(host, browser.language(), &answer).await,
+            host,
+            browser,
+            session,
+        ),
+        Answer::Failed(answer) => Ok(deliver(host, browser.language(), &answer).await),
+        Answer::AskConsent(ConsentQuestion { application }) => {
+            question::ask(host, browser, login, request, person, application)
+        }
+        Answer::Refused(reason) => ended_page(host, browser, login, refused(reason)).await,
+        Answer::AnsweredBefore => Ok(answered_before(host, browser.language())),
+    }
+}
+
+/// The session that began, with its user.
+fn session_of(person: &Person) -> Option<(UserId, &Token)> {
+    person
+        .cookie
+        .as_ref()
+        .map(|cookie| (person.signed_in.user.id, cookie))
+}
+
+/// Answers the login of a service provider for this person.
+async fn finish_saml(
+    host: &Host,
+    browser: &Browser,
+    login: &Login,
+    request: &SignOnRequest,
+    person: &Person,
+    old: Option<&SignedIn>,
+) -> Result<Response, InternalError> {
+    let session = session_of(person).filter(|_| request.purpose.is_application());
+    let question = sign_on::Question {
+        login: login.id,
+        request,
+        person,
+        old,
+    };
+    let observer = test_sign_in::observer(host, request.purpose);
+    let context = SignInContext {
+        host,
+        observer: &*observer,
+    };
+    match sign_on::respond(context, question).await? {
+        sign_on::Answer::Granted(answer) => with_session(
+            saml::sign_on::deliver(host, browser.language(), &answer),
+            host,
+            browser,
+            session,
+        ),
+        sign_on::Answer::Failed(answer) => {
+            Ok(saml::sign_on::deliver(host, browser.language(), &answer))
+        }
+        sign_on::Answer::Refused(reason) => ended_page(host, browser, login, refused(reason)).await,
+        sign_on::Answer::AnsweredBefore => Ok(answered_before(host, browser.language())),
+    }
+}

@@ -1,0 +1,229 @@
+//! The page on which a user says who they are.
+
+use axum::http::header::SET_COOKIE;
+use axum::http::{HeaderValue, StatusCode};
+use axum::response::Response;
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+
+use crate::domain::approvals::approval;
+use crate::domain::operations::rate_limits::Exhausted;
+use crate::domain::sessions::session::SignedIn;
+use crate::domain::sign_in::known_browsers::Standing;
+use crate::domain::sign_in::login::View;
+use crate::domain::sign_in::{login, qr_sign_in};
+use crate::domain::{Host, InternalError};
+use crate::http::context::Browser;
+use crate::http::cookies::Cookie;
+use crate::http::csrf;
+use crate::http::operations::rate_limits::{too_many_pages, try_again};
+use crate::http::pages::{Choice, LoginPage, Scan};
+use crate::http::reply::{layout, page, with_browser};
+use crate::http::sign_in::login::asking::asking;
+use crate::http::sign_in::login::posted::Posted;
+use crate::http::texts::Message;
+use crate::oidc::authorize;
+use assent_model::login::{Login, LoginRequest};
+use assent_model::name::LoginName;
+use assent_store::RequestOutcome;
+
+/// `POST /login/{id}`: the person says who they are.
+pub(crate) async fn identify(posted: Posted) -> Response {
+    let Posted {
+        host,
+        browser,
+        form,
+        view,
+        ..
+    } = &posted;
+    let reply = async {
+        // A second click, or a stale page: show how far it has come.
+        let View::Identify(login) = view else {
+            return Ok(posted.shown());
+        };
+        let Ok(valid) = form.name.parse::<LoginName>() else {
+            let mut reply = identify_page(host, browser, login, Some(form.name.clone())).await?;
+            *reply.status_mut() = StatusCode::UNPROCESSABLE_ENTITY;
+            return Ok(reply);
+        };
+        // Counted before anything is looked for, so that it says nothing of who has an account.
+        let (limits, now) = (&host.rate_limits, host.now());
+        let from = limits
+            .sign_ins_per_ip
+            .take(&browser.origin().address.into(), now);
+        let from = from.and_then(|()| {
+            limits
+                .sign_ins_per_browser
+                .take(&browser.digest().into(), now)
+        });
+        let from = from.map_err(|exhausted| (exhausted, Message::of("error-too-many-here")));
+        let too_many = |(exhausted, refused)| {
+            let next = try_again(&posted.address());
+            Ok(too_many_pages(
+                host,
+                browser.language(),
+                exhausted,
+                refused,
+                next,
+            ))
+        };
+        if let Err(refused) = from {
+            approval::refuse(host, login, &valid).await?;
+            return too_many(refused);
+        }
+        let by_name = || Message::of("error-too-many-name");
+        // What others do with the name does not count in a browser in which its user signed in before. Nor does it in one whose
+        // trust a report revoked: the refusal would show the report.
+        let standing = browser.known_users(host).standing(host, &valid).await?;
+        if standing == Standing::Unknown
+            && let Err(exhausted) = limits.sign_ins_per_user_name.take(&(&valid).into(), now)
+        {
+            approval::refuse(host, login, &valid).await?;
+            return too_many((exhausted, by_name()));
+        }
+        let asked = approval::ask(
+            host,
+            login,
+            (&valid, standing),
+            browser.context(host),
+            browser.origin(),
+        )
+        .await?;
+        if asked == RequestOutcome::TooMany {
+            let wait = host.settings.lifetimes.approval.get();
+            return too_many((Exhausted::within(wait), by_name()));
+        }
+        Ok(remembering(
+            posted.shown(),
+            host,
+            browser,
+            (!form.remember.is_empty()).then_some(&valid),
+        ))
+    };
+    posted.reply(reply.await)
+}
+
+/// Has the browser remember the name that was typed, or forget the one that it has.
+fn remembering(
+    mut response: Response,
+    host: &Host,
+    browser: &Browser,
+    name: Option<&LoginName>,
+) -> Response {
+    let cookie = match name {
+        Some(name) => Some(Cookie::Name.set(host, &URL_SAFE_NO_PAD.encode(name.as_str()))),
+        None => browser.name().map(|_| Cookie::Name.remove(host)),
+    };
+    if let Some(Ok(cookie)) = cookie.map(|cookie| HeaderValue::from_str(&cookie)) {
+        response.headers_mut().append(SET_COOKIE, cookie);
+    }
+    response
+}
+
+/// `POST /login/{id}/continue`: the person goes on as whom they are signed in as.
+pub(crate) async fn go_on(posted: Posted) -> Response {
+    let Posted {
+        host,
+        browser,
+        form,
+        view,
+        ..
+    } = &posted;
+    let reply = async {
+        if let View::Identify(login) = view
+            && let Some(signed_in) = choice(host, browser, login).await?
+            && csrf::is_token(host, browser, &chosen(login, &signed_in), &form.person)?
+        {
+            login::go_on(host, login, &signed_in).await?;
+        }
+        Ok(posted.shown())
+    };
+    posted.reply(reply.await)
+}
+
+/// Whom the person may go on as, where the application leaves them the choice.
+async fn choice(
+    host: &Host,
+    browser: &Browser,
+    login: &Login,
+) -> Result<Option<SignedIn>, InternalError> {
+    let LoginRequest::Oidc(request) = &login.request else {
+        return Ok(None);
+    };
+    if !request.select_account {
+        return Ok(None);
+    }
+    let Some(signed_in) = browser.signed_in(host).await? else {
+        return Ok(None);
+    };
+    Ok(authorize::may_go_on(host, request, &signed_in)
+        .await?
+        .then_some(signed_in))
+}
+
+/// What shows that the page offered to go on as this person.
+fn chosen(login: &Login, signed_in: &SignedIn) -> String {
+    format!("continue {} {}", login.id, signed_in.user.id)
+}
+
+/// The name that the application gave, or that of the browser's own session where the application's ID token names its user.
+async fn hinted_name(
+    host: &Host,
+    browser: &Browser,
+    login: &Login,
+) -> Result<Option<LoginName>, InternalError> {
+    match &login.request {
+        LoginRequest::Oidc(request) if request.login_hint.is_some() => {
+            Ok(request.login_hint.clone())
+        }
+        LoginRequest::Oidc(request) if request.hinted_subject.is_some() => {
+            match browser.signed_in(host).await? {
+                Some(signed_in) => authorize::hinted_name(host, request, &signed_in).await,
+                None => Ok(None),
+            }
+        }
+        LoginRequest::Saml(request) => Ok(request.login_hint.clone()),
+        LoginRequest::Oidc(_) | LoginRequest::Local { .. } => Ok(None),
+    }
+}
+
+pub(super) async fn identify_page(
+    host: &Host,
+    browser: &Browser,
+    login: &Login,
+    rejected: Option<String>,
+) -> Result<Response, InternalError> {
+    let id = login.id.to_string();
+    let asking = asking(host, login).await?;
+    let hint = hinted_name(host, browser, login).await?.map(String::from);
+    let unfit = rejected.is_some();
+    let known = browser.name().map(|name| name.as_str().to_owned());
+    let remembered = known.is_some();
+    let name = rejected.or(hint).or(known).unwrap_or_default();
+    let choice = match choice(host, browser, login).await? {
+        Some(signed_in) => Some(Choice {
+            name: signed_in.user.display_name().to_owned(),
+            action: format!("/login/{id}/continue"),
+            person: csrf::token(host, browser, &chosen(login, &signed_in))?,
+        }),
+        None => None,
+    };
+    let login_page = LoginPage {
+        layout: layout(host, browser.language()),
+        application: asking.name,
+        action: format!("/login/{id}"),
+        leave: format!("/login/{id}/leave"),
+        csrf: csrf::token(host, browser, &id)?,
+        name,
+        unfit,
+        remembered,
+        choice,
+        scan: Scan::new(&host.settings.origin(), qr_sign_in::path(host, login)?),
+        events: format!("/login/{id}/events"),
+    };
+    Ok(with_browser(
+        page(&login_page, asking.form_target.as_deref()),
+        host,
+        browser,
+    ))
+}

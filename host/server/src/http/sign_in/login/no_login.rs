@@ -1,0 +1,29 @@
+//! Pages for a login that is unknown, or was answered before.
+
+use axum::http::StatusCode;
+use axum::response::Response;
+
+use crate::domain::Host;
+use crate::http::reply::ErrorReply;
+use crate::http::texts::Message;
+use assent_model::language::Language;
+
+pub(super) fn unknown(host: &Host, language: Language) -> Response {
+    ErrorReply {
+        status: StatusCode::NOT_FOUND,
+        title: Message::of("error-login-unknown"),
+        what_happened: Message::of("error-login-unknown-happened"),
+        what_to_do: Message::of("error-login-unknown-advice"),
+    }
+    .render(host, language, &"no such login in this browser")
+}
+
+pub(crate) fn answered_before(host: &Host, language: Language) -> Response {
+    ErrorReply {
+        status: StatusCode::CONFLICT,
+        title: Message::of("error-login-answered"),
+        what_happened: Message::of("error-login-answered-happened"),
+        what_to_do: Message::of("error-login-answered-advice"),
+    }
+    .render(host, language, &"the login was answered before")
+}

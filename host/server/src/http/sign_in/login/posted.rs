@@ -1,0 +1,109 @@
+//! A form of a login's pages, and the login as the browser finds it.
+
+use std::sync::Arc;
+
+use axum::extract::{FromRequest, Path, Request};
+use axum::response::{IntoResponse, Response};
+use axum::{Form, RequestExt};
+use serde::Deserialize;
+
+use crate::domain::sign_in::login;
+use crate::domain::sign_in::login::View;
+use crate::domain::{Host, InternalError};
+use crate::http::context::Browser;
+use crate::http::csrf;
+use crate::http::reply::{forged, internal_error, see_other};
+use crate::http::sign_in::login::no_login::unknown;
+use assent_model::id::{IdError, LoginId};
+
+/// A form of these pages.
+#[derive(Debug, Deserialize)]
+pub(crate) struct LoginForm {
+    #[serde(default)]
+    pub(super) csrf: String,
+    /// What the person typed.
+    #[serde(default)]
+    pub(super) name: String,
+    /// Whether the browser shall remember that; empty for no.
+    #[serde(default)]
+    pub(super) remember: String,
+    /// A token that shows for whom the page was made.
+    #[serde(default)]
+    pub(crate) person: String,
+    /// The button that was pressed.
+    #[serde(default)]
+    pub(crate) decision: String,
+}
+
+/// The login as this browser finds it, and the browser, whose pages then speak the language that the login is in.
+pub(super) async fn find(
+    host: &Host,
+    id: &str,
+    browser: Browser,
+) -> (Browser, Result<View, InternalError>) {
+    let id: Result<LoginId, IdError> = id.parse();
+    let found = match id {
+        Ok(id) => login::view(host, id, browser.digest()).await,
+        Err(IdError) => Ok(View::Unknown),
+    };
+    let login = found.as_ref().ok().and_then(View::login);
+    let asked = login.and_then(|login| login.request.language());
+    (browser.speaking(asked), found)
+}
+
+/// A form that one of these pages posted, with our token in it: the login as this browser finds it.
+pub(crate) struct Posted {
+    pub(crate) host: Arc<Host>,
+    pub(crate) browser: Browser,
+    pub(crate) form: LoginForm,
+    pub(crate) view: View,
+    id: String,
+}
+
+impl FromRequest<Arc<Host>> for Posted {
+    type Rejection = Response;
+
+    async fn from_request(mut request: Request, host: &Arc<Host>) -> Result<Self, Response> {
+        let Path(id) = request
+            .extract_parts::<Path<String>>()
+            .await
+            .map_err(IntoResponse::into_response)?;
+        let Ok(browser) = request.extract_parts_with_state::<Browser, _>(host).await;
+        let Form(form) = Form::<LoginForm>::from_request(request, host)
+            .await
+            .map_err(IntoResponse::into_response)?;
+        match csrf::is_token(host, &browser, &id, &form.csrf) {
+            Ok(true) => {}
+            Ok(false) => return Err(forged(host, browser.language())),
+            Err(error) => return Err(internal_error(host, browser.language(), &error)),
+        }
+        let (browser, found) = find(host, &id, browser).await;
+        match found {
+            Ok(View::Unknown) => Err(unknown(host, browser.language())),
+            Ok(view) => Ok(Self {
+                host: Arc::clone(host),
+                browser,
+                form,
+                view,
+                id,
+            }),
+            Err(error) => Err(internal_error(host, browser.language(), &error)),
+        }
+    }
+}
+
+impl Posted {
+    /// Back to the page for how far the login has come.
+    pub(crate) fn shown(&self) -> Response {
+        see_other(&self.address())
+    }
+
+    /// The address of that page.
+    pub(super) fn address(&self) -> String {
+        format!("/login/{}", self.id)
+    }
+
+    pub(crate) fn reply(&self, reply: Result<Response, InternalError>) -> Response {
+        reply.unwrap_or_else(|error| internal_error(&self.host, self.browser.language(), &error))
+    }
+}

@@ -1,0 +1,107 @@
+//! The page that waits for an approval.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use futures_util::{StreamExt, stream};
+
+use crate::domain::approvals::{approval, channels};
+use crate::domain::sign_in::login::View;
+use crate::domain::sign_in::qr_sign_in;
+use crate::domain::{Host, InternalError};
+use crate::http::context::Browser;
+use crate::http::csrf;
+use crate::http::pages::{Scan, WaitingPage};
+use crate::http::reply::{internal_error, layout, page};
+use crate::http::sign_in::login::posted::find;
+use assent_model::approval::Approval;
+use assent_model::login::Login;
+
+/// `GET /login/{id}/events`: one event, `changed`, as soon as the page has something new to show.
+pub(crate) async fn events(
+    State(host): State<Arc<Host>>,
+    Path(id): Path<String>,
+    browser: Browser,
+) -> Response {
+    let (browser, found) = find(&host, &id, browser).await;
+    let view = match found {
+        Ok(View::Unknown) => return StatusCode::NOT_FOUND.into_response(),
+        Ok(view) => view,
+        Err(error) => return internal_error(&host, browser.language(), &error),
+    };
+    let Some(holding) = host
+        .rate_limits
+        .told_pages
+        .hold(browser.origin().address.into())
+    else {
+        return StatusCode::TOO_MANY_REQUESTS.into_response();
+    };
+    let once = stream::once(async move {
+        let _holding = holding;
+        let news = match view {
+            View::Waiting(_, approval) => {
+                approval::decided(&host, approval.id).await.map(|()| true)
+            }
+            View::Identify(login) => qr_sign_in::scanned(&host, login.id).await,
+            _ => Ok(true),
+        };
+        if let Err(error) = &news {
+            tracing::error!(%error, "a waiting page could not be told");
+        }
+        // Without news the stream ends, and the browser asks again.
+        news.unwrap_or(true)
+            .then(|| Ok::<_, Infallible>(Event::default().event("changed").data("changed")))
+    })
+    .filter_map(std::future::ready);
+    let mut response = Sse::new(once)
+        .keep_alive(KeepAlive::default())
+        .into_response();
+    // Proxies that hold answers back would hold this one back too.
+    response.headers_mut().insert(
+        "x-accel-buffering",
+        axum::http::HeaderValue::from_static("no"),
+    );
+    response
+}
+
+pub(super) fn waiting_page(
+    host: &Host,
+    browser: &Browser,
+    login: &Login,
+    approval: &Approval,
+) -> Result<Response, InternalError> {
+    let id = login.id.to_string();
+    // Rounded up, so that the page does not say zero while there is time.
+    let seconds_left = approval.remaining(host.now()).as_millis().div_ceil(1000);
+    let delegation = channels::delegation(host, &login.request);
+    let waiting = WaitingPage {
+        layout: layout(host, browser.language()),
+        application: approval.shown.application_name.clone(),
+        name: approval
+            .scanned_by
+            .is_none()
+            .then(|| approval.shown.account.clone()),
+        number: approval.number.to_string(),
+        // They depend on the request only, and so reveal nothing about the name.
+        delegated: delegation.possible,
+        binding: delegation
+            .with_letters
+            .then(|| channels::binding(host, approval.id))
+            .transpose()?,
+        seconds_left: u32::try_from(seconds_left).unwrap_or(u32::MAX),
+        seconds_total: host.settings.lifetimes.approval.whole_seconds(),
+        events: format!("/login/{id}/events"),
+        // Whoever typed a name may scan instead, whether the request was sent or not.
+        scan: match approval.scanned_by {
+            None => Scan::new(&host.settings.origin(), qr_sign_in::path(host, login)?),
+            Some(_) => None,
+        },
+        cancel: format!("/login/{id}/cancel"),
+        csrf: csrf::token(host, browser, &id)?,
+    };
+    Ok(page(&waiting, None))
+}

@@ -1,0 +1,29 @@
+//! The way to sign out, and the browser afterwards.
+
+use axum::http::HeaderValue;
+use axum::http::header::SET_COOKIE;
+use axum::response::Response;
+
+use crate::domain::Host;
+use crate::http::cookies::Cookie;
+use crate::http::pages::Link;
+use crate::http::texts::Message;
+
+/// The question whether to sign out, and what the CSRF token is for.
+pub(super) const QUESTION: &str = "/session/end";
+
+/// Takes the session's cookie from the browser.
+pub(crate) fn without_session(mut response: Response, host: &Host) -> Response {
+    if let Ok(cookie) = HeaderValue::from_str(&Cookie::Session.remove(host)) {
+        response.headers_mut().append(SET_COOKIE, cookie);
+    }
+    response
+}
+
+/// The link to the question whether to sign out.
+pub(crate) fn sign_out_here() -> Link {
+    Link {
+        address: QUESTION.to_owned(),
+        text: Message::of("error-sign-out"),
+    }
+}

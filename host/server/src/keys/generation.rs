@@ -1,0 +1,49 @@
+//! Fresh private keys, sealed with the master key, and sealed ones opened.
+
+use openssl::pkey::{PKey, Private};
+use zeroize::Zeroizing;
+
+use crate::keys::error::KeyError;
+use crate::keys::master::MasterKey;
+use assent_model::entropy::Entropy;
+use assent_model::key::KeyPurpose;
+
+/// Makes a fresh private key for a purpose, sealed. An RSA key may take a second of a core, so it is made off the async
+/// threads.
+pub async fn generate(
+    purpose: KeyPurpose,
+    master: &MasterKey,
+    entropy: &dyn Entropy,
+) -> Result<String, KeyError> {
+    let making = tokio::task::spawn_blocking(move || private_key(purpose));
+    let plain = making.await.map_err(|_| KeyError::BrokenOff)??;
+    master.seal(purpose.as_str(), &plain, entropy)
+}
+
+fn private_key(purpose: KeyPurpose) -> Result<Zeroizing<Vec<u8>>, KeyError> {
+    let key = match purpose {
+        KeyPurpose::IdToken(_) => PKey::from_rsa(openssl::rsa::Rsa::generate(2048)?)?,
+        KeyPurpose::Push => {
+            let group = openssl::ec::EcGroup::from_curve_name(openssl::nid::Nid::X9_62_PRIME256V1)?;
+            PKey::from_ec_key(openssl::ec::EcKey::generate(&group)?)?
+        }
+    };
+    Ok(Zeroizing::new(key.private_key_to_pkcs8()?))
+}
+
+/// The raw public key of a fresh Ed25519 key, which a `did:key` is made of. The private key is not kept: nothing is
+/// ever signed with it.
+pub fn fresh_ed25519_public_key() -> Result<[u8; 32], KeyError> {
+    let raw = PKey::generate_ed25519()?.raw_public_key()?;
+    raw.try_into()
+        .map_err(|_| KeyError::Form("an Ed25519 public key has 32 bytes".to_owned()))
+}
+
+pub(super) fn open(
+    purpose: KeyPurpose,
+    sealed: &str,
+    master: &MasterKey,
+) -> Result<PKey<Private>, KeyError> {
+    let plain = master.open(purpose.as_str(), sealed)?;
+    Ok(PKey::private_key_from_pkcs8(&plain)?)
+}

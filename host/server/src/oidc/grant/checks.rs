@@ -1,0 +1,27 @@
+//! Checks that the grants have in common.
+
+use crate::domain::Host;
+use crate::domain::sign_in::access;
+use crate::oidc::client_auth::Client;
+use crate::oidc::error::TokenError;
+use crate::oidc::parameters::Parameters;
+use assent_model::token::GrantSubject;
+use assent_store::Person;
+
+pub(super) fn required<'a>(parameters: &'a Parameters, name: &str) -> Result<&'a str, TokenError> {
+    parameters
+        .get(name)
+        .ok_or_else(|| TokenError::InvalidRequest(format!("{name} is missing")))
+}
+
+/// The person of a grant and their account, if they may still use the application.
+pub(super) async fn person(
+    host: &Host,
+    client: &Client,
+    subject: GrantSubject,
+) -> Result<Person, TokenError> {
+    let found = access::person(host, subject, &client.application.id).await?;
+    found.ok_or(TokenError::InvalidGrant(
+        "the person may no longer use the application",
+    ))
+}

@@ -1,0 +1,68 @@
+//! RequestedAuthnContext (SAML core section 3.3.2.2.1).
+
+use crate::saml::sign_on::response::{AUTHN_CONTEXT, UNSPECIFIED};
+use assent_saml_core::message::{Comparison, RequestedAuthnContext};
+
+/// Ways to sign in that are no stronger than ours (SAML authentication context section 3.4).
+const WEAKER: [&str; 5] = [
+    UNSPECIFIED,
+    "urn:oasis:names:tc:SAML:2.0:ac:classes:InternetProtocol",
+    "urn:oasis:names:tc:SAML:2.0:ac:classes:InternetProtocolPassword",
+    "urn:oasis:names:tc:SAML:2.0:ac:classes:Password",
+    "urn:oasis:names:tc:SAML:2.0:ac:classes:PreviousSession",
+];
+
+/// Ways to sign in that are stronger than ours.
+const STRONGER: [&str; 9] = [
+    "urn:oasis:names:tc:SAML:2.0:ac:classes:MobileTwoFactorContract",
+    "urn:oasis:names:tc:SAML:2.0:ac:classes:MobileTwoFactorUnregistered",
+    "urn:oasis:names:tc:SAML:2.0:ac:classes:Smartcard",
+    "urn:oasis:names:tc:SAML:2.0:ac:classes:SmartcardPKI",
+    "urn:oasis:names:tc:SAML:2.0:ac:classes:SoftwarePKI",
+    "urn:oasis:names:tc:SAML:2.0:ac:classes:TLSClient",
+    "urn:oasis:names:tc:SAML:2.0:ac:classes:TimeSyncToken",
+    "urn:oasis:names:tc:SAML:2.0:ac:classes:X509",
+    "urn:oasis:names:tc:SAML:2.0:ac:classes:Kerberos",
+];
+
+/// Whether the way `unspecified` meets what is asked for, which is all that is known of a vendor's.
+pub(super) fn is_met_by_any(context: &RequestedAuthnContext) -> bool {
+    let mut classes = context.classes.iter();
+    match context.comparison {
+        Comparison::Exact | Comparison::Minimum => classes.any(|class| class == UNSPECIFIED),
+        // It is no stronger than anything, and so never too strong, and never better.
+        Comparison::Maximum => {
+            let known = |class: &str| {
+                class == AUTHN_CONTEXT || WEAKER.contains(&class) || STRONGER.contains(&class)
+            };
+            classes.any(|class| known(class))
+        }
+        Comparison::Better => false,
+    }
+}
+
+/// Whether the request names exactly `unspecified` and not our own class, so that the assertion must name `unspecified`.
+pub(super) fn is_for_unspecified(context: &RequestedAuthnContext) -> bool {
+    let has = |wanted: &str| context.classes.iter().any(|class| class == wanted);
+    context.comparison == Comparison::Exact && has(UNSPECIFIED) && !has(AUTHN_CONTEXT)
+}
+
+/// Whether an assertion about a sign-in by a device meets what is asked for (SAML core section 3.3.2.2.1). It says
+/// `PasswordProtectedTransport`; of ways that are not known here nothing is promised.
+pub(super) fn is_met(context: &RequestedAuthnContext) -> bool {
+    if context.declarations {
+        return false;
+    }
+    let is_ours = |class: &String| class == AUTHN_CONTEXT;
+    // `unspecified` is met by any way, whatever the comparison.
+    let is_open = |class: &String| class == UNSPECIFIED;
+    let is_weaker = |class: &String| WEAKER.contains(&class.as_str());
+    let mut classes = context.classes.iter();
+    match context.comparison {
+        Comparison::Exact => classes.any(|class| is_ours(class) || is_open(class)),
+        Comparison::Minimum => classes.any(|class| is_ours(class) || is_weaker(class)),
+        Comparison::Maximum => classes
+            .any(|class| is_ours(class) || is_open(class) || STRONGER.contains(&class.as_str())),
+        Comparison::Better => classes.all(is_weaker),
+    }
+}

@@ -1,0 +1,46 @@
+//! Whether a session is enough for a request.
+
+use crate::domain::approvals::channels;
+use crate::domain::sessions::session::SignedIn;
+use crate::domain::sign_in::access::{Access, access};
+use crate::domain::{Host, InternalError};
+use crate::saml::sign_on::requested_subject;
+use assent_model::saml::SignOnRequest;
+use assent_model::session::{Acr, Authentication};
+
+/// Whether the person may go on with this session: no fresh login is asked for, the last one is strong enough, and they are
+/// who is meant. Whether they
+/// may use the service provider is seen later, and told them.
+pub async fn may_go_on(
+    host: &Host,
+    request: &SignOnRequest,
+    signed_in: &SignedIn,
+) -> Result<bool, InternalError> {
+    let authentication = &signed_in.session.authentication;
+    let strong = meets(request, authentication)
+        && channels::is_enough(host, Some(&request.application), authentication);
+    if request.fresh_login || !strong {
+        return Ok(false);
+    }
+    if request.subject.is_none() {
+        return Ok(true);
+    }
+    let Some(provider) = host.store.service_provider(&request.application).await? else {
+        return Ok(false);
+    };
+    match access(host, &signed_in.user, &provider.id).await? {
+        Access::Granted(account) => requested_subject::is_requested_subject(
+            host,
+            &provider,
+            request,
+            &signed_in.user,
+            &account,
+        ),
+        Access::NoAccount | Access::Closed => Ok(false),
+    }
+}
+
+/// Whether what the person was authenticated by is what the request asks for.
+pub(super) fn meets(request: &SignOnRequest, authentication: &Authentication) -> bool {
+    !request.needs_device || authentication.acr() == Acr::Device
+}

@@ -1,0 +1,106 @@
+//! Lookups of accounts.
+
+use crate::accounts::person::{AccountRow, Person};
+use crate::{Result, Store};
+use assent_model::account::Account;
+use assent_model::id::{AccountId, Did, UserId};
+use assent_model::user::LifecycleState;
+
+impl Store {
+    /// The account with this id.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
+    pub async fn account(&self, id: AccountId) -> Result<Option<Account>> {
+        self.one_account("SELECT * FROM accounts WHERE id = $1", &[id.to_string()])
+            .await
+    }
+
+    /// The account with this id, and whose it is.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
+    pub async fn person(&self, account: AccountId) -> Result<Option<Person>> {
+        self.lookups.persons.ask(account.to_string()).await
+    }
+
+    /// A person's account in an application.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
+    pub async fn account_of(&self, user: UserId, application: &Did) -> Result<Option<Account>> {
+        let keys = [user.to_string(), application.to_string()];
+        self.one_account(
+            "SELECT * FROM accounts WHERE user_id = $1 AND application_id = $2",
+            &keys,
+        )
+        .await
+    }
+
+    /// Up to `limit` accounts of an application after `after`, in the order in which they were made; of a state alone, where
+    /// that is given.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
+    pub async fn accounts_of(
+        &self,
+        application: &Did,
+        state: Option<LifecycleState>,
+        after: Option<AccountId>,
+        limit: u32,
+    ) -> Result<Vec<Account>> {
+        let statement = match state {
+            None => {
+                "SELECT * FROM accounts WHERE application_id = $1 AND $2 = '' AND id > $3 ORDER BY id LIMIT $4"
+            }
+            Some(_) => {
+                "SELECT * FROM accounts WHERE application_id = $1 AND state = $2 AND id > $3 ORDER BY id LIMIT $4"
+            }
+        };
+        let rows: Vec<AccountRow> = sqlx::query_as(statement)
+            .bind(application.to_string())
+            .bind(state.map(LifecycleState::as_str).unwrap_or_default())
+            .bind(after.map(|id| id.to_string()).unwrap_or_default())
+            .bind(i64::from(limit))
+            .fetch_all(&self.readers)
+            .await?;
+        rows.into_iter().map(Account::try_from).collect()
+    }
+
+    /// Up to `limit` accounts of a person after `after`, in the order in which they were made.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
+    pub async fn accounts_of_user(
+        &self,
+        user: UserId,
+        after: Option<AccountId>,
+        limit: u32,
+    ) -> Result<Vec<Account>> {
+        let rows: Vec<AccountRow> = sqlx::query_as(
+            "SELECT * FROM accounts WHERE user_id = $1 AND id > $2 ORDER BY id LIMIT $3",
+        )
+        .bind(user.to_string())
+        .bind(after.map(|id| id.to_string()).unwrap_or_default())
+        .bind(i64::from(limit))
+        .fetch_all(&self.readers)
+        .await?;
+        rows.into_iter().map(Account::try_from).collect()
+    }
+
+    async fn one_account(
+        &self,
+        statement: &'static str,
+        keys: &[String],
+    ) -> Result<Option<Account>> {
+        let mut query = sqlx::query_as::<_, AccountRow>(statement);
+        for key in keys {
+            query = query.bind(key.clone());
+        }
+        query
+            .fetch_optional(&self.readers)
+            .await?
+            .map(Account::try_from)
+            .transpose()
+    }
+}

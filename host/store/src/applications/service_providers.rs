@@ -1,0 +1,90 @@
+//! SAML service providers as applications.
+
+use std::sync::Arc;
+
+use crate::applications::SAML;
+use crate::rows::to_json;
+use crate::{Result, Store, audit, saml_keys};
+use assent_model::application::Registered;
+use assent_model::audit::Entry;
+use assent_model::id::Did;
+use assent_model::saml::{SamlKey, ServiceProvider};
+
+impl Store {
+    /// The SAML service provider with this id.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn service_provider(&self, id: &Did) -> Result<Option<Arc<ServiceProvider>>> {
+        Ok(self
+            .registered(id)
+            .await?
+            .and_then(Registered::service_provider))
+    }
+
+    /// Adds a service provider with the key that it begins with.
+    ///
+    /// # Errors
+    /// If the database fails, or the audit log cannot be extended.
+    pub async fn insert_service_provider(
+        &self,
+        provider: ServiceProvider,
+        key: SamlKey,
+        entries: Vec<Entry>,
+    ) -> Result<()> {
+        self.write(move |db| {
+            let (provider, key, entries) = (provider.clone(), key.clone(), entries.clone());
+            Box::pin(async move {
+                sqlx::query(
+                    "INSERT INTO applications (id, name, protocol, settings, version, created_at, updated_at)
+                     VALUES ($1, $2, $3, $4, $5, $6, $7)",
+                )
+                .bind(provider.id.to_string())
+                .bind(provider.name.clone())
+                .bind(SAML)
+                .bind(to_json(&provider.settings)?)
+                .bind(provider.version)
+                .bind(provider.created_at.millis())
+                .bind(provider.updated_at.millis())
+                .execute(&mut *db)
+                .await?;
+                saml_keys::insert(db, &key).await?;
+                audit::append(db, &entries).await
+            })
+        })
+        .await
+    }
+
+    /// Replaces a service provider's name and settings. `false`, and nothing done, if it was changed since it was read.
+    ///
+    /// # Errors
+    /// If the database fails, or the audit log cannot be extended.
+    pub async fn update_service_provider(
+        &self,
+        provider: ServiceProvider,
+        entries: Vec<Entry>,
+    ) -> Result<bool> {
+        self.write(move |db| {
+            let (provider, entries) = (provider.clone(), entries.clone());
+            Box::pin(async move {
+                let result = sqlx::query(
+                    "UPDATE applications SET name = $2, settings = $3, version = version + 1, updated_at = $4
+                     WHERE id = $1 AND version = $5",
+                )
+                .bind(provider.id.to_string())
+                .bind(provider.name.clone())
+                .bind(to_json(&provider.settings)?)
+                .bind(provider.updated_at.millis())
+                .bind(provider.version)
+                .execute(&mut *db)
+                .await?;
+                if result.rows_affected() == 0 {
+                    return Ok(false);
+                }
+                audit::append(db, &entries).await?;
+                Ok(true)
+            })
+        })
+        .await
+    }
+}

@@ -1,0 +1,86 @@
+//! The inserts of issued tokens.
+
+use std::sync::LazyLock;
+
+use assent_model::clock::Timestamp;
+use assent_model::token::{AccessGrant, IssuedPair, RefreshGrant};
+use sqlx::AnyConnection;
+
+use crate::batch::batcher::MOST;
+use crate::batch::bulk_sql::BulkSql;
+use crate::{Result, StoreError};
+
+/// Keeps tokens that are issued.
+pub(crate) async fn insert(db: &mut AnyConnection, pairs: &[&IssuedPair]) -> Result<()> {
+    let access: Vec<&AccessGrant> = pairs.iter().map(|pair| &pair.access).collect();
+    let refresh: Vec<&RefreshGrant> = pairs
+        .iter()
+        .filter_map(|pair| pair.refresh.as_ref())
+        .collect();
+    insert_access(db, &access).await?;
+    insert_refresh(db, &refresh).await
+}
+
+// A place that is left over repeats a row, which is there already then.
+static INSERT_ACCESS: LazyLock<BulkSql> = LazyLock::new(|| {
+    BulkSql::new(
+        "INSERT INTO access_tokens (id, digest, application_id, family_id, scopes, certificate, issued_at, expires_at,
+                                    track_use_until)
+         VALUES {($, $, $, $, $, $, $, $, $)} ON CONFLICT (id) DO NOTHING",
+        0,
+    )
+});
+
+pub(super) async fn insert_access(db: &mut AnyConnection, grants: &[&AccessGrant]) -> Result<()> {
+    for grants in grants.chunks(MOST) {
+        let mut query = sqlx::query(INSERT_ACCESS.of(grants.len()));
+        for token in INSERT_ACCESS.filled(grants) {
+            query = query
+                .bind(token.id.to_string())
+                .bind(token.digest.to_text())
+                .bind(token.application.to_string())
+                .bind(token.family.map(|family| family.to_string()))
+                .bind(token.scopes.to_string())
+                .bind(token.certificate.map(|digest| digest.to_text()))
+                .bind(token.issued_at.millis())
+                .bind(token.expires_at.millis())
+                .bind(token.track_use_until.map(Timestamp::millis));
+        }
+        all_kept(query.execute(&mut *db).await?.rows_affected(), grants.len())?;
+    }
+    Ok(())
+}
+
+static INSERT_REFRESH: LazyLock<BulkSql> = LazyLock::new(|| {
+    BulkSql::new(
+        "INSERT INTO refresh_tokens (id, digest, application_id, family_id, issued_at, expires_at, repeated)
+         VALUES {($, $, $, $, $, $, 0)} ON CONFLICT (id) DO NOTHING",
+        0,
+    )
+});
+
+async fn insert_refresh(db: &mut AnyConnection, grants: &[&RefreshGrant]) -> Result<()> {
+    for grants in grants.chunks(MOST) {
+        let mut query = sqlx::query(INSERT_REFRESH.of(grants.len()));
+        for token in INSERT_REFRESH.filled(grants) {
+            query = query
+                .bind(token.id.to_string())
+                .bind(token.digest.to_text())
+                .bind(token.application.to_string())
+                .bind(token.family.to_string())
+                .bind(token.issued_at.millis())
+                .bind(token.expires_at.millis());
+        }
+        all_kept(query.execute(&mut *db).await?.rows_affected(), grants.len())?;
+    }
+    Ok(())
+}
+
+/// A token whose id another has is not to be kept in silence, however unlikely.
+fn all_kept(kept: u64, given: usize) -> Result<()> {
+    if usize::try_from(kept) == Ok(given) {
+        Ok(())
+    } else {
+        Err(StoreError::Taken("a token's id"))
+    }
+}

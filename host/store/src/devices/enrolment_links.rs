@@ -1,0 +1,164 @@
+//! Links to enrol a device.
+
+use crate::devices::locks::hold_with_owner;
+use crate::rows::{cell, digest, moment, parse};
+use crate::{Result, Store, UserGuard, audit};
+use assent_model::audit::Entry;
+use assent_model::clock::Timestamp;
+use assent_model::device::{Enrolment, LinkMaker};
+use assent_model::id::{DeviceId, EnrolmentId, UserId};
+
+#[derive(sqlx::FromRow)]
+struct EnrolmentRow {
+    id: String,
+    user_id: String,
+    digest: String,
+    expires_at: i64,
+    made_by: Option<String>,
+}
+
+pub(crate) async fn insert_enrolment(
+    db: &mut sqlx::AnyConnection,
+    enrolment: &Enrolment,
+    now: Timestamp,
+) -> Result<()> {
+    let made_by = enrolment.made_by.map(|maker| match maker {
+        LinkMaker::Device(device) => device.to_string(),
+        LinkMaker::Code => BY_CODE.to_owned(),
+    });
+    sqlx::query(
+        "INSERT INTO enrolments (id, user_id, digest, created_at, expires_at, made_by) VALUES ($1, $2, $3, $4, $5, $6)",
+    )
+    .bind(enrolment.id.to_string())
+    .bind(enrolment.user_id.to_string())
+    .bind(enrolment.digest.to_text())
+    .bind(now.millis())
+    .bind(enrolment.expires_at.millis())
+    .bind(made_by)
+    .execute(db)
+    .await?;
+    Ok(())
+}
+
+/// What stands in the place of a device where a recovery code made a link.
+const BY_CODE: &str = "code";
+
+/// Ends the links that a person's devices and recovery codes made, and nobody used.
+pub(crate) async fn end_own_links(db: &mut sqlx::AnyConnection, user: UserId) -> Result<()> {
+    sqlx::query(
+        "DELETE FROM enrolments WHERE user_id = $1 AND made_by IS NOT NULL AND used_at IS NULL",
+    )
+    .bind(user.to_string())
+    .execute(db)
+    .await?;
+    Ok(())
+}
+
+/// Ends the links that nobody used, whoever made them.
+pub(crate) async fn end_links(db: &mut sqlx::AnyConnection, user: UserId) -> Result<()> {
+    sqlx::query("DELETE FROM enrolments WHERE user_id = $1 AND used_at IS NULL")
+        .bind(user.to_string())
+        .execute(db)
+        .await?;
+    Ok(())
+}
+
+/// The same, of somebody who is invited.
+async fn end_links_of_invited(db: &mut sqlx::AnyConnection, user: UserId) -> Result<()> {
+    sqlx::query(
+        "DELETE FROM enrolments WHERE user_id = $1 AND used_at IS NULL
+           AND EXISTS (SELECT 1 FROM users WHERE users.id = $1 AND users.state = 'invited')",
+    )
+    .bind(user.to_string())
+    .execute(db)
+    .await?;
+    Ok(())
+}
+
+impl Store {
+    /// Adds the right to enrol a device, which is this person's. Somebody who is invited has one such right at a time: nobody's
+    /// phone was asked about it, so an earlier one ends.
+    ///
+    /// # Errors
+    /// [`StoreError::Stale`] if they are not as they were seen.
+    pub async fn insert_enrolment(
+        &self,
+        enrolment: Enrolment,
+        whom: impl Into<UserGuard>,
+        entries: Vec<Entry>,
+        now: Timestamp,
+    ) -> Result<()> {
+        let whom = whom.into();
+        self.write(move |db| {
+            let (enrolment, entries) = (enrolment.clone(), entries.clone());
+            Box::pin(async move {
+                whom.held(db).await?;
+                end_links_of_invited(db, enrolment.user_id).await?;
+                insert_enrolment(db, &enrolment, now).await?;
+                audit::append(db, &entries).await
+            })
+        })
+        .await
+    }
+
+    /// Adds the right to enrol a device that another made. `false`, and nothing done, if that was revoked or its owner may not
+    /// sign in.
+    ///
+    /// # Errors
+    /// If the database fails, or the audit log cannot be extended.
+    pub async fn insert_enrolment_by_device(
+        &self,
+        enrolment: Enrolment,
+        device: DeviceId,
+        entry: Entry,
+        now: Timestamp,
+    ) -> Result<bool> {
+        self.write(move |db| {
+            let (enrolment, entry) = (enrolment.clone(), entry.clone());
+            Box::pin(async move {
+                if !hold_with_owner(db, enrolment.user_id, device).await? {
+                    return Ok(false);
+                }
+                insert_enrolment(db, &enrolment, now).await?;
+                audit::append(db, &[entry]).await?;
+                Ok(true)
+            })
+        })
+        .await
+    }
+
+    /// The right to enrol with this id, if it was not used and is still good at `now`.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
+    pub async fn open_enrolment(
+        &self,
+        id: EnrolmentId,
+        now: Timestamp,
+    ) -> Result<Option<Enrolment>> {
+        let row: Option<EnrolmentRow> = sqlx::query_as(
+            "SELECT id, user_id, digest, expires_at, made_by FROM enrolments WHERE id = $1 AND used_at IS NULL AND expires_at > $2",
+        )
+        .bind(id.to_string())
+        .bind(now.millis())
+        .fetch_optional(&self.readers)
+        .await?;
+        row.map(|row| {
+            Ok(Enrolment {
+                id: parse(&row.id, cell("enrolments", "id", &row.id))?,
+                user_id: parse(&row.user_id, cell("enrolments", "user_id", &row.id))?,
+                digest: digest(&row.digest, cell("enrolments", "digest", &row.id))?,
+                expires_at: moment(row.expires_at),
+                made_by: match row.made_by.as_deref() {
+                    None => None,
+                    Some(BY_CODE) => Some(LinkMaker::Code),
+                    Some(id) => Some(LinkMaker::Device(parse(
+                        id,
+                        cell("enrolments", "made_by", ""),
+                    )?)),
+                },
+            })
+        })
+        .transpose()
+    }
+}

@@ -1,0 +1,80 @@
+//! What can go wrong in the store.
+
+/// What is wrong with a stored value. The value itself may be personal data or a secret, so it is not part of the error.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum ValueError {
+    /// The text cannot be parsed.
+    #[error("{0}")]
+    Text(String),
+    /// The JSON cannot be read.
+    #[error("invalid JSON at line {line}, column {column}")]
+    Json {
+        /// The line, from 1.
+        line: usize,
+        /// The column, from 1.
+        column: usize,
+    },
+    /// It is none of the values that the column may have.
+    #[error("unexpected value")]
+    Unexpected,
+}
+
+/// Why the store could not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The database refused or could not be reached.
+    #[error("the database failed: {0}")]
+    Database(#[from] sqlx::Error),
+    /// A row holds a value that this version cannot read.
+    #[error("{table}.{column} holds an unreadable value in row '{row}': {source}")]
+    Corrupt {
+        /// The table.
+        table: &'static str,
+        /// The column.
+        column: &'static str,
+        /// The row's id; empty where the statement did not read it.
+        row: String,
+        /// What is wrong with the value.
+        source: ValueError,
+    },
+    /// An invariant of the server does not hold.
+    #[error("internal error: {0}")]
+    Internal(&'static str),
+    /// Something with this name is there already.
+    #[error("{0} is taken")]
+    Taken(&'static str),
+    /// What is there is another than what was read.
+    #[error("{0}")]
+    Overtaken(&'static str),
+    /// The person is not as they were seen any more; nothing was done.
+    #[error("the user was changed, or deleted, at this moment")]
+    Stale,
+    /// The database could not be reached.
+    #[error("the database could not be reached: {0}")]
+    Unavailable(String),
+    /// An entry of the audit log could not be chained.
+    #[error("the audit log could not go on: {0}")]
+    Chain(String),
+    /// The store is shutting down.
+    #[error("the store is closed")]
+    Closed,
+    /// The database could not be opened or brought up to date.
+    #[error("cannot open the database {url}: {reason}")]
+    Open {
+        /// The URL without its password.
+        url: String,
+        /// What went wrong.
+        reason: String,
+    },
+}
+
+/// What the store answers.
+pub type Result<T> = std::result::Result<T, StoreError>;
+
+/// Names what is taken, where an insert failed because a unique column holds the value already.
+pub(crate) fn taken(what: &'static str) -> impl FnOnce(sqlx::Error) -> StoreError {
+    move |error| match &error {
+        sqlx::Error::Database(inner) if inner.is_unique_violation() => StoreError::Taken(what),
+        _ => StoreError::Database(error),
+    }
+}

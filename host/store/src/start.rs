@@ -1,0 +1,56 @@
+//! The start of the store: its writers, readers and loaders.
+
+use std::sync::Arc;
+
+use crate::audit::chain::{self, Chaining};
+use crate::batch::issuance_queues::TokenIssuance;
+use crate::batch::loader::start_loader;
+use crate::connect::Database;
+use crate::error::Result;
+use crate::store::{Loaders, Store};
+use crate::writer::Writer;
+use crate::{accounts, applications, codes, tokens};
+
+impl Store {
+    /// Starts the writers and readers of a database. `chaining` authenticates the audit log.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn start(database: Database, chaining: Chaining) -> Result<Self> {
+        chain::ensure_ends(&database.writers, database.begin, &chaining).await?;
+        let chaining = Arc::new(chaining);
+        let writer = Writer::start(&database, database.writer_count, &chaining);
+        let asks = if database.writer_count == 1 {
+            writer.clone()
+        } else {
+            Writer::start(&database, 1, &chaining)
+        };
+        let readers = database.readers;
+        // One connection that hangs holds up no other where there are several.
+        let at_a_time = if database.writer_count == 1 { 1 } else { 2 };
+        let lookups = Loaders {
+            applications: start_loader::<applications::ApplicationRow>(
+                &readers,
+                at_a_time,
+                applications::BY_ID,
+            ),
+            persons: start_loader::<accounts::PersonRow>(&readers, at_a_time, accounts::PERSON),
+            codes: start_loader::<codes::CodeRow>(&readers, at_a_time, codes::BY_ID),
+            access_tokens: start_loader::<tokens::AccessRow>(&readers, at_a_time, tokens::ACCESS),
+            refresh_tokens: start_loader::<tokens::RefreshRow>(
+                &readers,
+                at_a_time,
+                tokens::REFRESH,
+            ),
+        };
+        let issuing = TokenIssuance::start(&writer);
+        Ok(Self {
+            readers,
+            writer,
+            asks,
+            lookups,
+            issuing,
+            chaining,
+        })
+    }
+}

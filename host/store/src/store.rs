@@ -1,0 +1,73 @@
+//! The database with its connections, its writers and its loaders, which all subjects share.
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use sqlx::{AnyConnection, AnyPool};
+
+use crate::accounts::Person;
+use crate::audit::chain::Chaining;
+use crate::batch::issuance_queues::TokenIssuance;
+use crate::batch::loader::Loader;
+use crate::connect;
+use crate::error::Result;
+use crate::tokens::{Access, Refresh};
+use crate::writer::Writer;
+use assent_model::application::Registered;
+use assent_model::token::CodeGrant;
+
+/// The database.
+#[derive(Clone, Debug)]
+pub struct Store {
+    pub(crate) readers: AnyPool,
+    pub(crate) writer: Writer,
+    /// Writes approvals that are asked for, one batch at a time: of two at once that ask for the same names in another
+    /// order, each would wait for the other.
+    pub(crate) asks: Writer,
+    pub(crate) lookups: Loaders,
+    pub(crate) issuing: TokenIssuance,
+    pub(crate) chaining: Arc<Chaining>,
+}
+
+/// What applications' requests look up.
+#[derive(Clone, Debug)]
+pub(crate) struct Loaders {
+    pub(crate) applications: Loader<Registered>,
+    pub(crate) persons: Loader<Person>,
+    pub(crate) codes: Loader<CodeGrant>,
+    pub(crate) access_tokens: Loader<Access>,
+    pub(crate) refresh_tokens: Loader<Refresh>,
+}
+
+impl Store {
+    /// Whether there may be a database at `url`: `false` only where it would be a file, and is none.
+    pub fn may_exist(url: &str) -> bool {
+        connect::sqlite_file(url).is_none_or(std::path::Path::exists)
+    }
+
+    /// Whether the database answers.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn ping(&self) -> Result<()> {
+        sqlx::query("SELECT 1").execute(&self.readers).await?;
+        Ok(())
+    }
+
+    /// Waits for writes under way and closes the connections.
+    pub async fn close(&self) {
+        self.asks.stop().await;
+        self.writer.close().await;
+        self.readers.close().await;
+    }
+
+    /// Runs `work` in a transaction that it may share with others, and answers once that is durable. If `work` fails,
+    /// nothing that it did stays. It may be run a second time, alone, if another's failure undid the first.
+    pub(crate) async fn write<T, F>(&self, work: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: for<'c> Fn(&'c mut AnyConnection) -> BoxFuture<'c, Result<T>> + Send + Sync + 'static,
+    {
+        self.writer.write(work).await
+    }
+}

@@ -1,0 +1,106 @@
+//! Inserts of users.
+
+use std::sync::LazyLock;
+
+use sqlx::AnyConnection;
+
+use crate::batch::bulk_sql::{BulkSql, MOST};
+use crate::rows::to_json;
+use crate::users::search_index;
+use crate::{Result, StoreError, counts};
+use assent_model::id::UserId;
+use assent_model::name::LoginName;
+use assent_model::user::{ConsoleRole, LifecycleState, User};
+
+pub(super) const LOGIN: &str = "the name or e-mail address";
+
+/// Fails where fewer rows were kept than there are: somebody has one already.
+pub(crate) fn all_of(rows: usize, kept: u64, what: &'static str) -> Result<()> {
+    if kept == rows as u64 {
+        Ok(())
+    } else {
+        Err(StoreError::Taken(what))
+    }
+}
+
+static INSERT: LazyLock<BulkSql> = LazyLock::new(|| {
+    BulkSql::new(
+        "INSERT INTO users (id, did, subject, name, email, profile, console_role, state, version, created_at, updated_at)
+         VALUES {($, $, $, $, $, $, $, $, $, $, $)} ON CONFLICT DO NOTHING",
+        0,
+    )
+});
+static INSERT_LOGIN_NAMES: LazyLock<BulkSql> = LazyLock::new(|| {
+    BulkSql::new(
+        "INSERT INTO login_names (name, user_id) VALUES {($, $)} ON CONFLICT (name) DO NOTHING",
+        0,
+    )
+});
+
+/// Keeps what people sign in with who have no such names: the name, and the e-mail address. Neither may be anything of another's.
+pub(super) async fn add_login_names(db: &mut AnyConnection, users: &[User]) -> Result<()> {
+    let names = |user: &'_ User| {
+        let email = user.email.iter().filter(|email| **email != user.name);
+        std::iter::once(&user.name)
+            .chain(email)
+            .cloned()
+            .map(|name| (name, user.id))
+            .collect::<Vec<_>>()
+    };
+    let names: Vec<(LoginName, UserId)> = users.iter().flat_map(names).collect();
+    for rows in names.chunks(MOST) {
+        let mut query = sqlx::query(INSERT_LOGIN_NAMES.of(rows.len()));
+        for (name, user) in INSERT_LOGIN_NAMES.filled(rows) {
+            query = query.bind(name.to_string()).bind(user.to_string());
+        }
+        all_of(
+            rows.len(),
+            query.execute(&mut *db).await?.rows_affected(),
+            LOGIN,
+        )?;
+    }
+    Ok(())
+}
+
+/// Adds a user.
+pub(crate) async fn insert(db: &mut AnyConnection, user: &User) -> Result<()> {
+    insert_all(db, std::slice::from_ref(user)).await
+}
+
+pub(super) async fn insert_all(db: &mut AnyConnection, users: &[User]) -> Result<()> {
+    for rows in users.chunks(MOST) {
+        let mut query = sqlx::query(INSERT.of(rows.len()));
+        for user in INSERT.filled(rows) {
+            query = query
+                .bind(user.id.to_string())
+                .bind(user.did.to_string())
+                .bind(user.subject.clone())
+                .bind(user.name.to_string())
+                .bind(user.email.as_ref().map(ToString::to_string))
+                .bind(to_json(&user.profile)?)
+                .bind(user.console_role.map(ConsoleRole::as_str))
+                .bind(user.state.as_str())
+                .bind(user.version)
+                .bind(user.created_at.millis())
+                .bind(user.updated_at.millis());
+        }
+        all_of(
+            rows.len(),
+            query.execute(&mut *db).await?.rows_affected(),
+            "the user's identifier",
+        )?;
+    }
+    let in_state = |state| users.iter().filter(|user| user.state == state).count();
+    let counts = LifecycleState::ALL
+        .map(|state| (state, i64::try_from(in_state(state)).unwrap_or(i64::MAX)));
+    counts::note(
+        db,
+        &counts
+            .into_iter()
+            .filter(|(_, count)| *count > 0)
+            .collect::<Vec<_>>(),
+    )
+    .await?;
+    add_login_names(db, users).await?;
+    search_index::add_users(db, users).await
+}

@@ -1,0 +1,64 @@
+//! A user as stored.
+
+use crate::rows::{cell, console_role, from_json, lifecycle_state, moment, parse};
+use crate::{Result, StoreError};
+use assent_model::user::User;
+
+#[derive(sqlx::FromRow)]
+pub(crate) struct UserRow {
+    pub(crate) id: String,
+    did: String,
+    subject: String,
+    name: String,
+    email: Option<String>,
+    profile: String,
+    console_role: Option<String>,
+    state: String,
+    version: i64,
+    created_at: i64,
+    updated_at: i64,
+}
+
+impl TryFrom<UserRow> for User {
+    type Error = StoreError;
+    fn try_from(row: UserRow) -> Result<Self> {
+        Ok(Self {
+            id: parse(&row.id, cell("users", "id", &row.id))?,
+            did: parse(&row.did, cell("users", "did", &row.id))?,
+            subject: row.subject,
+            name: parse(&row.name, cell("users", "name", &row.id))?,
+            email: row
+                .email
+                .map(|email| parse(&email, cell("users", "email", &row.id)))
+                .transpose()?,
+            profile: from_json(&row.profile, cell("users", "profile", &row.id))?,
+            console_role: row
+                .console_role
+                .map(|role| console_role(&role, cell("users", "console_role", &row.id)))
+                .transpose()?,
+            state: lifecycle_state(&row.state, cell("users", "state", &row.id))?,
+            version: row.version,
+            created_at: moment(row.created_at),
+            updated_at: moment(row.updated_at),
+        })
+    }
+}
+
+/// A user as a list shows it.
+#[derive(Clone, Debug)]
+pub struct UserSummary {
+    /// The user.
+    pub user: User,
+    /// How many devices are enrolled and not revoked.
+    pub devices: u32,
+    /// How many accounts the user has.
+    pub accounts: u32,
+}
+
+#[derive(sqlx::FromRow)]
+pub(super) struct SummaryRow {
+    #[sqlx(flatten)]
+    pub(super) user: UserRow,
+    pub(super) devices: i64,
+    pub(super) accounts: i64,
+}

@@ -1,0 +1,209 @@
+//! Updates of users, one or several in one write.
+
+use sqlx::AnyConnection;
+
+use crate::rows::to_json;
+use crate::users::insert::{add_login_names, insert_all};
+use crate::users::row::UserRow;
+use crate::users::search_index;
+use crate::{Result, Store, StoreError, audit, counts, deprovisioning, devices};
+use assent_model::audit::Entry;
+use assent_model::id::UserId;
+use assent_model::user::{ConsoleRole, LifecycleState, User};
+
+/// What came of a change of a user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UserUpdateOutcome {
+    /// It is kept.
+    Done,
+    /// Nothing: the user was changed, or deleted, since it was read.
+    Stale,
+    /// Nothing: no owner that may sign in would be left.
+    LastOwner,
+}
+
+/// A user that is kept, in one write with others.
+#[derive(Clone, Debug)]
+pub struct UserWrite {
+    /// The user as it shall be.
+    pub user: User,
+    /// The state of one that is there; `None` of a new one.
+    pub before: Option<LifecycleState>,
+    /// What the audit log is told.
+    pub entries: Vec<Entry>,
+}
+
+/// Whether a user is an owner who may sign in, and no other one is there. Only one transaction at a time may ask, so that of
+/// the last two owners not each goes because the other is there.
+pub(super) async fn is_last_owner(
+    db: &mut AnyConnection,
+    id: UserId,
+    role: Option<ConsoleRole>,
+) -> Result<bool> {
+    if role != Some(ConsoleRole::Owner) {
+        return Ok(false);
+    }
+    sqlx::query("UPDATE row_locks SET name = name WHERE name = 'owners'")
+        .execute(&mut *db)
+        .await?;
+    let last: Option<(i64,)> = sqlx::query_as(IS_LAST_OWNER)
+        .bind(id.to_string())
+        .fetch_optional(db)
+        .await?;
+    Ok(last.is_some())
+}
+
+const IS_LAST_OWNER: &str = "SELECT 1 FROM users
+     WHERE id = $1 AND console_role = 'owner' AND state IN ('invited', 'active')
+       AND NOT EXISTS (SELECT 1 FROM users AS other
+                       WHERE other.console_role = 'owner' AND other.state = 'active' AND other.id <> $1)";
+
+/// Replaces what may change of a user: see [`Store::update_user`].
+async fn update(
+    db: &mut AnyConnection,
+    user: &User,
+    before: LifecycleState,
+) -> Result<UserUpdateOutcome> {
+    let Some(was) = read(db, user.id)
+        .await?
+        .filter(|was| was.version == user.version)
+    else {
+        return Ok(UserUpdateOutcome::Stale);
+    };
+    let stays_owner = user.console_role == Some(ConsoleRole::Owner) && user.state.is_open();
+    if !stays_owner && is_last_owner(db, user.id, was.console_role).await? {
+        return Ok(UserUpdateOutcome::LastOwner);
+    }
+    let result = sqlx::query(
+        "UPDATE users SET name = $2, email = $3, profile = $4, console_role = $5, state = $6,
+                          version = version + 1, updated_at = $7
+         WHERE id = $1 AND version = $8",
+    )
+    .bind(user.id.to_string())
+    .bind(user.name.to_string())
+    .bind(user.email.as_ref().map(ToString::to_string))
+    .bind(to_json(&user.profile)?)
+    .bind(user.console_role.map(ConsoleRole::as_str))
+    .bind(user.state.as_str())
+    .bind(user.updated_at.millis())
+    .bind(user.version)
+    .execute(&mut *db)
+    .await?;
+    if result.rows_affected() == 0 {
+        return Ok(UserUpdateOutcome::Stale);
+    }
+    sqlx::query("DELETE FROM login_names WHERE user_id = $1")
+        .bind(user.id.to_string())
+        .execute(&mut *db)
+        .await?;
+    add_login_names(db, std::slice::from_ref(user)).await?;
+    search_index::replace_user(db, &was, user).await?;
+    if user.state != before {
+        counts::note_change(db, was.state, user.state).await?;
+        deprovisioning::of_user(db, user.id, user.state, user.updated_at).await?;
+        if was.state == LifecycleState::Invited {
+            devices::end_links(db, user.id).await?;
+        }
+    }
+    if let Some(role) = user
+        .console_role
+        .filter(|_| user.console_role != was.console_role)
+    {
+        devices::end_links(db, user.id).await?;
+        // Whoever could enrol a phone for the person before may have begun them.
+        if !was
+            .console_role
+            .is_some_and(|before| before.may_act_upon(Some(role)))
+        {
+            deprovisioning::of_sign_ins(db, user.id, user.updated_at).await?;
+        }
+    }
+    Ok(UserUpdateOutcome::Done)
+}
+
+impl Store {
+    /// Replaces what may change of a user, all but the ids. `false`, and nothing done, if the user was changed since it
+    /// was read: nobody's change undoes another's unseen. Where the state is another than `before`, what was begun in the
+    /// person's name is over. Where a console role is given, so are links that enrol a phone, and with a greater one than
+    /// before the person's sessions: who made them, or a way to sign in, may do less.
+    ///
+    /// # Errors
+    /// [`StoreError::Taken`] if another user has the name or the e-mail address. Otherwise if the database fails.
+    pub async fn update_user(
+        &self,
+        user: User,
+        before: LifecycleState,
+        entries: Vec<Entry>,
+    ) -> Result<UserUpdateOutcome> {
+        self.write(move |db| {
+            let (user, entries) = (user.clone(), entries.clone());
+            Box::pin(async move {
+                let kept = update(db, &user, before).await?;
+                if kept == UserUpdateOutcome::Done {
+                    audit::append(db, &entries).await?;
+                }
+                Ok(kept)
+            })
+        })
+        .await
+    }
+
+    /// Adds and replaces users, all of them or none.
+    ///
+    /// # Errors
+    /// [`StoreError::Overtaken`] where one was changed since it was read, or is the last owner;
+    /// [`StoreError::Taken`] where somebody has a name of theirs.
+    pub async fn save_users(&self, writes: Vec<UserWrite>) -> Result<()> {
+        self.write(move |db| {
+            let writes = writes.clone();
+            Box::pin(async move {
+                for write in &writes {
+                    let Some(before) = write.before else { continue };
+                    match update(db, &write.user, before).await? {
+                        UserUpdateOutcome::Done => {}
+                        UserUpdateOutcome::Stale => {
+                            return Err(StoreError::Overtaken("the user was changed meanwhile"));
+                        }
+                        UserUpdateOutcome::LastOwner => {
+                            return Err(StoreError::Overtaken(
+                                "the user is the last owner that can sign in",
+                            ));
+                        }
+                    }
+                }
+                let new: Vec<User> = writes
+                    .iter()
+                    .filter(|write| write.before.is_none())
+                    .map(|write| write.user.clone())
+                    .collect();
+                insert_all(db, &new).await?;
+                for write in &writes {
+                    audit::append(db, &write.entries).await?;
+                }
+                Ok(())
+            })
+        })
+        .await
+    }
+
+    /// Whether the user is the last owner that can sign in, at this moment. The writes check it again under a lock.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn is_last_owner(&self, id: UserId) -> Result<bool> {
+        let last: Option<(i64,)> = sqlx::query_as(IS_LAST_OWNER)
+            .bind(id.to_string())
+            .fetch_optional(&self.readers)
+            .await?;
+        Ok(last.is_some())
+    }
+}
+
+/// The user as it is in this transaction.
+pub(super) async fn read(db: &mut AnyConnection, id: UserId) -> Result<Option<User>> {
+    let row: Option<UserRow> = sqlx::query_as("SELECT * FROM users WHERE id = $1")
+        .bind(id.to_string())
+        .fetch_optional(db)
+        .await?;
+    row.map(User::try_from).transpose()
+}

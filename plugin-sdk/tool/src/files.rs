@@ -1,0 +1,41 @@
+//! Files that are written only where they change.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+/// Leaves a file alone that is already right, so that what depends on it is not rebuilt.
+pub fn write_if_changed(file: &Path, bytes: &[u8]) -> Result<()> {
+    if std::fs::read(file).is_ok_and(|present| present == bytes) {
+        return Ok(());
+    }
+    let write = || {
+        if let Some(folder) = file.parent() {
+            std::fs::create_dir_all(folder)?;
+        }
+        // A host that starts meanwhile sees the old file or the new one, never half of it.
+        let fresh = file.with_extension("new");
+        std::fs::write(&fresh, bytes)?;
+        std::fs::rename(&fresh, file)
+    };
+    write().with_context(|| format!("{} can't be written", file.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::MetadataExt;
+
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_right_is_left_alone() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("plugins/a.wasm");
+        write_if_changed(&file, b"one").expect("written");
+        let before = std::fs::metadata(&file).expect("the file").ino();
+        write_if_changed(&file, b"one").expect("left alone");
+        assert_eq!(std::fs::metadata(&file).expect("the file").ino(), before);
+        write_if_changed(&file, b"two").expect("replaced");
+        assert_eq!(std::fs::read(&file).expect("the file"), b"two");
+    }
+}

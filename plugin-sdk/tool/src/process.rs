@@ -1,0 +1,16 @@
+//! The commands that a build runs.
+
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+/// Runs a command that has to succeed. What it says goes where cargo's goes: standard output is for the answer.
+pub fn run(command: &mut Command, failed: &str) -> Result<()> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let status = command.stdout(std::io::stderr()).status();
+    let status = status.with_context(|| format!("{program} can't be run; is it installed?"))?;
+    if !status.success() {
+        bail!("{failed}");
+    }
+    Ok(())
+}

@@ -1,0 +1,40 @@
+//! Errors on the terminal.
+
+use assent_model::printable::lines;
+
+#[allow(clippy::print_stderr, reason = "a command answers on the terminal")]
+pub fn report(error: &anyhow::Error) {
+    // The error may quote the component's own texts.
+    eprintln!("assent-plugin: {}", lines(&told(error)));
+}
+
+/// An error and its causes, each told once: some errors have the words of their cause in their own.
+fn told(error: &anyhow::Error) -> String {
+    let mut told = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if !told.contains(&cause) {
+            told = if told.is_empty() {
+                cause
+            } else {
+                format!("{told}: {cause}")
+            };
+        }
+    }
+    told
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cause_is_told_once() {
+        let error = anyhow::anyhow!("no such file")
+            .context("a.json: no such file")
+            .context("the fixtures can't be read");
+        assert_eq!(
+            told(&error),
+            "the fixtures can't be read: a.json: no such file"
+        );
+    }
+}
