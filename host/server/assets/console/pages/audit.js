@@ -62,7 +62,8 @@ function named(address, name, id, leads) {
 }
 
 /**
- * The protected action that an entry is about, with the current names of what it concerned; nothing if it is about none.
+ * The protected action that an entry is about, with the current names of what it concerned; nothing if it is about
+ * none.
  * @param {Schema<'AuditEntry'>} entry
  */
 function protectedAction({ detail, target_user_name: user, target_application_name: application }) {
