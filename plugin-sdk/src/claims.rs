@@ -8,7 +8,7 @@ use crate::Description;
 use crate::bindings::claims::exports::assent::claims::mapper as wit;
 
 /// Claims that the host alone writes, whatever a plugin or its settings say: they carry the promises of the protocol.
-pub const PROTECTED: [&str; 29] = include!("../wit/protected_claims.in");
+pub const PROTECTED: [&str; 29] = include!("protected_claims.in");
 
 /// A plugin that decides what an application is told about a person.
 pub trait ClaimMapper {

@@ -3,7 +3,7 @@
 use super::names;
 
 /// Claims that the host alone writes, whatever a plugin or its settings say: they carry the promises of the protocol.
-pub const PROTECTED: [&str; 29] = include!("../../../wit/protected_claims.in");
+pub const PROTECTED: [&str; 29] = include!("../../../plugin-sdk/src/protected_claims.in");
 
 /// The prefix that tells a SAML attribute from a claim in a list of grants.
 const ATTRIBUTE: &str = "attribute:";

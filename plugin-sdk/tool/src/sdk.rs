@@ -41,6 +41,7 @@ const CRATE: [Source; 27] = sources![
     "src/fixtures/tests.rs",
     "src/http.rs",
     "src/lib.rs",
+    "src/protected_claims.in",
     "src/log.rs",
     "src/values/grammar.json",
     "src/values/mod.rs",
@@ -49,7 +50,6 @@ const CRATE: [Source; 27] = sources![
     "wit/approval@1.0.0/approval.wit",
     "wit/claims@1.0.0/claims.wit",
     "wit/host@1.0.0/host.wit",
-    "wit/protected_claims.in",
 ];
 
 /// The files of the npm package, in the folder `typescript`.
