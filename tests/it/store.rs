@@ -303,6 +303,7 @@ async fn no_action_is_requested_after_its_user_changed(database: Database) {
             proposal: Some(ActionProposal {
                 action: "{}".to_owned(),
                 summary_digest: Digest::of(b"summary"),
+                names: Vec::new(),
             }),
             requested_at: NOW,
             expires_at: NOW + Duration::from_secs(1800),

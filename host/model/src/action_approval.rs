@@ -24,6 +24,8 @@ pub struct ActionProposal {
     pub action: String,
     /// The digest of the summary that the administrator's device shows and signs.
     pub summary_digest: Digest,
+    /// The digests of the names in the action that a user would sign in with.
+    pub names: Vec<Digest>,
 }
 
 /// The approval of one protected action in the console.

@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::printable::is_printable;
+
 /// What a person is called at sign-in: lower case, without surrounding blanks, 1 to 128 characters.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
@@ -30,7 +32,7 @@ impl FromStr for LoginName {
         if !fits
             || name
                 .chars()
-                .any(|c| c.is_control() || c.is_whitespace() || is_invisible(c))
+                .any(|c| c.is_whitespace() || is_unseen(c) || is_variation_selector(c))
         {
             return Err(LoginNameError);
         }
@@ -38,9 +40,19 @@ impl FromStr for LoginName {
     }
 }
 
-/// Characters that change how a text is shown without being seen: they would make two names look alike.
-const fn is_invisible(c: char) -> bool {
-    matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+/// Characters that are not seen, or look like a space and are none: with them two names would look alike.
+const fn is_unseen(c: char) -> bool {
+    !is_printable(c)
+        || matches!(
+            c,
+            '\u{34f}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'
+                ..='\u{180f}' | '\u{200c}' | '\u{200d}' | '\u{2800}'
+        )
+}
+
+/// Characters that choose between forms of the one before. A picture in an application's name may need one.
+const fn is_variation_selector(c: char) -> bool {
+    matches!(c, '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}')
 }
 
 /// A text that is shown to people (an application's or a device's name): no control or invisible characters, at most
@@ -48,7 +60,7 @@ const fn is_invisible(c: char) -> bool {
 pub fn display_text(text: &str, max: usize) -> Option<String> {
     let text = text.trim();
     let fits = (1..=max).contains(&text.chars().count());
-    (fits && !text.chars().any(|c| c.is_control() || is_invisible(c))).then(|| text.to_owned())
+    (fits && !text.chars().any(is_unseen)).then(|| text.to_owned())
 }
 
 impl fmt::Display for LoginName {
@@ -107,6 +119,12 @@ mod tests {
             "a b",
             "ada\u{200b}",
             "\u{202e}ada",
+            "ada\u{2800}the\u{2800}role",
+            "ada\u{3164}",
+            "ada\u{115f}",
+            "ada\u{61c}",
+            "ada\u{ad}",
+            "ada\u{fe0f}",
             "a\nb",
             &"x".repeat(129),
         ] {

@@ -260,6 +260,8 @@ CREATE TABLE action_approvals (
     -- approval was used or ended.
     action         TEXT,
     summary_digest TEXT,
+    -- The digests of the names in the action that a user would sign in with, separated by spaces. The erasure of a user deletes the row.
+    names          TEXT,
     requested_at  BIGINT NOT NULL,
     expires_at    BIGINT NOT NULL,
     -- When the approval was used, which succeeds once.

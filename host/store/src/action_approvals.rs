@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use sqlx::AnyConnection;
 
-use crate::rows::{cell, digest, moment, parse, to_json};
+use crate::rows::{cell, digest, moment, parse};
 use crate::{Result, Store, StoreError};
 use assent_model::action_approval::{ActionApproval, ActionOutline, ActionProposal};
 use assent_model::administration::ProtectedActionKind;
@@ -25,6 +25,7 @@ struct ActionApprovalRow {
     outline: OutlineRow,
     action: Option<String>,
     summary_digest: Option<String>,
+    names: Option<String>,
     requested_at: i64,
     expires_at: i64,
     claimed_at: Option<i64>,
@@ -63,10 +64,14 @@ impl TryFrom<ActionApprovalRow> for ActionApproval {
     type Error = StoreError;
     fn try_from(row: ActionApprovalRow) -> Result<Self> {
         let place = |column| cell("action_approvals", column, &row.id);
-        let proposal = match (row.action, &row.summary_digest) {
-            (Some(action), Some(summary)) => Some(ActionProposal {
+        let proposal = match (row.action, &row.summary_digest, &row.names) {
+            (Some(action), Some(summary), Some(names)) => Some(ActionProposal {
                 action,
                 summary_digest: digest(summary, place("summary_digest"))?,
+                names: names
+                    .split_whitespace()
+                    .map(|name| digest(name, place("names")))
+                    .collect::<Result<_>>()?,
             }),
             _ => None,
         };
@@ -95,8 +100,9 @@ pub(crate) async fn insert(db: &mut AnyConnection, action: &ActionApproval) -> R
     let proposal = action.proposal.as_ref();
     sqlx::query(
         "INSERT INTO action_approvals (id, actor, session_id, browser, action_digest, action_kind, target_user,
-                                       target_application, action, summary_digest, requested_at, expires_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
+                                       target_application, action, summary_digest, names, requested_at,
+                                       expires_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
     )
     .bind(action.id.to_string())
     .bind(action.actor.to_string())
@@ -108,6 +114,10 @@ pub(crate) async fn insert(db: &mut AnyConnection, action: &ActionApproval) -> R
     .bind(target_application.as_ref().map(ToString::to_string))
     .bind(proposal.map(|proposal| proposal.action.clone()))
     .bind(proposal.map(|proposal| proposal.summary_digest.to_text()))
+    .bind(proposal.map(|proposal| {
+        let names: Vec<String> = proposal.names.iter().map(Digest::to_text).collect();
+        names.join(" ")
+    }))
     .bind(action.requested_at.millis())
     .bind(action.expires_at.millis())
     .execute(db)
@@ -118,7 +128,7 @@ pub(crate) async fn insert(db: &mut AnyConnection, action: &ActionApproval) -> R
 /// Removes the actions of approvals that can't be given or used any more.
 pub(crate) async fn clear_ended(db: &mut AnyConnection, now: Timestamp) -> Result<()> {
     sqlx::query(
-        "UPDATE action_approvals SET action = NULL, summary_digest = NULL
+        "UPDATE action_approvals SET action = NULL, summary_digest = NULL, names = NULL
          WHERE action IS NOT NULL
            AND (expires_at <= $1
                 OR NOT EXISTS (SELECT 1 FROM approvals
@@ -146,24 +156,12 @@ pub(crate) async fn erase_user(
         .execute(&mut *db)
         .await?;
     for name in names {
-        sqlx::query("DELETE FROM action_approvals WHERE action LIKE $1 ESCAPE '!'")
-            .bind(containing(&to_json(name)?))
+        sqlx::query("DELETE FROM action_approvals WHERE names LIKE '%' || $1 || '%'")
+            .bind(Digest::of(name.as_bytes()).to_text())
             .execute(&mut *db)
             .await?;
     }
     Ok(())
-}
-
-/// The pattern of `LIKE` for what contains this text. `!` escapes, because JSON texts contain backslashes.
-fn containing(text: &str) -> String {
-    let mut pattern = "%".to_owned();
-    for c in text.chars() {
-        if matches!(c, '!' | '%' | '_') {
-            pattern.push('!');
-        }
-        pattern.push(c);
-    }
-    pattern + "%"
 }
 
 /// What a request must do to use an approval: the approved action, with the approved summary.
@@ -222,7 +220,7 @@ impl Store {
                 .execute(&mut *db)
                 .await?;
                 let updated = sqlx::query(
-                    "UPDATE action_approvals SET claimed_at = $2, action = NULL, summary_digest = NULL
+                    "UPDATE action_approvals SET claimed_at = $2, action = NULL, summary_digest = NULL, names = NULL
                      WHERE id = $1 AND claimed_at IS NULL AND expires_at > $2
                        AND action_digest = $4 AND summary_digest = $5
                        AND EXISTS (SELECT 1 FROM approvals

@@ -330,12 +330,12 @@ impl Store {
         .await
     }
 
-    /// Ends a pending request that can't be approved any more. Nothing happens if it was decided before.
+    /// Ends a pending request that can't be approved any more. It can still be reported. Nothing happens if it was decided before.
     pub async fn withdraw_approval(&self, id: ApprovalId, now: Timestamp) -> Result<()> {
         self.write(move |db| {
             Box::pin(async move {
                 sqlx::query(
-                    "UPDATE approvals SET state = 'withdrawn', decided_at = $2 WHERE id = $1 AND state = 'requested'",
+                    "UPDATE approvals SET state = 'cancelled', decided_at = $2 WHERE id = $1 AND state = 'requested'",
                 )
                 .bind(id.to_string())
                 .bind(now.millis())

@@ -30,7 +30,7 @@ import { picker } from './picker.js';
  */
 const isId = (text) => /^[0-9a-f]{32}$|^did:[a-z]+:\S+$/.test(text);
 
-const BAD = /denied|not-me|wrong|refused|revoked|terminated|suspended|deleted|erased|reused|failed/;
+const BAD = /denied|reported|suspected|failed|rejected|revoked|terminated|suspended|deleted|erased|reused/;
 
 /**
  * @param {Schema<'Actor'>} actor

@@ -102,6 +102,11 @@ pub async fn ask(
             proposal: Some(ActionProposal {
                 action: serde_json::to_string(action)?,
                 summary_digest: Digest::of(summary.text.as_bytes()),
+                names: action
+                    .login_names()
+                    .into_iter()
+                    .map(|name| Digest::of(name.as_str().as_bytes()))
+                    .collect(),
             }),
             requested_at: now,
             expires_at: now + host.settings.lifetimes.approval.get() + FRESH,

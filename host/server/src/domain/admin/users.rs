@@ -155,10 +155,13 @@ impl AdminCommand for CreateUser {
             console_role,
             state: _,
         } = change.protected();
-        let action = console_role.map(|console_role| ProtectedAction::CreateUser {
-            name: user.name.clone(),
-            console_role,
-        });
+        let action = console_role
+            .flatten()
+            .map(|console_role| ProtectedAction::CreateUser {
+                name: user.name.clone(),
+                email: user.email.clone(),
+                console_role,
+            });
         Ok(Planned::new(authorization, user, action))
     }
 

@@ -67,6 +67,7 @@ async fn requested_summary(
     let Some(ActionProposal {
         action,
         summary_digest,
+        ..
     }) = proposal
     else {
         return Ok(None);

@@ -88,7 +88,8 @@ pub async fn past_requests(
             names.insert(application.clone(), name);
         }
     }
-    let mut targets = TargetNames::default();
+    let viewer = host.store.user(device.user_id).await?;
+    let mut targets = TargetNames::for_viewer(viewer.as_ref());
     let mut requests = Vec::with_capacity(entries.len());
     for (outcome, entry) in entries {
         let action = targets.action_of(&host.store, &entry).await?;

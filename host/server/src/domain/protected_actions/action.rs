@@ -20,8 +20,10 @@ pub enum ProtectedAction {
     CreateUser {
         /// The name of the new user.
         name: LoginName,
+        /// The e-mail address, with which the user signs in as well.
+        email: Option<LoginName>,
         /// The role.
-        console_role: Option<ConsoleRole>,
+        console_role: ConsoleRole,
     },
     /// Updates a user.
     UpdateUser {
@@ -280,6 +282,22 @@ pub(super) enum Subject<'a> {
 }
 
 impl ProtectedAction {
+    /// The names in the action that a user would sign in with.
+    pub fn login_names(&self) -> Vec<&LoginName> {
+        match self {
+            Self::CreateUser { name, email, .. } => std::iter::once(name).chain(email).collect(),
+            Self::UpdateUser { changes, .. } => changes
+                .iter()
+                .filter_map(|change| match change {
+                    ProtectedUserChange::Name(name) => Some(name),
+                    ProtectedUserChange::Email(email) => email.as_ref(),
+                    _ => None,
+                })
+                .collect(),
+            _ => Vec::new(),
+        }
+    }
+
     /// The kind of the action.
     pub const fn kind(&self) -> ProtectedActionKind {
         match self {

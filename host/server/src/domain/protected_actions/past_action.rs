@@ -5,9 +5,10 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use assent_model::action_approval::ActionOutline;
-use assent_model::administration::ProtectedActionKind;
+use assent_model::administration::{Permission, ProtectedActionKind};
 use assent_model::audit::Entry;
 use assent_model::id::{Did, UserId};
+use assent_model::user::{ConsoleRole, LifecycleState, User};
 use assent_store::{Store, StoreError};
 
 /// Members of an entry's detail.
@@ -27,7 +28,7 @@ pub struct PastAction {
 /// What a past action concerned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ActionTarget {
-    /// No user and no application, or one that was new.
+    /// No user and no application, or one that was new; or the viewer may not see which.
     None,
     /// A user, an application or both, by their current names.
     Named(String),
@@ -57,14 +58,31 @@ pub fn outline_of(entry: &Entry) -> Option<ActionOutline> {
     })
 }
 
-/// The current names of what past actions concerned. Each is looked up once.
-#[derive(Debug, Default)]
+/// The current names of what past actions concerned, as far as the viewer may see them by now. Each is looked up once.
+#[derive(Debug)]
 pub struct TargetNames {
+    role: Option<ConsoleRole>,
     users: HashMap<UserId, Option<String>>,
     applications: HashMap<Did, Option<String>>,
 }
 
 impl TargetNames {
+    /// No names yet. An administrator who was suspended or lost the console role sees none.
+    pub fn for_viewer(viewer: Option<&User>) -> Self {
+        let role = viewer
+            .filter(|viewer| viewer.state == LifecycleState::Active)
+            .and_then(|viewer| viewer.console_role);
+        Self {
+            role,
+            users: HashMap::new(),
+            applications: HashMap::new(),
+        }
+    }
+
+    fn may(&self, permission: Permission) -> bool {
+        self.role.is_some_and(|role| role.gives(permission))
+    }
+
     /// The protected action that an entry is about, if it is about one.
     ///
     /// # Errors
@@ -78,10 +96,14 @@ impl TargetNames {
             return Ok(None);
         };
         let mut names = Vec::new();
-        if let Some(id) = outline.target_user {
+        if let Some(id) = outline
+            .target_user
+            .filter(|_| self.may(Permission::UsersRead))
+        {
             names.push(self.user(store, id).await?);
         }
-        if let Some(id) = outline.target_application {
+        let may_see_applications = self.may(Permission::ApplicationsRead);
+        if let Some(id) = outline.target_application.filter(|_| may_see_applications) {
             names.push(self.application(store, id).await?);
         }
         let target = match names.into_iter().collect::<Option<Vec<String>>>() {

@@ -8,6 +8,7 @@ use super::application_summary;
 use super::escape::{quoted, shortened};
 use assent_model::action_approval::ActionOutline;
 use assent_model::id::Did;
+use assent_model::key::SigningAlgorithm;
 use assent_model::user::User;
 use assent_store::{Store, StoreError};
 
@@ -111,10 +112,19 @@ fn text(action: &ProtectedAction, names: &Names) -> String {
         ..
     } = names;
     match action {
-        A::CreateUser { name, console_role } => match console_role {
-            Some(role) => format!("Give {name} the role {} in the console", role.as_str()),
-            None => format!("Take the role in the console from {name}"),
-        },
+        A::CreateUser {
+            name,
+            email,
+            console_role,
+        } => {
+            let address = email.as_ref().map_or_else(String::new, |email| {
+                format!(", with the e-mail address {email}")
+            });
+            format!(
+                "Create the user {name} with the role {} in the console{address}",
+                console_role.as_str()
+            )
+        }
         A::UpdateUser { changes, .. } => {
             joined(changes.iter().map(|change| user_change(change, names)))
         }
@@ -170,10 +180,11 @@ fn text(action: &ProtectedAction, names: &Names) -> String {
         A::WithdrawCertificate { sha256, .. } => {
             format!("Withdraw the certificate with the SHA-256 digest {sha256} of {application}")
         }
-        A::RotateSigningKeys { now: true, .. } => {
-            "Let a new key sign ID tokens, from this moment".to_owned()
+        A::RotateSigningKeys { algorithm, now } => {
+            let algorithm = algorithm.map_or("each algorithm", SigningAlgorithm::as_str);
+            let moment = if *now { ", from this moment" } else { "" };
+            format!("Let a new key of {algorithm} sign ID tokens{moment}")
         }
-        A::RotateSigningKeys { now: false, .. } => "Let a new key sign ID tokens".to_owned(),
         A::RevokeSigningKey { kid } => format!("Revoke the signing key {}", shortened(kid)),
         A::ReloadPlugins => "Exchange the plugins".to_owned(),
         A::RollBackPlugins { plugins, .. } => {

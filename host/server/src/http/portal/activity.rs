@@ -44,7 +44,7 @@ async fn listed(owner: &Owner, before: Option<i64>) -> Result<ActivityPage, Inte
         .filter(|_| more)
         .map(|last| format!("/activity?before={}", last.seq));
     let mut names: HashMap<Did, Option<String>> = HashMap::new();
-    let mut targets = TargetNames::default();
+    let mut targets = TargetNames::for_viewer(Some(user));
     let mut rows = Vec::with_capacity(entries.len());
     for entry in entries {
         if let Some(id) = entry
