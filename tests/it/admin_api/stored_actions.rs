@@ -305,3 +305,62 @@ async fn a_changed_action_in_the_database_is_neither_shown_nor_approved(database
         assert!(refused(&done), "{database:?}: {}", done.body);
     }
 }
+
+/// Whoever may delete users ends no request by the name of a user who is called like a word of the stored actions.
+#[both_databases]
+async fn the_deletion_of_a_user_ends_only_requests_with_the_users_name(database: Database) {
+    let host = start(database).await;
+    let (console, grace) = owner(&host).await;
+    let bob = host.user("bob").await;
+    let path = format!("/users/{}", id(&bob));
+    let new_name = json!({"name": "zoe"});
+    let rename = asked(&console, Method::PATCH, &path, new_name).await;
+    host.advance(10);
+    for word in ["user", "changes", "update-user", "name"] {
+        let user = host.user(word).await;
+        host.admin_ok(
+            Method::DELETE,
+            &format!("/users/{}", id(&user)),
+            Value::Null,
+        )
+        .await;
+    }
+    assert_eq!(state(&console, &rename).await, "waiting", "{database:?}");
+    approved(&grace.phone, &rename).await;
+    assert_eq!(state(&console, &rename).await, "approved", "{database:?}");
+    // A user with the very name takes it along.
+    let zoe = host.user("zoe").await;
+    host.admin_ok(Method::DELETE, &format!("/users/{}", id(&zoe)), Value::Null)
+        .await;
+    let ended = console
+        .get(&format!("/action-approvals/{}", id(&rename)))
+        .await;
+    assert_eq!(ended.status, StatusCode::NOT_FOUND, "{database:?}");
+}
+
+/// The history of an administrator who lost the role has the kinds of the actions and no current names.
+#[both_databases]
+async fn a_former_administrator_sees_no_current_names(database: Database) {
+    let host = start(database).await;
+    let (console, grace) = owner(&host).await;
+    let other = Administrator::new(&host, "ida", "owner").await;
+    let bob = host.user("bob").await;
+    let path = format!("/users/{}", id(&bob));
+    asked(&console, Method::DELETE, &path, &Value::Null).await;
+    denied(&grace.phone).await;
+    let past = async || {
+        let history = grace.phone.ask(Method::GET, "/history", None).await;
+        history.expect("history")["items"][0]["protected_action"].clone()
+    };
+    let seen = json!({"kind": "delete-user", "target": "bob", "gone": false});
+    assert_eq!(past().await, seen, "{database:?}");
+    host.admin_ok(
+        Method::PATCH,
+        &format!("/users/{}", id(&grace.user)),
+        json!({"console_role": null}),
+    )
+    .await;
+    let hidden = json!({"kind": "delete-user", "target": null, "gone": false});
+    assert_eq!(past().await, hidden, "{database:?}");
+    drop(other);
+}
