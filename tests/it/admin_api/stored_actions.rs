@@ -314,7 +314,7 @@ async fn the_deletion_of_a_user_ends_only_requests_with_the_users_name(database:
     let bob = host.user("bob").await;
     let path = format!("/users/{}", id(&bob));
     let new_name = json!({"name": "zoe"});
-    let rename = asked(&console, Method::PATCH, &path, new_name).await;
+    let rename = asked(&console, Method::PATCH, &path, &new_name).await;
     host.advance(10);
     for word in ["user", "changes", "update-user", "name"] {
         let user = host.user(word).await;
