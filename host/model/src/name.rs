@@ -41,7 +41,7 @@ impl FromStr for LoginName {
 }
 
 /// Characters that are not seen, or look like a space and are none: with them two names would look alike.
-const fn is_unseen(c: char) -> bool {
+fn is_unseen(c: char) -> bool {
     !is_printable(c)
         || matches!(
             c,

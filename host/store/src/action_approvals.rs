@@ -115,7 +115,7 @@ pub(crate) async fn insert(db: &mut AnyConnection, action: &ActionApproval) -> R
     .bind(proposal.map(|proposal| proposal.action.clone()))
     .bind(proposal.map(|proposal| proposal.summary_digest.to_text()))
     .bind(proposal.map(|proposal| {
-        let names: Vec<String> = proposal.names.iter().map(Digest::to_text).collect();
+        let names: Vec<String> = proposal.names.iter().map(|name| name.to_text()).collect();
         names.join(" ")
     }))
     .bind(action.requested_at.millis())
@@ -247,15 +247,5 @@ impl Store {
             })
         })
         .await
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::containing;
-
-    #[test]
-    fn a_name_stands_for_itself_in_a_pattern() {
-        assert_eq!(containing("\"a_b%\\!\""), "%\"a!_b!%\\!!\"%");
     }
 }
