@@ -170,7 +170,7 @@ async fn people(host: &TestHost, count: usize) -> Vec<LoginName> {
         };
         let address = ExternalAuthenticator {
             channel: "vendor".to_owned(),
-            address: name.to_string(),
+            identifier: name.to_string(),
         };
         host.store
             .insert_user(user.clone(), Vec::new())

@@ -98,7 +98,7 @@ impl TestHost {
         let database = wish.database.create(folder.path()).await;
         let clock = Arc::new(ManualClock::new(SystemClock.now()));
         let (host, running, base) = launch(&wish, &database, folder.path(), &clock).await;
-        let (token, _) = admin::issue_admin_token(&host, &AuditContext::HOST)
+        let (token, _) = admin::issue_admin_token(&host, &AuditContext::SERVER)
             .await
             .expect("a token");
         let admin = Admin {
@@ -388,7 +388,7 @@ impl Ada {
         for request in requests.iter().rev() {
             match self.phone.decide(request, Some(&waiting.number())).await {
                 Ok(outcome) => return assert_eq!(outcome, "approved"),
-                Err(error) => assert!(error.to_string().starts_with("wrong_number"), "{error}"),
+                Err(error) => assert!(error.to_string().starts_with("number_mismatch"), "{error}"),
             }
         }
         panic!("no pending request has the number of the page: {requests:?}");

@@ -202,7 +202,13 @@ async fn a_phone_shows_what_became_of_its_persons_last_requests(database: Databa
         .collect();
     assert_eq!(
         outcomes,
-        ["unanswered", "wrong_number", "not_me", "denied", "approved"]
+        [
+            "unanswered",
+            "number_mismatch",
+            "not_me",
+            "denied",
+            "approved"
+        ]
     );
     let newest = &past[0];
     assert_eq!(

@@ -187,7 +187,7 @@ pub fn approval(login: &Login, user: Option<&User>, name: &str) -> Approval {
 
 /// An entry of the audit log about nobody.
 pub fn entry(event: Event) -> Entry {
-    Entry::new(event, &AuditContext::HOST, NOW, &SystemEntropy)
+    Entry::new(event, &AuditContext::SERVER, NOW, &SystemEntropy)
 }
 
 /// What is noted of an answer, with pauses of so many seconds after denials.
@@ -225,7 +225,7 @@ async fn enrol(store: &Store, device: &Device) -> bool {
         user_id: device.user_id,
         digest: token.digest(),
         expires_at,
-        made_by: None,
+        created_by: None,
     };
     store
         .insert_enrolment(enrolment, device.user_id, Vec::new(), NOW)
@@ -248,7 +248,7 @@ async fn enrol(store: &Store, device: &Device) -> bool {
 /// A request for this approval, typed in the browser of [`login`] by the name of this user.
 pub fn request(approval: Approval, known: Option<&User>) -> ApprovalRequest {
     ApprovalRequest {
-        letterless: false,
+        without_binding: false,
         approval,
         action: None,
         target: None,
@@ -649,21 +649,21 @@ async fn an_approval_is_decided_once_by_a_device_of_the_person_asked(database: D
             .expect("updated"),
         UserUpdateOutcome::Done
     );
-    let wrong = DeviceAnswer::WrongNumber {
+    let wrong = DeviceAnswer::NumberMismatch {
         device: phone.id,
         number: Digest::of(b"41"),
     };
     for _ in 0..5 {
-        let counted_once = AnswerOutcome::WrongNumber { attempts_left: 2 };
+        let counted_once = AnswerOutcome::NumberMismatch { attempts_left: 2 };
         assert_eq!(answer(wrong.clone(), NOW).await, counted_once);
     }
-    let other = DeviceAnswer::WrongNumber {
+    let other = DeviceAnswer::NumberMismatch {
         device: phone.id,
         number: Digest::of(b"43"),
     };
     assert_eq!(
         answer(other, NOW).await,
-        AnswerOutcome::WrongNumber { attempts_left: 1 }
+        AnswerOutcome::NumberMismatch { attempts_left: 1 }
     );
     assert_eq!(answer(approve(phone.id), NOW).await, AnswerOutcome::Counted);
     assert_eq!(

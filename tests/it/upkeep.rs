@@ -87,7 +87,7 @@ impl Fixture {
     /// A session that began at `began` and lasts an hour, of this name, with an application in it.
     async fn session(&mut self, sid: &str, began: Timestamp) {
         sqlx::query(
-            "INSERT INTO sessions (id, digest, sid, user_id, auth_time, amr, created_at, expires_at, logged_out)
+            "INSERT INTO sessions (id, digest, sid, user_id, auth_time, amr, created_at, expires_at, signed_out)
              VALUES ($1, '', $2, 'ada', $3, '[]', $3, $4, 0)",
         )
         .bind(SessionId::new(began, &SystemEntropy).to_string())
@@ -284,7 +284,7 @@ async fn what_is_known_of_a_session_goes_with_the_last_of_its_name(database: Dat
 async fn sessions_that_go_on_cost_the_sweep_nothing() {
     let mut it = Fixture::new(Database::Postgres).await;
     for statement in [
-        "INSERT INTO sessions (id, digest, sid, user_id, auth_time, amr, created_at, expires_at, logged_out)
+        "INSERT INTO sessions (id, digest, sid, user_id, auth_time, amr, created_at, expires_at, signed_out)
          SELECT $1 || n, '', 'sid' || n, 'ada', 0, '[]', 0, $2, 0 FROM generate_series(1, 20000) AS n",
         "INSERT INTO session_applications (sid, application_id, user_id, subject)
          SELECT 'sid' || n, $1, 'ada', 'subject' FROM generate_series(1, 20000) AS n WHERE n > 0 OR $2 > 0",

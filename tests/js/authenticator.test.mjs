@@ -271,14 +271,14 @@ test('a wrong number empties the field and keeps the focus; that of another requ
   const { page, wrong } = await enrolled();
   list(request('d4'));
   await field(page).fill('11');
-  server.decisions.push([422, { error: 'wrong_number', attempts_left: 2 }]);
+  server.decisions.push([422, { error: 'number_mismatch', attempts_left: 2 }]);
   await page.keyboard.press('Enter');
   await page.locator('#loud', { hasText: /./ }).waitFor();
   await page.waitForFunction(() => document.activeElement.id === 'request-d4-number');
   assert.equal(await field(page).inputValue(), '');
   assert.equal(await field(page).getAttribute('aria-invalid'), 'true');
   const other = { ...request('e5'), state: 'pending' };
-  server.decisions.push([422, { error: 'wrong_number', attempts_left: 1, other_request: other }]);
+  server.decisions.push([422, { error: 'number_mismatch', attempts_left: 1, other_request: other }]);
   await field(page).fill('22');
   assert.equal(await field(page).getAttribute('aria-invalid'), null);
   await page.keyboard.press('Enter');

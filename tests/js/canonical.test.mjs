@@ -139,7 +139,7 @@ test('“this was not me” has a text of its own, without a decision and a numb
   assert.equal(
     text,
     [
-      'assent-not-me-v1',
+      'assent-report-v1',
       'issuer: "https://id.example.com/oidc"',
       'request: "018f0000000070008000000000000001"',
       'device: "d1"',

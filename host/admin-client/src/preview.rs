@@ -65,7 +65,7 @@ struct Stopped {
 struct Origin {
     name: String,
     plugin: Option<String>,
-    what: String,
+    change: String,
     scope: Option<String>,
 }
 
@@ -87,7 +87,7 @@ struct LogLine {
 struct Difference {
     sink: String,
     path: String,
-    today: Option<Value>,
+    current: Option<Value>,
     candidate: Option<Value>,
 }
 
@@ -211,7 +211,7 @@ fn rows(sink: &Sink) -> Vec<[String; 3]> {
 }
 
 fn value(sink: &Sink, origin: &Origin) -> String {
-    if origin.what == "removed" {
+    if origin.change == "removed" {
         return "-".to_owned();
     }
     match &sink.claims {
@@ -235,7 +235,7 @@ fn value(sink: &Sink, origin: &Origin) -> String {
 fn from(
     Origin {
         plugin,
-        what,
+        change,
         scope,
         ..
     }: &Origin,
@@ -243,10 +243,10 @@ fn from(
     let who = plugin
         .as_deref()
         .map_or_else(|| "Assent".to_owned(), harmless);
-    match (what.as_str(), scope) {
-        ("overwrote", _) => format!("{who}, in place of another value"),
+    match (change.as_str(), scope) {
+        ("replaced", _) => format!("{who}, in place of another value"),
         ("removed", _) => format!("{who}, which removed it"),
-        ("told", Some(scope)) => format!("{who}, for the scope {}", harmless(scope)),
+        ("provided", Some(scope)) => format!("{who}, for the scope {}", harmless(scope)),
         _ => who,
     }
 }
@@ -293,13 +293,13 @@ fn of_comparison(
     let row = |Difference {
                    sink,
                    path,
-                   today,
+                   current,
                    candidate,
                }: &Difference| {
         [
             place(sink),
             harmless(path),
-            plain(today.as_ref()),
+            plain(current.as_ref()),
             plain(candidate.as_ref()),
         ]
     };
@@ -338,9 +338,9 @@ mod tests {
     #[test]
     fn what_a_plugin_removed_or_overwrote_is_told_and_nothing_steers_the_terminal() {
         let answer = r#"{"sinks": [{"sink": "userinfo", "scope": "openid", "claims": {"team": "\u001b[31mred", "sub": "s"},
-            "origins": [{"name": "sub", "plugin": null, "what": "told", "scope": "openid"},
-                        {"name": "email", "plugin": "second", "what": "removed", "scope": "email"},
-                        {"name": "team", "plugin": "second", "what": "overwrote", "scope": null}]}]}"#;
+            "origins": [{"name": "sub", "plugin": null, "change": "provided", "scope": "openid"},
+                        {"name": "email", "plugin": "second", "change": "removed", "scope": "email"},
+                        {"name": "team", "plugin": "second", "change": "replaced", "scope": null}]}]}"#;
         let shown = text(Some(PREVIEW), answer.as_bytes())
             .expect("read")
             .expect("a preview");

@@ -177,7 +177,7 @@ impl Approver {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailureReason {
     /// The number was wrong too often.
-    WrongNumber,
+    NumberMismatch,
 }
 
 impl Approval {

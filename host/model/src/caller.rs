@@ -37,20 +37,20 @@ impl Authorization {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Principal {
     /// Whoever holds the machine: as an owner.
-    Machine,
+    AdminToken,
     /// A person with this role in the console.
-    Person(ConsoleRole),
+    User(ConsoleRole),
     /// An application that acts as itself.
-    Service(AdminScopes),
+    Application(AdminScopes),
 }
 
 impl Caller {
     /// Whether they may do this.
     pub fn may(&self, permission: Permission) -> bool {
         match &self.principal {
-            Principal::Machine => true,
-            Principal::Person(role) => role.gives(permission),
-            Principal::Service(scopes) => scopes.give(permission),
+            Principal::AdminToken => true,
+            Principal::User(role) => role.gives(permission),
+            Principal::Application(scopes) => scopes.give(permission),
         }
     }
 
@@ -81,9 +81,9 @@ impl Caller {
     /// [`Forbidden`].
     pub fn authorize_user_access(&self, user: &User) -> Result<Authorization> {
         let reaches = match &self.principal {
-            Principal::Machine => true,
-            Principal::Person(role) => role.may_act_upon(user.console_role),
-            Principal::Service(_) => user.console_role.is_none(),
+            Principal::AdminToken => true,
+            Principal::User(role) => role.may_act_upon(user.console_role),
+            Principal::Application(_) => user.console_role.is_none(),
         };
         let why = match user.console_role {
             Some(ConsoleRole::Owner) => "the user is an owner; only an owner may do this",

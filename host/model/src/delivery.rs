@@ -26,7 +26,7 @@ pub enum Recipient {
     /// A vendor, whose word counts.
     Vendor {
         /// What it knew the person by when it was asked. Its word is of no use once that is withdrawn.
-        address: String,
+        identifier: String,
     },
 }
 
@@ -54,5 +54,5 @@ pub struct ExternalAuthenticator {
     /// The operator's name for the vendor's channel.
     pub channel: String,
     /// The vendor's name for the person or their device.
-    pub address: String,
+    pub identifier: String,
 }

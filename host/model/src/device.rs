@@ -43,7 +43,7 @@ pub struct Enrolment {
     /// Until when the link is good.
     pub expires_at: Timestamp,
     /// What made it, where that was not an administrator or the host.
-    pub made_by: Option<LinkMaker>,
+    pub created_by: Option<LinkMaker>,
 }
 
 /// What made a link by which a person enrols another device themselves.

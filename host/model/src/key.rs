@@ -172,11 +172,11 @@ pub enum KeyStage {
     /// It signs no more, and is in the key set for the tokens that it signed.
     Retired,
     /// It is out of the key set; the host alone still knows it.
-    Remembered,
+    Archived,
     /// It was taken out of use.
     Revoked,
     /// Nothing needs it.
-    Over,
+    Expired,
 }
 
 impl KeyStage {
@@ -186,9 +186,9 @@ impl KeyStage {
             Self::Signing => "signing",
             Self::Published => "published",
             Self::Retired => "retired",
-            Self::Remembered => "remembered",
+            Self::Archived => "archived",
             Self::Revoked => "revoked",
-            Self::Over => "over",
+            Self::Expired => "expired",
         }
     }
 
@@ -232,7 +232,7 @@ impl KeyTimes {
                 }
             } else {
                 KeyLife {
-                    stage: KeyStage::Over,
+                    stage: KeyStage::Expired,
                     since: until,
                     until: None,
                 }
@@ -263,13 +263,13 @@ impl KeyTimes {
             }
         } else if now < over_at {
             KeyLife {
-                stage: KeyStage::Remembered,
+                stage: KeyStage::Archived,
                 since: out_at,
                 until: Some(over_at),
             }
         } else {
             KeyLife {
-                stage: KeyStage::Over,
+                stage: KeyStage::Expired,
                 since: over_at,
                 until: None,
             }

@@ -11,7 +11,8 @@ use crate::id::Did;
 
 pub use key::{RETIRED, SamlKey, SamlKeyStage, stages};
 pub use logout::{
-    Afterwards, Holder, Logout, LogoutAnswer, LogoutOutcome, LogoutTurn, Participation, SessionEnd,
+    Logout, LogoutAnswer, LogoutContinuation, LogoutOutcome, LogoutTurn, Participation,
+    SessionBrowser, SessionEnd,
 };
 pub use name_id::{NameId, NameIdFormat, NameIdSettings, NameIdSource};
 pub use settings::{

@@ -77,7 +77,7 @@ impl ApprovalStatement<'_> {
             ("expires", self.expires.seconds().to_string()),
         ];
         if self.decision == Decision::NotMe {
-            return lines("assent-not-me-v1", &values);
+            return lines("assent-report-v1", &values);
         }
         let purpose = match self.action {
             Some(summary) => {
@@ -229,7 +229,7 @@ mod tests {
         };
         assert_eq!(
             not_me.text(),
-            "assent-not-me-v1\nissuer: \"https://id.example/oidc\"\nrequest: \"01010101010101010101010101010101\"\n\
+            "assent-report-v1\nissuer: \"https://id.example/oidc\"\nrequest: \"01010101010101010101010101010101\"\n\
              device: \"02020202020202020202020202020202\"\napplication: \"did:key:z6MkTest\"\n\
              application-name: \"Books \\\"R\\\" Us\\nnumber: \\\"99\\\"\"\naccount: \"ada\"\nplace: \"192.0.2.7\"\n\
              browser: \"Firefox on Linux\"\nexpires: 1800000000"

@@ -37,7 +37,7 @@ pub enum TestSignInStage {
     /// It may be answered.
     Open,
     /// Its answer came, and is looked at.
-    Taken,
+    Claimed,
     /// There is a result.
     Finished(TestSignInOutcome),
 }
@@ -46,7 +46,7 @@ pub enum TestSignInStage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TestSignInOutcome {
     /// The application would have signed the person in.
-    Done,
+    Completed,
     /// It would not.
     Failed,
 }
@@ -55,7 +55,7 @@ impl TestSignInOutcome {
     /// Its stable name.
     pub const fn as_str(self) -> &'static str {
         match self {
-            Self::Done => "done",
+            Self::Completed => "completed",
             Self::Failed => "failed",
         }
     }
@@ -145,13 +145,13 @@ pub enum TestSignInStep {
     /// The request was made.
     Request,
     /// The endpoint accepted it.
-    Checked,
+    Validation,
     /// The person said who they are.
-    Named,
+    Identification,
     /// The phone was asked.
-    Asked,
+    ApprovalRequest,
     /// The person approved.
-    Approved,
+    Approval,
     /// The person's account was looked at.
     Account,
     /// Whether the person agreed to what the application wants to know.
@@ -161,9 +161,9 @@ pub enum TestSignInStep {
     /// What the plugins made.
     Claims,
     /// The answer came back.
-    Answered,
+    Response,
     /// The code was exchanged.
-    Exchanged,
+    TokenExchange,
     /// UserInfo was asked.
     Userinfo,
 }
@@ -172,16 +172,16 @@ impl TestSignInStep {
     /// All of them, in their order.
     pub const ALL: [Self; 12] = [
         Self::Request,
-        Self::Checked,
-        Self::Named,
-        Self::Asked,
-        Self::Approved,
+        Self::Validation,
+        Self::Identification,
+        Self::ApprovalRequest,
+        Self::Approval,
         Self::Account,
         Self::Consent,
         Self::NameId,
         Self::Claims,
-        Self::Answered,
-        Self::Exchanged,
+        Self::Response,
+        Self::TokenExchange,
         Self::Userinfo,
     ];
 
@@ -189,16 +189,16 @@ impl TestSignInStep {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Request => "request",
-            Self::Checked => "checked",
-            Self::Named => "named",
-            Self::Asked => "asked",
-            Self::Approved => "approved",
+            Self::Validation => "validation",
+            Self::Identification => "identification",
+            Self::ApprovalRequest => "approval_request",
+            Self::Approval => "approval",
             Self::Account => "account",
             Self::Consent => "consent",
             Self::NameId => "name_id",
             Self::Claims => "claims",
-            Self::Answered => "answered",
-            Self::Exchanged => "exchanged",
+            Self::Response => "response",
+            Self::TokenExchange => "token_exchange",
             Self::Userinfo => "userinfo",
         }
     }
@@ -207,16 +207,16 @@ impl TestSignInStep {
     pub const fn title(self) -> &'static str {
         match self {
             Self::Request => "The request was made",
-            Self::Checked => "The request was checked",
-            Self::Named => "The person said who they are",
-            Self::Asked => "The question to the phone",
-            Self::Approved => "The person decided on the phone",
+            Self::Validation => "The request was checked",
+            Self::Identification => "The person said who they are",
+            Self::ApprovalRequest => "The question to the phone",
+            Self::Approval => "The person decided on the phone",
             Self::Account => "The account was looked up",
             Self::Consent => "Consent",
             Self::NameId => "The NameID",
             Self::Claims => "The plugins made the claims",
-            Self::Answered => "The answer came back",
-            Self::Exchanged => "The code was exchanged for tokens",
+            Self::Response => "The answer came back",
+            Self::TokenExchange => "The code was exchanged for tokens",
             Self::Userinfo => "UserInfo was asked",
         }
     }
@@ -226,7 +226,7 @@ impl TestSignInStep {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StepNote {
     /// Whether it went well.
-    pub good: bool,
+    pub succeeded: bool,
     /// What happened, in a sentence.
     pub detail: String,
     /// More of it.
@@ -238,7 +238,7 @@ impl StepNote {
     /// A step that went well.
     pub fn good(detail: impl Into<String>) -> Self {
         Self {
-            good: true,
+            succeeded: true,
             detail: detail.into(),
             data: None,
         }
@@ -247,7 +247,7 @@ impl StepNote {
     /// A step that ended the sign-in.
     pub fn bad(detail: impl Into<String>) -> Self {
         Self {
-            good: false,
+            succeeded: false,
             detail: detail.into(),
             data: None,
         }

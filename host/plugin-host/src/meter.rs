@@ -13,7 +13,7 @@ pub(super) struct Meter {
     calls: AtomicU64,
     faults: AtomicU64,
     denials: AtomicU64,
-    turned_away: AtomicU64,
+    rejected: AtomicU64,
     suspensions: AtomicU64,
     waiting: AtomicU64,
     used: Mutex<Used>,
@@ -38,11 +38,11 @@ pub struct Measured {
     /// Calls that denied the person the application.
     pub denials: u64,
     /// Calls that found no place in time, or came while the plugin was suspended.
-    pub turned_away: u64,
+    pub rejected: u64,
     /// How often it was suspended for an application, since it broke its limits again and again.
     pub suspensions: u64,
     /// Calls that wait for a place now.
-    pub waiting: u64,
+    pub queue_length: u64,
     /// A call's own time in microseconds.
     pub time_us: Quantiles,
     /// A call's fuel.
@@ -71,7 +71,7 @@ impl Meter {
             calls: AtomicU64::new(0),
             faults: AtomicU64::new(0),
             denials: AtomicU64::new(0),
-            turned_away: AtomicU64::new(0),
+            rejected: AtomicU64::new(0),
             suspensions: AtomicU64::new(0),
             waiting: AtomicU64::new(0),
             used: Mutex::new(Used {
@@ -90,8 +90,8 @@ impl Meter {
     }
 
     /// A call found no place.
-    pub(super) fn turned_away(&self) {
-        self.turned_away.fetch_add(1, Ordering::Relaxed);
+    pub(super) fn rejected(&self) {
+        self.rejected.fetch_add(1, Ordering::Relaxed);
     }
 
     /// It was suspended for an application.
@@ -136,9 +136,9 @@ impl Meter {
             calls: read(&self.calls),
             faults: read(&self.faults),
             denials: read(&self.denials),
-            turned_away: read(&self.turned_away),
+            rejected: read(&self.rejected),
             suspensions: read(&self.suspensions),
-            waiting: read(&self.waiting),
+            queue_length: read(&self.waiting),
             time_us: quantiles(
                 &used.time,
                 u64::try_from(used.time_total.as_micros()).unwrap_or(u64::MAX),
@@ -179,14 +179,14 @@ mod tests {
             meter.count(&usage, micros == 100);
         }
         meter.denied();
-        meter.turned_away();
+        meter.rejected();
         let waits = meter.waits();
         let measured = meter.measured();
         assert_eq!(
             (measured.calls, measured.faults, measured.denials),
             (100, 1, 1)
         );
-        assert_eq!((measured.turned_away, measured.waiting), (1, 1));
+        assert_eq!((measured.rejected, measured.queue_length), (1, 1));
         assert_eq!(
             (
                 measured.time_us.p50,
@@ -197,7 +197,7 @@ mod tests {
         );
         assert!((49_000..=51_000).contains(&measured.fuel.p50) && measured.fuel.total == 5_050_000);
         drop(waits);
-        assert_eq!(meter.measured().waiting, 0);
+        assert_eq!(meter.measured().queue_length, 0);
     }
 
     #[test]

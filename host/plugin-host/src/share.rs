@@ -26,7 +26,7 @@ impl Share {
         let bounds = Bounds {
             all: running,
             each: running,
-            each_waiting: count(limits.waiting / 2),
+            each_waiting: count(limits.queue_length / 2),
         };
         Self {
             places: Turns::new(bounds),

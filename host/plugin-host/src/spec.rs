@@ -147,7 +147,7 @@ pub struct Limits {
     /// Calls that have an instance at once. Of a claim mapper, one application has at most half of them.
     pub concurrency: u32,
     /// The number of waiting calls for one application. The host rejects a further call at once. Calls of a channel wait together.
-    pub waiting: u32,
+    pub queue_length: u32,
     /// How long a call waits for a place.
     pub wait: Duration,
 }
@@ -161,7 +161,7 @@ impl Default for Limits {
             output_bytes: 256 << 10,
             http_timeout: Duration::from_secs(10),
             concurrency: 16,
-            waiting: 256,
+            queue_length: 256,
             wait: Duration::from_secs(2),
         }
     }

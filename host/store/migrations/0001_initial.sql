@@ -163,7 +163,7 @@ CREATE TABLE enrolments (
     digest     TEXT   NOT NULL,
     -- The device that created it, or 'code' for a recovery code; NULL for an administrator or the server. Revoking the device
     -- also revokes the enrolment.
-    made_by    TEXT,
+    created_by    TEXT,
     created_at BIGINT NOT NULL,
     expires_at BIGINT NOT NULL,
     used_at    BIGINT
@@ -199,7 +199,7 @@ CREATE TABLE recovery_codes (
     user_id    TEXT   NOT NULL REFERENCES users (id) ON DELETE CASCADE,
     digest     TEXT   NOT NULL,
     -- The device that created the codes. Revoking the device also revokes them.
-    made_by    TEXT,
+    created_by    TEXT,
     created_at BIGINT NOT NULL,
     used_at    BIGINT,
     UNIQUE (user_id, digest)
@@ -210,7 +210,7 @@ CREATE TABLE external_authenticators (
     user_id TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
     -- The channel's name in the settings.
     channel TEXT NOT NULL,
-    address TEXT NOT NULL,
+    identifier TEXT NOT NULL,
     PRIMARY KEY (user_id, channel)
 );
 
@@ -281,7 +281,7 @@ CREATE TABLE approvals (
     -- The user whose devices receive the request; NULL if the typed name belongs to no user who can sign in.
     user_id        TEXT   REFERENCES users (id) ON DELETE CASCADE,
     -- The user with the typed name, whether or not devices receive the request.
-    known_user     TEXT   REFERENCES users (id) ON DELETE CASCADE,
+    named_user     TEXT   REFERENCES users (id) ON DELETE CASCADE,
     name_digest    TEXT   NOT NULL,
     -- How the request began.
     kind           TEXT   NOT NULL DEFAULT 'typed'
@@ -294,9 +294,9 @@ CREATE TABLE approvals (
     number         TEXT   NOT NULL,
     attempts_left  BIGINT NOT NULL,
     -- JSON: what the device shows and signs. The summary of a protected action comes to it, which is not stored.
-    shown          TEXT   NOT NULL,
+    prompt         TEXT   NOT NULL,
     -- 1 if a delegated channel without letters may carry the request. Its user cannot see which browser a request belongs to.
-    letterless     BIGINT NOT NULL DEFAULT 0,
+    without_binding     BIGINT NOT NULL DEFAULT 0,
     -- 1 if the request ended because another one of the same name or user was pending. It still counts until it expires: the
     -- originator of the conflict must not have the next request without competition.
     conflicted     BIGINT NOT NULL DEFAULT 0,
@@ -304,7 +304,7 @@ CREATE TABLE approvals (
     -- application. `reported`: the user reported this or another request while it was pending. The pages of the last two show
     -- nothing of that.
     state          TEXT   NOT NULL DEFAULT 'requested' CHECK (state IN
-                   ('requested', 'approved', 'denied', 'expired', 'cancelled', 'replaced', 'withdrawn', 'reported', 'wrong_number')),
+                   ('requested', 'approved', 'denied', 'expired', 'cancelled', 'replaced', 'withdrawn', 'reported', 'number_mismatch')),
     -- 1 if the user reported the request. A request can be reported once, also shortly after its denial.
     reported       BIGINT NOT NULL DEFAULT 0 CHECK (reported IN (0, 1)),
     -- Who decided: a device, or a delegated channel.
@@ -320,21 +320,21 @@ CREATE TABLE approvals (
 CREATE UNIQUE INDEX approvals_by_action ON approvals (action_approval_id) WHERE action_approval_id IS NOT NULL;
 CREATE INDEX approvals_by_user ON approvals (user_id, id);
 CREATE INDEX approvals_by_login ON approvals (login_id);
-CREATE INDEX approvals_by_known_user ON approvals (known_user, expires_at);
+CREATE INDEX approvals_by_named_user ON approvals (named_user, expires_at);
 CREATE INDEX approvals_by_name ON approvals (name_digest, expires_at);
 
 -- One row for each user or typed name with recent requests. A transaction locks the row before it draws a matching number.
 CREATE TABLE approval_subjects (
     -- The user's id, or the digest of the typed name.
     subject         TEXT   NOT NULL PRIMARY KEY,
-    held_at         BIGINT NOT NULL,
+    locked_at         BIGINT NOT NULL,
     -- A request that a rate limit rejected conflicts with requests on a delegated channel without letters until this time, as if it
     -- were pending.
-    refused_until   BIGINT NOT NULL DEFAULT 0,
+    rejected_until   BIGINT NOT NULL DEFAULT 0,
     -- The digest of the rejected browser's cookie; empty if several browsers were rejected.
-    refused_browser TEXT   NOT NULL DEFAULT ''
+    rejected_browser TEXT   NOT NULL DEFAULT ''
 );
-CREATE INDEX approval_subjects_by_age ON approval_subjects (held_at);
+CREATE INDEX approval_subjects_by_age ON approval_subjects (locked_at);
 
 -- Failed number matches, each counted once: a channel may deliver the same proof several times.
 CREATE TABLE number_match_failures (
@@ -352,7 +352,7 @@ CREATE TABLE approval_deliveries (
     channel      TEXT   NOT NULL,
     -- The recipient: a device, or the user's id at the vendor when the delivery began.
     device_id    TEXT,
-    address      TEXT,
+    identifier   TEXT,
     -- The channel's handle of the request, sealed.
     handle       TEXT   NOT NULL,
     -- When to ask the channel next or, after the approval has ended, to cancel the delivery.
@@ -404,7 +404,7 @@ CREATE TABLE sessions (
     device_id  TEXT,
     channel    TEXT,
     -- The IP address and the browser's name at sign-in.
-    address    TEXT,
+    ip_address TEXT,
     browser    TEXT,
     created_at BIGINT NOT NULL,
     expires_at BIGINT NOT NULL,
@@ -412,7 +412,7 @@ CREATE TABLE sessions (
     used_at    BIGINT,
     ended_at   BIGINT,
     -- 1 if the user signed out. That also revokes the grants of the session, except those with `offline_access`.
-    logged_out BIGINT NOT NULL
+    signed_out BIGINT NOT NULL
 );
 CREATE INDEX sessions_by_user ON sessions (user_id);
 CREATE INDEX sessions_by_sid ON sessions (sid);
@@ -500,7 +500,7 @@ CREATE TABLE refresh_tokens (
     rotated_to_access  TEXT,
     rotated_to_refresh TEXT,
     -- The progress of a retry of that use: 0 none, 1 requested, 2 answered.
-    repeated       BIGINT NOT NULL,
+    retry_state    BIGINT NOT NULL,
     revoked_at     BIGINT
 );
 
@@ -559,9 +559,9 @@ CREATE INDEX saml_participants_by_index ON saml_participants (application_id, se
 CREATE TABLE saml_logouts (
     id          TEXT   NOT NULL PRIMARY KEY,
     -- JSON: the browsers that may continue the logout.
-    holders     TEXT   NOT NULL,
+    browsers     TEXT   NOT NULL,
     -- JSON: what the browser does at the end.
-    afterwards  TEXT   NOT NULL,
+    continuation  TEXT   NOT NULL,
     created_at  BIGINT NOT NULL,
     expires_at  BIGINT NOT NULL,
     finished_at BIGINT
@@ -577,8 +577,8 @@ CREATE TABLE saml_logout_requests (
     sid            TEXT   NOT NULL,
     name_format    TEXT   NOT NULL,
     name           TEXT   NOT NULL,
-    asked_at       BIGINT,
-    outcome        TEXT   CHECK (outcome IN ('told', 'failed'))
+    requested_at       BIGINT,
+    outcome        TEXT   CHECK (outcome IN ('notified', 'failed'))
 );
 CREATE INDEX saml_logout_requests_by_logout ON saml_logout_requests (logout_id, position);
 
@@ -671,13 +671,13 @@ CREATE TABLE audit_streams (
 CREATE TABLE sign_in_hours (
     -- Hours since 1970.
     hour         BIGINT NOT NULL PRIMARY KEY,
-    asked        BIGINT NOT NULL,
+    requested    BIGINT NOT NULL,
     approved     BIGINT NOT NULL,
     completed    BIGINT NOT NULL,
     denied       BIGINT NOT NULL,
-    wrong_number BIGINT NOT NULL,
+    number_mismatches BIGINT NOT NULL,
     -- JSON object, the histogram of the time until approval: from quarters of a second to the number of approvals.
-    waits        TEXT   NOT NULL
+    approval_times TEXT   NOT NULL
 );
 
 ---------------------------------------------------------------------------------------------------
@@ -693,9 +693,9 @@ CREATE TABLE claim_traces (
     application_id TEXT   NOT NULL REFERENCES applications (id) ON DELETE CASCADE,
     -- Where the claims went, such as an ID token.
     sink           TEXT   NOT NULL,
-    made_at        BIGINT NOT NULL,
+    created_at        BIGINT NOT NULL,
     -- JSON: the calls.
-    steps          TEXT   NOT NULL
+    calls          TEXT   NOT NULL
 );
 CREATE INDEX claim_traces_by_user ON claim_traces (user_id, id);
 CREATE INDEX claim_traces_by_application ON claim_traces (application_id);
@@ -753,13 +753,13 @@ CREATE TABLE test_sign_ins (
     -- The latest sign-in of it, the only one that may finish it.
     login_id       TEXT,
     -- The session that the sign-in created. No browser has its cookie.
-    made_session   TEXT,
+    created_session   TEXT,
     created_at     BIGINT NOT NULL,
     expires_at     BIGINT NOT NULL,
     -- When its answer was claimed, which succeeds once.
-    taken_at       BIGINT,
+    claimed_at       BIGINT,
     finished_at    BIGINT,
-    outcome        TEXT   CHECK (outcome IN ('done', 'failed')),
+    outcome        TEXT   CHECK (outcome IN ('completed', 'failed')),
     -- What the application would have received, sealed.
     result         TEXT
 );

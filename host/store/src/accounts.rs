@@ -19,7 +19,7 @@ use assent_model::id::{AccountId, UserId};
 use assent_model::user::{LifecycleState, User};
 
 pub use person::Person;
-pub(crate) use person::{AccountRow, PERSON, PersonRow};
+pub(crate) use person::{AccountRow, PersonRow, USER_KIND};
 
 /// An account that is kept, in one write with others.
 #[derive(Clone, Debug)]

@@ -55,7 +55,7 @@ pub(crate) struct Refusals {
     /// The user's id, or the digest of the typed name.
     subject: String,
     /// The digest of the cookie of their browser; empty if they came from several.
-    refused_browser: String,
+    rejected_browser: String,
 }
 
 /// Finds what conflicts with a new request; `None` if it may go its way. `refusals` are those that matter to it.
@@ -71,10 +71,10 @@ pub(crate) fn find(
         request.browser.to_text(),
         request.approval.name_digest.to_text(),
     );
-    let mut conflict = others(unexpired, &browser, &name, request.letterless);
+    let mut conflict = others(unexpired, &browser, &name, request.without_binding);
     for refusal in refusals
         .iter()
-        .filter(|refusal| refusal.refused_browser != browser)
+        .filter(|refusal| refusal.rejected_browser != browser)
     {
         conflict.is_found = true;
         conflict.is_of_name |= refusal.subject == name;
@@ -93,8 +93,8 @@ pub(crate) fn is_typed(kind: &str) -> bool {
     .any(|one| one.as_str() == kind)
 }
 
-/// The requests of other browsers that conflict with one of this browser and name, which itself may be letterless.
-fn others(unexpired: &[Unexpired], browser: &str, name: &str, letterless: bool) -> Conflict {
+/// The requests of other browsers that conflict with one of this browser and name, which itself may be without_binding.
+fn others(unexpired: &[Unexpired], browser: &str, name: &str, without_binding: bool) -> Conflict {
     let mut conflict = Conflict::default();
     for other in unexpired {
         // Whether one was withdrawn or reported must not be seen on another's page. Neither must a hidden conflict on one of the
@@ -103,7 +103,7 @@ fn others(unexpired: &[Unexpired], browser: &str, name: &str, letterless: bool) 
         let ended = other.conflicted == SHOWN || (other.conflicted == HIDDEN && !is_same_name);
         let counts =
             ended || matches!(other.state.as_str(), "requested" | "withdrawn" | "reported");
-        let carried = letterless || other.letterless != 0;
+        let carried = without_binding || other.without_binding != 0;
         if !counts || !carried || other.browser == browser || !is_typed(&other.kind) {
             continue;
         }
@@ -127,8 +127,8 @@ pub(crate) async fn refusals(
     now: Timestamp,
 ) -> Result<Vec<Refusals>> {
     let rows = sqlx::query_as(
-        "SELECT subject, refused_browser FROM approval_subjects
-         WHERE (subject = $1 OR subject = $2) AND refused_until > $3",
+        "SELECT subject, rejected_browser FROM approval_subjects
+         WHERE (subject = $1 OR subject = $2) AND rejected_until > $3",
     )
     .bind(name)
     .bind(user)
@@ -151,8 +151,8 @@ pub(crate) async fn refuse(
     for subject in [name, user] {
         sqlx::query(
             "UPDATE approval_subjects
-             SET refused_browser = CASE WHEN refused_until > $2 AND refused_browser <> $3 THEN '' ELSE $3 END,
-                 refused_until = $4
+             SET rejected_browser = CASE WHEN rejected_until > $2 AND rejected_browser <> $3 THEN '' ELSE $3 END,
+                 rejected_until = $4
              WHERE subject = $1",
         )
         .bind(subject)

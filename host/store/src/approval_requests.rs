@@ -45,7 +45,7 @@ pub struct ApprovalRequest {
     /// The digest of the cookie of its browser.
     pub browser: Digest,
     /// Whether a delegated channel without letters may carry it.
-    pub letterless: bool,
+    pub without_binding: bool,
     /// All numbers in random order.
     pub numbers: Vec<MatchingNumber>,
     /// The entry for the audit log, written if it is about a user.
@@ -147,8 +147,8 @@ pub(crate) async fn hold_subject(
     now: Timestamp,
 ) -> Result<()> {
     sqlx::query(
-        "INSERT INTO approval_subjects (subject, held_at) VALUES ($1, $2)
-         ON CONFLICT (subject) DO UPDATE SET held_at = excluded.held_at",
+        "INSERT INTO approval_subjects (subject, locked_at) VALUES ($1, $2)
+         ON CONFLICT (subject) DO UPDATE SET locked_at = excluded.locked_at",
     )
     .bind(subject.to_owned())
     .bind(now.millis())
@@ -167,7 +167,7 @@ pub(crate) struct Unexpired {
     user_id: Option<String>,
     pub(crate) name_digest: String,
     pub(crate) browser: String,
-    pub(crate) letterless: i64,
+    pub(crate) without_binding: i64,
     pub(crate) conflicted: i64,
 }
 
@@ -211,7 +211,7 @@ async fn add(db: &mut AnyConnection, request: &ApprovalRequest) -> Result<Reques
         .filter(|other| other.state == "requested" && !replaced.contains(&other.id))
         .collect();
     // No channel carries a refused request, so it matters only to one that a channel without letters may carry.
-    let refusals = match request.letterless {
+    let refusals = match request.without_binding {
         true => approval_conflicts::refusals(db, name, user, approval.requested_at).await?,
         false => Vec::new(),
     };
@@ -224,7 +224,7 @@ async fn add(db: &mut AnyConnection, request: &ApprovalRequest) -> Result<Reques
     let reached = reached
         .map(|id| parse(&id, cell("approvals", "user_id", "")))
         .transpose()?;
-    let entry = request.entry.clone().with("reached", reached.is_some());
+    let entry = request.entry.clone().with("prompted", reached.is_some());
     repeats::append(db, &entry, approval.name_digest).await?;
     Ok(reached.map_or(RequestOutcome::Nobody, RequestOutcome::Person))
 }
@@ -242,8 +242,8 @@ async fn lock_and_read(
         hold_subject(db, subject, now).await?;
     }
     let rows = sqlx::query_as(
-        "SELECT id, number, kind, state, user_id, name_digest, browser, letterless, conflicted FROM approvals
-         WHERE (known_user = $1 OR name_digest = $2) AND expires_at > $3",
+        "SELECT id, number, kind, state, user_id, name_digest, browser, without_binding, conflicted FROM approvals
+         WHERE (named_user = $1 OR name_digest = $2) AND expires_at > $3",
     )
     .bind(user)
     .bind(name)
@@ -367,12 +367,12 @@ async fn replace(db: &mut AnyConnection, request: &ApprovalRequest) -> Result<Ve
         }
         RequestKind::Qr => {
             "UPDATE approvals SET state = 'replaced', decided_at = $3
-             WHERE browser = $1 AND known_user = $2 AND kind = 'qr' AND state = 'requested' AND expires_at > $3
+             WHERE browser = $1 AND named_user = $2 AND kind = 'qr' AND state = 'requested' AND expires_at > $3
              RETURNING id"
         }
         RequestKind::Action => {
             "UPDATE approvals SET state = 'replaced', decided_at = $3
-             WHERE browser = $1 AND known_user = $2 AND kind = 'action' AND state = 'requested' AND expires_at > $3
+             WHERE browser = $1 AND named_user = $2 AND kind = 'action' AND state = 'requested' AND expires_at > $3
              RETURNING id"
         }
     };
@@ -409,8 +409,8 @@ async fn insert(
         ApprovalSubject::ProtectedAction { id, .. } => (None, Some(id.to_string())),
     };
     let (reached,): (Option<String>,) = sqlx::query_as(
-        "INSERT INTO approvals (id, login_id, action_approval_id, user_id, name_digest, number, shown, requested_at, expires_at,
-                                attempts_left, state, application_id, scanned_by, kind, browser, known_user, letterless)
+        "INSERT INTO approvals (id, login_id, action_approval_id, user_id, name_digest, number, prompt, requested_at, expires_at,
+                                attempts_left, state, application_id, scanned_by, kind, browser, named_user, without_binding)
          VALUES ($1, $2, $16,
                  CASE WHEN $11 IS NULL
                        AND EXISTS (SELECT 1 FROM approval_cooldowns AS pause
@@ -433,7 +433,7 @@ async fn insert(
     .bind(request.kind.as_str())
     .bind(request.browser.to_text())
     .bind(request.known.map(|id| id.to_string()))
-    .bind(i64::from(request.letterless))
+    .bind(i64::from(request.without_binding))
     .bind(action)
     .fetch_one(db)
     .await?;

@@ -29,7 +29,7 @@ struct ApprovalRow {
     name_digest: String,
     scanned_by: Option<String>,
     number: String,
-    shown: String,
+    prompt: String,
     requested_at: i64,
     expires_at: i64,
     attempts_left: i64,
@@ -73,7 +73,7 @@ impl ApprovalRow {
             ("replaced", ..) => ApprovalStage::Replaced,
             ("withdrawn", ..) => ApprovalStage::Withdrawn,
             ("reported", ..) => ApprovalStage::Reported,
-            ("wrong_number", ..) => ApprovalStage::Failed(FailureReason::WrongNumber),
+            ("number_mismatch", ..) => ApprovalStage::Failed(FailureReason::NumberMismatch),
             _ => return Err(cell("approvals", "state", &self.id).unexpected()),
         })
     }
@@ -125,7 +125,7 @@ impl TryFrom<ApprovalRow> for Approval {
                 .transpose()?,
             number: MatchingNumber::parse(&row.number)
                 .ok_or(cell("approvals", "number", &row.id).unexpected())?,
-            shown: from_json(&row.shown, cell("approvals", "shown", &row.id))?,
+            shown: from_json(&row.prompt, cell("approvals", "prompt", &row.id))?,
             requested_at: moment(row.requested_at),
             expires_at: moment(row.expires_at),
             attempts_left: u32::try_from(row.attempts_left).unwrap_or(0),
@@ -157,7 +157,7 @@ pub enum DeviceAnswer {
         device: DeviceId,
     },
     /// The person approved, but typed another number. It counts once for a device, however often its proof comes.
-    WrongNumber {
+    NumberMismatch {
         /// The device whose proof was verified.
         device: DeviceId,
         /// The digest of what was typed.
@@ -180,7 +180,7 @@ pub enum AnswerOutcome {
     /// It counts.
     Counted,
     /// The number was wrong; it may be typed that often again.
-    WrongNumber {
+    NumberMismatch {
         /// How often a number may still be typed.
         attempts_left: u32,
     },
@@ -227,7 +227,7 @@ impl Store {
     /// The pending requests of a user at `now`, the oldest first.
     pub async fn pending_approvals(&self, user: UserId, now: Timestamp) -> Result<Vec<Approval>> {
         let rows: Vec<ApprovalRow> = sqlx::query_as(approvals_where!(
-            "approvals.known_user = $1 AND approvals.user_id = $1 AND approvals.state = 'requested'
+            "approvals.named_user = $1 AND approvals.user_id = $1 AND approvals.state = 'requested'
              AND approvals.expires_at > $2 ORDER BY approvals.requested_at, approvals.id"
         ))
         .bind(user.to_string())
@@ -246,7 +246,7 @@ impl Store {
         now: Timestamp,
     ) -> Result<Option<Approval>> {
         let row: Option<ApprovalRow> = sqlx::query_as(
-            approvals_where!("approvals.known_user = $1 AND approvals.user_id = $1 AND approvals.expires_at > $2
+            approvals_where!("approvals.named_user = $1 AND approvals.user_id = $1 AND approvals.expires_at > $2
                AND approvals.id <> $3 AND approvals.number = $4
                AND approvals.state IN ('requested', 'replaced', 'cancelled') AND approvals.reported = 0"),
         )
@@ -273,8 +273,8 @@ impl Store {
             let (verdict, noted) = (verdict.clone(), noted.clone());
             Box::pin(async move {
                 let decision = match verdict {
-                    DeviceAnswer::WrongNumber { device, number } => {
-                        return wrong_number(db, id, device, number, noted, now).await;
+                    DeviceAnswer::NumberMismatch { device, number } => {
+                        return number_mismatch(db, id, device, number, noted, now).await;
                     }
                     DeviceAnswer::Approve {
                         device,
@@ -377,7 +377,7 @@ async fn decide(
                               decided_at = $3, device_id = $4, amr = $5, reported = $6
          WHERE id = $1 AND reported = 0 AND expires_at > $3
            AND (state = 'requested'
-                OR $6 = 1 AND state IN ('replaced', 'cancelled', 'denied', 'wrong_number'))
+                OR $6 = 1 AND state IN ('replaced', 'cancelled', 'denied', 'number_mismatch'))
            AND EXISTS (SELECT 1 FROM devices
                        WHERE devices.id = $4 AND devices.user_id = approvals.user_id AND devices.revoked_at IS NULL)
            AND EXISTS (SELECT 1 FROM users WHERE users.id = approvals.user_id AND users.state = 'active')
@@ -512,7 +512,7 @@ async fn rule(
                              AND accounts.state IN ('suspended', 'terminated'))
            AND EXISTS (SELECT 1 FROM approval_deliveries AS delivery
                        JOIN external_authenticators AS known
-                         ON known.channel = delivery.channel AND known.address = delivery.address
+                         ON known.channel = delivery.channel AND known.identifier = delivery.identifier
                        WHERE delivery.id = $1 AND known.user_id = approvals.user_id)
          RETURNING id, user_id",
     )
@@ -530,7 +530,7 @@ async fn rule(
     Ok(true)
 }
 
-async fn wrong_number(
+async fn number_mismatch(
     db: &mut AnyConnection,
     id: ApprovalId,
     device: DeviceId,
@@ -554,7 +554,7 @@ async fn wrong_number(
     // It counts against the request only: a cooldown would let an attacker lock the user out by showing numbers.
     let left: Option<(i64,)> = sqlx::query_as(
         "UPDATE approvals SET attempts_left = attempts_left - $3,
-                              state = CASE WHEN attempts_left <= $3 THEN 'wrong_number' ELSE state END,
+                              state = CASE WHEN attempts_left <= $3 THEN 'number_mismatch' ELSE state END,
                               decided_at = CASE WHEN attempts_left <= $3 THEN $2 ELSE decided_at END
          WHERE id = $1 AND state = 'requested' AND expires_at > $2 RETURNING attempts_left",
     )
@@ -573,5 +573,5 @@ async fn wrong_number(
     if attempts_left == 0 {
         deliveries::wake(db, &id.to_string()).await?;
     }
-    Ok(AnswerOutcome::WrongNumber { attempts_left })
+    Ok(AnswerOutcome::NumberMismatch { attempts_left })
 }

@@ -81,7 +81,7 @@ impl Store {
     pub(crate) async fn delete_idle_subjects(&self, before: Timestamp) -> Result<u64> {
         self.write(move |db| {
             Box::pin(async move {
-                let swept = sqlx::query("DELETE FROM approval_subjects WHERE held_at < $1")
+                let swept = sqlx::query("DELETE FROM approval_subjects WHERE locked_at < $1")
                     .bind(before.millis())
                     .execute(db)
                     .await?;

@@ -17,7 +17,7 @@ struct DeliveryRow {
     approval_id: String,
     channel: String,
     device_id: Option<String>,
-    address: Option<String>,
+    identifier: Option<String>,
     handle: String,
     leased_until: i64,
 }
@@ -25,12 +25,12 @@ struct DeliveryRow {
 impl TryFrom<DeliveryRow> for LeasedDelivery {
     type Error = StoreError;
     fn try_from(row: DeliveryRow) -> Result<Self> {
-        let recipient = match (row.device_id, row.address) {
+        let recipient = match (row.device_id, row.identifier) {
             (Some(device), None) => Recipient::Device(parse(
                 &device,
                 cell("approval_deliveries", "device_id", &row.id),
             )?),
-            (None, Some(address)) => Recipient::Vendor { address },
+            (None, Some(identifier)) => Recipient::Vendor { identifier },
             _ => return Err(cell("approval_deliveries", "device_id", &row.id).unexpected()),
         };
         let delivery = Delivery {
@@ -83,12 +83,12 @@ impl Store {
         self.write(move |db| {
             let delivery = delivery.clone();
             Box::pin(async move {
-                let (device, address) = match delivery.recipient {
+                let (device, identifier) = match delivery.recipient {
                     Recipient::Device(device) => (Some(device.to_string()), None),
-                    Recipient::Vendor { address } => (None, Some(address)),
+                    Recipient::Vendor { identifier } => (None, Some(identifier)),
                 };
                 let added = sqlx::query(
-                    "INSERT INTO approval_deliveries (id, approval_id, channel, device_id, address, handle, due_at,
+                    "INSERT INTO approval_deliveries (id, approval_id, channel, device_id, identifier, handle, due_at,
                                                       leased_until)
                      SELECT $1, approvals.id, $3, $4, $5, $6, $7, 0 FROM approvals
                      WHERE approvals.id = $2 AND approvals.state = 'requested' AND approvals.expires_at > $8",
@@ -97,7 +97,7 @@ impl Store {
                 .bind(delivery.approval.to_string())
                 .bind(delivery.channel)
                 .bind(device)
-                .bind(address)
+                .bind(identifier)
                 .bind(delivery.handle)
                 .bind(due.millis())
                 .bind(now.millis())
@@ -158,7 +158,7 @@ impl Store {
                                   WHERE due.channel = $2 AND due.due_at <= $3 AND due.leased_until <= $3
                                   ORDER BY due.due_at LIMIT $4)
                        AND due_at <= $3 AND leased_until <= $3
-                     RETURNING id, approval_id, channel, device_id, address, handle, leased_until",
+                     RETURNING id, approval_id, channel, device_id, identifier, handle, leased_until",
                 )
                 .bind((now + lease).millis())
                 .bind(channel)

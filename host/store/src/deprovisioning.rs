@@ -174,8 +174,8 @@ pub(crate) async fn erase(db: &mut AnyConnection, user: UserId, now: Timestamp) 
     action_approvals::erase_user(db, user, &names, now).await?;
     search_index::forget(db, user).await?;
     for statement in [
-        "DELETE FROM logins WHERE id IN (SELECT login_id FROM approvals WHERE known_user = $1 OR user_id = $1)",
-        "DELETE FROM test_sign_ins WHERE made_session IN (SELECT id FROM sessions WHERE user_id = $1)",
+        "DELETE FROM logins WHERE id IN (SELECT login_id FROM approvals WHERE named_user = $1 OR user_id = $1)",
+        "DELETE FROM test_sign_ins WHERE created_session IN (SELECT id FROM sessions WHERE user_id = $1)",
         "DELETE FROM logins WHERE session_id IN (SELECT id FROM sessions WHERE user_id = $1)",
         "DELETE FROM saml_logout_requests WHERE sid IN (SELECT sid FROM sessions WHERE user_id = $1)",
         "DELETE FROM idempotent_requests WHERE id IN (

@@ -16,18 +16,21 @@ impl Store {
         user: UserId,
     ) -> Result<Vec<ExternalAuthenticator>> {
         let rows: Vec<(String, String)> = sqlx::query_as(
-            "SELECT channel, address FROM external_authenticators WHERE user_id = $1 ORDER BY channel",
+            "SELECT channel, identifier FROM external_authenticators WHERE user_id = $1 ORDER BY channel",
         )
         .bind(user.to_string())
         .fetch_all(&self.readers)
         .await?;
         Ok(rows
             .into_iter()
-            .map(|(channel, address)| ExternalAuthenticator { channel, address })
+            .map(|(channel, identifier)| ExternalAuthenticator {
+                channel,
+                identifier,
+            })
             .collect())
     }
 
-    /// Sets a person's address for a channel, by which they can approve: who was invited is active from then on, which
+    /// Sets a person's identifier for a channel, by which they can approve: who was invited is active from then on, which
     /// `activated` is to tell of. `false`, and nothing done, if there is no such person.
     ///
     /// # Errors
@@ -35,25 +38,28 @@ impl Store {
     pub async fn set_external_authenticator(
         &self,
         whom: impl Into<UserGuard>,
-        address: ExternalAuthenticator,
+        identifier: ExternalAuthenticator,
         entries: Vec<Entry>,
         activated: Option<Entry>,
         now: Timestamp,
     ) -> Result<bool> {
         let whom = whom.into();
         self.write(move |db| {
-            let ExternalAuthenticator { channel, address } = address.clone();
+            let ExternalAuthenticator {
+                channel,
+                identifier,
+            } = identifier.clone();
             let (entries, activated) = (entries.clone(), activated.clone());
             Box::pin(async move {
                 let user = whom.held(db).await?;
                 let set = sqlx::query(
-                    "INSERT INTO external_authenticators (user_id, channel, address)
+                    "INSERT INTO external_authenticators (user_id, channel, identifier)
                      SELECT users.id, $2, $3 FROM users WHERE users.id = $1
-                     ON CONFLICT (user_id, channel) DO UPDATE SET address = excluded.address",
+                     ON CONFLICT (user_id, channel) DO UPDATE SET identifier = excluded.identifier",
                 )
                 .bind(user.to_string())
                 .bind(channel)
-                .bind(address)
+                .bind(identifier)
                 .execute(&mut *db)
                 .await?;
                 if set.rows_affected() == 0 {
@@ -67,7 +73,7 @@ impl Store {
         .await
     }
 
-    /// Takes a person's address for a channel away. Whether there was one.
+    /// Takes a person's identifier for a channel away. Whether there was one.
     ///
     /// # Errors
     /// [`StoreError::Stale`](crate::StoreError::Stale) if they are not as they were seen.

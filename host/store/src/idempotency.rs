@@ -32,9 +32,9 @@ impl Store {
             let id = id.clone();
             Box::pin(async move {
                 let claimed: Option<(String,)> = sqlx::query_as(
-                    "INSERT INTO idempotent_requests (id, body, expires_at) VALUES ($1, $2, $3)
+                    "INSERT INTO idempotent_requests (id, body_digest, expires_at) VALUES ($1, $2, $3)
                      ON CONFLICT (id) DO UPDATE
-                     SET body = excluded.body, answer = NULL, expires_at = excluded.expires_at
+                     SET body_digest = excluded.body_digest, response = NULL, expires_at = excluded.expires_at
                      WHERE idempotent_requests.expires_at <= $4
                      RETURNING id",
                 )
@@ -48,12 +48,12 @@ impl Store {
                     return Ok(None);
                 }
                 let (body, answer): (String, Option<String>) =
-                    sqlx::query_as("SELECT body, answer FROM idempotent_requests WHERE id = $1")
+                    sqlx::query_as("SELECT body_digest, response FROM idempotent_requests WHERE id = $1")
                         .bind(id)
                         .fetch_one(db)
                         .await?;
                 Ok(Some(IdempotentRow {
-                    body: digest(&body, cell("idempotent_requests", "body", ""))?,
+                    body: digest(&body, cell("idempotent_requests", "body_digest", ""))?,
                     answer,
                 }))
             })
@@ -76,7 +76,7 @@ impl Store {
         self.write(move |db| {
             let (id, answer, subjects) = (id.clone(), answer.clone(), subjects.clone());
             Box::pin(async move {
-                let kept = sqlx::query("UPDATE idempotent_requests SET answer = $2, expires_at = $3 WHERE id = $1")
+                let kept = sqlx::query("UPDATE idempotent_requests SET response = $2, expires_at = $3 WHERE id = $1")
                     .bind(id.clone())
                     .bind(answer)
                     .bind(until.millis())
@@ -109,7 +109,7 @@ impl Store {
         self.write(move |db| {
             let id = id.clone();
             Box::pin(async move {
-                sqlx::query("DELETE FROM idempotent_requests WHERE id = $1 AND answer IS NULL")
+                sqlx::query("DELETE FROM idempotent_requests WHERE id = $1 AND response IS NULL")
                     .bind(id)
                     .execute(db)
                     .await?;

@@ -11,7 +11,7 @@ use assent_model::id::first_text_of;
 
 /// An hour in milliseconds.
 const HOUR: i64 = 60 * 60 * 1000;
-/// What waits are counted in, in milliseconds.
+/// What approval_times are counted in, in milliseconds.
 pub const QUARTER: u64 = 250;
 /// What is counted of sign-ins.
 const COUNTED: [Event; 6] = [
@@ -29,7 +29,7 @@ pub struct SignInHour {
     /// Which one, counted since 1970.
     pub hour: i64,
     /// How often a browser asked by a name that somebody has.
-    pub asked: u64,
+    pub requested: u64,
     /// How often somebody approved.
     pub approved: u64,
     /// How many people signed in.
@@ -37,18 +37,18 @@ pub struct SignInHour {
     /// How often somebody denied, or said that it was not theirs.
     pub denied: u64,
     /// How often a wrong number was typed.
-    pub wrong_number: u64,
+    pub number_mismatches: u64,
     /// How long people took to approve: from quarters of a second to how many took so long.
-    pub waits: BTreeMap<u64, u64>,
+    pub approval_times: BTreeMap<u64, u64>,
 }
 
 impl SignInHour {
     fn of(&mut self, event: Event) -> &mut u64 {
         match event {
-            Event::SignInRequested => &mut self.asked,
+            Event::SignInRequested => &mut self.requested,
             Event::SignInApproved => &mut self.approved,
             Event::SignedIn => &mut self.completed,
-            Event::NumberMatchFailed => &mut self.wrong_number,
+            Event::NumberMatchFailed => &mut self.number_mismatches,
             _ => &mut self.denied,
         }
     }
@@ -58,18 +58,18 @@ impl SignInHour {
 #[derive(Deserialize)]
 struct Detail {
     #[serde(default)]
-    waited_ms: Option<u64>,
+    approval_time_ms: Option<u64>,
 }
 
 #[derive(sqlx::FromRow)]
 struct HourRow {
     hour: i64,
-    asked: i64,
+    requested: i64,
     approved: i64,
     completed: i64,
     denied: i64,
-    wrong_number: i64,
-    waits: String,
+    number_mismatches: i64,
+    approval_times: String,
 }
 
 impl TryFrom<HourRow> for SignInHour {
@@ -77,12 +77,15 @@ impl TryFrom<HourRow> for SignInHour {
     fn try_from(row: HourRow) -> Result<Self> {
         Ok(Self {
             hour: row.hour,
-            asked: row.asked.unsigned_abs(),
+            requested: row.requested.unsigned_abs(),
             approved: row.approved.unsigned_abs(),
             completed: row.completed.unsigned_abs(),
             denied: row.denied.unsigned_abs(),
-            wrong_number: row.wrong_number.unsigned_abs(),
-            waits: from_json(&row.waits, cell("sign_in_hours", "waits", ""))?,
+            number_mismatches: row.number_mismatches.unsigned_abs(),
+            approval_times: from_json(
+                &row.approval_times,
+                cell("sign_in_hours", "approval_times", ""),
+            )?,
         })
     }
 }
@@ -156,9 +159,9 @@ impl Store {
         .await?;
         for (hour, detail) in rows {
             let detail: Detail = from_json(&detail, cell("audit_entries", "detail", ""))?;
-            if let (Some(hour), Some(waited)) = (hours.get_mut(&hour), detail.waited_ms) {
+            if let (Some(hour), Some(waited)) = (hours.get_mut(&hour), detail.approval_time_ms) {
                 *hour
-                    .waits
+                    .approval_times
                     .entry((waited + QUARTER / 2) / QUARTER)
                     .or_default() += 1;
             }
@@ -180,16 +183,16 @@ impl Store {
                 for hour in hours {
                     let count = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
                     sqlx::query(
-                        "INSERT INTO sign_in_hours (hour, asked, approved, completed, denied, wrong_number, waits)
+                        "INSERT INTO sign_in_hours (hour, requested, approved, completed, denied, number_mismatches, approval_times)
                          VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (hour) DO NOTHING",
                     )
                     .bind(hour.hour)
-                    .bind(count(hour.asked))
+                    .bind(count(hour.requested))
                     .bind(count(hour.approved))
                     .bind(count(hour.completed))
                     .bind(count(hour.denied))
-                    .bind(count(hour.wrong_number))
-                    .bind(to_json(&hour.waits)?)
+                    .bind(count(hour.number_mismatches))
+                    .bind(to_json(&hour.approval_times)?)
                     .execute(&mut *db)
                     .await?;
                 }

@@ -23,7 +23,7 @@ pub struct OpenSession {
     /// Its name.
     pub sid: String,
     /// When its person signed in last.
-    pub begun_at: Timestamp,
+    pub signed_in_at: Timestamp,
     /// When it last let its person in to an application without asking.
     pub used_at: Option<Timestamp>,
     /// Where its browser was then, as far as that is known.
@@ -38,7 +38,7 @@ struct OpenSessionRow {
     sid: String,
     auth_time: i64,
     used_at: Option<i64>,
-    address: Option<String>,
+    ip_address: Option<String>,
     browser: Option<String>,
 }
 
@@ -49,7 +49,7 @@ impl Store {
     /// If the database fails, or a row cannot be read.
     pub async fn open_sessions_of(&self, user: UserId, now: Timestamp) -> Result<Vec<OpenSession>> {
         let rows: Vec<OpenSessionRow> = sqlx::query_as(
-            "SELECT id, sid, auth_time, used_at, address, browser FROM sessions
+            "SELECT id, sid, auth_time, used_at, ip_address, browser FROM sessions
              WHERE user_id = $1 AND ended_at IS NULL AND expires_at > $2 ORDER BY id DESC LIMIT $3",
         )
         .bind(user.to_string())
@@ -75,14 +75,14 @@ impl Store {
         rows.into_iter()
             .map(|row| {
                 let address = row
-                    .address
-                    .map(|text| parse(&text, cell("sessions", "address", "")))
+                    .ip_address
+                    .map(|text| parse(&text, cell("sessions", "ip_address", "")))
                     .transpose()?;
                 Ok(OpenSession {
                     id: parse(&row.id, cell("sessions", "id", &row.id))?,
                     applications: applications.get(&row.sid).cloned().unwrap_or_default(),
                     sid: row.sid,
-                    begun_at: moment(row.auth_time),
+                    signed_in_at: moment(row.auth_time),
                     used_at: row.used_at.map(moment),
                     from: Origin {
                         address,
@@ -241,7 +241,7 @@ impl Store {
                 // Whoever had it may have made themselves another way in.
                 devices::end_own_links(db, user).await?;
                 let ended = sqlx::query(
-                    "DELETE FROM recovery_codes WHERE user_id = $1 AND made_by = $2 AND $3 = 1",
+                    "DELETE FROM recovery_codes WHERE user_id = $1 AND created_by = $2 AND $3 = 1",
                 )
                 .bind(user.to_string())
                 .bind(id.to_string())
@@ -277,7 +277,7 @@ async fn end_all(
     for (sid,) in sids {
         let ended = sessions::log_out(db, sid, now).await?;
         all.participants.extend(ended.participants);
-        all.holders.extend(ended.holders);
+        all.browsers.extend(ended.browsers);
     }
     Ok(all)
 }

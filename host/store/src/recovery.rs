@@ -45,7 +45,7 @@ impl Store {
                     .await?;
                 for (id, digest) in codes {
                     sqlx::query(
-                        "INSERT INTO recovery_codes (id, user_id, digest, created_at, made_by) VALUES ($1, $2, $3, $4, $5)",
+                        "INSERT INTO recovery_codes (id, user_id, digest, created_at, created_by) VALUES ($1, $2, $3, $4, $5)",
                     )
                     .bind(id.to_string())
                     .bind(user.to_string())
@@ -86,7 +86,7 @@ impl Store {
         device: DeviceId,
     ) -> Result<Option<Timestamp>> {
         let (at,): (Option<i64>,) = sqlx::query_as(
-            "SELECT MAX(created_at) FROM recovery_codes WHERE user_id = $1 AND made_by = $2 AND used_at IS NULL",
+            "SELECT MAX(created_at) FROM recovery_codes WHERE user_id = $1 AND created_by = $2 AND used_at IS NULL",
         )
         .bind(user.to_string())
         .bind(device.to_string())

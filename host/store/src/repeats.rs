@@ -152,7 +152,7 @@ impl Store {
                 .await?;
                 match counted {
                     Some((requests, last_at)) if requests > SINGLE_ENTRIES => {
-                        let entry = entry.with("repeats", requests - SINGLE_ENTRIES);
+                        let entry = entry.with("repetitions", requests - SINGLE_ENTRIES);
                         audit::append(db, &[entry.with("last_at", moment(last_at).seconds())]).await
                     }
                     _ => Ok(()),

@@ -102,7 +102,7 @@ impl Store {
                 retention.admin_tokens,
             ),
             (
-                "DELETE FROM claim_traces WHERE id IN (SELECT id FROM claim_traces WHERE id < $1 AND made_at <= $3 ORDER BY id LIMIT $2)",
+                "DELETE FROM claim_traces WHERE id IN (SELECT id FROM claim_traces WHERE id < $1 AND created_at <= $3 ORDER BY id LIMIT $2)",
                 retention.traces,
             ),
         ] {

@@ -16,7 +16,7 @@ struct TurnRow {
     sid: String,
     name_format: String,
     name: String,
-    asked_at: Option<i64>,
+    requested_at: Option<i64>,
     outcome: Option<String>,
 }
 
@@ -31,10 +31,10 @@ impl TryFrom<TurnRow> for LogoutTurn {
             )?,
             sid: row.sid,
             name_id: name_id(&row.name_format, row.name)?,
-            asked_at: row.asked_at.map(moment),
+            requested_at: row.requested_at.map(moment),
             outcome: match row.outcome.as_deref() {
                 None => None,
-                Some("told") => Some(LogoutOutcome::Told),
+                Some("notified") => Some(LogoutOutcome::Told),
                 Some("failed") => Some(LogoutOutcome::Failed),
                 Some(_) => {
                     return Err(cell("saml_logout_requests", "outcome", &row.id).unexpected());
@@ -46,7 +46,7 @@ impl TryFrom<TurnRow> for LogoutTurn {
 
 const fn outcome_text(outcome: LogoutOutcome) -> &'static str {
     match outcome {
-        LogoutOutcome::Told => "told",
+        LogoutOutcome::Told => "notified",
         LogoutOutcome::Failed => "failed",
     }
 }
@@ -89,12 +89,12 @@ impl Store {
             let (logout, turns) = (logout.clone(), turns.clone());
             Box::pin(async move {
                 sqlx::query(
-                    "INSERT INTO saml_logouts (id, holders, afterwards, created_at, expires_at)
+                    "INSERT INTO saml_logouts (id, browsers, continuation, created_at, expires_at)
                      VALUES ($1, $2, $3, $4, $5)",
                 )
                 .bind(logout.id.to_string())
-                .bind(to_json(&logout.holders)?)
-                .bind(to_json(&logout.afterwards)?)
+                .bind(to_json(&logout.browsers)?)
+                .bind(to_json(&logout.continuation)?)
                 .bind(now.millis())
                 .bind(logout.expires_at.millis())
                 .execute(&mut *db)
@@ -119,24 +119,24 @@ impl Store {
         now: Timestamp,
     ) -> Result<Option<(Logout, Vec<LogoutTurn>)>> {
         let open: Option<(String, String, i64)> = sqlx::query_as(
-            "SELECT holders, afterwards, expires_at FROM saml_logouts
+            "SELECT browsers, continuation, expires_at FROM saml_logouts
              WHERE id = $1 AND expires_at > $2 AND finished_at IS NULL",
         )
         .bind(id.to_string())
         .bind(now.millis())
         .fetch_optional(&self.readers)
         .await?;
-        let Some((holders, afterwards, expires_at)) = open else {
+        let Some((browsers, continuation, expires_at)) = open else {
             return Ok(None);
         };
         let logout = Logout {
             id,
-            holders: from_json(&holders, cell("saml_logouts", "holders", ""))?,
-            afterwards: from_json(&afterwards, cell("saml_logouts", "afterwards", ""))?,
+            browsers: from_json(&browsers, cell("saml_logouts", "browsers", ""))?,
+            continuation: from_json(&continuation, cell("saml_logouts", "continuation", ""))?,
             expires_at: moment(expires_at),
         };
         let rows: Vec<TurnRow> = sqlx::query_as(
-            "SELECT id, application_id, sid, name_format, name, asked_at, outcome FROM saml_logout_requests
+            "SELECT id, application_id, sid, name_format, name, requested_at, outcome FROM saml_logout_requests
              WHERE logout_id = $1 ORDER BY position",
         )
         .bind(id.to_string())
@@ -158,8 +158,8 @@ impl Store {
             let request = request.clone();
             Box::pin(async move {
                 sqlx::query(
-                    "UPDATE saml_logout_requests SET asked_at = $2
-                     WHERE id = $1 AND asked_at IS NULL AND outcome IS NULL",
+                    "UPDATE saml_logout_requests SET requested_at = $2
+                     WHERE id = $1 AND requested_at IS NULL AND outcome IS NULL",
                 )
                 .bind(request)
                 .bind(now.millis())

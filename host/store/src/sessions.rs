@@ -9,7 +9,7 @@ use crate::{Result, Store, audit, logout};
 use assent_model::audit::{Entry, Origin};
 use assent_model::clock::Timestamp;
 use assent_model::id::{DeviceId, LoginId, SessionId, UserId};
-use assent_model::saml::{Holder, Participation, SessionEnd};
+use assent_model::saml::{Participation, SessionBrowser, SessionEnd};
 use assent_model::secret::Digest;
 use assent_model::session::{Authentication, Session};
 
@@ -37,8 +37,8 @@ pub(crate) async fn insert(
     now: Timestamp,
 ) -> Result<()> {
     sqlx::query(
-        "INSERT INTO sessions (id, digest, sid, user_id, auth_time, amr, channel, created_at, expires_at, logged_out,
-                               address, browser, device_id)
+        "INSERT INTO sessions (id, digest, sid, user_id, auth_time, amr, channel, created_at, expires_at, signed_out,
+                               ip_address, browser, device_id)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, $10, $11,
                  (SELECT approvals.device_id FROM logins JOIN approvals ON approvals.id = logins.approval_id
                   WHERE logins.id = $12))",
@@ -91,11 +91,11 @@ pub(crate) async fn log_out(
     sid: String,
     now: Timestamp,
 ) -> Result<SessionEnd> {
-    let mut holders = Vec::new();
+    let mut browsers = Vec::new();
     // A sign-in of the same name that this waited for has begun another one meanwhile.
-    let all = "UPDATE sessions SET ended_at = COALESCE(ended_at, $2), logged_out = 1 WHERE sid = $1 RETURNING digest";
-    let open = "UPDATE sessions SET ended_at = COALESCE(ended_at, $2), logged_out = 1
-                WHERE sid = $1 AND logged_out = 0 RETURNING digest";
+    let all = "UPDATE sessions SET ended_at = COALESCE(ended_at, $2), signed_out = 1 WHERE sid = $1 RETURNING digest";
+    let open = "UPDATE sessions SET ended_at = COALESCE(ended_at, $2), signed_out = 1
+                WHERE sid = $1 AND signed_out = 0 RETURNING digest";
     let mut statement = all;
     loop {
         let ended: Vec<(String,)> = sqlx::query_as(statement)
@@ -106,7 +106,7 @@ pub(crate) async fn log_out(
         if ended.is_empty() {
             break;
         }
-        holders.extend(ended.into_iter().map(|(cookie,)| Holder {
+        browsers.extend(ended.into_iter().map(|(cookie,)| SessionBrowser {
             sid: sid.clone(),
             cookie,
         }));
@@ -131,7 +131,7 @@ pub(crate) async fn log_out(
         .collect::<Result<_>>()?;
     Ok(SessionEnd {
         participants,
-        holders,
+        browsers,
     })
 }
 
@@ -162,7 +162,7 @@ pub(crate) async fn log_out_everywhere(
     now: Timestamp,
 ) -> Result<()> {
     sqlx::query(
-        "UPDATE sessions SET ended_at = COALESCE(ended_at, $2), logged_out = 1 WHERE user_id = $1 AND logged_out = 0",
+        "UPDATE sessions SET ended_at = COALESCE(ended_at, $2), signed_out = 1 WHERE user_id = $1 AND signed_out = 0",
     )
     .bind(user.to_string())
     .bind(now.millis())
@@ -207,7 +207,7 @@ pub(crate) async fn leave(
 /// row finds what was noted of it.
 pub(crate) async fn hold(db: &mut AnyConnection, id: SessionId, now: Timestamp) -> Result<bool> {
     let open = sqlx::query(
-        "UPDATE sessions SET logged_out = 0, used_at = $2 WHERE id = $1 AND ended_at IS NULL",
+        "UPDATE sessions SET signed_out = 0, used_at = $2 WHERE id = $1 AND ended_at IS NULL",
     )
     .bind(id.to_string())
     .bind(now.millis())

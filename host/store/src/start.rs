@@ -34,7 +34,7 @@ impl Store {
                 at_a_time,
                 applications::BY_ID,
             ),
-            persons: start_loader::<accounts::PersonRow>(&readers, at_a_time, accounts::PERSON),
+            persons: start_loader::<accounts::PersonRow>(&readers, at_a_time, accounts::USER_KIND),
             codes: start_loader::<codes::CodeRow>(&readers, at_a_time, codes::BY_ID),
             access_tokens: start_loader::<tokens::AccessRow>(&readers, at_a_time, tokens::ACCESS),
             refresh_tokens: start_loader::<tokens::RefreshRow>(

@@ -20,18 +20,18 @@ struct TestSignInRow {
     login_id: Option<String>,
     created_at: i64,
     expires_at: i64,
-    taken_at: Option<i64>,
+    claimed_at: Option<i64>,
     outcome: Option<String>,
 }
 
 impl TryFrom<TestSignInRow> for TestSignIn {
     type Error = StoreError;
     fn try_from(row: TestSignInRow) -> Result<Self> {
-        let stage = match (row.outcome.as_deref(), row.taken_at) {
-            (Some("done"), _) => TestSignInStage::Finished(TestSignInOutcome::Done),
+        let stage = match (row.outcome.as_deref(), row.claimed_at) {
+            (Some("completed"), _) => TestSignInStage::Finished(TestSignInOutcome::Completed),
             (Some("failed"), _) => TestSignInStage::Finished(TestSignInOutcome::Failed),
             (Some(_), _) => return Err(cell("test_sign_ins", "outcome", &row.id).unexpected()),
-            (None, Some(_)) => TestSignInStage::Taken,
+            (None, Some(_)) => TestSignInStage::Claimed,
             (None, None) => TestSignInStage::Open,
         };
         Ok(Self {
@@ -136,7 +136,7 @@ impl Store {
     /// If the database fails, or a row cannot be read.
     pub async fn test_sign_in(&self, id: TestSignInId) -> Result<Option<TestSignIn>> {
         let row: Option<TestSignInRow> = sqlx::query_as(
-            "SELECT id, application_id, user_id, session_id, browser, login_id, created_at, expires_at, taken_at, outcome
+            "SELECT id, application_id, user_id, session_id, browser, login_id, created_at, expires_at, claimed_at, outcome
              FROM test_sign_ins WHERE id = $1",
         )
         .bind(id.to_string())
@@ -151,8 +151,8 @@ impl Store {
     /// If the database fails, or a row cannot be read.
     pub async fn open_test_sign_ins(&self, session: SessionId) -> Result<Vec<TestSignIn>> {
         let rows: Vec<TestSignInRow> = sqlx::query_as(
-            "SELECT id, application_id, user_id, session_id, browser, login_id, created_at, expires_at, taken_at, outcome
-             FROM test_sign_ins WHERE session_id = $1 AND taken_at IS NULL AND finished_at IS NULL",
+            "SELECT id, application_id, user_id, session_id, browser, login_id, created_at, expires_at, claimed_at, outcome
+             FROM test_sign_ins WHERE session_id = $1 AND claimed_at IS NULL AND finished_at IS NULL",
         )
         .bind(session.to_string())
         .fetch_all(&self.readers)
@@ -227,7 +227,7 @@ impl Store {
             Box::pin(async move {
                 let updated = sqlx::query(
                     "UPDATE test_sign_ins SET login_id = $2
-                     WHERE id = $1 AND taken_at IS NULL AND finished_at IS NULL AND expires_at > $3 AND browser = $4",
+                     WHERE id = $1 AND claimed_at IS NULL AND finished_at IS NULL AND expires_at > $3 AND browser = $4",
                 )
                 .bind(id.to_string())
                 .bind(login.to_string())
@@ -252,7 +252,7 @@ impl Store {
     ) -> Result<()> {
         self.write(move |db| {
             Box::pin(async move {
-                sqlx::query("UPDATE test_sign_ins SET made_session = $2 WHERE id = $1")
+                sqlx::query("UPDATE test_sign_ins SET created_session = $2 WHERE id = $1")
                     .bind(id.to_string())
                     .bind(session.to_string())
                     .execute(db)
@@ -271,8 +271,8 @@ impl Store {
         self.write(move |db| {
             Box::pin(async move {
                 let claimed: Option<(String,)> = sqlx::query_as(
-                    "UPDATE test_sign_ins SET taken_at = $2
-                     WHERE id = $1 AND taken_at IS NULL AND finished_at IS NULL AND expires_at > $2 RETURNING id",
+                    "UPDATE test_sign_ins SET claimed_at = $2
+                     WHERE id = $1 AND claimed_at IS NULL AND finished_at IS NULL AND expires_at > $2 RETURNING id",
                 )
                 .bind(id.to_string())
                 .bind(now.millis())
@@ -300,7 +300,7 @@ impl Store {
             Box::pin(async move {
                 let ended: Option<(Option<String>,)> = sqlx::query_as(
                     "UPDATE test_sign_ins SET finished_at = $2, outcome = $3, result = $4
-                     WHERE id = $1 AND finished_at IS NULL RETURNING made_session",
+                     WHERE id = $1 AND finished_at IS NULL RETURNING created_session",
                 )
                 .bind(id.to_string())
                 .bind(now.millis())
@@ -314,7 +314,7 @@ impl Store {
                 }
                 if let Some(session) = session {
                     // No application was told of it, so there is none to tell.
-                    sqlx::query("UPDATE sessions SET ended_at = COALESCE(ended_at, $2), logged_out = 1 WHERE id = $1")
+                    sqlx::query("UPDATE sessions SET ended_at = COALESCE(ended_at, $2), signed_out = 1 WHERE id = $1")
                         .bind(session)
                         .bind(now.millis())
                         .execute(&mut *db)

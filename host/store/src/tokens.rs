@@ -99,8 +99,8 @@ impl Store {
             let (pair, reuse) = (pair.clone(), reuse.clone());
             Box::pin(async move {
                 let first: Option<(String, Option<String>)> = sqlx::query_as(
-                    "UPDATE refresh_tokens SET repeated = 2
-                     WHERE id = $1 AND repeated = 1 AND revoked_at IS NULL
+                    "UPDATE refresh_tokens SET retry_state = 2
+                     WHERE id = $1 AND retry_state = 1 AND revoked_at IS NULL
                        AND EXISTS (SELECT 1 FROM codes WHERE codes.id = refresh_tokens.family_id
                                    AND codes.revoked_at IS NULL)
                        AND EXISTS (SELECT 1 FROM access_tokens a WHERE a.id = refresh_tokens.rotated_to_access
@@ -146,7 +146,7 @@ impl Store {
         self.write(move |db| {
             Box::pin(async move {
                 sqlx::query(
-                    "UPDATE refresh_tokens SET repeated = 0 WHERE id = $1 AND repeated = 1",
+                    "UPDATE refresh_tokens SET retry_state = 0 WHERE id = $1 AND retry_state = 1",
                 )
                 .bind(id.to_string())
                 .execute(db)

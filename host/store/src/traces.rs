@@ -19,9 +19,9 @@ pub struct ClaimTrace {
     /// Where the claims went, as the contract names it.
     pub sink: String,
     /// When it was made.
-    pub made_at: Timestamp,
+    pub created_at: Timestamp,
     /// What each plugin did, a JSON array.
-    pub steps: String,
+    pub calls: String,
 }
 
 #[derive(sqlx::FromRow)]
@@ -31,8 +31,8 @@ struct TraceRow {
     user_id: String,
     application_id: String,
     sink: String,
-    made_at: i64,
-    steps: String,
+    created_at: i64,
+    calls: String,
 }
 
 impl TryFrom<TraceRow> for ClaimTrace {
@@ -48,8 +48,8 @@ impl TryFrom<TraceRow> for ClaimTrace {
                 cell("claim_traces", "application_id", &row.id),
             )?,
             sink: row.sink,
-            made_at: moment(row.made_at),
-            steps: row.steps,
+            created_at: moment(row.created_at),
+            calls: row.calls,
         })
     }
 }
@@ -65,7 +65,7 @@ impl Store {
             Box::pin(async move {
                 for trace in traces {
                     sqlx::query(
-                        "INSERT INTO claim_traces (id, token, user_id, application_id, sink, made_at, steps)
+                        "INSERT INTO claim_traces (id, token, user_id, application_id, sink, created_at, calls)
                          SELECT $1, $2, users.id, applications.id, $5, $6, $7 FROM users, applications
                          WHERE users.id = $3 AND applications.id = $4 AND users.state <> 'terminated'
                          ON CONFLICT DO NOTHING",
@@ -75,8 +75,8 @@ impl Store {
                     .bind(trace.user_id.to_string())
                     .bind(trace.application.to_string())
                     .bind(trace.sink)
-                    .bind(trace.made_at.millis())
-                    .bind(trace.steps)
+                    .bind(trace.created_at.millis())
+                    .bind(trace.calls)
                     .execute(&mut *db)
                     .await?;
                 }
@@ -92,7 +92,7 @@ impl Store {
     /// If the database fails, or a row cannot be read.
     pub async fn trace(&self, token: &str) -> Result<Option<ClaimTrace>> {
         let row: Option<TraceRow> = sqlx::query_as(
-            "SELECT id, token, user_id, application_id, sink, made_at, steps FROM claim_traces WHERE token = $1",
+            "SELECT id, token, user_id, application_id, sink, created_at, calls FROM claim_traces WHERE token = $1",
         )
         .bind(token.to_owned())
         .fetch_optional(&self.readers)
@@ -112,7 +112,7 @@ impl Store {
         limit: u32,
     ) -> Result<Vec<ClaimTrace>> {
         let rows: Vec<TraceRow> = sqlx::query_as(
-            "SELECT id, token, user_id, application_id, sink, made_at, steps FROM claim_traces
+            "SELECT id, token, user_id, application_id, sink, created_at, calls FROM claim_traces
              WHERE user_id = $1 AND ($2 = '' OR application_id = $2) AND ($3 = '' OR id < $3)
              ORDER BY id DESC LIMIT $4",
         )

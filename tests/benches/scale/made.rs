@@ -54,7 +54,7 @@ impl Made {
             [1, 2].map(|_| assent_model::id::TokenId::new(host.host.now(), &SystemEntropy));
         let by = |token| {
             AuditContext::new(
-                Actor::Administrator(token),
+                Actor::AdminToken(token),
                 Origin {
                     address: Some([192, 0, 2, 7].into()),
                     browser: None,
@@ -138,7 +138,7 @@ impl Made {
                 middle = moment(host);
             }
         }
-        let (token, _) = admin::issue_admin_token(&host.host, &AuditContext::HOST)
+        let (token, _) = admin::issue_admin_token(&host.host, &AuditContext::SERVER)
             .await
             .expect("a token");
         let admin = Admin {
@@ -316,7 +316,7 @@ fn sign_in(host: &Arc<Host>, draw: &mut Draw, people: &[User], applications: &[D
     audit::entry(
         host,
         event,
-        &AuditContext::new(Actor::Person(user.id), origin),
+        &AuditContext::new(Actor::User(user.id), origin),
     )
     .about(user.id)
     .of(application.clone())

@@ -87,7 +87,7 @@ async fn of_many_at_once_one_is_done(database: Database) {
             ),
             _ => assert_eq!(
                 (answer.status, answer.problem()),
-                (StatusCode::CONFLICT, "under-way"),
+                (StatusCode::CONFLICT, "in-progress"),
                 "{database:?}"
             ),
         }

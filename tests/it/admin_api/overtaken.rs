@@ -37,8 +37,8 @@ impl Overtaken {
         let ada = host.ada().await;
         let user = id(&ada.user).parse().expect("an id");
         let caller = Caller {
-            by: AuditContext::HOST,
-            principal: Principal::Person(ConsoleRole::Support),
+            by: AuditContext::SERVER,
+            principal: Principal::User(ConsoleRole::Support),
         };
         let support = AdminContext::new(Arc::clone(&host.host), caller);
         Self {
@@ -72,7 +72,7 @@ impl Overtaken {
             panic!("{what}: the person has no role yet");
         };
         self.role(Some(ConsoleRole::Admin)).await;
-        let executed = C::execute(&self.support, planned.into_plan(), &AuditContext::HOST).await;
+        let executed = C::execute(&self.support, planned.into_plan(), &AuditContext::SERVER).await;
         assert!(matches!(executed, Ok(Execution::Overtaken)), "{what}");
         let again = self.support.run(&command).await;
         assert!(matches!(again, Err(AdminError::Forbidden(_))), "{what}");
@@ -104,8 +104,8 @@ async fn nothing_is_done_to_who_was_given_a_role_since_they_were_checked(databas
     };
     // Support may not change roles. A service account may, but of nobody with a console role.
     let operator = Caller {
-        by: AuditContext::HOST,
-        principal: Principal::Service(AdminScopes::from_iter([AdminScope::Users])),
+        by: AuditContext::SERVER,
+        principal: Principal::Application(AdminScopes::from_iter([AdminScope::Users])),
     };
     let change = UpdateAccount { account, change };
     let owned = AdminContext::new(Arc::clone(&overtaken.host.host), operator);
@@ -114,7 +114,7 @@ async fn nothing_is_done_to_who_was_given_a_role_since_they_were_checked(databas
         panic!("an account");
     };
     overtaken.role(Some(ConsoleRole::Admin)).await;
-    let executed = UpdateAccount::execute(&owned, planned, &AuditContext::HOST).await;
+    let executed = UpdateAccount::execute(&owned, planned, &AuditContext::SERVER).await;
     assert!(matches!(executed, Ok(Execution::Overtaken)), "{database:?}");
     let again = owned.run(&change).await;
     assert!(
@@ -179,7 +179,7 @@ async fn nothing_is_done_to_who_was_given_a_role_since_they_were_checked(databas
             ..UserChange::default()
         })
         .await;
-    let executed = EnrolDevice::execute(&overtaken.support, planned, &AuditContext::HOST).await;
+    let executed = EnrolDevice::execute(&overtaken.support, planned, &AuditContext::SERVER).await;
     assert!(matches!(executed, Ok(Execution::Overtaken)), "{database:?}");
     overtaken
         .support
@@ -201,7 +201,7 @@ async fn a_write_is_for_the_person_who_was_checked(database: Database) {
     let now = host.host.now();
     let address = ExternalAuthenticator {
         channel: "vendor".to_owned(),
-        address: "mallory".to_owned(),
+        identifier: "mallory".to_owned(),
     };
     assert!(
         store

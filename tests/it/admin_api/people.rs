@@ -22,7 +22,7 @@ fn acts(user: &Value, account: &Value, device: &str) -> Vec<(Method, String, Val
         (
             Method::PUT,
             format!("{user}/external-authenticators/vendor"),
-            json!({"address": "mallory"}),
+            json!({"identifier": "mallory"}),
         ),
         (
             Method::DELETE,

@@ -67,7 +67,7 @@ async fn a_protected_action_is_shown_signed_done_once_and_noted(database: Databa
     let path = format!("/users/{}", id(&bob));
     let action = asked(&console, Method::DELETE, &path, &Value::Null).await;
     assert_eq!(action["summary"], "Delete the user bob");
-    assert_eq!(state(&console, &action).await, "waiting", "{database:?}");
+    assert_eq!(state(&console, &action).await, "pending", "{database:?}");
     let request = waiting(&grace.phone).await;
     assert_eq!(
         (request.action.as_deref(), request.application.name.as_str()),
@@ -144,7 +144,7 @@ async fn a_protected_action_is_shown_signed_done_once_and_noted(database: Databa
     );
     assert_eq!(
         told["actor"],
-        json!({"kind": "person", "id": id(&grace.user), "name": "grace"})
+        json!({"kind": "user", "id": id(&grace.user), "name": "grace"})
     );
     // Who bob was is known nowhere any more.
     assert_eq!(
@@ -459,7 +459,7 @@ async fn nobody_gets_another_way_in_that_no_phone_was_asked_about() {
     let before = planned().await;
     assert_eq!(before.action(), None);
     host.authenticator(&bob).await;
-    let executed = EnrolDevice::execute(&operator, before.into_plan(), &AuditContext::HOST).await;
+    let executed = EnrolDevice::execute(&operator, before.into_plan(), &AuditContext::SERVER).await;
     assert!(matches!(executed, Ok(Execution::Overtaken)));
     assert_eq!(
         planned().await.action(),

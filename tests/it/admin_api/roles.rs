@@ -101,14 +101,14 @@ async fn is_held_to(caller: &Caller, name: &str, may: impl Fn(&Rule) -> bool) {
 #[tokio::test]
 async fn each_role_is_held_to_its_permissions_at_each_route() {
     let host = TestHost::start().await;
-    is_held_to(&Caller::machine(&host), "machine", |_| true).await;
+    is_held_to(&Caller::machine(&host), "admin_token", |_| true).await;
     for role in ConsoleRole::ALL {
         let caller = person(&host, role.as_str(), role.as_str()).await;
         is_held_to(&caller, role.as_str(), |rule| role.gives(rule.permission)).await;
         let me = caller.get("/me").await.good();
         assert_eq!(
             (&me["kind"], &me["role"]),
-            (&json!("person"), &json!(role.as_str()))
+            (&json!("user"), &json!(role.as_str()))
         );
     }
 }
@@ -122,7 +122,7 @@ async fn each_admin_scope_is_held_to_its_permissions_at_each_route() {
         let me = caller.get("/me").await.good();
         assert_eq!(
             (&me["kind"], &me["admin_scopes"]),
-            (&json!("service"), &json!([scope.as_str()]))
+            (&json!("application"), &json!([scope.as_str()]))
         );
     }
 }

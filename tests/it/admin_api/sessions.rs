@@ -89,7 +89,7 @@ async fn what_changes_something_comes_from_the_consoles_own_page() {
         )
         .await;
     assert_eq!(
-        audit["items"][0]["actor"]["kind"], "person",
+        audit["items"][0]["actor"]["kind"], "user",
         "the person did it: {audit}"
     );
 }

@@ -199,7 +199,7 @@ async fn nobody_approves_an_action_whose_summary_changed(database: Database) {
             .await;
     };
     let is_over = async |action: &Value| {
-        assert_eq!(state(&console, action).await, "over", "{database:?}");
+        assert_eq!(state(&console, action).await, "ended", "{database:?}");
         let waiting = grace.phone.waiting(0).await.expect("requests");
         assert!(waiting.is_empty(), "{database:?}: {waiting:?}");
         let late = console
@@ -282,7 +282,7 @@ async fn a_changed_action_in_the_database_is_neither_shown_nor_approved(database
             }
             let waiting = grace.phone.waiting(0).await.expect("requests");
             assert!(waiting.is_empty(), "{database:?} {tamper}: {waiting:?}");
-            assert_eq!(state(&console, &action).await, "over", "{tamper}");
+            assert_eq!(state(&console, &action).await, "ended", "{tamper}");
             let late = console
                 .call_once(Method::DELETE, &path, &Value::Null, action["id"].as_str())
                 .await;
@@ -325,7 +325,7 @@ async fn the_deletion_of_a_user_ends_only_requests_with_the_users_name(database:
         )
         .await;
     }
-    assert_eq!(state(&console, &rename).await, "waiting", "{database:?}");
+    assert_eq!(state(&console, &rename).await, "pending", "{database:?}");
     approved(&grace.phone, &rename).await;
     assert_eq!(state(&console, &rename).await, "approved", "{database:?}");
     // A user with the very name takes it along.

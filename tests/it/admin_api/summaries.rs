@@ -239,7 +239,7 @@ async fn the_phone_shows_what_a_vendor_is_to_know_somebody_by() {
     let (console, grace) = owner(&host).await;
     let bob = host.user("bob").await;
     let path = format!("/users/{}/external-authenticators/vendor", id(&bob));
-    let of = |address: &str| json!({ "address": address });
+    let of = |address: &str| json!({ "identifier": address });
     // Nobody could be bob before.
     console
         .call_once(Method::PUT, &path, &of("bob@vendor"), None)

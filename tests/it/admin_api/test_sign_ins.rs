@@ -96,7 +96,12 @@ fn names(test: &Value) -> Vec<(&str, bool)> {
     let steps = test["steps"].as_array().expect("steps");
     steps
         .iter()
-        .map(|step| (step["name"].as_str().expect("a name"), step["good"] == true))
+        .map(|step| {
+            (
+                step["name"].as_str().expect("a name"),
+                step["succeeded"] == true,
+            )
+        })
         .collect()
 }
 
@@ -118,10 +123,10 @@ async fn a_web_application_is_tried_by_a_real_login(database: Database) {
 
     let waiting = ask(&browser, &test, "grace").await;
     let under_way = read(&console, &test).await;
-    assert_eq!(under_way["state"], "waiting");
+    assert_eq!(under_way["state"], "pending");
     assert_eq!(
         names(&under_way).last(),
-        Some(&("asked", true)),
+        Some(&("approval_request", true)),
         "{under_way}"
     );
     let request = decide(&grace, Some(&waiting.number())).await;
@@ -137,24 +142,24 @@ async fn a_web_application_is_tried_by_a_real_login(database: Database) {
     );
     let done = answer.followed().await;
     assert!(
-        done.status == StatusCode::OK && done.outcome() == "done",
+        done.status == StatusCode::OK && done.outcome() == "completed",
         "{database:?}: {}",
         done.body
     );
 
     let told = read(&console, &test).await;
-    assert_eq!(told["state"], "done", "{database:?}: {told}");
+    assert_eq!(told["state"], "completed", "{database:?}: {told}");
     let steps = [
         "request",
-        "checked",
-        "named",
-        "asked",
-        "approved",
+        "validation",
+        "identification",
+        "approval_request",
+        "approval",
         "account",
         "consent",
         "claims",
-        "answered",
-        "exchanged",
+        "response",
+        "token_exchange",
         "userinfo",
     ];
     assert_eq!(names(&told), steps.map(|name| (name, true)), "{told}");
@@ -166,9 +171,9 @@ async fn a_web_application_is_tried_by_a_real_login(database: Database) {
             .expect("a step")
             .clone()
     };
-    assert_eq!(step("approved")["data"]["amr"], json!(["swk", "user"]));
+    assert_eq!(step("approval")["data"]["amr"], json!(["swk", "user"]));
     assert_eq!(
-        step("claims")["data"]["steps"][0]["plugin"],
+        step("claims")["data"]["calls"][0]["plugin"],
         "account-roles"
     );
     let result = &told["result"];
@@ -230,7 +235,7 @@ async fn a_web_application_is_tried_by_a_real_login(database: Database) {
     let over = console.get(&format!("/test-sign-ins/{}", id(&test))).await;
     assert!(
         over.status != StatusCode::OK
-            || (over.body["state"] == "over" && over.body.get("result").is_none())
+            || (over.body["state"] == "expired" && over.body.get("result").is_none())
     );
 }
 
@@ -266,7 +271,7 @@ async fn applications_of_every_kind_are_tried() {
         let told = read(&console, &test).await;
         assert_eq!(
             (done.outcome().as_str(), &told["state"]),
-            ("done", &json!("done")),
+            ("completed", &json!("completed")),
             "{kind}: {told}"
         );
         host.advance(61);
@@ -294,7 +299,7 @@ async fn what_goes_wrong_is_a_result() {
         (&json!("failed"), &json!("access_denied")),
         "{told}"
     );
-    assert!(names(&told).contains(&("approved", false)), "{told}");
+    assert!(names(&told).contains(&("approval", false)), "{told}");
 
     // Whoever has no account there, or a machine, can't begin.
     let other = host.web_application().await;
@@ -373,7 +378,7 @@ async fn a_test_sign_in_is_of_one_session_and_its_address_of_one_test_sign_in() 
     // A forged answer ends nothing.
     let forged = format!("{address}?code=ac_x&state=forged&iss={}", host.issuer());
     assert_eq!(browser.get(&forged).await.status, StatusCode::NOT_FOUND);
-    assert_eq!(read(&console, &test).await["state"], "waiting");
+    assert_eq!(read(&console, &test).await["state"], "pending");
 
     // Its code is of no use to the application itself, whatever it shows, and that ends nothing.
     let answer = approved(&grace, &browser, &test).await;
@@ -391,7 +396,7 @@ async fn a_test_sign_in_is_of_one_session_and_its_address_of_one_test_sign_in() 
         );
     }
     let location = answer.location();
-    assert_eq!(answer.followed().await.outcome(), "done");
+    assert_eq!(answer.followed().await.outcome(), "completed");
     // Used once.
     assert_eq!(
         browser.get(location.as_str()).await.status,
@@ -438,7 +443,7 @@ async fn a_session_has_one_test_sign_in_and_few_calls_that_wait() {
             .status,
         StatusCode::BAD_REQUEST
     );
-    assert_eq!(read(&console, &second).await["state"], "waiting");
+    assert_eq!(read(&console, &second).await["state"], "pending");
     assert_eq!(entries(&host, "event=test-sign-in.ended").await.len(), 1);
 
     let path = format!("/test-sign-ins/{}?wait=25", id(&second));
@@ -451,7 +456,7 @@ async fn a_session_has_one_test_sign_in_and_few_calls_that_wait() {
     };
     tokio::select! {
         () = async { tokio::join!(console.get(&path), console.get(&path)); } => panic!("nothing changed"),
-        told = more => assert_eq!(told["state"], "waiting"),
+        told = more => assert_eq!(told["state"], "pending"),
     }
 }
 
@@ -545,9 +550,9 @@ async fn a_saml_application_is_tried_whose_requests_must_be_signed(database: Dat
         "{database:?}"
     );
     let done = browser.post(&address, &fields).await;
-    assert_eq!(done.outcome(), "done", "{database:?}: {}", done.body);
+    assert_eq!(done.outcome(), "completed", "{database:?}: {}", done.body);
     let told = read(&console, &test).await;
-    assert_eq!(told["state"], "done", "{database:?}: {told}");
+    assert_eq!(told["state"], "completed", "{database:?}: {told}");
     let kept = told["result"]["response"].as_str().expect("a response");
     assert!(kept.contains("<saml:Assertion"), "{told}");
     assert_eq!(kept.matches("<ds:SignatureValue/>").count(), 2, "{told}");

@@ -74,7 +74,7 @@ async fn exported(caller: &Caller, path: &str) -> String {
 
 /// `created`, `changed`, `unchanged` and `refused`.
 fn counts(report: &Value) -> [u64; 4] {
-    ["created", "changed", "unchanged", "refused"]
+    ["created", "changed", "unchanged", "rejected"]
         .map(|name| report[name].as_u64().expect("a count"))
 }
 
@@ -180,7 +180,7 @@ async fn users_come_in_as_spreadsheets_have_them(database: Database) {
     let verified = host
         .admin_ok(Method::GET, "/audit/verification", Value::Null)
         .await;
-    assert_eq!(verified["good"], true, "{verified}");
+    assert_eq!(verified["valid"], true, "{verified}");
     let found = host
         .admin_ok(Method::GET, "/users?q=hopper", Value::Null)
         .await;
@@ -613,7 +613,7 @@ async fn a_table_waits_for_the_phone_and_comes_in_as_it_was_shown_there(database
     );
 
     let path = format!("/applications/{}/accounts/import", application.id);
-    let action = asked(&path, "person,roles\nbob,root\n").await;
+    let action = asked(&path, "user,roles\nbob,root\n").await;
     let words = action["summary"].as_str().expect("words");
     assert!(
         words.starts_with("Import a table of 1 account of the application "),
@@ -622,7 +622,7 @@ async fn a_table_waits_for_the_phone_and_comes_in_as_it_was_shown_there(database
     assert!(words.ends_with(": 1 new, 0 changed"), "{words}");
     assert_eq!(
         counts(
-            &import(&console, &path, "person,roles\nbob,root\n")
+            &import(&console, &path, "user,roles\nbob,root\n")
                 .await
                 .good()
         ),

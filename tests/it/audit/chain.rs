@@ -269,7 +269,7 @@ async fn erasure_and_retention_leave_the_chain_whole(database: Database) {
     let before = records.len();
     let later = Entry::new(
         Event::UserCreated,
-        &AuditContext::HOST,
+        &AuditContext::SERVER,
         host.host.now(),
         &SystemEntropy,
     );
@@ -487,7 +487,14 @@ async fn what_is_told_of_a_person_while_they_are_deleted_says_nothing_of_them(da
     })
     .await;
     let store = &host.host.store;
-    let entry = |event| Entry::new(event, &AuditContext::HOST, host.host.now(), &SystemEntropy);
+    let entry = |event| {
+        Entry::new(
+            event,
+            &AuditContext::SERVER,
+            host.host.now(),
+            &SystemEntropy,
+        )
+    };
     for number in 0..20 {
         let user = host.user(&format!("user{number}")).await;
         let user: UserId = id(&user).parse().expect("an id");
@@ -529,7 +536,14 @@ async fn a_stretch_of_time_is_listed_whole(database: Database) {
     for number in 0..10 {
         let at = begun + hour * number;
         let entries = (0..5)
-            .map(|_| Entry::new(Event::UserCreated, &AuditContext::HOST, at, &SystemEntropy))
+            .map(|_| {
+                Entry::new(
+                    Event::UserCreated,
+                    &AuditContext::SERVER,
+                    at,
+                    &SystemEntropy,
+                )
+            })
             .collect();
         fixture.store.append_audit(entries).await.expect("kept");
     }

@@ -87,7 +87,7 @@ async fn what_is_done_to_a_client_is_told_without_its_keys(database: Database) {
     assert_eq!(told[6]["detail"]["before"]["name"], "Library");
     assert!(
         told.iter()
-            .all(|entry| entry["actor"]["kind"] == "administrator"),
+            .all(|entry| entry["actor"]["kind"] == "admin_token"),
         "{told:?}"
     );
     let all = format!("{told:?}");
@@ -192,7 +192,7 @@ async fn keys_and_tokens_are_told_by_name_alone(database: Database) {
     let token = entries(&host, "event=admin-token.created").await;
     assert_eq!(
         (token.len(), &token[0]["actor"]["kind"]),
-        (1, &json!("host")),
+        (1, &json!("server")),
         "{database:?}"
     );
     host.user("ada").await;
@@ -209,7 +209,7 @@ async fn keys_and_tokens_are_told_by_name_alone(database: Database) {
         "{database:?}"
     );
 
-    let by = AuditContext::new(Actor::Host, Origin::NOWHERE);
+    let by = AuditContext::new(Actor::Server, Origin::NOWHERE);
     let approval = ApprovalId::from_bytes([7; 16]);
     let by = by.with_approval(approval);
     signing_keys::rotate(&host.host, SigningAlgorithm::Rs256, Takeover::Now, &by)

@@ -64,7 +64,7 @@ async fn the_log_is_verified_and_exported_by_commands(database: Database) {
     let good = run(&host, &["audit", "verify", "--json"]).await;
     let told: Value = serde_json::from_str(&out(&good)).expect("JSON");
     assert_eq!(
-        (&told["good"], &told["entries"], &told["broken"]),
+        (&told["valid"], &told["entries"], &told["broken"]),
         (&json!(true), &json!(3), &Value::Null)
     );
 
@@ -101,7 +101,7 @@ async fn the_log_is_verified_and_exported_by_commands(database: Database) {
         .admin_ok(Method::GET, "/audit/verification", Value::Null)
         .await;
     assert_eq!(
-        (&good["good"], &good["entries"], &good["last"]["seq"]),
+        (&good["valid"], &good["entries"], &good["last"]["seq"]),
         (&json!(true), &json!(3), &json!(3))
     );
     let latest = host
@@ -127,7 +127,7 @@ async fn the_log_is_verified_and_exported_by_commands(database: Database) {
         .admin_ok(Method::GET, "/audit/verification", Value::Null)
         .await;
     assert_eq!(
-        (&broken["good"], &broken["broken"]["seq"]),
+        (&broken["valid"], &broken["broken"]["seq"]),
         (&json!(false), &json!(2)),
         "{broken}"
     );

@@ -20,7 +20,7 @@ async fn a_page_costs_no_more_than_it_may_and_the_next_one_goes_on(database: Dat
     let applications = [1, 2].map(|byte| Did::from_ed25519(&[byte; 32]));
     let actors = [1, 2].map(|_| TokenId::new(host.host.now(), &SystemEntropy));
     let made = |event, application: usize, actor: usize| {
-        let by = AuditContext::new(Actor::Administrator(actors[actor]), Origin::NOWHERE);
+        let by = AuditContext::new(Actor::AdminToken(actors[actor]), Origin::NOWHERE);
         entry(&host.host, event, &by).of(applications[application].clone())
     };
     // What is looked for comes first, and much after it that fits one of the filters alone.

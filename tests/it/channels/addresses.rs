@@ -29,54 +29,61 @@ async fn an_administrator_says_what_a_vendor_knows_a_person_by(database: Databas
     };
     let list = async || host.admin_ok(Method::GET, &path, Value::Null).await["items"].clone();
     assert_eq!(list().await, json!([]));
-    let set = put("vendor", json!({"address": " ada@vendor "})).await;
+    let set = put("vendor", json!({"identifier": " ada@vendor "})).await;
     assert_eq!(
         set,
         (
             StatusCode::OK,
-            json!({"channel": "vendor", "address": "ada@vendor"})
+            json!({"channel": "vendor", "identifier": "ada@vendor"})
         )
     );
     assert_eq!(
-        put("vendor", json!({"address": "ä".repeat(512)})).await.0,
+        put("vendor", json!({"identifier": "ä".repeat(512)}))
+            .await
+            .0,
         StatusCode::OK
     );
     assert_eq!(
-        put("other", json!({"address": "ada"})).await.0,
+        put("other", json!({"identifier": "ada"})).await.0,
         StatusCode::OK
     );
-    let both = json!([{"channel": "other", "address": "ada"}, {"channel": "vendor", "address": "ä".repeat(512)}]);
+    let both = json!([{"channel": "other", "identifier": "ada"}, {"channel": "vendor", "address": "ä".repeat(512)}]);
     assert_eq!(list().await, both);
     for (channel, body, status, said) in [
         (
             "web-push",
-            json!({"address": "ada"}),
+            json!({"identifier": "ada"}),
             422,
             "trust = \"delegated\"",
         ),
         (
             "nothing",
-            json!({"address": "ada"}),
+            json!({"identifier": "ada"}),
             422,
             "trust = \"delegated\"",
         ),
-        ("vendor", json!({"address": ""}), 422, "1 to 512 characters"),
         (
             "vendor",
-            json!({"address": "x".repeat(513)}),
+            json!({"identifier": ""}),
             422,
             "1 to 512 characters",
         ),
         (
             "vendor",
-            json!({"address": "a\nb"}),
+            json!({"identifier": "x".repeat(513)}),
+            422,
+            "1 to 512 characters",
+        ),
+        (
+            "vendor",
+            json!({"identifier": "a\nb"}),
             422,
             "control characters",
         ),
-        ("vendor", json!({}), 400, "address"),
+        ("vendor", json!({}), 400, "identifier"),
         (
             "vendor",
-            json!({"address": "ada", "trust": true}),
+            json!({"identifier": "ada", "trust": true}),
             400,
             "trust",
         ),
@@ -100,7 +107,7 @@ async fn an_administrator_says_what_a_vendor_knows_a_person_by(database: Databas
     );
     assert_eq!(
         list().await,
-        json!([{"channel": "other", "address": "ada"}])
+        json!([{"channel": "other", "identifier": "ada"}])
     );
     // They go with the person.
     host.admin_ok(Method::DELETE, &format!("/users/{}", id(&ada)), Value::Null)
@@ -110,7 +117,7 @@ async fn an_administrator_says_what_a_vendor_knows_a_person_by(database: Databas
         StatusCode::NOT_FOUND
     );
     assert_eq!(
-        put("vendor", json!({"address": "ada"})).await.0,
+        put("vendor", json!({"identifier": "ada"})).await.0,
         StatusCode::NOT_FOUND
     );
 }

@@ -24,7 +24,7 @@ const SECOND: Duration = Duration::from_secs(1);
 
 fn vendor() -> Recipient {
     Recipient::Vendor {
-        address: "ada@vendor".to_owned(),
+        identifier: "ada@vendor".to_owned(),
     }
 }
 
@@ -32,7 +32,7 @@ fn vendor() -> Recipient {
 async fn known_as(store: &Store, person: &User, channel: &str, address: &str) {
     let address = ExternalAuthenticator {
         channel: channel.to_owned(),
-        address: address.to_owned(),
+        identifier: address.to_owned(),
     };
     assert!(
         store
@@ -204,7 +204,7 @@ async fn what_is_decided_is_looked_after_at_once_and_begins_no_more(database: Da
             }
             "number" => {
                 for number in [b"41", b"43", b"44"] {
-                    let wrong = DeviceAnswer::WrongNumber {
+                    let wrong = DeviceAnswer::NumberMismatch {
                         device: phone.id,
                         number: Digest::of(number),
                     };
@@ -420,13 +420,13 @@ async fn a_vendors_word_for_a_request_without_letters_is_refused_once_a_second_o
     let Fixture { store, .. } = &fixture(database).await;
     let (person, _) = ada(store).await;
     known_as(store, &person, "vendor", "ada@vendor").await;
-    let typed = async |browser: &[u8], letterless| {
+    let typed = async |browser: &[u8], without_binding| {
         let login = login();
         store.insert_login(login.clone()).await.expect("inserted");
         let approval = approval(&login, Some(&person), "ada");
         let request = ApprovalRequest {
             browser: Digest::of(browser),
-            letterless,
+            without_binding,
             ..request(approval.clone(), Some(&person))
         };
         (
@@ -461,7 +461,7 @@ async fn a_vendors_word_for_a_request_without_letters_is_refused_once_a_second_o
 /// The stranger's requests replace each other, and the last is cancelled: none of them conflicts with the user's own.
 #[both_databases]
 async fn a_request_beyond_the_bound_of_its_name_ends_a_carried_one(database: Database) {
-    for (name, before, letterless, expected) in [
+    for (name, before, without_binding, expected) in [
         ("ada", 29, true, ApprovalStage::Conflicted),
         // The user's other name: the page of the carried one must not show it.
         ("ada@example.org", 30, true, ApprovalStage::Withdrawn),
@@ -472,14 +472,14 @@ async fn a_request_beyond_the_bound_of_its_name_ends_a_carried_one(database: Dat
         let Fixture { store, .. } = &fixture(database).await;
         let (person, _) = ada(store).await;
         known_as(store, &person, "vendor", "ada@vendor").await;
-        let typed = async |name: &str, browser: &[u8], letterless| {
+        let typed = async |name: &str, browser: &[u8], without_binding| {
             let login = login();
             store.insert_login(login.clone()).await.expect("inserted");
             let known = Some(&person).filter(|_| name != "eve");
             let approval = approval(&login, known, name);
             let request = ApprovalRequest {
                 browser: Digest::of(browser),
-                letterless,
+                without_binding,
                 ..request(approval.clone(), known)
             };
             (
@@ -495,7 +495,7 @@ async fn a_request_beyond_the_bound_of_its_name_ends_a_carried_one(database: Dat
             .cancel_approval(last.expect("a request"), NOW)
             .await
             .expect("cancelled");
-        let (own, reached) = typed("ada", b"own", letterless).await;
+        let (own, reached) = typed("ada", b"own", without_binding).await;
         assert_eq!(
             reached,
             RequestOutcome::Person(person.id),

@@ -80,7 +80,7 @@ async fn who_is_unknown_to_the_vendor_is_woken_by_a_push_message() {
     // The address stays: it is the administrator's to change.
     let addresses = format!("/users/{}/external-authenticators", id(&ada.user));
     assert_eq!(
-        host.admin_ok(Method::GET, &addresses, Value::Null).await["items"][0]["address"],
+        host.admin_ok(Method::GET, &addresses, Value::Null).await["items"][0]["identifier"],
         "unknown"
     );
 }

@@ -86,7 +86,7 @@ fn binding(waiting: &Page) -> String {
 /// Says what a vendor knows a person by.
 pub async fn known_as(host: &TestHost, ada: &Ada, channel: &str, address: &str) {
     let path = format!("/users/{}/external-authenticators/{channel}", id(&ada.user));
-    host.admin_ok(Method::PUT, &path, json!({"address": address}))
+    host.admin_ok(Method::PUT, &path, json!({"identifier": address}))
         .await;
 }
 

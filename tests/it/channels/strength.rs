@@ -69,7 +69,7 @@ impl Two {
         let put = http_client()
             .put(url)
             .bearer_auth(&two.host.token)
-            .json(&json!({"address": "ada@vendor"}));
+            .json(&json!({"identifier": "ada@vendor"}));
         assert!(put.send().await.expect("an answer").status().is_success());
         two
     }

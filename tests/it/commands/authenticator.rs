@@ -58,7 +58,7 @@ async fn approve_answers_exactly_the_request_that_is_named() {
     // The number of another pending request does not answer this one, nor that other.
     let other = approve(&["--request", &id, "--number", &before.number()]).await;
     assert!(
-        !other.status.success() && err(&other).contains("wrong_number"),
+        !other.status.success() && err(&other).contains("number_mismatch"),
         "{}",
         err(&other)
     );

@@ -453,9 +453,10 @@ async fn proofs_are_tried_slowly_at_the_admin_api_and_the_authenticators_interfa
 #[tokio::test]
 async fn an_administrator_may_call_as_often_as_there_is_work() {
     let host = host_with("unauthenticated_requests = { per_minute = 6, burst = 2 }").await;
-    let (token, _) = admin::issue_admin_token(&host.host, &assent_model::audit::AuditContext::HOST)
-        .await
-        .expect("a token");
+    let (token, _) =
+        admin::issue_admin_token(&host.host, &assent_model::audit::AuditContext::SERVER)
+            .await
+            .expect("a token");
     let call = async |token: &str| {
         let request = http_client()
             .get(format!("{}/admin/api/v1/users", host.base))

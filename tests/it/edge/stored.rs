@@ -227,7 +227,7 @@ async fn open_sign_ins_are_bounded_for_each_network_and_in_all_on_both_databases
 
 /// The requests in the audit log, the oldest first; with a token of its own, since these tests take longer than one lives.
 async fn asked(host: &TestHost) -> Vec<Value> {
-    let (token, _) = admin::issue_admin_token(&host.host, &AuditContext::HOST)
+    let (token, _) = admin::issue_admin_token(&host.host, &AuditContext::SERVER)
         .await
         .expect("a token");
     let request = http_client().get(format!(
@@ -303,7 +303,10 @@ async fn a_name_that_is_typed_again_and_again_fills_no_audit_log_on_both_databas
         let all = asked().await;
         assert_eq!(all.len(), 32, "{database:?}");
         let summary = all.last().expect("an entry");
-        assert_eq!(summary["detail"]["repeats"], 10, "{database:?}: {summary}");
+        assert_eq!(
+            summary["detail"]["repetitions"], 10,
+            "{database:?}: {summary}"
+        );
         assert_eq!(
             summary["user_id"], ada.user["id"],
             "{database:?}: {summary}"

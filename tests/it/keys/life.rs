@@ -2,7 +2,7 @@
 
 use assent::keys::NotOurs;
 use assent_model::clock::{Clock, Timestamp};
-use assent_model::key::KeyStage::{Over, Published, Remembered, Retired, Revoked, Signing};
+use assent_model::key::KeyStage::{Archived, Expired, Published, Retired, Revoked, Signing};
 use assent_model::key::{KeyMaterial, KeyPurpose, SigningAlgorithm};
 use assent_test_macros::both_databases;
 
@@ -42,7 +42,7 @@ async fn a_key_is_published_signs_retires_is_remembered_and_is_deleted(database:
     assert_eq!(host.key_ring.verify_own(&early), Ok(object(claims())));
 
     installation.pass(&host, 2 * DAYS).await;
-    assert_eq!(stages(&host), [Remembered, Signing]);
+    assert_eq!(stages(&host), [Archived, Signing]);
     assert_eq!(published(&host).await, [set[1].clone()]);
     let kept = host.store.signing_keys().await.expect("read");
     let kept = kept
@@ -63,7 +63,7 @@ async fn a_key_is_published_signs_retires_is_remembered_and_is_deleted(database:
     }
 
     installation.clock.advance(90 * DAYS);
-    assert_eq!(stages(&host), [Over, Signing]);
+    assert_eq!(stages(&host), [Expired, Signing]);
     signing_keys::maintain(&host).await.expect("looked after");
     assert_eq!(stages(&host), [Signing, Published]);
     assert_eq!(host.key_ring.verify_own(&early), Err(NotOurs::UnknownKey));
@@ -130,7 +130,7 @@ async fn a_clock_that_was_set_back_leaves_a_key_that_signs() {
     let installation = Installation::new(Database::Sqlite).await;
     let host = installation.host().await;
     let first = signing(&host);
-    signing_keys::rotate(&host, RS256, Takeover::Now, &AuditContext::HOST)
+    signing_keys::rotate(&host, RS256, Takeover::Now, &AuditContext::SERVER)
         .await
         .expect("rotated");
     assert_ne!(signing(&host), first);
@@ -147,11 +147,11 @@ async fn without_a_rotation_interval_only_a_command_rotates() {
     installation.pass(&host, 4000 * DAYS).await;
     assert_eq!(stages(&host), [Signing]);
     assert!(matches!(
-        signing_keys::rotate(&host, RS256, Takeover::InTime, &AuditContext::HOST).await,
+        signing_keys::rotate(&host, RS256, Takeover::InTime, &AuditContext::SERVER).await,
         Ok(Rotated::Published(_))
     ));
     assert!(matches!(
-        signing_keys::rotate(&host, RS256, Takeover::InTime, &AuditContext::HOST).await,
+        signing_keys::rotate(&host, RS256, Takeover::InTime, &AuditContext::SERVER).await,
         Ok(Rotated::Waiting(_))
     ));
     installation.pass(&host, 2 * HOURS).await;
@@ -162,12 +162,12 @@ async fn without_a_rotation_interval_only_a_command_rotates() {
 async fn a_rotation_now_uses_the_key_that_waits(database: Database) {
     let installation = Installation::new(database).await;
     let host = installation.host().await;
-    signing_keys::rotate(&host, RS256, Takeover::InTime, &AuditContext::HOST)
+    signing_keys::rotate(&host, RS256, Takeover::InTime, &AuditContext::SERVER)
         .await
         .expect("rotated");
     let set = published(&host).await;
     let Rotated::Signing(now) =
-        signing_keys::rotate(&host, RS256, Takeover::Now, &AuditContext::HOST)
+        signing_keys::rotate(&host, RS256, Takeover::Now, &AuditContext::SERVER)
             .await
             .expect("rotated")
     else {
@@ -188,7 +188,7 @@ async fn a_revoked_key_is_gone_at_once_and_another_signs(database: Database) {
     let forged = token(&host, RS256, claims()).await;
 
     // None waits, so one is made.
-    let revoked = signing_keys::revoke(&host, &first, &AuditContext::HOST)
+    let revoked = signing_keys::revoke(&host, &first, &AuditContext::SERVER)
         .await
         .expect("revoked");
     assert!(
@@ -199,32 +199,32 @@ async fn a_revoked_key_is_gone_at_once_and_another_signs(database: Database) {
     assert!(!published(&host).await.contains(&first));
     assert_eq!(host.key_ring.verify_own(&forged), Err(NotOurs::UnknownKey));
     assert!(matches!(
-        signing_keys::revoke(&host, &first, &AuditContext::HOST).await,
+        signing_keys::revoke(&host, &first, &AuditContext::SERVER).await,
         Ok(signing_keys::Revoked::Already)
     ));
     assert!(matches!(
-        signing_keys::revoke(&host, "nothing", &AuditContext::HOST).await,
+        signing_keys::revoke(&host, "nothing", &AuditContext::SERVER).await,
         Ok(signing_keys::Revoked::Unknown)
     ));
 
     // One waits, and takes its place; revoked before its time, it takes none.
     let second = signing(&host);
-    signing_keys::rotate(&host, RS256, Takeover::InTime, &AuditContext::HOST)
+    signing_keys::rotate(&host, RS256, Takeover::InTime, &AuditContext::SERVER)
         .await
         .expect("rotated");
     let waiting = published(&host).await[1].clone();
-    signing_keys::revoke(&host, &waiting, &AuditContext::HOST)
+    signing_keys::revoke(&host, &waiting, &AuditContext::SERVER)
         .await
         .expect("revoked");
     assert_eq!(
         (stages(&host), signing(&host)),
         (vec![Revoked, Signing, Revoked], second.clone())
     );
-    signing_keys::rotate(&host, RS256, Takeover::InTime, &AuditContext::HOST)
+    signing_keys::rotate(&host, RS256, Takeover::InTime, &AuditContext::SERVER)
         .await
         .expect("rotated");
     let waiting = published(&host).await[1].clone();
-    signing_keys::revoke(&host, &second, &AuditContext::HOST)
+    signing_keys::revoke(&host, &second, &AuditContext::SERVER)
         .await
         .expect("revoked");
     assert_eq!(
@@ -234,17 +234,17 @@ async fn a_revoked_key_is_gone_at_once_and_another_signs(database: Database) {
 
     // One that is retired does not come back.
     let third = waiting;
-    signing_keys::rotate(&host, RS256, Takeover::Now, &AuditContext::HOST)
+    signing_keys::rotate(&host, RS256, Takeover::Now, &AuditContext::SERVER)
         .await
         .expect("rotated");
-    signing_keys::rotate(&host, RS256, Takeover::InTime, &AuditContext::HOST)
+    signing_keys::rotate(&host, RS256, Takeover::InTime, &AuditContext::SERVER)
         .await
         .expect("rotated");
     let [fourth, waiting, retired] = &published(&host).await[..] else {
         panic!("three keys")
     };
     assert_eq!(*retired, third);
-    signing_keys::revoke(&host, fourth, &AuditContext::HOST)
+    signing_keys::revoke(&host, fourth, &AuditContext::SERVER)
         .await
         .expect("revoked");
     assert_eq!(
@@ -266,5 +266,5 @@ async fn a_revoked_key_is_gone_at_once_and_another_signs(database: Database) {
         "after a restart too"
     );
     installation.pass(&host, 90 * DAYS).await;
-    assert_eq!(stages(&host), [Remembered, Signing, Published]);
+    assert_eq!(stages(&host), [Archived, Signing, Published]);
 }

@@ -35,7 +35,7 @@ async fn hosts_that_rotate_at_once_make_one_key(database: Database) {
                 &host,
                 SigningAlgorithm::Ps256,
                 Takeover::InTime,
-                &AuditContext::HOST,
+                &AuditContext::SERVER,
             )
             .await
         });
@@ -142,7 +142,7 @@ async fn a_token_of_another_host_is_known_at_once_and_unknown_ones_cost_little()
             &two,
             SigningAlgorithm::Rs256,
             Takeover::Now,
-            &AuditContext::HOST,
+            &AuditContext::SERVER,
         )
         .await
         .expect("rotated");
@@ -297,7 +297,7 @@ async fn a_rotation_under_load_fails_no_client_that_fetches_keys_it_does_not_kno
                 by,
                 SigningAlgorithm::Rs256,
                 Takeover::Now,
-                &AuditContext::HOST,
+                &AuditContext::SERVER,
             )
             .await
             .expect("rotated");

@@ -82,15 +82,15 @@ async fn a_sign_in_is_told_step_by_step_and_without_a_secret(database: Database)
         json!({"kind": "application", "id": ada.application.id, "name": "Books & <Co>"})
     );
     assert_eq!(
-        (&asked["detail"]["reached"], &asked["application_id"]),
+        (&asked["detail"]["prompted"], &asked["application_id"]),
         (&json!(true), &json!(ada.application.id))
     );
     let personal = json!({
         "address": "127.0.0.1",
         "browser": "Firefox on Linux",
         "name": "ada",
-        "asked_from": "This computer",
-        "asked_by": "Firefox on Linux",
+        "requested_from": "This computer",
+        "requested_with": "Firefox on Linux",
     });
     assert_eq!(asked["personal"], personal);
     assert_eq!(sign_in[1]["detail"]["attempts_left"], 2);
@@ -104,7 +104,7 @@ async fn a_sign_in_is_told_step_by_step_and_without_a_secret(database: Database)
         .expect("one");
     assert_eq!(
         completed["actor"],
-        json!({"kind": "person", "id": id(&ada.user), "name": "ada"})
+        json!({"kind": "user", "id": id(&ada.user), "name": "ada"})
     );
     assert_eq!(
         completed["detail"],
@@ -158,7 +158,7 @@ async fn what_an_administrator_changes_has_its_before_and_after(database: Databa
         json!({"email": null, "email_verified": false, "nickname": "Countess"})
     );
     let actor = &changed[0]["actor"];
-    assert_eq!(actor["kind"], "administrator");
+    assert_eq!(actor["kind"], "admin_token");
     assert!(!host.token.contains(actor["id"].as_str().expect("an id")));
 
     let account = format!("/accounts/{}", id(&ada.account));

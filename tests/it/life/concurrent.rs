@@ -56,7 +56,7 @@ async fn type_everywhere(ada: &Ada, number: &str) -> bool {
     for request in ada.phone.waiting(0).await.expect("requests") {
         match ada.phone.decide(&request, Some(number)).await {
             Ok(outcome) => return outcome == "approved",
-            Err(error) => assert!(error.to_string().starts_with("wrong_number"), "{error}"),
+            Err(error) => assert!(error.to_string().starts_with("number_mismatch"), "{error}"),
         }
     }
     false

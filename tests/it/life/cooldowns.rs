@@ -685,7 +685,7 @@ async fn a_vendors_denial_is_a_denial(database: Database) {
     let (person, phone) = ada(store).await;
     let known = ExternalAuthenticator {
         channel: "vendor".to_owned(),
-        address: "ada@vendor".to_owned(),
+        identifier: "ada@vendor".to_owned(),
     };
     assert!(
         store
@@ -696,7 +696,7 @@ async fn a_vendors_denial_is_a_denial(database: Database) {
     let (id, asked) = asked_by(store, &person, "ada").await;
     assert_eq!(asked, RequestOutcome::Person(person.id));
     let recipient = Recipient::Vendor {
-        address: known.address,
+        identifier: known.identifier,
     };
     let delivery = Delivery {
         id: DeliveryId::new(NOW, &SystemEntropy),

@@ -143,8 +143,8 @@ async fn a_terminated_user_can_be_erased_and_the_identifiers_and_the_log_stay(da
         user_id: id(&ada.user).parse().expect("an id"),
         application: ada.application.id.parse().expect("an id"),
         sink: "id-token".to_owned(),
-        made_at: host.clock.now(),
-        steps: json!([{"after": "augusta"}]).to_string(),
+        created_at: host.clock.now(),
+        calls: json!([{"after": "augusta"}]).to_string(),
     };
     host.host
         .store

@@ -213,7 +213,10 @@ async fn the_same_is_done_and_answered_for_an_unknown_a_suspended_an_invited_a_p
     )
     .await;
     assert!(
-        asked.iter().all(|entry| entry["detail"]["reached"] == true) && asked.len() == 2,
+        asked
+            .iter()
+            .all(|entry| entry["detail"]["prompted"] == true)
+            && asked.len() == 2,
         "{asked:?}"
     );
 }

@@ -466,7 +466,7 @@ async fn a_second_repeat_ends_the_family_though_the_first_hangs_up_then(database
     let reuse = || {
         Entry::new(
             Event::RefreshTokenReused,
-            &AuditContext::HOST,
+            &AuditContext::SERVER,
             now,
             &SystemEntropy,
         )

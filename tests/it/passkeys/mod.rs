@@ -239,7 +239,7 @@ async fn a_wrong_number_is_told_before_the_passkey_is_asked_for() {
     .await;
     assert_eq!(
         said(&reply),
-        (StatusCode::UNPROCESSABLE_ENTITY, "wrong_number")
+        (StatusCode::UNPROCESSABLE_ENTITY, "number_mismatch")
     );
     assert_eq!(it.kept().await, (1, 0));
 }

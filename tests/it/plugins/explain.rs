@@ -71,32 +71,32 @@ async fn a_token_is_explained_by_itself_its_jti_and_the_command() {
         (&found["user"], &found["sink"]),
         (&ada.user["id"], &json!("id-token"))
     );
-    let steps = found["steps"].as_array().expect("steps");
-    assert_eq!(steps.len(), 2, "{found}");
+    let calls = found["calls"].as_array().expect("calls");
+    assert_eq!(calls.len(), 2, "{found}");
     assert_eq!(
-        (&steps[0]["plugin"], &steps[0]["outcome"]),
+        (&calls[0]["plugin"], &calls[0]["outcome"]),
         (&json!("account-roles"), &json!("changed"))
     );
-    let change = &steps[0]["changes"][0];
+    let change = &calls[0]["changes"][0];
     assert_eq!(
         (&change["claim"], &change["after"]),
         (&json!("account"), &claims["account"])
     );
     assert!(change.get("before").is_none(), "{change}");
     assert!(
-        steps[0]["fuel"].as_u64() > Some(1_000) && steps[0]["time_us"].is_u64(),
+        calls[0]["fuel"].as_u64() > Some(1_000) && calls[0]["time_us"].is_u64(),
         "{}",
-        steps[0]
+        calls[0]
     );
     let digest = assent_model::secret::Digest::of(
         &std::fs::read(component("account-roles")).expect("the component"),
     )
     .to_text();
     assert_eq!(
-        (&steps[0]["sha256"], &steps[0]["version"]),
+        (&calls[0]["sha256"], &calls[0]["version"]),
         (&json!(digest), &json!("1.0.0"))
     );
-    let note = steps[1]["changes"]
+    let note = calls[1]["changes"]
         .as_array()
         .expect("changes")
         .iter()
@@ -216,7 +216,7 @@ async fn a_preview_is_what_a_login_would_tell() {
     };
     assert_eq!(
         origin("email"),
-        json!({"name": "email", "plugin": null, "what": "told", "scope": "email"})
+        json!({"name": "email", "plugin": null, "change": "provided", "scope": "email"})
     );
     assert_eq!(
         origin("note"),
@@ -237,7 +237,7 @@ async fn a_preview_is_what_a_login_would_tell() {
         preview["claims"]["email"].is_string() && preview["claims"]["account"].is_string(),
         "{preview}"
     );
-    assert_eq!(preview["steps"][1]["plugin"], "second");
+    assert_eq!(preview["calls"][1]["plugin"], "second");
 
     let less = host
         .admin_ok(
@@ -303,9 +303,9 @@ async fn a_candidate_is_compared_and_never_kept() {
         )
         .await;
     let difference =
-        json!([{"sink": "id-token", "path": "/claims/note", "today": 42, "candidate": 43}]);
+        json!([{"sink": "id-token", "path": "/claims/note", "current": 42, "candidate": 43}]);
     assert_eq!(told["differences"], difference, "{told}");
-    assert_eq!(told["today"]["sinks"][0]["claims"]["note"], 42);
+    assert_eq!(told["current"]["sinks"][0]["claims"]["note"], 42);
     assert_eq!(told["candidate"]["sinks"][0]["claims"]["note"], 43);
 
     // Another component in its place, with the grants of that place: it writes a claim that is not among them.
@@ -442,13 +442,13 @@ async fn a_preview_says_which_plugin_stops_it_and_why() {
         );
         assert_eq!(
             (
-                &preview["steps"][0]["outcome"],
-                &preview["steps"][1]["outcome"]
+                &preview["calls"][0]["outcome"],
+                &preview["calls"][1]["outcome"]
             ),
             (&json!("changed"), &json!(outcome))
         );
         assert!(
-            preview["steps"][1]["reason"].is_string() && preview.get("claims").is_none(),
+            preview["calls"][1]["reason"].is_string() && preview.get("claims").is_none(),
             "{preview}"
         );
     }
@@ -539,12 +539,14 @@ async fn metrics_are_told_to_who_shows_the_secret() {
     assert!(value("assent_plugin_call_seconds{plugin=\"account-roles\",quantile=\"0.99\"}") > 0.0);
     assert!(value("assent_plugin_call_fuel{plugin=\"second\",quantile=\"0.5\"}") > 0.0);
     assert_eq!(value("assent_plugin_queue{plugin=\"second\"}"), 0.0);
-    assert!(value("assent_response_count_total{endpoint=\"administration\"}") >= 1.0);
+    assert!(value("assent_http_requests_total{endpoint=\"administration\"}") >= 1.0);
     assert_eq!(
-        value("assent_response_failures_total{endpoint=\"administration\"}"),
+        value("assent_http_failures_total{endpoint=\"administration\"}"),
         0.0
     );
-    assert!(value("assent_response_seconds{endpoint=\"administration\",quantile=\"0.99\"}") > 0.0);
+    assert!(
+        value("assent_http_request_seconds{endpoint=\"administration\",quantile=\"0.99\"}") > 0.0
+    );
     assert!(
         text.contains("assent_plugin_loaded{plugin=\"second\",role=\"claim-mapper\"")
             && text.ends_with("# EOF\n"),

@@ -413,7 +413,7 @@ async fn calls_beyond_the_queue_are_turned_away() {
         fuel: u64::MAX,
         deadline,
         concurrency: 1,
-        waiting: 1,
+        queue_length: 1,
         wait: Duration::from_millis(20),
         ..Limits::default()
     };
@@ -429,10 +429,10 @@ async fn calls_beyond_the_queue_are_turned_away() {
             .map(drop)
             .map_err(fault)
     };
-    let (runs, waits, turned_away) = tokio::join!(call(), call(), call());
+    let (runs, waits, rejected) = tokio::join!(call(), call(), call());
     assert_eq!(runs, Err(Fault::Deadline(deadline)));
     assert_eq!(waits, Err(Fault::Busy), "it waited for longer than it may");
-    assert_eq!(turned_away, Err(Fault::Busy), "the queue was full");
+    assert_eq!(rejected, Err(Fault::Busy), "the queue was full");
 }
 
 #[tokio::test]
@@ -459,7 +459,7 @@ async fn a_busy_plugin_is_not_left_out() {
         fuel: u64::MAX,
         deadline: Duration::from_millis(200),
         concurrency: 1,
-        waiting: 0,
+        queue_length: 0,
         ..Limits::default()
     };
     let mut hostile = PluginSpec {
@@ -473,10 +473,10 @@ async fn a_busy_plugin_is_not_left_out() {
     };
     let plugins = load(vec![hostile]).await;
     let call = async || plugins.map_claims(input(&ours)).await;
-    let (runs, turned_away) = tokio::join!(call(), call());
+    let (runs, rejected) = tokio::join!(call(), call());
     assert!(runs.is_ok(), "its own fault is left out");
     assert_eq!(
-        fault(turned_away.expect_err("the login fails")),
+        fault(rejected.expect_err("the login fails")),
         Fault::Busy,
         "nobody is let in by making it busy"
     );
@@ -522,7 +522,7 @@ async fn calls_for_userinfo_never_take_all_places_of_a_plugin() {
         fuel: u64::MAX,
         deadline: Duration::from_secs(60),
         concurrency: 2,
-        waiting: 2,
+        queue_length: 2,
         wait: Duration::from_secs(600),
         ..Limits::default()
     };

@@ -267,7 +267,7 @@ async fn one_caller_makes_few_previews_at_once() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let me = host.admin_ok(Method::GET, "/me", Value::Null).await;
-    let caller = Actor::Administrator(
+    let caller = Actor::AdminToken(
         me["id"]
             .as_str()
             .expect("an id")

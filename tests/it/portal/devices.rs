@@ -93,7 +93,7 @@ async fn a_person_sees_their_devices_and_names_them(database: Database) {
     assert_eq!(noted.len(), 1, "{database:?}: a refused name is no event");
     assert_eq!(
         noted[0]["actor"],
-        json!({"kind": "person", "id": id(&ada.user), "name": "ada"})
+        json!({"kind": "user", "id": id(&ada.user), "name": "ada"})
     );
     assert_eq!(noted[0]["detail"]["device"], ada.phone.device().to_string());
     assert_eq!(noted[0]["personal"]["new_name"], "Pocket & <co>");
@@ -181,7 +181,7 @@ async fn revoking_ends_the_device_and_the_sessions_that_it_approved(database: Da
         (noted.len(), &noted[0]["detail"]["sessions"]),
         (1, &json!(1))
     );
-    assert_eq!(noted[0]["actor"]["kind"], "person");
+    assert_eq!(noted[0]["actor"]["kind"], "user");
     assert_eq!(
         browser.get(&question(&lost.phone)).await.status,
         StatusCode::NOT_FOUND,
@@ -310,7 +310,7 @@ async fn another_persons_device_is_not_there_and_stays_as_it_is(database: Databa
         .await
         .expect("read")
         .expect("Eve");
-    let renaming = device::rename(&host.host, user, phone, "Stolen", &AuditContext::HOST)
+    let renaming = device::rename(&host.host, user, phone, "Stolen", &AuditContext::SERVER)
         .await
         .expect("done");
     assert_eq!(renaming, Renaming::Unknown);
@@ -320,7 +320,7 @@ async fn another_persons_device_is_not_there_and_stays_as_it_is(database: Databa
             .expect("read")
             .is_none()
     );
-    let entry = |event| audit::entry(&host.host, event, &AuditContext::HOST).about(user);
+    let entry = |event| audit::entry(&host.host, event, &AuditContext::SERVER).about(user);
     let (store, now) = (&host.host.store, host.host.now());
     let renamed = store
         .rename_device_of(

@@ -154,7 +154,7 @@ async fn one_browser_is_signed_out_and_the_others_are_not(database: Database) {
     .await;
     assert_eq!(
         (noted.len(), &noted[0]["actor"]["kind"]),
-        (1, &json!("person"))
+        (1, &json!("user"))
     );
     assert_eq!(
         page.submit(&ends[2], &[]).await.status,
@@ -289,7 +289,7 @@ async fn another_persons_session_is_not_there_and_goes_on(database: Database) {
         .parse()
         .expect("an id");
     let user = id(&eve.user).parse().expect("an id");
-    let entry = || audit::entry(&host.host, Event::SessionEnded, &AuditContext::HOST).about(user);
+    let entry = || audit::entry(&host.host, Event::SessionEnded, &AuditContext::SERVER).about(user);
     let (store, now) = (&host.host.store, host.host.now());
     assert!(
         store

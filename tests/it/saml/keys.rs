@@ -138,7 +138,7 @@ async fn one_that_comes_to_its_end_is_followed_by_itself(database: Database) {
             .await
             .expect("maintained")
     };
-    use SamlKeyStage::{Over, Published, Retired, Signing};
+    use SamlKeyStage::{Expired, Published, Retired, Signing};
     host.advance(79 * DAY);
     maintain().await;
     assert_eq!(stages().await, [Signing]);
@@ -152,7 +152,7 @@ async fn one_that_comes_to_its_end_is_followed_by_itself(database: Database) {
     maintain().await;
     assert_eq!(stages().await, [Signing, Retired]);
     host.advance(2 * DAY);
-    assert_eq!(stages().await, [Signing, Over]);
+    assert_eq!(stages().await, [Signing, Expired]);
     maintain().await;
     assert_eq!(stages().await, [Signing]);
 }
@@ -186,7 +186,7 @@ async fn two_hosts_that_renew_at_once_make_one_key() {
         assent::domain::keys::saml_keys::renew(
             host,
             &application,
-            &assent_model::audit::AuditContext::HOST,
+            &assent_model::audit::AuditContext::SERVER,
         )
     };
     let (one, other) = tokio::join!(renew(&host.host), renew(&second));

@@ -18,7 +18,7 @@ use crate::id::{ApprovalId, AuditId, DeviceId, Did, TokenId, UserId};
 const ORIGIN: [&str; 2] = ["address", "browser"];
 
 /// The kind of actor that a user is.
-pub const PERSON: &str = "person";
+pub const USER_KIND: &str = "user";
 
 /// An entry of the audit log.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,7 +70,7 @@ impl Entry {
     /// data of the actor, the second of the user in the entry.
     pub fn origin_apart(&self) -> (Map<String, Value>, Map<String, Value>) {
         let is_own = match self.actor {
-            Actor::Person(actor) => self.user == Some(actor),
+            Actor::User(actor) => self.user == Some(actor),
             _ => true,
         };
         self.personal
@@ -120,9 +120,9 @@ pub struct AuditContext {
 }
 
 impl AuditContext {
-    /// The host itself, or whoever holds its machine.
-    pub const HOST: Self = Self {
-        actor: Actor::Host,
+    /// The server, or an operator on its machine.
+    pub const SERVER: Self = Self {
+        actor: Actor::Server,
         origin: Origin::NOWHERE,
         approval: None,
     };
@@ -164,13 +164,13 @@ impl Origin {
 /// Who did something.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Actor {
-    /// This host by itself, or whoever holds its machine.
-    Host,
-    /// An administrator, with this token.
-    Administrator(TokenId),
-    /// A person, in a browser.
-    Person(UserId),
-    /// A person's authenticator.
+    /// The server, or an operator on its machine.
+    Server,
+    /// An operator, with this token of the admin API.
+    AdminToken(TokenId),
+    /// A user, in a browser.
+    User(UserId),
+    /// A user's authenticator.
     Device(DeviceId),
     /// An application.
     Application(Did),
@@ -182,21 +182,21 @@ impl Actor {
     /// What kind of actor it is, by its stable name.
     pub const fn kind(&self) -> &'static str {
         match self {
-            Self::Host => "host",
-            Self::Administrator(_) => "administrator",
-            Self::Person(_) => PERSON,
+            Self::Server => "server",
+            Self::AdminToken(_) => "admin_token",
+            Self::User(_) => USER_KIND,
             Self::Device(_) => "device",
             Self::Application(_) => "application",
             Self::Channel(_) => "channel",
         }
     }
 
-    /// Which one; `None` for the host.
+    /// Which one; `None` for the server.
     pub fn id(&self) -> Option<String> {
         match self {
-            Self::Host => None,
-            Self::Administrator(token) => Some(token.to_string()),
-            Self::Person(user) => Some(user.to_string()),
+            Self::Server => None,
+            Self::AdminToken(token) => Some(token.to_string()),
+            Self::User(user) => Some(user.to_string()),
             Self::Device(device) => Some(device.to_string()),
             Self::Application(application) => Some(application.to_string()),
             Self::Channel(name) => Some(name.clone()),
@@ -206,9 +206,9 @@ impl Actor {
     /// The actor with this kind and id.
     pub fn parse(kind: &str, id: Option<&str>) -> Option<Self> {
         Some(match (kind, id) {
-            ("host", None) => Self::Host,
-            ("administrator", Some(id)) => Self::Administrator(id.parse().ok()?),
-            (PERSON, Some(id)) => Self::Person(id.parse().ok()?),
+            ("server", None) => Self::Server,
+            ("admin_token", Some(id)) => Self::AdminToken(id.parse().ok()?),
+            (USER_KIND, Some(id)) => Self::User(id.parse().ok()?),
             ("device", Some(id)) => Self::Device(id.parse().ok()?),
             ("application", Some(id)) => Self::Application(id.parse().ok()?),
             ("channel", Some(name)) => Self::Channel(name.to_owned()),
@@ -241,7 +241,7 @@ macro_rules! events {
 }
 
 events! {
-    /// A browser asked for a sign-in by a person's name. `reached` in the detail says whether a phone was asked.
+    /// A browser asked for a sign-in by a person's name. `prompted` in the detail says whether a device received the request.
     SignInRequested = "sign-in.requested",
     /// The person approved it.
     SignInApproved = "sign-in.approved",

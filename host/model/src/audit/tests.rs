@@ -7,9 +7,9 @@ fn each_event_and_actor_has_a_name_of_its_own() {
     }
     let id = [7; 16];
     let actors = [
-        Actor::Host,
-        Actor::Administrator(TokenId::from_bytes(id)),
-        Actor::Person(UserId::from_bytes(id)),
+        Actor::Server,
+        Actor::AdminToken(TokenId::from_bytes(id)),
+        Actor::User(UserId::from_bytes(id)),
         Actor::Device(DeviceId::from_bytes(id)),
         Actor::Application(Did::from_ed25519(&[7; 32])),
         Actor::Channel("vendor".to_owned()),

@@ -33,8 +33,8 @@ fn a_key_is_published_signs_is_retired_is_remembered_and_is_over() {
     assert_eq!(stage(second, 89), (KeyStage::Published, Some(day(90))));
     assert_eq!(stage(first, 90), (KeyStage::Retired, Some(day(92))));
     assert_eq!(stage(second, 90), (KeyStage::Signing, None));
-    assert_eq!(stage(first, 92), (KeyStage::Remembered, Some(day(182))));
-    assert_eq!(stage(first, 182), (KeyStage::Over, None));
+    assert_eq!(stage(first, 92), (KeyStage::Archived, Some(day(182))));
+    assert_eq!(stage(first, 182), (KeyStage::Expired, None));
 }
 
 #[test]

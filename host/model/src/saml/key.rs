@@ -50,7 +50,7 @@ pub enum SamlKeyStage {
     /// It is still in the metadata, for those who look late.
     Retired,
     /// It is of no use any more.
-    Over,
+    Expired,
 }
 
 /// How long a key that signs no more stays in the metadata.
@@ -76,7 +76,7 @@ pub fn stages(mut keys: Vec<SamlKey>, now: Timestamp) -> Vec<(SamlKey, SamlKeySt
             {
                 SamlKeyStage::Retired
             }
-            std::cmp::Ordering::Greater => SamlKeyStage::Over,
+            std::cmp::Ordering::Greater => SamlKeyStage::Expired,
         };
         next_from = Some(from);
         staged.push((key, stage));

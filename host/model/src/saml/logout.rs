@@ -32,12 +32,12 @@ pub struct SessionEnd {
     /// The service providers that took part.
     pub participants: Vec<Participation>,
     /// The cookies that show a browser to be the one.
-    pub holders: Vec<Holder>,
+    pub browsers: Vec<SessionBrowser>,
 }
 
 /// A browser that held a session.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Holder {
+pub struct SessionBrowser {
     /// The session's `sid`.
     pub sid: String,
     /// The digest of a cookie of the browser, as text.
@@ -52,9 +52,9 @@ impl SessionEnd {
             .iter()
             .map(|participant| &participant.sid)
             .collect();
-        self.holders = sids
+        self.browsers = sids
             .into_iter()
-            .map(|sid| Holder {
+            .map(|sid| SessionBrowser {
                 sid: sid.clone(),
                 cookie: cookie.to_text(),
             })
@@ -69,9 +69,9 @@ pub struct Logout {
     /// The row's id; it stands in the address of its page.
     pub id: LogoutId,
     /// The browsers that may tell them.
-    pub holders: Vec<Holder>,
+    pub browsers: Vec<SessionBrowser>,
     /// What the browser does when all were told.
-    pub afterwards: Afterwards,
+    pub continuation: LogoutContinuation,
     /// Until when it can be gone on with.
     pub expires_at: Timestamp,
 }
@@ -79,7 +79,7 @@ pub struct Logout {
 /// What the browser does when all were told.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Afterwards {
+pub enum LogoutContinuation {
     /// It is shown the page that says that they are signed out.
     Page,
     /// It goes to a registered address of an OpenID Connect client.
@@ -120,7 +120,7 @@ pub struct LogoutTurn {
     /// What the service provider calls the person.
     pub name_id: NameId,
     /// When it was sent.
-    pub asked_at: Option<Timestamp>,
+    pub requested_at: Option<Timestamp>,
     /// What came of it.
     pub outcome: Option<LogoutOutcome>,
 }

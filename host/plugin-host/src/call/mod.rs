@@ -191,19 +191,19 @@ impl Runner {
         {
             Ok(admitted) => admitted,
             Err(left) => {
-                self.meter.turned_away();
+                self.meter.rejected();
                 return Ran::not_begun(Fault::Suspended(left));
             }
         };
         let Some(place) = self.places.enter(&key, None) else {
-            return self.turned_away();
+            return self.rejected();
         };
         let waiting = self.meter.waits();
         let has_place = tokio::time::timeout(self.limits.wait, place.turn()).await;
         drop(waiting);
         let (Ok(()), Some(turn)) = (has_place, self.turns.enter(&key, Some(self.engine.clone())))
         else {
-            return self.turned_away();
+            return self.rejected();
         };
         let own = Arc::new(OwnTime::default());
         let store = match self.store(Arc::clone(&own)) {
@@ -230,8 +230,8 @@ impl Runner {
         Ran { result, usage }
     }
 
-    fn turned_away<T>(&self) -> Ran<T> {
-        self.meter.turned_away();
+    fn rejected<T>(&self) -> Ran<T> {
+        self.meter.rejected();
         Ran::not_begun(Fault::Busy)
     }
 
@@ -305,7 +305,7 @@ impl Runner {
 /// more than half of the places, and each a queue of its own; calls of a channel are for all of them.
 fn bounds(limits: &Limits, outside: &Outside) -> Bounds {
     let count = |count: u32| usize::try_from(count).unwrap_or(usize::MAX);
-    let (all, each_waiting) = (count(limits.concurrency), count(limits.waiting));
+    let (all, each_waiting) = (count(limits.concurrency), count(limits.queue_length));
     match outside {
         Outside::Closed => Bounds {
             all,

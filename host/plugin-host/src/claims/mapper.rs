@@ -165,7 +165,7 @@ impl ClaimMapper {
                 match self.lookups.enter(&input.application_id).await {
                     Ok(place) => Some(place),
                     Err(fault) => {
-                        runner.meter().turned_away();
+                        runner.meter().rejected();
                         return (Err(MapFailureKind::Fault(fault)), Usage::default());
                     }
                 }

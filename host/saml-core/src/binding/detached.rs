@@ -3,7 +3,7 @@
 use crate::binding::parameters::Parameters;
 use crate::binding::relay_state::RELAY_STATE;
 use crate::binding::{BindingError, Kind};
-use crate::xml::{SignatureAlgorithm, TrustedKey, UnfitAlgorithm};
+use crate::xml::{AlgorithmError, SignatureAlgorithm, TrustedKey};
 
 pub(super) const ALGORITHM: &str = "SigAlg";
 pub(super) const SIGNATURE: &str = "Signature";
@@ -14,7 +14,7 @@ pub(super) struct Detached {
     /// What it covers.
     octets: Vec<u8>,
     /// Which algorithm is no matter as long as the signature is not asked for.
-    algorithm: Result<SignatureAlgorithm, UnfitAlgorithm>,
+    algorithm: Result<SignatureAlgorithm, AlgorithmError>,
     value: Vec<u8>,
 }
 
@@ -50,8 +50,8 @@ impl Detached {
     /// Whether one of the keys made it.
     ///
     /// # Errors
-    /// [`UnfitAlgorithm`] if it would prove nothing, whoever made it.
-    pub(super) fn is_of(&self, keys: &[TrustedKey]) -> Result<bool, UnfitAlgorithm> {
+    /// [`AlgorithmError`] if it would prove nothing, whoever made it.
+    pub(super) fn is_of(&self, keys: &[TrustedKey]) -> Result<bool, AlgorithmError> {
         let algorithm = self.algorithm?;
         Ok(keys
             .iter()

@@ -10,7 +10,7 @@ use super::deflate::deflate;
 use super::*;
 use crate::xml::testing::{ISSUER, PARTNER, STRANGER, request};
 use crate::xml::{
-    Limits, SignatureAlgorithm, SignatureError, Signer, TrustedKey, UnfitAlgorithm, XmlProblem,
+    AlgorithmError, Limits, SignatureAlgorithm, SignatureError, Signer, TrustedKey, XmlProblem,
 };
 
 const RSA_SHA256: &str = "http://www.w3.org/2001/04/xmldsig-more#rsa-sha256";
@@ -398,21 +398,21 @@ fn weak_algorithms_are_refused() {
     for (algorithm, expected) in [
         (
             "http://www.w3.org/2000/09/xmldsig#rsa-sha1",
-            UnfitAlgorithm::Sha1,
+            AlgorithmError::Sha1,
         ),
         (
             "http://www.w3.org/2000/09/xmldsig#hmac-sha1",
-            UnfitAlgorithm::Sha1,
+            AlgorithmError::Sha1,
         ),
         (
             "http://www.w3.org/2001/04/xmldsig-more#hmac-sha256",
-            UnfitAlgorithm::Unknown,
+            AlgorithmError::Unknown,
         ),
         (
             "http://www.w3.org/2001/04/xmldsig-more#rsa-md5",
-            UnfitAlgorithm::Unknown,
+            AlgorithmError::Unknown,
         ),
-        ("", UnfitAlgorithm::Unknown),
+        ("", AlgorithmError::Unknown),
     ] {
         let incoming = redirect(&signed(&covered, algorithm));
         for rule in [Signature::Required, Signature::Optional] {

@@ -1,7 +1,7 @@
 //! Whose message it is.
 
 use super::incoming::{Carrier, Incoming};
-use crate::xml::{Document, Element, SignatureError, TrustedKey, UnfitAlgorithm, Verified};
+use crate::xml::{AlgorithmError, Document, Element, SignatureError, TrustedKey, Verified};
 
 /// Whether a message must be signed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +56,7 @@ pub enum Untrusted {
     NoKeys,
     /// The query's signature uses an algorithm that is refused.
     #[error(transparent)]
-    Algorithm(#[from] UnfitAlgorithm),
+    Algorithm(#[from] AlgorithmError),
     /// No registered key signed the query, or it was changed after it was signed.
     #[error(
         "the signature of the query is not one of the registered certificates', or the query was changed"

@@ -39,7 +39,7 @@ pub enum DigestAlgorithm {
 
 /// An algorithm that proves nothing to us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum UnfitAlgorithm {
+pub enum AlgorithmError {
     /// SHA-1, which is broken.
     #[error("the signature uses SHA-1, which is refused; set the service provider to SHA-256")]
     Sha1,
@@ -76,8 +76,8 @@ impl SignatureAlgorithm {
     /// The algorithm of an identifier.
     ///
     /// # Errors
-    /// [`UnfitAlgorithm`] for all others, HMAC and SHA-1 among them.
-    pub fn from_uri(uri: &str) -> Result<Self, UnfitAlgorithm> {
+    /// [`AlgorithmError`] for all others, HMAC and SHA-1 among them.
+    pub fn from_uri(uri: &str) -> Result<Self, AlgorithmError> {
         Self::ALL
             .into_iter()
             .find(|algorithm| algorithm.uri() == uri)
@@ -113,7 +113,7 @@ impl DigestAlgorithm {
         }
     }
 
-    pub(super) fn from_uri(uri: &str) -> Result<Self, UnfitAlgorithm> {
+    pub(super) fn from_uri(uri: &str) -> Result<Self, AlgorithmError> {
         Self::ALL
             .into_iter()
             .find(|algorithm| algorithm.uri() == uri)
@@ -130,11 +130,11 @@ impl DigestAlgorithm {
     }
 }
 
-fn unfit(uri: &str) -> UnfitAlgorithm {
+fn unfit(uri: &str) -> AlgorithmError {
     if uri.ends_with("sha1") {
-        UnfitAlgorithm::Sha1
+        AlgorithmError::Sha1
     } else {
-        UnfitAlgorithm::Unknown
+        AlgorithmError::Unknown
     }
 }
 
@@ -147,7 +147,7 @@ pub struct TrustedKey {
 
 /// A key that is not fit for signatures.
 #[derive(Clone, Debug, thiserror::Error)]
-pub enum UnfitKey {
+pub enum SignatureKeyError {
     /// Of another kind, or too small or large.
     #[error("a signing key is RSA with 2048 to 8192 bits, or on the curve P-256, P-384 or P-521")]
     Kind,
@@ -163,8 +163,8 @@ impl TrustedKey {
     /// Trusts a key.
     ///
     /// # Errors
-    /// [`UnfitKey::Kind`] for a weak key, and for one whose signatures take long to check.
-    pub fn new(key: PKey<Public>) -> Result<Self, UnfitKey> {
+    /// [`SignatureKeyError::Kind`] for a weak key, and for one whose signatures take long to check.
+    pub fn new(key: PKey<Public>) -> Result<Self, SignatureKeyError> {
         let fits = match key.id() {
             Id::RSA => (2048..=8192).contains(&key.bits()),
             Id::EC => {
@@ -178,7 +178,7 @@ impl TrustedKey {
         if fits {
             Ok(Self { key })
         } else {
-            Err(UnfitKey::Kind)
+            Err(SignatureKeyError::Kind)
         }
     }
 
@@ -187,7 +187,7 @@ impl TrustedKey {
     ///
     /// # Errors
     /// As [`Self::new`].
-    pub fn of_certificate(certificate: &X509Ref) -> Result<Self, UnfitKey> {
+    pub fn of_certificate(certificate: &X509Ref) -> Result<Self, SignatureKeyError> {
         Self::new(certificate.public_key()?)
     }
 

@@ -23,7 +23,9 @@ mod tree;
 mod verify;
 mod writer;
 
-pub use algorithm::{DigestAlgorithm, SignatureAlgorithm, TrustedKey, UnfitAlgorithm, UnfitKey};
+pub use algorithm::{
+    AlgorithmError, DigestAlgorithm, SignatureAlgorithm, SignatureKeyError, TrustedKey,
+};
 pub use c14n::canonical;
 pub use chars::{is_ncname, is_text};
 pub use error::{ShapeError, XmlError, XmlProblem};

@@ -7,7 +7,7 @@ use openssl::hash::MessageDigest;
 use openssl::pkey::{Id, PKey, Private};
 use openssl::x509::X509Ref;
 
-use super::algorithm::{DigestAlgorithm, SignatureAlgorithm, TrustedKey, UnfitKey};
+use super::algorithm::{DigestAlgorithm, SignatureAlgorithm, SignatureKeyError, TrustedKey};
 
 /// A private RSA key, and the certificate that is sent along with what it signs.
 ///
@@ -35,14 +35,14 @@ impl Signer {
     /// A signer from its key and its certificate.
     ///
     /// # Errors
-    /// [`UnfitKey`] if the key is not RSA of 2048 bits or more, or not that of the certificate.
-    pub fn new(key: PKey<Private>, certificate: &X509Ref) -> Result<Self, UnfitKey> {
+    /// [`SignatureKeyError`] if the key is not RSA of 2048 bits or more, or not that of the certificate.
+    pub fn new(key: PKey<Private>, certificate: &X509Ref) -> Result<Self, SignatureKeyError> {
         TrustedKey::of_certificate(certificate)?;
         if key.id() != Id::RSA {
-            return Err(UnfitKey::Kind);
+            return Err(SignatureKeyError::Kind);
         }
         if !certificate.public_key()?.public_eq(&key) {
-            return Err(UnfitKey::Certificate);
+            return Err(SignatureKeyError::Certificate);
         }
         Ok(Self {
             key,

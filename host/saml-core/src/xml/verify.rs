@@ -11,7 +11,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use openssl::error::ErrorStack;
 
-use super::algorithm::{DigestAlgorithm, SignatureAlgorithm, TrustedKey, UnfitAlgorithm};
+use super::algorithm::{AlgorithmError, DigestAlgorithm, SignatureAlgorithm, TrustedKey};
 use super::c14n::canonical;
 use super::chars::{is_ncname, is_space};
 use super::error::{ShapeError, XmlError, XmlProblem};
@@ -58,7 +58,7 @@ pub enum SignatureError {
     Malformed(&'static str),
     /// It uses an algorithm that is refused.
     #[error(transparent)]
-    Algorithm(#[from] UnfitAlgorithm),
+    Algorithm(#[from] AlgorithmError),
     /// It is canonicalized in another way, or what it covers is transformed in another way.
     #[error(
         "a signature is made with the enveloped-signature transform and http://www.w3.org/2001/10/xml-exc-c14n#"

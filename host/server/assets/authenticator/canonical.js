@@ -124,7 +124,7 @@ export function approvalText({ issuer, device, request, decision, number }) {
  * @param {Shown} shown
  */
 export function notMeText({ issuer, device, request }) {
-  return ['assent-not-me-v1', ...shownLines({ issuer, device, request })].join('\n');
+  return ['assent-report-v1', ...shownLines({ issuer, device, request })].join('\n');
 }
 
 /** A new signing key for ES256 (RFC 7518 section 3.4). Its private half can't leave this browser. */

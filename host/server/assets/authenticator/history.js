@@ -18,7 +18,7 @@ const OUTCOMES = {
   approved: 'app-history-approved',
   denied: 'app-history-denied',
   not_me: 'app-history-not-me',
-  wrong_number: 'app-history-wrong-number',
+  number_mismatch: 'app-history-wrong-number',
   unanswered: 'app-history-unanswered',
 };
 

@@ -8,7 +8,7 @@ import { dialog, el } from './view.js';
 /**
  * How a wait for an action approval ended: its state, `dropped` if the administrator cancelled it, or `failed` if its
  * state could not be read.
- * @typedef {Exclude<Schema<'StateView'>, 'waiting'> | 'dropped' | 'failed'} Outcome
+ * @typedef {Exclude<Schema<'StateView'>, 'pending'> | 'dropped' | 'failed'} Outcome
  */
 
 /**
@@ -30,7 +30,7 @@ export async function showActionApproval(approval) {
     stop.signal.addEventListener('abort', () => clearInterval(clock));
     // An approval that the server deleted was about a user who was deleted or erased.
     const failed = (/** @type {unknown} */ problem) =>
-      close(problem instanceof Problem && problem.status === 404 ? 'over' : 'failed');
+      close(problem instanceof Problem && problem.status === 404 ? 'ended' : 'failed');
     decision(approval.id, stop.signal).then(close, failed);
     return [
       el('p', { class: 'lead' }, el('bdi', {}, approval.summary)),
@@ -47,7 +47,7 @@ export async function showActionApproval(approval) {
   stop.abort();
   removeEventListener('pagehide', gone);
   if (outcome === 'dropped' || outcome === undefined) await cancelActionApproval(approval.id).catch(() => {});
-  if (outcome === 'denied' || outcome === 'over' || outcome === 'failed') {
+  if (outcome === 'denied' || outcome === 'ended' || outcome === 'failed') {
     const texts = {
       denied: 'It was denied on the phone. Nothing was changed.',
       over: 'It expired, the number was wrong, or what it concerns was changed meanwhile. Nothing was changed.',
@@ -73,6 +73,6 @@ export async function showActionApproval(approval) {
 async function decision(id, signal) {
   for (;;) {
     const { state } = await actionApproval(id, signal);
-    if (state !== 'waiting') return state;
+    if (state !== 'pending') return state;
   }
 }

@@ -10,7 +10,7 @@ pub enum StreamError {
     Io(#[from] std::io::Error),
     /// The file is not one of ours.
     #[error(transparent)]
-    Unfit(#[from] UnfitFile),
+    Unfit(#[from] StreamFileError),
     /// An entry can't be written.
     #[error("an entry can't be written: {0}")]
     Unwritable(#[from] serde_json::Error),
@@ -21,7 +21,7 @@ pub enum StreamError {
 
 /// A file that can't be one of ours.
 #[derive(Debug, thiserror::Error)]
-pub enum UnfitFile {
+pub enum StreamFileError {
     /// It is a folder, a device or the like.
     #[error("it is no file")]
     NoFile,

@@ -6,7 +6,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use super::StreamError;
-use crate::audit_stream::error::UnfitFile;
+use crate::audit_stream::error::StreamFileError;
 use assent_model::audit::chain::Record;
 use assent_model::audit::jsonl;
 
@@ -26,15 +26,15 @@ impl FileStream {
     }
 
     /// Whether entries could be appended to a file at this path, as far as can be seen without doing it.
-    pub fn check(path: &Path) -> Result<(), UnfitFile> {
+    pub fn check(path: &Path) -> Result<(), StreamFileError> {
         let folder = path
             .parent()
             .filter(|folder| !folder.as_os_str().is_empty());
         if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
-            return Err(UnfitFile::NoFolder(folder.to_owned()));
+            return Err(StreamFileError::NoFolder(folder.to_owned()));
         }
         if path.exists() && !path.is_file() {
-            Err(UnfitFile::NoFile)
+            Err(StreamFileError::NoFile)
         } else {
             Ok(())
         }
@@ -91,7 +91,7 @@ fn end_of_lines(file: &mut File) -> Result<u64, StreamError> {
     let line = end.get(half..).unwrap_or_default();
     let ours = line.starts_with(BEGINNING) || BEGINNING.starts_with(line);
     if !ours || (half == 0 && from > 0) {
-        return Err(UnfitFile::OfAnother.into());
+        return Err(StreamFileError::OfAnother.into());
     }
     let whole = length - line.len() as u64;
     file.set_len(whole)?;
@@ -128,12 +128,12 @@ mod tests {
         }
         assert!(matches!(
             append(folder.path(), b"new\n"),
-            Err(StreamError::Unfit(UnfitFile::NoFile))
+            Err(StreamError::Unfit(StreamFileError::NoFile))
         ));
         let nowhere = folder.path().join("no/folder");
         assert!(matches!(
             append(&nowhere, b"new\n"),
-            Err(StreamError::Unfit(UnfitFile::NoFolder(_)))
+            Err(StreamError::Unfit(StreamFileError::NoFolder(_)))
         ));
     }
 }

@@ -8,7 +8,7 @@ mod syslog;
 use assent_model::audit::chain::Record;
 
 pub use error::StreamError;
-pub use error::UnfitFile;
+pub use error::StreamFileError;
 pub use file::FileStream;
 pub use syslog::SyslogStream;
 

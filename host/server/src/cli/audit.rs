@@ -114,7 +114,7 @@ fn tell(verdict: &audit::Verdict, is_file: bool, json: bool) -> anyhow::Result<(
             .as_ref()
             .map(|broken| json!({"kind": broken.kind(), "seq": broken.seq(), "message": broken.to_string()}));
         let told = json!({
-            "good": broken.is_none(),
+            "valid": broken.is_none(),
             "entries": entries,
             "erased": erased,
             "first": place(first),

@@ -77,30 +77,30 @@ pub(super) async fn run(arguments: Explain) -> anyhow::Result<()> {
     println!(
         "What {application} was told about {user} ({}, {})",
         trace.sink,
-        at(trace.made_at)
+        at(trace.created_at)
     );
-    print_steps(&trace)
+    print_calls(&trace)
 }
 
 /// A few lines for each plugin.
-fn print_steps(trace: &ClaimTrace) -> anyhow::Result<()> {
-    let steps: Vec<Value> =
-        serde_json::from_str(&trace.steps).context("the trace can't be read")?;
-    for step in &steps {
-        let sha256: String = text(step, "/sha256").chars().take(12).collect();
+fn print_calls(trace: &ClaimTrace) -> anyhow::Result<()> {
+    let calls: Vec<Value> =
+        serde_json::from_str(&trace.calls).context("the trace can't be read")?;
+    for call in &calls {
+        let sha256: String = text(call, "/sha256").chars().take(12).collect();
         println!(
             "\n{} ({} {}, sha256 {sha256}...): {}, {} units of fuel, {} us",
-            text(step, "/plugin"),
-            text(step, "/component"),
-            text(step, "/version"),
-            text(step, "/outcome").replace('_', " "),
-            number(step, "/fuel"),
-            number(step, "/time_us"),
+            text(call, "/plugin"),
+            text(call, "/component"),
+            text(call, "/version"),
+            text(call, "/outcome").replace('_', " "),
+            number(call, "/fuel"),
+            number(call, "/time_us"),
         );
-        if step.get("reason").is_some() {
-            println!("  {}", text(step, "/reason"));
+        if call.get("reason").is_some() {
+            println!("  {}", text(call, "/reason"));
         }
-        for change in step
+        for change in call
             .get("changes")
             .and_then(Value::as_array)
             .into_iter()

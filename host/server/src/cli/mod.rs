@@ -258,7 +258,7 @@ async fn enrolment(file: &Path, user: &str) -> anyhow::Result<()> {
 
 async fn token(file: &Path) -> anyhow::Result<()> {
     let host = host_without_plugins(file).await?;
-    let (token, until) = admin::issue_admin_token(&host, &AuditContext::HOST).await?;
+    let (token, until) = admin::issue_admin_token(&host, &AuditContext::SERVER).await?;
     host.store.close().await;
     let minutes = until.remaining(host.now()).as_secs().div_ceil(60);
     eprintln!(

@@ -61,7 +61,7 @@ pub(super) async fn run(file: &Path) -> anyhow::Result<()> {
 async fn reload_plugins(host: Arc<Host>, mut asked: Signal) {
     while asked.recv().await.is_some() {
         // The log has said why it failed, and those that were there go on.
-        let _ = crate::domain::operations::plugins::reload(&host, &AuditContext::HOST).await;
+        let _ = crate::domain::operations::plugins::reload(&host, &AuditContext::SERVER).await;
     }
 }
 

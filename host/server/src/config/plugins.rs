@@ -186,7 +186,7 @@ pub struct PluginLimits {
     /// a claim mapper, one application has at most half of them.
     pub concurrency: Option<u32>,
     /// How many calls for one application wait, for two seconds at most. One more fails at once.
-    pub waiting: u32,
+    pub queue_length: u32,
 }
 
 impl Default for PluginLimits {
@@ -197,7 +197,7 @@ impl Default for PluginLimits {
             memory: HumanSize::mib(16),
             http_timeout: HumanDuration::seconds(10),
             concurrency: None,
-            waiting: 256,
+            queue_length: 256,
         }
     }
 }
@@ -213,7 +213,7 @@ impl PluginLimits {
         };
         within("fuel", self.fuel, 1, u64::from(u32::MAX) * 1000);
         within("concurrency", self.concurrency.unwrap_or(1).into(), 1, 4096);
-        within("waiting", self.waiting.into(), 0, 100_000);
+        within("queue_length", self.queue_length.into(), 0, 100_000);
         self.deadline.check(
             &format!("{key}.limits.deadline"),
             (HumanDuration::millis(10), HumanDuration::minutes(1)),

@@ -133,7 +133,7 @@ mod tests {
         "open_sign_ins_per_ip",
         "open_sign_ins_total",
         "per_minute",
-        "waiting",
+        "queue_length",
     ];
     /// The ends of names that hold a unit.
     const UNITS: [&str; 22] = [

@@ -50,7 +50,7 @@ pub async fn sum_up_repeated(host: &Host) -> Result<(), InternalError> {
         let is_last = repeated.len() < SLICE as usize;
         for repeated in repeated {
             let entry =
-                entry(host, Event::SignInRequested, &AuditContext::HOST).about(repeated.user);
+                entry(host, Event::SignInRequested, &AuditContext::SERVER).about(repeated.user);
             let entry = entry
                 .with("first_at", repeated.first_at.seconds())
                 .personal("address", repeated.network.clone());

@@ -16,7 +16,7 @@ use crate::domain::sessions::session::SignedIn;
 use crate::domain::{Host, InternalError};
 use crate::http::saml::logout;
 use crate::http::sign_in::sign_out::without_session;
-use assent_model::saml::Afterwards;
+use assent_model::saml::LogoutContinuation;
 
 const SIGN_OUT: &str = "/sign-out";
 
@@ -57,7 +57,7 @@ pub(super) async fn sign_out(
                 if ended.participants.is_empty() {
                     see_other("/")
                 } else {
-                    logout::tell(&host, browser.language(), ended, Afterwards::Page).await?
+                    logout::tell(&host, browser.language(), ended, LogoutContinuation::Page).await?
                 }
             }
             None => see_other("/"),

@@ -72,7 +72,7 @@ kinds! {
     /// It can't be done as things stand, or it is there already.
     Conflict = "urn:assent:problem:conflict", CONFLICT, "Conflict";
     /// The first request with this `Idempotency-Key` is not answered yet.
-    UnderWay = "urn:assent:problem:under-way", CONFLICT, "Under way";
+    InProgress = "urn:assent:problem:in-progress", CONFLICT, "In progress";
     /// It is another version than `If-Match` names.
     Stale = "urn:assent:problem:precondition-failed", PRECONDITION_FAILED, "Changed meanwhile";
     /// The body is larger than 64 KiB; of a file, than 12 MiB, or it has too many rows.
@@ -109,7 +109,7 @@ impl From<StatusCode> for ProblemKind {
 
 /// A value that does not fit.
 #[derive(Clone, Debug, Serialize, ToSchema)]
-pub(super) struct Unfit {
+pub(super) struct FieldProblem {
     /// Where it stands in the body: a JSON pointer (RFC 6901).
     pointer: String,
     /// What is expected there.
@@ -121,7 +121,7 @@ pub(super) struct Unfit {
 pub(super) struct Problem {
     kind: ProblemKind,
     detail: String,
-    errors: Vec<Unfit>,
+    errors: Vec<FieldProblem>,
     action_approval: Option<Box<ActionApprovalView>>,
 }
 
@@ -155,7 +155,7 @@ pub(super) struct ProblemView {
     /// The values that do not fit, where it is about values of the body.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false)]
-    errors: Vec<Unfit>,
+    errors: Vec<FieldProblem>,
     /// The pending approval, where the action requires one.
     #[serde(skip_serializing_if = "Option::is_none")]
     action_approval: Option<Box<ActionApprovalView>>,
@@ -183,7 +183,7 @@ impl Problem {
 
     /// What is wrong with a member of the body.
     fn at(kind: ProblemKind, field: &str, detail: &str) -> Self {
-        let errors = vec![Unfit {
+        let errors = vec![FieldProblem {
             pointer: format!("/{field}"),
             detail: detail.to_owned(),
         }];
@@ -207,7 +207,7 @@ impl Problem {
 
     /// A body that is no JSON object.
     pub(super) fn no_object() -> Self {
-        let errors = vec![Unfit {
+        let errors = vec![FieldProblem {
             pointer: String::new(),
             detail: "expected an object".to_owned(),
         }];
@@ -222,7 +222,7 @@ impl Problem {
 
     /// A body that is not the JSON that is expected.
     pub(super) fn body(error: &serde_path_to_error::Error<serde_json::Error>) -> Self {
-        let errors = vec![Unfit {
+        let errors = vec![FieldProblem {
             pointer: pointer(error.path()),
             detail: error.inner().to_string(),
         }];

@@ -19,7 +19,7 @@ use assent_model::application::Application;
 use assent_model::clock::Timestamp;
 use assent_model::id::Did;
 use assent_model::redirect::CheckedRedirect;
-use assent_model::saml::Afterwards;
+use assent_model::saml::LogoutContinuation;
 
 /// How long a sealed request is good: as long as a person may look at the question.
 const SEALED_FOR: Duration = Duration::from_secs(30 * 60);
@@ -53,7 +53,7 @@ pub enum Rejected {
     BadHint(#[from] NotOurs),
     /// The `id_token_hint` is ours, and does not say whose.
     #[error("the id_token_hint has no {0} that is known here")]
-    UnfitHint(&'static str),
+    InvalidHint(&'static str),
     /// `client_id` is no application of ours.
     #[error("no application has the client_id")]
     UnknownClient,
@@ -145,7 +145,7 @@ pub async fn unseal(host: &Host, text: &str) -> Result<EndSession, Rejected> {
         .application(&sealed.application)
         .await
         .map_err(InternalError::from)?;
-    let application = application.ok_or(Rejected::UnfitHint("application"))?;
+    let application = application.ok_or(Rejected::InvalidHint("application"))?;
     let redirect = redirect(&application, sealed.redirect.as_deref())?;
     Ok(EndSession {
         application: Some(application),
@@ -159,7 +159,7 @@ async fn hint(host: &Host, token: &str) -> Result<(Arc<Application>, Hint), Reje
     let claims = signing_keys::verify_own(host, token).await?;
     let claim = |name: &str| claims.get(name).and_then(|value| value.as_str());
     if claim("iss") != Some(host.issuer.as_str()) {
-        return Err(Rejected::UnfitHint("issuer"));
+        return Err(Rejected::InvalidHint("issuer"));
     }
     let audience: Option<Did> = claim("aud").and_then(|text| text.parse().ok());
     let found = match audience {
@@ -170,9 +170,9 @@ async fn hint(host: &Host, token: &str) -> Result<(Arc<Application>, Hint), Reje
             .map_err(InternalError::from)?,
         None => None,
     };
-    let application = found.ok_or(Rejected::UnfitHint("application"))?;
+    let application = found.ok_or(Rejected::InvalidHint("application"))?;
     let subject = claim("sub")
-        .ok_or(Rejected::UnfitHint("person"))?
+        .ok_or(Rejected::InvalidHint("person"))?
         .to_owned();
     Ok((
         application,
@@ -239,13 +239,13 @@ impl EndSession {
     }
 
     /// Where the browser goes afterwards, with the application's `state`.
-    pub fn afterwards(&self) -> Afterwards {
+    pub fn continuation(&self) -> LogoutContinuation {
         match &self.redirect {
-            Some(redirect) => Afterwards::Redirect {
+            Some(redirect) => LogoutContinuation::Redirect {
                 redirect: redirect.clone(),
                 state: self.state.clone(),
             },
-            None => Afterwards::Page,
+            None => LogoutContinuation::Page,
         }
     }
 

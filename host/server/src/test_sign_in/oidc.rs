@@ -99,7 +99,7 @@ pub async fn take_up(
         test_sign_in::note(
             host,
             test_sign_in.id,
-            TestSignInStep::Answered,
+            TestSignInStep::Response,
             StepNote::bad(detail).with(data),
         )
         .await?;
@@ -110,7 +110,7 @@ pub async fn take_up(
     };
     let data = json!({ "code": shortened(code), "state": "as it was sent", "iss": host.issuer });
     let note = StepNote::good("a code, the state of the request and the issuer").with(data);
-    test_sign_in::note(host, test_sign_in.id, TestSignInStep::Answered, note).await?;
+    test_sign_in::note(host, test_sign_in.id, TestSignInStep::Response, note).await?;
     let family = Token::parse(prefix::CODE, code).map(|token| CodeId::from_bytes(token.id()));
     let (outcome, result) = redeem(host, open, code).await?;
     finish(host, test_sign_in, outcome, result, family).await
@@ -195,7 +195,7 @@ async fn redeem(
         Ok(claims) => {
             result.insert("userinfo".to_owned(), claims);
             let outcome = match tokens.has_nonce {
-                true => TestSignInOutcome::Done,
+                true => TestSignInOutcome::Completed,
                 false => TestSignInOutcome::Failed,
             };
             Ok((outcome, Value::Object(result)))
@@ -231,7 +231,7 @@ async fn exchange(
         Ok(response) => serde_json::to_value(response).unwrap_or_default(),
         Err(error) => {
             let note = StepNote::bad(error.to_string()).with(json!({ "error": error.code() }));
-            test_sign_in::note(host, test_sign_in.id, TestSignInStep::Exchanged, note).await?;
+            test_sign_in::note(host, test_sign_in.id, TestSignInStep::TokenExchange, note).await?;
             return Ok(Err(TestFailure::new(error.code(), &error)));
         }
     };
@@ -242,10 +242,10 @@ async fn exchange(
         "the server stands in for the application's authentication ({method}), which was not tried; the code, the redirect URI and PKCE were"
     );
     let note = StepNote {
-        good: has_nonce,
+        succeeded: has_nonce,
         ..StepNote::good(detail)
     };
-    test_sign_in::note(host, test_sign_in.id, TestSignInStep::Exchanged, note).await?;
+    test_sign_in::note(host, test_sign_in.id, TestSignInStep::TokenExchange, note).await?;
     Ok(Ok(Tokens {
         response,
         header,
@@ -267,7 +267,7 @@ async fn userinfo(
     let (note, result) = match userinfo::made(host, shown).await {
         Ok(made) => {
             let note = StepNote::good("the claims for the access token")
-                .with(json!({ "steps": traces::explain(&made.steps) }));
+                .with(json!({ "calls": traces::explain(&made.steps) }));
             (note, Ok(Value::Object(made.claims)))
         }
         Err(error) => {

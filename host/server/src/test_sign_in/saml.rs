@@ -121,12 +121,12 @@ pub async fn take_up(
                 |cause| format!("{detail}, since {cause}"),
             );
             let note = StepNote {
-                good: succeeded,
+                succeeded,
                 ..StepNote::good(detail)
             }
             .with(json!({ "status": status }));
             let outcome = if succeeded {
-                TestSignInOutcome::Done
+                TestSignInOutcome::Completed
             } else {
                 TestSignInOutcome::Failed
             };
@@ -143,7 +143,7 @@ pub async fn take_up(
             (TestSignInOutcome::Failed, StepNote::bad(why), result)
         }
     };
-    test_sign_in::note(host, test_sign_in.id, TestSignInStep::Answered, note).await?;
+    test_sign_in::note(host, test_sign_in.id, TestSignInStep::Response, note).await?;
     test_sign_in::end(host, test_sign_in, outcome, result, None).await?;
     Ok(outcome)
 }

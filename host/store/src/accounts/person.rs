@@ -20,7 +20,7 @@ pub(crate) struct AccountRow {
     created_at: i64,
 }
 
-pub(crate) const PERSON: &str =
+pub(crate) const USER_KIND: &str =
     "SELECT a.id AS account_id, a.application_id, a.name AS account_name, a.roles, a.short_code,
     a.state AS account_state, a.version AS account_version, a.created_at AS account_created_at, u.*
     FROM accounts a JOIN users u ON u.id = a.user_id WHERE a.id IN ({$})";

@@ -10,7 +10,7 @@ use sqlx::AnyConnection;
 
 use crate::rows::{cell, from_json, moment, parse};
 use crate::{Result, Store, StoreError, repeats};
-use assent_model::audit::{Actor, Entry, Event, PERSON};
+use assent_model::audit::{Actor, Entry, Event, USER_KIND};
 use assent_model::clock::Timestamp;
 use assent_model::id::{AuditId, DeviceId, Did, UserId, first_text_of};
 
@@ -162,7 +162,7 @@ pub(crate) async fn erase(db: &mut AnyConnection, user: UserId) -> Result<()> {
          WHERE actor = $1 AND actor_kind = $2 AND origin IS NOT NULL",
     )
     .bind(user)
-    .bind(PERSON)
+    .bind(USER_KIND)
     .execute(db)
     .await?;
     Ok(())

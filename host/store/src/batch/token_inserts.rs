@@ -53,7 +53,7 @@ pub(super) async fn insert_access(db: &mut AnyConnection, grants: &[&AccessGrant
 
 static INSERT_REFRESH: LazyLock<BulkSql> = LazyLock::new(|| {
     BulkSql::new(
-        "INSERT INTO refresh_tokens (id, digest, application_id, family_id, issued_at, expires_at, repeated)
+        "INSERT INTO refresh_tokens (id, digest, application_id, family_id, issued_at, expires_at, retry_state)
          VALUES {($, $, $, $, $, $, 0)} ON CONFLICT (id) DO NOTHING",
         0,
     )

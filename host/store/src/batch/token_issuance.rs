@@ -202,8 +202,8 @@ async fn rotate(db: &mut AnyConnection, asked: &[RotationRequest]) -> Result<Vec
 async fn used_before(db: &mut AnyConnection, rotating: &RotationRequest) -> Result<Rotation> {
     if let Some(since) = rotating.repeatable_since {
         let repeated: Option<(String,)> = sqlx::query_as(
-            "UPDATE refresh_tokens SET repeated = 1
-             WHERE id = $1 AND used_at > $2 AND repeated = 0 AND revoked_at IS NULL RETURNING id",
+            "UPDATE refresh_tokens SET retry_state = 1
+             WHERE id = $1 AND used_at > $2 AND retry_state = 0 AND revoked_at IS NULL RETURNING id",
         )
         .bind(rotating.id.to_string())
         .bind(since.millis())

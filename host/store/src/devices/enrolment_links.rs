@@ -14,7 +14,7 @@ struct EnrolmentRow {
     user_id: String,
     digest: String,
     expires_at: i64,
-    made_by: Option<String>,
+    created_by: Option<String>,
 }
 
 pub(crate) async fn insert_enrolment(
@@ -22,19 +22,19 @@ pub(crate) async fn insert_enrolment(
     enrolment: &Enrolment,
     now: Timestamp,
 ) -> Result<()> {
-    let made_by = enrolment.made_by.map(|maker| match maker {
+    let created_by = enrolment.created_by.map(|maker| match maker {
         LinkMaker::Device(device) => device.to_string(),
         LinkMaker::Code => BY_CODE.to_owned(),
     });
     sqlx::query(
-        "INSERT INTO enrolments (id, user_id, digest, created_at, expires_at, made_by) VALUES ($1, $2, $3, $4, $5, $6)",
+        "INSERT INTO enrolments (id, user_id, digest, created_at, expires_at, created_by) VALUES ($1, $2, $3, $4, $5, $6)",
     )
     .bind(enrolment.id.to_string())
     .bind(enrolment.user_id.to_string())
     .bind(enrolment.digest.to_text())
     .bind(now.millis())
     .bind(enrolment.expires_at.millis())
-    .bind(made_by)
+    .bind(created_by)
     .execute(db)
     .await?;
     Ok(())
@@ -46,7 +46,7 @@ const BY_CODE: &str = "code";
 /// Ends the links that a person's devices and recovery codes made, and nobody used.
 pub(crate) async fn end_own_links(db: &mut sqlx::AnyConnection, user: UserId) -> Result<()> {
     sqlx::query(
-        "DELETE FROM enrolments WHERE user_id = $1 AND made_by IS NOT NULL AND used_at IS NULL",
+        "DELETE FROM enrolments WHERE user_id = $1 AND created_by IS NOT NULL AND used_at IS NULL",
     )
     .bind(user.to_string())
     .execute(db)
@@ -137,7 +137,7 @@ impl Store {
         now: Timestamp,
     ) -> Result<Option<Enrolment>> {
         let row: Option<EnrolmentRow> = sqlx::query_as(
-            "SELECT id, user_id, digest, expires_at, made_by FROM enrolments WHERE id = $1 AND used_at IS NULL AND expires_at > $2",
+            "SELECT id, user_id, digest, expires_at, created_by FROM enrolments WHERE id = $1 AND used_at IS NULL AND expires_at > $2",
         )
         .bind(id.to_string())
         .bind(now.millis())
@@ -149,12 +149,12 @@ impl Store {
                 user_id: parse(&row.user_id, cell("enrolments", "user_id", &row.id))?,
                 digest: digest(&row.digest, cell("enrolments", "digest", &row.id))?,
                 expires_at: moment(row.expires_at),
-                made_by: match row.made_by.as_deref() {
+                created_by: match row.created_by.as_deref() {
                     None => None,
                     Some(BY_CODE) => Some(LinkMaker::Code),
                     Some(id) => Some(LinkMaker::Device(parse(
                         id,
-                        cell("enrolments", "made_by", ""),
+                        cell("enrolments", "created_by", ""),
                     )?)),
                 },
             })

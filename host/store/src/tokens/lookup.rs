@@ -53,7 +53,7 @@ pub(crate) const ACCESS: &str = "SELECT t.id, t.digest, t.application_id, t.fami
         CASE WHEN t.revoked_at IS NULL
               AND (t.family_id IS NULL
                    OR (c.revoked_at IS NULL AND a.grants_not_before <= c.created_at
-                       AND (c.offline = 1 OR COALESCE(s.logged_out, 0) = 0)))
+                       AND (c.offline = 1 OR COALESCE(s.signed_out, 0) = 0)))
              THEN 1 ELSE 0 END AS open
     FROM access_tokens t
     LEFT JOIN codes c ON c.id = t.family_id

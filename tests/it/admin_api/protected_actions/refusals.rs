@@ -40,7 +40,7 @@ async fn no_phone_is_asked_about_what_its_person_may_not_do() {
         (
             Method::PUT,
             format!("{owner}/external-authenticators/vendor"),
-            json!({"address": "eve"}),
+            json!({"identifier": "eve"}),
         ),
         (
             Method::DELETE,

@@ -16,7 +16,7 @@ async fn a_test_sign_in_says_why_no_phone_was_asked(database: Database) {
     let waiting = ask(&browser, &test, "grace").await;
     assert_eq!(
         names(&read(&console, &test).await).last(),
-        Some(&("asked", true)),
+        Some(&("approval_request", true)),
         "{database:?}"
     );
     decide(&grace, None).await;
@@ -32,14 +32,14 @@ async fn a_test_sign_in_says_why_no_phone_was_asked(database: Database) {
     let told = read(&console, &test).await;
     assert_eq!(
         (&told["state"], names(&told).last()),
-        (&json!("waiting"), Some(&("asked", false))),
+        (&json!("pending"), Some(&("approval_request", false))),
         "{told}"
     );
     assert!(
-        detail(&told, "asked").contains("paused"),
+        detail(&told, "approval_request").contains("paused"),
         "{database:?}: {told}"
     );
-    let until = step(&told, "asked")["data"]["cooldown_until"]
+    let until = step(&told, "approval_request")["data"]["cooldown_until"]
         .as_str()
         .expect("a moment")
         .to_owned();
@@ -66,7 +66,7 @@ async fn a_test_sign_in_says_why_no_phone_was_asked(database: Database) {
     );
     assert_eq!(
         names(&read(&console, &test).await).last(),
-        Some(&("asked", true)),
+        Some(&("approval_request", true)),
         "{database:?}"
     );
 
@@ -88,7 +88,7 @@ async fn a_test_sign_in_says_why_no_phone_was_asked(database: Database) {
     );
     assert_eq!(
         names(&read(&console, &test).await).last(),
-        Some(&("asked", true)),
+        Some(&("approval_request", true)),
         "{database:?}"
     );
     assert_eq!(waiting.again().await.number(), waiting.number());
@@ -120,7 +120,7 @@ async fn a_test_sign_in_discloses_nothing_of_names_that_are_not_its_own() {
         let steps = shown["steps"].as_array().expect("steps").iter().skip(2);
         told.insert(
             steps
-                .map(|step| format!("{} {} {}", step["name"], step["good"], step["detail"]))
+                .map(|step| format!("{} {} {}", step["name"], step["succeeded"], step["detail"]))
                 .collect::<String>(),
         );
         host.advance(20);
@@ -174,16 +174,16 @@ async fn a_saml_test_sign_in_without_a_name_says_what_to_do() {
     assert_eq!(
         names(&told)[4..],
         [
-            ("approved", true),
+            ("approval", true),
             ("account", true),
             ("name_id", false),
-            ("answered", false)
+            ("response", false)
         ],
         "{told}"
     );
     for text in [
         detail(&told, "name_id"),
-        detail(&told, "answered"),
+        detail(&told, "response"),
         told["result"]["error_description"]
             .as_str()
             .expect("words")
@@ -228,9 +228,9 @@ async fn a_test_sign_in_that_a_plugin_ends_says_so_where_it_ends() {
         "failed"
     );
     let told = read(&console, &test).await;
-    assert_eq!(names(&told).last(), Some(&("answered", false)), "{told}");
+    assert_eq!(names(&told).last(), Some(&("response", false)), "{told}");
     for text in [
-        detail(&told, "answered"),
+        detail(&told, "response"),
         told["result"]["error_description"]
             .as_str()
             .expect("words")

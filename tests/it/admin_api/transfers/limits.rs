@@ -138,7 +138,7 @@ async fn nobody_may_more_by_a_table_than_alone() {
         (&json!("new@example.org"), &json!(false))
     );
     assert_eq!(
-        import(&support, &path, "person\nbob\n").await.status,
+        import(&support, &path, "user\nbob\n").await.status,
         StatusCode::FORBIDDEN
     );
     let auditor = person(&host, "kay", "auditor").await;
@@ -148,14 +148,10 @@ async fn nobody_may_more_by_a_table_than_alone() {
     );
     exported(&auditor, "/users/export").await;
     let service = service(&host, &["admin:users"]).await;
-    let report = import(&service, &path, "person\ngrace\n").await.good();
+    let report = import(&service, &path, "user\ngrace\n").await.good();
     assert_eq!(counts(&report), [0, 0, 0, 1], "{report}");
     assert_eq!(
-        counts(
-            &import(&admin, &path, "person,roles\nbob,root\n")
-                .await
-                .good()
-        ),
+        counts(&import(&admin, &path, "user,roles\nbob,root\n").await.good()),
         [1, 0, 0, 0]
     );
     assert_eq!(users(&host).await.len(), before.len() + 4);
@@ -178,7 +174,7 @@ async fn accounts_come_in_by_whatever_their_people_are_called(database: Database
     let list = format!("/applications/{}/accounts", application.id);
     let path = format!("{list}/import");
     let table = format!(
-        "person,name,roles,state\nADA,,reader editor,\nbob@example.org,robert,demo admin;x,invited\n{},,,\n",
+        "user,name,roles,state\nADA,,reader editor,\nbob@example.org,robert,demo admin;x,invited\n{},,,\n",
         id(&eve)
     );
     let dry = import(&caller, &format!("{path}?dry_run=true"), table.clone())
@@ -223,7 +219,7 @@ async fn accounts_come_in_by_whatever_their_people_are_called(database: Database
     let changed = import(
         &caller,
         &path,
-        "person,roles,state\nada,,suspended\nbob,demo admin;x,\n",
+        "user,roles,state\nada,,suspended\nbob,demo admin;x,\n",
     )
     .await
     .good();
@@ -238,14 +234,14 @@ async fn accounts_come_in_by_whatever_their_people_are_called(database: Database
     assert_eq!(log["items"][0]["event"], "account.lifecycle-changed");
     assert_eq!(log["items"][1]["event"], "account.changed");
     for (row, column) in [
-        ("nobody,,,", "person"),
+        ("nobody,,,", "user"),
         (",,,", "-"),
         ("ada,robert,,", "name"),
         ("ada,,,terminated", "state"),
         ("ada,,[1],", "roles"),
-        ("bob,,,\nBOB,,,", "person"),
+        ("bob,,,\nBOB,,,", "user"),
     ] {
-        let report = import(&caller, &path, format!("person,name,roles,state\n{row}\n"))
+        let report = import(&caller, &path, format!("user,name,roles,state\n{row}\n"))
             .await
             .good();
         if column == "-" {
@@ -261,7 +257,7 @@ async fn accounts_come_in_by_whatever_their_people_are_called(database: Database
     let unknown = import(
         &caller,
         "/applications/did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK/accounts/import",
-        "person\nada\n",
+        "user\nada\n",
     )
     .await;
     assert_eq!(unknown.status, StatusCode::NOT_FOUND);
@@ -279,7 +275,7 @@ async fn ten_thousand_rows_come_in_at_once_and_no_larger_file_than_allowed_on_bo
         let application = host.web_application().await;
         let (mut users, mut accounts) = (
             String::from("name,email,display_name\n"),
-            String::from("person,roles\n"),
+            String::from("user,roles\n"),
         );
         for number in 0..10_000 {
             writeln!(
@@ -317,7 +313,7 @@ async fn ten_thousand_rows_come_in_at_once_and_no_larger_file_than_allowed_on_bo
         let verified = host
             .admin_ok(Method::GET, "/audit/verification", Value::Null)
             .await;
-        assert_eq!(verified["good"], true, "{verified}");
+        assert_eq!(verified["valid"], true, "{verified}");
     }
     let host = TestHost::start().await;
     let caller = Caller::machine(&host);

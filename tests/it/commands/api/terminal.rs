@@ -86,7 +86,7 @@ async fn on_the_machine_itself_nothing_is_named_but_the_settings() {
     };
     let me = ended(here(&["me", "show", "--json"])).await;
     let told: Value = serde_json::from_str(&out(&me)).expect("JSON");
-    assert_eq!(told["kind"], "machine", "{}", err(&me));
+    assert_eq!(told["kind"], "admin_token", "{}", err(&me));
     let nowhere = here(&["me", "show"]);
     let mut elsewhere = command(&host, &["me", "show"]);
     let elsewhere = ended_with_code(elsewhere.env_remove("ASSENT_SERVER")).await;

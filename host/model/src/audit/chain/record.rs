@@ -4,7 +4,7 @@ use openssl::error::ErrorStack;
 use openssl::sha::Sha256;
 use zeroize::Zeroizing;
 
-use crate::audit::PERSON;
+use crate::audit::USER_KIND;
 use crate::secret::Digest;
 
 /// The names of the encodings; another encoding has another version.
@@ -164,7 +164,7 @@ impl Record {
 
     /// Whether this user did it.
     pub fn is_by_person(&self, user: &str) -> bool {
-        self.actor_kind == PERSON && self.actor.as_deref() == Some(user)
+        self.actor_kind == USER_KIND && self.actor.as_deref() == Some(user)
     }
 
     /// Whether what is personal was there once, and is not any more.

@@ -37,8 +37,8 @@ const BAD = /denied|reported|suspected|failed|rejected|revoked|terminated|suspen
  * @param {Context['may']} may
  */
 function actorShown(actor, may) {
-  if (actor.kind === 'person' && actor.id)
-    return el('span', {}, 'person ', named(`/admin/users/${actor.id}`, actor.name, actor.id, may('users:read')));
+  if (actor.kind === 'user' && actor.id)
+    return el('span', {}, 'user ', named(`/admin/users/${actor.id}`, actor.name, actor.id, may('users:read')));
   if (actor.kind === 'application' && actor.id)
     return el(
       'span',
@@ -46,7 +46,7 @@ function actorShown(actor, may) {
       'application ',
       named(applicationAddress(actor.id), actor.name, actor.id, may('applications:read')),
     );
-  return el('span', {}, actor.kind, actor.id && ' ', actor.id && code(actor.id));
+  return el('span', {}, actor.kind.replace('_', ' '), actor.id && ' ', actor.id && code(actor.id));
 }
 
 /**
@@ -208,7 +208,7 @@ export async function audit(context) {
     const found = await get('/audit/verification');
     place.replaceChildren(
       panel(
-        found.good
+        found.valid
           ? notice(
               `The last ${figure(found.entries)} entries are as they were written, and none is missing.`,
               'calm',

@@ -20,8 +20,8 @@ const SINKS = {
   introspection: 'Introspection',
   'saml-assertion': 'Assertion',
 };
-/** @type {Record<Schema<'ValueDeed'>, string>} */
-const DEEDS = { told: 'told', added: 'added', overwrote: 'in place of another value', removed: 'removed' };
+/** @type {Record<Schema<'ValueChangeKind'>, string>} */
+const CHANGES = { provided: 'provided', added: 'added', replaced: 'in place of another value', removed: 'removed' };
 
 /**
  * The separate page: the administrator chooses the application first.
@@ -122,7 +122,7 @@ function one({ sinks }) {
             'calm',
           ),
         values(preview),
-        steps(preview.steps),
+        steps(preview.calls),
       ),
     );
   return [...byServer(sinks), ...shown];
@@ -168,13 +168,13 @@ function claimShown(preview, name) {
  * Where a value is from.
  * @param {PreviewRow} row
  */
-function source({ plugin, what, scope, format }) {
+function source({ plugin, change, scope, format }) {
   if (format) return `Assent, as ${format.split(':').pop()}`;
   return el(
     'span',
     {},
     plugin ? badge(plugin, 'kind') : 'Assent',
-    what !== 'told' && ` ${DEEDS[what]}`,
+    change !== 'provided' && ` ${CHANGES[change]}`,
     scope && ` for the scope ${scope}`,
   );
 }
@@ -192,12 +192,12 @@ function serverValues({ token, name_id: nameId, claims }) {
   const known = [];
   if (nameId) {
     const { value, format } = nameId;
-    known.push({ what: 'told', name: 'NameID', value: value ?? undefined, atSignIn: value === null, format });
+    known.push({ change: 'provided', name: 'NameID', value: value ?? undefined, atSignIn: value === null, format });
   }
   // If a plugin stops the sign-in, there is no token.
   if (!token || !claims) return { known, atSignIn: [] };
-  known.push({ what: 'told', name: 'iss', value: token.iss }, { what: 'told', name: 'aud', value: token.aud });
-  return { known, atSignIn: token.at_sign_in.map((name) => ({ what: 'told', name, atSignIn: true })) };
+  known.push({ change: 'provided', name: 'iss', value: token.iss }, { change: 'provided', name: 'aud', value: token.aud });
+  return { known, atSignIn: token.at_sign_in.map((name) => ({ change: 'provided', name, atSignIn: true })) };
 }
 
 /**
@@ -207,7 +207,7 @@ function serverValues({ token, name_id: nameId, claims }) {
 function values(preview) {
   const { known, atSignIn } = serverValues(preview);
   const shown = (/** @type {PreviewRow} */ row) => {
-    if (row.what === 'removed') return el('span', { class: 'muted' }, 'removed');
+    if (row.change === 'removed') return el('span', { class: 'muted' }, 'removed');
     if (row.atSignIn) return el('span', { class: 'muted' }, AT_SIGN_IN);
     return el('span', { class: 'value' }, row.value ?? words(claimShown(preview, row.name)));
   };
@@ -224,7 +224,7 @@ function values(preview) {
 
 /**
  * What each plugin did.
- * @param {Array<Schema<'PluginStep'>>} all
+ * @param {Array<Schema<'PluginCall'>>} all
  */
 function steps(all) {
   if (all.length === 0) return el('p', { class: 'muted' }, 'No plugin is called here.');
@@ -398,7 +398,7 @@ function differences({ candidate: after, differences: found }) {
       [
         { label: 'Where', cell: (row) => SINKS[row.sink] },
         { label: 'What', cell: (row) => code(row.path) },
-        { label: 'Today', cell: (row) => el('del', {}, words(row.today)) },
+        { label: 'Today', cell: (row) => el('del', {}, words(row.current)) },
         { label: 'With the candidate', cell: (row) => el('ins', {}, words(row.candidate)) },
       ],
       found,

@@ -113,7 +113,7 @@ function one(plugin) {
         'Calls',
         [
           `${figure(measured.calls)}, of which ${figure(measured.denials)} denied, ${figure(measured.faults)} failed`,
-          `${figure(measured.turned_away)} rejected, ${figure(measured.waiting)} pending`,
+          `${figure(measured.rejected)} rejected, ${figure(measured.queue_length)} pending`,
           `${figure(measured.suspensions)} times suspended`,
         ].join('; '),
       ],

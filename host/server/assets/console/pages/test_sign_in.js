@@ -109,10 +109,10 @@ async function resume(application, place) {
   if (started?.application !== application.id) return;
   const { id } = started;
   const test = await get('/test-sign-ins/{id}', { id }).catch(() => undefined);
-  if (!test || test.state === 'over') return;
+  if (!test || test.state === 'expired') return;
   show(place, test);
   // After the page is shown.
-  if (test.state === 'waiting')
+  if (test.state === 'pending')
     setTimeout(() => follow(place, id).catch((problem) => place.append(notice(problem.message, 'bad'))));
 }
 
@@ -129,7 +129,7 @@ async function follow(place, id) {
     // The administrator left the page, or started another test sign-in.
     if (!place.isConnected || stored()?.id !== id) return;
     show(place, test);
-    if (test.state !== 'waiting') return;
+    if (test.state !== 'pending') return;
   }
 }
 
@@ -149,7 +149,7 @@ const ENDS = {
  */
 function show(place, { state, steps, result }) {
   const last = steps.at(-1);
-  const unasked = state === 'waiting' && last?.name === 'asked' && !last.good;
+  const unasked = state === 'pending' && last?.name === 'approval_request' && !last.succeeded;
   const [text, tone] = unasked ? UNASKED : ENDS[state];
   const list = el(
     'ol',
@@ -157,13 +157,13 @@ function show(place, { state, steps, result }) {
     ...steps.map((step) =>
       el(
         'li',
-        { 'data-good': String(step.good) },
+        { 'data-good': String(step.succeeded) },
         el(
           'div',
           {},
           el('strong', {}, step.title),
           ' ',
-          badge(step.good ? 'good' : 'failed', step.good ? 'active' : 'terminated'),
+          badge(step.succeeded ? 'good' : 'failed', step.succeeded ? 'active' : 'terminated'),
         ),
         step.detail && el('p', {}, step.detail),
         step.data !== undefined && step.data !== null && more('Details', json(step.data)),

@@ -230,7 +230,7 @@ function profileChange(changed) {
 
 /**
  * An error with the name of its field. One of the profile has the member before the sentence.
- * @param {Schema<'Unfit'>} error
+ * @param {Schema<'FieldProblem'>} error
  */
 function errorOfField(error) {
   const [, member, detail] = /^(\w+): (.*)$/s.exec(error.detail) ?? [];
@@ -486,7 +486,7 @@ function channels({ id }, addresses, writes, reload) {
   const list = table(
     [
       { label: 'Channel', cell: (row) => row.channel },
-      { label: 'Address', cell: (row) => row.address },
+      { label: 'Address', cell: (row) => row.identifier },
       ...actionColumn(writes, (row) => button('Remove', () => removeAddress(row.channel), 'danger')),
     ],
     addresses,
@@ -504,7 +504,7 @@ function channels({ id }, addresses, writes, reload) {
       kind: '',
       send: async ({ channel, address }) => {
         if (!channel) throw new FieldError('channel', 'Name the channel.');
-        await put('/users/{id}/external-authenticators/{channel}', { id, channel }, { address: address ?? '' });
+        await put('/users/{id}/external-authenticators/{channel}', { id, channel }, { identifier: address ?? '' });
         await reload();
       },
     },
@@ -567,7 +567,7 @@ async function sessions(user, _version, { may, reload }) {
         [
           { label: 'Browser', cell: (row) => row.browser ?? 'Unknown' },
           { label: 'Where', cell: (row) => row.address ?? 'Unknown' },
-          { label: 'Signed in', cell: (row) => moment(row.begun_at) },
+          { label: 'Signed in', cell: (row) => moment(row.signed_in_at) },
           { label: 'Last used', cell: (row) => moment(row.used_at) },
           { label: 'Applications', cell: (row) => row.applications },
           ...actionColumn(writes, (row) => button('End', () => end(row.id))),

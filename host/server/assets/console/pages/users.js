@@ -144,10 +144,10 @@ export function importer(send, about, done) {
   const show = (/** @type {Schema<'Import'>} */ result) =>
     place.replaceChildren(
       // A row that another change overtook is refused by itself.
-      ...(result.refused > 0 && result.created + result.changed === 0
+      ...(result.rejected > 0 && result.created + result.changed === 0
         ? [
             notice(
-              `${figure(result.refused)} of ${figure(result.rows)} rows are not valid, so nothing is imported. ` +
+              `${figure(result.rejected)} of ${figure(result.rows)} rows are not valid, so nothing is imported. ` +
                 'Correct the file, then choose it again.',
               'bad',
             ),
@@ -158,7 +158,7 @@ export function importer(send, about, done) {
               [result.dry_run ? 'Would be created' : 'Created', figure(result.created)],
               [result.dry_run ? 'Would be changed' : 'Changed', figure(result.changed)],
               ['Unchanged', figure(result.unchanged)],
-              ['Rejected, because of another change', result.refused > 0 && figure(result.refused)],
+              ['Rejected, because of another change', result.rejected > 0 && figure(result.rejected)],
             ]),
           ]),
       ...(result.errors.length > 0
@@ -174,7 +174,7 @@ export function importer(send, about, done) {
             ),
           ]
         : []),
-      result.dry_run && result.refused === 0
+      result.dry_run && result.rejected === 0
         ? el(
             'div',
             { class: 'ways' },
@@ -184,7 +184,7 @@ export function importer(send, about, done) {
                 const imported = await sendFile(false);
                 key = freshKey();
                 show(imported);
-                if (imported.refused === 0) place.append(notice('The file was imported.', 'calm'), el('p', {}, done));
+                if (imported.rejected === 0) place.append(notice('The file was imported.', 'calm'), el('p', {}, done));
               },
               'primary',
             ),

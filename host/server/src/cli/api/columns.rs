@@ -34,7 +34,7 @@ pub(super) const COLUMNS: [(&str, &[&str]); 10] = [
         "Session",
         &[
             "id",
-            "begun_at",
+            "signed_in_at",
             "used_at",
             "browser",
             "address",

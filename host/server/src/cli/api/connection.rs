@@ -63,7 +63,7 @@ async fn here(
             let host = host_without_plugins(file).await?;
             // It goes to whatever listens there, though that is no other user's, so it is good for a short time.
             let (token, _) =
-                admin::issue_admin_token_for(&host, PATIENCE, &AuditContext::HOST).await?;
+                admin::issue_admin_token_for(&host, PATIENCE, &AuditContext::SERVER).await?;
             host.store.close().await;
             Secret::new(token.expose())
         }

@@ -140,20 +140,20 @@ async fn run(operation: &Operation, matches: &ArgMatches) -> anyhow::Result<()> 
     rows_were_taken(&bytes)
 }
 
-/// Of a table of which rows are refused the answer says so, and is a good one; whoever runs this in a script has to notice.
+/// Of a table of which rows are rejected the answer says so, and is a good one; whoever runs this in a script has to notice.
 fn rows_were_taken(answer: &[u8]) -> anyhow::Result<()> {
     #[derive(Deserialize)]
     struct Table {
         rows: u64,
-        refused: u64,
+        rejected: u64,
     }
     match serde_json::from_slice(answer) {
         Ok(Table {
             rows,
-            refused: refused @ 1..,
+            rejected: rejected @ 1..,
         }) => Err(Failure::error(
             Kind::Refused,
-            format!("{refused} of {rows} rows are refused; the answer names their lines"),
+            format!("{rejected} of {rows} rows are refused; the answer names their lines"),
         )),
         _ => Ok(()),
     }

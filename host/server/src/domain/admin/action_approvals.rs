@@ -51,13 +51,13 @@ pub struct PendingAction {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ActionState {
     /// The devices received the request.
-    Waiting,
+    Pending,
     /// The action can be executed, once.
     Approved,
     /// The administrator denied it.
     Denied,
     /// It expired, was used or cancelled, the number was wrong too often, or the summary changed.
-    Over,
+    Ended,
 }
 
 /// Requests the approval of an action from the administrator's devices. `digest` is that of the action in its command. `None` if no
@@ -150,21 +150,21 @@ pub async fn state(
         return Ok(None);
     };
     if action.claimed_at.is_some() {
-        return Ok(Some(ActionState::Over));
+        return Ok(Some(ActionState::Ended));
     }
     Ok(Some(match approval.stage_at(host.now()) {
         ApprovalStage::Requested => match prompt_of(host, approval).await? {
-            Some(_) => ActionState::Waiting,
-            None => ActionState::Over,
+            Some(_) => ActionState::Pending,
+            None => ActionState::Ended,
         },
         // The console session ends with a report.
-        ApprovalStage::Reported => ActionState::Waiting,
+        ApprovalStage::Reported => ActionState::Pending,
         ApprovalStage::Approved {
             by: Approver::Device { .. },
             ..
         } => ActionState::Approved,
         ApprovalStage::Denied => ActionState::Denied,
-        _ => ActionState::Over,
+        _ => ActionState::Ended,
     }))
 }
 

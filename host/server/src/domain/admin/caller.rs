@@ -23,6 +23,6 @@ pub async fn service_account(
     let by = AuditContext::new(Actor::Application(application), from);
     Ok((!scopes.is_empty()).then_some(Caller {
         by,
-        principal: Principal::Service(scopes),
+        principal: Principal::Application(scopes),
     }))
 }

@@ -1,4 +1,4 @@
-//! What an application would be told about a person, without a sign-in: by the plugins of today, or with a candidate among
+//! What an application would be told about a person, without a sign-in: by the plugins of current, or with a candidate among
 //! them.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -112,20 +112,20 @@ pub struct Origin {
     /// The plugin that had the last word; `None` for the host.
     pub plugin: Option<String>,
     /// What was done.
-    pub what: Deed,
+    pub change: ValueChange,
     /// The scope that stands for the claim, where there is one.
     pub scope: Option<Scope>,
 }
 
 /// What was done to a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Deed {
-    /// The host told it.
-    Told,
+pub enum ValueChange {
+    /// The server provided it.
+    Provided,
     /// A plugin added it.
     Added,
     /// A plugin put another value in the place of one that was there.
-    Overwrote,
+    Replaced,
     /// A plugin removed it.
     Removed,
 }
@@ -133,8 +133,8 @@ pub enum Deed {
 /// What changes with a candidate.
 #[derive(Clone, Debug)]
 pub struct Comparison {
-    /// By the plugins of today.
-    pub today: Vec<Preview>,
+    /// By the plugins of current.
+    pub current: Vec<Preview>,
     /// With the candidate among them.
     pub candidate: Vec<Preview>,
     /// What is not the same.
@@ -150,8 +150,8 @@ pub struct Difference {
     pub sink: Sink,
     /// The claim or attribute, as a JSON pointer (RFC 6901); `/stopped` where a plugin keeps the application from being told.
     pub path: String,
-    /// Its value today, if there is one.
-    pub today: Option<Value>,
+    /// Its value current, if there is one.
+    pub current: Option<Value>,
     /// Its value with the candidate, if there is one.
     pub candidate: Option<Value>,
 }
@@ -196,7 +196,7 @@ impl AdminCommand for TryCandidate {
                 "this needs the permission claims:read too, which you do not have",
             )?);
         let component = self.candidate.component.as_deref().map(Digest::of);
-        if component.is_some() && matches!(caller.principal, Principal::Service(_)) {
+        if component.is_some() && matches!(caller.principal, Principal::Application(_)) {
             return Err(AdminError::Forbidden(
                 "a service account can't upload a component; use the console or a token of `assent admin token`",
             ));
@@ -302,15 +302,15 @@ async fn compare(
             };
             invalid(field, error.to_string())
         })?;
-    let today = previewed.by(host, &host.plugins.set()).await?;
+    let current = previewed.by(host, &host.plugins.set()).await?;
     let candidate = previewed.by(host, &set).await?;
-    let differences = today
+    let differences = current
         .iter()
         .zip(&candidate)
-        .flat_map(|(today, candidate)| differences(today, candidate));
+        .flat_map(|(current, candidate)| differences(current, candidate));
     Ok(Comparison {
         differences: differences.collect(),
-        today,
+        current,
         candidate,
         log: journal.lines(),
     })
@@ -551,7 +551,7 @@ fn origins(told: &Told, steps: &[Step]) -> Vec<Origin> {
             put(Origin {
                 name: name.clone(),
                 plugin: None,
-                what: Deed::Told,
+                change: ValueChange::Provided,
                 scope: Scope::of_claim(name),
             });
         }
@@ -562,8 +562,8 @@ fn origins(told: &Told, steps: &[Step]) -> Vec<Origin> {
             continue;
         };
         for change in changes {
-            let (name, what) = match change {
-                Traced::Attribute(attribute) => (attribute.name.as_str(), Deed::Added),
+            let (name, change) = match change {
+                Traced::Attribute(attribute) => (attribute.name.as_str(), ValueChange::Added),
                 Traced::Claim {
                     name,
                     before,
@@ -576,9 +576,9 @@ fn origins(told: &Told, steps: &[Step]) -> Vec<Origin> {
                     (
                         name.as_str(),
                         match (there, after) {
-                            (_, None) => Deed::Removed,
-                            (true, Some(_)) => Deed::Overwrote,
-                            (false, Some(_)) => Deed::Added,
+                            (_, None) => ValueChange::Removed,
+                            (true, Some(_)) => ValueChange::Replaced,
+                            (false, Some(_)) => ValueChange::Added,
                         },
                     )
                 }
@@ -587,7 +587,7 @@ fn origins(told: &Told, steps: &[Step]) -> Vec<Origin> {
             put(Origin {
                 name: name.to_owned(),
                 plugin,
-                what,
+                change,
                 scope: Scope::of_claim(name),
             });
         }
@@ -596,17 +596,17 @@ fn origins(told: &Told, steps: &[Step]) -> Vec<Origin> {
 }
 
 /// What is not the same in one place.
-fn differences(today: &Preview, candidate: &Preview) -> Vec<Difference> {
-    let (left, right) = (values(today), values(candidate));
+fn differences(current: &Preview, candidate: &Preview) -> Vec<Difference> {
+    let (left, right) = (values(current), values(candidate));
     let paths: BTreeSet<&String> = left.keys().chain(right.keys()).collect();
     let differing = paths
         .into_iter()
         .filter(|path| left.get(*path) != right.get(*path));
     differing
         .map(|path| Difference {
-            sink: today.sink,
+            sink: current.sink,
             path: path.clone(),
-            today: left.get(path).cloned(),
+            current: left.get(path).cloned(),
             candidate: right.get(path).cloned(),
         })
         .collect()

@@ -129,8 +129,8 @@ impl AdminContext {
     /// The operator, at the command line of this instance.
     pub fn of_operator(host: Arc<Host>) -> Self {
         let caller = Caller {
-            by: AuditContext::HOST,
-            principal: Principal::Machine,
+            by: AuditContext::SERVER,
+            principal: Principal::AdminToken,
         };
         Self::new(host, caller)
     }

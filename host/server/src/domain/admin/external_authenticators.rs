@@ -11,7 +11,7 @@ use assent_model::name::display_text;
 use assent_model::user::{LifecycleState, User};
 use assent_plugin_host::Trust;
 
-/// The longest address, in characters.
+/// The longest identifier, in characters.
 const LONGEST: usize = 512;
 
 /// A person's addresses, by the names of their channels.
@@ -34,7 +34,7 @@ pub struct SetExternalAuthenticator {
     /// The channel.
     pub channel: String,
     /// The person's identifier at the vendor.
-    pub address: String,
+    pub identifier: String,
 }
 
 impl AdminCommand for SetExternalAuthenticator {
@@ -45,7 +45,7 @@ impl AdminCommand for SetExternalAuthenticator {
         let host = &context.host;
         let user = user(host, self.user).await?;
         let authorization = context.caller.authorize_user_access(&user)?;
-        let address = address_there(host, &self.channel, &self.address)?;
+        let identifier = address_there(host, &self.channel, &self.identifier)?;
         // Nobody could sign in as an invited user yet.
         let action = if user.is_only_invited() {
             None
@@ -53,20 +53,20 @@ impl AdminCommand for SetExternalAuthenticator {
             let known = host.store.external_authenticators(user.id).await?;
             let replaced = known
                 .into_iter()
-                .find(|known| known.channel == address.channel);
+                .find(|known| known.channel == identifier.channel);
             Some(ProtectedAction::SetExternalAuthenticator {
                 user: user.id,
-                channel: address.channel.clone(),
-                address: address.address.clone(),
-                replaced: replaced.map(|known| known.address),
+                channel: identifier.channel.clone(),
+                identifier: identifier.identifier.clone(),
+                replaced: replaced.map(|known| known.identifier),
             })
         };
-        Ok(Planned::new(authorization, (user, address), action))
+        Ok(Planned::new(authorization, (user, identifier), action))
     }
 
     async fn execute(
         context: &AdminContext,
-        (user, address): (User, ExternalAuthenticator),
+        (user, identifier): (User, ExternalAuthenticator),
         by: &AuditContext,
     ) -> Result<Execution<ExternalAuthenticator>> {
         let host = &context.host;
@@ -76,13 +76,14 @@ impl AdminCommand for SetExternalAuthenticator {
             LifecycleState::Invited,
             LifecycleState::Active,
         );
-        let set = entry(Event::ExternalAuthenticatorSet).with("channel", address.channel.as_str());
-        let entries = vec![set.personal("address_there", address.address.as_str())];
+        let set =
+            entry(Event::ExternalAuthenticatorSet).with("channel", identifier.channel.as_str());
+        let entries = vec![set.personal("identifier", identifier.identifier.as_str())];
         let set = host
             .store
             .set_external_authenticator(
                 &user,
-                address.clone(),
+                identifier.clone(),
                 entries,
                 Some(activated),
                 host.now(),
@@ -93,13 +94,13 @@ impl AdminCommand for SetExternalAuthenticator {
             Execution::Done(false) => return Err(AdminError::NotFound("user")),
             Execution::Overtaken => return Ok(Execution::Overtaken),
         }
-        tracing::info!(user = %user.id, channel = address.channel, "external authenticator set");
-        Ok(Execution::Done(address))
+        tracing::info!(user = %user.id, channel = identifier.channel, "external authenticator set");
+        Ok(Execution::Done(identifier))
     }
 }
 
-/// An address for the channel of a vendor.
-fn address_there(host: &Host, channel: &str, address: &str) -> Result<ExternalAuthenticator> {
+/// An identifier for the channel of a vendor.
+fn address_there(host: &Host, channel: &str, identifier: &str) -> Result<ExternalAuthenticator> {
     let is_vendors = host
         .plugins
         .channel_info(channel)
@@ -110,19 +111,19 @@ fn address_there(host: &Host, channel: &str, address: &str) -> Result<ExternalAu
             "expected the name of an approval channel whose settings have trust = \"delegated\"",
         ));
     }
-    let address = display_text(address, LONGEST).ok_or_else(|| {
+    let identifier = display_text(identifier, LONGEST).ok_or_else(|| {
         invalid(
-            "address",
+            "identifier",
             format!("expected 1 to {LONGEST} characters, without control characters"),
         )
     })?;
     Ok(ExternalAuthenticator {
         channel: channel.to_owned(),
-        address,
+        identifier,
     })
 }
 
-/// Removes a person's address for a channel, be the channel configured or not.
+/// Removes a person's identifier for a channel, be the channel configured or not.
 #[derive(Clone, Debug)]
 pub struct RemoveExternalAuthenticator {
     /// The person.

@@ -88,15 +88,15 @@ pub struct ImportReport {
     pub renamed: u64,
     /// How many are as the file says already.
     pub unchanged: u64,
-    /// How many rows were refused.
-    pub refused: u64,
+    /// How many rows were rejected.
+    pub rejected: u64,
     /// Why, of the first hundred.
     pub errors: Vec<RowError>,
 }
 
 impl ImportReport {
     pub(super) fn refuse(&mut self, line: u64, problem: RowProblem) {
-        self.refused += 1;
+        self.rejected += 1;
         if self.errors.len() < MOST_ERRORS {
             self.errors.push(RowError {
                 line,

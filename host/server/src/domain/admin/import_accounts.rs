@@ -15,7 +15,7 @@ use assent_model::user::{LifecycleState, User};
 use assent_store::{AccountWrite, UserGuard};
 
 /// The columns of a file of accounts, as an export writes them.
-pub const ACCOUNT_COLUMNS: [&str; 4] = ["person", "name", "roles", "state"];
+pub const ACCOUNT_COLUMNS: [&str; 4] = ["user", "name", "roles", "state"];
 
 /// An account as a row of a file, in the order of [`ACCOUNT_COLUMNS`].
 pub fn account_cells(account: &Account, user: Option<&User>) -> Vec<String> {
@@ -80,7 +80,7 @@ struct Known {
 
 impl Known {
     async fn of(host: &Host, application: &Did, rows: &[ImportRow]) -> Result<Self> {
-        let people = || rows.iter().filter_map(|row| row.filled("person"));
+        let people = || rows.iter().filter_map(|row| row.filled("user"));
         let logins: Vec<LoginName> = people().filter_map(|text| text.parse().ok()).collect();
         let ids: Vec<UserId> = people().filter_map(|text| text.parse().ok()).collect();
         let by_login = host.store.users_by_logins(&logins).await?;
@@ -106,8 +106,8 @@ impl Known {
 
     fn person(&self, row: &ImportRow) -> std::result::Result<&User, RowProblem> {
         let text = row
-            .filled("person")
-            .ok_or_else(|| RowProblem::of("person", "expected a name, address or id"))?;
+            .filled("user")
+            .ok_or_else(|| RowProblem::of("user", "expected a name, address or id"))?;
         let by_id = text.parse().ok().and_then(|id: UserId| self.by_id.get(&id));
         let by_login = || {
             text.parse()
@@ -116,7 +116,7 @@ impl Known {
         };
         by_id
             .or_else(by_login)
-            .ok_or_else(|| RowProblem::of("person", "there is no such user"))
+            .ok_or_else(|| RowProblem::of("user", "there is no such user"))
     }
 }
 
@@ -147,7 +147,7 @@ pub async fn import_accounts(
             let Account { user_id, name, .. } = &plan.account;
             if let Some(before) = people.insert(*user_id, plan.line) {
                 return Err(Ok(RowProblem::of(
-                    "person",
+                    "user",
                     format!("line {before} is about the same person"),
                 )));
             }
@@ -181,7 +181,7 @@ pub async fn import_accounts(
             Err(Err(refused)) => return Err(refused),
         }
     }
-    if report.refused > 0 {
+    if report.rejected > 0 {
         return Ok(report.nothing_done());
     }
     if !dry_run {

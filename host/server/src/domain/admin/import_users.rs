@@ -110,7 +110,7 @@ pub async fn import_users(
             Err(Stop::All(refused)) => return Err(refused),
         }
     }
-    if report.refused > 0 {
+    if report.rejected > 0 {
         return Ok(report.nothing_done());
     }
     if !dry_run {

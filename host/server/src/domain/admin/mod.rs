@@ -38,8 +38,8 @@ pub use assent_model::command::{Field, Member};
 pub use caller::service_account;
 pub(super) use changes::Settings;
 pub use claims_preview::{
-    Comparison, Deed, Difference, Origin, Preview, PreviewRequest, PreviewedName, PreviewedToken,
-    Stopped, Told, TryCandidate, preview,
+    Comparison, Difference, Origin, Preview, PreviewRequest, PreviewedName, PreviewedToken,
+    Stopped, Told, TryCandidate, ValueChange, preview,
 };
 pub use command::{AdminCommand, AdminContext, Execution, ExpectedVersion, NamedApproval, Planned};
 pub use custom_attributes::notes_of as service_provider_notes;

@@ -134,32 +134,32 @@ async fn counted(
 fn sum<'a>(from: i64, hours: impl Iterator<Item = &'a SignInHour>) -> SignIns {
     let mut all = SignInHour::default();
     for hour in hours {
-        all.asked += hour.asked;
+        all.requested += hour.requested;
         all.approved += hour.approved;
         all.completed += hour.completed;
         all.denied += hour.denied;
-        all.wrong_number += hour.wrong_number;
-        for (quarters, count) in &hour.waits {
-            *all.waits.entry(*quarters).or_default() += count;
+        all.number_mismatches += hour.number_mismatches;
+        for (quarters, count) in &hour.approval_times {
+            *all.approval_times.entry(*quarters).or_default() += count;
         }
     }
     SignIns {
         from: Timestamp::from_millis(from * HOUR),
         completed: all.completed,
         denied: all.denied,
-        expired: all.asked.saturating_sub(all.approved + all.denied),
-        failed: all.wrong_number,
-        approved_ms_p50: quantile(&all.waits, 50),
-        approved_ms_p95: quantile(&all.waits, 95),
+        expired: all.requested.saturating_sub(all.approved + all.denied),
+        failed: all.number_mismatches,
+        approved_ms_p50: quantile(&all.approval_times, 50),
+        approved_ms_p95: quantile(&all.approval_times, 95),
     }
 }
 
 /// How long so many of a hundred took at most.
-fn quantile(waits: &BTreeMap<u64, u64>, of_hundred: u64) -> Option<u64> {
-    let all: u64 = waits.values().sum();
+fn quantile(approval_times: &BTreeMap<u64, u64>, of_hundred: u64) -> Option<u64> {
+    let all: u64 = approval_times.values().sum();
     let wanted = (all * of_hundred).div_ceil(100);
     let mut seen = 0;
-    let found = waits.iter().find(|(_, count)| {
+    let found = approval_times.iter().find(|(_, count)| {
         seen += **count;
         seen >= wanted
     });
@@ -173,11 +173,11 @@ mod tests {
     #[test]
     fn quantiles_are_of_all_that_waited() {
         assert_eq!(quantile(&BTreeMap::new(), 50), None);
-        let waits: BTreeMap<u64, u64> = [(4, 90), (40, 9), (400, 1)].into();
+        let approval_times: BTreeMap<u64, u64> = [(4, 90), (40, 9), (400, 1)].into();
         assert_eq!(
-            (quantile(&waits, 50), quantile(&waits, 95)),
+            (quantile(&approval_times, 50), quantile(&approval_times, 95)),
             (Some(1_000), Some(10_000))
         );
-        assert_eq!(quantile(&waits, 100), Some(100_000));
+        assert_eq!(quantile(&approval_times, 100), Some(100_000));
     }
 }

@@ -461,7 +461,7 @@ fn done(changed: saml_keys::Changed, expected: &'static str) -> Result<SamlKey> 
     match changed {
         saml_keys::Changed::Done(key) => Ok(key),
         saml_keys::Changed::Unknown => Err(AdminError::NotFound("certificate")),
-        saml_keys::Changed::Unfit(_) => Err(invalid("certificate", expected)),
+        saml_keys::Changed::WrongStage(_) => Err(invalid("certificate", expected)),
     }
 }
 

@@ -240,7 +240,7 @@ async fn put(
     let login = subject.login();
     let application = approval.shown.application.clone();
     let actor = scanned_by.map_or_else(
-        || application.map_or(Actor::Host, Actor::Application),
+        || application.map_or(Actor::Server, Actor::Application),
         Actor::Device,
     );
     let mut entry = about(
@@ -258,7 +258,7 @@ async fn put(
         known,
         kind,
         browser: subject.browser(),
-        letterless: login
+        without_binding: login
             .is_some_and(|login| channels::delegation(host, &login.request).without_letters),
         numbers,
         entry,
@@ -369,8 +369,8 @@ fn about(host: &Host, event: Event, approval: &Approval, by: &AuditContext) -> E
     let shown = &approval.shown;
     let mut entry = entry
         .personal("name", shown.account.as_str())
-        .personal("asked_from", shown.place.as_str())
-        .personal("asked_by", shown.browser.as_str());
+        .personal("requested_from", shown.place.as_str())
+        .personal("requested_with", shown.browser.as_str());
     if let ApprovalSubject::ProtectedAction { outline, .. } = &approval.subject {
         entry = with_outline(entry, outline);
     }
@@ -398,7 +398,7 @@ pub(crate) fn noted(
     // How long people wait, for the overview.
     if event == Event::SignInApproved && matches!(approval.subject, ApprovalSubject::SignIn(_)) {
         entry = entry.with(
-            "waited_ms",
+            "approval_time_ms",
             (host.now().millis() - approval.requested_at.millis()).max(0),
         );
     }
@@ -485,7 +485,7 @@ pub enum Outcome {
     /// It is not, and requests reach no phone of the person for a while.
     NotMe,
     /// The number was wrong; it may be typed that often again.
-    WrongNumber {
+    NumberMismatch {
         /// How often a number may still be typed.
         attempts_left: u32,
         /// The unexpired request of the same user that has this number, if one has: pending, replaced or cancelled.
@@ -560,7 +560,7 @@ pub async fn answer(
         DeviceAnswer::NotMe { .. } => Event::SignInReported,
         DeviceAnswer::Deny { .. } => Event::SignInDenied,
         DeviceAnswer::Approve { .. } => Event::SignInApproved,
-        DeviceAnswer::WrongNumber { .. } => Event::NumberMatchFailed,
+        DeviceAnswer::NumberMismatch { .. } => Event::NumberMatchFailed,
     };
     let counted = host
         .store
@@ -577,10 +577,10 @@ pub async fn answer(
         (AnswerOutcome::Counted, Decision::Approve) => Outcome::Approved,
         (AnswerOutcome::Counted, Decision::Deny) => Outcome::Denied,
         (AnswerOutcome::Counted, Decision::NotMe) => Outcome::NotMe,
-        (AnswerOutcome::WrongNumber { attempts_left }, _) => {
+        (AnswerOutcome::NumberMismatch { attempts_left }, _) => {
             tracing::info!(approval = %id, device = %device.id, attempts_left, "wrong number for an approval");
             let other = other_with_number(host, device, id, &proof.number).await?;
-            return Ok(Outcome::WrongNumber {
+            return Ok(Outcome::NumberMismatch {
                 attempts_left,
                 other: other.map(Box::new),
             });
@@ -628,7 +628,7 @@ async fn verdict(
         Decision::Approve => {}
     }
     if MatchingNumber::parse(&proof.number) != Some(approval.number) {
-        return Ok(Ok(DeviceAnswer::WrongNumber {
+        return Ok(Ok(DeviceAnswer::NumberMismatch {
             device: device_id,
             number: Digest::of(proof.number.as_bytes()),
         }));

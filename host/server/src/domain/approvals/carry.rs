@@ -171,7 +171,7 @@ async fn question(
     let question = Question {
         request_id: approval.id.to_string(),
         expires_at: approval.expires_at,
-        address: known.address.clone(),
+        address: known.identifier.clone(),
         application: shown.application_name.clone(),
         account: shown.account.clone(),
         place: shown.place.clone(),
@@ -191,7 +191,7 @@ async fn question(
                 approval,
                 channel,
                 Recipient::Vendor {
-                    address: known.address,
+                    identifier: known.identifier,
                 },
                 begun,
             )

@@ -85,6 +85,6 @@ async fn verified(
         Outcome::PasskeyRequired(_) | Outcome::PasskeyRefused => {
             fault("its device has a passkey, which was not shown")
         }
-        Outcome::WrongNumber { .. } | Outcome::AlreadyDecided | Outcome::Expired => Ok(false),
+        Outcome::NumberMismatch { .. } | Outcome::AlreadyDecided | Outcome::Expired => Ok(false),
     }
 }

@@ -45,8 +45,8 @@ pub fn record(host: &Host, purpose: Purpose<'_>, steps: &[Step]) {
         user_id: purpose.user,
         application: purpose.application.clone(),
         sink: purpose.sink.as_str().to_owned(),
-        made_at: now,
-        steps: serde_json::to_string(&explain(steps)).unwrap_or_default(),
+        created_at: now,
+        calls: serde_json::to_string(&explain(steps)).unwrap_or_default(),
     };
     if host.traces.queue.try_send(trace).is_err() {
         tracing::warn!(
@@ -88,7 +88,7 @@ pub fn kept(host: &Host) -> Duration {
 
 /// What one plugin did, as an administrator reads it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
-#[schema(as = PluginStep)]
+#[schema(as = PluginCall)]
 pub struct Explained {
     /// The operator's name for the plugin.
     pub plugin: String,
@@ -122,7 +122,7 @@ pub enum Outcome {
     /// It made its changes, or had none to make.
     Changed,
     /// It failed, and what it would have changed was left out.
-    LeftOut,
+    Skipped,
     /// It decided that the person does not get in.
     Denied,
     /// It failed, and nothing was told.
@@ -188,7 +188,7 @@ fn explain_step(step: &Step) -> Explained {
     let Step { plugin, usage, end } = step;
     let (outcome, reason, changes) = match end {
         StepEnd::Changed(changes) => (Outcome::Changed, None, changes.as_slice()),
-        StepEnd::LeftOut(fault) => (Outcome::LeftOut, Some(fault.to_string()), [].as_slice()),
+        StepEnd::LeftOut(fault) => (Outcome::Skipped, Some(fault.to_string()), [].as_slice()),
         StepEnd::Stopped(MapFailureKind::Deny(reason)) => {
             (Outcome::Denied, Some(reason.clone()), [].as_slice())
         }
@@ -270,9 +270,9 @@ pub struct ShownTrace {
     pub sink: String,
     /// When it was made.
     #[schema(format = DateTime)]
-    pub made_at: String,
+    pub created_at: String,
     /// What each plugin did, in their order.
-    pub steps: Vec<Explained>,
+    pub calls: Vec<Explained>,
 }
 
 /// A trace, as an administrator reads it.
@@ -283,8 +283,8 @@ pub fn show(trace: &ClaimTrace, at: impl Fn(Timestamp) -> String) -> ShownTrace 
         user: trace.user_id.to_string(),
         application: trace.application.to_string(),
         sink: trace.sink.clone(),
-        made_at: at(trace.made_at),
-        steps: serde_json::from_str(&trace.steps).unwrap_or_default(),
+        created_at: at(trace.created_at),
+        calls: serde_json::from_str(&trace.calls).unwrap_or_default(),
     }
 }
 

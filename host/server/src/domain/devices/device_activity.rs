@@ -48,7 +48,7 @@ pub enum PastOutcome {
     /// The person said that it was not theirs.
     NotMe,
     /// The number was wrong too often.
-    WrongNumber,
+    NumberMismatch,
     /// Nobody answered in time, or it was given up in the browser.
     Unanswered,
 }
@@ -60,7 +60,7 @@ impl PastOutcome {
             Self::Approved => "approved",
             Self::Denied => "denied",
             Self::NotMe => "not_me",
-            Self::WrongNumber => "wrong_number",
+            Self::NumberMismatch => "number_mismatch",
             Self::Unanswered => "unanswered",
         }
     }
@@ -112,7 +112,7 @@ async fn over(host: &Host, user: UserId) -> Result<Vec<(PastOutcome, Entry)>, In
         let unanswered = |entry: &Entry| {
             // What reached no phone the person never saw.
             entry.event == Event::SignInRequested
-                && entry.detail.get("reached") == Some(&true.into())
+                && entry.detail.get("prompted") == Some(&true.into())
                 && entry.at <= ended
                 && request(entry).is_some_and(|request| !decided.contains(request))
         };
@@ -135,7 +135,7 @@ fn decision(entry: &Entry) -> Option<PastOutcome> {
         Event::SignInDenied => PastOutcome::Denied,
         Event::SignInReported => PastOutcome::NotMe,
         Event::NumberMatchFailed if entry.detail.get("attempts_left") == Some(&0.into()) => {
-            PastOutcome::WrongNumber
+            PastOutcome::NumberMismatch
         }
         _ => return None,
     })
@@ -165,8 +165,8 @@ fn past(
             .cloned()
             .unwrap_or_else(|| host.settings.operator.clone()),
         account: text("name"),
-        place: text("asked_from"),
-        browser: text("asked_by"),
+        place: text("requested_from"),
+        browser: text("requested_with"),
         action,
         at: entry.at,
         application: entry.application,

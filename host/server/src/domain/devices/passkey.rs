@@ -292,7 +292,7 @@ pub(crate) async fn ask(
             tracing::warn!(device = %device.id, %error, "an assertion was refused");
             if matches!(error, WebauthnError::CredentialPossibleCompromise) {
                 // It may be a copy that speaks as this device, so that the device itself is told too.
-                let by = AuditContext::new(Actor::Host, by.origin.clone());
+                let by = AuditContext::new(Actor::Server, by.origin.clone());
                 host.store
                     .append_audit(vec![entry(host, Event::PasskeyCloneSuspected, device, &by)])
                     .await?;

@@ -77,8 +77,8 @@ pub async fn redeem(
     let code = RecoveryCode::parse(typed).unwrap_or_else(|| RecoveryCode::random(&*host.entropy));
     let (mut enrolment, token) = device::prepare_enrolment(host, user);
     enrolment.expires_at = enrolment.expires_at.min(now + LINK);
-    enrolment.made_by = Some(LinkMaker::Code);
-    let by = AuditContext::new(Actor::Host, from);
+    enrolment.created_by = Some(LinkMaker::Code);
+    let by = AuditContext::new(Actor::Server, from);
     let used = audit::entry(host, Event::RecoveryCodeUsed, &by).about(user);
     let mut refused = audit::entry(host, Event::RecoveryFailed, &by);
     refused.user = known;

@@ -40,7 +40,7 @@ pub async fn keys(host: &Host, application: &Did) -> Result<Keys, InternalError>
         match stage {
             SamlKeyStage::Signing => signing = Some(key),
             SamlKeyStage::Published | SamlKeyStage::Retired => published.push(key),
-            SamlKeyStage::Over => {}
+            SamlKeyStage::Expired => {}
         }
     }
     let signing = signing.ok_or_else(|| KeyError::NoSamlKey(application.clone()))?;
@@ -103,7 +103,7 @@ pub enum Changed {
     /// There is no such key.
     Unknown,
     /// It can't be done with a key at this stage.
-    Unfit(SamlKeyStage),
+    WrongStage(SamlKeyStage),
 }
 
 /// Publishes a service provider's next key, unless one waits already: that one is answered.
@@ -156,7 +156,7 @@ pub async fn take_over(
         return Ok(Changed::Unknown);
     };
     if stage != SamlKeyStage::Published {
-        return Ok(Changed::Unfit(stage));
+        return Ok(Changed::WrongStage(stage));
     }
     let now = host.now();
     host.store
@@ -187,7 +187,7 @@ pub async fn withdraw(
         return Ok(Changed::Unknown);
     };
     if stage == SamlKeyStage::Signing {
-        return Ok(Changed::Unfit(stage));
+        return Ok(Changed::WrongStage(stage));
     }
     host.store
         .delete_saml_key(id, vec![told(host, Event::CertificateWithdrawn, &key, by)])
@@ -217,10 +217,10 @@ pub async fn maintain(host: &Host) -> Result<(), InternalError> {
             .first()
             .is_some_and(|(key, _)| key.expires_at < now + ahead * 2)
         {
-            renew(host, &application, &AuditContext::HOST).await?;
+            renew(host, &application, &AuditContext::SERVER).await?;
         }
         for (key, stage) in known {
-            if stage == SamlKeyStage::Over {
+            if stage == SamlKeyStage::Expired {
                 host.store.delete_saml_key(key.id, Vec::new()).await?;
                 host.saml_keys.forget(key.id);
             }

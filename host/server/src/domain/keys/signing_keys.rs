@@ -78,7 +78,7 @@ pub async fn maintain(host: &Host) -> Result<(), InternalError> {
         {
             let key = next_key(host, algorithm, Takeover::InTime).await?;
             let from = key.times.signs_from;
-            let entry = published(host, algorithm, &key, &AuditContext::HOST);
+            let entry = published(host, algorithm, &key, &AuditContext::SERVER);
             if host.store.add_key(key, vec![entry]).await? {
                 tracing::info!(%algorithm, signs_from = from.seconds(), "the next signing key is published");
             }
@@ -87,12 +87,12 @@ pub async fn maintain(host: &Host) -> Result<(), InternalError> {
     }
     for key in host.key_ring.known(now) {
         match key.life.stage {
-            KeyStage::Remembered if key.has_private_half => {
+            KeyStage::Archived if key.has_private_half => {
                 host.store
                     .forget_private_key(key.id, key.public_jwk)
                     .await?;
             }
-            KeyStage::Over => host.store.delete_key(key.id).await?,
+            KeyStage::Expired => host.store.delete_key(key.id).await?,
             _ => continue,
         }
         changed = true;

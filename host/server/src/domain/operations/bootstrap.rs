@@ -56,7 +56,7 @@ pub async fn bootstrap(
         enrolment_link: device::enrolment_link(host, &token),
         demo: demo.as_ref().map(|(application, _)| application.id.clone()),
     };
-    let entry = |event| audit::entry(host, event, &AuditContext::HOST).about(administrator.id);
+    let entry = |event| audit::entry(host, event, &AuditContext::SERVER).about(administrator.id);
     let mut entries = vec![
         entry(Event::UserCreated)
             .with("state", administrator.state.as_str())
@@ -67,7 +67,7 @@ pub async fn bootstrap(
         let made = Settings::of_client(application).made(audit::entry(
             host,
             Event::ApplicationCreated,
-            &AuditContext::HOST,
+            &AuditContext::SERVER,
         ));
         entries.push(made.of(application.id.clone()));
         let entry = entry(Event::AccountCreated).of(application.id.clone());

@@ -45,7 +45,7 @@ pub enum Claim {
     /// It was done, and this was the answer.
     Answered(Vec<u8>),
     /// It is being done.
-    UnderWay,
+    InProgress,
     /// Another body came with the key.
     OtherBody,
 }
@@ -68,7 +68,7 @@ pub async fn claim(host: &Host, request: &Request) -> Result<Claim, InternalErro
         return Ok(Claim::OtherBody);
     }
     let Some(sealed) = answer else {
-        return Ok(Claim::UnderWay);
+        return Ok(Claim::InProgress);
     };
     let opened = host.master_key.open(&request.purpose(), &sealed)?;
     Ok(Claim::Answered(opened.to_vec()))

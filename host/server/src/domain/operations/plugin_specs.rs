@@ -181,7 +181,7 @@ fn limits(settings: &config::PluginLimits, default: Limits) -> Limits {
         memory_bytes: usize::try_from(settings.memory.bytes()).unwrap_or(usize::MAX),
         http_timeout: settings.http_timeout.get(),
         concurrency: settings.concurrency.unwrap_or(default.concurrency),
-        waiting: settings.waiting,
+        queue_length: settings.queue_length,
         ..default
     }
 }

@@ -82,22 +82,22 @@ pub async fn revoke(
     let Some((device, _)) = device(host, user, id).await? else {
         return Ok(Revocation::Unknown);
     };
-    let by = AuditContext::new(Actor::Person(user.id), from);
+    let by = AuditContext::new(Actor::User(user.id), from);
     let ended = crate::domain::devices::device::revoke(host, &device, codes, &by).await?;
     let Some(ended) = ended else {
         return Ok(Revocation::Unknown);
     };
     let SessionEnd {
         participants,
-        holders,
+        browsers,
     } = ended;
     let own = &signed_in.session.sid;
     let (here, elsewhere): (Vec<_>, Vec<_>) =
         participants.into_iter().partition(|one| one.sid == *own);
-    let is_own = holders.iter().any(|holder| holder.sid == *own);
+    let is_own = browsers.iter().any(|holder| holder.sid == *own);
     let here = is_own.then(|| SessionEnd {
         participants: here,
-        holders: Vec::new(),
+        browsers: Vec::new(),
     });
     Ok(Revocation::Done {
         here,

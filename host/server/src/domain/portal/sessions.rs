@@ -68,7 +68,7 @@ fn entry(host: &Host, user: &User, from: Origin) -> Entry {
     audit::entry(
         host,
         Event::SessionEnded,
-        &AuditContext::new(Actor::Person(user.id), from),
+        &AuditContext::new(Actor::User(user.id), from),
     )
     .about(user.id)
 }

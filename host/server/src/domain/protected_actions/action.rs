@@ -47,7 +47,7 @@ pub enum ProtectedAction {
         /// The approval channel of the vendor.
         channel: String,
         /// The user's identifier at the vendor.
-        address: String,
+        identifier: String,
         /// The identifier that it replaces.
         replaced: Option<String>,
     },

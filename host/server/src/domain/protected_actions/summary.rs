@@ -136,10 +136,10 @@ fn text(action: &ProtectedAction, names: &Names) -> String {
         }
         A::SetExternalAuthenticator {
             channel,
-            address,
+            identifier,
             replaced,
             ..
-        } => external_authenticator(user, channel, address, replaced.as_deref()),
+        } => external_authenticator(user, channel, identifier, replaced.as_deref()),
         A::CreateAccount { name, .. } => format!(
             "Let {user} be called {} in the application {application}",
             quoted(name)

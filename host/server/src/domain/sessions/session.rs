@@ -98,7 +98,7 @@ pub async fn end(
     let entry = audit::entry(
         host,
         Event::SignedOut,
-        &AuditContext::new(Actor::Person(signed_in.user.id), from),
+        &AuditContext::new(Actor::User(signed_in.user.id), from),
     );
     let ended = host
         .store

@@ -64,7 +64,7 @@ pub async fn withdraw(
     application: Did,
     from: Origin,
 ) -> Result<(), InternalError> {
-    let by = AuditContext::new(Actor::Person(user.id), from);
+    let by = AuditContext::new(Actor::User(user.id), from);
     let entry = audit::entry(host, Event::ConsentWithdrawn, &by)
         .about(user.id)
         .of(application.clone());

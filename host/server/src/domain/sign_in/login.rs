@@ -172,7 +172,7 @@ fn noted(host: &Host, outcome: &Outcome<'_>) -> (Vec<Entry>, Option<Entry>) {
         consent,
     } = outcome;
     let SignedIn { session, user } = &person.signed_in;
-    let by = AuditContext::new(Actor::Person(user.id), person.origin.clone());
+    let by = AuditContext::new(Actor::User(user.id), person.origin.clone());
     let account = given.as_ref().map(|(_, account)| *account);
     let about = |event| {
         let entry = audit::entry(host, event, &by).about(user.id);
@@ -195,9 +195,9 @@ fn noted(host: &Host, outcome: &Outcome<'_>) -> (Vec<Entry>, Option<Entry>) {
     // Somebody else was signed in there. Whoever came after them is none of theirs to know, nor of their data.
     if let Some(old) = old.filter(|old| began && old.user.id != user.id) {
         entries.push(
-            audit::entry(host, Event::SessionEnded, &AuditContext::HOST)
+            audit::entry(host, Event::SessionEnded, &AuditContext::SERVER)
                 .about(old.user.id)
-                .with("by_sign_in", true),
+                .with("replaced_by_sign_in", true),
         );
     }
     if let Some(consent) = consent {

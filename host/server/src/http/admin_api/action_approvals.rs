@@ -39,13 +39,13 @@ pub(super) fn routes() -> Area {
 #[serde(rename_all = "snake_case")]
 enum StateView {
     /// The device has the request.
-    Waiting,
+    Pending,
     /// The client may send its request again, once, with the header `X-Assent-Action-Approval`, within two minutes.
     Approved,
     /// The administrator denied it.
     Denied,
     /// It expired, or the action has run.
-    Over,
+    Ended,
 }
 
 /// An action approval.
@@ -90,10 +90,10 @@ async fn read(
         .ok_or(AdminError::NotFound("action approval"))?;
     Ok(Json(Standing {
         state: match state {
-            ActionState::Waiting => StateView::Waiting,
+            ActionState::Pending => StateView::Pending,
             ActionState::Approved => StateView::Approved,
             ActionState::Denied => StateView::Denied,
-            ActionState::Over => StateView::Over,
+            ActionState::Ended => StateView::Ended,
         },
     }))
 }

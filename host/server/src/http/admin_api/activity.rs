@@ -61,7 +61,7 @@ struct SessionView {
     id: String,
     /// When the person signed in last in it.
     #[schema(format = DateTime)]
-    begun_at: String,
+    signed_in_at: String,
     /// When it last let the person in to an application without asking.
     #[schema(format = DateTime)]
     used_at: Option<String>,
@@ -76,7 +76,7 @@ struct SessionView {
 fn session(open: OpenSession) -> SessionView {
     SessionView {
         id: open.id.to_string(),
-        begun_at: moment(open.begun_at),
+        signed_in_at: moment(open.signed_in_at),
         used_at: open.used_at.map(moment),
         address: open.from.address.map(|address| address.to_string()),
         browser: open.from.browser,

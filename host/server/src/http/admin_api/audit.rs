@@ -87,7 +87,7 @@ struct ActorView {
 /// The entries as they are shown, with what those in them are called now.
 pub(super) async fn views(host: &Host, found: Vec<StoredEntry>) -> Result<Vec<EntryView>, Problem> {
     let people = found.iter().flat_map(|kept| {
-        let actor = if let Actor::Person(id) = kept.entry.actor {
+        let actor = if let Actor::User(id) = kept.entry.actor {
             Some(id)
         } else {
             None
@@ -111,7 +111,7 @@ pub(super) async fn views(host: &Host, found: Vec<StoredEntry>) -> Result<Vec<En
 
 fn view(StoredEntry { seq, digest, entry }: StoredEntry, names: &Names) -> EntryView {
     let actor = match &entry.actor {
-        Actor::Person(id) => names.user(*id),
+        Actor::User(id) => names.user(*id),
         Actor::Application(id) => names.application(id),
         _ => None,
     };
@@ -248,8 +248,8 @@ const VERIFIED: i64 = 10_000;
 #[derive(Serialize, ToSchema)]
 #[schema(as = AuditVerification)]
 pub(super) struct VerificationView {
-    good: bool,
-    /// How many entries were found good, from where to where.
+    valid: bool,
+    /// How many entries were verified, from where to where.
     entries: u64,
     first: Option<PlaceView>,
     last: Option<PlaceView>,
@@ -294,7 +294,7 @@ async fn verification(State(host): State<Arc<Host>>) -> Result<Json<Verification
         message: broken.to_string(),
     });
     Ok(Json(VerificationView {
-        good: broken.is_none(),
+        valid: broken.is_none(),
         entries: verdict.checked.entries,
         first: place(verdict.checked.first),
         last: place(verdict.checked.last),

@@ -124,8 +124,8 @@ async fn caller(
         by_service_account(host, token, certificate.as_ref(), from).await?
     } else {
         let machine = |token| Caller {
-            by: AuditContext::new(Actor::Administrator(token), from),
-            principal: Principal::Machine,
+            by: AuditContext::new(Actor::AdminToken(token), from),
+            principal: Principal::AdminToken,
         };
         admin::admin_token(host, token).await?.map(machine)
     };
@@ -194,7 +194,7 @@ async fn by_session(
                       X-Assent-CSRF, whose value GET /me tells";
         return Err(Problem::of(ProblemKind::CrossSite, detail));
     }
-    let by = AuditContext::new(Actor::Person(signed_in.user.id), browser.origin());
+    let by = AuditContext::new(Actor::User(signed_in.user.id), browser.origin());
     let console = Console {
         browser: browser.digest(),
         context: browser.context(host),
@@ -204,7 +204,7 @@ async fn by_session(
     Ok((
         Caller {
             by,
-            principal: Principal::Person(role),
+            principal: Principal::User(role),
         },
         ConsoleSession { csrf, console },
     ))

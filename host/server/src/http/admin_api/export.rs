@@ -163,7 +163,7 @@ pub(super) async fn export_users(
 
 /// Export an application's accounts as a table.
 ///
-/// As users are. `person` is the name with which the person signs in.
+/// As users are. `user` is the name with which the person signs in.
 #[utoipa::path(get, path = "/applications/{id}/accounts/export", params(AccountsQuery), responses((status = 200, description = "The table.", body = String, content_type = "text/csv")))]
 pub(super) async fn export_accounts(
     State(host): State<Arc<Host>>,

@@ -50,13 +50,19 @@ struct ExternalAuthenticatorView {
     /// The name of the channel.
     channel: String,
     /// The user's identifier at the vendor.
-    address: String,
+    identifier: String,
 }
 
 fn view(
-    ExternalAuthenticator { channel, address }: ExternalAuthenticator,
+    ExternalAuthenticator {
+        channel,
+        identifier,
+    }: ExternalAuthenticator,
 ) -> ExternalAuthenticatorView {
-    ExternalAuthenticatorView { channel, address }
+    ExternalAuthenticatorView {
+        channel,
+        identifier,
+    }
 }
 
 /// What sets an external authenticator.
@@ -64,7 +70,7 @@ fn view(
 #[serde(deny_unknown_fields)]
 #[schema(as = ExternalAuthenticatorChange)]
 struct Change {
-    address: String,
+    identifier: String,
 }
 
 /// List a user's external authenticators.
@@ -84,12 +90,12 @@ async fn list(
 async fn set(
     context: Context,
     Path((id, channel)): Path<(String, String)>,
-    Body(Change { address }): Body<Change>,
+    Body(Change { identifier }): Body<Change>,
 ) -> Result<Json<ExternalAuthenticatorView>, Problem> {
     let command = SetExternalAuthenticator {
         user: id_of(&id, "user")?,
         channel,
-        address,
+        identifier,
     };
     Ok(Json(view(context.run(command).await?)))
 }

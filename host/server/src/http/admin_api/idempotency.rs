@@ -110,10 +110,10 @@ async fn claim(
             Box::new(Request::from_parts(parts, Body::from(bytes))),
         )),
         Claim::Answered(answer) => Ok(Claimed::Answered(answer)),
-        Claim::UnderWay => {
+        Claim::InProgress => {
             let detail =
                 "the first request with this Idempotency-Key is not answered yet; try again";
-            Err(Problem::of(ProblemKind::UnderWay, detail))
+            Err(Problem::of(ProblemKind::InProgress, detail))
         }
         Claim::OtherBody => {
             let detail = "this Idempotency-Key was used with another body; take another key";

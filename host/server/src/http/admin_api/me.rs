@@ -28,11 +28,11 @@ pub(super) fn routes() -> Area {
 #[serde(rename_all = "snake_case")]
 enum CallerKind {
     /// With a token of `assent admin token`.
-    Machine,
+    AdminToken,
     /// With a session of the console.
-    Person,
+    User,
     /// As a service account.
-    Service,
+    Application,
 }
 
 /// Whoever calls.
@@ -62,7 +62,7 @@ async fn read(
     session: Option<Extension<ConsoleSession>>,
 ) -> Result<Json<Me>, Problem> {
     let name = match &caller.by.actor {
-        Actor::Person(user) => Some(admin::user(&host, *user).await?.display_name().to_owned()),
+        Actor::User(user) => Some(admin::user(&host, *user).await?.display_name().to_owned()),
         Actor::Application(application) => Some(
             admin::registered(&host, application)
                 .await?
@@ -73,9 +73,9 @@ async fn read(
     };
     let permissions = caller.permissions();
     let (kind, role, admin_scopes) = match caller.principal {
-        Principal::Machine => (CallerKind::Machine, None, None),
-        Principal::Person(role) => (CallerKind::Person, Some(role), None),
-        Principal::Service(scopes) => (CallerKind::Service, None, Some(scopes)),
+        Principal::AdminToken => (CallerKind::AdminToken, None, None),
+        Principal::User(role) => (CallerKind::User, Some(role), None),
+        Principal::Application(scopes) => (CallerKind::Application, None, Some(scopes)),
     };
     let csrf_token = session.map(|Extension(session)| session.csrf);
     Ok(Json(Me {

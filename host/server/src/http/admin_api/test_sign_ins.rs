@@ -100,13 +100,13 @@ async fn begin(
 #[schema(as = TestSignInState)]
 enum StateView {
     /// The sign-in goes on.
-    Waiting,
+    Pending,
     /// The application would have signed the person in.
-    Done,
+    Completed,
     /// It would not.
     Failed,
     /// Its time is over; nothing of it is shown any more.
-    Over,
+    Expired,
 }
 
 /// A test sign-in.
@@ -137,7 +137,7 @@ struct StepView {
     /// What it is, in a few words.
     title: &'static str,
     /// Whether it went well.
-    good: bool,
+    succeeded: bool,
     /// What happened, in a sentence.
     detail: String,
     /// More of it, as the step has it; of `claims` and `userinfo` `steps`, what each plugin did.
@@ -265,7 +265,7 @@ async fn read(
             at: moment(at),
             name,
             title: name.title(),
-            good: note.good,
+            succeeded: note.succeeded,
             detail: note.detail,
             data: note.data,
         };
@@ -273,10 +273,10 @@ async fn read(
         id: id.to_string(),
         application_id: shown.test_sign_in.application.to_string(),
         state: match shown.state {
-            TestSignInState::Waiting => StateView::Waiting,
-            TestSignInState::Done => StateView::Done,
+            TestSignInState::Pending => StateView::Pending,
+            TestSignInState::Completed => StateView::Completed,
             TestSignInState::Failed => StateView::Failed,
-            TestSignInState::Over => StateView::Over,
+            TestSignInState::Expired => StateView::Expired,
         },
         expires_at: moment(shown.test_sign_in.expires_at),
         steps: shown.steps.into_iter().map(step).collect(),

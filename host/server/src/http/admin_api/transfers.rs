@@ -72,7 +72,7 @@ struct ImportView {
     /// How many were as the table says already.
     unchanged: u64,
     /// How many rows are refused.
-    refused: u64,
+    rejected: u64,
     /// Why, of the first hundred.
     errors: Vec<RowErrorView>,
 }
@@ -94,7 +94,7 @@ fn view(dry_run: bool, report: ImportReport) -> Json<ImportView> {
         created,
         changed,
         unchanged,
-        refused,
+        rejected,
         errors,
         readdressed: _,
         renamed: _,
@@ -115,7 +115,7 @@ fn view(dry_run: bool, report: ImportReport) -> Json<ImportView> {
         created,
         changed,
         unchanged,
-        refused,
+        rejected,
         errors,
     })
 }
@@ -178,7 +178,7 @@ async fn import_users(
 
 /// Import an application's accounts from a table.
 ///
-/// As users are. `person` is a user's name, e-mail address or id; `roles` have `;` or blanks between them, or are a list in JSON. A
+/// As users are. `user` is a user's name, e-mail address or id; `roles` have `;` or blanks between them, or are a list in JSON. A
 /// new account without `name` has the user's, and without `state` is active.
 #[utoipa::path(post, path = "/applications/{id}/accounts/import", params(ImportQuery), request_body(content = String, content_type = "text/csv"), responses((status = 200, description = "What came of it.", body = ImportView)))]
 async fn import_accounts(

@@ -490,7 +490,7 @@ pub(crate) async fn decide(Path(id): Path<String>, call: SignedCall) -> Reply {
         Outcome::Approved => Ok(Json(json!({"outcome": "approved"})).into_response()),
         Outcome::Denied => Ok(Json(json!({"outcome": "denied"})).into_response()),
         Outcome::NotMe => Ok(Json(json!({"outcome": "not_me"})).into_response()),
-        Outcome::WrongNumber {
+        Outcome::NumberMismatch {
             attempts_left,
             other,
         } => {
@@ -523,7 +523,7 @@ pub(crate) async fn decide(Path(id): Path<String>, call: SignedCall) -> Reply {
 
 const WRONG_NUMBER: Failure = Failure::new(
     StatusCode::UNPROCESSABLE_ENTITY,
-    "wrong_number",
+    "number_mismatch",
     "That is not the number in the browser.",
 );
 

@@ -94,7 +94,7 @@ pub(crate) async fn enrolment_link(call: SignedCall) -> Reply {
     let body = json!({
         "link": link,
         "link_qr": qr_code(&link),
-        "made_at": call.host.now().seconds(),
+        "created_at": call.host.now().seconds(),
         "expires_at": until.seconds(),
     });
     Ok((StatusCode::CREATED, Json(body)).into_response())

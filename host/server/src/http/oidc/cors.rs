@@ -49,14 +49,14 @@ pub(crate) struct Origins {
 struct Known {
     origins: HashSet<String>,
     /// The time of the last query; `None` before the first one.
-    asked_at: Option<Timestamp>,
+    requested_at: Option<Timestamp>,
 }
 
 impl Known {
     /// Whether the last query is older than the duration, or later than now, by a clock that was set back since.
     fn is_older(&self, than: Duration, now: Timestamp) -> bool {
-        self.asked_at
-            .is_none_or(|asked_at| now < asked_at || now >= asked_at + than)
+        self.requested_at
+            .is_none_or(|requested_at| now < requested_at || now >= requested_at + than)
     }
 }
 
@@ -94,7 +94,7 @@ impl Origins {
             UNKNOWN
         };
         if known.is_older(patience, now) {
-            known.asked_at = Some(now);
+            known.requested_at = Some(now);
             match self.host.store.spa_origins().await {
                 Ok(origins) => known.origins = origins,
                 Err(error) => {

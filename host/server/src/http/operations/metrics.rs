@@ -47,7 +47,7 @@ pub(crate) async fn show(State(host): State<Arc<Host>>, headers: HeaderMap) -> R
     registry
         .sub_registry_with_prefix("plugin")
         .register_collector(Box::new(Plugins(host.plugins.status())));
-    let answers = registry.sub_registry_with_prefix("response");
+    let answers = registry.sub_registry_with_prefix("http");
     answers.register_collector(Box::new(Answers(host.latency.answered())));
     let streams = registry.sub_registry_with_prefix("audit_stream");
     streams.register_collector(Box::new(Streams(host.audit_streams.faring())));
@@ -68,26 +68,31 @@ pub(crate) async fn show(State(host): State<Arc<Host>>, headers: HeaderMap) -> R
     }
 }
 
-/// How long this host takes to answer.
+/// How long this instance takes to answer.
 #[derive(Debug)]
 struct Answers(Vec<(Endpoint, Answered)>);
 
 impl Collector for Answers {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), Error> {
-        let mut family =
-            encoder.encode_descriptor("count", "Answers", None, MetricType::Counter)?;
+        let mut family = encoder.encode_descriptor(
+            "requests",
+            "Requests that were answered",
+            None,
+            MetricType::Counter,
+        )?;
         for (endpoint, answered) in &self.0 {
             let labels = [("endpoint", endpoint.as_str())];
             ConstCounter::new(answered.count).encode(family.encode_family(&labels)?)?;
         }
-        let help = "Answers that said that the host failed";
+        let help = "Responses with a status of 500 or more";
         let mut family = encoder.encode_descriptor("failures", help, None, MetricType::Counter)?;
         for (endpoint, answered) in &self.0 {
             let labels = [("endpoint", endpoint.as_str())];
             ConstCounter::new(answered.failures).encode(family.encode_family(&labels)?)?;
         }
-        let help = "How long an answer took";
-        let mut family = encoder.encode_descriptor("seconds", help, None, MetricType::Gauge)?;
+        let help = "Quantiles of the time until a response, in seconds";
+        let mut family =
+            encoder.encode_descriptor("request_seconds", help, None, MetricType::Gauge)?;
         for (endpoint, answered) in &self.0 {
             for (quantile, time) in [("0.5", answered.p50), ("0.99", answered.p99)] {
                 let labels = [("endpoint", endpoint.as_str()), ("quantile", quantile)];
@@ -104,7 +109,8 @@ struct Streams(BTreeMap<&'static str, Faring>);
 
 impl Collector for Streams {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), Error> {
-        let help = "1 if the last entries arrived, 0 if not; nothing where another host carries it";
+        let help =
+            "1 if the last entries arrived, 0 if not; absent while another instance sends them";
         let mut family = encoder.encode_descriptor("up", help, None, MetricType::Gauge)?;
         for (stream, faring) in &self.0 {
             if let Some(up) = faring.up {
@@ -112,12 +118,16 @@ impl Collector for Streams {
                     .encode(family.encode_family(&[("stream", *stream)])?)?;
             }
         }
-        let mut family =
-            encoder.encode_descriptor("behind", "Entries that wait", None, MetricType::Gauge)?;
+        let mut family = encoder.encode_descriptor(
+            "lag_entries",
+            "Entries that are not sent yet",
+            None,
+            MetricType::Gauge,
+        )?;
         for (stream, faring) in &self.0 {
             ConstGauge::new(faring.behind).encode(family.encode_family(&[("stream", *stream)])?)?;
         }
-        let help = "Entries that this host handed over";
+        let help = "Entries that this instance sent";
         let mut family = encoder.encode_descriptor("sent", help, None, MetricType::Counter)?;
         for (stream, faring) in &self.0 {
             ConstCounter::new(faring.sent).encode(family.encode_family(&[("stream", *stream)])?)?;
@@ -201,18 +211,18 @@ impl Collector for Plugins {
         self.counter(
             e,
             "denials",
-            "Calls that turned a person away",
+            "Calls that denied the user the application",
             |measured| measured.denials,
         )?;
-        let help = "Calls that found no place in time, or came while the plugin was suspended";
-        self.counter(e, "turned_away", help, |measured| measured.turned_away)?;
+        let help = "Calls that found the queue full, waited too long, or came while the plugin was suspended";
+        self.counter(e, "rejected", help, |measured| measured.rejected)?;
         let help = "How often a plugin was suspended for an application that broke its limits again and again";
         self.counter(e, "suspensions", help, |measured| measured.suspensions)?;
         self.counter(e, "fuel", "Units of work", |measured| measured.fuel.total)?;
         self.quantiles(
             e,
             "call_seconds",
-            "A call's own time, without its waits for the host",
+            "A call's own time, without the time of HTTP requests and waiting",
             |measured| {
                 [measured.time_us.p50, measured.time_us.p99]
                     .map(|micros| micros as f64 / 1_000_000.0)
@@ -222,14 +232,14 @@ impl Collector for Plugins {
             [measured.fuel.p50, measured.fuel.p99].map(|fuel| fuel as f64)
         })?;
         let mut family = e.encode_descriptor(
-            "queue",
-            "Calls that wait for a place now",
+            "queue_length",
+            "Calls in the queue",
             None,
             MetricType::Gauge,
         )?;
         for plugin in &self.0 {
             let labels = [("plugin", plugin.identity.plugin.as_str())];
-            ConstGauge::new(plugin.measured.waiting as f64)
+            ConstGauge::new(plugin.measured.queue_length as f64)
                 .encode(family.encode_family(&labels)?)?;
         }
         Ok(())

@@ -75,7 +75,7 @@ pub(super) async fn rename(Path(id): Path<String>, posted: Posted) -> Response {
             return Ok(owner.nothing_here(Tab::Devices));
         };
         let person = owner.signed_in.user.id;
-        let by = AuditContext::new(Actor::Person(person), owner.browser.origin());
+        let by = AuditContext::new(Actor::User(person), owner.browser.origin());
         match device::rename(&owner.host, person, id, posted.field("name"), &by).await? {
             Renaming::Done => owner.done(LocalPage::Devices, Done::Renamed),
             Renaming::Unknown => Ok(owner.nothing_here(Tab::Devices)),

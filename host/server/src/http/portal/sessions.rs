@@ -16,7 +16,7 @@ use crate::http::saml::logout;
 use crate::http::sign_in::sign_out::without_session;
 use assent_model::id::SessionId;
 use assent_model::login::LocalPage;
-use assent_model::saml::{Afterwards, SessionEnd};
+use assent_model::saml::{LogoutContinuation, SessionEnd};
 use assent_store::OpenSession;
 
 /// `GET /sessions`
@@ -48,7 +48,7 @@ fn card(owner: &Owner, session: OpenSession) -> Result<SessionCard, InternalErro
         browser: browser_of(&session.from),
         place: place_of(&owner.host, &session.from, owner.browser.language()),
         here: session.id == owner.signed_in.session.id,
-        begun: When::new(session.begun_at),
+        begun: When::new(session.signed_in_at),
         used: session.used_at.map(When::new),
         applications: session.applications,
         end: owner.form(&format!("/sessions/{}/end", session.id))?,
@@ -133,7 +133,7 @@ pub(super) async fn signed_out(
     let response = if ended.participants.is_empty() {
         see_other(afterwards)
     } else {
-        logout::tell(host, browser.language(), ended, Afterwards::Page).await?
+        logout::tell(host, browser.language(), ended, LogoutContinuation::Page).await?
     };
     Ok(without_session(response, host))
 }

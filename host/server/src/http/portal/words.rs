@@ -59,9 +59,9 @@ pub(super) fn browser_of(from: &Origin) -> Option<Message> {
 /// sign-in was asked for in their name. Where an administrator sits, or somebody else, is not.
 pub(super) fn origin_for(user: &User, entry: &Entry) -> Option<Origin> {
     let own = match &entry.actor {
-        Actor::Host | Actor::Device(_) => true,
-        Actor::Person(person) => *person == user.id,
-        Actor::Administrator(_) | Actor::Application(_) | Actor::Channel(_) => {
+        Actor::Server | Actor::Device(_) => true,
+        Actor::User(person) => *person == user.id,
+        Actor::AdminToken(_) | Actor::Application(_) | Actor::Channel(_) => {
             entry.event == Event::SignInRequested
         }
     };
@@ -76,10 +76,10 @@ pub(super) fn origin_for(user: &User, entry: &Entry) -> Option<Origin> {
 pub(super) fn by_whom(user: &User, entry: &Entry, application: &Message) -> Option<Message> {
     match &entry.actor {
         // In a browser, on its way from the application.
-        Actor::Application(_) | Actor::Host if entry.event == Event::SignInRequested => None,
-        Actor::Administrator(_) => Some(Message::of("activity-by-administrator")),
+        Actor::Application(_) | Actor::Server if entry.event == Event::SignInRequested => None,
+        Actor::AdminToken(_) => Some(Message::of("activity-by-administrator")),
         // Whoever holds the machine.
-        Actor::Host if entry.event == Event::EnrolmentLinkCreated => {
+        Actor::Server if entry.event == Event::EnrolmentLinkCreated => {
             Some(Message::of("activity-by-administrator"))
         }
         Actor::Device(_) => Some(Message::of("activity-by-device")),
@@ -87,8 +87,8 @@ pub(super) fn by_whom(user: &User, entry: &Entry, application: &Message) -> Opti
             Some(Message::of("activity-by-application").message("application", application.clone()))
         }
         Actor::Channel(_) => Some(Message::of("activity-by-channel")),
-        Actor::Person(person) if *person != user.id => Some(Message::of("activity-by-somebody")),
-        Actor::Person(_) | Actor::Host => None,
+        Actor::User(person) if *person != user.id => Some(Message::of("activity-by-somebody")),
+        Actor::User(_) | Actor::Server => None,
     }
 }
 

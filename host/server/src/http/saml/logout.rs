@@ -23,7 +23,7 @@ use crate::saml::logout::{self, Begun, Finished, Outgoing, Rejected, Unanswerabl
 use assent_model::id::LogoutId;
 use assent_model::language::Language;
 use assent_model::name::Quoted;
-use assent_model::saml::{Afterwards, SessionEnd};
+use assent_model::saml::{LogoutContinuation, SessionEnd};
 use assent_saml_core::binding::{BindingError, Incoming, Kind};
 
 /// `GET /sso/SingleLogoutService/{applicationId}`: a message by redirect.
@@ -92,12 +92,12 @@ pub(crate) async fn tell(
     host: &Host,
     language: Language,
     ended: SessionEnd,
-    afterwards: Afterwards,
+    continuation: LogoutContinuation,
 ) -> Result<Response, InternalError> {
     Ok(go_on(
         host,
         language,
-        logout::begin(host, ended, afterwards).await?,
+        logout::begin(host, ended, continuation).await?,
     ))
 }
 

@@ -204,7 +204,7 @@ async fn signed_out(
         (None, Some(sid)) => session::end_if_over(host, sid).await?,
         (None, None) => SessionEnd::default(),
     };
-    let response = logout::tell(host, browser.language(), ended, request.afterwards()).await?;
+    let response = logout::tell(host, browser.language(), ended, request.continuation()).await?;
     Ok(without_session(response, host))
 }
 
@@ -236,7 +236,7 @@ fn refused(host: &Host, language: Language, rejected: &Rejected) -> Response {
         Rejected::Parameters(_) => return unreadable(host, language, rejected),
         Rejected::Sealed => Message::of("error-sign-out-late"),
         Rejected::BadHint(_)
-        | Rejected::UnfitHint(_)
+        | Rejected::InvalidHint(_)
         | Rejected::OtherClient
         | Rejected::UnknownClient => Message::of("error-sign-out-unshown"),
         Rejected::RedirectUri => Message::of("error-sign-out-address"),

@@ -97,7 +97,7 @@ fn shown(
 ) -> Response {
     match outcome {
         Ok(Some(outcome)) => {
-            let done = outcome == TestSignInOutcome::Done;
+            let done = outcome == TestSignInOutcome::Completed;
             page(
                 &TestSignInPage {
                     layout: layout(host, language),

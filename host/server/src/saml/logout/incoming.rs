@@ -7,7 +7,9 @@ use crate::domain::{Host, InternalError};
 use crate::saml::peer::{UnfitHeader, check_header, find, once, single_logout_url, trusted_keys};
 use assent_model::audit::{Actor, AuditContext, Origin};
 use assent_model::id::LogoutId;
-use assent_model::saml::{Afterwards, LogoutAnswer, LogoutOutcome, ServiceProvider, SessionEnd};
+use assent_model::saml::{
+    LogoutAnswer, LogoutContinuation, LogoutOutcome, ServiceProvider, SessionEnd,
+};
 use assent_saml_core::binding::{BindingError, Incoming, Signature, Trusted, Untrusted};
 use assent_saml_core::message::status::{REQUESTER, SUCCESS, UNKNOWN_PRINCIPAL};
 use assent_saml_core::message::{LogoutRequest, LogoutResponse, MessageError, Status};
@@ -152,17 +154,17 @@ pub async fn requested(
     for sid in sessions {
         let SessionEnd {
             participants,
-            holders,
+            browsers,
         } = session::end_named(host, sid, &by).await?;
         ended.participants.extend(participants);
-        ended.holders.extend(holders);
+        ended.browsers.extend(browsers);
     }
     // The one that asks has ended its own.
     ended
         .participants
         .retain(|other| other.application != provider.id);
-    let afterwards = answer.map_or(Afterwards::Page, Afterwards::Respond);
-    Ok(begin(host, ended, afterwards).await?)
+    let continuation = answer.map_or(LogoutContinuation::Page, LogoutContinuation::Respond);
+    Ok(begin(host, ended, continuation).await?)
 }
 
 /// Checks the members of a request besides its header.

@@ -8,8 +8,8 @@ use crate::domain::{Host, InternalError};
 use crate::saml::peer::message_id;
 use assent_model::id::LogoutId;
 use assent_model::saml::{
-    Afterwards, Logout, LogoutAnswer, LogoutOutcome, LogoutTurn, Participation, ServiceProvider,
-    SessionEnd,
+    Logout, LogoutAnswer, LogoutContinuation, LogoutOutcome, LogoutTurn, Participation,
+    ServiceProvider, SessionEnd,
 };
 use assent_model::secret::Digest;
 use assent_saml_core::message::Status;
@@ -46,7 +46,7 @@ pub enum Finished {
 pub async fn begin(
     host: &Host,
     ended: SessionEnd,
-    afterwards: Afterwards,
+    continuation: LogoutContinuation,
 ) -> Result<Begun, InternalError> {
     let mut turns = Vec::with_capacity(ended.participants.len());
     for Participation {
@@ -63,23 +63,23 @@ pub async fn begin(
             application,
             sid,
             name_id,
-            asked_at: None,
+            requested_at: None,
             outcome: (!takes_part).then_some(LogoutOutcome::Failed),
         });
     }
     // Our own page may name applications, so the browser first comes to where it brings its cookies.
-    let names = matches!(afterwards, Afterwards::Page) && !turns.is_empty();
+    let names = matches!(continuation, LogoutContinuation::Page) && !turns.is_empty();
     if turns.iter().all(|turn| turn.outcome.is_some()) && !names {
         return Ok(Begun::Finished(
-            finished(host, afterwards, &turns, &[]).await?,
+            finished(host, continuation, &turns, &[]).await?,
         ));
     }
     let now = host.now();
     let id = LogoutId::new(now, &*host.entropy);
     let logout = Logout {
         id,
-        holders: ended.holders,
-        afterwards,
+        browsers: ended.browsers,
+        continuation,
         expires_at: now + LIFETIME,
     };
     host.store.insert_saml_logout(logout, turns, now).await?;
@@ -118,7 +118,7 @@ pub async fn view(host: &Host, id: LogoutId, cookies: &[Digest]) -> Result<View,
         return Ok(View::Unknown);
     };
     let held = held(&logout, cookies);
-    let has_begun = turns.iter().any(|turn| turn.asked_at.is_some());
+    let has_begun = turns.iter().any(|turn| turn.requested_at.is_some());
     if held.is_empty() && has_begun {
         return Ok(View::Unknown);
     }
@@ -128,7 +128,7 @@ pub async fn view(host: &Host, id: LogoutId, cookies: &[Digest]) -> Result<View,
             continue;
         }
         let is_late = turn
-            .asked_at
+            .requested_at
             .is_some_and(|asked| asked + host.settings.saml.logout_timeout.get() <= now);
         let provider = host.store.service_provider(&turn.application).await?;
         match provider.filter(|_| held.contains(&turn.sid.as_str()) && !is_late) {
@@ -160,7 +160,7 @@ pub async fn view(host: &Host, id: LogoutId, cookies: &[Digest]) -> Result<View,
         }
     }
     // It is made before the end is claimed, so that nothing can go wrong between the two.
-    let finished = finished(host, logout.afterwards.clone(), &turns, &held).await?;
+    let finished = finished(host, logout.continuation.clone(), &turns, &held).await?;
     Ok(if host.store.finish_saml_logout(id, now).await? {
         View::Finished(finished)
     } else {
@@ -172,7 +172,7 @@ pub async fn view(host: &Host, id: LogoutId, cookies: &[Digest]) -> Result<View,
 fn held<'l>(logout: &'l Logout, cookies: &[Digest]) -> Vec<&'l str> {
     let cookies: Vec<String> = cookies.iter().map(|cookie| cookie.to_text()).collect();
     let held = logout
-        .holders
+        .browsers
         .iter()
         .filter(|holder| cookies.contains(&holder.cookie));
     held.map(|holder| holder.sid.as_str()).collect()
@@ -212,15 +212,15 @@ fn with_logout(
 /// The end, for a browser that held these sessions.
 async fn finished(
     host: &Host,
-    afterwards: Afterwards,
+    continuation: LogoutContinuation,
     turns: &[LogoutTurn],
     held: &[&str],
 ) -> Result<Finished, InternalError> {
     let mut failed = turns
         .iter()
         .filter(|turn| turn.outcome != Some(LogoutOutcome::Told));
-    match afterwards {
-        Afterwards::Page => {
+    match continuation {
+        LogoutContinuation::Page => {
             let (mut untold, mut others) = (Vec::new(), false);
             for turn in failed {
                 if !held.contains(&turn.sid.as_str()) {
@@ -232,11 +232,11 @@ async fn finished(
             }
             Ok(Finished::Page { untold, others })
         }
-        Afterwards::Redirect { redirect, state } => Ok(Finished::Redirect(match state {
+        LogoutContinuation::Redirect { redirect, state } => Ok(Finished::Redirect(match state {
             Some(state) => redirect.with_query(&[("state", &state)]),
             None => redirect.as_str().to_owned(),
         })),
-        Afterwards::Respond(answer) => {
+        LogoutContinuation::Respond(answer) => {
             let status = if failed.next().is_none() {
                 Status::success()
             } else {

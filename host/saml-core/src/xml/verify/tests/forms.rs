@@ -8,7 +8,7 @@ use openssl::rsa::Rsa;
 
 use super::*;
 use crate::xml::testing::certificate;
-use crate::xml::{Signer, UnfitKey};
+use crate::xml::{SignatureKeyError, Signer};
 
 #[test]
 fn a_key_in_key_info_is_not_trusted() {
@@ -66,7 +66,7 @@ fn sha_1_is_refused_by_name() {
             ..Forged::default()
         }
         .message();
-        assert_refused!(text, SignatureError::Algorithm(UnfitAlgorithm::Sha1));
+        assert_refused!(text, SignatureError::Algorithm(AlgorithmError::Sha1));
     }
     let digest_method = "http://www.w3.org/2000/09/xmldsig#sha1".into();
     let error = refused(
@@ -93,7 +93,7 @@ fn hmac_and_unknown_algorithms() {
             ..Forged::default()
         }
         .message();
-        assert_refused!(text, SignatureError::Algorithm(UnfitAlgorithm::Unknown));
+        assert_refused!(text, SignatureError::Algorithm(AlgorithmError::Unknown));
     }
     let text = Pieces::new().whole();
     let method = format!("Algorithm=\"{}\">", SignatureAlgorithm::RsaSha256.uri());
@@ -349,23 +349,23 @@ fn keys_that_are_weak_or_of_another_kind() {
     let weak = PKey::from_rsa(Rsa::generate(1024).unwrap()).unwrap();
     assert!(matches!(
         TrustedKey::new(public(&weak)),
-        Err(UnfitKey::Kind)
+        Err(SignatureKeyError::Kind)
     ));
     let curve = EcGroup::from_curve_name(Nid::SECP256K1).unwrap();
     let other = PKey::from_ec_key(EcKey::generate(&curve).unwrap()).unwrap();
     assert!(matches!(
         TrustedKey::new(public(&other)),
-        Err(UnfitKey::Kind)
+        Err(SignatureKeyError::Kind)
     ));
     assert!(matches!(
         TrustedKey::new(public(&PKey::generate_ed25519().unwrap())),
-        Err(UnfitKey::Kind)
+        Err(SignatureKeyError::Kind)
     ));
     let result = Signer::new(PARTNER.key.clone(), &STRANGER.certificate);
-    assert!(matches!(result, Err(UnfitKey::Certificate)));
+    assert!(matches!(result, Err(SignatureKeyError::Certificate)));
     assert!(matches!(
         Signer::new(weak.clone(), &certificate(&weak)),
-        Err(UnfitKey::Kind)
+        Err(SignatureKeyError::Kind)
     ));
     assert_eq!(format!("{:?}", PARTNER.signer), "Signer { .. }");
 }

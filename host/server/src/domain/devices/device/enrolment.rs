@@ -32,7 +32,7 @@ pub fn prepare_enrolment(host: &Host, user: UserId) -> (Enrolment, Token) {
             user_id: user,
             digest: token.digest(),
             expires_at,
-            made_by: None,
+            created_by: None,
         },
         token,
     )
@@ -61,7 +61,7 @@ pub async fn link_another(
     by: &AuditContext,
 ) -> Result<Option<(String, Timestamp)>, InternalError> {
     let (mut enrolment, token) = prepare_enrolment(host, device.user_id);
-    enrolment.made_by = Some(LinkMaker::Device(device.id));
+    enrolment.created_by = Some(LinkMaker::Device(device.id));
     enrolment.expires_at = enrolment.expires_at.min(host.now() + LINK_OF_DEVICE);
     let until = enrolment.expires_at;
     let entry = audit::entry(host, Event::EnrolmentLinkCreated, by).about(device.user_id);
@@ -204,7 +204,7 @@ pub async fn enrol(
         Ok(true) => {
             tracing::info!(user = %user.id, device = %device.id, "authenticator enrolled");
             account_notifications::notify(host, user.id, Some(device.id));
-            let recovered = enrolment.made_by == Some(LinkMaker::Code);
+            let recovered = enrolment.created_by == Some(LinkMaker::Code);
             Ok(Enrolled::Done {
                 device: Box::new(device),
                 user: Box::new(user),

@@ -54,7 +54,7 @@ pub enum Ended {
     /// Two sign-ins with this name started at the same time, and the user could not have distinguished them.
     Conflict,
     /// The number was wrong too often.
-    WrongNumber,
+    NumberMismatch,
     /// A newer request of the same browser took its place.
     Replaced,
 }
@@ -126,6 +126,6 @@ pub async fn view(host: &Host, id: LoginId, browser: Digest) -> Result<View, Int
         ApprovalStage::Cancelled => View::Ended(login, Ended::Cancelled),
         ApprovalStage::Conflicted => View::Ended(login, Ended::Conflict),
         ApprovalStage::Replaced => View::Ended(login, Ended::Replaced),
-        ApprovalStage::Failed(_) => View::Ended(login, Ended::WrongNumber),
+        ApprovalStage::Failed(_) => View::Ended(login, Ended::NumberMismatch),
     })
 }

@@ -34,7 +34,11 @@ pub(super) async fn of_login(
         let note = StepNote::bad(
             "another name than yours was given; only the administrator who began the test sign-in can complete it",
         );
-        return Ok(vec![(TestSignInStep::Named, approval.requested_at, note)]);
+        return Ok(vec![(
+            TestSignInStep::Identification,
+            approval.requested_at,
+            note,
+        )]);
     }
     Ok(of_approval(&approval, host.now()))
 }
@@ -66,9 +70,9 @@ fn of_approval(approval: &Approval, now: Timestamp) -> Vec<Noted> {
         "the name was typed"
     };
     let named = StepNote::good(how).with(json!({ "name": approval.shown.account }));
-    let mut steps = vec![(TestSignInStep::Named, approval.requested_at, named)];
+    let mut steps = vec![(TestSignInStep::Identification, approval.requested_at, named)];
     let ended =
-        |at: Timestamp, ended: Ended| (TestSignInStep::Approved, at, StepNote::bad(of_end(ended)));
+        |at: Timestamp, ended: Ended| (TestSignInStep::Approval, at, StepNote::bad(of_end(ended)));
     let step = match approval.stage_at(now) {
         ApprovalStage::Requested => None,
         // The page continues to wait. An earlier step has the reason why a request was not sent.
@@ -79,10 +83,10 @@ fn of_approval(approval: &Approval, now: Timestamp) -> Vec<Noted> {
             let data = json!({
                 "amr": authentication.amr,
                 "acr": authentication.acr().as_str(),
-                "waited_ms": at.millis() - approval.requested_at.millis(),
+                "approval_time_ms": at.millis() - approval.requested_at.millis(),
             });
             Some((
-                TestSignInStep::Approved,
+                TestSignInStep::Approval,
                 at,
                 StepNote::good("approved, and the proof was verified").with(data),
             ))
@@ -91,7 +95,7 @@ fn of_approval(approval: &Approval, now: Timestamp) -> Vec<Noted> {
         ApprovalStage::Expired => Some(ended(approval.expires_at, Ended::Expired)),
         ApprovalStage::Cancelled => Some(ended(approval.requested_at, Ended::Cancelled)),
         ApprovalStage::Conflicted => Some(ended(approval.requested_at, Ended::Conflict)),
-        ApprovalStage::Failed(_) => Some(ended(approval.requested_at, Ended::WrongNumber)),
+        ApprovalStage::Failed(_) => Some(ended(approval.requested_at, Ended::NumberMismatch)),
     };
     steps.extend(step);
     steps
@@ -105,7 +109,7 @@ const fn of_end(ended: Ended) -> &'static str {
         Ended::Conflict => {
             "another sign-in with this name started in another browser, and a channel without letters may carry it"
         }
-        Ended::WrongNumber => "the number was wrong too often",
+        Ended::NumberMismatch => "the number was wrong too often",
         Ended::Replaced => "a newer request of the same browser took its place",
     }
 }

@@ -50,7 +50,7 @@ pub async fn asked(
         }
         RequestOutcome::Nobody => unasked(host, &test_sign_in, approval, attempt.is_open).await?,
     };
-    note(host, id, TestSignInStep::Asked, told).await
+    note(host, id, TestSignInStep::ApprovalRequest, told).await
 }
 
 /// Why no request went to the phone of whoever began the test sign-in.

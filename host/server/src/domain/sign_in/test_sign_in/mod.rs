@@ -246,7 +246,7 @@ pub async fn login_began(host: &Host, login: &Login) -> Result<bool, InternalErr
         note(
             host,
             id,
-            TestSignInStep::Checked,
+            TestSignInStep::Validation,
             StepNote::good("the request is accepted, as for any application"),
         )
         .await?;
@@ -262,7 +262,7 @@ pub async fn cause(host: &Host, id: TestSignInId) -> Result<Option<String>, Inte
     let (kept, _) = host.store.test_sign_in_steps(id).await?;
     let failed = opened(host, kept)?
         .into_iter()
-        .rfind(|(_, _, note)| !note.good);
+        .rfind(|(_, _, note)| !note.succeeded);
     Ok(failed.map(|(_, _, note)| note.detail))
 }
 
@@ -283,13 +283,13 @@ pub struct Shown {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TestSignInState {
     /// It goes on.
-    Waiting,
+    Pending,
     /// The application would have signed the person in.
-    Done,
+    Completed,
     /// It would not.
     Failed,
-    /// Its time is over.
-    Over,
+    /// It expired.
+    Expired,
 }
 
 /// A test sign-in of this console; `None` if there is none.
@@ -316,12 +316,12 @@ pub async fn show(
         return Ok(None);
     };
     let state = match test_sign_in.stage {
-        _ if host.now() >= test_sign_in.expires_at => TestSignInState::Over,
-        TestSignInStage::Finished(TestSignInOutcome::Done) => TestSignInState::Done,
+        _ if host.now() >= test_sign_in.expires_at => TestSignInState::Expired,
+        TestSignInStage::Finished(TestSignInOutcome::Completed) => TestSignInState::Completed,
         TestSignInStage::Finished(TestSignInOutcome::Failed) => TestSignInState::Failed,
-        TestSignInStage::Open | TestSignInStage::Taken => TestSignInState::Waiting,
+        TestSignInStage::Open | TestSignInStage::Claimed => TestSignInState::Pending,
     };
-    if state == TestSignInState::Over {
+    if state == TestSignInState::Expired {
         return Ok(Some(Shown {
             test_sign_in,
             state,
@@ -362,13 +362,13 @@ pub async fn changed(
             shown
                 .steps
                 .iter()
-                .map(|(name, _, note)| (*name, note.good))
+                .map(|(name, _, note)| (*name, note.succeeded))
                 .collect()
         };
         Ok(shown.map(|shown| (shown.state, named(&shown))))
     };
     let first: Option<(TestSignInState, Vec<_>)> = look().await?;
-    if !matches!(first, Some((TestSignInState::Waiting, _))) {
+    if !matches!(first, Some((TestSignInState::Pending, _))) {
         return Ok(());
     }
     loop {

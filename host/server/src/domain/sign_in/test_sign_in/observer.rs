@@ -54,7 +54,7 @@ impl TestSignInObserver<'_> {
             return Ok(Admission::Admitted);
         }
         let detail = "another user approved than the one who started the test sign-in; nothing about them is shown";
-        note(host, id, TestSignInStep::Approved, StepNote::bad(detail)).await?;
+        note(host, id, TestSignInStep::Approval, StepNote::bad(detail)).await?;
         fail(host, &test_sign_in, "somebody_else", detail).await?;
         Ok(Admission::OtherUser)
     }
@@ -102,7 +102,7 @@ fn of_claims(sink: Sink, result: Result<&[Step], &MapFailure>) -> StepNote {
         }
         Err(failure) => (StepNote::bad(failure.to_string()), &*failure.steps),
     };
-    note.with(json!({ "steps": traces::explain(steps) }))
+    note.with(json!({ "calls": traces::explain(steps) }))
 }
 
 fn of_agreement(agreement: Agreement) -> StepNote {

@@ -148,8 +148,8 @@ pub async fn end(
     family: Option<CodeId>,
 ) -> Result<(), InternalError> {
     let by = AuditContext {
-        actor: Actor::Person(test_sign_in.user),
-        ..AuditContext::HOST
+        actor: Actor::User(test_sign_in.user),
+        ..AuditContext::SERVER
     };
     let entry = audit::entry(host, Event::TestSignInEnded, &by)
         .about(test_sign_in.user)

@@ -56,8 +56,8 @@ struct CandidateInput {
 #[derive(Serialize, ToSchema)]
 #[schema(as = ClaimsComparison)]
 pub(super) struct ComparisonView {
-    /// By the plugins of today.
-    today: PreviewView,
+    /// By the plugins of current.
+    current: PreviewView,
     /// With the candidate among them.
     candidate: PreviewView,
     /// What is not the same.
@@ -84,9 +84,9 @@ struct DifferenceView {
     /// The value's place in the preview of its sink: a JSON pointer (RFC 6901), as `/claims/email` or `/attributes/role`;
     /// `/stopped` where a plugin keeps the application from being told.
     path: String,
-    /// Its value today, if there is one.
+    /// Its value current, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    today: Option<Value>,
+    current: Option<Value>,
     /// Its value with the candidate, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     candidate: Option<Value>,
@@ -153,7 +153,7 @@ pub(super) async fn compare(
         candidate,
     };
     let Comparison {
-        today,
+        current,
         candidate,
         differences,
         log,
@@ -161,16 +161,16 @@ pub(super) async fn compare(
     let difference = |Difference {
                           sink,
                           path,
-                          today,
+                          current,
                           candidate,
                       }| DifferenceView {
         sink,
         path,
-        today,
+        current,
         candidate,
     };
     Ok(Json(ComparisonView {
-        today: view(&application, account, today),
+        current: view(&application, account, current),
         candidate: view(&application, account, candidate),
         differences: differences.into_iter().map(difference).collect(),
         log: log

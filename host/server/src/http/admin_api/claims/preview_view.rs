@@ -4,7 +4,9 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use crate::domain::admin::{Deed, Origin, Preview, PreviewedName, PreviewedToken, Stopped, Told};
+use crate::domain::admin::{
+    Origin, Preview, PreviewedName, PreviewedToken, Stopped, Told, ValueChange,
+};
 use crate::domain::claims::token_claims::{AtSignIn, OfToken};
 use crate::domain::claims::traces;
 use crate::domain::claims::traces::{Explained, ExplainedAttribute, Outcome};
@@ -55,7 +57,7 @@ struct SinkView {
     /// Where each value comes from; those that a plugin removed too.
     origins: Vec<OriginView>,
     /// What each plugin did, in their order.
-    steps: Vec<Explained>,
+    calls: Vec<Explained>,
 }
 
 /// What an ID token says of itself and of the sign-in.
@@ -102,7 +104,7 @@ struct OriginView {
     name: String,
     /// The plugin that had the last word; `null` for the host itself.
     plugin: Option<String>,
-    what: DeedView,
+    change: ValueChangeView,
     /// The scope that stands for the claim, for which the host tells it.
     scope: Option<Scope>,
 }
@@ -110,14 +112,14 @@ struct OriginView {
 /// What was done to a value.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-#[schema(as = ValueDeed)]
-enum DeedView {
-    /// The host told it.
-    Told,
+#[schema(as = ValueChangeKind)]
+enum ValueChangeView {
+    /// The server provided it.
+    Provided,
     /// A plugin added it.
     Added,
     /// A plugin put it in the place of another value.
-    Overwrote,
+    Replaced,
     /// A plugin removed it.
     Removed,
 }
@@ -174,16 +176,16 @@ fn sink_view(preview: Preview) -> SinkView {
     let origin = |Origin {
                       name,
                       plugin,
-                      what,
+                      change,
                       scope,
                   }| OriginView {
         name,
         plugin,
-        what: match what {
-            Deed::Told => DeedView::Told,
-            Deed::Added => DeedView::Added,
-            Deed::Overwrote => DeedView::Overwrote,
-            Deed::Removed => DeedView::Removed,
+        change: match change {
+            ValueChange::Provided => ValueChangeView::Provided,
+            ValueChange::Added => ValueChangeView::Added,
+            ValueChange::Replaced => ValueChangeView::Replaced,
+            ValueChange::Removed => ValueChangeView::Removed,
         },
         scope,
     };
@@ -200,7 +202,7 @@ fn sink_view(preview: Preview) -> SinkView {
         attributes,
         stopped,
         origins,
-        steps: traces::explain(&steps),
+        calls: traces::explain(&steps),
     }
 }
 

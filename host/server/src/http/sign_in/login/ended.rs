@@ -38,7 +38,9 @@ pub(crate) async fn leave(posted: Posted) -> Response {
 async fn returned(host: &Host, language: Language, view: &View) -> Result<Response, InternalError> {
     let (login, reason) = match view {
         View::Ended(login, Ended::Denied) => (login, DenialReason::Denied),
-        View::Ended(login, Ended::Expired | Ended::WrongNumber) => (login, DenialReason::Expired),
+        View::Ended(login, Ended::Expired | Ended::NumberMismatch) => {
+            (login, DenialReason::Expired)
+        }
         View::Ended(login, _)
         | View::Identify(login)
         | View::Approved(login, _)
@@ -98,7 +100,9 @@ pub(crate) async fn return_by_itself(
             return Ok(answered_before(&host, browser.language()));
         }
         let failed = match &view {
-            View::Ended(login, Ended::Denied | Ended::Expired | Ended::WrongNumber) => Some(login),
+            View::Ended(login, Ended::Denied | Ended::Expired | Ended::NumberMismatch) => {
+                Some(login)
+            }
             View::Approved(login, _) | View::SignedIn(login, _) => Some(login),
             View::Ended(..)
             | View::Identify(_)
