@@ -196,7 +196,10 @@ function serverValues({ token, name_id: nameId, claims }) {
   }
   // If a plugin stops the sign-in, there is no token.
   if (!token || !claims) return { known, atSignIn: [] };
-  known.push({ change: 'provided', name: 'iss', value: token.iss }, { change: 'provided', name: 'aud', value: token.aud });
+  known.push(
+    { change: 'provided', name: 'iss', value: token.iss },
+    { change: 'provided', name: 'aud', value: token.aud },
+  );
   return { known, atSignIn: token.at_sign_in.map((name) => ({ change: 'provided', name, atSignIn: true })) };
 }
 
