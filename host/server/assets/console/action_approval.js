@@ -50,7 +50,7 @@ export async function showActionApproval(approval) {
   if (outcome === 'denied' || outcome === 'ended' || outcome === 'failed') {
     const texts = {
       denied: 'It was denied on the phone. Nothing was changed.',
-      over: 'It expired, the number was wrong, or what it concerns was changed meanwhile. Nothing was changed.',
+      ended: 'It expired, the number was wrong, or what it concerns was changed meanwhile. Nothing was changed.',
       failed: 'The decision could not be read. Nothing was changed; try again.',
     };
     await dialog('Not approved', (close) => [

@@ -113,7 +113,7 @@ const STAGES = {
   published: 'published, does not sign yet',
   signing: 'signs',
   retired: 'no longer signs, still published',
-  over: 'expired',
+  expired: 'expired',
 };
 
 /**

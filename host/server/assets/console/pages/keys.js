@@ -10,9 +10,9 @@ const STAGES = {
   signing: 'signs',
   published: 'published, signs next',
   retired: 'no longer signs, still published',
-  remembered: 'only known for old tokens',
+  archived: 'only known for old tokens',
   revoked: 'revoked',
-  over: 'expired',
+  expired: 'expired',
 };
 
 /**

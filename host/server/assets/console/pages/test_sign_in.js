@@ -137,10 +137,10 @@ async function follow(place, id) {
 const UNASKED = ['No request went to your phone. The step below says why.', 'warn'];
 /** @type {Record<Schema<'TestSignInState'>, [string, string]>} */
 const ENDS = {
-  waiting: ['It is pending. Continue in the other tab, and approve on your phone.', 'calm'],
-  done: ['It worked: the application would have signed you in.', 'calm'],
+  pending: ['It is pending. Continue in the other tab, and approve on your phone.', 'calm'],
+  completed: ['It worked: the application would have signed you in.', 'calm'],
   failed: ['It did not work. The first step that failed says why.', 'bad'],
-  over: ['It expired.', 'warn'],
+  expired: ['It expired.', 'warn'],
 };
 
 /**
