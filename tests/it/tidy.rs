@@ -45,12 +45,13 @@ const LAYERS: [&[&str]; 7] = [
 ];
 
 /// The crates in which no two files import each other in a cycle.
-const ACYCLIC: [&str; 13] = [
+const ACYCLIC: [&str; 14] = [
     "demo",
     "host/admin-client",
     "host/model",
     "host/plugin-host",
     "host/saml-core",
+    "host/store",
     "lan",
     "plugin-sdk",
     "plugin-sdk/tool",
@@ -61,7 +62,7 @@ const ACYCLIC: [&str; 13] = [
     "plugins/web-push",
 ];
 /// The crates whose cycles are still to be cut.
-const CYCLIC: [&str; 2] = ["host/server", "host/store"];
+const CYCLIC: [&str; 1] = ["host/server"];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))

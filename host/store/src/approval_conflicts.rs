@@ -11,7 +11,7 @@
 
 use sqlx::AnyConnection;
 
-use crate::approval_requests::{ApprovalRequest, RefusedRequest, Unexpired};
+use crate::requested_approvals::{ApprovalRequest, RefusedRequest, Unexpired};
 use crate::{Result, deliveries};
 use assent_model::approval::RequestKind;
 use assent_model::clock::Timestamp;

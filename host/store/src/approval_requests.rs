@@ -5,16 +5,12 @@
 
 use sqlx::AnyConnection;
 
+use crate::requested_approvals::{ApprovalRequest, RefusedRequest, Unexpired, subjects};
 use crate::rows::{cell, parse, to_json};
-use crate::{
-    Result, Store, StoreError, UserGuard, action_approvals, approval_conflicts, deliveries, repeats,
-};
-use assent_model::action_approval::ActionApproval;
-use assent_model::approval::{Approval, ApprovalSubject, MatchingNumber, RequestKind};
-use assent_model::audit::Entry;
+use crate::{Result, Store, StoreError, action_approvals, approval_conflicts, deliveries, repeats};
+use assent_model::approval::{ApprovalSubject, MatchingNumber, RequestKind};
 use assent_model::clock::Timestamp;
 use assent_model::id::{LoginId, UserId};
-use assent_model::secret::Digest;
 
 /// The most pending requests of a user from unknown browsers, by typed names.
 const PENDING_TYPED: usize = 5;
@@ -28,67 +24,6 @@ const TYPED_PER_USER: usize = 60;
 /// The most unexpired requests of a user from known browsers, which may be shared with others. Together with those
 /// of unknown browsers they leave numbers for QR sign-ins and protected actions.
 const KNOWN_PER_USER: usize = 15;
-
-/// A request for an approval.
-#[derive(Clone, Debug)]
-pub struct ApprovalRequest {
-    /// The approval. Its number is drawn from `numbers`.
-    pub approval: Approval,
-    /// The row of the protected action; `None` for a sign-in.
-    pub action: Option<ActionApproval>,
-    /// The user whom the protected action concerns, as its summary names them.
-    pub target: Option<UserGuard>,
-    /// The user of the name, even where the request is not to be sent.
-    pub known: Option<UserId>,
-    /// How it began.
-    pub kind: RequestKind,
-    /// The digest of the cookie of its browser.
-    pub browser: Digest,
-    /// Whether a delegated channel without letters may carry it.
-    pub without_binding: bool,
-    /// All numbers in random order.
-    pub numbers: Vec<MatchingNumber>,
-    /// The entry for the audit log, written if it is about a user.
-    pub entry: Entry,
-}
-
-/// A typed name for which a limit refused the request.
-#[derive(Clone, Debug)]
-pub struct RefusedRequest {
-    /// The digest of the name.
-    pub name_digest: Digest,
-    /// Whose name it is.
-    pub known: Option<UserId>,
-    /// The digest of the cookie of its browser.
-    pub browser: Digest,
-    /// When it was refused.
-    pub refused_at: Timestamp,
-    /// When it would have expired: until then it conflicts with requests that a channel without letters may carry.
-    pub counts_until: Timestamp,
-}
-
-impl RefusedRequest {
-    fn of(request: &ApprovalRequest) -> Self {
-        let Approval {
-            name_digest,
-            requested_at,
-            expires_at,
-            ..
-        } = request.approval;
-        Self {
-            name_digest,
-            known: request.known,
-            browser: request.browser,
-            refused_at: requested_at,
-            counts_until: expires_at,
-        }
-    }
-
-    /// The rows that are locked for it: those of the name and of the user.
-    pub(crate) fn subjects(&self) -> (String, String) {
-        subjects(self.name_digest, self.known)
-    }
-}
 
 /// The result of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,14 +67,6 @@ impl Store {
     }
 }
 
-/// The rows of `approval_subjects` of a name and its user.
-fn subjects(name: Digest, known: Option<UserId>) -> (String, String) {
-    let name = name.to_text();
-    // For an unknown name the same statements run.
-    let user = known.map_or_else(|| name.clone(), |id| id.to_string());
-    (name, user)
-}
-
 /// Locks a user or a typed name until the end of the transaction: requests, denials and reports of it come one after another.
 pub(crate) async fn hold_subject(
     db: &mut AnyConnection,
@@ -155,26 +82,6 @@ pub(crate) async fn hold_subject(
     .execute(db)
     .await?;
     Ok(())
-}
-
-/// An unexpired request of the user or the name.
-#[derive(sqlx::FromRow)]
-pub(crate) struct Unexpired {
-    pub(crate) id: String,
-    number: String,
-    pub(crate) kind: String,
-    pub(crate) state: String,
-    user_id: Option<String>,
-    pub(crate) name_digest: String,
-    pub(crate) browser: String,
-    pub(crate) without_binding: i64,
-    pub(crate) conflicted: i64,
-}
-
-impl Unexpired {
-    fn is_of(&self, kind: RequestKind) -> bool {
-        self.kind == kind.as_str()
-    }
 }
 
 async fn add(db: &mut AnyConnection, request: &ApprovalRequest) -> Result<RequestOutcome> {

@@ -63,9 +63,9 @@ pub(crate) async fn append(db: &mut AnyConnection, entry: &Entry, name: Digest) 
 }
 
 /// Deletes the counts of an erased user.
-pub(crate) async fn erase(db: &mut AnyConnection, user: &str) -> Result<()> {
+pub(crate) async fn erase(db: &mut AnyConnection, user: UserId) -> Result<()> {
     sqlx::query("DELETE FROM repeated_requests WHERE user_id = $1")
-        .bind(user.to_owned())
+        .bind(user.to_string())
         .execute(db)
         .await?;
     Ok(())

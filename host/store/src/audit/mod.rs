@@ -1,6 +1,7 @@
 //! The audit log, as it is read. How entries get there is the chain's business.
 
 pub(crate) mod chain;
+mod verification;
 
 use std::ops::Deref;
 use std::time::Duration;
@@ -9,7 +10,7 @@ use serde_json::{Map, Value};
 use sqlx::AnyConnection;
 
 use crate::rows::{cell, from_json, moment, parse};
-use crate::{Result, Store, StoreError, repeats};
+use crate::{Result, Store, StoreError};
 use assent_model::audit::{Actor, Entry, Event, USER_KIND};
 use assent_model::clock::Timestamp;
 use assent_model::id::{AuditId, DeviceId, Did, UserId, first_text_of};
@@ -149,7 +150,6 @@ pub(crate) async fn append_if_about_somebody(
 pub(crate) async fn erase(db: &mut AnyConnection, user: UserId) -> Result<()> {
     let user = user.to_string();
     chain::erase_pending(&user);
-    repeats::erase(db, &user).await?;
     sqlx::query(
         "UPDATE audit_entries SET personal = NULL, personal_salt = NULL
          WHERE user_id = $1 AND personal IS NOT NULL",

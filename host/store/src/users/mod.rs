@@ -12,7 +12,7 @@ mod update;
 use sqlx::AnyConnection;
 use update::{is_last_owner, read};
 
-use crate::{Result, Store, StoreError, audit, counts, deprovisioning, devices};
+use crate::{Result, Store, StoreError, audit, counts, deprovisioning, devices, repeats};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
 use assent_model::id::UserId;
@@ -109,6 +109,7 @@ impl Store {
                     .await?;
                 counts::note(db, &[(was.state, -1)]).await?;
                 audit::erase(db, id).await?;
+                repeats::erase(db, id).await?;
                 audit::append(db, &entries).await?;
                 Ok(UserUpdateOutcome::Done)
             })
@@ -149,6 +150,7 @@ impl Store {
                 deprovisioning::of_user(db, id, LifecycleState::Terminated, now).await?;
                 deprovisioning::erase(db, id, now).await?;
                 audit::erase(db, id).await?;
+                repeats::erase(db, id).await?;
                 audit::append(db, &entries).await?;
                 Ok(true)
             })

@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 
 use super::changes::Settings;
 use super::command::{AdminCommand, AdminContext, Execution, Planned, changed_members};
-use super::{AdminError, Caller, Result, fresh_did, invalid};
+use super::{AdminError, Result, fresh_did, invalid};
 use crate::domain::protected_actions::{ClientState, ProtectedAction};
 use crate::domain::{Host, InternalError, audit};
 use crate::keys::client;
@@ -19,6 +19,7 @@ use assent_model::application::{
     OidcSettings, Protocol, Registered, SubjectType,
 };
 use assent_model::audit::{AuditContext, Entry, Event};
+use assent_model::caller::Caller;
 use assent_model::caller::{Authorization, Forbidden};
 use assent_model::client_auth::{ClientAuthMethod, ClientAuthentication, ClientKeys};
 use assent_model::id::Did;

@@ -5,10 +5,11 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use super::action_approvals::{self, Console};
-use super::{AdminError, Caller, Result};
+use super::{AdminError, Result};
 use crate::domain::protected_actions::{ChangedMember, ProtectedAction, summarize};
 use crate::domain::{Host, InternalError};
 use assent_model::audit::AuditContext;
+use assent_model::caller::Caller;
 use assent_model::caller::Principal;
 use assent_model::command::Member;
 use assent_model::id::{ActionApprovalId, ApprovalId};

@@ -3,7 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use super::service_providers::CustomAttributeChange;
+use serde::{Deserialize, Serialize};
+
 use super::{Result, invalid};
 use crate::domain::Host;
 use crate::domain::claims::standard_claims;
@@ -19,6 +20,19 @@ const MOST_VALUES: usize = 1000;
 const MOST_BYTES: usize = 64 * 1024;
 /// How long a value may be, in bytes.
 const LONGEST_VALUE: usize = 4096;
+
+/// A custom attribute.
+#[derive(Clone, Debug, Deserialize, Serialize, utoipa::ToSchema)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "an object such as {\"name\": \"mail\", \"values\": [\"{email}\"]}"
+)]
+pub struct CustomAttributeChange {
+    /// `Name`.
+    pub name: String,
+    /// Its values.
+    pub values: Vec<String>,
+}
 
 /// The custom attributes that a change names, for an application with this id.
 pub(super) fn checked(

@@ -5,10 +5,11 @@ use std::collections::HashMap;
 
 use super::accounts::{apply_to_account, creation, differences, new_account};
 use super::import::{BATCH, ImportReport, ImportRow, RowProblem, overtaken};
-use super::{AccountChange, AdminError, Caller, Result, registered};
+use super::{AccountChange, AdminError, Result, registered};
 use crate::domain::Host;
 use crate::domain::operations::wakeups::Wakeup;
 use assent_model::account::Account;
+use assent_model::caller::Caller;
 use assent_model::id::{Did, UserId};
 use assent_model::name::LoginName;
 use assent_model::user::{LifecycleState, User};

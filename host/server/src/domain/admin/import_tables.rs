@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use super::command::{AdminCommand, AdminContext, Execution, Planned};
-use super::{Caller, ImportReport, ImportRow, Result, import_accounts, import_users};
+use super::{ImportReport, ImportRow, Result, import_accounts, import_users};
 use crate::domain::protected_actions::{ImportedTable, ProtectedAction};
 use crate::domain::{Host, InternalError};
 use assent_model::administration::Permission;
 use assent_model::audit::AuditContext;
+use assent_model::caller::Caller;
 use assent_model::id::Did;
 
 /// Imports a table of users, or of the accounts of an application.

@@ -6,11 +6,12 @@ use serde_json::{Map, Value, json};
 
 use super::import::{BATCH, ImportReport, ImportRow, RowProblem, overtaken};
 use super::users::{Forbidden, VOUCHING, apply_to_user, creation, differences, user_with};
-use super::{AdminError, Caller, Result, UserChange, fresh_did};
+use super::{AdminError, Result, UserChange, fresh_did};
 use crate::domain::Host;
 use crate::domain::admin::user_table::{address_texts, texts};
 use crate::domain::operations::wakeups::Wakeup;
 use assent_model::administration::Permission;
+use assent_model::caller::Caller;
 use assent_model::id::{Did, UserId};
 use assent_model::name::LoginName;
 use assent_model::user::{ConsoleRole, LifecycleState, User};

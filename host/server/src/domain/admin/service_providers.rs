@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::applications::server_address;
 use super::changes::Settings;
 use super::command::{AdminCommand, AdminContext, Execution, Planned, changed_members};
-use super::custom_attributes;
+use super::custom_attributes::{self, CustomAttributeChange};
 use super::{AdminError, Result, fresh_did, invalid};
 use crate::domain::keys::saml_keys;
 use crate::domain::protected_actions::{ProtectedAction, ServiceProviderState};
@@ -77,19 +77,6 @@ pub struct ServiceProviderChange, protected ProtectedServiceProviderMembers {
     #[serde(deserialize_with = "present")]
     protected metadata_url: Option<Option<String>>,
 }
-}
-
-/// A custom attribute.
-#[derive(Clone, Debug, Deserialize, Serialize, utoipa::ToSchema)]
-#[serde(
-    deny_unknown_fields,
-    expecting = "an object such as {\"name\": \"mail\", \"values\": [\"{email}\"]}"
-)]
-pub struct CustomAttributeChange {
-    /// `Name`.
-    pub name: String,
-    /// Its values.
-    pub values: Vec<String>,
 }
 
 /// An assertion consumer.

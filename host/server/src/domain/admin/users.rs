@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
 use super::command::{AdminCommand, AdminContext, Execution, Planned};
-use super::{AdminError, Caller, Result, fresh_did, invalid};
+use super::{AdminError, Result, fresh_did, invalid};
 use crate::domain::devices::device::OwnDevice;
 use crate::domain::devices::{account_notifications, device};
 use crate::domain::operations::wakeups::Wakeup;
@@ -16,6 +16,7 @@ use crate::domain::{Host, audit};
 use assent_model::administration::Permission;
 use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::caller::Authorization;
+use assent_model::caller::Caller;
 use assent_model::clock::Timestamp;
 use assent_model::device::Device;
 use assent_model::id::{DeviceId, Did, UserId};

@@ -1,0 +1,58 @@
+//! Tokens for the admin API, which an operator creates on the command line.
+
+use std::time::Duration;
+
+use crate::domain::{Host, InternalError, audit};
+use assent_model::audit::{AuditContext, Event};
+use assent_model::clock::Timestamp;
+use assent_model::id::TokenId;
+use assent_model::secret::Token;
+use assent_model::token::prefix;
+
+/// A fresh token for the admin API, and until when it is good.
+///
+/// # Errors
+/// If the database fails.
+pub async fn issue_admin_token(
+    host: &Host,
+    by: &AuditContext,
+) -> Result<(Token, Timestamp), InternalError> {
+    issue_admin_token_for(host, host.settings.lifetimes.admin_token.get(), by).await
+}
+
+/// A token for the admin API that is good for so long.
+///
+/// # Errors
+/// If the database fails.
+pub async fn issue_admin_token_for(
+    host: &Host,
+    life: Duration,
+    by: &AuditContext,
+) -> Result<(Token, Timestamp), InternalError> {
+    let now = host.now();
+    let id = TokenId::new(now, &*host.entropy);
+    let token = Token::new(prefix::ADMIN, id.as_bytes(), &*host.entropy);
+    let until = now + life;
+    // The id is what entries name as the actor; the secret is another part of the token.
+    let entry = audit::entry(host, Event::AdminTokenCreated, by);
+    let entry = entry
+        .with("token", id.to_string())
+        .with("until", until.seconds());
+    host.store
+        .insert_admin_token(id, token.digest(), now, until, entry)
+        .await?;
+    Ok((token, until))
+}
+
+/// The token for the admin API that a text is, if it is still good.
+///
+/// # Errors
+/// If the database fails.
+pub async fn admin_token(host: &Host, text: &str) -> Result<Option<TokenId>, InternalError> {
+    let Some(token) = Token::parse(prefix::ADMIN, text) else {
+        return Ok(None);
+    };
+    let id = TokenId::from_bytes(token.id());
+    let kept = host.store.open_admin_token(id, host.now()).await?;
+    Ok(kept.filter(|digest| *digest == token.digest()).map(|_| id))
+}

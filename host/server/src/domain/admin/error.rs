@@ -1,0 +1,88 @@
+//! Why an administrator's request failed.
+
+use super::action_approvals::PendingAction;
+use crate::domain::InternalError;
+use crate::domain::protected_actions::SummaryError;
+use assent_model::caller::Forbidden;
+use assent_store::StoreError;
+
+/// Why a use case of the administration failed. The message says what the administrator can do.
+#[derive(Debug, thiserror::Error)]
+pub enum AdminError {
+    /// A value does not fit.
+    #[error("{field}: {expected}")]
+    Invalid {
+        /// The field.
+        field: &'static str,
+        /// What is expected of it.
+        expected: String,
+    },
+    /// There is no such thing.
+    #[error("there is no such {0}")]
+    NotFound(&'static str),
+    /// It can't be done as things stand.
+    #[error("{0}")]
+    Conflict(&'static str),
+    /// Whoever calls may not do it.
+    #[error("{0}")]
+    Forbidden(&'static str),
+    /// It is another version than the one that the change was made for.
+    #[error(
+        "it was changed since it was read; read it again, and make the change to what is there now"
+    )]
+    Stale,
+    /// It is there already.
+    #[error("{0} is taken")]
+    Taken(&'static str),
+    /// The value of a field is taken: somebody has it.
+    #[error("{0}: {1}")]
+    TakenAt(&'static str, &'static str),
+    /// The action is protected, and the administrator's device was asked about it; with the summary.
+    #[error("the action needs an approval")]
+    ApprovalRequired(Box<(PendingAction, String)>),
+    /// The server does as much of this as it does at a time.
+    #[error("{0}")]
+    TooMany(&'static str),
+    /// The host broke.
+    #[error(transparent)]
+    Internal(#[from] InternalError),
+}
+
+impl From<Forbidden> for AdminError {
+    fn from(Forbidden(why): Forbidden) -> Self {
+        Self::Forbidden(why)
+    }
+}
+
+impl From<StoreError> for AdminError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Taken(what) => Self::Taken(what),
+            StoreError::Overtaken(how) => Self::Conflict(how),
+            StoreError::Stale => {
+                Self::Conflict("the user was changed, or deleted, at this moment; try again")
+            }
+            error => Self::Internal(error.into()),
+        }
+    }
+}
+
+impl From<SummaryError> for AdminError {
+    fn from(error: SummaryError) -> Self {
+        match error {
+            SummaryError::Gone(what) => Self::NotFound(what),
+            SummaryError::Store(error) => error.into(),
+        }
+    }
+}
+
+/// The result of an administrator's request.
+pub type Result<T> = std::result::Result<T, AdminError>;
+
+/// The error for a value of this field, with what is expected of it.
+pub(super) fn invalid(field: &'static str, expected: impl Into<String>) -> AdminError {
+    AdminError::Invalid {
+        field,
+        expected: expected.into(),
+    }
+}

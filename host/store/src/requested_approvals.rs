@@ -1,0 +1,101 @@
+//! A request for an approval, a request that a limit rejected, and the rows of unexpired requests. Requests and their conflicts use
+//! these types.
+
+use crate::UserGuard;
+use assent_model::action_approval::ActionApproval;
+use assent_model::approval::{Approval, MatchingNumber, RequestKind};
+use assent_model::audit::Entry;
+use assent_model::clock::Timestamp;
+use assent_model::id::UserId;
+use assent_model::secret::Digest;
+
+/// A request for an approval.
+#[derive(Clone, Debug)]
+pub struct ApprovalRequest {
+    /// The approval. Its number is drawn from `numbers`.
+    pub approval: Approval,
+    /// The row of the protected action; `None` for a sign-in.
+    pub action: Option<ActionApproval>,
+    /// The user whom the protected action concerns, as its summary names them.
+    pub target: Option<UserGuard>,
+    /// The user of the name, even where the request is not to be sent.
+    pub known: Option<UserId>,
+    /// How it began.
+    pub kind: RequestKind,
+    /// The digest of the cookie of its browser.
+    pub browser: Digest,
+    /// Whether a delegated channel without letters may carry it.
+    pub without_binding: bool,
+    /// All numbers in random order.
+    pub numbers: Vec<MatchingNumber>,
+    /// The entry for the audit log, written if it is about a user.
+    pub entry: Entry,
+}
+
+/// A typed name for which a limit refused the request.
+#[derive(Clone, Debug)]
+pub struct RefusedRequest {
+    /// The digest of the name.
+    pub name_digest: Digest,
+    /// Whose name it is.
+    pub known: Option<UserId>,
+    /// The digest of the cookie of its browser.
+    pub browser: Digest,
+    /// When it was refused.
+    pub refused_at: Timestamp,
+    /// When it would have expired: until then it conflicts with requests that a channel without letters may carry.
+    pub counts_until: Timestamp,
+}
+
+impl RefusedRequest {
+    /// The rejected request that this one is.
+    pub(crate) fn of(request: &ApprovalRequest) -> Self {
+        let Approval {
+            name_digest,
+            requested_at,
+            expires_at,
+            ..
+        } = request.approval;
+        Self {
+            name_digest,
+            known: request.known,
+            browser: request.browser,
+            refused_at: requested_at,
+            counts_until: expires_at,
+        }
+    }
+
+    /// The rows that are locked for it: those of the name and of the user.
+    pub(crate) fn subjects(&self) -> (String, String) {
+        subjects(self.name_digest, self.known)
+    }
+}
+
+/// The rows of `approval_subjects` of a name and its user.
+pub(crate) fn subjects(name: Digest, known: Option<UserId>) -> (String, String) {
+    let name = name.to_text();
+    // For an unknown name the same statements run.
+    let user = known.map_or_else(|| name.clone(), |id| id.to_string());
+    (name, user)
+}
+
+/// An unexpired request of the user or the name.
+#[derive(sqlx::FromRow)]
+pub(crate) struct Unexpired {
+    pub(crate) id: String,
+    pub(crate) number: String,
+    pub(crate) kind: String,
+    pub(crate) state: String,
+    pub(crate) user_id: Option<String>,
+    pub(crate) name_digest: String,
+    pub(crate) browser: String,
+    pub(crate) without_binding: i64,
+    pub(crate) conflicted: i64,
+}
+
+impl Unexpired {
+    /// Whether the request began in this way.
+    pub(crate) fn is_of(&self, kind: RequestKind) -> bool {
+        self.kind == kind.as_str()
+    }
+}
