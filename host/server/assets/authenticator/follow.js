@@ -32,7 +32,7 @@ export function showBadge() {
 function takeEnrolled(account, notifications) {
   const { screen } = state;
   if (screen?.name !== 'link' || screen.deviceId !== account.deviceId || !screen.link || screen.added !== null) return;
-  const { made_at: made } = screen.link;
+  const { created_at: made } = screen.link;
   const enrolled = notifications.find(({ event, at }) => event === 'device.enrolled' && at >= made);
   if (!enrolled) return;
   screen.added = enrolled.name ?? text('app-request-not-known');

@@ -80,7 +80,7 @@ export interface Devices {
 export interface DeviceLink {
   link: string;
   link_qr?: string | null;
-  made_at: number;
+  created_at: number;
   expires_at: number;
 }
 
