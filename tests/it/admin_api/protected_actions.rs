@@ -111,7 +111,7 @@ async fn a_protected_action_is_shown_signed_done_once_and_noted(database: Databa
     };
     assert_eq!(
         past().await["protected_action"],
-        json!({"kind": "delete-user", "target": "bob", "gone": false})
+        json!({"kind": "delete-user", "target": "bob", "target_deleted": false})
     );
     let done = console
         .call_once(Method::DELETE, &path, &Value::Null, action["id"].as_str())
@@ -154,7 +154,7 @@ async fn a_protected_action_is_shown_signed_done_once_and_noted(database: Databa
     );
     assert_eq!(
         past().await["protected_action"],
-        json!({"kind": "delete-user", "target": null, "gone": true}),
+        json!({"kind": "delete-user", "target": null, "target_deleted": true}),
         "{database:?}"
     );
 }

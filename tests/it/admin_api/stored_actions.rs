@@ -245,7 +245,7 @@ async fn nobody_approves_an_action_whose_summary_changed(database: Database) {
     let request = waiting(&grace.phone).await;
     rename("rob").await;
     let outcome = grace.phone.not_me(&request).await.expect("an outcome");
-    assert_eq!(outcome, "not_me", "{database:?}");
+    assert_eq!(outcome, "reported", "{database:?}");
     let path = format!("/action-approvals/{}", id(&action));
     let ended = console.get(&path).await;
     assert_eq!(ended.status, StatusCode::UNAUTHORIZED, "{}", ended.body);
@@ -389,7 +389,7 @@ async fn a_former_administrator_sees_no_current_names(database: Database) {
         let history = grace.phone.ask(Method::GET, "/history", None).await;
         history.expect("history")["items"][0]["protected_action"].clone()
     };
-    let seen = json!({"kind": "delete-user", "target": "bob", "gone": false});
+    let seen = json!({"kind": "delete-user", "target": "bob", "target_deleted": false});
     assert_eq!(past().await, seen, "{database:?}");
     host.admin_ok(
         Method::PATCH,
@@ -397,7 +397,7 @@ async fn a_former_administrator_sees_no_current_names(database: Database) {
         json!({"console_role": null}),
     )
     .await;
-    let hidden = json!({"kind": "delete-user", "target": null, "gone": false});
+    let hidden = json!({"kind": "delete-user", "target": null, "target_deleted": false});
     assert_eq!(past().await, hidden, "{database:?}");
     drop(other);
 }
