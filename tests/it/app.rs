@@ -205,7 +205,7 @@ async fn a_phone_shows_what_became_of_its_persons_last_requests(database: Databa
         [
             "unanswered",
             "number_mismatch",
-            "not_me",
+            "reported",
             "denied",
             "approved"
         ]

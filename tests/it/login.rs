@@ -439,7 +439,7 @@ async fn another_person_or_a_revoked_device_can_not_approve() {
         .await
         .expect_err("not hers");
     assert!(
-        refused.to_string().starts_with("unknown_request"),
+        refused.to_string().starts_with("request_not_found"),
         "{refused}"
     );
 
@@ -455,7 +455,7 @@ async fn another_person_or_a_revoked_device_can_not_approve() {
         .await
         .expect_err("revoked");
     assert!(
-        refused.to_string().starts_with("unknown_device"),
+        refused.to_string().starts_with("device_not_enrolled"),
         "{refused}"
     );
     assert!(lost.waiting(0).await.is_err());
@@ -491,16 +491,19 @@ async fn a_call_of_a_device_is_signed_for_its_path_body_and_time() {
         (header(now, path), None),
         (
             header(now, "/authenticator/api/device"),
-            Some("unknown_device"),
+            Some("device_not_enrolled"),
         ),
-        (header(now - 61, path), Some("clock")),
-        (header(now + 61, path), Some("clock")),
+        (header(now - 61, path), Some("clock_difference")),
+        (header(now + 61, path), Some("clock_difference")),
         (
             header(now, path).replace(&format!(".{now}."), &format!(".{}.", now + 1)),
-            Some("unknown_device"),
+            Some("device_not_enrolled"),
         ),
-        ("Assent-Device x.y.z".to_owned(), Some("unknown_device")),
-        ("Bearer x".to_owned(), Some("unknown_device")),
+        (
+            "Assent-Device x.y.z".to_owned(),
+            Some("device_not_enrolled"),
+        ),
+        ("Bearer x".to_owned(), Some("device_not_enrolled")),
     ] {
         let response = http_client()
             .get(&url)
@@ -586,7 +589,7 @@ async fn an_enrolment_link_is_good_once_and_for_a_day() {
     let late = Authenticator::enrol(&link, "Phone", None)
         .await
         .expect_err("too late");
-    assert!(late.to_string().starts_with("no_such_link"), "{late}");
+    assert!(late.to_string().starts_with("link_not_found"), "{late}");
     let forged = format!("{}x", &link[..link.len() - 1]);
     assert!(Authenticator::enrol(&forged, "Phone", None).await.is_err());
 }

@@ -4,6 +4,7 @@ mod admin;
 mod admin_api;
 mod app;
 mod audit;
+mod authenticator_api;
 mod channels;
 mod clients;
 mod commands;

@@ -79,7 +79,7 @@ async fn a_code_is_taken_once_and_only_where_it_was_made() {
     let link = code(&login);
     let refused = async |link: &str| {
         let error = ada.phone.scan(link).await.expect_err("refused").to_string();
-        assert!(error.starts_with("no_such_login"), "{link}: {error}");
+        assert!(error.starts_with("sign_in_not_found"), "{link}: {error}");
     };
     let (start, token) = link.split_once("#login=").expect("a token");
     // Another login's id with this one's proof, a proof that is cut, one of zeros, and what is no code at all.
@@ -166,7 +166,7 @@ async fn a_code_that_somebody_else_shows_names_the_browser_that_it_comes_from() 
         .await
         .expect_err("refused")
         .to_string();
-    assert!(error.starts_with("bad_proof"), "{error}");
+    assert!(error.starts_with("invalid_proof"), "{error}");
 }
 
 #[tokio::test]
@@ -191,7 +191,7 @@ async fn a_person_who_may_not_sign_in_is_told_so_and_the_browser_is_not() {
         .await
         .expect_err("refused")
         .to_string();
-    assert!(error.starts_with("closed"), "{error}");
+    assert!(error.starts_with("user_inactive"), "{error}");
     assert_eq!(browser.get(&login.url).await.path(), login.path());
     assert!(
         browser.get(&login.url).await.body.contains("id=\"name\""),
@@ -237,7 +237,7 @@ async fn whoever_floods_a_name_does_not_keep_its_owner_from_signing_in_by_a_scan
         let request = &ada.phone.waiting(5).await.expect("requests")[0];
         assert_eq!(
             ada.phone.not_me(request).await.expect("an outcome"),
-            "not_me"
+            "reported"
         );
         assert!(
             ada.phone
@@ -357,7 +357,7 @@ async fn the_code_of_a_page_that_waits_takes_the_place_of_its_typed_request() {
         .await
         .expect_err("cancelled")
         .to_string();
-    assert!(refused.starts_with("no_such_login"), "{refused}");
+    assert!(refused.starts_with("sign_in_not_found"), "{refused}");
 }
 
 #[tokio::test]
@@ -422,7 +422,7 @@ async fn the_phone_shows_what_a_code_lets_in_before_the_page_learns_who_scanned(
         .await
         .expect_err("refused")
         .to_string();
-    assert!(error.starts_with("no_such_login"), "{error}");
+    assert!(error.starts_with("sign_in_not_found"), "{error}");
 }
 
 #[tokio::test]

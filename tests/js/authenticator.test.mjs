@@ -62,7 +62,7 @@ const server = {
   decisions: [],
   decided: [],
   codesMade: 0,
-  passkey: 'impossible',
+  passkey: 'unsupported',
   cooldownUntil: null,
   devices: [],
   waiting: [],
@@ -112,12 +112,12 @@ async function answered(method, path, query, body) {
     case 'GET /devices':
       return [200, { devices: server.devices, recovery_codes: 0 }];
     case 'PATCH /devices/d1':
-      if (body.name === '') return [422, { error: 'bad_name' }];
+      if (body.name === '') return [422, { error: 'invalid_name' }];
       server.devices[0].name = body.name;
       return [200, {}];
     case 'POST /devices/enrolment-links': {
       const now = Math.floor(Date.now() / 1000);
-      return [200, { link: `${base}/authenticator#enrol=second`, link_qr: null, made_at: now, expires_at: now + 600 }];
+      return [200, { link: `${base}/authenticator#enrol=second`, link_qr: null, created_at: now, expires_at: now + 600 }];
     }
     case 'POST /notifications/read':
       server.notifications = [];
@@ -155,7 +155,7 @@ async function answered(method, path, query, body) {
       return [200, { codes: ['AAAA-BBBB', 'CCCC-DDDD'] }];
     default: {
       server.decided.push({ path, ...body });
-      return server.decisions.shift() ?? [404, { error: 'unknown_request' }];
+      return server.decisions.shift() ?? [404, { error: 'request_not_found' }];
     }
   }
 }
@@ -198,8 +198,8 @@ after(async () => {
 async function enrolling(says, prepare = async () => {}) {
   list();
   const now = Math.floor(Date.now() / 1000);
-  const own = { id: 'd1', name: 'Phone', enrolled_at: now, used_at: null, this: true, passkey: false };
-  Object.assign(server, { notifications: [], decisions: [], decided: [], codesMade: 0, passkey: 'impossible' });
+  const own = { id: 'd1', name: 'Phone', enrolled_at: now, used_at: null, is_current: true, has_passkey: false };
+  Object.assign(server, { notifications: [], decisions: [], decided: [], codesMade: 0, passkey: 'unsupported' });
   Object.assign(server, { cooldownUntil: null, devices: [own], ...says });
   const page = await (await phone(browser)).newPage();
   await prepare(page);
@@ -288,7 +288,7 @@ test('a wrong number empties the field and keeps the focus; that of another requ
   // The request vanishes behind it; its end is shown only on the way back.
   list();
   await page.getByRole('button', { name: 'Back', exact: true }).waitFor();
-  server.decisions.push([200, { outcome: 'not_me' }]);
+  server.decisions.push([200, { outcome: 'reported' }]);
   await page.getByRole('button', { name: 'This was not me' }).click();
   await page.getByRole('heading', { name: 'Stopped' }).waitFor();
   assert.deepEqual(
@@ -296,7 +296,7 @@ test('a wrong number empties the field and keeps the focus; that of another requ
     [
       ['/requests/d4', 'approve'],
       ['/requests/d4', 'approve'],
-      ['/requests/e5', 'not_me'],
+      ['/requests/e5', 'report'],
     ],
   );
   assert.deepEqual(wrong(), []);

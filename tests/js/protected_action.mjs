@@ -61,7 +61,7 @@ try {
     assert.equal(refused.status, 403);
     assert.equal(refused.body.type, 'urn:assent:problem:approval-required');
     const { action_approval: approval } = refused.body;
-    await mobile.getByRole('heading', { name: 'Delete the user <b>bob</b>' }).waitFor();
+    await mobile.getByRole('heading', { name: 'Delete the user “<b>bob</b>”' }).waitFor();
     await look(mobile, 'action');
     await approve(mobile, approval.number);
     await mobile.getByText('The action is carried out where you began it.', { exact: true }).waitFor();

@@ -49,7 +49,7 @@ async function tried(admin, application) {
   assert.deepEqual(collected, []);
   await tab.close();
   const { body } = await call(desk, 'GET', `/test-sign-ins/${begun.body.id}?wait=5`);
-  assert.equal(body.state, 'done', JSON.stringify(body));
+  assert.equal(body.state, 'completed', JSON.stringify(body));
   assert.ok(
     body.steps.every((step) => step.good),
     JSON.stringify(body.steps),

@@ -57,6 +57,7 @@ pub enum LinkMaker {
 
 /// A Web Push subscription (RFC 8030, with the keys of RFC 8291), as a browser's `PushSubscription.toJSON()` has it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct PushSubscription {
     /// The push resource's URL.
     pub endpoint: String,
@@ -66,6 +67,7 @@ pub struct PushSubscription {
 
 /// The keys of a Web Push subscription, base64url.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct PushKeys {
     /// The P-256 public key of the browser, 65 bytes.
     pub p256dh: String,
@@ -112,13 +114,29 @@ pub struct DeviceKey {
 #[error("the key is no P-256 public key in JSON Web Key form")]
 pub struct DeviceKeyError;
 
+/// A P-256 public key as a JSON Web Key (RFC 7518 section 6.2).
 #[derive(Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 struct Jwk {
+    /// `EC`.
     kty: String,
+    /// `P-256`.
     crv: String,
+    /// 32 bytes, base64url.
     x: String,
+    /// 32 bytes, base64url.
     y: String,
 }
+
+#[cfg(feature = "openapi")]
+impl utoipa::PartialSchema for DeviceKey {
+    fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
+        Jwk::schema()
+    }
+}
+
+#[cfg(feature = "openapi")]
+impl utoipa::ToSchema for DeviceKey {}
 
 impl DeviceKey {
     /// The key with these coordinates, if they are a point of the curve.

@@ -3,14 +3,15 @@
 //! Each text starts with its purpose and version. Then one line for each value, `name: value`, texts as JSON strings
 //! (RFC 8259 section 7) so that no value can pass for another line, numbers bare, joined by `\n` with none at the end.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::clock::Timestamp;
 use crate::id::{ApprovalId, DeviceId, Did};
 use crate::secret::Digest;
 
 /// What the person decided.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {
     /// Let the browser in.
@@ -18,7 +19,7 @@ pub enum Decision {
     /// Do not.
     Deny,
     /// Do not, and let nobody ask for a while: it was not the person who signed in.
-    NotMe,
+    Report,
 }
 
 impl Decision {
@@ -27,7 +28,7 @@ impl Decision {
         match self {
             Self::Approve => "approve",
             Self::Deny => "deny",
-            Self::NotMe => "not_me",
+            Self::Report => "report",
         }
     }
 }
@@ -76,7 +77,7 @@ impl ApprovalStatement<'_> {
             ("browser", quoted(self.browser)),
             ("expires", self.expires.seconds().to_string()),
         ];
-        if self.decision == Decision::NotMe {
+        if self.decision == Decision::Report {
             return lines("assent-report-v1", &values);
         }
         let purpose = match self.action {
@@ -223,7 +224,7 @@ mod tests {
             sign_in.split('\n').skip(1).collect::<Vec<_>>()
         );
         let not_me = ApprovalStatement {
-            decision: Decision::NotMe,
+            decision: Decision::Report,
             number: "",
             ..statement
         };

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::admission::check_owners;
@@ -26,6 +27,19 @@ pub struct Candidate {
     pub component: Option<Vec<u8>>,
     /// Its settings; those of the plugin of the chain where they are missing and the component is that plugin's.
     pub config: Option<Map<String, Value>>,
+}
+
+/// The serialized form identifies the component by its SHA-256 digest, because a component may be large.
+impl Serialize for Candidate {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self {
+            plugin,
+            component,
+            config,
+        } = self;
+        let component = component.as_ref().map(|bytes| Digest::of(bytes).to_text());
+        (plugin, component, config).serialize(serializer)
+    }
 }
 
 /// Why a candidate can't be tried.

@@ -10,16 +10,34 @@ use anyhow::Context;
 use openssl::ec::{EcGroup, EcKey};
 use openssl::nid::Nid;
 use reqwest::Method;
-use serde_json::{Value, json};
+use serde::Deserialize;
 
-use crate::authenticator::exchange::{agreed, client, public_key, signature, text, token_of};
+use crate::authenticator::exchange::{agreed, client, public_key, signature, token_of};
+use crate::http::devices::{
+    DecisionOutcome, EnrolledDevice, EnrolmentBody, EnrolmentPreview, EnrolmentToken, PushBody,
+};
+use crate::http::sign_in::qr_sign_in::QrSignInPreview;
 use assent_model::clock::{Clock, SystemClock};
 use assent_model::device::PushSubscription;
-use assent_model::id::DeviceId;
+use assent_model::id::{AuditId, DeviceId};
 use assent_model::statement::{ApprovalStatement, Decision, EnrolmentStatement};
 
 pub use enrolled::{Application, Authenticator, LoginLook, Request};
 pub use exchange::Reply;
+
+/// What waits for the user: the members that this client reads.
+#[derive(Deserialize)]
+struct Pending {
+    cooldown_until: Option<i64>,
+    requests: Vec<Request>,
+    notifications: Vec<Notification>,
+}
+
+/// A notification, which this client does not show.
+#[derive(Deserialize)]
+struct Notification {
+    id: AuditId,
+}
 
 impl Authenticator {
     /// Enrols by a link: makes a key, proves that it has it, and uses the link up.
@@ -36,14 +54,15 @@ impl Authenticator {
             .origin()
             .ascii_serialization();
         let api = format!("{origin}/authenticator/api");
-        let look = agreed(
+        let EnrolmentPreview { issuer, .. } = agreed(
             client()
                 .await?
                 .post(format!("{api}/enrolments/preview"))
-                .json(&json!({"token": token})),
+                .json(&EnrolmentToken {
+                    token: token.to_owned(),
+                }),
         )
         .await?;
-        let issuer = text(&look, "issuer")?;
         let key = EcKey::generate(&*EcGroup::from_curve_name(Nid::X9_62_PRIME256V1)?)?;
         let public = public_key(&key)?;
         let thumbprint = public.thumbprint();
@@ -53,13 +72,15 @@ impl Authenticator {
             device_name: name,
             key_thumbprint: &thumbprint,
         };
-        let body = json!({
-            "token": token,
-            "device_name": name,
-            "public_key": public,
-            "signature": signature(&key, &statement.text())?,
-        });
-        let enrolled = agreed(
+        let body = EnrolmentBody {
+            token: token.to_owned(),
+            device_name: name.to_owned(),
+            public_key: public,
+            signature: signature(&key, &statement.text())?,
+        };
+        let EnrolledDevice {
+            device_id, account, ..
+        } = agreed(
             client()
                 .await?
                 .post(format!("{api}/enrolments"))
@@ -69,14 +90,12 @@ impl Authenticator {
         let authenticator = Self {
             origin,
             issuer,
-            device: text(&enrolled, "device_id")?
-                .parse()
-                .context("the answer has no device id")?,
-            account: text(&enrolled, "account")?,
+            device: device_id,
+            account,
             private_key: String::from_utf8(key.private_key_to_pem()?)?,
         };
-        if let Some(push) = push {
-            let body = serde_json::to_vec(&json!({"subscription": push}))?;
+        if push.is_some() {
+            let body = serde_json::to_vec(&PushBody { subscription: push })?;
             authenticator
                 .call(Method::PUT, "/authenticator/api/device/push", "", body)
                 .await?
@@ -115,17 +134,16 @@ impl Authenticator {
                     Vec::new(),
                 )
                 .await?;
-            let answer = reply.agreed()?;
+            let Pending {
+                requests,
+                notifications,
+                ..
+            } = reply.read()?;
             // Nobody reads the notifications here, so it does not wait for them again.
-            let last = answer
-                .get("notifications")
-                .and_then(Value::as_array)
-                .and_then(|notifications| notifications.last()?.get("id")?.as_str());
-            known = last
-                .map(|last| format!("&known={last}"))
+            known = notifications
+                .last()
+                .map(|Notification { id }| format!("&known={id}"))
                 .unwrap_or_default();
-            let requests: Vec<Request> =
-                serde_json::from_value(answer.get("requests").cloned().unwrap_or_default())?;
             if !requests.is_empty() || left == 0 {
                 return Ok(requests);
             }
@@ -142,16 +160,15 @@ impl Authenticator {
                 token_of(link)?,
             )
             .await?;
-        let look = reply.agreed()?;
-        let name = look
-            .pointer("/application/name")
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-            .to_owned();
+        let QrSignInPreview {
+            application,
+            place,
+            browser,
+        } = reply.read()?;
         Ok(LoginLook {
-            application: name,
-            place: text(&look, "place")?,
-            browser: text(&look, "browser")?,
+            application: application.name,
+            place,
+            browser,
         })
     }
 
@@ -172,29 +189,23 @@ impl Authenticator {
     /// Approves a request with the number that the browser shows, or denies it. The outcome in a word.
     pub async fn decide(&self, request: &Request, number: Option<&str>) -> anyhow::Result<String> {
         let signature = self.sign(&self.statement(request, number).text())?;
-        text(
-            &self
-                .send_proof(request.id, number, &signature)
-                .await?
-                .agreed()?,
-            "outcome",
-        )
+        let reply = self.send_proof(request.id, number, &signature).await?;
+        let DecisionOutcome { outcome } = reply.read()?;
+        Ok(outcome.as_str().to_owned())
     }
 
     /// Says that a request was not the person's: requests reach no phone of theirs for a while.
     pub async fn not_me(&self, request: &Request) -> anyhow::Result<String> {
         let statement = ApprovalStatement {
-            decision: Decision::NotMe,
+            decision: Decision::Report,
             ..self.statement(request, None)
         };
         let signature = self.sign(&statement.text())?;
-        text(
-            &self
-                .send(request.id, Decision::NotMe, "", &signature)
-                .await?
-                .agreed()?,
-            "outcome",
-        )
+        let reply = self
+            .send(request.id, Decision::Report, "", &signature)
+            .await?;
+        let DecisionOutcome { outcome } = reply.read()?;
+        Ok(outcome.as_str().to_owned())
     }
 
     /// Until when requests reach no phone of the person, in seconds since the epoch.
@@ -202,10 +213,8 @@ impl Authenticator {
         let reply = self
             .call(Method::GET, "/authenticator/api/requests", "", Vec::new())
             .await?;
-        Ok(reply
-            .agreed()?
-            .get("cooldown_until")
-            .and_then(Value::as_i64))
+        let Pending { cooldown_until, .. } = reply.read()?;
+        Ok(cooldown_until)
     }
 
     /// Ends the pause that a denial began.

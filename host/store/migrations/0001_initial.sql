@@ -97,19 +97,19 @@ CREATE TABLE application_logos (
 
 -- A user's membership in an application.
 CREATE TABLE accounts (
-    id             TEXT   NOT NULL PRIMARY KEY,
-    user_id        TEXT   NOT NULL REFERENCES users (id) ON DELETE CASCADE,
-    application_id TEXT   NOT NULL REFERENCES applications (id) ON DELETE CASCADE,
-    name           TEXT   NOT NULL,
+    id                TEXT   NOT NULL PRIMARY KEY,
+    user_id           TEXT   NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+    application_id    TEXT   NOT NULL REFERENCES applications (id) ON DELETE CASCADE,
+    name              TEXT   NOT NULL,
     -- JSON.
-    roles          TEXT   NOT NULL,
-    short_code     TEXT   NOT NULL UNIQUE,
-    state          TEXT   NOT NULL DEFAULT 'invited'
+    roles             TEXT   NOT NULL,
+    short_code        TEXT   NOT NULL UNIQUE,
+    state             TEXT   NOT NULL DEFAULT 'invited'
                    CHECK (state IN ('invited', 'active', 'suspended', 'terminated')),
     -- Grants from before this time are revoked: the user withdrew the consent, or the account was suspended.
-    grants_not_before    BIGINT NOT NULL DEFAULT 0,
-    version        BIGINT NOT NULL,
-    created_at     BIGINT NOT NULL,
+    grants_not_before BIGINT NOT NULL DEFAULT 0,
+    version           BIGINT NOT NULL,
+    created_at        BIGINT NOT NULL,
     UNIQUE (user_id, application_id),
     UNIQUE (application_id, name)
 );
@@ -141,18 +141,18 @@ CREATE TABLE consents (
 ---------------------------------------------------------------------------------------------------
 
 CREATE TABLE devices (
-    id         TEXT   NOT NULL PRIMARY KEY,
-    user_id    TEXT   NOT NULL REFERENCES users (id) ON DELETE CASCADE,
-    name       TEXT   NOT NULL,
-    public_key TEXT   NOT NULL UNIQUE,
+    id                TEXT   NOT NULL PRIMARY KEY,
+    user_id           TEXT   NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+    name              TEXT   NOT NULL,
+    public_key        TEXT   NOT NULL UNIQUE,
     -- JSON: the Web Push subscription.
-    push       TEXT,
+    push              TEXT,
     -- The last audit entry of which the device has shown a notification.
-    last_notification  TEXT,
-    created_at BIGINT NOT NULL,
+    last_notification TEXT,
+    created_at        BIGINT NOT NULL,
     -- When the device last answered a request.
-    used_at    BIGINT,
-    revoked_at BIGINT
+    used_at           BIGINT,
+    revoked_at        BIGINT
 );
 CREATE INDEX devices_by_user ON devices (user_id);
 
@@ -163,7 +163,7 @@ CREATE TABLE enrolments (
     digest     TEXT   NOT NULL,
     -- The device that created it, or 'code' for a recovery code; NULL for an administrator or the server. Revoking the device
     -- also revokes the enrolment.
-    created_by    TEXT,
+    created_by TEXT,
     created_at BIGINT NOT NULL,
     expires_at BIGINT NOT NULL,
     used_at    BIGINT
@@ -199,7 +199,7 @@ CREATE TABLE recovery_codes (
     user_id    TEXT   NOT NULL REFERENCES users (id) ON DELETE CASCADE,
     digest     TEXT   NOT NULL,
     -- The device that created the codes. Revoking the device also revokes them.
-    created_by    TEXT,
+    created_by TEXT,
     created_at BIGINT NOT NULL,
     used_at    BIGINT,
     UNIQUE (user_id, digest)
@@ -207,9 +207,9 @@ CREATE TABLE recovery_codes (
 
 -- The ids by which vendors' authenticators know a user, as an administrator entered them.
 CREATE TABLE external_authenticators (
-    user_id TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+    user_id    TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
     -- The channel's name in the settings.
-    channel TEXT NOT NULL,
+    channel    TEXT NOT NULL,
     identifier TEXT NOT NULL,
     PRIMARY KEY (user_id, channel)
 );
@@ -245,27 +245,27 @@ CREATE INDEX logins_open ON logins (id)
 
 -- The approvals of protected actions: what an administrator does in the console with a fresh approval on their own device.
 CREATE TABLE action_approvals (
-    id            TEXT   NOT NULL PRIMARY KEY,
+    id                 TEXT   NOT NULL PRIMARY KEY,
     -- The administrator, and the console session and browser in which the approval can be used.
-    actor         TEXT   NOT NULL REFERENCES users (id) ON DELETE CASCADE,
-    session_id    TEXT   NOT NULL,
-    browser       TEXT   NOT NULL,
+    actor              TEXT   NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+    session_id         TEXT   NOT NULL,
+    browser            TEXT   NOT NULL,
     -- The digest of the action in its command. The approval permits no other.
-    action_digest TEXT   NOT NULL,
+    action_digest      TEXT   NOT NULL,
     -- The kind of the action, and the ids of what it concerns; NULL if it concerns no user or no application.
-    action_kind        TEXT NOT NULL,
+    action_kind        TEXT   NOT NULL,
     target_user        TEXT,
     target_application TEXT,
     -- JSON: the typed action; and the digest of its summary, which is rendered from the action for the device. Both are NULL once the
     -- approval was used or ended.
-    action         TEXT,
-    summary_digest TEXT,
+    action             TEXT,
+    summary_digest     TEXT,
     -- The digests of the names in the action that a user would sign in with, separated by spaces. The erasure of a user deletes the row.
-    names          TEXT,
-    requested_at  BIGINT NOT NULL,
-    expires_at    BIGINT NOT NULL,
+    names              TEXT,
+    requested_at       BIGINT NOT NULL,
+    expires_at         BIGINT NOT NULL,
     -- When the approval was used, which succeeds once.
-    claimed_at    BIGINT
+    claimed_at         BIGINT
 );
 CREATE INDEX action_approvals_by_actor ON action_approvals (actor);
 CREATE INDEX action_approvals_by_target_user ON action_approvals (target_user) WHERE target_user IS NOT NULL;
@@ -273,48 +273,48 @@ CREATE INDEX action_approvals_with_action ON action_approvals (expires_at) WHERE
 
 -- Approval requests and their answers. Each has one subject: a sign-in or a protected action.
 CREATE TABLE approvals (
-    id             TEXT   NOT NULL PRIMARY KEY,
-    login_id       TEXT   REFERENCES logins (id) ON DELETE CASCADE,
-    action_approval_id TEXT REFERENCES action_approvals (id) ON DELETE CASCADE,
+    id                 TEXT   NOT NULL PRIMARY KEY,
+    login_id           TEXT   REFERENCES logins (id) ON DELETE CASCADE,
+    action_approval_id TEXT   REFERENCES action_approvals (id) ON DELETE CASCADE,
     -- The application that the request is for. Suspending the user's account there ends the request.
-    application_id TEXT,
+    application_id     TEXT,
     -- The user whose devices receive the request; NULL if the typed name belongs to no user who can sign in.
-    user_id        TEXT   REFERENCES users (id) ON DELETE CASCADE,
+    user_id            TEXT   REFERENCES users (id) ON DELETE CASCADE,
     -- The user with the typed name, whether or not devices receive the request.
-    named_user     TEXT   REFERENCES users (id) ON DELETE CASCADE,
-    name_digest    TEXT   NOT NULL,
+    named_user         TEXT   REFERENCES users (id) ON DELETE CASCADE,
+    name_digest        TEXT   NOT NULL,
     -- How the request began.
-    kind           TEXT   NOT NULL DEFAULT 'typed'
+    kind               TEXT   NOT NULL DEFAULT 'typed'
                    CHECK (kind IN ('typed', 'known_browser', 'stale_browser', 'qr', 'action')),
     -- The digest of the browser's cookie.
-    browser        TEXT   NOT NULL DEFAULT '',
+    browser            TEXT   NOT NULL DEFAULT '',
     -- The device that scanned the QR code of the login page.
-    scanned_by     TEXT,
+    scanned_by         TEXT,
     -- The matching number.
-    number         TEXT   NOT NULL,
-    attempts_left  BIGINT NOT NULL,
+    number             TEXT   NOT NULL,
+    attempts_left      BIGINT NOT NULL,
     -- JSON: what the device shows and signs. The summary of a protected action comes to it, which is not stored.
-    prompt         TEXT   NOT NULL,
+    prompt             TEXT   NOT NULL,
     -- 1 if a delegated channel without letters may carry the request. Its user cannot see which browser a request belongs to.
-    without_binding     BIGINT NOT NULL DEFAULT 0,
+    without_binding    BIGINT NOT NULL DEFAULT 0,
     -- 1 if the request ended because another one of the same name or user was pending. It still counts until it expires: the
     -- originator of the conflict must not have the next request without competition.
-    conflicted     BIGINT NOT NULL DEFAULT 0,
+    conflicted         BIGINT NOT NULL DEFAULT 0,
     -- `replaced`: a newer request of the same browser took its place. `withdrawn`: the user may no longer sign in to the
     -- application. `reported`: the user reported this or another request while it was pending. The pages of the last two show
     -- nothing of that.
-    state          TEXT   NOT NULL DEFAULT 'requested' CHECK (state IN
+    state              TEXT   NOT NULL DEFAULT 'requested' CHECK (state IN
                    ('requested', 'approved', 'denied', 'expired', 'cancelled', 'replaced', 'withdrawn', 'reported', 'number_mismatch')),
     -- 1 if the user reported the request. A request can be reported once, also shortly after its denial.
-    reported       BIGINT NOT NULL DEFAULT 0 CHECK (reported IN (0, 1)),
+    reported           BIGINT NOT NULL DEFAULT 0 CHECK (reported IN (0, 1)),
     -- Who decided: a device, or a delegated channel.
-    device_id      TEXT,
-    channel        TEXT,
+    device_id          TEXT,
+    channel            TEXT,
     -- JSON: the `amr` claim of the sign-in.
-    amr            TEXT,
-    requested_at   BIGINT NOT NULL,
-    expires_at     BIGINT NOT NULL,
-    decided_at     BIGINT,
+    amr                TEXT,
+    requested_at       BIGINT NOT NULL,
+    expires_at         BIGINT NOT NULL,
+    decided_at         BIGINT,
     CHECK ((login_id IS NULL) <> (action_approval_id IS NULL))
 );
 CREATE UNIQUE INDEX approvals_by_action ON approvals (action_approval_id) WHERE action_approval_id IS NOT NULL;
@@ -326,8 +326,8 @@ CREATE INDEX approvals_by_name ON approvals (name_digest, expires_at);
 -- One row for each user or typed name with recent requests. A transaction locks the row before it draws a matching number.
 CREATE TABLE approval_subjects (
     -- The user's id, or the digest of the typed name.
-    subject         TEXT   NOT NULL PRIMARY KEY,
-    locked_at         BIGINT NOT NULL,
+    subject          TEXT   NOT NULL PRIMARY KEY,
+    locked_at        BIGINT NOT NULL,
     -- A request that a rate limit rejected conflicts with requests on a delegated channel without letters until this time, as if it
     -- were pending.
     rejected_until   BIGINT NOT NULL DEFAULT 0,
@@ -365,10 +365,10 @@ CREATE INDEX approval_deliveries_by_approval ON approval_deliveries (approval_id
 
 -- Cooldowns: after a denial no request reaches a device of the user for a time that grows with each denial.
 CREATE TABLE approval_cooldowns (
-    user_id      TEXT   NOT NULL PRIMARY KEY REFERENCES users (id) ON DELETE CASCADE,
+    user_id        TEXT   NOT NULL PRIMARY KEY REFERENCES users (id) ON DELETE CASCADE,
     -- The number of consecutive denials.
-    denials      BIGINT NOT NULL,
-    denied_at    BIGINT NOT NULL,
+    denials        BIGINT NOT NULL,
+    denied_at      BIGINT NOT NULL,
     cooldown_until BIGINT NOT NULL
 );
 
@@ -465,43 +465,43 @@ CREATE TABLE codes (
     created_at     BIGINT NOT NULL,
     expires_at     BIGINT NOT NULL,
     -- Until when a request may refer to this row: the expiry of the code or, after its exchange, of the family's last token.
-    retain_until     BIGINT NOT NULL,
+    retain_until   BIGINT NOT NULL,
     used_at        BIGINT,
     revoked_at     BIGINT
 );
 CREATE INDEX codes_by_end ON codes (retain_until);
 
 CREATE TABLE access_tokens (
-    id             TEXT   NOT NULL PRIMARY KEY,
-    digest         TEXT   NOT NULL,
-    application_id TEXT   NOT NULL,
+    id              TEXT   NOT NULL PRIMARY KEY,
+    digest          TEXT   NOT NULL,
+    application_id  TEXT   NOT NULL,
     -- The code of the family; NULL for an application's own token (`client_credentials`).
-    family_id      TEXT,
-    scopes         TEXT   NOT NULL,
+    family_id       TEXT,
+    scopes          TEXT   NOT NULL,
     -- The SHA-256 digest of the client certificate to which the token is bound (RFC 8705).
-    certificate    TEXT,
-    issued_at      BIGINT NOT NULL,
-    expires_at     BIGINT NOT NULL,
+    certificate     TEXT,
+    issued_at       BIGINT NOT NULL,
+    expires_at      BIGINT NOT NULL,
     -- Until when the first use is recorded: a refresh may be retried only while nobody has used its access token.
-    track_use_until  BIGINT,
-    used_at        BIGINT,
-    revoked_at     BIGINT
+    track_use_until BIGINT,
+    used_at         BIGINT,
+    revoked_at      BIGINT
 );
 
 CREATE TABLE refresh_tokens (
-    id             TEXT   NOT NULL PRIMARY KEY,
-    digest         TEXT   NOT NULL,
-    application_id TEXT   NOT NULL,
-    family_id      TEXT   NOT NULL,
-    issued_at      BIGINT NOT NULL,
-    expires_at     BIGINT NOT NULL,
-    used_at        BIGINT,
+    id                 TEXT   NOT NULL PRIMARY KEY,
+    digest             TEXT   NOT NULL,
+    application_id     TEXT   NOT NULL,
+    family_id          TEXT   NOT NULL,
+    issued_at          BIGINT NOT NULL,
+    expires_at         BIGINT NOT NULL,
+    used_at            BIGINT,
     -- The tokens that its use issued.
     rotated_to_access  TEXT,
     rotated_to_refresh TEXT,
     -- The progress of a retry of that use: 0 none, 1 requested, 2 answered.
-    retry_state    BIGINT NOT NULL,
-    revoked_at     BIGINT
+    retry_state        BIGINT NOT NULL,
+    revoked_at         BIGINT
 );
 
 -- The replay cache of client assertions (RFC 7523 section 3): a client may use each `jti` once.
@@ -557,14 +557,14 @@ CREATE INDEX saml_participants_by_index ON saml_participants (application_id, se
 
 -- Single logouts, which visit one service provider after the other in the user's browser.
 CREATE TABLE saml_logouts (
-    id          TEXT   NOT NULL PRIMARY KEY,
+    id           TEXT   NOT NULL PRIMARY KEY,
     -- JSON: the browsers that may continue the logout.
     browsers     TEXT   NOT NULL,
     -- JSON: what the browser does at the end.
-    continuation  TEXT   NOT NULL,
-    created_at  BIGINT NOT NULL,
-    expires_at  BIGINT NOT NULL,
-    finished_at BIGINT
+    continuation TEXT   NOT NULL,
+    created_at   BIGINT NOT NULL,
+    expires_at   BIGINT NOT NULL,
+    finished_at  BIGINT
 );
 
 -- The service providers of a single logout. The id is that of the LogoutRequest.
@@ -577,7 +577,7 @@ CREATE TABLE saml_logout_requests (
     sid            TEXT   NOT NULL,
     name_format    TEXT   NOT NULL,
     name           TEXT   NOT NULL,
-    requested_at       BIGINT,
+    requested_at   BIGINT,
     outcome        TEXT   CHECK (outcome IN ('notified', 'failed'))
 );
 CREATE INDEX saml_logout_requests_by_logout ON saml_logout_requests (logout_id, position);
@@ -670,14 +670,14 @@ CREATE TABLE audit_streams (
 -- The sign-ins of past hours, for the console's overview. Each audit entry is counted once.
 CREATE TABLE sign_in_hours (
     -- Hours since 1970.
-    hour         BIGINT NOT NULL PRIMARY KEY,
-    requested    BIGINT NOT NULL,
-    approved     BIGINT NOT NULL,
-    completed    BIGINT NOT NULL,
-    denied       BIGINT NOT NULL,
+    hour              BIGINT NOT NULL PRIMARY KEY,
+    requested         BIGINT NOT NULL,
+    approved          BIGINT NOT NULL,
+    completed         BIGINT NOT NULL,
+    denied            BIGINT NOT NULL,
     number_mismatches BIGINT NOT NULL,
     -- JSON object, the histogram of the time until approval: from quarters of a second to the number of approvals.
-    approval_times TEXT   NOT NULL
+    approval_times    TEXT   NOT NULL
 );
 
 ---------------------------------------------------------------------------------------------------
@@ -693,7 +693,7 @@ CREATE TABLE claim_traces (
     application_id TEXT   NOT NULL REFERENCES applications (id) ON DELETE CASCADE,
     -- Where the claims went, such as an ID token.
     sink           TEXT   NOT NULL,
-    created_at        BIGINT NOT NULL,
+    created_at     BIGINT NOT NULL,
     -- JSON: the calls.
     calls          TEXT   NOT NULL
 );
@@ -725,12 +725,12 @@ CREATE TABLE admin_tokens (
 -- Requests with an Idempotency-Key, and their responses.
 CREATE TABLE idempotent_requests (
     -- The digest of the caller, the method, the path and the key.
-    id         TEXT   NOT NULL PRIMARY KEY,
+    id          TEXT   NOT NULL PRIMARY KEY,
     -- The digest of the request's body.
-    body       TEXT   NOT NULL,
+    body_digest TEXT   NOT NULL,
     -- The response, sealed, because it may contain a secret that is shown once. NULL while the request is in progress.
-    answer     TEXT,
-    expires_at BIGINT NOT NULL
+    response    TEXT,
+    expires_at  BIGINT NOT NULL
 );
 CREATE INDEX idempotent_requests_by_end ON idempotent_requests (expires_at);
 
@@ -744,24 +744,24 @@ CREATE INDEX idempotent_request_subjects_by_id ON idempotent_request_subjects (s
 
 -- Test sign-ins: an administrator signs in to an application, sees each step, and what the application would receive.
 CREATE TABLE test_sign_ins (
-    id             TEXT   NOT NULL PRIMARY KEY,
-    application_id TEXT   NOT NULL REFERENCES applications (id) ON DELETE CASCADE,
-    user_id        TEXT   NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+    id              TEXT   NOT NULL PRIMARY KEY,
+    application_id  TEXT   NOT NULL REFERENCES applications (id) ON DELETE CASCADE,
+    user_id         TEXT   NOT NULL REFERENCES users (id) ON DELETE CASCADE,
     -- The console session that began it, and the digest of its browser's cookie.
-    session_id     TEXT   NOT NULL,
-    browser        TEXT   NOT NULL,
+    session_id      TEXT   NOT NULL,
+    browser         TEXT   NOT NULL,
     -- The latest sign-in of it, the only one that may finish it.
-    login_id       TEXT,
+    login_id        TEXT,
     -- The session that the sign-in created. No browser has its cookie.
-    created_session   TEXT,
-    created_at     BIGINT NOT NULL,
-    expires_at     BIGINT NOT NULL,
+    created_session TEXT,
+    created_at      BIGINT NOT NULL,
+    expires_at      BIGINT NOT NULL,
     -- When its answer was claimed, which succeeds once.
-    claimed_at       BIGINT,
-    finished_at    BIGINT,
-    outcome        TEXT   CHECK (outcome IN ('completed', 'failed')),
+    claimed_at      BIGINT,
+    finished_at     BIGINT,
+    outcome         TEXT   CHECK (outcome IN ('completed', 'failed')),
     -- What the application would have received, sealed.
-    result         TEXT
+    result          TEXT
 );
 CREATE INDEX test_sign_ins_by_end ON test_sign_ins (expires_at);
 CREATE INDEX test_sign_ins_by_application ON test_sign_ins (application_id);
@@ -770,10 +770,10 @@ CREATE INDEX test_sign_ins_by_user ON test_sign_ins (user_id);
 -- The steps of a test sign-in. A later record of the same step replaces the earlier one.
 CREATE TABLE test_sign_in_steps (
     test_sign_in_id TEXT   NOT NULL REFERENCES test_sign_ins (id) ON DELETE CASCADE,
-    name     TEXT   NOT NULL,
-    at       BIGINT NOT NULL,
+    name            TEXT   NOT NULL,
+    at              BIGINT NOT NULL,
     -- Sealed.
-    step     TEXT   NOT NULL,
+    step            TEXT   NOT NULL,
     PRIMARY KEY (test_sign_in_id, name)
 );
 
@@ -789,6 +789,6 @@ INSERT INTO row_locks (name) VALUES ('owners');
 
 -- Work that is done once for a database, such as the bootstrap.
 CREATE TABLE run_once (
-    name       TEXT   NOT NULL PRIMARY KEY,
+    name    TEXT   NOT NULL PRIMARY KEY,
     done_at BIGINT NOT NULL
 );

@@ -97,7 +97,7 @@ async fn of_many_at_once_one_is_done(database: Database) {
     let replayed = post(&caller, &path, "once", &Value::Null).await;
     assert_eq!(replayed.body["client_secret"], secrets[0].as_str());
     // What is kept of it nobody reads in the database.
-    let rows = sqlx::query("SELECT answer FROM idempotent_requests")
+    let rows = sqlx::query("SELECT response FROM idempotent_requests")
         .fetch_all(&mut host.connection().await)
         .await;
     let kept: Vec<String> = rows.expect("rows").iter().map(|row| row.get(0)).collect();

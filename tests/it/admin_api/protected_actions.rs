@@ -66,12 +66,12 @@ async fn a_protected_action_is_shown_signed_done_once_and_noted(database: Databa
     let bob = host.user("bob").await;
     let path = format!("/users/{}", id(&bob));
     let action = asked(&console, Method::DELETE, &path, &Value::Null).await;
-    assert_eq!(action["summary"], "Delete the user bob");
+    assert_eq!(action["summary"], "Delete the user “bob”");
     assert_eq!(state(&console, &action).await, "pending", "{database:?}");
     let request = waiting(&grace.phone).await;
     assert_eq!(
         (request.action.as_deref(), request.application.name.as_str()),
-        (Some("Delete the user bob"), "Assent")
+        (Some("Delete the user “bob”"), "Assent")
     );
     let early = console
         .call_once(Method::DELETE, &path, &Value::Null, action["id"].as_str())
@@ -111,7 +111,7 @@ async fn a_protected_action_is_shown_signed_done_once_and_noted(database: Databa
     };
     assert_eq!(
         past().await["protected_action"],
-        json!({"kind": "delete-user", "target": "bob", "gone": false})
+        json!({"kind": "delete-user", "target": "bob", "target_deleted": false})
     );
     let done = console
         .call_once(Method::DELETE, &path, &Value::Null, action["id"].as_str())
@@ -154,7 +154,7 @@ async fn a_protected_action_is_shown_signed_done_once_and_noted(database: Databa
     );
     assert_eq!(
         past().await["protected_action"],
-        json!({"kind": "delete-user", "target": null, "gone": true}),
+        json!({"kind": "delete-user", "target": null, "target_deleted": true}),
         "{database:?}"
     );
 }
@@ -327,7 +327,7 @@ async fn no_stranger_delays_a_protected_action_or_continues_it() {
         .into_iter()
         .find(|request| request.action.is_some())
         .expect("the action's request");
-    assert_eq!(request.action.as_deref(), Some("Delete the user bob"));
+    assert_eq!(request.action.as_deref(), Some("Delete the user “bob”"));
     // A protected action has no pages, not even in its own browser.
     let Caller::Console { browser, .. } = &console else {
         unreachable!()

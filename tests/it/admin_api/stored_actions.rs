@@ -228,7 +228,7 @@ async fn nobody_approves_an_action_whose_summary_changed(database: Database) {
     // The device asks after the change.
     host.advance(10);
     let action = ask().await;
-    assert_eq!(action["summary"], "Delete the user robert");
+    assert_eq!(action["summary"], "Delete the user “robert”");
     rename("bobby").await;
     assert!(grace.phone.waiting(0).await.expect("requests").is_empty());
     is_over(&action).await;
@@ -245,10 +245,47 @@ async fn nobody_approves_an_action_whose_summary_changed(database: Database) {
     let request = waiting(&grace.phone).await;
     rename("rob").await;
     let outcome = grace.phone.not_me(&request).await.expect("an outcome");
-    assert_eq!(outcome, "not_me", "{database:?}");
+    assert_eq!(outcome, "reported", "{database:?}");
     let path = format!("/action-approvals/{}", id(&action));
     let ended = console.get(&path).await;
     assert_eq!(ended.status, StatusCode::UNAUTHORIZED, "{}", ended.body);
+}
+
+/// The holder of a stolen device cannot end the requests to revoke it by renaming it.
+#[both_databases]
+async fn a_renamed_device_is_revoked_all_the_same(database: Database) {
+    let host = start(database).await;
+    let (console, grace) = owner(&host).await;
+    let bob = host.user("bob").await;
+    let stolen = host.authenticator(&bob).await;
+    host.admin_ok(
+        Method::PATCH,
+        &format!("/users/{}", id(&bob)),
+        json!({"console_role": "admin"}),
+    )
+    .await;
+    let path = format!("/devices/{}", stolen.device());
+    let action = asked(&console, Method::DELETE, &path, &Value::Null).await;
+    let device = stolen.device().to_string();
+    let summary = action["summary"].as_str().expect("a summary");
+    assert!(
+        summary
+            .starts_with("Remove a device of “bob”, who has a role in the console: enrolled on ")
+            && summary.ends_with(&device[device.len() - 8..]),
+        "{database:?}: {summary}"
+    );
+    execute(
+        &host,
+        "UPDATE devices SET name = $1 WHERE id = $2",
+        &["Another name", &device],
+    )
+    .await;
+    approved(&grace.phone, &action).await;
+    assert_eq!(state(&console, &action).await, "approved", "{database:?}");
+    console
+        .call_once(Method::DELETE, &path, &Value::Null, action["id"].as_str())
+        .await
+        .good();
 }
 
 /// Whoever changes the database gets no approval for another action.
@@ -293,7 +330,7 @@ async fn a_changed_action_in_the_database_is_neither_shown_nor_approved(database
     host.advance(10);
     let action = asked(&console, Method::DELETE, &path, &Value::Null).await;
     execute(&host, to_eve, &[id(&bob), id(&eve), id(&action)]).await;
-    let digest = assent_model::secret::Digest::of(b"Delete the user eve").to_text();
+    let digest = assent_model::secret::Digest::of("Delete the user “eve”".as_bytes()).to_text();
     let forge = "UPDATE action_approvals SET summary_digest = $1 WHERE id = $2";
     execute(&host, forge, &[&digest, id(&action)]).await;
     approved(&grace.phone, &action).await;
@@ -352,7 +389,7 @@ async fn a_former_administrator_sees_no_current_names(database: Database) {
         let history = grace.phone.ask(Method::GET, "/history", None).await;
         history.expect("history")["items"][0]["protected_action"].clone()
     };
-    let seen = json!({"kind": "delete-user", "target": "bob", "gone": false});
+    let seen = json!({"kind": "delete-user", "target": "bob", "target_deleted": false});
     assert_eq!(past().await, seen, "{database:?}");
     host.admin_ok(
         Method::PATCH,
@@ -360,7 +397,7 @@ async fn a_former_administrator_sees_no_current_names(database: Database) {
         json!({"console_role": null}),
     )
     .await;
-    let hidden = json!({"kind": "delete-user", "target": null, "gone": false});
+    let hidden = json!({"kind": "delete-user", "target": null, "target_deleted": false});
     assert_eq!(past().await, hidden, "{database:?}");
     drop(other);
 }

@@ -226,6 +226,11 @@ fn ec_key() -> Value {
     Value::Object(key)
 }
 
+/// The date of a user's creation, in UTC.
+fn since(user: &Value) -> &str {
+    &user["created_at"].as_str().expect("a time")[..10]
+}
+
 /// Whoever has that address at the vendor can sign in, so the phone shows it.
 #[tokio::test]
 async fn the_phone_shows_what_a_vendor_is_to_know_somebody_by() {
@@ -260,7 +265,7 @@ async fn the_phone_shows_what_a_vendor_is_to_know_somebody_by() {
     let action = asked(&console, Method::PUT, &path, &of("eve@vendor")).await;
     assert_eq!(
         action["summary"],
-        "Let whoever is “eve@vendor” at the channel “vendor” approve as bob, in place of “bob@vendor”"
+        "Let the holder of the identifier “eve@vendor” at the channel “vendor” approve as “bob”, a user since DATE, in place of “bob@vendor”".replace("DATE", since(&bob))
     );
 }
 
@@ -295,61 +300,61 @@ async fn what_hands_a_person_or_an_application_to_somebody_else_is_asked_about()
             Method::POST,
             format!("{user}/enrolments"),
             Value::Null,
-            "Let another device approve as bob",
+            "Let another device approve as “bob”, a user since DATE",
         ),
         (
             Method::PATCH,
             user.clone(),
             json!({"state": "terminated"}),
-            "Close the user bob for good",
+            "Close the user “bob” for good",
         ),
         (
             Method::PATCH,
             user.clone(),
             json!({"console_role": "owner"}),
-            "Give bob the role owner in the console; bob approves with 1 device",
+            "Give “bob”, a user since DATE, the role owner in the console; “bob” approves with 1 device",
         ),
         (
             Method::PATCH,
             user.clone(),
             json!({"email": "Robert@example.org", "state": "suspended"}),
-            "Change the e-mail address of bob to robert@example.org",
+            "Change the e-mail address of “bob” to robert@example.org",
         ),
         (
             Method::PATCH,
             user.clone(),
             json!({"email": ""}),
-            "Take the e-mail address bob@example.org from bob",
+            "Take the e-mail address bob@example.org from “bob”",
         ),
         (
             Method::PATCH,
             user.clone(),
             json!({"name": "bobby"}),
-            "Let bob sign in as bobby",
+            "Let “bob” sign in as “bobby”",
         ),
         (
             Method::PATCH,
             account.clone(),
             json!({"name": "root"}),
-            "Let bob be called “root” in the application “Books & <Co>”, in place of “bob”",
+            "Let “bob” be called “root” in the application “Books & <Co>”, in place of “bob”",
         ),
         (
             Method::PATCH,
             account.clone(),
             json!({"state": "terminated"}),
-            "Close the account “bob” of bob in the application “Books & <Co>” for good",
+            "Close the account “bob” of “bob” in the application “Books & <Co>” for good",
         ),
         (
             Method::DELETE,
             account.clone(),
             Value::Null,
-            "Delete the account “bob” of bob in the application “Books & <Co>”",
+            "Delete the account “bob” of “bob” in the application “Books & <Co>”",
         ),
         (
             Method::POST,
             format!("{of}/accounts"),
             json!({"user_id": id(&eve), "name": "root"}),
-            "Let eve be called “root” in the application “Books & <Co>”",
+            "Let “eve” be called “root” in the application “Books & <Co>”",
         ),
         (
             Method::DELETE,
@@ -460,7 +465,8 @@ async fn what_hands_a_person_or_an_application_to_somebody_else_is_asked_about()
         host.advance(10);
         let action = asked(&console, method, &path, &body).await;
         let told = action["summary"].as_str().expect("words");
-        assert!(told.contains(words), "{told}");
+        let words = words.replace("DATE", since(&bob));
+        assert!(told.contains(&words), "{told}");
     }
     console
         .call_once(Method::PATCH, &of, &json!({"slim_id_token": true}), None)
@@ -564,7 +570,7 @@ async fn who_is_to_have_a_role_approves_with_the_devices_that_were_shown() {
     let action = asked(&console, Method::PATCH, &path, &body).await;
     assert_eq!(
         action["summary"],
-        "Give bob the role admin in the console; bob approves with 0 devices"
+        "Give “bob”, a user since DATE, the role admin in the console; “bob” approves with 0 devices".replace("DATE", since(&bob))
     );
     host.authenticator(&bob).await;
     assert_eq!(
@@ -582,7 +588,7 @@ async fn who_is_to_have_a_role_approves_with_the_devices_that_were_shown() {
     let action = asked(&console, Method::PATCH, &path, &body).await;
     assert_eq!(
         action["summary"],
-        "Give bob the role admin in the console; bob approves with 1 device"
+        "Give “bob”, a user since DATE, the role admin in the console; “bob” approves with 1 device".replace("DATE", since(&bob))
     );
     let given = console
         .call(

@@ -47,7 +47,7 @@ async fn an_administrator_says_what_a_vendor_knows_a_person_by(database: Databas
         put("other", json!({"identifier": "ada"})).await.0,
         StatusCode::OK
     );
-    let both = json!([{"channel": "other", "identifier": "ada"}, {"channel": "vendor", "address": "ä".repeat(512)}]);
+    let both = json!([{"channel": "other", "identifier": "ada"}, {"channel": "vendor", "identifier": "ä".repeat(512)}]);
     assert_eq!(list().await, both);
     for (channel, body, status, said) in [
         (

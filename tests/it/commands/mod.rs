@@ -117,7 +117,7 @@ async fn the_first_start_leads_to_a_sign_in_and_the_second_keeps_the_data() {
     )
     .await;
     assert!(
-        err(&again).contains("no_such_link") && !folder.join("other.json").exists(),
+        err(&again).contains("link_not_found") && !folder.join("other.json").exists(),
         "{}",
         err(&again)
     );

@@ -62,7 +62,7 @@ async fn a_request_a_code_and_tokens_never_work_in_each_others_place() {
             .expect("an answer");
         assert_eq!(
             (reply.status, &reply.body["error"]),
-            (StatusCode::NOT_FOUND, &json!("unknown_request")),
+            (StatusCode::NOT_FOUND, &json!("request_not_found")),
             "{text}"
         );
     }
@@ -125,7 +125,10 @@ async fn a_page_that_relays_a_login_gets_no_approval_for_a_context_that_is_not_i
         .decide(&shown, Some(number))
         .await
         .expect_err("another context");
-    assert!(refused.to_string().starts_with("bad_proof"), "{refused}");
+    assert!(
+        refused.to_string().starts_with("invalid_proof"),
+        "{refused}"
+    );
     let page = send(relay.get(url)).await.text().await.expect("a page");
     assert!(page.contains("id=\"number\">"), "it waits: {page}");
 }

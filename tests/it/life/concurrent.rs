@@ -333,7 +333,7 @@ async fn the_number_of_another_request_is_named_and_that_request_can_be_reported
         assert_eq!(reply.body.get("other_request"), None);
         assert_eq!(
             ada.phone.not_me(&other).await.expect("an outcome"),
-            "not_me",
+            "reported",
             "{state}"
         );
         assert!(
@@ -539,7 +539,7 @@ async fn a_report_of_a_request_from_a_known_browser_withdraws_the_trust_in_all_o
         let request = ada.phone.waiting(5).await.expect("requests").remove(0);
         assert_eq!(
             ada.phone.not_me(&request).await.expect("an outcome"),
-            "not_me"
+            "reported"
         );
         ada.phone.lift_cooldown().await.expect("lifted");
         host.advance(121);
@@ -589,7 +589,7 @@ async fn a_report_is_not_to_be_noticed_in_the_browser_that_it_is_about_on_both_d
         assert_eq!(requests.len(), 3, "{database:?}");
         assert_eq!(
             ada.phone.not_me(&requests[2]).await.expect("an outcome"),
-            "not_me"
+            "reported"
         );
         assert_eq!(
             before.again().await.number(),

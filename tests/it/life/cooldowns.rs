@@ -242,7 +242,7 @@ async fn a_report_changes_no_page_and_its_cooldown_survives_the_users_own_approv
         let request = &ada.phone.waiting(5).await.expect("requests")[0];
         assert_eq!(
             ada.phone.not_me(request).await.expect("an outcome"),
-            "not_me"
+            "reported"
         );
         let cooldown = ada.phone.cooldown_until().await.expect("an answer");
         assert_eq!(
@@ -315,7 +315,7 @@ async fn denials_do_not_shorten_the_cooldown_of_a_report(database: Database) {
     let request = &ada.phone.waiting(5).await.expect("requests")[0];
     assert_eq!(
         ada.phone.not_me(request).await.expect("an outcome"),
-        "not_me"
+        "reported"
     );
     let cooldown = ada.phone.cooldown_until().await.expect("an answer");
     for _ in 0..2 {
@@ -359,7 +359,7 @@ async fn a_request_that_was_cancelled_or_replaced_can_be_reported_until_it_expir
         assert_eq!(page.again().await.outcome(), how);
         assert_eq!(
             ada.phone.not_me(request).await.expect("an outcome"),
-            "not_me",
+            "reported",
             "{how}"
         );
         assert_eq!(
@@ -389,7 +389,7 @@ async fn this_was_not_me_ends_what_is_open_and_begins_a_longer_pause_that_the_pe
         let request = &ada.phone.waiting(5).await.expect("requests")[0];
         assert_eq!(
             ada.phone.not_me(request).await.expect("an outcome"),
-            "not_me"
+            "reported"
         );
         assert_eq!(
             page.again().await.number(),
@@ -451,7 +451,7 @@ async fn who_denied_a_request_may_still_say_that_it_was_not_theirs(database: Dat
     );
     assert_eq!(
         ada.phone.not_me(request).await.expect("an outcome"),
-        "not_me"
+        "reported"
     );
     let four_hours = host.host.now().seconds() + 4 * 3600;
     assert_eq!(
@@ -528,7 +528,7 @@ async fn a_signature_for_one_decision_is_none_for_another() {
     let eves_phone = host.authenticator(&eve).await;
     let refused = eves_phone.not_me(request).await.expect_err("not hers");
     assert!(
-        refused.to_string().starts_with("unknown_request"),
+        refused.to_string().starts_with("request_not_found"),
         "{refused}"
     );
     assert_eq!(ada.phone.cooldown_until().await.expect("an answer"), None);
@@ -555,7 +555,10 @@ async fn the_command_line_can_say_that_it_was_not_me() {
     assert_eq!(both.status.code(), Some(2), "{both:?}");
     let said = run(&["--not-me"]).await;
     assert!(
-        said.status.success() && said.stdout.starts_with(b"not_me: ada on Firefox on Linux"),
+        said.status.success()
+            && said
+                .stdout
+                .starts_with(b"reported: ada on Firefox on Linux"),
         "{said:?}"
     );
     assert_eq!(page.again().await.number(), page.number());

@@ -2,7 +2,7 @@
 
 use assent::authenticator::Authenticator;
 use assent_test_macros::both_databases;
-use reqwest::Method;
+use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::{entries, events};
@@ -64,7 +64,10 @@ async fn a_second_device_is_enrolled_from_the_first_and_both_approve(database: D
         .collect();
     assert_eq!(names, ["Tablet", "Test phone"], "{database:?}");
     assert_eq!(
-        (&listed["devices"][0]["this"], &listed["devices"][1]["this"]),
+        (
+            &listed["devices"][0]["is_current"],
+            &listed["devices"][1]["is_current"]
+        ),
         (&json!(true), &json!(false))
     );
 
@@ -113,7 +116,7 @@ async fn a_link_of_a_device_is_good_once_for_a_quarter_of_an_hour_and_while_its_
     Authenticator::enrol(&used, "Third", None)
         .await
         .expect("enrolled");
-    assert!(refused(&used).await.starts_with("no_such_link"));
+    assert!(refused(&used).await.starts_with("link_not_found"));
     let gone = link(&ada.phone).await;
     let path = format!("/users/{}", id(&ada.user));
     host.admin_ok(Method::PATCH, &path, json!({"state": "suspended"}))
@@ -124,16 +127,16 @@ async fn a_link_of_a_device_is_good_once_for_a_quarter_of_an_hour_and_while_its_
         .await
         .expect_err("refused")
         .to_string();
-    assert!(error.starts_with("closed"), "{error}");
+    assert!(error.starts_with("user_inactive"), "{error}");
     host.admin_ok(Method::PATCH, &path, json!({"state": "active"}))
         .await;
     assert!(
-        refused(&gone).await.starts_with("no_such_link"),
+        refused(&gone).await.starts_with("link_not_found"),
         "it does not come back with the person"
     );
     let late = link(&ada.phone).await;
     host.advance(15 * 60 + 1);
-    assert!(refused(&late).await.starts_with("no_such_link"));
+    assert!(refused(&late).await.starts_with("link_not_found"));
 }
 
 #[tokio::test]
@@ -151,10 +154,7 @@ async fn a_person_removes_their_own_devices_alone_and_it_counts_at_once() {
             .ask(Method::DELETE, &format!("/devices/{wrong}"), None)
             .await
             .expect_err("refused");
-        assert!(
-            error.to_string().starts_with("unknown_device_id"),
-            "{error}"
-        );
+        assert!(error.to_string().starts_with("device_not_found"), "{error}");
     }
     bob.phone.waiting(0).await.expect("Bob's is as it was");
 
@@ -171,7 +171,7 @@ async fn a_person_removes_their_own_devices_alone_and_it_counts_at_once() {
         .await
         .expect_err("refused")
         .to_string();
-    assert!(error.starts_with("unknown_device"), "{error}");
+    assert!(error.starts_with("device_not_enrolled"), "{error}");
     assert!(
         ada.phone.ask(Method::DELETE, &path, None).await.is_err(),
         "once"
@@ -228,7 +228,7 @@ async fn devices_have_names_of_their_own_and_a_person_renames_them(database: Dat
         ],
         "{database:?}: the newest first"
     );
-    assert_eq!(listed["devices"][4]["passkey"], false);
+    assert_eq!(listed["devices"][4]["has_passkey"], false);
     for unfit in ["", "\u{202e}", &"n".repeat(81)] {
         let refused = ada
             .phone
@@ -238,7 +238,7 @@ async fn devices_have_names_of_their_own_and_a_person_renames_them(database: Dat
             refused
                 .expect_err("refused")
                 .to_string()
-                .starts_with("bad_name"),
+                .starts_with("invalid_name"),
             "{unfit}"
         );
     }
@@ -251,7 +251,7 @@ async fn devices_have_names_of_their_own_and_a_person_renames_them(database: Dat
         refused
             .expect_err("refused")
             .to_string()
-            .starts_with("unknown_device_id")
+            .starts_with("device_not_found")
     );
     let told = entries(&host, "event=device.renamed").await;
     assert_eq!(told.len(), 1, "{database:?}");
@@ -414,7 +414,7 @@ async fn whoever_waits_with_a_device_that_is_revoked_meanwhile_is_told_nothing()
         .agreed()
         .expect_err("refused")
         .to_string();
-    assert!(error.starts_with("unknown_device"), "{error}");
+    assert!(error.starts_with("device_not_enrolled"), "{error}");
 }
 
 #[tokio::test]
@@ -511,7 +511,7 @@ async fn no_link_of_an_invited_person_outlives_another_or_the_first_phone(databa
             .map(|_| ())
             .expect_err("refused")
             .to_string();
-        assert!(error.starts_with("no_such_link"), "{database:?} {error}");
+        assert!(error.starts_with("link_not_found"), "{database:?} {error}");
     };
     // An administrator's new link ends the older one.
     let first = made().await;
@@ -557,4 +557,35 @@ async fn no_link_of_an_invited_person_outlives_another_or_the_first_phone(databa
     )
     .await;
     refused(link["link"].as_str().expect("a link")).await;
+}
+
+#[tokio::test]
+async fn a_device_renames_devices_ten_times_an_hour() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let tablet = host.authenticator(&ada.user).await;
+    let path = format!("/authenticator/api/devices/{}", ada.phone.device());
+    let rename = async |by: &Authenticator, name: String| {
+        let body = serde_json::to_vec(&json!({ "name": name })).expect("JSON");
+        by.call(Method::PATCH, &path, "", body)
+            .await
+            .expect("an answer")
+    };
+    for number in 0..10 {
+        let reply = rename(&ada.phone, format!("Phone {number}")).await;
+        assert_eq!(reply.status, StatusCode::NO_CONTENT, "{}", reply.body);
+    }
+    let refused = rename(&ada.phone, "Once more".to_owned()).await;
+    assert_eq!(refused.status, StatusCode::TOO_MANY_REQUESTS);
+    assert_eq!(
+        (&refused.body["error"], &refused.body["retry_after"]),
+        (&json!("too_many_calls"), &json!(360))
+    );
+    let other = rename(&tablet, "By the tablet".to_owned()).await;
+    assert_eq!(other.status, StatusCode::NO_CONTENT, "{}", other.body);
+    host.advance(360);
+    let later = rename(&ada.phone, "Later".to_owned()).await;
+    assert_eq!(later.status, StatusCode::NO_CONTENT, "{}", later.body);
+    let names = entries(&host, "event=device.renamed").await;
+    assert_eq!(names.len(), 12);
 }

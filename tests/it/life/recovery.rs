@@ -298,7 +298,7 @@ async fn a_suspended_persons_phone_makes_no_codes_that_would_outlive_the_suspens
             .await
             .expect_err("refused")
             .to_string();
-        assert!(error.starts_with("closed"), "{database:?}: {error}");
+        assert!(error.starts_with("user_inactive"), "{database:?}: {error}");
         host.admin_ok(Method::PATCH, &path, json!({"state": "active"}))
             .await;
         assert_eq!(left(&ada.phone).await, 0);
@@ -341,7 +341,7 @@ async fn what_a_stolen_phone_made_ends_with_it_and_what_others_made_does_not(dat
             .map(|_| ())
             .expect_err("refused")
             .to_string();
-        assert!(error.starts_with("no_such_link"), "{database:?}: {error}");
+        assert!(error.starts_with("link_not_found"), "{database:?}: {error}");
     }
     assert_eq!(left(&ada.phone).await, 9, "her own are as they were");
     let third = Authenticator::enrol(&of_administrator, "Third", None)

@@ -87,7 +87,10 @@ async fn a_link_is_of_no_use_to_who_is_suspended_or_terminated_meanwhile(databas
         let refused = assent::authenticator::Authenticator::enrol(link, "Phone", None)
             .await
             .expect_err("closed");
-        assert!(refused.to_string().starts_with("no_such_link"), "{refused}");
+        assert!(
+            refused.to_string().starts_with("link_not_found"),
+            "{refused}"
+        );
         assert_eq!(state(&host, &path).await, closed);
     }
 }

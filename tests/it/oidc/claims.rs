@@ -351,7 +351,7 @@ async fn a_person_without_an_account_is_told_so_once_they_have_shown_who_they_ar
 #[tokio::test]
 async fn userinfo_at_full_rate_starves_no_sign_in() {
     let plugins = format!(
-        "{}limits = {{ fuel = 1000000000000, deadline = \"60s\", concurrency = 4, waiting = 4 }}\n",
+        "{}limits = {{ fuel = 1000000000000, deadline = \"60s\", concurrency = 4, queue_length = 4 }}\n",
         hostile("behaviour = \"busy\", value = \"20000000\"")
     );
     let host = TestHost::start_with(HostOptions {

@@ -491,7 +491,7 @@ async fn client_id_without_a_hint_asks_and_then_leads_to_its_registered_address(
         );
         assert!(
             page.body
-                .contains("LogoutContinuation you return to <bdi>Books &#38; &#60;Co&#62;</bdi>."),
+                .contains("Afterwards you return to <bdi>Books &#38; &#60;Co&#62;</bdi>."),
             "{}",
             page.body
         );

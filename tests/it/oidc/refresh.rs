@@ -388,7 +388,7 @@ async fn until(connection: &mut AnyConnection, query: &'static str, expected: i6
 
 #[tokio::test]
 async fn a_client_that_hangs_up_while_its_repeat_waits_may_come_again() {
-    const WAITING: &str = "SELECT COUNT(*) FROM refresh_tokens WHERE repeated = 1";
+    const WAITING: &str = "SELECT COUNT(*) FROM refresh_tokens WHERE retry_state = 1";
     for database in Database::BOTH {
         let host = TestHost::start_with(HostOptions {
             database,

@@ -330,26 +330,26 @@ fn what_is_missing_unused_or_given_other_values_is_found() {
 /// The app has words of its own, or a place of its own, for each error of the interface that it calls.
 #[test]
 fn the_app_has_words_for_each_error_of_its_interface() {
-    let interface = sources("src/http", "/authenticator.rs").remove(0).1;
+    let document: serde_json::Value =
+        serde_json::from_str(assent::http::devices::openapi_document()).expect("JSON");
+    let codes: Vec<&str> = document["components"]["schemas"]["ErrorCode"]["enum"]
+        .as_array()
+        .expect("codes")
+        .iter()
+        .map(|code| code.as_str().expect("a code"))
+        .collect();
     let scripts: String = sources("assets/authenticator", ".js")
         .into_iter()
         .map(|(_, text)| text)
         .collect();
-    let codes: Vec<&str> = interface
-        .match_indices("StatusCode::")
-        .filter_map(|(at, _)| {
-            let (_, behind) = interface[at..].split_once(',')?;
-            Some(until(behind.trim_start().strip_prefix('"')?, '"'))
-        })
-        .collect();
     assert!(
-        codes.len() > 10 && codes.contains(&"key_taken"),
+        codes.len() > 10 && codes.contains(&"key_in_use"),
         "{codes:?}"
     );
     // The app has general words for a failure of the server, and its own calls are never those of another site.
     for code in codes
         .into_iter()
-        .filter(|code| !["server_error", "cross_site"].contains(code))
+        .filter(|code| !["server_error", "cross_site_request"].contains(code))
     {
         let known = scripts.contains(&format!("  {code}: 'app-failure"))
             || scripts.contains(&format!("'{code}'"));

@@ -223,7 +223,7 @@ async fn denying_and_not_me_need_no_passkey() {
     let request = it.ada.phone.waiting(5).await.expect("requests").remove(0);
     assert_eq!(
         it.ada.phone.not_me(&request).await.expect("an outcome"),
-        "not_me"
+        "reported"
     );
 }
 
@@ -259,7 +259,7 @@ async fn a_passkey_is_removed_by_itself_and_then_none_is_needed(database: Databa
     };
     assert_eq!(
         said(&removal(other.show(&asked.body["options"])).await),
-        (StatusCode::FORBIDDEN, "passkey_refused")
+        (StatusCode::FORBIDDEN, "invalid_passkey")
     );
     assert_eq!(it.standing().await, "set");
     let options = removal(Value::Null).await.body["options"].clone();
@@ -315,7 +315,7 @@ async fn what_lets_another_device_in_later_needs_the_passkey_too_and_the_other_d
         };
         assert_eq!(
             said(&confirm(path, passkey.show(&elsewhere)).await),
-            (StatusCode::FORBIDDEN, "passkey_refused")
+            (StatusCode::FORBIDDEN, "invalid_passkey")
         );
         let options = confirm(path, Value::Null).await.body["options"].clone();
         let shown = passkey.show(&options);
@@ -325,7 +325,7 @@ async fn what_lets_another_device_in_later_needs_the_passkey_too_and_the_other_d
         );
         assert_eq!(
             said(&confirm(path, shown).await),
-            (StatusCode::FORBIDDEN, "passkey_refused"),
+            (StatusCode::FORBIDDEN, "invalid_passkey"),
             "replayed"
         );
     }

@@ -17,7 +17,7 @@ impl It {
         let reply = self.approve(assertion).await;
         assert_eq!(
             said(&reply),
-            (StatusCode::FORBIDDEN, "passkey_refused"),
+            (StatusCode::FORBIDDEN, "invalid_passkey"),
             "{why}: {}",
             reply.body
         );
@@ -145,7 +145,7 @@ async fn a_question_is_good_once_for_one_approval_and_for_a_short_time() {
         &proof(phone, &request, &next.number(), Some(assertion)),
     )
     .await;
-    assert_eq!(said(&sent), (StatusCode::FORBIDDEN, "passkey_refused"));
+    assert_eq!(said(&sent), (StatusCode::FORBIDDEN, "invalid_passkey"));
     assert_eq!(next.again().await.number(), next.number());
 
     let options = question(phone, &request, &next.number()).await;
@@ -165,7 +165,7 @@ async fn a_question_is_good_once_for_one_approval_and_for_a_short_time() {
     .await;
     assert_eq!(
         said(&sent),
-        (StatusCode::FORBIDDEN, "passkey_refused"),
+        (StatusCode::FORBIDDEN, "invalid_passkey"),
         "replayed"
     );
 
@@ -179,7 +179,7 @@ async fn a_question_is_good_once_for_one_approval_and_for_a_short_time() {
     let late = call(phone, Method::POST, REMOVAL, &json!({"passkey": shown})).await;
     assert_eq!(
         said(&late),
-        (StatusCode::FORBIDDEN, "passkey_refused"),
+        (StatusCode::FORBIDDEN, "invalid_passkey"),
         "late"
     );
 }
@@ -219,7 +219,7 @@ async fn a_counter_that_goes_backwards_is_refused_and_noted(database: Database) 
         Some(copy.show(&options)),
     );
     let sent = send(&it.ada.phone, &request, &body).await;
-    assert_eq!(said(&sent), (StatusCode::FORBIDDEN, "passkey_refused"));
+    assert_eq!(said(&sent), (StatusCode::FORBIDDEN, "invalid_passkey"));
     let events = it.events().await;
     assert_eq!(
         events
@@ -277,7 +277,7 @@ async fn a_passkey_that_is_not_as_asked_for_is_not_added() {
     let put = async |made: Value| call(phone, Method::PUT, DEVICE, &made).await;
     let offer =
         async || call(phone, Method::POST, DEVICE, &json!({})).await.body["options"].clone();
-    let refused = (StatusCode::FORBIDDEN, "passkey_refused");
+    let refused = (StatusCode::FORBIDDEN, "invalid_passkey");
     assert_eq!(
         said(&put(fresh().make(&json!({"challenge": "AAAA"}))).await),
         refused,
@@ -313,7 +313,7 @@ async fn a_passkey_that_is_not_as_asked_for_is_not_added() {
     // That of another device, which its key would let in.
     assert_eq!(
         said(&put(it.passkey.make(&offer().await)).await),
-        (StatusCode::CONFLICT, "has_passkey")
+        (StatusCode::CONFLICT, "passkey_exists")
     );
     let options = offer().await;
     assert_eq!(
@@ -329,7 +329,7 @@ async fn a_passkey_that_is_not_as_asked_for_is_not_added() {
     // It has one now, and what was asked once is not asked any more.
     assert_eq!(
         said(&call(phone, Method::POST, DEVICE, &json!({})).await),
-        (StatusCode::CONFLICT, "has_passkey")
+        (StatusCode::CONFLICT, "passkey_exists")
     );
     assert_eq!(said(&put(fresh().make(&options)).await), refused);
 }

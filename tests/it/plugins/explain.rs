@@ -220,7 +220,7 @@ async fn a_preview_is_what_a_login_would_tell() {
     );
     assert_eq!(
         origin("note"),
-        json!({"name": "note", "plugin": "second", "what": "added", "scope": null})
+        json!({"name": "note", "plugin": "second", "change": "added", "scope": null})
     );
     let code = ada
         .sign_in_with(
@@ -538,7 +538,7 @@ async fn metrics_are_told_to_who_shows_the_secret() {
     assert!(value("assent_plugin_denials_total{plugin=\"second\"}") >= 1.0);
     assert!(value("assent_plugin_call_seconds{plugin=\"account-roles\",quantile=\"0.99\"}") > 0.0);
     assert!(value("assent_plugin_call_fuel{plugin=\"second\",quantile=\"0.5\"}") > 0.0);
-    assert_eq!(value("assent_plugin_queue{plugin=\"second\"}"), 0.0);
+    assert_eq!(value("assent_plugin_queue_length{plugin=\"second\"}"), 0.0);
     assert!(value("assent_http_requests_total{endpoint=\"administration\"}") >= 1.0);
     assert_eq!(
         value("assent_http_failures_total{endpoint=\"administration\"}"),

@@ -319,7 +319,7 @@ async fn a_session_from_before_it_was_noted_where_it_is_is_shown_all_the_same() 
     let ada = host.ada().await;
     let browser = signed_in(&host, &ada).await;
     let mut connection = host.connection().await;
-    let forget = "UPDATE sessions SET address = NULL, browser = NULL, device_id = NULL";
+    let forget = "UPDATE sessions SET ip_address = NULL, browser = NULL, device_id = NULL";
     sqlx::query(forget)
         .execute(&mut connection)
         .await

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 /// A kind of protected action: what an administrator does in the console only with a fresh approval on their own device, because it
 /// would do harm in the hands of somebody else who uses the administrator's browser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ProtectedActionKind {
     /// Deletes a user.

@@ -145,10 +145,10 @@ export const accountActions = {
     const about = text('app-account-remove-about', { name: account.displayName, operator: account.operator });
     if (!(await ask(text('app-account-remove-ask'), about, text('app-account-remove-yes')))) return;
     try {
-      await call(account, 'DELETE', '/device');
+      await call(account, 'delete', '/device');
     } catch (cause) {
       // Where the server knows this device no more, there is nothing left to tell it.
-      if (failureOf(cause).code !== 'unknown_device') {
+      if (failureOf(cause).code !== 'device_not_enrolled') {
         accountErrors(deviceId, { remove: text('app-account-remove-failed', { reason: inWords(cause) }) });
         return;
       }
@@ -162,7 +162,7 @@ export const accountActions = {
     const known = state.accounts.get(deviceId);
     if (!known) return;
     try {
-      await call(known.account, 'DELETE', '/cooldown');
+      await call(known.account, 'delete', '/cooldown');
     } catch (cause) {
       accountErrors(deviceId, { cooldown: inWords(cause) });
       return;

@@ -15,7 +15,7 @@ import { text } from './texts.js';
  * @typedef {import('./types.d.ts').Item} Item
  * @typedef {import('./types.d.ts').Ending} Ending
  * @typedef {import('./types.d.ts').FailedCall} FailedCall
- * @typedef {'approve' | 'deny' | 'not_me'} Decision
+ * @typedef {import('./types.d.ts').Decision} Decision
  */
 
 /** @param {Item} item */
@@ -79,12 +79,12 @@ export function tick() {
  */
 async function send({ deviceId, request: own }, decision, number, request = own) {
   const known = state.accounts.get(deviceId);
-  if (!known) throw new Failure(401, 'unknown_device', 'the account was removed here');
+  if (!known) throw new Failure(401, 'device_not_enrolled', 'the account was removed here');
   const { account } = known;
   const about = { issuer: account.issuer, device: account.deviceId, request };
-  const signed = decision === 'not_me' ? notMeText(about) : approvalText({ ...about, decision, number });
+  const signed = decision === 'report' ? notMeText(about) : approvalText({ ...about, decision, number });
   const value = { decision, number, signature: await signText(account.privateKey, signed) };
-  const { outcome } = await callWithPasskey(account, 'POST', `/requests/${encodeURIComponent(request.id)}`, value);
+  const { outcome } = await callWithPasskey(account, 'post', '/requests/{id}', { parameters: { id: request.id }, value });
   return outcome;
 }
 
@@ -141,7 +141,7 @@ async function decide(item, decision) {
   if (state.requests.get(item.request.id) !== item) return;
   change(() => {
     if (failure !== null) return refused(item, failure);
-    if (outcome === 'approved' || outcome === 'denied' || outcome === 'not_me') return finish(item, outcome);
+    if (outcome === 'approved' || outcome === 'denied' || outcome === 'reported') return finish(item, outcome);
     return refused(item, new Failure(502, 'unreadable', 'an unknown outcome'));
   });
 }
@@ -168,7 +168,7 @@ async function reportFrom(item, place, request) {
   });
   let error = '';
   try {
-    await send(item, 'not_me', '', request);
+    await send(item, 'report', '', request);
   } catch (cause) {
     error = reportFailure(failureOf(cause));
   }
@@ -177,7 +177,7 @@ async function reportFrom(item, place, request) {
     Object.assign(place, { busy: false, error });
     if (error !== '') return selectorOf(item.request.id, 'report');
     item.other = null;
-    return finish(item, 'not_me');
+    return finish(item, 'reported');
   });
 }
 
@@ -207,7 +207,7 @@ export const requestActions = {
   /**
    * Denies a request, or says that it was not the user's.
    * @param {string} id
-   * @param {'deny' | 'not_me'} decision
+   * @param {'deny' | 'report'} decision
    */
   async deny(id, decision) {
     const item = find(id);

@@ -7,7 +7,31 @@ import { text } from './texts.js';
 /**
  * @typedef {import('./types.d.ts').Account} Account
  * @typedef {import('./types.d.ts').FailedCall} FailedCall
- * @typedef {{ signal?: AbortSignal, limit?: number }} Options
+ * @typedef {import('./types.d.ts').Method} Method
+ * @typedef {import('./types.d.ts').CallOptions} CallOptions
+ */
+
+/**
+ * @template {Method} Name
+ * @typedef {import('./types.d.ts').Route<Name>} Route
+ */
+
+/**
+ * @template {keyof import('authenticator-api').paths} Path
+ * @template {Method} Name
+ * @typedef {import('./types.d.ts').Answer<Path, Name>} Answer
+ */
+
+/**
+ * @template {keyof import('authenticator-api').paths} Path
+ * @template {Method} Name
+ * @typedef {import('./types.d.ts').RequestBody<Path, Name>} RequestBody
+ */
+
+/**
+ * @template {keyof import('authenticator-api').paths} Path
+ * @template {Method} Name
+ * @typedef {import('./types.d.ts').CallRest<Path, Name>} CallRest
  */
 
 const BASE = '/authenticator/api';
@@ -21,9 +45,9 @@ const LIMIT_MS = 15_000;
 export class Failure extends Error {
   /**
    * @param {number} status
-   * @param {string} code
+   * @param {FailedCall['code']} code
    * @param {string} message
-   * @param {any} [body]
+   * @param {FailedCall['body']} [body]
    */
   constructor(status, code, message, body = {}) {
     super(message);
@@ -39,32 +63,32 @@ export class Failure extends Error {
 }
 
 // What the person is told of each code. Those that a screen has a place of its own for are not here.
-/** @type {Record<string, string>} */
+/** @type {Partial<Record<FailedCall['code'], string>>} */
 const WORDS = {
   app: 'app-failure',
   offline: 'app-failure-offline',
   stopped: 'app-failure-offline',
   unreadable: 'app-failure-unreadable',
   invalid_request: 'app-failure',
-  no_such_link: 'app-failure-link',
-  bad_proof: 'app-failure-proof',
-  bad_name: 'app-failure-name',
-  key_taken: 'app-failure-key',
-  clock: 'app-failure-clock',
-  unknown_device: 'app-failure-device',
-  unknown_request: 'app-failure-request',
-  no_such_login: 'app-failure-login',
-  closed: 'app-failure-closed',
-  unknown_device_id: 'app-failure-device-unknown',
+  link_not_found: 'app-failure-link',
+  invalid_proof: 'app-failure-proof',
+  invalid_name: 'app-failure-name',
+  key_in_use: 'app-failure-key',
+  clock_difference: 'app-failure-clock',
+  device_not_enrolled: 'app-failure-device',
+  request_not_found: 'app-failure-request',
+  sign_in_not_found: 'app-failure-login',
+  user_inactive: 'app-failure-closed',
+  device_not_found: 'app-failure-device-unknown',
   too_many_calls: 'app-failure-often',
   too_many_devices: 'app-failure-devices',
   too_many_sign_ins: 'app-failure-scans',
   too_many_requests: 'app-failure-too-many',
-  bad_subscription: 'app-failure-subscription',
+  invalid_subscription: 'app-failure-subscription',
   passkey_unconfirmed: 'app-failure-passkey-unconfirmed',
-  passkey_refused: 'app-failure-passkey-refused',
-  has_passkey: 'app-failure-has-passkey',
-  passkeys_impossible: 'app-passkey-impossible',
+  invalid_passkey: 'app-failure-passkey-refused',
+  passkey_exists: 'app-failure-has-passkey',
+  passkeys_unsupported: 'app-passkey-impossible',
 };
 
 /**
@@ -87,7 +111,7 @@ export function inWords(failure) {
 /**
  * @param {string} path
  * @param {RequestInit} init
- * @param {Options} [options]
+ * @param {CallOptions} [options]
  * @returns {Promise<any>} the answer's body, whose type is that of the call
  */
 async function exchange(path, init, { signal, limit = LIMIT_MS } = {}) {
@@ -119,8 +143,11 @@ async function exchange(path, init, { signal, limit = LIMIT_MS } = {}) {
 }
 
 /**
- * @param {string} path
- * @param {object} value
+ * A call before the device is enrolled.
+ * @template {Route<'post'>} Path
+ * @param {Path} path
+ * @param {RequestBody<Path, 'post'>} value
+ * @returns {Promise<Answer<Path, 'post'>>}
  */
 function post(path, value) {
   return exchange(BASE + path, {
@@ -140,35 +167,52 @@ export function lookAtEnrolment(token) {
 
 /**
  * Enrols this device.
- * @param {{ token: string, device_name: string, public_key: object, signature: string }} enrolment
+ * @param {RequestBody<'/enrolments', 'post'>} enrolment
  */
 export function enrol(enrolment) {
   return post('/enrolments', enrolment);
 }
 
 /**
- * A call that the account's device signs. `path` is below the API's base and has no query.
- * Where the server finds our clock wrong, its offset is remembered and the call made once more.
- * @param {Account} account
- * @param {string} method
- * @param {string} path
- * @param {Options & { query?: string, value?: object }} [options]
+ * A path of the API with the values of its parameters.
+ * @param {string} template
+ * @param {Record<string, string>} parameters
  */
-export async function call(account, method, path, { query = '', value, ...options } = {}) {
+function filled(template, parameters) {
+  return template.replaceAll(/\{(\w+)\}/g, (_, name) => encodeURIComponent(parameters[name]));
+}
+
+/**
+ * A call that the account's device signs. `path` is one of the API's document; `options` has the values of its
+ * parameters and the body. Where the server finds our clock wrong, its offset is remembered and the call made once more.
+ * @template {Method} Name
+ * @template {Route<Name>} Path
+ * @param {Account} account
+ * @param {Name} method
+ * @param {Path} path
+ * @param {CallRest<Path, Name>} rest
+ * @returns {Promise<Answer<Path, Name>>}
+ */
+export async function call(account, method, path, ...rest) {
+  /** @type {CallOptions & { parameters?: Record<string, string>, value?: unknown }} */
+  const { query = '', parameters = {}, value, ...options } = rest[0] ?? {};
   const body = value === undefined ? '' : JSON.stringify(value);
+  const signedPath = BASE + filled(path, parameters);
+  const verb = method.toUpperCase();
   const attempt = async () => {
     const time = Math.floor(Date.now() / 1000) + (account.clockOffset ?? 0);
-    const signed = { issuer: account.issuer, device: account.deviceId, time, method, path: BASE + path, body };
+    const signed = { issuer: account.issuer, device: account.deviceId, time, method: verb, path: signedPath, body };
     /** @type {Record<string, string>} */
     const headers = { Authorization: await deviceAuthorization(account.privateKey, signed) };
     if (body !== '') headers['Content-Type'] = 'application/json';
-    return exchange(BASE + path + query, { method, headers, body: body === '' ? undefined : body }, options);
+    const init = { method: verb, headers, body: body === '' ? undefined : body };
+    return exchange(signedPath + query, init, options);
   };
   try {
     return await attempt();
   } catch (failure) {
     const { code, body: answered } = failureOf(failure);
-    if (code !== 'clock' || !Number.isFinite(answered.now)) throw failure;
+    if (code !== 'clock_difference' || answered.now === undefined || !Number.isFinite(answered.now)) throw failure;
     account.clockOffset = Math.round(answered.now - Date.now() / 1000);
     await put(account);
     return attempt();

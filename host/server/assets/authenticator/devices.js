@@ -105,7 +105,7 @@ function row({ renaming, errors }, device, act) {
       {},
       el('strong', {}, el('bdi', {}, device.name)),
       line(
-        device.this
+        device.is_current
           ? text('app-devices-this', { day: at.day, time: at.time })
           : text('app-devices-since', { day: at.day, time: at.time }),
       ),
@@ -114,14 +114,14 @@ function row({ renaming, errors }, device, act) {
           ? text('app-devices-used', { day: day(device.used_at), time: timeOfDay(device.used_at) })
           : text('app-devices-unused'),
       ),
-      device.passkey && line(text('app-devices-protected')),
+      device.has_passkey && line(text('app-devices-protected')),
       complaint(errors[device.id] ?? ''),
     ),
     el(
       'div',
       { key: 'actions', class: 'actions' },
       button(text('app-devices-rename'), () => act.rename(device.id), 'quiet small', { id: `rename-${device.id}` }),
-      !device.this && button(text('app-devices-remove'), () => act.removeDevice(device.id), 'quiet danger small'),
+      !device.is_current && button(text('app-devices-remove'), () => act.removeDevice(device.id), 'quiet danger small'),
     ),
   );
 }
@@ -335,7 +335,7 @@ async function openDevices(deviceId) {
   const screen = { name: 'devices', deviceId, failure: null, known: null, renaming: null, errors: {} };
   go(screen, '#devices-title');
   try {
-    changeScreen(screen, { known: await call(account, 'GET', '/devices') });
+    changeScreen(screen, { known: await call(account, 'get', '/devices') });
   } catch (cause) {
     changeScreen(screen, { failure: failureOf(cause) });
   }
@@ -355,7 +355,7 @@ async function newCodes(deviceId) {
   const screen = { name: 'codes', deviceId, failure: null, codes: null, file: null, copied: '', left };
   go(screen, '#codes-title');
   try {
-    const { codes: made } = await callWithPasskey(account, 'POST', '/recovery-codes', {});
+    const { codes: made } = await callWithPasskey(account, 'post', '/recovery-codes', { value: {} });
     const about = text('app-recovery-file', { account: account.account, operator: account.operator });
     const words = [about, day(state.now), '', ...made, '', where(), ''].join('\n');
     const url = URL.createObjectURL(new Blob([words], { type: 'text/plain;charset=utf-8' }));
@@ -384,7 +384,7 @@ export const deviceActions = {
     const title = text('app-devices-remove-ask', { device: device.name });
     if (!(await ask(title, text('app-devices-remove-about'), text('app-account-remove-yes')))) return;
     try {
-      await callWithPasskey(account, 'DELETE', `/devices/${id}`, {});
+      await callWithPasskey(account, 'delete', '/devices/{id}', { parameters: { id }, value: {} });
     } catch (cause) {
       changeScreen(screen, { errors: { ...screen.errors, [id]: inWords(cause) } });
       return;
@@ -423,9 +423,9 @@ export const deviceActions = {
     const { id, typed } = screen.renaming;
     const name = typed.trim();
     try {
-      await call(account, 'PATCH', `/devices/${id}`, { value: { name } });
-      const isThis = screen.known?.devices.find((one) => one.id === id)?.this;
-      if (isThis) await put(Object.assign(account, { deviceName: name }));
+      await call(account, 'patch', '/devices/{id}', { parameters: { id }, value: { name } });
+      const isCurrent = screen.known?.devices.find((one) => one.id === id)?.is_current;
+      if (isCurrent) await put(Object.assign(account, { deviceName: name }));
     } catch (cause) {
       const renaming = { id, typed: screen.renaming?.typed ?? typed, error: inWords(cause) };
       changeScreen(screen, { renaming }, `#${CSS.escape(`name-${id}`)}`);
@@ -444,7 +444,8 @@ export const deviceActions = {
     const screen = { name: 'link', deviceId: before.deviceId, failure: null, link: null, copied: '', added: null };
     go(screen, '#link-title');
     try {
-      changeScreen(screen, { link: await callWithPasskey(account, 'POST', '/devices/enrolment-links', {}) });
+      const link = await callWithPasskey(account, 'post', '/devices/enrolment-links', { value: {} });
+      changeScreen(screen, { link });
     } catch (cause) {
       changeScreen(screen, { failure: failureOf(cause) });
     }
@@ -495,7 +496,7 @@ export const deviceActions = {
     if (!known || !last) return;
     let error = '';
     try {
-      await call(known.account, 'POST', '/notifications/read', { value: { last: last.id } });
+      await call(known.account, 'post', '/notifications/read', { value: { last: last.id } });
     } catch (cause) {
       error = inWords(cause);
     }

@@ -17,7 +17,7 @@ import { button, el, facts, notice, picture, sign, waiting } from './view.js';
  * @typedef {import('./types.d.ts').Actions} Actions
  * @typedef {import('./types.d.ts').Account} Account
  * @typedef {import('./types.d.ts').Child} Child
- * @typedef {import('./types.d.ts').EnrolmentOffer} EnrolmentOffer
+ * @typedef {import('./types.d.ts').EnrolmentPreview} EnrolmentPreview
  * @typedef {import('./types.d.ts').EnrolmentScreen} EnrolmentScreen
  * @typedef {import('./types.d.ts').FailedCall} FailedCall
  */
@@ -201,7 +201,7 @@ export function enrolment(state, screen, act) {
 }
 
 /**
- * @param {EnrolmentOffer} offer
+ * @param {EnrolmentPreview} offer
  * @param {string} token
  * @param {string} chosen
  */

@@ -12,7 +12,7 @@ import { text } from './texts.js';
  * @typedef {import('./types.d.ts').Account} Account
  * @typedef {import('./types.d.ts').FailedCall} FailedCall
  * @typedef {import('./types.d.ts').AccountNotification} AccountNotification
- * @typedef {import('./types.d.ts').Passkey} Passkey
+ * @typedef {import('./types.d.ts').PasskeyState} PasskeyState
  * @typedef {import('./types.d.ts').Pending} Pending
  */
 
@@ -32,8 +32,8 @@ export function showBadge() {
 function takeEnrolled(account, notifications) {
   const { screen } = state;
   if (screen?.name !== 'link' || screen.deviceId !== account.deviceId || !screen.link || screen.added !== null) return;
-  const { made_at: made } = screen.link;
-  const enrolled = notifications.find(({ event, at }) => event === 'device.enrolled' && at >= made);
+  const { created_at: created } = screen.link;
+  const enrolled = notifications.find(({ event, at }) => event === 'device.enrolled' && at >= created);
   if (!enrolled) return;
   screen.added = enrolled.name ?? text('app-request-not-known');
   say(text('app-devices-added', { device: screen.added }));
@@ -69,7 +69,7 @@ const listener = {
     const known = state.accounts.get(account.deviceId);
     if (!known) return;
     change(() => {
-      if (failure.code !== 'unknown_device') {
+      if (failure.code !== 'device_not_enrolled') {
         known.failure = failure;
         return undefined;
       }
@@ -87,7 +87,7 @@ function sayNotifications() {
 /**
  * Follows an account from now on. `passkey` is how its approvals are protected, where that is known.
  * @param {Account} account
- * @param {Passkey | null} [passkey]
+ * @param {PasskeyState | null} [passkey]
  */
 export function follow(account, passkey = null) {
   // A browser may have dropped the key and kept the rest.

@@ -17,7 +17,7 @@ import { el, facts } from './view.js';
 const OUTCOMES = {
   approved: 'app-history-approved',
   denied: 'app-history-denied',
-  not_me: 'app-history-not-me',
+  reported: 'app-history-not-me',
   number_mismatch: 'app-history-wrong-number',
   unanswered: 'app-history-unanswered',
 };
@@ -51,9 +51,9 @@ const ACTIONS = {
  * @param {PastAction} past
  * @returns {Child[]}
  */
-function actionWords({ kind, target, gone }) {
+function actionWords({ kind, target, target_deleted: isDeleted }) {
   const action = ACTIONS[kind] ? text(ACTIONS[kind]) : kind;
-  if (gone) return phrase('app-action-erased', { action });
+  if (isDeleted) return phrase('app-action-erased', { action });
   return target === null ? [action] : phrase('app-action-target', { action, target });
 }
 
@@ -112,7 +112,7 @@ export const historyActions = {
       known.history = history;
     });
     try {
-      history.items = (await call(known.account, 'GET', '/history')).items;
+      history.items = (await call(known.account, 'get', '/history')).items;
     } catch (failure) {
       history.error = inWords(failure);
     }

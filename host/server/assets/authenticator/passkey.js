@@ -12,8 +12,9 @@ import { button, complaint, el } from './view.js';
  * @typedef {import('./types.d.ts').State} State
  * @typedef {import('./types.d.ts').Actions} Actions
  * @typedef {import('./types.d.ts').Account} Account
+ * @typedef {import('./types.d.ts').Method} Method
  * @typedef {import('./types.d.ts').Followed} Followed
- * @typedef {import('./types.d.ts').Passkey} Passkey
+ * @typedef {import('./types.d.ts').PasskeyState} PasskeyState
  * @typedef {import('./types.d.ts').Child} Child
  */
 
@@ -43,18 +44,14 @@ async function unlocked(act) {
 /**
  * Not every browser that shows notifications has `parseCreationOptionsFromJSON` and `toJSON`, so it is done here.
  * @param {PublicKeyCredential} credential
- * @param {string[]} names
  */
-function inJson(credential, names) {
-  const members = /** @type {Record<string, ArrayBuffer>} */ (/** @type {unknown} */ (credential.response));
-  const response = Object.fromEntries(names.map((name) => [name, base64url(members[name])]));
-  const { id, type } = credential;
-  return { id, rawId: base64url(credential.rawId), type, clientExtensionResults: {}, response };
+function inJson({ id, type, rawId }) {
+  return { id, rawId: base64url(rawId), type, clientExtensionResults: {} };
 }
 
 /**
  * Has the phone make a passkey with the server's options: what to send back.
- * @param {PublicKeyCredentialCreationOptionsJSON} options
+ * @param {import('./types.d.ts').PasskeyCreationOptions} options
  */
 async function make(options) {
   const publicKey = /** @type {PublicKeyCredentialCreationOptions} */ (
@@ -66,12 +63,14 @@ async function make(options) {
     })
   );
   const made = await unlocked(() => navigator.credentials.create({ publicKey }));
-  return inJson(made, ['clientDataJSON', 'attestationObject']);
+  const { clientDataJSON, attestationObject } = /** @type {AuthenticatorAttestationResponse} */ (made.response);
+  const response = { clientDataJSON: base64url(clientDataJSON), attestationObject: base64url(attestationObject) };
+  return { ...inJson(made), response };
 }
 
 /**
  * Has the phone use its passkey with the server's options: what to send back.
- * @param {PublicKeyCredentialRequestOptionsJSON} options
+ * @param {import('./types.d.ts').PasskeyRequestOptions} options
  */
 async function show(options) {
   // It was made in this phone, so no other device needs to be offered.
@@ -84,36 +83,53 @@ async function show(options) {
     /** @type {unknown} */ ({ ...options, challenge: fromBase64url(options.challenge), allowCredentials: known })
   );
   const shown = await unlocked(() => navigator.credentials.get({ publicKey }));
-  return inJson(shown, ['clientDataJSON', 'authenticatorData', 'signature']);
+  const answer = /** @type {AuthenticatorAssertionResponse} */ (shown.response);
+  const response = {
+    clientDataJSON: base64url(answer.clientDataJSON),
+    authenticatorData: base64url(answer.authenticatorData),
+    signature: base64url(answer.signature),
+  };
+  return { ...inJson(shown), response };
 }
 
 /**
- * A call whose body is `value`, with the passkey in it where the server asks for one.
+ * A call with the passkey in its body where the server asks for one.
+ * @template {Method} Name
+ * @template {import('./types.d.ts').ConfirmedRoute<Name>} Path
  * @param {Account} account
- * @param {string} method
- * @param {string} path
- * @param {object} value
+ * @param {Name} method
+ * @param {Path} path
+ * @param {import('./types.d.ts').CallArguments<Path, Name>} options
+ * @returns {Promise<import('./types.d.ts').Answer<Path, Name>>}
  */
-export async function callWithPasskey(account, method, path, value) {
+export async function callWithPasskey(account, method, path, options) {
+  /** @param {object} confirmation */
+  const attempt = (confirmation) => {
+    const value = { .../** @type {{ value?: object }} */ (options).value, ...confirmation };
+    const rest = /** @type {import('./types.d.ts').CallRest<Path, Name>} */ (
+      /** @type {unknown} */ ([{ ...options, value }])
+    );
+    return call(account, method, path, ...rest);
+  };
   try {
-    return await call(account, method, path, { value });
+    return await attempt({});
   } catch (cause) {
     const { code, body } = failureOf(cause);
-    if (code !== 'passkey_required') throw cause;
-    return call(account, method, path, { value: { ...value, passkey: await show(body.options) } });
+    if (code !== 'passkey_required' || !body.options) throw cause;
+    return attempt({ passkey: await show(body.options) });
   }
 }
 
 /** @param {Account} account */
 async function protect(account) {
-  const { options } = await call(account, 'POST', '/device/passkey', { value: {} });
-  await call(account, 'PUT', '/device/passkey', { value: await make(options) });
+  const { options } = await call(account, 'post', '/device/passkey');
+  await call(account, 'put', '/device/passkey', { value: await make(options) });
   say(text('app-passkey-added'));
 }
 
 /** @param {Account} account */
 async function unprotect(account) {
-  await callWithPasskey(account, 'POST', '/device/passkey/removal', {});
+  await callWithPasskey(account, 'post', '/device/passkey/removal', { value: {} });
   say(text('app-passkey-removed'));
 }
 
@@ -139,7 +155,7 @@ export function protection(state, { account, passkey, busy, errors }, act) {
     content = [el('p', {}, text('app-passkey-offer')), add, error];
   } else if (passkey === 'none') {
     content = [el('p', { class: 'muted small' }, text('app-passkey-no-lock'))];
-  } else if (passkey === 'impossible') {
+  } else if (passkey === 'unsupported') {
     content = [el('p', { class: 'muted small' }, text('app-passkey-impossible'))];
   }
   return el('div', { key: 'protection', class: 'zone protection' }, ...content);
@@ -175,7 +191,7 @@ async function withPasskey(deviceId, act, failed) {
 /**
  * @param {string} deviceId
  * @param {(account: Account) => Promise<void>} act
- * @param {Passkey} standing how it stands if that worked
+ * @param {PasskeyState} standing how it stands if that worked
  */
 async function fromCard(deviceId, act, standing) {
   const card = `[data-account="${CSS.escape(deviceId)}"] [data-part="protect"]`;
@@ -189,7 +205,7 @@ async function fromCard(deviceId, act, standing) {
 
 /**
  * The offer after an enrolment is answered.
- * @param {Passkey} standing
+ * @param {PasskeyState} standing
  */
 function settle(standing) {
   change((known) => {

@@ -78,8 +78,7 @@ export class Poll {
       let pause;
       try {
         const query = `?wait=${hold}&seen=${this.seen.join(',')}${this.known === null ? '' : `&known=${this.known}`}`;
-        /** @type {Pending} */
-        const answer = await call(this.account, 'GET', '/requests', { query, signal, limit: (hold + 15) * 1000 });
+        const answer = await call(this.account, 'get', '/requests', { query, signal, limit: (hold + 15) * 1000 });
         if (signal.aborted) return;
         failures = 0;
         this.known = answer.notifications.at(-1)?.id ?? null;
@@ -91,7 +90,7 @@ export class Poll {
         if (signal.aborted) return;
         const failure = failureOf(cause);
         this.listener.failed(this.account, failure);
-        if (failure.code === 'unknown_device') return;
+        if (failure.code === 'device_not_enrolled') return;
         failures += 1;
         hold = 0;
         // Not all phones at the same moment, once the server is back.

@@ -73,7 +73,7 @@ async function turnOn(accounts) {
   const [first] = accounts;
   if (!first?.pushKey || !registration) return;
   const value = { subscription: (await subscribe(registration.pushManager, first.pushKey)).toJSON() };
-  await Promise.all(accounts.map((account) => call(account, 'PUT', '/device/push', { value })));
+  await Promise.all(accounts.map((account) => call(account, 'put', '/device/push', { value })));
 }
 
 /**

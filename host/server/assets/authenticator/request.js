@@ -42,7 +42,7 @@ const ENDINGS = {
   gone: ['mark', 'warn', 'app-request-gone', 'app-request-gone-about'],
   locked: ['cross', 'bad', 'app-request-locked', 'app-request-locked-about'],
   denied: ['cross', 'bad', 'app-request-denied', 'app-request-denied-about'],
-  not_me: ['shield', 'bad', 'app-request-reported', 'app-request-reported-about'],
+  reported: ['shield', 'bad', 'app-request-reported', 'app-request-reported-about'],
 };
 
 /**
@@ -157,7 +157,7 @@ function openParts(state, item, act) {
       'div',
       { class: 'not-me' },
       el('p', { class: 'muted small' }, text('app-request-not-you')),
-      button(text('app-request-not-me'), () => act.deny(request.id, 'not_me'), 'quiet danger small', {
+      button(text('app-request-not-me'), () => act.deny(request.id, 'report'), 'quiet danger small', {
         disabled: busy,
       }),
     ),

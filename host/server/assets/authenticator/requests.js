@@ -145,7 +145,7 @@ export function end(state, item, kind) {
   const reportable = kind === 'denied' || (kind === 'gone' && secondsLeft(item, state.now) > 0);
   item.ended = { kind, reportable, busy: false, error: '' };
   // A report ends the account's other requests as well.
-  if (kind === 'not_me') {
+  if (kind === 'reported') {
     for (const open of requestsOf(state, item.deviceId)) {
       if (open.phase !== 'ended') state.requests.delete(open.request.id);
     }

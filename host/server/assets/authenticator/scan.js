@@ -15,7 +15,7 @@ import { button, complaint, el, facts, notice, sign, waiting } from './view.js';
  * @typedef {import('./types.d.ts').Actions} Actions
  * @typedef {import('./types.d.ts').Account} Account
  * @typedef {import('./types.d.ts').CameraScreen} CameraScreen
- * @typedef {import('./types.d.ts').LoginOffer} LoginOffer
+ * @typedef {import('./types.d.ts').QrSignInPreview} QrSignInPreview
  * @typedef {import('./types.d.ts').LoginScreen} LoginScreen
  * @typedef {import('./types.d.ts').Child} Child
  */
@@ -38,14 +38,14 @@ function loginTokenOf(link) {
  * What the login of this token is for. Its page learns nothing of it.
  * @param {string} token
  * @param {Account[]} accounts
- * @returns {Promise<LoginOffer>}
+ * @returns {Promise<QrSignInPreview>}
  */
 async function lookAtLogin(token, [account, ...others]) {
   try {
-    return await call(account, 'POST', '/qr-sign-ins/preview', { value: { token } });
+    return await call(account, 'post', '/qr-sign-ins/preview', { value: { token } });
   } catch (cause) {
     // This account's device was removed; another's may ask as well.
-    if (failureOf(cause).code === 'unknown_device' && others.length > 0) return lookAtLogin(token, others);
+    if (failureOf(cause).code === 'device_not_enrolled' && others.length > 0) return lookAtLogin(token, others);
     throw cause;
   }
 }
@@ -53,7 +53,7 @@ async function lookAtLogin(token, [account, ...others]) {
 /**
  * What the user would let in, and as whom.
  * @param {State} state
- * @param {LoginOffer} offer
+ * @param {QrSignInPreview} offer
  * @param {Actions} act
  */
 function choice(state, { application, place, browser }, act) {
@@ -235,7 +235,7 @@ async function take(screen, deviceId) {
   if (!account) return;
   changeScreen(screen, { phase: 'asking', failure: null, deviceId });
   try {
-    await call(account, 'POST', '/qr-sign-ins', { value: { token: screen.token } });
+    await call(account, 'post', '/qr-sign-ins', { value: { token: screen.token } });
   } catch (cause) {
     changeScreen(screen, { phase: 'failed', failure: failureOf(cause) }, '#login-title');
     return;

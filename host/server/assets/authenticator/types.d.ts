@@ -1,7 +1,77 @@
-// The types of the authenticator: what its API carries, and its state. Only the type checker reads this file.
+// The types of the authenticator: its state, and what its API carries, from the API's OpenAPI document. Only the type
+// checker reads this file.
 
-/** How an account's approvals are protected. */
-export type Passkey = 'set' | 'none' | 'impossible';
+import type { components, paths } from 'authenticator-api';
+
+type Schema<Name extends keyof components['schemas']> = components['schemas'][Name];
+
+export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
+
+/** The paths of the API that have a method. */
+export type Route<Name extends Method> = {
+  [Path in keyof paths]: paths[Path] extends Record<Name, { responses: unknown }> ? Path : never;
+}[keyof paths];
+
+type Operation<Path extends keyof paths, Name extends Method> = NonNullable<paths[Path][Name]>;
+
+type Json<Response> = Response extends { content: { 'application/json': infer Body } } ? Body : null;
+
+/** What an operation returns; null without a body. */
+export type Answer<Path extends keyof paths, Name extends Method> =
+  Operation<Path, Name> extends { responses: infer Responses } ? Json<Responses[keyof Responses & (200 | 201)]> : never;
+
+/** What a request carries. */
+export type RequestBody<Path extends keyof paths, Name extends Method> =
+  Operation<Path, Name> extends { requestBody?: never }
+    ? undefined
+    : Operation<Path, Name> extends { requestBody?: { content: { 'application/json': infer Body } } }
+      ? Body
+      : undefined;
+
+type InPath<Path extends keyof paths, Name extends Method> =
+  Operation<Path, Name> extends { parameters: { path: infer Values } } ? { parameters: Values } : object;
+
+type InBody<Path extends keyof paths, Name extends Method> =
+  RequestBody<Path, Name> extends undefined ? object : { value: RequestBody<Path, Name> };
+
+export interface CallOptions {
+  signal?: AbortSignal;
+  /** The longest time to wait, in milliseconds. */
+  limit?: number;
+  /** With its question mark. */
+  query?: string;
+}
+
+/** What a call needs beside its path. */
+export type CallArguments<Path extends keyof paths, Name extends Method> = CallOptions &
+  InPath<Path, Name> &
+  InBody<Path, Name>;
+
+/** The same, where a call without them is one. */
+export type CallRest<Path extends keyof paths, Name extends Method> =
+  object extends CallArguments<Path, Name> ? [options?: CallArguments<Path, Name>] : [options: CallArguments<Path, Name>];
+
+/** The operations that a passkey may have to confirm. */
+export type ConfirmedRoute<Name extends Method> = {
+  [Path in Route<Name>]: NonNullable<RequestBody<Path, Name>> extends { passkey?: unknown } ? Path : never;
+}[Route<Name>];
+
+export type ErrorCode = Schema<'ErrorCode'>;
+export type PasskeyState = Schema<'PasskeyState'>;
+export type Decision = Schema<'Decision'>;
+export type ApprovalRequest = Schema<'ApprovalRequest'>;
+export type OtherRequest = Schema<'OtherRequest'>;
+export type AccountNotification = Schema<'AccountNotification'>;
+export type Pending = Schema<'Pending'>;
+export type Device = Schema<'Device'>;
+export type Devices = Schema<'Devices'>;
+export type DeviceEnrolmentLink = Schema<'DeviceEnrolmentLink'>;
+export type EnrolmentPreview = Schema<'EnrolmentPreview'>;
+export type QrSignInPreview = Schema<'QrSignInPreview'>;
+export type PastRequest = Schema<'PastRequest'>;
+export type PastAction = Schema<'PastAction'>;
+export type PasskeyCreationOptions = Schema<'PasskeyCreationOptions'>;
+export type PasskeyRequestOptions = Schema<'PasskeyRequestOptions'>;
 
 /** An account of this browser, as IndexedDB stores it. */
 export interface Account {
@@ -19,117 +89,20 @@ export interface Account {
   clockOffset: number;
 }
 
-export interface Application {
-  id: string;
-  name: string;
-  logo?: string | null;
-}
-
-/** A pending approval request. */
-export interface ApprovalRequest {
-  id: string;
-  application: Application;
-  account: string;
-  place: string;
-  browser: string;
-  /** What the protected action does; null for a sign-in. */
-  action?: string | null;
-  requested_at: number;
-  expires_at: number;
-  attempts_left?: number;
-}
-
-/** Another request of the same user, to which the typed number belongs. */
-export interface OtherRequest extends ApprovalRequest {
-  state: string;
-}
-
-export interface AccountNotification {
-  id: string;
-  event: string;
-  name?: string | null;
-  at: number;
-}
-
-/** The answer of `GET /requests`. */
-export interface Pending {
-  now: number;
-  account: { state: string };
-  cooldown_until: number | null;
-  passkey: Passkey;
-  requests: ApprovalRequest[];
-  notifications: AccountNotification[];
-}
-
-export interface Device {
-  id: string;
-  name: string;
-  enrolled_at: number;
-  used_at: number | null;
-  this: boolean;
-  passkey: boolean;
-}
-
-/** The answer of `GET /devices`. */
-export interface Devices {
-  devices: Device[];
-  recovery_codes: number;
-}
-
-/** The answer of `POST /devices/enrolment-links`. */
-export interface DeviceLink {
-  link: string;
-  link_qr?: string | null;
-  made_at: number;
-  expires_at: number;
-}
-
-/** The answer of `POST /enrolments/preview`. */
-export interface EnrolmentOffer {
-  operator: string;
-  issuer: string;
-  account: string;
-  display_name: string;
-  expires_at: number;
-  link_qr?: string | null;
-}
-
-/** The answer of `POST /qr-sign-ins/preview`. */
-export interface LoginOffer {
-  application: Application;
-  place: string;
-  browser: string;
-}
-
-/** An item of `GET /history`. */
-export interface PastRequest {
-  outcome: string;
-  application: Application;
-  account: string;
-  place: string;
-  browser: string;
-  protected_action?: PastAction | null;
-  at: number;
-}
-
-/** A protected action in the history: its kind, and the current name of what it concerned. */
-export interface PastAction {
-  kind: string;
-  target: string | null;
-  gone: boolean;
-}
+/** What failed without an answer of the API: the app, the connection, the answer itself, or the phone's lock. */
+export type LocalCode = 'app' | 'offline' | 'stopped' | 'unreadable' | 'unknown' | 'passkey_unconfirmed';
 
 /** A call that failed, as `Failure` of api.js. */
 export interface FailedCall {
   status: number;
-  code: string;
-  // biome-ignore lint/suspicious/noExplicitAny: each code has members of its own
-  body: any;
+  code: ErrorCode | LocalCode;
+  /** The answer; it has other members, or none, if another server made it. */
+  body: Partial<Schema<'Error'>>;
   passing: boolean;
 }
 
 /** How a request ended. */
-export type Ending = 'approved' | 'expired' | 'decided' | 'gone' | 'locked' | 'denied' | 'not_me';
+export type Ending = 'approved' | 'expired' | 'decided' | 'gone' | 'locked' | 'denied' | 'reported';
 
 /** An approval request on this device. */
 export interface Item {
@@ -155,7 +128,7 @@ export interface Followed {
   /** The server knows this device no more, or the key is lost. */
   gone: boolean;
   lost: boolean;
-  passkey: Passkey | null;
+  passkey: PasskeyState | null;
   failure: FailedCall | null;
   /** By our clock. */
   cooldownUntil: number | null;
@@ -177,7 +150,7 @@ export interface EnrolmentScreen {
   token: string;
   phase: 'checking' | 'failed' | 'ready' | 'confirming';
   failure: FailedCall | null;
-  offer: EnrolmentOffer | null;
+  offer: EnrolmentPreview | null;
   deviceName: string;
   /** The device's name is what the error is about. */
   unnamed: boolean;
@@ -190,7 +163,7 @@ export interface LoginScreen {
   token: string;
   phase: 'not-enrolled' | 'looking' | 'ready' | 'asking' | 'failed';
   failure: FailedCall | null;
-  offer: LoginOffer | null;
+  offer: QrSignInPreview | null;
   /** The account that was picked. */
   deviceId: string | null;
 }
@@ -218,7 +191,7 @@ export interface LinkScreen {
   name: 'link';
   deviceId: string;
   failure: FailedCall | null;
-  link: DeviceLink | null;
+  link: DeviceEnrolmentLink | null;
   copied: string;
   /** The device that was enrolled by this link. */
   added: string | null;

@@ -10,10 +10,14 @@ use openssl::ec::EcKey;
 use openssl::ecdsa::EcdsaSig;
 use openssl::pkey::Private;
 use reqwest::{Client, Method, StatusCode};
-use serde_json::{Value, json};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 use tokio::sync::OnceCell;
 
 use crate::authenticator::enrolled::{Authenticator, Request};
+use crate::http::devices::{DecisionBody, ErrorCode};
+use crate::http::sign_in::qr_sign_in::QrSignInToken;
 use assent_model::clock::{Clock, SystemClock, Timestamp};
 use assent_model::device::DeviceKey;
 use assent_model::id::ApprovalId;
@@ -70,7 +74,12 @@ impl Authenticator {
         number: &str,
         signature: &str,
     ) -> anyhow::Result<Reply> {
-        let body = json!({"decision": decision.as_str(), "number": number, "signature": signature});
+        let body = DecisionBody {
+            decision,
+            number: number.to_owned(),
+            signature: signature.to_owned(),
+            passkey: None,
+        };
         self.call(
             Method::POST,
             &format!("/authenticator/api/requests/{id}"),
@@ -137,14 +146,11 @@ impl Authenticator {
                     .body(body.clone());
             }
             let reply = exchange(request).await?;
-            if reply.body.get("error") != Some(&json!("clock")) {
+            let error = reply.error();
+            if error.error != ErrorCode::ClockDifference.as_str() {
                 return Ok(reply);
             }
-            time = reply
-                .body
-                .get("now")
-                .and_then(Value::as_i64)
-                .context("the host does not tell its time")?;
+            time = error.now.context("the host does not return its time")?;
         }
         bail!("the host does not accept our time")
     }
@@ -165,17 +171,36 @@ impl Reply {
         if self.status.is_success() {
             return Ok(self.body);
         }
-        let code = self
-            .body
-            .get("error")
-            .and_then(Value::as_str)
-            .unwrap_or("error");
-        let message = self
-            .body
-            .get("message")
-            .and_then(Value::as_str)
-            .unwrap_or("the host gave no reason");
-        bail!("{code}: {message}")
+        let CallError { error, message, .. } = self.error();
+        bail!("{error}: {message}")
+    }
+
+    /// The same, read as the type of the answer.
+    pub(super) fn read<T: DeserializeOwned>(self) -> anyhow::Result<T> {
+        serde_json::from_value(self.agreed()?).context("the answer can't be read")
+    }
+
+    fn error(&self) -> CallError {
+        CallError::deserialize(&self.body).unwrap_or_default()
+    }
+}
+
+/// An error, whatever the server's version names its code.
+#[derive(Deserialize)]
+#[serde(default)]
+struct CallError {
+    error: String,
+    message: String,
+    now: Option<i64>,
+}
+
+impl Default for CallError {
+    fn default() -> Self {
+        Self {
+            error: "error".to_owned(),
+            message: "the host gave no reason".to_owned(),
+            now: None,
+        }
     }
 }
 
@@ -192,8 +217,10 @@ pub(super) async fn client() -> anyhow::Result<&'static Client> {
     CLIENT.get_or_try_init(make).await
 }
 
-pub(super) async fn agreed(request: reqwest::RequestBuilder) -> anyhow::Result<Value> {
-    exchange(request).await?.agreed()
+pub(super) async fn agreed<T: DeserializeOwned>(
+    request: reqwest::RequestBuilder,
+) -> anyhow::Result<T> {
+    exchange(request).await?.read()
 }
 
 async fn exchange(request: reqwest::RequestBuilder) -> anyhow::Result<Reply> {
@@ -212,15 +239,9 @@ pub(super) fn token_of(link: &str) -> anyhow::Result<Vec<u8>> {
     let (_, token) = link
         .split_once("#login=")
         .context("the link has no #login= in it")?;
-    Ok(serde_json::to_vec(&json!({ "token": token }))?)
-}
-
-pub(super) fn text(answer: &Value, name: &str) -> anyhow::Result<String> {
-    answer
-        .get(name)
-        .and_then(Value::as_str)
-        .map(str::to_owned)
-        .ok_or_else(|| anyhow!("the answer has no {name}"))
+    Ok(serde_json::to_vec(&QrSignInToken {
+        token: token.to_owned(),
+    })?)
 }
 
 pub(super) fn public_key(key: &EcKey<Private>) -> anyhow::Result<DeviceKey> {

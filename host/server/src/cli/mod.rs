@@ -32,6 +32,7 @@ use crate::domain::admin::{AdminContext, EnrolDevice, EnrolmentLink};
 use crate::domain::operations::plugin_specs::plugin_specs;
 use crate::geoip::GeoIp;
 use crate::http::admin_api::openapi_document;
+use crate::http::devices;
 use crate::{app, config};
 use assent_admin_client::{failure, terminal};
 use assent_model::audit::AuditContext;
@@ -81,8 +82,22 @@ enum ConfigCommand {
     Check(ConfigFile),
     /// Print the JSON Schema of the settings.
     Schema,
-    /// Print the OpenAPI document of the admin API, as it is served at /admin/api/v1/openapi.json.
-    Openapi,
+    /// Print the OpenAPI document of an API: of the admin API as it is served at /admin/api/v1/openapi.json.
+    Openapi {
+        /// The API.
+        #[arg(long, value_enum, default_value_t)]
+        api: DescribedApi,
+    },
+}
+
+/// An API with an OpenAPI document.
+#[derive(Clone, Copy, Debug, Default, clap::ValueEnum)]
+enum DescribedApi {
+    /// What the console and the command line call.
+    #[default]
+    Admin,
+    /// What authenticators call.
+    Authenticator,
 }
 
 #[derive(Debug, Subcommand)]
@@ -159,8 +174,12 @@ async fn dispatch(api: &api::Commands, matches: &ArgMatches) -> anyhow::Result<E
         Command::Config(ConfigCommand::Schema) => {
             terminal::print(&format!("{}\n", config_schema()))
         }
-        Command::Config(ConfigCommand::Openapi) => {
-            terminal::print(&format!("{}\n", openapi_document()))
+        Command::Config(ConfigCommand::Openapi { api }) => {
+            let document = match api {
+                DescribedApi::Admin => openapi_document(),
+                DescribedApi::Authenticator => devices::openapi_document(),
+            };
+            terminal::print(&format!("{document}\n"))
         }
         Command::Admin(AdminCommand::Token(file)) => token(&file.config).await,
         Command::Admin(AdminCommand::Enrolment { user, config }) => {

@@ -24,7 +24,7 @@ mod router;
 mod saml;
 mod script_texts;
 mod serve;
-mod sign_in;
+pub(crate) mod sign_in;
 pub mod texts;
 pub mod tls;
 mod user_agent;

@@ -7,14 +7,13 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::Request;
-use axum::http::{HeaderValue, Method, StatusCode, header};
+use axum::http::{Method, StatusCode, header};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::IntoResponse;
-use axum::routing::{delete, get, post, put};
+use axum::routing::{get, post};
 use responses::{asset, common_headers, not_found};
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::limit::RequestBodyLimitLayer;
-use tower_http::set_header::SetResponseHeaderLayer;
 use tower_http::timeout::TimeoutLayer;
 
 use super::fetch_metadata::reject_embedded;
@@ -22,11 +21,12 @@ use super::{admin_api, console, home, portal, refusals};
 use crate::domain::Host;
 use crate::domain::operations::idempotency::UNDER_WAY;
 use crate::http::approvals::callbacks;
-use crate::http::devices::{authenticator, own_devices, recover};
+use crate::http::devices;
+use crate::http::devices::recover;
 use crate::http::oidc::{client_calls, cors, endpoints};
 use crate::http::operations::{health, latency, logos, metrics, rate_limits};
 use crate::http::saml::{logout, metadata, sign_on};
-use crate::http::sign_in::{confirm, consent, login, qr_sign_in, session_end, test_sign_in};
+use crate::http::sign_in::{confirm, consent, login, session_end, test_sign_in};
 
 /// The largest body that is read, in bytes.
 const LARGEST_BODY: usize = 64 * 1024;
@@ -243,49 +243,8 @@ fn recovery_routes(host: &Arc<Host>) -> Router<Arc<Host>> {
 
 fn authenticator_routes(host: &Arc<Host>) -> Router<Arc<Host>> {
     Router::new()
-        .route("/", get(authenticator::app))
+        .route("/", get(devices::app))
         .route("/manifest.webmanifest", get(asset))
         .route("/sw.js", get(asset))
-        .nest("/api", authenticator_api_routes(host))
-}
-
-fn authenticator_api_routes(host: &Arc<Host>) -> Router<Arc<Host>> {
-    Router::new()
-        .route("/enrolments/preview", post(authenticator::preview))
-        .route("/enrolments", post(authenticator::enrol))
-        .route("/requests", get(authenticator::requests))
-        .route("/requests/{id}", post(authenticator::decide))
-        .route("/history", get(authenticator::history))
-        .route("/qr-sign-ins", post(qr_sign_in::scan))
-        .route("/qr-sign-ins/preview", post(qr_sign_in::preview))
-        .route("/devices", get(own_devices::list))
-        .route(
-            "/devices/{id}",
-            delete(own_devices::revoke).patch(own_devices::rename),
-        )
-        .route(
-            "/devices/enrolment-links",
-            post(own_devices::enrolment_link),
-        )
-        .route("/recovery-codes", post(own_devices::recovery_codes))
-        .route("/notifications/read", post(own_devices::notifications_read))
-        .route("/cooldown", delete(authenticator::lift_cooldown))
-        .route("/device/push", put(authenticator::push))
-        .route(
-            "/device/passkey",
-            post(authenticator::offer_passkey).put(authenticator::add_passkey),
-        )
-        .route(
-            "/device/passkey/removal",
-            post(authenticator::remove_passkey),
-        )
-        .route("/device", delete(authenticator::remove))
-        .layer(from_fn_with_state(
-            Arc::clone(host),
-            authenticator::limit_failures,
-        ))
-        .layer(SetResponseHeaderLayer::overriding(
-            header::CACHE_CONTROL,
-            HeaderValue::from_static("no-store"),
-        ))
+        .nest("/api", devices::routes(host))
 }

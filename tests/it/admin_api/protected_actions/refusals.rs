@@ -124,7 +124,7 @@ async fn who_says_that_an_action_was_not_theirs_ends_the_session_of_the_console(
             .not_me(&waiting(&grace.phone).await)
             .await
             .expect("an outcome"),
-        "not_me"
+        "reported"
     );
     assert_eq!(
         stolen.get("/me").await.status,

@@ -131,7 +131,8 @@ async fn a_test_sign_in_discloses_nothing_of_names_that_are_not_its_own() {
         "who has another name, or none, is told apart by nothing: {told:?}"
     );
     assert!(
-        told.iter().all(|one| one.contains("\"named\" false")),
+        told.iter()
+            .all(|one| one.contains("\"identification\" false")),
         "{told:?}"
     );
 }

@@ -287,8 +287,8 @@ fn ordinary(length: usize) -> String {
     )
 }
 
-/// Rejects the text at once: it costs at most three times as much as an ordinary document of its length. A cost that grows
-/// with the square of the length is hundreds of times that. In release each takes less than 10 ms: the benchmark `saml_xml`
+/// Rejects the text at once: it costs at most eight times as much as an ordinary document of its length. On a busy machine the
+/// measured ratio varies between one and four. A cost that grows with the square of the length is hundreds of times that. In release each takes less than 10 ms: the benchmark `saml_xml`
 /// asserts it.
 fn refused_at_once(text: &str) -> XmlProblem {
     let problem = match Document::read(text.as_bytes(), Limits::METADATA) {
@@ -299,7 +299,7 @@ fn refused_at_once(text: &str) -> XmlProblem {
     assert!(Document::read(ordinary.as_bytes(), Limits::METADATA).is_ok());
     let (refused, read) = (fastest(text), fastest(&ordinary));
     assert!(
-        refused < read * 3,
+        refused < read * 8,
         "{refused:?} for {problem}, and {read:?} for an ordinary document of that length"
     );
     problem

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
-use super::command::{AdminCommand, AdminContext, Execution, Planned};
+use super::command::{AdminCommand, AdminContext, Approved, Execution, Planned};
 use super::users::{changed, user};
 use super::{AdminError, Result, invalid, registered};
 use crate::domain::operations::wakeups::Wakeup;
@@ -65,7 +65,7 @@ fn shown(account: &Account) -> Map<String, Value> {
 
 /// Gives a person an account in an application. It is active at once, unless it is made to be invited until the person
 /// first signs in.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize)]
 pub struct CreateAccount {
     /// The application.
     pub application: Did,
@@ -119,9 +119,10 @@ impl AdminCommand for CreateAccount {
 
     async fn execute(
         context: &AdminContext,
-        Person { user, account }: Person,
+        approved: Approved<Person>,
         by: &AuditContext,
     ) -> Result<Execution<Account>> {
+        let Person { user, account } = approved.into_plan();
         let host = &context.host;
         let entries = vec![creation(host, &account, by)];
         let inserted = host
@@ -239,7 +240,7 @@ pub async fn accounts_of_user(
 }
 
 /// Updates an account. Where its state changes, what was begun with it is over.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize)]
 pub struct UpdateAccount {
     /// The account.
     pub account: AccountId,
@@ -296,9 +297,10 @@ impl AdminCommand for UpdateAccount {
 
     async fn execute(
         context: &AdminContext,
-        plan: AccountUpdate,
+        approved: Approved<AccountUpdate>,
         by: &AuditContext,
     ) -> Result<Execution<Account>> {
+        let plan = approved.into_plan();
         let host = &context.host;
         let AccountUpdate {
             user,
@@ -376,7 +378,7 @@ pub(super) fn apply_to_account(account: &mut Account, change: AccountChange) -> 
 }
 
 /// Deletes an account.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize)]
 pub struct DeleteAccount(pub AccountId);
 
 impl AdminCommand for DeleteAccount {
@@ -393,9 +395,10 @@ impl AdminCommand for DeleteAccount {
 
     async fn execute(
         context: &AdminContext,
-        Person { user, account }: Person,
+        approved: Approved<Person>,
         by: &AuditContext,
     ) -> Result<Execution<()>> {
+        let Person { user, account } = approved.into_plan();
         let host = &context.host;
         let entry = about(host, Event::AccountDeleted, &account, by)
             .personal("before", Value::Object(shown(&account)));

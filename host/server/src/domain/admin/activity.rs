@@ -1,6 +1,6 @@
 //! What an administrator sees and ends of what people are signed in to and agreed to.
 
-use super::command::{AdminCommand, AdminContext, Execution, Planned};
+use super::command::{AdminCommand, AdminContext, Approved, Execution, Planned};
 use super::{AdminError, Result, user};
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::sign_in::consent;
@@ -19,7 +19,7 @@ pub async fn sessions(host: &Host, id: UserId) -> Result<Vec<OpenSession>> {
 }
 
 /// Ends a session of a person's, as signing out there would.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize)]
 pub struct EndSession {
     /// The person.
     pub user: UserId,
@@ -39,9 +39,10 @@ impl AdminCommand for EndSession {
 
     async fn execute(
         context: &AdminContext,
-        (user, session): (User, SessionId),
+        approved: Approved<(User, SessionId)>,
         by: &AuditContext,
     ) -> Result<Execution<()>> {
+        let (user, session) = approved.into_plan();
         let host = &context.host;
         let entry = audit::entry(host, Event::SessionEnded, by)
             .about(user.id)
@@ -61,7 +62,7 @@ impl AdminCommand for EndSession {
 }
 
 /// Ends all sessions of a person's.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize)]
 pub struct EndSessions(pub UserId);
 
 impl AdminCommand for EndSessions {
@@ -76,9 +77,10 @@ impl AdminCommand for EndSessions {
 
     async fn execute(
         context: &AdminContext,
-        user: User,
+        approved: Approved<User>,
         by: &AuditContext,
     ) -> Result<Execution<()>> {
+        let user = approved.into_plan();
         let host = &context.host;
         let entry = audit::entry(host, Event::SessionEnded, by).about(user.id);
         // No session has an empty name, so none is kept.
@@ -103,7 +105,7 @@ pub async fn consents(host: &Host, id: UserId) -> Result<Vec<Consent>> {
 }
 
 /// Withdraws a person's consent: the application's tokens end, and it has to ask again.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize)]
 pub struct WithdrawConsent {
     /// The person.
     pub user: UserId,
@@ -124,9 +126,10 @@ impl AdminCommand for WithdrawConsent {
 
     async fn execute(
         context: &AdminContext,
-        (user, application): (User, Did),
+        approved: Approved<(User, Did)>,
         by: &AuditContext,
     ) -> Result<Execution<()>> {
+        let (user, application) = approved.into_plan();
         let host = &context.host;
         let entry = audit::entry(host, Event::ConsentWithdrawn, by)
             .about(user.id)

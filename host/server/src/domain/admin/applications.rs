@@ -8,7 +8,7 @@ use url::Url;
 use utoipa::ToSchema;
 
 use super::changes::Settings;
-use super::command::{AdminCommand, AdminContext, Execution, Planned, changed_members};
+use super::command::{AdminCommand, AdminContext, Approved, Execution, Planned, changed_members};
 use super::{AdminError, Result, fresh_did, invalid};
 use crate::domain::protected_actions::{ClientState, ProtectedAction};
 use crate::domain::{Host, InternalError, audit};
@@ -108,7 +108,7 @@ fn present<'de, D: Deserializer<'de>>(
 }
 
 /// Creates an OpenID Connect client. Its Client ID is a fresh DID.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize)]
 pub struct CreateClient(pub ClientChange);
 
 impl AdminCommand for CreateClient {
@@ -131,9 +131,10 @@ impl AdminCommand for CreateClient {
 
     async fn execute(
         context: &AdminContext,
-        application: Application,
+        approved: Approved<Application>,
         by: &AuditContext,
     ) -> Result<Execution<Application>> {
+        let application = approved.into_plan();
         let host = &context.host;
         let entry = audit::entry(host, Event::ApplicationCreated, by).of(application.id.clone());
         let entry = Settings::of_client(&application).made(entry);
@@ -191,7 +192,7 @@ fn made(host: &Host, kind: ApplicationType, change: ClientChange) -> Result<Appl
 
 /// Updates a client. A change to `client_secret_jwt` makes a new client secret, which is answered, this once:
 /// of the old one nothing is kept that would do.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize)]
 pub struct UpdateClient {
     /// The client.
     pub application: Did,
@@ -247,9 +248,10 @@ impl AdminCommand for UpdateClient {
 
     async fn execute(
         context: &AdminContext,
-        ClientUpdate { before, mut after }: ClientUpdate,
+        approved: Approved<ClientUpdate>,
         by: &AuditContext,
     ) -> Result<Execution<(Application, Option<Secret>)>> {
+        let ClientUpdate { before, mut after } = approved.into_plan();
         let host = &context.host;
         let entry = |event| audit::entry(host, event, by).of(before.id.clone());
         after.updated_at = host.now();
@@ -286,7 +288,7 @@ impl AdminCommand for UpdateClient {
 }
 
 /// Gives a web application a new client secret. It is shown this once; the old one is worth nothing from now on.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize)]
 pub struct RotateClientSecret(pub Did);
 
 impl AdminCommand for RotateClientSecret {
@@ -324,9 +326,10 @@ impl AdminCommand for RotateClientSecret {
 
     async fn execute(
         context: &AdminContext,
-        mut application: Application,
+        approved: Approved<Application>,
         by: &AuditContext,
     ) -> Result<Execution<Secret>> {
+        let mut application = approved.into_plan();
         let host = &context.host;
         let id = application.id.clone();
         let secret = give_secret(host, &mut application)?;
@@ -731,7 +734,7 @@ pub async fn find_applications(
 }
 
 /// Deletes an application with its accounts and tokens.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize)]
 pub struct DeleteApplication(pub Did);
 
 impl AdminCommand for DeleteApplication {
@@ -748,9 +751,10 @@ impl AdminCommand for DeleteApplication {
 
     async fn execute(
         context: &AdminContext,
-        known: Registered,
+        approved: Approved<Registered>,
         by: &AuditContext,
     ) -> Result<Execution<()>> {
+        let known = approved.into_plan();
         let (host, id) = (&context.host, known.id().clone());
         let settings = match &known {
             Registered::Client(client) => Settings::of_client(client),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::command::{AdminCommand, AdminContext, Execution, Planned};
+use super::command::{AdminCommand, AdminContext, Approved, Execution, Planned};
 use super::{AdminError, Result, account, invalid, registered};
 use crate::domain::claims::name_id;
 use crate::domain::claims::standard_claims;
@@ -35,7 +35,7 @@ use assent_plugin_host::{
 const LONGEST_NAME: usize = 64;
 
 /// What is to be previewed.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize)]
 pub struct PreviewRequest {
     /// Whose claims.
     pub account: AccountId,
@@ -173,7 +173,7 @@ pub async fn preview(
 }
 
 /// Compares what an application would be told with what a candidate plugin would have it told.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize)]
 pub struct TryCandidate {
     /// The application.
     pub application: Did,
@@ -216,9 +216,10 @@ impl AdminCommand for TryCandidate {
 
     async fn execute(
         context: &AdminContext,
-        plan: Self,
+        approved: Approved<Self>,
         by: &AuditContext,
     ) -> Result<Execution<Comparison>> {
+        let plan = approved.into_plan();
         let host = Arc::clone(&context.host);
         if let (Some(_), Some(console), Some(component)) = (
             by.approval.as_ref(),

@@ -1,8 +1,9 @@
 //! Commands: what administrators ask for. A request is parsed once into a command; the command is planned, approved where it is
 //! protected, and executed as planned.
 
-use std::fmt::Debug;
 use std::sync::Arc;
+
+use serde::Serialize;
 
 use super::action_approvals::{self, Console};
 use super::{AdminError, Result};
@@ -16,8 +17,8 @@ use assent_model::id::{ActionApprovalId, ApprovalId};
 use assent_model::secret::Digest;
 use assent_store::{ClaimedAction, StoreError};
 
-/// What an administrator asks for.
-pub trait AdminCommand: Debug + Sync {
+/// What an administrator asks for. An approval is for its serialized form, so that must contain each value of the request.
+pub trait AdminCommand: Serialize + Sync {
     /// What is to be done, and under which versions.
     type Plan: Send;
     /// What came of it.
@@ -33,19 +34,30 @@ pub trait AdminCommand: Debug + Sync {
         context: &AdminContext,
     ) -> impl Future<Output = Result<Planned<Self::Plan>>> + Send;
 
-    /// Does what was planned, as long as the versions that the plan read are current.
+    /// Does what was planned, as long as the versions that the plan read are current. Only [`AdminContext::run`] has an approved plan.
     ///
     /// # Errors
     /// [`AdminError`].
     fn execute(
         context: &AdminContext,
-        plan: Self::Plan,
+        approved: Approved<Self::Plan>,
         by: &AuditContext,
     ) -> impl Future<Output = Result<Execution<Self::Outcome>>> + Send;
 }
 
 /// A plan, and the protected action that it is, if it is one.
 pub type Planned<P> = assent_model::command::Planned<P, ProtectedAction>;
+
+/// A plan that may be executed: it needs no approval, or has one. Only [`AdminContext::run`] creates it.
+#[derive(Debug)]
+pub struct Approved<P>(P);
+
+impl<P> Approved<P> {
+    /// The plan.
+    pub fn into_plan(self) -> P {
+        self.0
+    }
+}
 
 /// What came of an execution.
 #[derive(Debug)]
@@ -163,22 +175,22 @@ impl AdminContext {
     /// # Errors
     /// [`AdminError`]; [`AdminError::ApprovalRequired`] if the device was asked.
     pub async fn run<C: AdminCommand>(&self, command: &C) -> Result<C::Outcome> {
-        let mut approved: Option<Approved> = None;
+        let mut used: Option<UsedApproval> = None;
         loop {
             let (plan, action) = command.plan(self).await?.into_parts();
             let mut by = self.caller.by.clone();
             if let (Some(action), Some((console, named))) = (action, &self.console) {
                 // The approval is for all that the command says, what is harmless of it too.
-                let digest = action
-                    .digest_in(&format!("{command:?}"))
+                let digest = serde_json::to_string(command)
+                    .and_then(|command| action.digest_in(&command))
                     .map_err(InternalError::from)?;
                 let approval = self
-                    .approved(console, *named, (&action, digest), approved.take())
+                    .approved(console, *named, (&action, digest), used.take())
                     .await?;
                 by = by.with_approval(approval.id);
-                approved = Some(approval);
+                used = Some(approval);
             }
-            if let Execution::Done(outcome) = C::execute(self, plan, &by).await? {
+            if let Execution::Done(outcome) = C::execute(self, Approved(plan), &by).await? {
                 return Ok(outcome);
             }
         }
@@ -190,8 +202,8 @@ impl AdminContext {
         console: &Console,
         named: NamedApproval,
         (action, digest): (&ProtectedAction, Digest),
-        used: Option<Approved>,
-    ) -> Result<Approved> {
+        used: Option<UsedApproval>,
+    ) -> Result<UsedApproval> {
         const NOT_APPROVED: &str = "this action was not approved for this request, the approval was used before or too long ago, or \
                                     the request would do something else by now; send it without X-Assent-Action-Approval to be \
                                     asked on your phone again";
@@ -221,7 +233,7 @@ impl AdminContext {
                 action_approvals::claim(&self.host, console, id, claimed).await?
             }
         };
-        Ok(Approved {
+        Ok(UsedApproval {
             id: approval.ok_or(AdminError::Forbidden(NOT_APPROVED))?,
             action: claimed,
         })
@@ -233,7 +245,7 @@ pub const CANNOT_ASK: &str = "your phone can't be asked: it was asked too often 
                               removed; wait a minute, or sign in again";
 
 /// An approval that this request used.
-struct Approved {
+struct UsedApproval {
     id: ApprovalId,
     action: ClaimedAction,
 }

@@ -1,6 +1,6 @@
 //! What vendors' authenticators know people by.
 
-use super::command::{AdminCommand, AdminContext, Execution, Planned};
+use super::command::{AdminCommand, AdminContext, Approved, Execution, Planned};
 use super::{AdminError, Result, invalid, user};
 use crate::domain::protected_actions::ProtectedAction;
 use crate::domain::{Host, audit};
@@ -27,7 +27,7 @@ pub async fn external_authenticators(
 }
 
 /// Sets by what the vendor of a delegated channel knows a person. Who was invited can sign in from then on.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize)]
 pub struct SetExternalAuthenticator {
     /// The person.
     pub user: UserId,
@@ -66,9 +66,10 @@ impl AdminCommand for SetExternalAuthenticator {
 
     async fn execute(
         context: &AdminContext,
-        (user, identifier): (User, ExternalAuthenticator),
+        approved: Approved<(User, ExternalAuthenticator)>,
         by: &AuditContext,
     ) -> Result<Execution<ExternalAuthenticator>> {
+        let (user, identifier) = approved.into_plan();
         let host = &context.host;
         let entry = |event| audit::entry(host, event, by).about(user.id);
         let activated = audit::of_state(
@@ -124,7 +125,7 @@ fn address_there(host: &Host, channel: &str, identifier: &str) -> Result<Externa
 }
 
 /// Removes a person's identifier for a channel, be the channel configured or not.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize)]
 pub struct RemoveExternalAuthenticator {
     /// The person.
     pub user: UserId,
@@ -147,9 +148,10 @@ impl AdminCommand for RemoveExternalAuthenticator {
 
     async fn execute(
         context: &AdminContext,
-        (user, channel): (User, String),
+        approved: Approved<(User, String)>,
         by: &AuditContext,
     ) -> Result<Execution<()>> {
+        let (user, channel) = approved.into_plan();
         let entry = audit::entry(&context.host, Event::ExternalAuthenticatorRemoved, by)
             .about(user.id)
             .with("channel", channel.as_str());

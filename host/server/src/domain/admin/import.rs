@@ -14,7 +14,7 @@ pub(super) const BATCH: usize = 200;
 const MOST_ERRORS: usize = 100;
 
 /// A row of a file.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize)]
 pub struct ImportRow {
     /// The line on which it begins, from 1.
     pub line: u64,

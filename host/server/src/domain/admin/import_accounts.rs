@@ -9,6 +9,7 @@ use super::{AccountChange, AdminError, Result, registered};
 use crate::domain::Host;
 use crate::domain::operations::wakeups::Wakeup;
 use assent_model::account::Account;
+use assent_model::audit::AuditContext;
 use assent_model::caller::Caller;
 use assent_model::id::{Did, UserId};
 use assent_model::name::LoginName;
@@ -61,6 +62,7 @@ fn roles_of(cell: &str) -> std::result::Result<Vec<String>, RowProblem> {
         .collect())
 }
 
+/// A row, checked.
 struct Planned {
     line: u64,
     /// Whose it is, as they were checked.
@@ -121,18 +123,24 @@ impl Known {
     }
 }
 
-/// Imports the accounts of an application. With `dry_run` all of it is checked, and nothing done.
+/// A table of accounts that was checked: its report, and the accounts to be saved.
+pub struct PlannedAccounts {
+    /// What is to be done.
+    pub report: ImportReport,
+    rows: Vec<Planned>,
+}
+
+/// Checks a table of an application's accounts. If a row is wrong, nothing is to be saved.
 ///
 /// # Errors
 /// [`AdminError::NotFound`] if there is no such application. Otherwise if the database fails.
 /// Rows that cannot be imported are in the report.
-pub async fn import_accounts(
+pub async fn plan_accounts(
     host: &Host,
     caller: &Caller,
     application: &Did,
     rows: &[ImportRow],
-    dry_run: bool,
-) -> Result<ImportReport> {
+) -> Result<PlannedAccounts> {
     registered(host, application).await?;
     let known = Known::of(host, application, rows).await?;
     let mut report = ImportReport {
@@ -183,12 +191,15 @@ pub async fn import_accounts(
         }
     }
     if report.rejected > 0 {
-        return Ok(report.nothing_done());
+        return Ok(PlannedAccounts {
+            report: report.nothing_done(),
+            rows: Vec::new(),
+        });
     }
-    if !dry_run {
-        keep(host, caller, planned, &mut report).await?;
-    }
-    Ok(report)
+    Ok(PlannedAccounts {
+        report,
+        rows: planned,
+    })
 }
 
 /// What a row comes to; what is wrong with it, or what broke.
@@ -263,13 +274,16 @@ fn plan(
     })
 }
 
-/// Keeps what was planned.
-async fn keep(
+/// Saves the accounts of a checked table. A row whose account or user was changed since the check is rejected alone.
+///
+/// # Errors
+/// If the database fails.
+pub async fn save_accounts(
     host: &Host,
-    caller: &Caller,
-    planned: Vec<Planned>,
-    report: &mut ImportReport,
-) -> Result<()> {
+    by: &AuditContext,
+    planned: PlannedAccounts,
+) -> Result<ImportReport> {
+    let PlannedAccounts { mut report, rows } = planned;
     let write = |Planned {
                      line,
                      whom,
@@ -278,8 +292,8 @@ async fn keep(
                      ..
                  }: Planned| {
         let entries = match &before {
-            Some(before) => differences(host, before, &account, &caller.by),
-            None => vec![creation(host, &account, &caller.by)],
+            Some(before) => differences(host, before, &account, by),
+            None => vec![creation(host, &account, by)],
         };
         (
             line,
@@ -291,7 +305,7 @@ async fn keep(
             },
         )
     };
-    let writes: Vec<(u64, AccountWrite)> = planned.into_iter().map(write).collect();
+    let writes: Vec<(u64, AccountWrite)> = rows.into_iter().map(write).collect();
     for batch in writes.chunks(BATCH) {
         let all = batch.iter().map(|(_, write)| write.clone()).collect();
         let Err(error) = host.store.save_accounts(all, host.now()).await else {
@@ -318,7 +332,7 @@ async fn keep(
     let (created, changed) = (report.created, report.changed);
     tracing::info!(created, changed, "accounts imported");
     host.wakeups.send(Wakeup::LoggedOut);
-    Ok(())
+    Ok(report)
 }
 
 #[cfg(test)]

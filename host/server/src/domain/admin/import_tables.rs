@@ -2,17 +2,19 @@
 
 use std::sync::Arc;
 
-use super::command::{AdminCommand, AdminContext, Execution, Planned};
-use super::{ImportReport, ImportRow, Result, import_accounts, import_users};
+use super::command::{AdminCommand, AdminContext, Approved, Execution, Planned};
+use super::{
+    ImportReport, ImportRow, PlannedAccounts, PlannedUsers, Result, plan_accounts, plan_users,
+    save_accounts, save_users,
+};
+use crate::domain::InternalError;
 use crate::domain::protected_actions::{ImportedTable, ProtectedAction};
-use crate::domain::{Host, InternalError};
 use assent_model::administration::Permission;
 use assent_model::audit::AuditContext;
-use assent_model::caller::Caller;
 use assent_model::id::Did;
 
 /// Imports a table of users, or of the accounts of an application.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize)]
 pub struct ImportTable {
     /// The application; users without one.
     pub application: Option<Did>,
@@ -23,19 +25,29 @@ pub struct ImportTable {
 }
 
 /// What is to be done with a table.
-#[derive(Clone, Debug)]
 pub enum TablePlan {
     /// Nothing: it was only checked, a row is wrong, or everything is as the table says.
     Report(ImportReport),
-    /// Its import.
-    Import(ImportTable),
+    /// These users are saved.
+    Users(PlannedUsers),
+    /// These accounts are saved.
+    Accounts(PlannedAccounts),
 }
 
-impl ImportTable {
-    async fn run(&self, host: &Host, caller: &Caller, dry_run: bool) -> Result<ImportReport> {
-        match &self.application {
-            Some(id) => import_accounts(host, caller, id, &self.rows, dry_run).await,
-            None => import_users(host, caller, &self.rows, dry_run).await,
+impl TablePlan {
+    const fn report(&self) -> &ImportReport {
+        match self {
+            Self::Report(report) => report,
+            Self::Users(users) => &users.report,
+            Self::Accounts(accounts) => &accounts.report,
+        }
+    }
+
+    fn into_report(self) -> ImportReport {
+        match self {
+            Self::Report(report) => report,
+            Self::Users(users) => users.report,
+            Self::Accounts(accounts) => accounts.report,
         }
     }
 }
@@ -52,14 +64,13 @@ impl AdminCommand for ImportTable {
         };
         // What each row says is authorized as it would be alone.
         let authorization = caller.authorize(permission, "you may not import tables")?;
-        // Without a console nobody is asked, and the import checks all rows before it begins.
-        if !self.dry_run && context.console().is_none() {
-            let plan = TablePlan::Import(self.clone());
-            return Ok(Planned::harmless(authorization, plan));
-        }
-        let report = self.run(host, caller, true).await?;
+        let plan = match &self.application {
+            Some(id) => TablePlan::Accounts(plan_accounts(host, caller, id, &self.rows).await?),
+            None => TablePlan::Users(plan_users(host, caller, &self.rows).await?),
+        };
+        let report = plan.report();
         if self.dry_run || report.created + report.changed == 0 {
-            let plan = TablePlan::Report(report);
+            let plan = TablePlan::Report(plan.into_report());
             return Ok(Planned::harmless(authorization, plan));
         }
         let table = ImportedTable {
@@ -74,24 +85,20 @@ impl AdminCommand for ImportTable {
             application: self.application.clone(),
             table,
         };
-        let plan = TablePlan::Import(self.clone());
         Ok(Planned::protected(authorization, plan, action))
     }
 
     async fn execute(
         context: &AdminContext,
-        plan: TablePlan,
+        approved: Approved<TablePlan>,
         by: &AuditContext,
     ) -> Result<Execution<ImportReport>> {
-        let table = match plan {
-            TablePlan::Report(report) => return Ok(Execution::Done(report)),
-            TablePlan::Import(table) => table,
+        let host = &context.host;
+        let report = match approved.into_plan() {
+            TablePlan::Report(report) => report,
+            TablePlan::Users(users) => save_users(host, by, users).await?,
+            TablePlan::Accounts(accounts) => save_accounts(host, by, accounts).await?,
         };
-        let caller = Caller {
-            by: by.clone(),
-            principal: context.caller.principal.clone(),
-        };
-        let report = table.run(&context.host, &caller, false).await?;
         Ok(Execution::Done(report))
     }
 }

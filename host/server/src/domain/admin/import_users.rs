@@ -11,13 +11,14 @@ use crate::domain::Host;
 use crate::domain::admin::user_table::{address_texts, texts};
 use crate::domain::operations::wakeups::Wakeup;
 use assent_model::administration::Permission;
+use assent_model::audit::AuditContext;
 use assent_model::caller::Caller;
 use assent_model::id::{Did, UserId};
 use assent_model::name::LoginName;
 use assent_model::user::{ConsoleRole, LifecycleState, User};
 use assent_store::UserWrite;
 
-/// What a row comes to.
+/// A row, checked.
 struct Planned {
     line: u64,
     /// The user as it is; `None` of a new one.
@@ -72,16 +73,18 @@ impl Known {
     }
 }
 
-/// Imports users. With `dry_run` all of it is checked, and nothing done.
+/// A table of users that was checked: its report, and the users to be saved.
+pub struct PlannedUsers {
+    /// What is to be done.
+    pub report: ImportReport,
+    rows: Vec<Planned>,
+}
+
+/// Checks a table of users. If a row is wrong, nothing is to be saved.
 ///
 /// # Errors
-/// If the database or the cryptographic library fails. Rows that cannot be imported are in the report.
-pub async fn import_users(
-    host: &Host,
-    caller: &Caller,
-    rows: &[ImportRow],
-    dry_run: bool,
-) -> Result<ImportReport> {
+/// If the database fails. Rows that cannot be imported are in the report.
+pub async fn plan_users(host: &Host, caller: &Caller, rows: &[ImportRow]) -> Result<PlannedUsers> {
     let known = Known::of(host, rows).await?;
     let mut report = ImportReport {
         rows: rows.len() as u64,
@@ -112,12 +115,15 @@ pub async fn import_users(
         }
     }
     if report.rejected > 0 {
-        return Ok(report.nothing_done());
+        return Ok(PlannedUsers {
+            report: report.nothing_done(),
+            rows: Vec::new(),
+        });
     }
-    if !dry_run {
-        keep(host, caller, planned, &mut report).await?;
-    }
-    Ok(report)
+    Ok(PlannedUsers {
+        report,
+        rows: planned,
+    })
 }
 
 /// What stops a row, or all of it.
@@ -325,13 +331,16 @@ fn change(row: &ImportRow, user: &User) -> std::result::Result<UserChange, RowPr
     })
 }
 
-/// Keeps what was planned.
-async fn keep(
+/// Saves the users of a checked table. A row whose user was changed since the check is rejected alone.
+///
+/// # Errors
+/// If the database or the cryptographic library fails.
+pub async fn save_users(
     host: &Host,
-    caller: &Caller,
-    planned: Vec<Planned>,
-    report: &mut ImportReport,
-) -> Result<()> {
+    by: &AuditContext,
+    planned: PlannedUsers,
+) -> Result<ImportReport> {
+    let PlannedUsers { mut report, rows } = planned;
     let write = |Planned {
                      line,
                      before,
@@ -339,10 +348,10 @@ async fn keep(
                  }: Planned|
      -> Result<(u64, UserWrite)> {
         let entries = match &before {
-            Some(before) => differences(host, before, &user, &caller.by),
+            Some(before) => differences(host, before, &user, by),
             None => {
                 user.did = fresh_did()?;
-                vec![creation(host, &user, &caller.by)]
+                vec![creation(host, &user, by)]
             }
         };
         Ok((
@@ -354,9 +363,9 @@ async fn keep(
             },
         ))
     };
-    let mut planned = planned.into_iter().peekable();
-    while planned.peek().is_some() {
-        let batch = planned
+    let mut rows = rows.into_iter().peekable();
+    while rows.peek().is_some() {
+        let batch = rows
             .by_ref()
             .take(BATCH)
             .map(write)
@@ -384,5 +393,5 @@ async fn keep(
     let (created, changed) = (report.created, report.changed);
     tracing::info!(created, changed, "users imported");
     host.wakeups.send(Wakeup::LoggedOut);
-    Ok(())
+    Ok(report)
 }

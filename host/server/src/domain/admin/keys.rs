@@ -1,6 +1,6 @@
 //! Commands about the keys that sign ID tokens.
 
-use super::command::{AdminCommand, AdminContext, Execution, Planned};
+use super::command::{AdminCommand, AdminContext, Approved, Execution, Planned};
 use super::{AdminError, Result};
 use crate::domain::keys::signing_keys;
 use crate::domain::keys::signing_keys::{Revoked, Takeover};
@@ -13,7 +13,7 @@ use assent_model::key::{KeyStage, SigningAlgorithm};
 const FORBIDDEN: &str = "you may not change keys";
 
 /// Publishes the next signing keys.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize)]
 pub struct RotateSigningKeys {
     /// The algorithm; all of them without one.
     pub algorithm: Option<SigningAlgorithm>,
@@ -36,9 +36,10 @@ impl AdminCommand for RotateSigningKeys {
 
     async fn execute(
         context: &AdminContext,
-        plan: Self,
+        approved: Approved<Self>,
         by: &AuditContext,
     ) -> Result<Execution<()>> {
+        let plan = approved.into_plan();
         let Self { algorithm, now } = plan;
         let takeover = if now { Takeover::Now } else { Takeover::InTime };
         for algorithm in SigningAlgorithm::ALL
@@ -52,7 +53,7 @@ impl AdminCommand for RotateSigningKeys {
 }
 
 /// Takes a signing key out of the key set and out of use.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize)]
 pub struct RevokeSigningKey {
     /// The key's identifier.
     pub kid: String,
@@ -81,9 +82,10 @@ impl AdminCommand for RevokeSigningKey {
 
     async fn execute(
         context: &AdminContext,
-        kid: String,
+        approved: Approved<String>,
         by: &AuditContext,
     ) -> Result<Execution<()>> {
+        let kid = approved.into_plan();
         match signing_keys::revoke(&context.host, &kid, by).await? {
             Revoked::Done { .. } => Ok(Execution::Done(())),
             Revoked::Already => Err(ALREADY),

@@ -1,6 +1,6 @@
 //! The pictures of applications.
 
-use super::command::{AdminCommand, AdminContext, Execution, Planned};
+use super::command::{AdminCommand, AdminContext, Approved, Execution, Planned};
 use super::{AdminError, Result, invalid, registered};
 use crate::domain::{Host, audit};
 use assent_model::audit::{AuditContext, Event};
@@ -19,7 +19,7 @@ pub async fn logo(host: &Host, application: &Did) -> Result<ApplicationLogo> {
 }
 
 /// Sets the picture of an application, in place of the one that it had.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize)]
 pub struct SetLogo {
     /// The application.
     pub application: Did,
@@ -41,9 +41,10 @@ impl AdminCommand for SetLogo {
 
     async fn execute(
         context: &AdminContext,
-        (application, logo): (Did, ApplicationLogo),
+        approved: Approved<(Did, ApplicationLogo)>,
         by: &AuditContext,
     ) -> Result<Execution<ApplicationLogo>> {
+        let (application, logo) = approved.into_plan();
         let host = &context.host;
         let entry = audit::entry(host, Event::LogoSet, by)
             .of(application.clone())
@@ -62,7 +63,7 @@ impl AdminCommand for SetLogo {
 }
 
 /// Removes the picture of an application. It is no error if there is none.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize)]
 pub struct RemoveLogo(pub Did);
 
 impl AdminCommand for RemoveLogo {
@@ -77,9 +78,10 @@ impl AdminCommand for RemoveLogo {
 
     async fn execute(
         context: &AdminContext,
-        application: Did,
+        approved: Approved<Did>,
         by: &AuditContext,
     ) -> Result<Execution<()>> {
+        let application = approved.into_plan();
         let host = &context.host;
         let entry = audit::entry(host, Event::LogoRemoved, by).of(application.clone());
         if host.store.remove_logo(application.clone(), entry).await? {

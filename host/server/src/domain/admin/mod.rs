@@ -45,7 +45,9 @@ pub use claims_preview::{
     Comparison, Difference, Origin, Preview, PreviewRequest, PreviewedName, PreviewedToken,
     Stopped, Told, TryCandidate, ValueChange, preview,
 };
-pub use command::{AdminCommand, AdminContext, Execution, ExpectedVersion, NamedApproval, Planned};
+pub use command::{
+    AdminCommand, AdminContext, Approved, Execution, ExpectedVersion, NamedApproval, Planned,
+};
 pub use custom_attributes::notes_of as service_provider_notes;
 pub use directory::{AccountQuery, UserQuery, find_accounts, find_users};
 pub use error::{AdminError, Result};
@@ -53,9 +55,9 @@ pub use external_authenticators::{
     RemoveExternalAuthenticator, SetExternalAuthenticator, external_authenticators,
 };
 pub use import::{ImportReport, ImportRow, RowError};
-pub use import_accounts::{ACCOUNT_COLUMNS, account_cells, import_accounts};
+pub use import_accounts::{ACCOUNT_COLUMNS, PlannedAccounts, account_cells};
 pub use import_tables::{ImportTable, TablePlan};
-pub use import_users::import_users;
+pub use import_users::PlannedUsers;
 pub use keys::{RevokeSigningKey, RotateSigningKeys};
 pub use logos::{RemoveLogo, SetLogo, logo};
 pub use names::Names;
@@ -75,3 +77,5 @@ pub use users::{
 
 use error::invalid;
 pub(super) use identifiers::fresh_did;
+use import_accounts::{plan_accounts, save_accounts};
+use import_users::{plan_users, save_users};

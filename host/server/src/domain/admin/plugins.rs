@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio::task::JoinHandle;
 
-use super::command::{AdminCommand, AdminContext, Execution, Planned};
+use super::command::{AdminCommand, AdminContext, Approved, Execution, Planned};
 use super::{Result, invalid};
 use crate::domain::operations::plugin_reloads::{Reload, ReloadError};
 use crate::domain::operations::plugins;
@@ -16,7 +16,7 @@ use assent_model::audit::AuditContext;
 const FORBIDDEN: &str = "you may not exchange plugins";
 
 /// Replaces the plugins by those that the settings name now.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize)]
 pub struct ReloadPlugins;
 
 impl AdminCommand for ReloadPlugins {
@@ -37,9 +37,10 @@ impl AdminCommand for ReloadPlugins {
 
     async fn execute(
         context: &AdminContext,
-        (): (),
+        approved: Approved<()>,
         by: &AuditContext,
     ) -> Result<Execution<Self::Outcome>> {
+        let () = approved.into_plan();
         let (host, by) = (Arc::clone(&context.host), by.clone());
         let exchanging = tokio::spawn(async move { plugins::reload(&host, &by).await });
         Ok(Execution::Done(exchanging))
@@ -47,7 +48,7 @@ impl AdminCommand for ReloadPlugins {
 }
 
 /// Restores the plugins that were there before the last exchange.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize)]
 pub struct RollBackPlugins {
     /// The digest of the plugins to restore. The console has to name it.
     pub previous: Option<String>,
@@ -82,9 +83,10 @@ impl AdminCommand for RollBackPlugins {
 
     async fn execute(
         context: &AdminContext,
-        previous: Option<String>,
+        approved: Approved<Option<String>>,
         by: &AuditContext,
     ) -> Result<Execution<()>> {
+        let previous = approved.into_plan();
         plugins::roll_back(&context.host, previous.as_deref(), by).await?;
         Ok(Execution::Done(()))
     }

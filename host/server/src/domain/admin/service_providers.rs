@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::applications::server_address;
 use super::changes::Settings;
-use super::command::{AdminCommand, AdminContext, Execution, Planned, changed_members};
+use super::command::{AdminCommand, AdminContext, Approved, Execution, Planned, changed_members};
 use super::custom_attributes::{self, CustomAttributeChange};
 use super::{AdminError, Result, fresh_did, invalid};
 use crate::domain::keys::saml_keys;
@@ -122,7 +122,7 @@ where
 }
 
 /// Creates a service provider, with a key and certificate of its own. Its id is a fresh DID.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize)]
 pub struct CreateServiceProvider(pub ServiceProviderChange);
 
 impl AdminCommand for CreateServiceProvider {
@@ -159,9 +159,10 @@ impl AdminCommand for CreateServiceProvider {
 
     async fn execute(
         context: &AdminContext,
-        provider: ServiceProvider,
+        approved: Approved<ServiceProvider>,
         by: &AuditContext,
     ) -> Result<Execution<ServiceProvider>> {
+        let provider = approved.into_plan();
         let host = &context.host;
         let key = saml_keys::first(host, &provider.id).await?;
         let entry = audit::entry(host, Event::ApplicationCreated, by).of(provider.id.clone());
@@ -175,7 +176,7 @@ impl AdminCommand for CreateServiceProvider {
 }
 
 /// Updates a service provider.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize)]
 pub struct UpdateServiceProvider {
     /// The service provider.
     pub application: Did,
@@ -216,9 +217,10 @@ impl AdminCommand for UpdateServiceProvider {
 
     async fn execute(
         context: &AdminContext,
-        ServiceProviderUpdate { before, after }: ServiceProviderUpdate,
+        approved: Approved<ServiceProviderUpdate>,
         by: &AuditContext,
     ) -> Result<Execution<ServiceProvider>> {
+        let ServiceProviderUpdate { before, after } = approved.into_plan();
         let host = &context.host;
         let entry = audit::entry(host, Event::ApplicationChanged, by);
         let replaced = replace(host, &before, after, entry).await?;
@@ -301,7 +303,7 @@ pub async fn saml_certificates(host: &Host, id: &Did) -> Result<Vec<(SamlKey, Sa
 }
 
 /// Publishes the next certificate of a service provider.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize)]
 pub struct IssueCertificate(pub Did);
 
 impl AdminCommand for IssueCertificate {
@@ -317,16 +319,17 @@ impl AdminCommand for IssueCertificate {
 
     async fn execute(
         context: &AdminContext,
-        id: Did,
+        approved: Approved<Did>,
         by: &AuditContext,
     ) -> Result<Execution<SamlKey>> {
+        let id = approved.into_plan();
         let key = saml_keys::renew(&context.host, &id, by).await?;
         Ok(Execution::Done(key))
     }
 }
 
 /// A certificate of a service provider.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct CertificateOf {
     /// The service provider.
     pub application: Did,
@@ -356,7 +359,7 @@ impl CertificateOf {
 }
 
 /// Lets a published certificate sign from now on.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize)]
 pub struct ActivateCertificate(pub CertificateOf);
 
 /// What a certificate must be to sign.
@@ -390,9 +393,10 @@ impl AdminCommand for ActivateCertificate {
 
     async fn execute(
         context: &AdminContext,
-        plan: CertificateOf,
+        approved: Approved<CertificateOf>,
         by: &AuditContext,
     ) -> Result<Execution<SamlKey>> {
+        let plan = approved.into_plan();
         let CertificateOf {
             application,
             certificate,
@@ -403,7 +407,7 @@ impl AdminCommand for ActivateCertificate {
 }
 
 /// Takes a certificate that does not sign out of the metadata.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize)]
 pub struct WithdrawCertificate(pub CertificateOf);
 
 impl AdminCommand for WithdrawCertificate {
@@ -432,9 +436,10 @@ impl AdminCommand for WithdrawCertificate {
 
     async fn execute(
         context: &AdminContext,
-        plan: CertificateOf,
+        approved: Approved<CertificateOf>,
         by: &AuditContext,
     ) -> Result<Execution<SamlKey>> {
+        let plan = approved.into_plan();
         let CertificateOf {
             application,
             certificate,

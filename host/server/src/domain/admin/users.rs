@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
-use super::command::{AdminCommand, AdminContext, Execution, Planned};
+use super::command::{AdminCommand, AdminContext, Approved, Execution, Planned};
 use super::{AdminError, Result, fresh_did, invalid};
 use crate::domain::devices::device::OwnDevice;
 use crate::domain::devices::{account_notifications, device};
@@ -136,7 +136,7 @@ const LAST_OWNER: AdminError = AdminError::Conflict(
 );
 
 /// Creates a user. Without another state the user is invited, until there is something to approve with.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize)]
 pub struct CreateUser(pub UserChange);
 
 impl AdminCommand for CreateUser {
@@ -168,9 +168,10 @@ impl AdminCommand for CreateUser {
 
     async fn execute(
         context: &AdminContext,
-        user: User,
+        approved: Approved<User>,
         by: &AuditContext,
     ) -> Result<Execution<User>> {
+        let user = approved.into_plan();
         let host = &context.host;
         let entries = vec![creation(host, &user, by)];
         host.store.insert_user(user.clone(), entries).await?;
@@ -264,7 +265,7 @@ pub(super) fn user_with(host: &Host, name: LoginName, did: Did) -> User {
 }
 
 /// Updates a user. Where the state changes, what was begun in the person's name is over.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize)]
 pub struct UpdateUser {
     /// The user.
     pub user: UserId,
@@ -353,9 +354,10 @@ impl AdminCommand for UpdateUser {
 
     async fn execute(
         context: &AdminContext,
-        UserUpdate { before, mut after }: UserUpdate,
+        approved: Approved<UserUpdate>,
         by: &AuditContext,
     ) -> Result<Execution<User>> {
+        let UserUpdate { before, mut after } = approved.into_plan();
         let host = &context.host;
         after.updated_at = host.now();
         let entries = differences(host, &before, &after, by);
@@ -552,7 +554,7 @@ pub async fn user(host: &Host, id: UserId) -> Result<User> {
 }
 
 /// Deletes a user with its accounts and devices.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize)]
 pub struct DeleteUser(pub UserId);
 
 impl AdminCommand for DeleteUser {
@@ -570,9 +572,10 @@ impl AdminCommand for DeleteUser {
 
     async fn execute(
         context: &AdminContext,
-        known: User,
+        approved: Approved<User>,
         by: &AuditContext,
     ) -> Result<Execution<()>> {
+        let known = approved.into_plan();
         let host = &context.host;
         let entry = audit::entry(host, Event::UserDeleted, by).about(known.id);
         match host
@@ -592,7 +595,7 @@ impl AdminCommand for DeleteUser {
 
 /// Erases the personal data of a terminated user, and what belonged to them. The user stays, under an erased name, so that
 /// its `did` and `sub` are never another's; so does the audit log, without what is personal in it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize)]
 pub struct EraseUser(pub UserId);
 
 impl AdminCommand for EraseUser {
@@ -616,9 +619,10 @@ impl AdminCommand for EraseUser {
 
     async fn execute(
         context: &AdminContext,
-        (known, name): (User, LoginName),
+        approved: Approved<(User, LoginName)>,
         by: &AuditContext,
     ) -> Result<Execution<User>> {
+        let (known, name) = approved.into_plan();
         let host = &context.host;
         let id = known.id;
         let entry = audit::entry(host, Event::UserErased, by).about(id);
@@ -636,7 +640,7 @@ impl AdminCommand for EraseUser {
 }
 
 /// Creates a link by which a person enrols one authenticator.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize)]
 pub struct EnrolDevice(pub UserId);
 
 /// A link that enrols one authenticator.
@@ -668,9 +672,10 @@ impl AdminCommand for EnrolDevice {
 
     async fn execute(
         context: &AdminContext,
-        user: User,
+        approved: Approved<User>,
         by: &AuditContext,
     ) -> Result<Execution<EnrolmentLink>> {
+        let user = approved.into_plan();
         let host = &context.host;
         let (enrolment, token) = device::prepare_enrolment(host, user.id);
         let expires_at = enrolment.expires_at;
@@ -702,7 +707,7 @@ pub async fn devices(host: &Host, id: UserId) -> Result<Vec<OwnDevice>> {
 }
 
 /// Revokes a device.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize)]
 pub struct RevokeDevice(pub DeviceId);
 
 impl AdminCommand for RevokeDevice {
@@ -722,9 +727,10 @@ impl AdminCommand for RevokeDevice {
 
     async fn execute(
         context: &AdminContext,
-        (device, owner): (Device, User),
+        approved: Approved<(Device, User)>,
         by: &AuditContext,
     ) -> Result<Execution<()>> {
+        let (device, owner) = approved.into_plan();
         let revoked =
             device::revoke_of(&context.host, &device, &owner, CodesOfDevice::End, by).await;
         match Execution::of(revoked)? {

@@ -5,8 +5,7 @@ use std::sync::Arc;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Deserializer};
-use serde_json::Value;
-use webauthn_rs::prelude::PublicKeyCredential;
+use webauthn_rs::prelude::{PublicKeyCredential, RequestChallengeResponse};
 
 use crate::domain::approvals::prompts::{Prompt, prompt_of};
 use crate::domain::approvals::{carry, channels};
@@ -452,7 +451,7 @@ async fn whose(
     })
 }
 
-/// A device's answer, as it came: the JSON that devices send.
+/// A device's answer. As JSON, it is the proof that an approval channel carries.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Proof {
     /// What the person decided.
@@ -483,7 +482,7 @@ pub enum Outcome {
     /// It is not.
     Denied,
     /// It is not, and requests reach no phone of the person for a while.
-    NotMe,
+    Reported,
     /// The number was wrong; it may be typed that often again.
     NumberMismatch {
         /// How often a number may still be typed.
@@ -494,7 +493,7 @@ pub enum Outcome {
     /// The signature is not this device's over what it was shown.
     BadProof,
     /// The device has a passkey, which must be shown as well: these are the options for the browser. Nothing is decided.
-    PasskeyRequired(Value),
+    PasskeyRequired(Box<RequestChallengeResponse>),
     /// What was shown is not the passkey's answer to the question that was put for this very approval. Nothing is decided.
     PasskeyRefused,
     /// The request was decided before.
@@ -530,13 +529,13 @@ pub async fn answer(
         | ApprovalStage::Conflicted
         | ApprovalStage::Denied
         | ApprovalStage::Failed(_)
-            if proof.decision == Decision::NotMe && now < approval.expires_at => {}
+            if proof.decision == Decision::Report && now < approval.expires_at => {}
         ApprovalStage::Expired => return Ok(Outcome::Expired),
         _ => return Ok(Outcome::AlreadyDecided),
     }
     let prompt = match proof.decision {
         // The text of a report has no summary.
-        Decision::NotMe => Prompt {
+        Decision::Report => Prompt {
             approval,
             summary: None,
         },
@@ -568,7 +567,7 @@ pub async fn answer(
         .await?;
     host.wakeups.send(Wakeup::Decided(id));
     if counted == AnswerOutcome::Counted
-        && proof.decision == Decision::NotMe
+        && proof.decision == Decision::Report
         && let ApprovalSubject::ProtectedAction { id: action, .. } = approval.subject
     {
         end_console(host, action, &by).await?;
@@ -576,7 +575,7 @@ pub async fn answer(
     let outcome = match (counted, proof.decision) {
         (AnswerOutcome::Counted, Decision::Approve) => Outcome::Approved,
         (AnswerOutcome::Counted, Decision::Deny) => Outcome::Denied,
-        (AnswerOutcome::Counted, Decision::NotMe) => Outcome::NotMe,
+        (AnswerOutcome::Counted, Decision::Report) => Outcome::Reported,
         (AnswerOutcome::NumberMismatch { attempts_left }, _) => {
             tracing::info!(approval = %id, device = %device.id, attempts_left, "wrong number for an approval");
             let other = other_with_number(host, device, id, &proof.number).await?;
@@ -623,7 +622,7 @@ async fn verdict(
 ) -> Result<Result<DeviceAnswer, Outcome>, InternalError> {
     let device_id = device.id;
     match proof.decision {
-        Decision::NotMe => return Ok(Ok(DeviceAnswer::NotMe { device: device_id })),
+        Decision::Report => return Ok(Ok(DeviceAnswer::NotMe { device: device_id })),
         Decision::Deny => return Ok(Ok(DeviceAnswer::Deny { device: device_id })),
         Decision::Approve => {}
     }

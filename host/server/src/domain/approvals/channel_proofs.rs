@@ -79,7 +79,7 @@ async fn verified(
         return fault("no device made it");
     };
     match approval::answer(host, &device, request, &proof, Origin::NOWHERE).await? {
-        Outcome::Approved | Outcome::Denied | Outcome::NotMe => Ok(true),
+        Outcome::Approved | Outcome::Denied | Outcome::Reported => Ok(true),
         Outcome::BadProof => fault("its signature is not over what was asked"),
         Outcome::Unknown => fault("it is of nobody who was asked"),
         Outcome::PasskeyRequired(_) | Outcome::PasskeyRefused => {

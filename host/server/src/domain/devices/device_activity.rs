@@ -46,24 +46,11 @@ pub enum PastOutcome {
     /// It was denied.
     Denied,
     /// The person said that it was not theirs.
-    NotMe,
+    Reported,
     /// The number was wrong too often.
     NumberMismatch,
     /// Nobody answered in time, or it was given up in the browser.
     Unanswered,
-}
-
-impl PastOutcome {
-    /// The outcome's name in JSON.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Approved => "approved",
-            Self::Denied => "denied",
-            Self::NotMe => "not_me",
-            Self::NumberMismatch => "number_mismatch",
-            Self::Unanswered => "unanswered",
-        }
-    }
 }
 
 /// What became of the last requests of a device's owner, on whichever device, the latest first.
@@ -133,7 +120,7 @@ fn decision(entry: &Entry) -> Option<PastOutcome> {
     Some(match entry.event {
         Event::SignInApproved => PastOutcome::Approved,
         Event::SignInDenied => PastOutcome::Denied,
-        Event::SignInReported => PastOutcome::NotMe,
+        Event::SignInReported => PastOutcome::Reported,
         Event::NumberMatchFailed if entry.detail.get("attempts_left") == Some(&0.into()) => {
             PastOutcome::NumberMismatch
         }

@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
 use webauthn_rs::prelude::{
-    AuthenticatorAttachment, PasskeyAuthentication, PasskeyRegistration, PublicKeyCredential,
-    RegisterPublicKeyCredential, Uuid, WebauthnError,
+    AuthenticatorAttachment, CreationChallengeResponse, PasskeyAuthentication, PasskeyRegistration,
+    PublicKeyCredential, RegisterPublicKeyCredential, RequestChallengeResponse, Uuid,
+    WebauthnError,
 };
 
 use crate::domain::devices::account_notifications;
@@ -36,17 +36,6 @@ pub enum Standing {
     Set,
 }
 
-impl Standing {
-    /// The standing's name in JSON.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Impossible => "impossible",
-            Self::None => "none",
-            Self::Set => "set",
-        }
-    }
-}
-
 /// How a device stands to passkeys.
 ///
 /// # Errors
@@ -62,8 +51,8 @@ pub async fn standing(host: &Host, device: &Device) -> Result<Standing, Internal
 /// What came of the wish to add a passkey.
 #[derive(Debug)]
 pub enum Offer {
-    /// What the browser is to make one with: the JSON of `PublicKeyCredentialCreationOptions` (section 5.4).
-    Make(Value),
+    /// What the browser is to make one with: `PublicKeyCredentialCreationOptions` (section 5.4).
+    Make(Box<CreationChallengeResponse>),
     /// The device has one.
     HasOne,
     /// This host has an address in place of a domain.
@@ -97,7 +86,7 @@ pub async fn offer(host: &Host, device: &Device) -> Result<Offer, InternalError>
         selection.authenticator_attachment = Some(AuthenticatorAttachment::Platform);
     }
     begin(host, device.id, Purpose::Add, &state, PATIENCE).await?;
-    Ok(Offer::Make(json(&options.public_key)?))
+    Ok(Offer::Make(Box::new(options)))
 }
 
 /// What came of a passkey that was made.
@@ -161,8 +150,8 @@ pub async fn add(
 pub enum Removed {
     /// It is gone: the device approves without.
     Removed,
-    /// It must be shown first: the JSON of `PublicKeyCredentialRequestOptions` (section 5.5).
-    Required(Value),
+    /// It must be shown first: `PublicKeyCredentialRequestOptions` (section 5.5).
+    Required(Box<RequestChallengeResponse>),
     /// What was shown does not do.
     Refused,
     /// There was none.
@@ -204,8 +193,8 @@ pub async fn remove(
 pub enum Confirmed {
     /// By its passkey; or it has none.
     Yes,
-    /// It must be shown first: the JSON of `PublicKeyCredentialRequestOptions` (section 5.5).
-    Required(Value),
+    /// It must be shown first: `PublicKeyCredentialRequestOptions` (section 5.5).
+    Required(Box<RequestChallengeResponse>),
     /// What was shown does not do.
     Refused,
 }
@@ -241,7 +230,7 @@ pub(crate) enum Asked {
     /// The device has none, so none is asked for.
     NoPasskey,
     /// It is asked for, by these options of the browser's `navigator.credentials.get`.
-    Required(Value),
+    Required(Box<RequestChallengeResponse>),
     /// It was shown, and the phone was unlocked for it.
     Shown(Box<PasskeyUse>),
     /// What was shown is not its good answer to the one question that was put for this purpose.
@@ -270,7 +259,7 @@ pub(crate) async fn ask(
             .start_passkey_authentication(&known)
             .map_err(passkey_error)?;
         begin(host, device.id, purpose, &state, patience.min(PATIENCE)).await?;
-        return Ok(Asked::Required(json(&options.public_key)?));
+        return Ok(Asked::Required(Box::new(options)));
     };
     let Some(state) = claim::<PasskeyAuthentication>(host, device.id, purpose).await? else {
         tracing::warn!(device = %device.id, "an assertion was refused: its device was not asked for this, or before");
@@ -329,10 +318,6 @@ async fn claim<S: DeserializeOwned>(
         .await?;
     let state = state.map(|state| serde_json::from_str(&state)).transpose();
     Ok(state.map_err(|_| StoreError::Internal("the state of a passkey ceremony is unreadable"))?)
-}
-
-fn json<T: Serialize>(options: &T) -> Result<Value, InternalError> {
-    serde_json::to_value(options).map_err(passkey_error)
 }
 
 fn passkey_error(error: impl std::fmt::Display) -> InternalError {

@@ -21,6 +21,8 @@ const CANDIDATES: Rate = Rate {
     per_minute: 20,
     burst: 20,
 };
+/// How many times an hour a device may rename devices of its user. Each renaming is an entry of the audit log.
+const RENAMES_PER_HOUR: u32 = 10;
 /// How many calls of a session wait for news of a test sign-in.
 const TEST_SIGN_IN_WAITS: usize = 2;
 /// How many calls of UserInfo and introspection about one token family wait for plugins at the same moment.
@@ -55,6 +57,8 @@ pub struct Limits {
     pub prompts_from_known_browsers: Limit<UserId>,
     /// Sign-ins that one device begins by scanning the code of a login page.
     pub actions_per_device: Limit<DeviceId>,
+    /// New names that one device gives to the devices of its user.
+    pub renames_per_device: Limit<DeviceId>,
     /// Requests to the token, introspection and revocation endpoints.
     pub token_requests_per_ip: Limit<Network>,
     /// Failed client authentications.
@@ -108,6 +112,7 @@ impl Limits {
             prompts_per_user: Limit::new("prompts_per_user", settings.prompts_per_user),
             prompts_from_known_browsers: Limit::new("prompts_per_user", settings.prompts_per_user),
             actions_per_device: Limit::new("actions_per_device", settings.actions_per_device),
+            renames_per_device: Limit::per_hour("renames_per_device", RENAMES_PER_HOUR),
             token_requests_per_ip: Limit::new(
                 "token_requests_per_ip",
                 settings.token_requests_per_ip,

@@ -7,10 +7,14 @@ use super::action::{
 use super::application_summary;
 use super::escape::{quoted, shortened};
 use assent_model::action_approval::ActionOutline;
+use assent_model::clock::Timestamp;
 use assent_model::id::Did;
 use assent_model::key::SigningAlgorithm;
 use assent_model::user::User;
 use assent_store::{Store, StoreError};
+
+/// How much of an id a summary shows, in characters.
+const ID_END: usize = 8;
 
 /// The summary of an action, and what the action concerns.
 #[derive(Clone, Debug)]
@@ -61,7 +65,12 @@ pub async fn summarize(store: &Store, action: &ProtectedAction) -> Result<Summar
         Subject::Device(device) => {
             let found = store.device(device).await?;
             let device = found.ok_or(SummaryError::Gone("device"))?;
-            names.device = quoted(&device.name);
+            // Its holder can change the name, and would end the request to revoke it. The id and the date stay as they are.
+            names.device = format!(
+                "enrolled on {}, with an id that ends in {}",
+                date(device.created_at),
+                end_of(&device.id.to_string())
+            );
             (Some(device.user_id), None)
         }
         Subject::Account(account) => {
@@ -74,7 +83,8 @@ pub async fn summarize(store: &Store, action: &ProtectedAction) -> Result<Summar
     let user = match user {
         Some(id) => {
             let user = store.user(id).await?.ok_or(SummaryError::Gone("user"))?;
-            names.user = user.name.to_string();
+            names.user = quoted(user.name.as_str());
+            names.since = date(user.created_at);
             names.email = user.email.as_ref().map(ToString::to_string);
             Some(user)
         }
@@ -96,6 +106,8 @@ pub async fn summarize(store: &Store, action: &ProtectedAction) -> Result<Summar
 #[derive(Default)]
 struct Names {
     user: String,
+    /// The date of the user's creation (UTC), which the user does not choose. It tells a known user from one with a similar name.
+    since: String,
     email: Option<String>,
     device: String,
     account: String,
@@ -106,6 +118,7 @@ fn text(action: &ProtectedAction, names: &Names) -> String {
     use ProtectedAction as A;
     let Names {
         user,
+        since,
         device,
         account,
         application,
@@ -121,7 +134,8 @@ fn text(action: &ProtectedAction, names: &Names) -> String {
                 format!(", with the e-mail address {email}")
             });
             format!(
-                "Create the user {name} with the role {} in the console{address}",
+                "Create the user {} with the role {} in the console{address}",
+                quoted(name.as_str()),
                 console_role.as_str()
             )
         }
@@ -130,16 +144,16 @@ fn text(action: &ProtectedAction, names: &Names) -> String {
         }
         A::DeleteUser(_) => format!("Delete the user {user}"),
         A::EraseUser(_) => format!("Erase who the user {user} was"),
-        A::EnrolDevice(_) => format!("Let another device approve as {user}"),
+        A::EnrolDevice(_) => format!("Let another device approve as {user}, a user since {since}"),
         A::RevokeDevice(_) => {
-            format!("Remove the device {device} of {user}, who has a role in the console")
+            format!("Remove a device of {user}, who has a role in the console: {device}")
         }
         A::SetExternalAuthenticator {
             channel,
             identifier,
             replaced,
             ..
-        } => external_authenticator(user, channel, identifier, replaced.as_deref()),
+        } => external_authenticator(names, channel, identifier, replaced.as_deref()),
         A::CreateAccount { name, .. } => format!(
             "Let {user} be called {} in the application {application}",
             quoted(name)
@@ -208,31 +222,50 @@ fn text(action: &ProtectedAction, names: &Names) -> String {
     }
 }
 
+/// The day of a time, in UTC: "2026-11-24".
+fn date(at: Timestamp) -> String {
+    jiff::Timestamp::from_second(at.seconds())
+        .unwrap_or_default()
+        .to_zoned(jiff::tz::TimeZone::UTC)
+        .date()
+        .to_string()
+}
+
+/// The last characters of an id. They are random; the first ones are the time of creation.
+fn end_of(id: &str) -> &str {
+    id.len()
+        .checked_sub(ID_END)
+        .and_then(|start| id.get(start..))
+        .unwrap_or(id)
+}
+
 fn joined(sentences: impl Iterator<Item = String>) -> String {
     sentences.collect::<Vec<_>>().join("; ")
 }
 
 fn external_authenticator(
-    user: &str,
+    Names { user, since, .. }: &Names,
     channel: &str,
-    address: &str,
+    identifier: &str,
     replaced: Option<&str>,
 ) -> String {
     let replaced = replaced.map_or_else(String::new, |known| {
         format!(", in place of {}", quoted(known))
     });
     format!(
-        "Let whoever is {} at the channel {} approve as {user}{replaced}",
-        quoted(address),
+        "Let the holder of the identifier {} at the channel {} approve as {user}, a user since {since}{replaced}",
+        quoted(identifier),
         quoted(channel)
     )
 }
 
 fn user_change(change: &ProtectedUserChange, names: &Names) -> String {
-    let Names { user, email, .. } = names;
+    let Names {
+        user, since, email, ..
+    } = names;
     match change {
         ProtectedUserChange::Terminate => format!("Close the user {user} for good"),
-        ProtectedUserChange::Name(new) => format!("Let {user} sign in as {new}"),
+        ProtectedUserChange::Name(new) => format!("Let {user} sign in as {}", quoted(new.as_str())),
         ProtectedUserChange::Email(Some(email)) => {
             format!("Change the e-mail address of {user} to {email}")
         }
@@ -252,7 +285,7 @@ fn user_change(change: &ProtectedUserChange, names: &Names) -> String {
                 count => format!(" and {}", counted(count, "vendor's authenticator")),
             };
             format!(
-                "Give {user} the role {} in the console; {user} approves with {}{vendors}",
+                "Give {user}, a user since {since}, the role {} in the console; {user} approves with {}{vendors}",
                 role.as_str(),
                 counted(*devices, "device")
             )

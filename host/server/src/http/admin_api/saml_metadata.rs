@@ -11,7 +11,8 @@ use super::context::Context;
 use super::input::{Body, parse, parse_strictly};
 use super::service_provider_view;
 use crate::domain::admin::{
-    self, AdminCommand, AdminContext, AdminError, Execution, Planned, ServiceProviderChange,
+    self, AdminCommand, AdminContext, AdminError, Approved, Execution, Planned,
+    ServiceProviderChange,
 };
 use crate::domain::protected_actions::{ProtectedAction, ServiceProviderState};
 use crate::domain::{Host, InternalError};
@@ -132,7 +133,7 @@ pub(super) async fn refresh(
 }
 
 /// Compares a service provider with its metadata and, if the request says so, updates it to that.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 struct ApplyMetadata {
     application: Did,
     refresh: Refresh,
@@ -181,9 +182,10 @@ impl AdminCommand for ApplyMetadata {
 
     async fn execute(
         context: &AdminContext,
-        (found, applies): (Comparison, bool),
+        approved: Approved<(Comparison, bool)>,
         by: &AuditContext,
     ) -> admin::Result<Execution<Comparison>> {
+        let (found, applies) = approved.into_plan();
         if !applies {
             return Ok(Execution::Done(found));
         }

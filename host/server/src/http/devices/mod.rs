@@ -1,5 +1,32 @@
 //! The authenticator, its API, and recovery.
+//!
+//! The web app is at `/authenticator`, the API below `/authenticator/api`. `routes` has the operations of the API, each with its
+//! errors; `openapi` makes the document of them.
 
-pub mod authenticator;
-pub(crate) mod own_devices;
+mod device;
+mod enrolments;
+mod error_code;
+mod failure;
+mod history;
+mod openapi;
+mod own_devices;
+mod passkey_schemas;
+mod passkeys;
 pub(crate) mod recover;
+mod request_body;
+mod request_view;
+mod requests;
+mod routes;
+mod signed_call;
+mod web_app;
+
+pub(crate) use device::PushBody;
+pub(crate) use enrolments::{EnrolledDevice, EnrolmentBody, EnrolmentPreview, EnrolmentToken};
+pub(crate) use error_code::ErrorCode;
+pub(crate) use failure::Failure;
+pub use openapi::text as openapi_document;
+pub(crate) use request_body::parse;
+pub(crate) use requests::{DecisionBody, DecisionOutcome};
+pub(crate) use routes::routes;
+pub(crate) use signed_call::SignedCall;
+pub(crate) use web_app::app;

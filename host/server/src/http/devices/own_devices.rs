@@ -1,156 +1,231 @@
-//! The part of the authenticator's interface by which people look after their devices: all of them, another one, recovery codes,
-//! and what is new.
+//! The devices of a user, as the user manages them: all of them, another one, recovery codes, and notifications.
 //!
-//! Whoever has only a browser's session gets nothing here: what lets somebody in later is made with a device alone, and with its
+//! A browser's session does not authorise these calls. What lets a person in later is made only with a device, and with its
 //! passkey where it has one.
 
 use axum::Json;
 use axum::extract::Path;
 use axum::http::StatusCode;
-use axum::response::IntoResponse;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::domain::devices::device::{OwnDevice, Renaming};
 use crate::domain::devices::{account_notifications, device, recovery};
-use crate::http::devices::authenticator::{
-    BAD_NAME, Failure, Reply, SignedCall, confirmed, parse, qr_code,
-};
+use crate::domain::operations::rate_limits::Limit;
+use crate::http::devices::enrolments::qr_code;
+use crate::http::devices::error_code::ErrorCode;
+use crate::http::devices::failure::Failure;
+use crate::http::devices::passkeys::{Confirmation, confirmed};
+use crate::http::devices::request_body::parse;
+use crate::http::devices::signed_call::SignedCall;
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
 use assent_model::id::{AuditId, DeviceId};
 use assent_model::recovery::{CodesOfDevice, RecoveryCode};
 
-/// `GET /authenticator/api/devices`: the person's devices, and how many recovery codes they have left.
-pub(crate) async fn list(call: SignedCall) -> Reply {
-    let devices = device::all_of(&call.host, call.device.user_id).await?;
-    let devices: Vec<Value> = devices
-        .iter()
-        .map(
-            |OwnDevice {
-                 device,
-                 used_at,
-                 has_passkey,
-             }| {
-                json!({
-                    "id": device.id,
-                    "name": device.name,
-                    "enrolled_at": device.created_at.seconds(),
-                    "used_at": used_at.map(Timestamp::seconds),
-                    "passkey": has_passkey,
-                    "this": device.id == call.device.id,
-                })
-            },
-        )
-        .collect();
-    let left = recovery::left(&call.host, call.device.user_id).await?;
-    Ok(Json(json!({"devices": devices, "recovery_codes": left})).into_response())
+/// A device of the user.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Device)]
+pub(super) struct DeviceView {
+    /// The device's id.
+    #[schema(value_type = String, pattern = "^[0-9a-f]{32}$")]
+    id: DeviceId,
+    /// Its name.
+    name: String,
+    /// When it was enrolled, in seconds since the epoch.
+    enrolled_at: i64,
+    /// When it last decided a request, in seconds since the epoch; `null` if it never did.
+    #[schema(required)]
+    used_at: Option<i64>,
+    /// Whether it approves only with a passkey.
+    has_passkey: bool,
+    /// Whether it is the device that calls.
+    is_current: bool,
 }
 
-#[derive(Deserialize)]
-struct Rename {
+/// The devices of the user.
+#[derive(Serialize, ToSchema)]
+pub(super) struct Devices {
+    /// The last enrolled first.
+    devices: Vec<DeviceView>,
+    /// The number of unused recovery codes.
+    recovery_codes: u32,
+}
+
+/// List the user's devices, and count the recovery codes.
+#[utoipa::path(get, path = "/devices", operation_id = "devices.list",
+    responses((status = 200, description = "The devices.", body = Devices)))]
+pub(super) async fn list(call: SignedCall) -> Result<Json<Devices>, Failure> {
+    let view = |OwnDevice {
+                    device,
+                    used_at,
+                    has_passkey,
+                }| DeviceView {
+        id: device.id,
+        enrolled_at: device.created_at.seconds(),
+        used_at: used_at.map(Timestamp::seconds),
+        has_passkey,
+        is_current: device.id == call.device.id,
+        name: device.name,
+    };
+    let devices = device::all_of(&call.host, call.device.user_id).await?;
+    Ok(Json(Devices {
+        devices: devices.into_iter().map(view).collect(),
+        recovery_codes: recovery::left(&call.host, call.device.user_id).await?,
+    }))
+}
+
+/// A new name of a device.
+#[derive(Deserialize, ToSchema)]
+pub(super) struct DeviceName {
+    /// 1 to 80 characters, none of them a control character.
     name: String,
 }
 
-/// `PATCH /authenticator/api/devices/{id}`: the person names one of their devices anew.
-pub(crate) async fn rename(Path(id): Path<String>, call: SignedCall) -> Reply {
-    let Rename { name } = parse(&call.body)?;
-    let id: DeviceId = id.parse().map_err(|_| UNKNOWN)?;
+/// Rename a device of the user. A device may call this 10 times an hour.
+#[utoipa::path(patch, path = "/devices/{id}", operation_id = "devices.rename", request_body = DeviceName,
+    params(("id" = String, Path, description = "The device's id.")),
+    responses((status = 204, description = "The device has the name.")))]
+pub(super) async fn rename(
+    Path(id): Path<String>,
+    call: SignedCall,
+) -> Result<StatusCode, Failure> {
+    let DeviceName { name } = parse(&call.body)?;
+    let id: DeviceId = id.parse().map_err(|_| ErrorCode::DeviceNotFound)?;
+    within(&call.host.rate_limits.renames_per_device, &call)?;
     match device::rename(&call.host, call.device.user_id, id, &name, &call.by()).await? {
-        Renaming::Done => Ok(StatusCode::NO_CONTENT.into_response()),
-        Renaming::BadName => Err(BAD_NAME),
-        Renaming::Unknown => Err(UNKNOWN),
+        Renaming::Done => Ok(StatusCode::NO_CONTENT),
+        Renaming::BadName => Err(ErrorCode::InvalidName.into()),
+        Renaming::Unknown => Err(ErrorCode::DeviceNotFound.into()),
     }
 }
 
-const UNKNOWN: Failure = Failure::new(
-    StatusCode::NOT_FOUND,
-    "unknown_device_id",
-    "You have no such device.",
-);
-
-/// `DELETE /authenticator/api/devices/{id}`: the person removes one of their devices.
-pub(crate) async fn revoke(Path(id): Path<String>, call: SignedCall) -> Reply {
-    let id: DeviceId = id.parse().map_err(|_| UNKNOWN)?;
+/// Remove a device of the user. The passkey of the device that calls must confirm the removal of another one.
+#[utoipa::path(delete, path = "/devices/{id}", operation_id = "devices.remove", request_body = Option<Confirmation>,
+    params(("id" = String, Path, description = "The device's id.")),
+    responses((status = 204, description = "The device is revoked. The browsers that it signed in are signed out.")))]
+pub(super) async fn revoke(
+    Path(id): Path<String>,
+    call: SignedCall,
+) -> Result<StatusCode, Failure> {
+    let id: DeviceId = id.parse().map_err(|_| ErrorCode::DeviceNotFound)?;
     let found = device::of_owner(&call.host, call.device.user_id, id)
         .await?
-        .ok_or(UNKNOWN)?;
-    // Else whoever can use this device and not its passkey would take the others away, which tell of it.
+        .ok_or(ErrorCode::DeviceNotFound)?;
+    // Else a person who can use this device and not its passkey could remove the others, which receive notifications of it.
     if id != call.device.id {
         confirmed(&call, &format!("DELETE /devices/{id}")).await?;
     }
     device::revoke(&call.host, &found, CodesOfDevice::End, &call.by())
         .await?
-        .ok_or(UNKNOWN)?;
-    Ok(StatusCode::NO_CONTENT.into_response())
+        .ok_or(ErrorCode::DeviceNotFound)?;
+    Ok(StatusCode::NO_CONTENT)
 }
 
-/// `POST /authenticator/api/devices/enrolment-links`: a link that enrols another device of the person.
-pub(crate) async fn enrolment_link(call: SignedCall) -> Reply {
+/// A link that enrols another device of the user.
+#[derive(Serialize, ToSchema)]
+pub(super) struct DeviceEnrolmentLink {
+    /// The link.
+    link: String,
+    /// The link as a QR code, an SVG image; `null` if it is too long for one.
+    #[schema(required)]
+    link_qr: Option<String>,
+    /// When it was created, in seconds since the epoch.
+    created_at: i64,
+    /// When it expires, in seconds since the epoch.
+    expires_at: i64,
+}
+
+/// Create a link that enrols another device of the user.
+#[utoipa::path(post, path = "/devices/enrolment-links", operation_id = "devices.create_enrolment_link",
+    request_body = Option<Confirmation>,
+    responses((status = 201, description = "The link, valid once and for 15 minutes at most.", body = DeviceEnrolmentLink)))]
+pub(super) async fn enrolment_link(
+    call: SignedCall,
+) -> Result<(StatusCode, Json<DeviceEnrolmentLink>), Failure> {
     confirmed(&call, "POST /devices/enrolment-links").await?;
-    within_limit(&call)?;
+    within(&call.host.rate_limits.actions_per_device, &call)?;
     let made = device::link_another(&call.host, &call.device, &call.by()).await?;
-    let (link, until) = made.ok_or(CLOSED)?;
-    let body = json!({
-        "link": link,
-        "link_qr": qr_code(&link),
-        "created_at": call.host.now().seconds(),
-        "expires_at": until.seconds(),
-    });
-    Ok((StatusCode::CREATED, Json(body)).into_response())
+    let (link, until) = made.ok_or(ErrorCode::UserInactive)?;
+    let body = DeviceEnrolmentLink {
+        link_qr: qr_code(&link),
+        link,
+        created_at: call.host.now().seconds(),
+        expires_at: until.seconds(),
+    };
+    Ok((StatusCode::CREATED, Json(body)))
 }
 
-/// `POST /authenticator/api/recovery-codes`: new codes in place of those before. They are told this once.
-pub(crate) async fn recovery_codes(call: SignedCall) -> Reply {
+/// New recovery codes.
+#[derive(Serialize, ToSchema)]
+pub(super) struct RecoveryCodes {
+    /// The codes, which the server shows only now.
+    codes: Vec<String>,
+}
+
+/// Create recovery codes, which replace the former ones.
+#[utoipa::path(post, path = "/recovery-codes", operation_id = "recovery_codes.create",
+    request_body = Option<Confirmation>,
+    responses((status = 201, description = "The codes, each valid once.", body = RecoveryCodes)))]
+pub(super) async fn recovery_codes(
+    call: SignedCall,
+) -> Result<(StatusCode, Json<RecoveryCodes>), Failure> {
     confirmed(&call, "POST /recovery-codes").await?;
-    within_limit(&call)?;
+    within(&call.host.rate_limits.actions_per_device, &call)?;
     let codes = recovery::make(&call.host, &call.device, call.origin.clone())
         .await?
-        .ok_or(CLOSED)?;
-    let codes: Vec<String> = codes.iter().map(RecoveryCode::shown).collect();
-    Ok((StatusCode::CREATED, Json(json!({"codes": codes}))).into_response())
+        .ok_or(ErrorCode::UserInactive)?;
+    let codes = codes.iter().map(RecoveryCode::shown).collect();
+    Ok((StatusCode::CREATED, Json(RecoveryCodes { codes })))
 }
 
-/// Counts what a device makes, and what others are told of, to its limit.
-fn within_limit(call: &SignedCall) -> Result<(), Failure> {
-    let taken = call
-        .host
-        .rate_limits
-        .actions_per_device
-        .take(&call.device.id, call.host.now());
-    taken.map_err(|exhausted| TOO_MANY_CALLS.with("retry_after", json!(exhausted.seconds())))
+/// Counts a call to a limit of its device.
+fn within(limit: &Limit<DeviceId>, call: &SignedCall) -> Result<(), Failure> {
+    limit
+        .take(&call.device.id, call.host.now())
+        .map_err(|exhausted| Failure::from(ErrorCode::TooManyCalls).retry_after(exhausted))
 }
 
-const CLOSED: Failure = Failure::new(
-    StatusCode::FORBIDDEN,
-    "closed",
-    "Your account can't be used. Ask your administrator.",
-);
-
-const TOO_MANY_CALLS: Failure = Failure::new(
-    StatusCode::TOO_MANY_REQUESTS,
-    "too_many_calls",
-    "This phone did that so often that it was refused this time. Wait a minute and try again.",
-);
-
-/// What a device tells its owner of an entry.
-pub(crate) fn notification(entry: &Entry) -> Value {
-    json!({
-        "id": entry.id,
-        "event": entry.event.as_str(),
-        "at": entry.at.seconds(),
-        "name": entry.personal.get("name"),
-    })
+/// A notification of what happened to the user's account.
+#[derive(Serialize, ToSchema)]
+pub(super) struct AccountNotification {
+    /// Its id. The ids grow with time.
+    #[schema(value_type = String)]
+    id: AuditId,
+    /// The event in the audit log, such as `device.enrolled`.
+    event: String,
+    /// When it happened, in seconds since the epoch.
+    at: i64,
+    /// The name of the device that it is about; `null` without one.
+    #[schema(required)]
+    name: Option<String>,
 }
 
-#[derive(Deserialize)]
-struct Seen {
+/// The notification of an entry.
+pub(super) fn notification(entry: &Entry) -> AccountNotification {
+    let name = entry.personal.get("name").and_then(|name| name.as_str());
+    AccountNotification {
+        id: entry.id,
+        event: entry.event.as_str().to_owned(),
+        at: entry.at.seconds(),
+        name: name.map(str::to_owned),
+    }
+}
+
+/// The notifications that the user has read.
+#[derive(Deserialize, ToSchema)]
+pub(super) struct ReadNotifications {
+    /// The id of the last one.
+    #[schema(value_type = String)]
     last: AuditId,
 }
 
-/// `POST /authenticator/api/notifications/read`: the person has seen the notifications up to `last`.
-pub(crate) async fn notifications_read(call: SignedCall) -> Reply {
-    let Seen { last } = parse(&call.body)?;
+/// Mark the notifications up to `last` as read.
+#[utoipa::path(post, path = "/notifications/read", operation_id = "notifications.mark_read",
+    request_body = ReadNotifications,
+    responses((status = 204, description = "They are not listed any more.")))]
+pub(super) async fn notifications_read(call: SignedCall) -> Result<StatusCode, Failure> {
+    let ReadNotifications { last } = parse(&call.body)?;
     account_notifications::mark_read(&call.host, &call.device, last).await?;
-    Ok(StatusCode::NO_CONTENT.into_response())
+    Ok(StatusCode::NO_CONTENT)
 }

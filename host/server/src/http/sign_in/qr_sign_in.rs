@@ -1,67 +1,72 @@
-//! The part of the authenticator's interface for sign-ins that begin with the phone: it scanned the code of a login page.
+//! The part of the authenticator API for sign-ins that begin with the device: it scanned the code of a login page.
 
 use axum::Json;
 use axum::http::StatusCode;
-use axum::response::IntoResponse;
-use serde::Deserialize;
-use serde_json::json;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::domain::sign_in::qr_sign_in;
 use crate::domain::sign_in::qr_sign_in::Scanned;
-use crate::http::devices::authenticator::{Failure, Reply, SignedCall, parse};
+use crate::http::devices::{ErrorCode, Failure, SignedCall, parse};
 
-#[derive(Deserialize)]
-struct Scan {
-    token: String,
+/// The code of a login page.
+#[derive(Serialize, Deserialize, ToSchema)]
+pub(crate) struct QrSignInToken {
+    /// What follows `#login=` in the link of the code.
+    pub(crate) token: String,
 }
 
-/// `POST /authenticator/api/qr-sign-ins/preview`: what the person would sign in to, and the browser that they would let in. Its page
-/// learns nothing of it.
-pub(crate) async fn preview(call: SignedCall) -> Reply {
-    let Scan { token } = parse(&call.body)?;
+/// The application that a user would sign in to.
+#[derive(Serialize, Deserialize, ToSchema)]
+pub(crate) struct QrSignInApplication {
+    /// Its name.
+    pub(crate) name: String,
+}
+
+/// The sign-in of a code.
+#[derive(Serialize, Deserialize, ToSchema)]
+pub(crate) struct QrSignInPreview {
+    pub(crate) application: QrSignInApplication,
+    /// The location of the browser's IP address.
+    pub(crate) place: String,
+    /// The browser and operating system, by its own account.
+    pub(crate) browser: String,
+}
+
+/// Preview the sign-in of a code. The login page is not notified.
+#[utoipa::path(post, path = "/qr-sign-ins/preview", operation_id = "qr_sign_ins.preview", request_body = QrSignInToken,
+    responses((status = 200, description = "The sign-in.", body = QrSignInPreview)))]
+pub(crate) async fn preview(call: SignedCall) -> Result<Json<QrSignInPreview>, Failure> {
+    let QrSignInToken { token } = parse(&call.body)?;
     let look = qr_sign_in::preview(&call.host, &token)
         .await?
-        .ok_or(NO_SUCH_LOGIN)?;
-    let shown = json!({
-        "application": {"name": look.application},
-        "place": look.context.place,
-        "browser": look.context.browser,
-    });
-    Ok(Json(shown).into_response())
+        .ok_or(ErrorCode::SignInNotFound)?;
+    Ok(Json(QrSignInPreview {
+        application: QrSignInApplication {
+            name: look.application,
+        },
+        place: look.context.place,
+        browser: look.context.browser,
+    }))
 }
 
-/// `POST /authenticator/api/qr-sign-ins`: the person scanned the code of a login page, and so says who signs in there. What
-/// follows is an approval like any other.
-pub(crate) async fn scan(call: SignedCall) -> Reply {
+/// Begin the sign-in of a code as the user of the device. An approval request like any other follows.
+#[utoipa::path(post, path = "/qr-sign-ins", operation_id = "qr_sign_ins.create", request_body = QrSignInToken,
+    responses((status = 204, description = "The approval is requested.")))]
+pub(crate) async fn scan(call: SignedCall) -> Result<StatusCode, Failure> {
     let SignedCall {
         host,
         device,
         body,
         origin,
     } = call;
-    let Scan { token } = parse(&body)?;
+    let QrSignInToken { token } = parse(&body)?;
     match qr_sign_in::scan(&host, &device, &token, origin).await? {
-        Scanned::Asked => Ok(StatusCode::NO_CONTENT.into_response()),
-        Scanned::NotOpen => Err(NO_SUCH_LOGIN),
-        Scanned::Closed => Err(Failure::new(
-            StatusCode::FORBIDDEN,
-            "closed",
-            "Your account can't be used. Ask your administrator.",
-        )),
+        Scanned::Asked => Ok(StatusCode::NO_CONTENT),
+        Scanned::NotOpen => Err(ErrorCode::SignInNotFound.into()),
+        Scanned::Closed => Err(ErrorCode::UserInactive.into()),
         Scanned::TooMany(exhausted) => {
-            Err(TOO_MANY_SIGN_INS.with("retry_after", json!(exhausted.seconds())))
+            Err(Failure::from(ErrorCode::TooManySignIns).retry_after(exhausted))
         }
     }
 }
-
-const NO_SUCH_LOGIN: Failure = Failure::new(
-    StatusCode::GONE,
-    "no_such_login",
-    "This code was used already, or its time is over. Load the sign-in page again.",
-);
-
-const TOO_MANY_SIGN_INS: Failure = Failure::new(
-    StatusCode::TOO_MANY_REQUESTS,
-    "too_many_sign_ins",
-    "This phone scanned so many codes that this one was refused. Wait a minute and try again.",
-);

@@ -58,7 +58,18 @@ impl<K: Clone + Debug + Eq + Hash> Limit<K> {
         } else {
             60_000_000 / i64::from(rate.per_minute)
         };
-        let tolerance = interval.saturating_mul(i64::from(rate.burst).saturating_sub(1));
+        Self::paced(name, interval, rate.burst)
+    }
+
+    /// A limit of this number per hour, at least one, and as many at once after a quiet hour.
+    pub fn per_hour(name: &'static str, number: u32) -> Self {
+        let number = number.max(1);
+        Self::paced(name, 3_600_000_000 / i64::from(number), number)
+    }
+
+    /// A limit of one in each interval, in microseconds, and of this burst.
+    fn paced(name: &'static str, interval: i64, burst: u32) -> Self {
+        let tolerance = interval.saturating_mul(i64::from(burst).saturating_sub(1));
         let free_at = Mutex::new(BoundedCache::new(KEYS));
         Self {
             name,

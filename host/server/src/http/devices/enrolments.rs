@@ -1,0 +1,174 @@
+//! Enrolment: the link, and the device that is enrolled by it.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::http::StatusCode;
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::domain::Host;
+use crate::domain::devices::device::{Enrolled, EnrolmentRequest};
+use crate::domain::devices::{device, passkey};
+use crate::http::context::RequestOrigin;
+use crate::http::devices::error_code::ErrorCode;
+use crate::http::devices::failure::Failure;
+use crate::http::devices::passkeys::PasskeyState;
+use crate::http::devices::request_body::parse;
+use assent_model::device::DeviceKey;
+use assent_model::id::DeviceId;
+use assent_plugin_host::Trust;
+
+/// The token of an enrolment link.
+#[derive(Serialize, Deserialize, ToSchema)]
+pub(crate) struct EnrolmentToken {
+    /// What follows `#enrol=` in the link.
+    pub(crate) token: String,
+}
+
+/// What an enrolment link is for.
+#[derive(Serialize, Deserialize, ToSchema)]
+pub(crate) struct EnrolmentPreview {
+    /// The name of the organisation that operates the server.
+    pub(crate) operator: String,
+    /// The issuer's URL, which the device's signatures cover.
+    pub(crate) issuer: String,
+    /// The user's name.
+    pub(crate) account: String,
+    /// The user's display name.
+    pub(crate) display_name: String,
+    /// When the link expires, in seconds since the epoch.
+    pub(crate) expires_at: i64,
+    /// The link as a QR code, an SVG image; `null` if it is too long for one.
+    #[schema(required)]
+    pub(crate) link_qr: Option<String>,
+}
+
+/// Preview an enrolment link. The link stays valid.
+#[utoipa::path(post, path = "/enrolments/preview", operation_id = "enrolments.preview", request_body = EnrolmentToken,
+    responses((status = 200, description = "What the link is for.", body = EnrolmentPreview)))]
+pub(super) async fn preview(
+    State(host): State<Arc<Host>>,
+    body: Bytes,
+) -> Result<Json<EnrolmentPreview>, Failure> {
+    let EnrolmentToken { token } = parse(&body)?;
+    let (enrolment, user) = device::find_enrolment(&host, &token)
+        .await?
+        .ok_or(ErrorCode::LinkNotFound)?;
+    let link = format!("{}/authenticator#enrol={token}", host.settings.origin());
+    Ok(Json(EnrolmentPreview {
+        operator: host.settings.operator.clone(),
+        issuer: host.issuer.clone(),
+        account: user.name.to_string(),
+        display_name: user.display_name().to_owned(),
+        expires_at: enrolment.expires_at.seconds(),
+        link_qr: qr_code(&link),
+    }))
+}
+
+/// The link as a QR code for a phone's camera, in SVG; nothing where it is too long for one.
+pub(super) fn qr_code(link: &str) -> Option<String> {
+    let code = qrcode::QrCode::new(link).ok()?;
+    Some(
+        code.render::<qrcode::render::svg::Color<'_>>()
+            .min_dimensions(220, 220)
+            .build(),
+    )
+}
+
+/// A device to enrol.
+#[derive(Serialize, Deserialize, ToSchema)]
+#[schema(as = Enrolment)]
+pub(crate) struct EnrolmentBody {
+    /// The token of the link.
+    pub(crate) token: String,
+    /// The name of the device: 1 to 80 characters.
+    pub(crate) device_name: String,
+    /// The public key of the device.
+    pub(crate) public_key: DeviceKey,
+    /// The signature of the enrolment statement: ECDSA with SHA-256, `r` and `s` of 32 bytes each, base64url.
+    pub(crate) signature: String,
+}
+
+/// An enrolled device.
+#[derive(Serialize, Deserialize, ToSchema)]
+pub(crate) struct EnrolledDevice {
+    /// The device's id.
+    #[schema(value_type = String, pattern = "^[0-9a-f]{32}$")]
+    pub(crate) device_id: DeviceId,
+    /// Its name. It differs from the requested one if another device of the user has that.
+    pub(crate) device_name: String,
+    /// The user's name.
+    pub(crate) account: String,
+    /// The user's display name.
+    pub(crate) display_name: String,
+    /// The issuer's URL.
+    pub(crate) issuer: String,
+    /// The name of the organisation that operates the server.
+    pub(crate) operator: String,
+    /// The server's key for push subscriptions (RFC 8292), base64url; `null` if the server sends no push messages.
+    #[schema(required)]
+    pub(crate) push_key: Option<String>,
+    pub(crate) passkey: PasskeyState,
+    /// Whether a recovery code created the link.
+    pub(crate) recovered: bool,
+}
+
+/// Enrol a device with an enrolment link, which is used up.
+#[utoipa::path(post, path = "/enrolments", operation_id = "enrolments.create", request_body = EnrolmentBody,
+    responses((status = 201, description = "The enrolled device.", body = EnrolledDevice)))]
+pub(super) async fn enrol(
+    State(host): State<Arc<Host>>,
+    RequestOrigin(from): RequestOrigin,
+    body: Bytes,
+) -> Result<(StatusCode, Json<EnrolledDevice>), Failure> {
+    let enrolment: EnrolmentBody = parse(&body)?;
+    let request = EnrolmentRequest {
+        token: enrolment.token,
+        device_name: enrolment.device_name,
+        key: enrolment.public_key,
+        // What is no base64url is no signature either, and verifies as none.
+        signature: URL_SAFE_NO_PAD
+            .decode(enrolment.signature)
+            .unwrap_or_default(),
+    };
+    match device::enrol(&host, &request, from).await? {
+        Enrolled::Done {
+            device,
+            user,
+            recovered,
+        } => {
+            let enrolled = EnrolledDevice {
+                device_id: device.id,
+                account: user.name.to_string(),
+                display_name: user.display_name().to_owned(),
+                issuer: host.issuer.clone(),
+                operator: host.settings.operator.clone(),
+                push_key: push_key(&host).map(str::to_owned),
+                passkey: passkey::standing(&host, &device).await?.into(),
+                recovered,
+                device_name: device.name,
+            };
+            Ok((StatusCode::CREATED, Json(enrolled)))
+        }
+        Enrolled::NoSuchLink => Err(ErrorCode::LinkNotFound.into()),
+        Enrolled::BadProof => Err(ErrorCode::InvalidProof.into()),
+        Enrolled::BadName => Err(ErrorCode::InvalidName.into()),
+        Enrolled::TooMany => Err(ErrorCode::TooManyDevices.into()),
+        Enrolled::KeyTaken => Err(ErrorCode::KeyInUse.into()),
+    }
+}
+
+/// The key for push subscriptions, where a channel would use them.
+fn push_key(host: &Host) -> Option<&str> {
+    let notified = host
+        .plugins
+        .channels()
+        .iter()
+        .any(|channel| channel.trust == Trust::Verified);
+    notified.then(|| host.push_key.public_key())
+}

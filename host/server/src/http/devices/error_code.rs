@@ -1,0 +1,131 @@
+//! The error codes of the authenticator API.
+
+use axum::http::StatusCode;
+use serde::{Serialize, Serializer};
+use utoipa::openapi::schema::{ObjectBuilder, Type};
+use utoipa::openapi::{RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
+
+/// Defines the codes: name, status, message. The comment is the description in the document.
+macro_rules! codes {
+    ($(#[doc = $about:literal] $name:ident = $text:literal, $status:ident, $message:literal;)*) => {
+        /// The fault. The names are stable: apps rely on them.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub(crate) enum ErrorCode {
+            $(#[doc = $about] $name,)*
+        }
+
+        impl ErrorCode {
+            /// All codes.
+            pub(super) const ALL: &[Self] = &[$(Self::$name,)*];
+
+            /// The code in JSON.
+            pub(crate) const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$name => $text,)*
+                }
+            }
+
+            /// The status of the answer.
+            pub(super) const fn status(self) -> StatusCode {
+                match self {
+                    $(Self::$name => StatusCode::$status,)*
+                }
+            }
+
+            /// An English sentence for a client that has no words of its own for the code.
+            pub(super) const fn message(self) -> &'static str {
+                match self {
+                    $(Self::$name => $message,)*
+                }
+            }
+
+            /// When the API returns it.
+            pub(super) fn about(self) -> &'static str {
+                match self {
+                    $(Self::$name => $about.trim_ascii_start(),)*
+                }
+            }
+        }
+    };
+}
+
+codes! {
+    /// The body or the query is not what the operation reads.
+    InvalidRequest = "invalid_request", BAD_REQUEST, "The server can't read the request.";
+    /// No device has this id, the device was revoked, or the signature of the call is not the device's.
+    DeviceNotEnrolled = "device_not_enrolled", UNAUTHORIZED, "This phone is not enrolled any more. Ask your administrator for a new link.";
+    /// The time of the call differs from the server's by more than 60 seconds. `now` is the server's; the client signs the call with it again.
+    ClockDifference = "clock_difference", UNAUTHORIZED, "The phone's clock is wrong.";
+    /// A page of another site sent the request.
+    CrossSiteRequest = "cross_site_request", FORBIDDEN, "A page of another site can't call the authenticator.";
+    /// The signature in the body is not the device's signature of the expected text.
+    InvalidProof = "invalid_proof", FORBIDDEN, "The signature is not valid. Load the app again and repeat.";
+    /// The assertion or credential is not the answer to the last options, or the options expired.
+    InvalidPasskey = "invalid_passkey", FORBIDDEN, "The answer of this phone's passkey is not valid. Try again.";
+    /// The user is suspended or terminated.
+    UserInactive = "user_inactive", FORBIDDEN, "Your account can't be used. Ask your administrator.";
+    /// The user has no device with this id.
+    DeviceNotFound = "device_not_found", NOT_FOUND, "You have no such device.";
+    /// The user has no approval request with this id.
+    RequestNotFound = "request_not_found", NOT_FOUND, "There is no such request for you.";
+    /// The request was decided before.
+    AlreadyDecided = "already_decided", CONFLICT, "This request was decided already.";
+    /// Another enrolment has this public key.
+    KeyInUse = "key_in_use", CONFLICT, "This key is enrolled already. Load the page again and repeat.";
+    /// The device has a passkey, or another device has this one.
+    PasskeyExists = "passkey_exists", CONFLICT, "This phone has a passkey already. Remove that one first.";
+    /// The device has a passkey, and the call must be sent again with its assertion for `options`. The first call changed nothing.
+    PasskeyRequired = "passkey_required", CONFLICT, "This phone has a passkey: confirm with it, in the browser that it was added in.";
+    /// The issuer has an IP address in place of a domain name, so it can have no passkeys.
+    PasskeysUnsupported = "passkeys_unsupported", CONFLICT, "This server has an address in place of a name, and passkeys need a name.";
+    /// The user has 20 devices, which is the limit.
+    TooManyDevices = "too_many_devices", CONFLICT, "You have as many devices as there may be. Remove one, then open the link again.";
+    /// The approval request expired.
+    Expired = "expired", GONE, "This request has expired.";
+    /// The enrolment link was used, expired, or never existed.
+    LinkNotFound = "link_not_found", GONE, "This link was used already, or has expired. Ask your administrator for a new one.";
+    /// The sign-in of the code ended, has a user already, or never existed.
+    SignInNotFound = "sign_in_not_found", GONE, "This code was used already, or it has expired. Load the sign-in page again.";
+    /// A device name has 1 to 80 characters, none of them a control character.
+    InvalidName = "invalid_name", UNPROCESSABLE_ENTITY, "Give the device a name of 1 to 80 characters.";
+    /// The endpoint is no URL of at most 2000 bytes with a host, or the keys can't encrypt.
+    InvalidSubscription = "invalid_subscription", UNPROCESSABLE_ENTITY, "This subscription can't be used.";
+    /// The number is not the one in the browser. `attempts_left` says how often it can still be typed.
+    NumberMismatch = "number_mismatch", UNPROCESSABLE_ENTITY, "That is not the number in the browser.";
+    /// The device exceeded a rate limit. `retry_after` says when to try again.
+    TooManyCalls = "too_many_calls", TOO_MANY_REQUESTS, "This phone did that so often that the server rejected it this time. Wait and try again.";
+    /// The device began too many QR sign-ins. `retry_after` says when to try again.
+    TooManySignIns = "too_many_sign_ins", TOO_MANY_REQUESTS, "This phone scanned so many codes that the server rejected this one. Wait a minute and try again.";
+    /// The network exceeded the rate limit of calls with an invalid link or signature. The header `Retry-After` says when to try again.
+    TooManyRequests = "too_many_requests", TOO_MANY_REQUESTS, "There were too many failed attempts from your network. Wait a minute and try again.";
+    /// The server failed.
+    ServerError = "server_error", INTERNAL_SERVER_ERROR, "The server could not do this. Try again in a moment.";
+}
+
+impl ErrorCode {
+    /// Whether the caller had neither a valid link nor a valid signature. The rate limit of a network counts these.
+    pub(super) const fn is_unauthenticated(self) -> bool {
+        matches!(self, Self::LinkNotFound | Self::DeviceNotEnrolled)
+    }
+}
+
+impl Serialize for ErrorCode {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl PartialSchema for ErrorCode {
+    fn schema() -> RefOr<Schema> {
+        let names = Self::ALL.iter().map(|code| code.as_str());
+        let about = "The fault. The names are stable: apps rely on them.";
+        ObjectBuilder::new()
+            .schema_type(Type::String)
+            .enum_values(Some(names))
+            .description(Some(about))
+            .into()
+    }
+}
+
+impl ToSchema for ErrorCode {}

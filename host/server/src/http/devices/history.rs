@@ -1,0 +1,125 @@
+//! The outcomes of the last requests.
+
+use axum::Json;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::domain::devices::device_activity;
+use crate::domain::devices::device_activity::{PastOutcome, PastRequest};
+use crate::domain::protected_actions::{ActionTarget, PastAction};
+use crate::http::devices::failure::Failure;
+use crate::http::devices::signed_call::SignedCall;
+use assent_model::administration::ProtectedActionKind;
+use assent_model::statement::application_identifier;
+
+/// How a request ended.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+#[schema(as = PastOutcome)]
+enum PastOutcomeView {
+    Approved,
+    Denied,
+    /// The user reported it.
+    Reported,
+    /// The user typed wrong numbers only.
+    NumberMismatch,
+    /// It expired, or was cancelled in the browser.
+    Unanswered,
+}
+
+impl From<PastOutcome> for PastOutcomeView {
+    fn from(outcome: PastOutcome) -> Self {
+        match outcome {
+            PastOutcome::Approved => Self::Approved,
+            PastOutcome::Denied => Self::Denied,
+            PastOutcome::Reported => Self::Reported,
+            PastOutcome::NumberMismatch => Self::NumberMismatch,
+            PastOutcome::Unanswered => Self::Unanswered,
+        }
+    }
+}
+
+/// The application that a user signed in to.
+#[derive(Serialize, ToSchema)]
+struct PastApplication {
+    /// Its identifier, a DID; the issuer's URL for the server's own pages.
+    id: String,
+    /// Its current name.
+    name: String,
+}
+
+/// A protected action.
+#[derive(Serialize, ToSchema)]
+#[schema(as = PastAction)]
+struct PastActionView {
+    kind: ProtectedActionKind,
+    /// The current name of the user, account or application; `null` without one, and where this user may not see it.
+    #[schema(required)]
+    target: Option<String>,
+    /// Whether the target was deleted or its data erased since.
+    target_deleted: bool,
+}
+
+/// A request that ended.
+#[derive(Serialize, ToSchema)]
+#[schema(as = PastRequest)]
+struct PastRequestView {
+    outcome: PastOutcomeView,
+    application: PastApplication,
+    /// The name that was typed; empty if it is not known any more.
+    account: String,
+    /// The location of the browser's IP address; empty if it is not known.
+    place: String,
+    /// The browser and operating system; empty if they are not known.
+    browser: String,
+    /// The protected action; `null` for a sign-in.
+    #[schema(required)]
+    protected_action: Option<PastActionView>,
+    /// When it was decided, or requested if it was not answered, in seconds since the epoch.
+    at: i64,
+}
+
+/// The requests that ended.
+#[derive(Serialize, ToSchema)]
+pub(super) struct History {
+    /// The latest first, 50 at most.
+    items: Vec<PastRequestView>,
+}
+
+/// List the outcomes of the user's last requests, on any device.
+#[utoipa::path(get, path = "/history", operation_id = "history.list",
+    responses((status = 200, description = "The last requests.", body = History)))]
+pub(super) async fn list(call: SignedCall) -> Result<Json<History>, Failure> {
+    let SignedCall { host, device, .. } = call;
+    let item = |past: PastRequest| PastRequestView {
+        outcome: past.outcome.into(),
+        application: PastApplication {
+            id: application_identifier(past.application.as_ref(), &host.issuer).to_owned(),
+            name: past.application_name,
+        },
+        account: past.account,
+        place: past.place,
+        browser: past.browser,
+        protected_action: past.action.map(past_action),
+        at: past.at.seconds(),
+    };
+    let items = device_activity::past_requests(&host, &device)
+        .await?
+        .into_iter()
+        .map(item)
+        .collect();
+    Ok(Json(History { items }))
+}
+
+fn past_action(action: PastAction) -> PastActionView {
+    let (target, target_deleted) = match action.target {
+        ActionTarget::Named(name) => (Some(name), false),
+        ActionTarget::None => (None, false),
+        ActionTarget::Gone => (None, true),
+    };
+    PastActionView {
+        kind: action.kind,
+        target,
+        target_deleted,
+    }
+}

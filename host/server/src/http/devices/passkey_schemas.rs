@@ -1,0 +1,143 @@
+//! The members of passkey ceremonies in JSON (W3C Web Authentication Level 3, sections 5.1.8 to 5.1.10), which webauthn-rs reads
+//! and writes. The types are for the OpenAPI document only. Binary values are base64url without padding.
+#![expect(
+    dead_code,
+    reason = "they describe types of webauthn-rs, which have no schema of their own"
+)]
+
+use serde::{Serialize, Serializer};
+use utoipa::ToSchema;
+use webauthn_rs::prelude::{CreationChallengeResponse, RequestChallengeResponse};
+
+/// What a browser creates a passkey with: a `PublicKeyCredentialCreationOptionsJSON`. Further members are the browser's to read.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase")]
+pub(super) struct PasskeyCreationOptions {
+    rp: PasskeyRelyingParty,
+    user: PasskeyUser,
+    /// Valid once, for this ceremony.
+    challenge: String,
+    pub_key_cred_params: Vec<PasskeyAlgorithm>,
+    /// In milliseconds.
+    #[schema(nullable = false)]
+    timeout: Option<u32>,
+}
+
+/// The server, as the passkey knows it.
+#[derive(ToSchema)]
+pub(super) struct PasskeyRelyingParty {
+    /// The domain.
+    id: String,
+    name: String,
+}
+
+/// The user of a passkey.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase")]
+pub(super) struct PasskeyUser {
+    /// The user handle: the device's id, since each device has a passkey of its own.
+    id: String,
+    name: String,
+    display_name: String,
+}
+
+/// A signature algorithm that the server verifies.
+#[derive(ToSchema)]
+pub(super) struct PasskeyAlgorithm {
+    /// `public-key`.
+    #[schema(rename = "type")]
+    kind: String,
+    /// The COSE algorithm.
+    alg: i64,
+}
+
+/// What a browser asks a passkey with: a `PublicKeyCredentialRequestOptionsJSON`. Further members are the browser's to read.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase")]
+pub(super) struct PasskeyRequestOptions {
+    /// Valid once, for this call.
+    challenge: String,
+    /// In milliseconds.
+    #[schema(nullable = false)]
+    timeout: Option<u32>,
+    /// The domain.
+    rp_id: String,
+    /// The passkey of the device.
+    allow_credentials: Vec<PasskeyDescriptor>,
+    /// `required`.
+    user_verification: String,
+}
+
+/// A passkey that the server knows.
+#[derive(ToSchema)]
+pub(super) struct PasskeyDescriptor {
+    /// `public-key`.
+    #[schema(rename = "type")]
+    kind: String,
+    id: String,
+}
+
+/// A passkey that the browser created: a `RegistrationResponseJSON`. The server ignores further members.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase")]
+pub(super) struct PasskeyRegistration {
+    id: String,
+    raw_id: String,
+    /// `public-key`.
+    #[schema(rename = "type")]
+    kind: String,
+    response: PasskeyAttestation,
+}
+
+/// The attestation of a created passkey.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase")]
+pub(super) struct PasskeyAttestation {
+    #[schema(rename = "clientDataJSON")]
+    client_data_json: String,
+    attestation_object: String,
+}
+
+/// The answer of a passkey: an `AuthenticationResponseJSON`. The server ignores further members.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase")]
+pub(super) struct PasskeyAssertion {
+    id: String,
+    raw_id: String,
+    /// `public-key`.
+    #[schema(rename = "type")]
+    kind: String,
+    response: PasskeySignature,
+}
+
+/// The signature of a passkey.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase")]
+pub(super) struct PasskeySignature {
+    #[schema(rename = "clientDataJSON")]
+    client_data_json: String,
+    authenticator_data: String,
+    signature: String,
+}
+
+/// Writes the options of a creation as [`PasskeyCreationOptions`].
+#[expect(
+    clippy::borrowed_box,
+    reason = "serde passes a reference to the member"
+)]
+pub(super) fn creation_options<S: Serializer>(
+    options: &Box<CreationChallengeResponse>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    options.public_key.serialize(serializer)
+}
+
+/// Writes the options of a request as [`PasskeyRequestOptions`].
+#[expect(clippy::ref_option, reason = "serde passes a reference to the member")]
+pub(super) fn request_options<S: Serializer>(
+    options: &Option<Box<RequestChallengeResponse>>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    let options = options.as_ref().map(|options| &options.public_key);
+    options.serialize(serializer)
+}

@@ -1,0 +1,115 @@
+//! The passkey of a device. The app passes options to `PublicKeyCredential.parseCreationOptionsFromJSON` and
+//! `parseRequestOptionsFromJSON`, and sends the credential as its `toJSON` returns it.
+
+use axum::Json;
+use axum::http::StatusCode;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use webauthn_rs::prelude::{
+    CreationChallengeResponse, PublicKeyCredential, RegisterPublicKeyCredential,
+};
+
+use crate::domain::devices::passkey;
+use crate::domain::devices::passkey::{Added, Confirmed, Offer, Removed, Standing};
+use crate::http::devices::error_code::ErrorCode;
+use crate::http::devices::failure::Failure;
+use crate::http::devices::passkey_schemas::{
+    self, PasskeyAssertion, PasskeyCreationOptions, PasskeyRegistration,
+};
+use crate::http::devices::request_body::parse;
+use crate::http::devices::signed_call::SignedCall;
+
+/// Whether the device approves with a passkey.
+#[derive(Clone, Copy, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum PasskeyState {
+    /// The device has one, and approves only with it.
+    Set,
+    /// It has none.
+    None,
+    /// The issuer has an IP address in place of a domain name, so it can have none.
+    Unsupported,
+}
+
+impl From<Standing> for PasskeyState {
+    fn from(standing: Standing) -> Self {
+        match standing {
+            Standing::Set => Self::Set,
+            Standing::None => Self::None,
+            Standing::Impossible => Self::Unsupported,
+        }
+    }
+}
+
+/// What the browser creates a passkey with.
+#[derive(Serialize, ToSchema)]
+pub(super) struct PasskeyOffer {
+    #[serde(serialize_with = "passkey_schemas::creation_options")]
+    #[schema(value_type = PasskeyCreationOptions)]
+    options: Box<CreationChallengeResponse>,
+}
+
+/// Begin to add a passkey to the device.
+#[utoipa::path(post, path = "/device/passkey", operation_id = "device.passkey.offer",
+    responses((status = 200, description = "What the browser creates a passkey with.", body = PasskeyOffer)))]
+pub(super) async fn offer(call: SignedCall) -> Result<Json<PasskeyOffer>, Failure> {
+    match passkey::offer(&call.host, &call.device).await? {
+        Offer::Make(options) => Ok(Json(PasskeyOffer { options })),
+        Offer::HasOne => Err(ErrorCode::PasskeyExists.into()),
+        Offer::Impossible => Err(ErrorCode::PasskeysUnsupported.into()),
+    }
+}
+
+/// Add the passkey that the browser created.
+#[utoipa::path(put, path = "/device/passkey", operation_id = "device.passkey.add", request_body = PasskeyRegistration,
+    responses((status = 204, description = "The device approves only with the passkey from now on.")))]
+pub(super) async fn add(call: SignedCall) -> Result<StatusCode, Failure> {
+    let made: RegisterPublicKeyCredential = parse(&call.body)?;
+    match passkey::add(&call.host, &call.device, &made, &call.by()).await? {
+        Added::Added => Ok(StatusCode::NO_CONTENT),
+        Added::Refused => Err(ErrorCode::InvalidPasskey.into()),
+        Added::Taken => Err(ErrorCode::PasskeyExists.into()),
+    }
+}
+
+/// The body of a call that a passkey confirms. Without a passkey there need be no body.
+#[derive(Default, Deserialize, ToSchema)]
+pub(super) struct Confirmation {
+    /// The assertion of the device's passkey, if it has one.
+    #[schema(value_type = Option<PasskeyAssertion>)]
+    passkey: Option<PublicKeyCredential>,
+}
+
+impl Confirmation {
+    fn read(call: &SignedCall) -> Result<Self, Failure> {
+        if call.body.is_empty() {
+            Ok(Self::default())
+        } else {
+            let confirmation: Option<Self> = parse(&call.body)?;
+            Ok(confirmation.unwrap_or_default())
+        }
+    }
+}
+
+/// Has the device's passkey confirm this call, where it has one. Without it the answer is `passkey_required`.
+pub(super) async fn confirmed(call: &SignedCall, name: &str) -> Result<(), Failure> {
+    let Confirmation { passkey } = Confirmation::read(call)?;
+    match passkey::confirm(&call.host, &call.device, name, passkey.as_ref(), &call.by()).await? {
+        Confirmed::Yes => Ok(()),
+        Confirmed::Required(options) => Err(Failure::passkey_required(options)),
+        Confirmed::Refused => Err(ErrorCode::InvalidPasskey.into()),
+    }
+}
+
+/// Remove the device's passkey, with its assertion.
+#[utoipa::path(post, path = "/device/passkey/removal", operation_id = "device.passkey.remove",
+    request_body = Option<Confirmation>,
+    responses((status = 204, description = "The device has no passkey.")))]
+pub(super) async fn remove(call: SignedCall) -> Result<StatusCode, Failure> {
+    let Confirmation { passkey } = Confirmation::read(&call)?;
+    match passkey::remove(&call.host, &call.device, passkey.as_ref(), &call.by()).await? {
+        Removed::Removed | Removed::None => Ok(StatusCode::NO_CONTENT),
+        Removed::Required(options) => Err(Failure::passkey_required(options)),
+        Removed::Refused => Err(ErrorCode::InvalidPasskey.into()),
+    }
+}

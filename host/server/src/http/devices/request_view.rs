@@ -1,0 +1,111 @@
+//! Approval requests, as devices show them.
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::domain::Host;
+use crate::domain::approvals::prompts::Prompt;
+use crate::http::operations::logos;
+use assent_model::approval::ApprovalStage;
+use assent_model::id::ApprovalId;
+use assent_model::statement::application_identifier;
+
+/// The application that a user signs in to.
+#[derive(Serialize, ToSchema)]
+pub(super) struct RequestApplication {
+    /// Its identifier, a DID; the issuer's URL for the server's own pages. The signature covers it.
+    id: String,
+    /// Its name. The signature covers it.
+    name: String,
+    /// The path of its logo on this server.
+    #[schema(required)]
+    logo: Option<String>,
+}
+
+/// A pending approval request: everything that the device shows and signs. The matching number is only in the browser.
+#[derive(Serialize, ToSchema)]
+pub(super) struct ApprovalRequest {
+    /// The request's id.
+    #[schema(value_type = String, pattern = "^[0-9a-f]{32}$")]
+    id: ApprovalId,
+    application: RequestApplication,
+    /// The name that was typed in the browser.
+    account: String,
+    /// The location of the browser's IP address.
+    place: String,
+    /// The browser and operating system, by its own account.
+    browser: String,
+    /// The summary of the protected action; `null` for a sign-in.
+    #[schema(required)]
+    action: Option<String>,
+    /// When it was requested, in seconds since the epoch.
+    requested_at: i64,
+    /// When it expires, in seconds since the epoch.
+    expires_at: i64,
+    /// How often a number can still be typed.
+    attempts_left: u32,
+}
+
+/// The state of a request that is not the one that the user answered.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum OtherRequestState {
+    /// The user can answer it.
+    Pending,
+    /// A newer request took its place.
+    Replaced,
+    /// The user cancelled it in the browser, or it met another request of the same user.
+    Cancelled,
+}
+
+/// Another unexpired request of the same user, which has the typed number. It has all members that the signature of a report
+/// covers.
+#[derive(Serialize, ToSchema)]
+pub(super) struct OtherRequest {
+    #[serde(flatten)]
+    request: ApprovalRequest,
+    state: OtherRequestState,
+}
+
+/// A request, with the logo of its application by its digest.
+pub(super) fn approval_request(
+    host: &Host,
+    prompt: &Prompt,
+    logo: Option<&str>,
+) -> ApprovalRequest {
+    let Prompt { approval, summary } = prompt;
+    let shown = &approval.shown;
+    let logo = shown
+        .application
+        .as_ref()
+        .zip(logo)
+        .map(|(application, digest)| logos::address(application, digest));
+    ApprovalRequest {
+        id: approval.id,
+        application: RequestApplication {
+            id: application_identifier(shown.application.as_ref(), &host.issuer).to_owned(),
+            name: shown.application_name.clone(),
+            logo,
+        },
+        account: shown.account.clone(),
+        place: shown.place.clone(),
+        browser: shown.browser.clone(),
+        action: summary.clone(),
+        requested_at: approval.requested_at.seconds(),
+        expires_at: approval.expires_at.seconds(),
+        attempts_left: approval.attempts_left,
+    }
+}
+
+/// The request that has the typed number.
+pub(super) fn other_request(host: &Host, other: &Prompt) -> OtherRequest {
+    let state = match other.approval.stage {
+        ApprovalStage::Replaced => OtherRequestState::Replaced,
+        ApprovalStage::Cancelled | ApprovalStage::Conflicted => OtherRequestState::Cancelled,
+        _ => OtherRequestState::Pending,
+    };
+    OtherRequest {
+        request: approval_request(host, other, None),
+        state,
+    }
+}

@@ -1,0 +1,223 @@
+//! Approval requests: the pending ones, the user's decision, and the end of a cooldown.
+
+use axum::Json;
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Path, Query};
+use axum::http::StatusCode;
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use webauthn_rs::prelude::PublicKeyCredential;
+
+use crate::domain::approvals::approval;
+use crate::domain::approvals::approval::{Outcome, Proof};
+use crate::domain::devices::device::Waiting;
+use crate::domain::devices::{device, passkey};
+use crate::http::devices::error_code::ErrorCode;
+use crate::http::devices::failure::Failure;
+use crate::http::devices::own_devices::{AccountNotification, notification};
+use crate::http::devices::passkey_schemas::PasskeyAssertion;
+use crate::http::devices::passkeys::PasskeyState;
+use crate::http::devices::request_body::parse;
+use crate::http::devices::request_view::{ApprovalRequest, approval_request, other_request};
+use crate::http::devices::signed_call::SignedCall;
+use assent_model::clock::Timestamp;
+use assent_model::id::{ApprovalId, AuditId};
+use assent_model::statement::Decision;
+use assent_model::user::LifecycleState;
+
+/// The longest time that a call waits for a change, in seconds.
+const LONGEST_WAIT: u32 = 30;
+
+/// What the app shows, and how long it waits for a change.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct PendingQuery {
+    /// The time to wait for a change, in seconds; 30 at most.
+    #[serde(default)]
+    #[param(required = false)]
+    wait: u32,
+    /// The id of the last of the notifications that the app shows.
+    #[param(value_type = String, required = false)]
+    known: Option<AuditId>,
+    /// The ids of the requests that the app shows, with commas between them.
+    #[serde(default)]
+    #[param(required = false)]
+    seen: String,
+}
+
+/// The user of the device.
+#[derive(Serialize, ToSchema)]
+pub(super) struct UserView {
+    /// The user's name.
+    name: String,
+    /// The user's display name.
+    display_name: String,
+    state: LifecycleState,
+}
+
+/// What waits for the user.
+#[derive(Serialize, ToSchema)]
+pub(super) struct Pending {
+    /// The server's time, in seconds since the epoch.
+    now: i64,
+    #[schema(inline)]
+    account: UserView,
+    /// Until then no request with a typed name reaches the user's devices, in seconds since the epoch; `null` without a cooldown.
+    #[schema(required)]
+    cooldown_until: Option<i64>,
+    passkey: PasskeyState,
+    /// All pending requests, the oldest first.
+    requests: Vec<ApprovalRequest>,
+    /// The unread notifications, the oldest first.
+    notifications: Vec<AccountNotification>,
+}
+
+/// List the pending requests and unread notifications.
+///
+/// While the pending requests are those in `seen` and no notification follows `known`, the call waits for a change.
+#[utoipa::path(get, path = "/requests", operation_id = "requests.list", params(PendingQuery),
+    responses((status = 200, description = "What waits for the user.", body = Pending)))]
+pub(super) async fn list(
+    query: Result<Query<PendingQuery>, QueryRejection>,
+    call: SignedCall,
+) -> Result<Json<Pending>, Failure> {
+    let Query(query) = query.map_err(|_| ErrorCode::InvalidRequest)?;
+    let SignedCall { host, device, .. } = call;
+    let patience = query.wait.min(LONGEST_WAIT);
+    let seen = query
+        .seen
+        .split(',')
+        .filter_map(|id| id.parse().ok())
+        .collect();
+    let waiting = device::request(&host, &device, patience, (&seen, query.known)).await?;
+    let Waiting {
+        user,
+        pending,
+        notifications,
+        cooldown_until,
+    } = waiting.ok_or(ErrorCode::DeviceNotEnrolled)?;
+    Ok(Json(Pending {
+        now: host.now().seconds(),
+        account: UserView {
+            name: user.name.to_string(),
+            display_name: user.display_name().to_owned(),
+            state: user.state,
+        },
+        cooldown_until: cooldown_until.map(Timestamp::seconds),
+        passkey: passkey::standing(&host, &device).await?.into(),
+        requests: pending
+            .iter()
+            .map(|(prompt, logo)| approval_request(&host, prompt, logo.as_deref()))
+            .collect(),
+        notifications: notifications.iter().map(notification).collect(),
+    }))
+}
+
+/// End the cooldown that a denial or a report began, if there is one.
+#[utoipa::path(delete, path = "/cooldown", operation_id = "cooldown.lift",
+    responses((status = 204, description = "There is no cooldown.")))]
+pub(super) async fn lift_cooldown(call: SignedCall) -> Result<StatusCode, Failure> {
+    let SignedCall {
+        host,
+        device,
+        origin,
+        ..
+    } = call;
+    approval::lift_cooldown(&host, &device, origin).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// The user's decision about a request, with its proof.
+#[derive(Serialize, Deserialize, ToSchema)]
+#[schema(as = DecisionProof)]
+pub(crate) struct DecisionBody {
+    pub(crate) decision: Decision,
+    /// The typed number, two digits; empty unless the user approves.
+    #[serde(default)]
+    #[schema(required = false)]
+    pub(crate) number: String,
+    /// The signature of the approval statement: ECDSA with SHA-256, `r` and `s` of 32 bytes each, base64url.
+    pub(crate) signature: String,
+    /// The assertion of the device's passkey, if it has one and the user approves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<PasskeyAssertion>)]
+    pub(crate) passkey: Option<Box<PublicKeyCredential>>,
+}
+
+/// What the server did with a decision.
+#[derive(Clone, Copy, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+#[schema(as = Outcome)]
+pub(crate) enum OutcomeView {
+    /// The browser is signed in, or the protected action may run.
+    Approved,
+    /// The request is denied.
+    Denied,
+    /// The request is reported, and a cooldown began.
+    Reported,
+}
+
+impl OutcomeView {
+    /// Its name in JSON.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Approved => "approved",
+            Self::Denied => "denied",
+            Self::Reported => "reported",
+        }
+    }
+}
+
+/// The outcome of a decision.
+#[derive(Serialize, Deserialize, ToSchema)]
+pub(crate) struct DecisionOutcome {
+    pub(crate) outcome: OutcomeView,
+}
+
+/// Approve, deny or report a request.
+#[utoipa::path(post, path = "/requests/{id}", operation_id = "requests.decide", request_body = DecisionBody,
+    params(("id" = String, Path, description = "The id of the approval request.")),
+    responses((status = 200, description = "The outcome.", body = DecisionOutcome)))]
+pub(super) async fn decide(
+    Path(id): Path<String>,
+    call: SignedCall,
+) -> Result<Json<DecisionOutcome>, Failure> {
+    let SignedCall {
+        host,
+        device,
+        body,
+        origin,
+    } = call;
+    let decision: DecisionBody = parse(&body)?;
+    let proof = Proof {
+        decision: decision.decision,
+        number: decision.number,
+        // What is no base64url is no signature either, and verifies as none.
+        signature: URL_SAFE_NO_PAD
+            .decode(decision.signature)
+            .unwrap_or_default(),
+        passkey: decision.passkey,
+    };
+    let id: ApprovalId = id.parse().map_err(|_| ErrorCode::RequestNotFound)?;
+    let outcome = match approval::answer(&host, &device, id, &proof, origin).await? {
+        Outcome::Approved => OutcomeView::Approved,
+        Outcome::Denied => OutcomeView::Denied,
+        Outcome::Reported => OutcomeView::Reported,
+        Outcome::NumberMismatch {
+            attempts_left,
+            other,
+        } => {
+            let other = other.map(|other| other_request(&host, &other));
+            return Err(Failure::number_mismatch(attempts_left, other));
+        }
+        Outcome::BadProof => return Err(ErrorCode::InvalidProof.into()),
+        Outcome::PasskeyRequired(options) => return Err(Failure::passkey_required(options)),
+        Outcome::PasskeyRefused => return Err(ErrorCode::InvalidPasskey.into()),
+        Outcome::AlreadyDecided => return Err(ErrorCode::AlreadyDecided.into()),
+        Outcome::Expired => return Err(ErrorCode::Expired.into()),
+        Outcome::Unknown => return Err(ErrorCode::RequestNotFound.into()),
+    };
+    Ok(Json(DecisionOutcome { outcome }))
+}

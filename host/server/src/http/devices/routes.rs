@@ -1,0 +1,165 @@
+//! The operations of the authenticator API: handler, description and errors in one place.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::http::{HeaderValue, header};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use tower_http::set_header::SetResponseHeaderLayer;
+use utoipa_axum::router::UtoipaMethodRouter;
+use utoipa_axum::routes;
+
+use crate::domain::Host;
+use crate::domain::operations::rate_limits::Network;
+use crate::http::devices::error_code::ErrorCode;
+use crate::http::devices::failure::{Failure, Unauthenticated};
+use crate::http::devices::{device, enrolments, history, own_devices, passkeys, requests};
+use crate::http::fetch_metadata::is_cross_site;
+use crate::http::operations::rate_limits;
+use crate::http::sign_in::qr_sign_in;
+
+/// An operation with its errors.
+pub(super) struct Operation {
+    /// The handler with its description.
+    pub(super) described: UtoipaMethodRouter<Arc<Host>, Infallible>,
+    /// Whether an enrolled device signs the call.
+    pub(super) is_signed: bool,
+    /// The errors of this operation. Those that every operation has are not among them.
+    pub(super) errors: &'static [ErrorCode],
+}
+
+/// An operation that an enrolled device signs.
+const fn signed(
+    described: UtoipaMethodRouter<Arc<Host>, Infallible>,
+    errors: &'static [ErrorCode],
+) -> Operation {
+    Operation {
+        described,
+        is_signed: true,
+        errors,
+    }
+}
+
+/// An operation before the device is enrolled.
+const fn unsigned(
+    described: UtoipaMethodRouter<Arc<Host>, Infallible>,
+    errors: &'static [ErrorCode],
+) -> Operation {
+    Operation {
+        described,
+        is_signed: false,
+        errors,
+    }
+}
+
+/// All operations.
+pub(super) fn operations() -> Vec<Operation> {
+    use ErrorCode as E;
+    vec![
+        unsigned(routes!(enrolments::preview), &[E::LinkNotFound]),
+        unsigned(
+            routes!(enrolments::enrol),
+            &[
+                E::LinkNotFound,
+                E::InvalidProof,
+                E::InvalidName,
+                E::TooManyDevices,
+                E::KeyInUse,
+            ],
+        ),
+        signed(routes!(requests::list), &[]),
+        signed(
+            routes!(requests::decide),
+            &[
+                E::RequestNotFound,
+                E::AlreadyDecided,
+                E::Expired,
+                E::InvalidProof,
+                E::NumberMismatch,
+                E::PasskeyRequired,
+                E::InvalidPasskey,
+            ],
+        ),
+        signed(routes!(requests::lift_cooldown), &[]),
+        signed(routes!(history::list), &[]),
+        signed(routes!(qr_sign_in::preview), &[E::SignInNotFound]),
+        signed(
+            routes!(qr_sign_in::scan),
+            &[E::SignInNotFound, E::UserInactive, E::TooManySignIns],
+        ),
+        signed(routes!(own_devices::list), &[]),
+        signed(
+            routes!(own_devices::rename),
+            &[E::DeviceNotFound, E::InvalidName, E::TooManyCalls],
+        ),
+        signed(
+            routes!(own_devices::revoke),
+            &[E::DeviceNotFound, E::PasskeyRequired, E::InvalidPasskey],
+        ),
+        signed(routes!(own_devices::enrolment_link), CREATION_ERRORS),
+        signed(routes!(own_devices::recovery_codes), CREATION_ERRORS),
+        signed(routes!(own_devices::notifications_read), &[]),
+        signed(routes!(device::set_push), &[E::InvalidSubscription]),
+        signed(
+            routes!(passkeys::offer),
+            &[E::PasskeyExists, E::PasskeysUnsupported],
+        ),
+        signed(
+            routes!(passkeys::add),
+            &[E::InvalidPasskey, E::PasskeyExists],
+        ),
+        signed(
+            routes!(passkeys::remove),
+            &[E::PasskeyRequired, E::InvalidPasskey],
+        ),
+        signed(routes!(device::remove), &[]),
+    ]
+}
+
+/// The errors of the operations by which a device creates an enrolment link or recovery codes.
+const CREATION_ERRORS: &[ErrorCode] = &[
+    ErrorCode::UserInactive,
+    ErrorCode::PasskeyRequired,
+    ErrorCode::InvalidPasskey,
+    ErrorCode::TooManyCalls,
+];
+
+/// The routes, below `/authenticator/api`.
+pub(crate) fn routes(host: &Arc<Host>) -> Router<Arc<Host>> {
+    let router = operations()
+        .into_iter()
+        .fold(Router::new(), |router, operation| {
+            let (_, paths, handler) = operation.described;
+            paths
+                .paths
+                .keys()
+                .fold(router, |router, path| router.route(path, handler.clone()))
+        });
+    router
+        .layer(from_fn_with_state(Arc::clone(host), limit_failures))
+        .layer(SetResponseHeaderLayer::overriding(
+            header::CACHE_CONTROL,
+            HeaderValue::from_static("no-store"),
+        ))
+}
+
+/// Rejects calls of other sites' pages, and limits the calls of a network with an invalid link or signature.
+async fn limit_failures(
+    State(host): State<Arc<Host>>,
+    from: Network,
+    request: Request,
+    next: Next,
+) -> Response {
+    if is_cross_site(request.headers()) {
+        return Failure::from(ErrorCode::CrossSiteRequest).into_response();
+    }
+    let failed = |response: &Response| response.extensions().get::<Unauthenticated>().is_some();
+    let limit = (&*host, &host.rate_limits.authenticator_failures);
+    rate_limits::failures(limit, from, request, next, failed, || {
+        Failure::from(ErrorCode::TooManyRequests).into_response()
+    })
+    .await
+}

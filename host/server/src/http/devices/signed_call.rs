@@ -1,0 +1,83 @@
+//! Calls that an enrolled device signed.
+
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use axum::extract::{FromRequest, OriginalUri, Request};
+use axum::http::header::AUTHORIZATION;
+
+use crate::domain::Host;
+use crate::domain::devices::device;
+use crate::domain::devices::device::{Call, Caller};
+use crate::http::context::origin_of;
+use crate::http::devices::error_code::ErrorCode;
+use crate::http::devices::failure::Failure;
+use assent_model::audit::{Actor, AuditContext, Origin};
+use assent_model::device::{CallCredentials, Device};
+
+/// A call that an enrolled device signed.
+pub(crate) struct SignedCall {
+    pub(crate) host: Arc<Host>,
+    pub(crate) device: Device,
+    pub(crate) origin: Origin,
+    pub(crate) body: Bytes,
+}
+
+impl SignedCall {
+    /// Who calls, and from where.
+    pub(crate) fn by(&self) -> AuditContext {
+        AuditContext::new(Actor::Device(self.device.id), self.origin.clone())
+    }
+}
+
+impl FromRequest<Arc<Host>> for SignedCall {
+    type Rejection = Failure;
+
+    async fn from_request(request: Request, host: &Arc<Host>) -> Result<Self, Failure> {
+        let (parts, body) = request.into_parts();
+        // Routes below a nest see their own part of the path alone; the device signed the whole of it.
+        let path = parts
+            .extensions
+            .get::<OriginalUri>()
+            .map_or(parts.uri.path(), |uri| uri.path())
+            .to_owned();
+        let origin = origin_of(host, &parts.extensions, &parts.headers);
+        let (method, header) = (
+            parts.method.clone(),
+            parts.headers.get(AUTHORIZATION).cloned(),
+        );
+        let body = Bytes::from_request(Request::from_parts(parts, body), host)
+            .await
+            .map_err(|_| ErrorCode::InvalidRequest)?;
+        let header = header
+            .as_ref()
+            .and_then(|value| value.to_str().ok())
+            .unwrap_or_default();
+        let Some(CallCredentials {
+            device,
+            time,
+            signature,
+        }) = CallCredentials::parse(header)
+        else {
+            return Err(ErrorCode::DeviceNotEnrolled.into());
+        };
+        let call = Call {
+            device,
+            time,
+            signature: &signature,
+            method: method.as_str(),
+            path: &path,
+            body: &body,
+        };
+        match device::caller(host, call).await? {
+            Caller::Device(device) => Ok(Self {
+                host: Arc::clone(host),
+                device: *device,
+                origin,
+                body,
+            }),
+            Caller::Unknown => Err(ErrorCode::DeviceNotEnrolled.into()),
+            Caller::WrongClock(now) => Err(Failure::from(ErrorCode::ClockDifference).at(now)),
+        }
+    }
+}
