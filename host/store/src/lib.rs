@@ -4,6 +4,8 @@
 //! acknowledged before it is durable. What applications' requests read and write shares statements as well. Whatever may
 //! be used once is claimed by one `UPDATE ... RETURNING`.
 
+#![warn(clippy::missing_errors_doc)]
+
 mod accounts;
 mod action_approvals;
 mod admin_tokens;

@@ -2,6 +2,8 @@
 //!
 //! Each answers with an outcome that the caller renders. Nothing here knows of axum or SQL.
 
+#![warn(clippy::missing_errors_doc)]
+
 pub mod admin;
 pub mod approvals;
 pub mod audit;
