@@ -84,7 +84,10 @@ async function send({ deviceId, request: own }, decision, number, request = own)
   const about = { issuer: account.issuer, device: account.deviceId, request };
   const signed = decision === 'report' ? notMeText(about) : approvalText({ ...about, decision, number });
   const value = { decision, number, signature: await signText(account.privateKey, signed) };
-  const { outcome } = await callWithPasskey(account, 'post', '/requests/{id}', { parameters: { id: request.id }, value });
+  const { outcome } = await callWithPasskey(account, 'post', '/requests/{id}', {
+    parameters: { id: request.id },
+    value,
+  });
   return outcome;
 }
 
