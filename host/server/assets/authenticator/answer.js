@@ -112,7 +112,7 @@ function refused(item, failure) {
   if (failure.code === 'expired') return finish(item, 'expired');
   if (failure.code === 'already_decided') return finish(item, 'decided');
   if (failure.code !== 'number_mismatch') return complain(item, inWords(failure));
-  const { attempts_left: left, other_request: other } = failure.body;
+  const { attempts_left: left = null, other_request: other } = failure.body;
   if (left === 0 && !other) return finish(item, 'locked');
   item.number = '';
   item.attemptsLeft = left;
