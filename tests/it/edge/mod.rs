@@ -5,6 +5,7 @@ mod cors;
 mod framing;
 mod head;
 mod lockout;
+mod outage;
 mod rate_limits;
 mod stored;
 mod tls;

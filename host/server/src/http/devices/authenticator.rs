@@ -35,6 +35,7 @@ use crate::http::context::RequestOrigin;
 use crate::http::context::origin_of;
 use crate::http::fetch_metadata::is_cross_site;
 use crate::http::operations::{logos, rate_limits};
+use crate::http::outage::unavailable;
 use crate::http::pages::AuthenticatorApp;
 use crate::http::reply::{layout, page};
 use crate::http::texts::PageLanguage;
@@ -90,6 +91,13 @@ impl Failure {
 impl From<InternalError> for Failure {
     fn from(error: InternalError) -> Self {
         tracing::error!(%error, "a call of an authenticator failed");
+        if error.is_outage() {
+            return Self::new(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "temporarily_unavailable",
+                "The server cannot reach its database at the moment. Try again in a few seconds.",
+            );
+        }
         Self::new(
             StatusCode::INTERNAL_SERVER_ERROR,
             "server_error",
@@ -109,6 +117,9 @@ impl IntoResponse for Failure {
             );
         }
         let mut response = (self.status, Json(body)).into_response();
+        if self.status == StatusCode::SERVICE_UNAVAILABLE {
+            response = unavailable(response);
+        }
         if self.unproven {
             response.extensions_mut().insert(Unproven);
         }

@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
 
 use crate::domain::Host;
+use crate::http::outage::unavailable;
 
 /// `GET /healthz`: the process is alive.
 pub(crate) async fn alive() -> &'static str {
@@ -13,15 +15,12 @@ pub(crate) async fn alive() -> &'static str {
 }
 
 /// `GET /readyz`: the database answers.
-pub(crate) async fn ready(State(host): State<Arc<Host>>) -> (StatusCode, &'static str) {
+pub(crate) async fn ready(State(host): State<Arc<Host>>) -> Response {
     match host.store.ping().await {
-        Ok(()) => (StatusCode::OK, "ready\n"),
+        Ok(()) => (StatusCode::OK, "ready\n").into_response(),
         Err(error) => {
             tracing::warn!(%error, "not ready");
-            (
-                StatusCode::SERVICE_UNAVAILABLE,
-                "the database does not answer\n",
-            )
+            unavailable("the database does not answer\n".into_response())
         }
     }
 }
