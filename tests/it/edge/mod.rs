@@ -1,7 +1,9 @@
 //! The edge: TLS, client certificates, other sites' pages, limits.
 
+mod blocked_log;
 mod bounds;
 mod cors;
+mod draining;
 mod framing;
 mod head;
 mod lockout;

@@ -14,8 +14,11 @@ pub(crate) async fn alive() -> &'static str {
     "ok\n"
 }
 
-/// `GET /readyz`: the database answers.
+/// `GET /readyz`: the database answers, and the instance is not about to stop.
 pub(crate) async fn ready(State(host): State<Arc<Host>>) -> Response {
+    if host.draining.is_begun() {
+        return unavailable("draining\n".into_response());
+    }
     match host.store.ping().await {
         Ok(()) => (StatusCode::OK, "ready\n").into_response(),
         Err(error) => {
