@@ -7,6 +7,7 @@ mod crowd;
 mod database;
 mod keys;
 mod log;
+mod process;
 pub mod tls;
 
 use std::fs::DirBuilder;
@@ -34,6 +35,7 @@ pub use client::{http_client, http_client_builder};
 pub use crowd::{Crowd, crowd, slow_vendor};
 pub use database::{Database, DatabaseUrl, open_store};
 pub use log::{Log, let_one_thread_listen};
+pub use process::ServerProcess;
 
 /// What the hosts of all tests share: a folder in which compiled plugins are kept, since compiling them takes longer than
 /// most tests, and in it the master key that they are authenticated with.
@@ -448,6 +450,7 @@ pub fn surroundings(clock: &Arc<ManualClock>, settings_file: Option<PathBuf>) ->
         entropy: Arc::new(SystemEntropy),
         compiler,
         settings_file,
+        dropped_log_lines: None,
     }
 }
 

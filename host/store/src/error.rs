@@ -68,6 +68,13 @@ pub enum StoreError {
     },
 }
 
+impl StoreError {
+    /// Whether the database could not be reached, broke off, or is too busy: the same request may succeed a moment later.
+    pub fn is_unavailable(&self) -> bool {
+        self.is_outage()
+    }
+}
+
 /// What the store answers.
 pub type Result<T> = std::result::Result<T, StoreError>;
 
