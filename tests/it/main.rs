@@ -9,6 +9,7 @@ mod clients;
 mod commands;
 mod console;
 mod edge;
+mod faults;
 mod glossary;
 mod javascript;
 mod keys;
