@@ -26,7 +26,7 @@ use assent_model::id::KeyId;
 use assent_model::key::{KeyMaterial, KeyPurpose, KeyTimes, SigningKey};
 use assent_plugin_host::egress::Egress;
 use assent_plugin_host::{Compiled, Compiler, Credentials, Loader, Plugins};
-use assent_store::{Chaining, Database, Store, StoreError};
+use assent_store::{Chaining, ConnectionCounts, Database, Store, StoreError};
 
 pub use error::StartError;
 pub use listen::{Identities, Ports, identities, listen};
@@ -72,7 +72,11 @@ pub async fn compose(
         settings_file,
         dropped_log_lines,
     } = surroundings;
-    let database = Database::open(&settings.database.url).await?;
+    let counts = ConnectionCounts {
+        read: settings.database.read_connections,
+        write: settings.database.write_connections,
+    };
+    let database = Database::open_with(&settings.database.url, counts).await?;
     let master_key = match &settings.keys.master_key {
         Some(text) => MasterKey::from_text(text, "keys.master_key")?,
         // A fresh key in place of a lost one would open nothing, and hide that the old one is missing.

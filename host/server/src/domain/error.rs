@@ -32,6 +32,6 @@ pub enum InternalError {
 impl InternalError {
     /// Whether it is an outage of the database, so that the same request may succeed a moment later.
     pub fn is_outage(&self) -> bool {
-        matches!(self, Self::Store(error) if error.is_unavailable())
+        matches!(self, Self::Store(error) if error.is_outage())
     }
 }

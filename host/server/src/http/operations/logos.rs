@@ -51,7 +51,7 @@ pub(crate) async fn show(
         Err(error) => {
             tracing::error!(%error, "an application's picture could not be read");
             let failed = StatusCode::INTERNAL_SERVER_ERROR.into_response();
-            return if error.is_unavailable() {
+            return if error.is_outage() {
                 unavailable(failed)
             } else {
                 failed
