@@ -5,9 +5,11 @@
 //! does little more for many requests than for one. Nothing is remembered from one batch to the next.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use tokio::sync::{Mutex, mpsc, oneshot};
+use tokio::time::timeout;
 
 use crate::{Result, StoreError};
 
@@ -15,6 +17,8 @@ use crate::{Result, StoreError};
 pub(crate) const MOST: usize = 64;
 /// How many may wait before further ones wait to be let in.
 const QUEUE: usize = 1024;
+/// How long a call may take, with the wait for its turn.
+const LIMIT: Duration = Duration::from_secs(10);
 
 /// What came of a batch: an answer to each question, in their order.
 pub(crate) type BatchResult<A> = Result<Vec<Result<A>>>;
@@ -46,11 +50,18 @@ impl<Q: Clone + Send + Sync + 'static, A: Send + 'static> Batcher<Q, A> {
     /// Has this done, together with whatever else waits.
     pub(crate) async fn ask(&self, asked: Q) -> Result<A> {
         let (reply, answer) = oneshot::channel();
-        self.queue
-            .send(PendingCall { asked, reply })
-            .await
-            .map_err(|_| StoreError::Closed)?;
-        answer.await.map_err(|_| StoreError::Closed)?
+        let asking = async {
+            self.queue
+                .send(PendingCall { asked, reply })
+                .await
+                .map_err(|_| StoreError::Closed)?;
+            answer.await.map_err(|_| StoreError::Closed)?
+        };
+        timeout(LIMIT, asking).await.unwrap_or_else(|_| {
+            Err(StoreError::Unavailable(
+                "the database did not answer in time".to_owned(),
+            ))
+        })
     }
 }
 
@@ -176,6 +187,8 @@ impl StoreError {
             },
             Self::Internal(what) => Self::Internal(what),
             Self::Taken(what) => Self::Taken(what),
+            Self::Overtaken(how) => Self::Overtaken(how),
+            Self::Stale => Self::Stale,
             Self::Closed => Self::Closed,
             other => Self::Unavailable(other.to_string()),
         }
