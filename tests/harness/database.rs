@@ -1,6 +1,6 @@
 //! Databases for tests: each test has one of its own.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use assent_model::audit::chain::ChainKey;
@@ -22,6 +22,25 @@ pub struct DatabaseUrl(String);
 impl DatabaseUrl {
     pub fn url(&self) -> &str {
         &self.0
+    }
+
+    /// The socket of the PostgreSQL server.
+    pub fn socket(&self) -> PathBuf {
+        let url = url::Url::parse(&self.0).expect("a URL");
+        let (_, folder) = url
+            .query_pairs()
+            .find(|(name, _)| name == "host")
+            .expect("the folder of a socket");
+        Path::new(folder.as_ref()).join(".s.PGSQL.5432")
+    }
+
+    /// The same database behind a proxy.
+    pub fn behind(&self, port: u16) -> Self {
+        let mut url = url::Url::parse(&self.0).expect("a URL");
+        url.set_query(None);
+        url.set_host(Some("127.0.0.1")).expect("a host");
+        url.set_port(Some(port)).expect("a port");
+        Self(url.to_string())
     }
 
     /// A connection of the test's own, to see or bring about what the host's interfaces have no words for.

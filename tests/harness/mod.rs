@@ -5,8 +5,10 @@ mod certificate;
 mod client;
 mod crowd;
 mod database;
+mod fault_proxy;
 mod keys;
 mod log;
+mod process;
 pub mod tls;
 
 use std::fs::DirBuilder;
@@ -33,7 +35,9 @@ pub use certificate::certificate;
 pub use client::{http_client, http_client_builder};
 pub use crowd::{Crowd, crowd, slow_vendor};
 pub use database::{Database, DatabaseUrl, open_store};
+pub use fault_proxy::FaultProxy;
 pub use log::{Log, let_one_thread_listen};
+pub use process::ServerProcess;
 
 /// What the hosts of all tests share: a folder in which compiled plugins are kept, since compiling them takes longer than
 /// most tests, and in it the master key that they are authenticated with.
@@ -96,6 +100,27 @@ impl TestHost {
     pub async fn start_with(wish: HostOptions<'_>) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let database = wish.database.create(folder.path()).await;
+        Self::start_on(wish, folder, database).await
+    }
+
+    /// A host on PostgreSQL, which it reaches through the proxy.
+    pub async fn start_behind_proxy() -> (Self, FaultProxy) {
+        let wish = HostOptions {
+            database: Database::Postgres,
+            ..HostOptions::default()
+        };
+        let folder = tempfile::tempdir().expect("a folder");
+        let database = wish.database.create(folder.path()).await;
+        let proxy = FaultProxy::start(database.socket()).await;
+        let database = database.behind(proxy.port());
+        (Self::start_on(wish, folder, database).await, proxy)
+    }
+
+    async fn start_on(
+        wish: HostOptions<'_>,
+        folder: tempfile::TempDir,
+        database: DatabaseUrl,
+    ) -> Self {
         let clock = Arc::new(ManualClock::new(SystemClock.now()));
         let (host, running, base) = launch(&wish, &database, folder.path(), &clock).await;
         let (token, _) = admin::issue_admin_token(&host, &AuditContext::SERVER)
@@ -448,6 +473,7 @@ pub fn surroundings(clock: &Arc<ManualClock>, settings_file: Option<PathBuf>) ->
         entropy: Arc::new(SystemEntropy),
         compiler,
         settings_file,
+        dropped_log_lines: None,
     }
 }
 

@@ -10,6 +10,7 @@ mod clients;
 mod commands;
 mod console;
 mod edge;
+mod faults;
 mod glossary;
 mod javascript;
 mod keys;

@@ -90,6 +90,24 @@ struct Process {
     admin: Admin,
 }
 
+/// The address in the line of the log about the start, which a thread of its own writes.
+async fn logged_address(log: &Path) -> String {
+    in_time(async {
+        loop {
+            let text = std::fs::read_to_string(log).expect("the log");
+            let start = text
+                .split_inclusive('\n')
+                .find(|line| line.contains(" serving ") && line.ends_with('\n'));
+            if let Some((_, address)) = start.and_then(|line| line.split_once("address=")) {
+                let address = address.split_whitespace().next();
+                return address.expect("an address").to_owned();
+            }
+            tokio::task::yield_now().await;
+        }
+    })
+    .await
+}
+
 impl Process {
     async fn start(folder: &Path, wire: &Wire, base: &str) -> Self {
         let settings = format!(
@@ -119,19 +137,9 @@ impl Process {
             .expect("it serves")
             .contains("The console:")
         {}
-        let log = std::fs::read_to_string(folder.join("log")).expect("the log");
-        let address = log
-            .lines()
-            .find(|line| line.contains(" serving "))
-            .expect("the line of its start");
-        let address = address
-            .split_once("address=")
-            .expect("an address")
-            .1
-            .split_whitespace()
-            .next()
-            .expect("an address");
-        wire.host.set(address.to_owned()).expect("set once");
+        wire.host
+            .set(logged_address(&folder.join("log")).await)
+            .expect("set once");
         let mut command = Command::new(binary("assent"));
         let made = command
             .args(["admin", "token", "--config", "assent.toml"])

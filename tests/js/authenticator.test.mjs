@@ -117,7 +117,10 @@ async function answered(method, path, query, body) {
       return [200, {}];
     case 'POST /devices/enrolment-links': {
       const now = Math.floor(Date.now() / 1000);
-      return [200, { link: `${base}/authenticator#enrol=second`, link_qr: null, created_at: now, expires_at: now + 600 }];
+      return [
+        200,
+        { link: `${base}/authenticator#enrol=second`, link_qr: null, created_at: now, expires_at: now + 600 },
+      ];
     }
     case 'POST /notifications/read':
       server.notifications = [];

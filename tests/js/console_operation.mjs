@@ -46,7 +46,7 @@ async function operate(admin) {
   await admin.desk.waitForFunction(
     (name) =>
       [...document.querySelectorAll('#console .table > table > tbody > tr')].every((row) =>
-        row.textContent.includes(`person ${name}`),
+        row.textContent.includes(`user ${name}`),
       ),
     process.env.LOGIN_NAME,
   );

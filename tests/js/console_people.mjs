@@ -58,7 +58,7 @@ async function profile(admin) {
     .waitFor();
   await admin.field('Birth date').fill('1906-12-09');
   await admin.press('Save');
-  assert.match(await admin.approveAction(), /Change the e-mail address of grace to grace@example.net/);
+  assert.match(await admin.approveAction(), /Change the e-mail address of “grace” to grace@example.net/);
   await admin.said('Saved.');
   assert.equal(await admin.field('Given name').inputValue(), 'Grace');
 }
@@ -148,7 +148,7 @@ async function state(admin) {
   await admin.desk.getByText('Role in the console').click();
   await admin.field('Role').selectOption('support');
   await admin.press('Change the role');
-  assert.match(await admin.approveAction(), /Give grace the role support in the console; grace approves with 1 device/);
+  assert.match(await admin.approveAction(), /Give “grace”, a user since [-0-9]+, the role support in the console; “grace” approves with 1 device/);
   await admin.said('The role was changed.');
 
   await admin.part('Sessions and consents');

@@ -51,7 +51,7 @@ async function tried(admin, application) {
   const { body } = await call(desk, 'GET', `/test-sign-ins/${begun.body.id}?wait=5`);
   assert.equal(body.state, 'completed', JSON.stringify(body));
   assert.ok(
-    body.steps.every((step) => step.good),
+    body.steps.every((step) => step.succeeded),
     JSON.stringify(body.steps),
   );
   return body.result;

@@ -18,7 +18,7 @@ pub enum Decision {
     Approve,
     /// Do not.
     Deny,
-    /// Do not, and let nobody ask for a while: it was not the person who signed in.
+    /// Do not, and begin a cooldown: it was not the person who signed in.
     Report,
 }
 
@@ -223,13 +223,13 @@ mod tests {
             [&signed[1..10], &signed[11..]].concat(),
             sign_in.split('\n').skip(1).collect::<Vec<_>>()
         );
-        let not_me = ApprovalStatement {
+        let report = ApprovalStatement {
             decision: Decision::Report,
             number: "",
             ..statement
         };
         assert_eq!(
-            not_me.text(),
+            report.text(),
             "assent-report-v1\nissuer: \"https://id.example/oidc\"\nrequest: \"01010101010101010101010101010101\"\n\
              device: \"02020202020202020202020202020202\"\napplication: \"did:key:z6MkTest\"\n\
              application-name: \"Books \\\"R\\\" Us\\nnumber: \\\"99\\\"\"\naccount: \"ada\"\nplace: \"192.0.2.7\"\n\

@@ -4,9 +4,12 @@ mod error;
 mod listen;
 mod maintenance;
 mod serve;
+mod supervision;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+use tracing_appender::non_blocking::ErrorCounter;
 
 use crate::config::Settings;
 use crate::domain::Host;
@@ -23,11 +26,11 @@ use assent_model::id::KeyId;
 use assent_model::key::{KeyMaterial, KeyPurpose, KeyTimes, SigningKey};
 use assent_plugin_host::egress::Egress;
 use assent_plugin_host::{Compiled, Compiler, Credentials, Loader, Plugins};
-use assent_store::{Chaining, Database, Store, StoreError};
+use assent_store::{Chaining, ConnectionCounts, Database, Store, StoreError};
 
 pub use error::StartError;
 pub use listen::{Identities, Ports, identities, listen};
-pub use serve::{Running, serve};
+pub use serve::{Running, Shutdown, serve};
 
 /// What the host takes from its surroundings.
 #[derive(Clone, Debug)]
@@ -40,6 +43,8 @@ pub struct Surroundings {
     pub compiler: Compiler,
     /// The file that the settings come from, where there is one, to be read again.
     pub settings_file: Option<PathBuf>,
+    /// Counts the lines that the log dropped, where it drops any.
+    pub dropped_log_lines: Option<ErrorCounter>,
 }
 
 impl Surroundings {
@@ -50,6 +55,7 @@ impl Surroundings {
             entropy: Arc::new(SystemEntropy),
             compiler: Compiler::of_this_program(),
             settings_file: Some(settings_file.to_owned()),
+            dropped_log_lines: None,
         }
     }
 }
@@ -64,8 +70,13 @@ pub async fn compose(
         entropy,
         compiler,
         settings_file,
+        dropped_log_lines,
     } = surroundings;
-    let database = Database::open(&settings.database.url).await?;
+    let counts = ConnectionCounts {
+        read: settings.database.read_connections,
+        write: settings.database.write_connections,
+    };
+    let database = Database::open_with(&settings.database.url, counts).await?;
     let master_key = match &settings.keys.master_key {
         Some(text) => MasterKey::from_text(text, "keys.master_key")?,
         // A fresh key in place of a lost one would open nothing, and hide that the old one is missing.
@@ -138,9 +149,12 @@ pub async fn compose(
         logo,
         traces: domain::claims::trace_queue::Traces::default(),
         latency: domain::operations::latency::LatencyHistograms::default(),
+        task_restarts: domain::operations::task_restarts::TaskRestarts::default(),
         audit_streams: domain::audit::Streams::default(),
         reloads: domain::operations::plugin_reloads::Reloads::default(),
         settings_file,
+        dropped_log_lines,
+        draining: domain::operations::draining::Draining::default(),
         wakeups: crate::domain::operations::wakeups::Wakeups::default(),
         clock,
         entropy,

@@ -135,6 +135,7 @@ CREATE TABLE consents (
     expires_at     BIGINT NOT NULL,
     UNIQUE (user_id, application_id)
 );
+CREATE INDEX consents_by_application ON consents (application_id);
 
 ---------------------------------------------------------------------------------------------------
 -- Devices, passkeys, recovery
@@ -242,6 +243,7 @@ CREATE INDEX logins_open_of_network ON logins (network, id)
     WHERE approval_id IS NULL AND session_id IS NULL AND answered_at IS NULL AND network IS NOT NULL;
 CREATE INDEX logins_open ON logins (id)
     WHERE approval_id IS NULL AND session_id IS NULL AND answered_at IS NULL AND network IS NOT NULL;
+CREATE INDEX logins_by_session ON logins (session_id) WHERE session_id IS NOT NULL;
 
 -- The approvals of protected actions: what an administrator does in the console with a fresh approval on their own device.
 CREATE TABLE action_approvals (
@@ -362,6 +364,7 @@ CREATE TABLE approval_deliveries (
 );
 CREATE INDEX approval_deliveries_by_channel ON approval_deliveries (channel, due_at);
 CREATE INDEX approval_deliveries_by_approval ON approval_deliveries (approval_id);
+CREATE INDEX approval_deliveries_by_next ON approval_deliveries ((CASE WHEN due_at > leased_until THEN due_at ELSE leased_until END));
 
 -- Cooldowns: after a denial no request reaches a device of the user for a time that grows with each denial.
 CREATE TABLE approval_cooldowns (
@@ -427,6 +430,7 @@ CREATE TABLE session_applications (
     PRIMARY KEY (sid, application_id)
 );
 CREATE INDEX session_applications_by_user ON session_applications (user_id, application_id);
+CREATE INDEX session_applications_by_application ON session_applications (application_id);
 
 -- Pending logout tokens (OpenID Connect Back-Channel Logout 1.0).
 CREATE TABLE logout_deliveries (
@@ -581,6 +585,8 @@ CREATE TABLE saml_logout_requests (
     outcome        TEXT   CHECK (outcome IN ('notified', 'failed'))
 );
 CREATE INDEX saml_logout_requests_by_logout ON saml_logout_requests (logout_id, position);
+CREATE INDEX saml_logout_requests_by_sid ON saml_logout_requests (sid);
+CREATE INDEX saml_logout_requests_by_application ON saml_logout_requests (application_id);
 
 ---------------------------------------------------------------------------------------------------
 -- Signing keys
@@ -766,6 +772,7 @@ CREATE TABLE test_sign_ins (
 CREATE INDEX test_sign_ins_by_end ON test_sign_ins (expires_at);
 CREATE INDEX test_sign_ins_by_application ON test_sign_ins (application_id);
 CREATE INDEX test_sign_ins_by_user ON test_sign_ins (user_id);
+CREATE INDEX test_sign_ins_by_created_session ON test_sign_ins (created_session) WHERE created_session IS NOT NULL;
 
 -- The steps of a test sign-in. A later record of the same step replaces the earlier one.
 CREATE TABLE test_sign_in_steps (
@@ -791,4 +798,18 @@ INSERT INTO row_locks (name) VALUES ('owners');
 CREATE TABLE run_once (
     name    TEXT   NOT NULL PRIMARY KEY,
     done_at BIGINT NOT NULL
+);
+
+-- Work that one instance does for all, such as retention, and until when that instance has the lease on it.
+CREATE TABLE leases (
+    name       TEXT   NOT NULL PRIMARY KEY,
+    holder     TEXT   NOT NULL,
+    held_until BIGINT NOT NULL
+);
+
+-- The runs of server processes, and when each last checked that the database takes writes, by its own clock.
+CREATE TABLE instances (
+    id         TEXT   NOT NULL PRIMARY KEY,
+    started_at BIGINT NOT NULL,
+    seen_at    BIGINT NOT NULL
 );

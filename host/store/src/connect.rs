@@ -1,15 +1,15 @@
 //! Opening the database: the one place that knows which of the two it is.
 
+use std::num::NonZeroU32;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
-use std::str::FromStr;
 use std::sync::Once;
-use std::time::Duration;
 
-use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
 use sqlx::migrate::Migrator;
-use sqlx::{AnyConnection, AnyPool, ConnectOptions, Connection};
+use sqlx::{AnyConnection, Connection};
 
+use crate::connections::{Connections, Epoch, Readers};
+use crate::connector::{Connector, Kind};
 use crate::{Result, StoreError};
 
 /// A directive for the log: each start asks PostgreSQL for tables that are there, and its remarks on that are of no use.
@@ -20,18 +20,39 @@ static MIGRATIONS: Migrator = sqlx::migrate!("./migrations");
 /// A database that is open and whose tables are up to date.
 #[derive(Debug)]
 pub struct Database {
-    pub(crate) readers: AnyPool,
-    pub(crate) writers: AnyPool,
+    pub(crate) readers: Readers,
+    pub(crate) writers: Connections,
+    /// For [`Store::probe`](crate::Store::probe).
+    pub(crate) probe: Connections,
+    pub(crate) kind: Kind,
     /// How many connections write: one for SQLite, which lets no two write at once.
     pub(crate) writer_count: u32,
     /// The statement that begins a transaction which will write.
     pub(crate) begin: &'static str,
 }
 
-#[derive(Clone, Copy, PartialEq)]
-enum Kind {
-    Sqlite,
-    Postgres,
+/// How many connections to open at most; by default it depends on the number of cores.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ConnectionCounts {
+    /// Connections that read; by default twice the number of cores, at least 4.
+    pub read: Option<NonZeroU32>,
+    /// Connections that write, on PostgreSQL; by default the number of cores, at least 2. SQLite lets no two write at once.
+    pub write: Option<NonZeroU32>,
+}
+
+impl ConnectionCounts {
+    fn for_kind(self, kind: Kind) -> (u32, u32) {
+        let cores = std::thread::available_parallelism()
+            .ok()
+            .and_then(|cores| u32::try_from(cores.get()).ok())
+            .unwrap_or(1);
+        let read = self.read.map_or((2 * cores).max(4), NonZeroU32::get);
+        let write = match kind {
+            Kind::Sqlite => 1,
+            Kind::Postgres => self.write.map_or(cores.max(2), NonZeroU32::get),
+        };
+        (read, write)
+    }
 }
 
 impl Database {
@@ -41,7 +62,15 @@ impl Database {
     /// # Errors
     /// [`StoreError::Open`] if the database cannot be opened or brought up to date.
     pub async fn open(url: &str) -> Result<Self> {
-        open(url).await
+        open(url, ConnectionCounts::default()).await
+    }
+
+    /// The same with so many connections.
+    ///
+    /// # Errors
+    /// [`StoreError::Open`] if the database cannot be opened or brought up to date.
+    pub async fn open_with(url: &str, counts: ConnectionCounts) -> Result<Self> {
+        open(url, counts).await
     }
 
     /// Whether a master key was used with it: it holds keys that were sealed with one.
@@ -69,7 +98,7 @@ pub fn install_drivers() {
     });
 }
 
-async fn open(url: &str) -> Result<Database> {
+async fn open(url: &str, counts: ConnectionCounts) -> Result<Database> {
     install_drivers();
     let failed = |reason: String| StoreError::Open {
         url: without_password(url),
@@ -84,32 +113,26 @@ async fn open(url: &str) -> Result<Database> {
             ));
         }
     };
-    let options = AnyConnectOptions::from_str(&url)
-        .map_err(|error| failed(error.to_string()))?
-        .log_statements(tracing::log::LevelFilter::Trace);
-    let (reader_count, writer_count) = match kind {
-        Kind::Sqlite => (4, 1),
-        Kind::Postgres => (8, 4),
-    };
-    // Once without the pool, which would tell of a time-out and not of the reason.
-    let mut first = options
-        .connect()
+    let connector = Connector::new(kind, &url).map_err(|error| failed(error.to_string()))?;
+    let (reader_count, writer_count) = counts.for_kind(kind);
+    let mut first = connector
+        .connect_for_migration()
         .await
         .map_err(|error| failed(error.to_string()))?;
     check_order(&mut first).await.map_err(failed)?;
+    migrate(kind, &mut first)
+        .await
+        .map_err(|error| failed(error.to_string()))?;
     first
         .close()
         .await
         .map_err(|error| failed(error.to_string()))?;
-    let writers = pool(kind, writer_count, &options)
-        .await
-        .map_err(|error| failed(error.to_string()))?;
-    migrate(kind, &writers)
-        .await
-        .map_err(|error| failed(error.to_string()))?;
-    let readers = pool(kind, reader_count, &options)
-        .await
-        .map_err(|error| failed(error.to_string()))?;
+    let epoch = Epoch::default();
+    let connections = |count| Connections::new(connector.clone(), epoch.clone(), count);
+    // On PostgreSQL one more writes approval requests, one batch at a time.
+    let writers = connections(writer_count + u32::from(kind == Kind::Postgres));
+    let readers = Readers::new(connections(reader_count));
+    let probe = connections(1);
     let begin = match kind {
         // A deferred transaction that read first could not be made a writing one while another writes.
         Kind::Sqlite => "BEGIN IMMEDIATE",
@@ -118,6 +141,8 @@ async fn open(url: &str) -> Result<Database> {
     Ok(Database {
         readers,
         writers,
+        probe,
+        kind,
         writer_count,
         begin,
     })
@@ -138,57 +163,14 @@ async fn check_order(connection: &mut AnyConnection) -> std::result::Result<(), 
         .to_owned())
 }
 
-async fn pool(kind: Kind, size: u32, options: &AnyConnectOptions) -> sqlx::Result<AnyPool> {
-    let pool = AnyPoolOptions::new()
-        .max_connections(size)
-        .min_connections(1)
-        .acquire_timeout(Duration::from_secs(10));
-    let pool = match kind {
-        Kind::Postgres => pool,
-        Kind::Sqlite => pool.after_connect(|connection, _| {
-            Box::pin(async move {
-                // Writers do not block readers, and a commit is on the disk before it is acknowledged.
-                // What was deleted or erased is overwritten, not left in free space.
-                for pragma in [
-                    "PRAGMA busy_timeout = 10000",
-                    "PRAGMA journal_mode = WAL",
-                    "PRAGMA synchronous = FULL",
-                    "PRAGMA secure_delete = ON",
-                ] {
-                    execute_when_free(connection, pragma).await?;
-                }
-                Ok(())
-            })
-        }),
-    };
-    pool.connect_with(options.clone()).await
-}
-
-/// Changing the journal mode does not wait for another process that does the same, so it is tried again.
-async fn execute_when_free(
-    connection: &mut sqlx::AnyConnection,
-    pragma: &'static str,
-) -> sqlx::Result<()> {
-    for _ in 0..50 {
-        match sqlx::raw_sql(pragma).execute(&mut *connection).await {
-            Err(sqlx::Error::Database(error)) if error.message().contains("locked") => {
-                tokio::time::sleep(Duration::from_millis(20)).await;
-            }
-            other => return other.map(drop),
-        }
-    }
-    sqlx::raw_sql(pragma).execute(connection).await.map(drop)
-}
-
 /// Brings the tables up to date while no other host does.
 async fn migrate(
     kind: Kind,
-    pool: &AnyPool,
+    connection: &mut AnyConnection,
 ) -> std::result::Result<(), Box<dyn std::error::Error + Send + Sync>> {
-    let mut connection = pool.acquire().await?;
     match kind {
         // The migrator holds an advisory lock of PostgreSQL's.
-        Kind::Postgres => MIGRATIONS.run_direct(None, &mut *connection, false).await?,
+        Kind::Postgres => MIGRATIONS.run_direct(None, connection, false).await?,
         // SQLite has no such lock, but a writing transaction around all of it is one.
         Kind::Sqlite => {
             let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;

@@ -77,20 +77,6 @@ impl Store {
         Ok(row.map(|(until,)| moment(until)))
     }
 
-    /// Deletes the locks of users and typed names that had no request after `before`. Returns how many.
-    pub(crate) async fn delete_idle_subjects(&self, before: Timestamp) -> Result<u64> {
-        self.write(move |db| {
-            Box::pin(async move {
-                let swept = sqlx::query("DELETE FROM approval_subjects WHERE locked_at < $1")
-                    .bind(before.millis())
-                    .execute(db)
-                    .await?;
-                Ok(swept.rows_affected())
-            })
-        })
-        .await
-    }
-
     /// Forgets denials since which there was none after `before`, and whose pause is over at `now`. Of how many people.
     pub(crate) async fn delete_expired_cooldowns(
         &self,

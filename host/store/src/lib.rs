@@ -1,6 +1,6 @@
 //! The store: SQLite inside the process, or PostgreSQL for several hosts, with one SQL text for both.
 //!
-//! Reads go to a pool. Writes go to a writer that lets those that wait at the same moment share one commit; none is
+//! Reads share a few connections. Writes go to a writer that lets those that wait at the same moment share one commit; none is
 //! acknowledged before it is durable. What applications' requests read and write shares statements as well. Whatever may
 //! be used once is claimed by one `UPDATE ... RETURNING`.
 
@@ -16,9 +16,12 @@ mod approvals;
 mod audit;
 mod batch;
 mod bootstrap;
+mod clock_guard;
 mod codes;
 mod component_approvals;
 mod connect;
+mod connections;
+mod connector;
 mod consents;
 mod cooldowns;
 mod counts;
@@ -28,6 +31,8 @@ mod devices;
 mod error;
 mod external_authenticators;
 mod idempotency;
+mod instance;
+mod instances;
 mod keys;
 mod logins;
 mod logos;
@@ -52,6 +57,7 @@ mod streams;
 mod test_sign_ins;
 mod tokens;
 mod traces;
+mod transactions;
 mod users;
 mod writer;
 
@@ -63,7 +69,7 @@ pub use audit::chain::Chaining;
 pub use audit::{AuditFilter, AuditPage, StoredEntry};
 pub use batch::issuance_queues::{Redemption, Rotation};
 pub use bootstrap::Bootstrap;
-pub use connect::{Database, QUIET, install_drivers};
+pub use connect::{ConnectionCounts, Database, QUIET, install_drivers};
 pub use consents::{Consent, ConsentGrant};
 pub use error::{Result, StoreError, ValueError};
 pub use idempotency::IdempotentRow;

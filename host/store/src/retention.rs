@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-use crate::{Result, Store};
-use assent_model::clock::Timestamp;
+use tokio::time::Instant;
+
+use crate::{Result, Store, StoreError};
+use assent_model::clock::{Clock, Timestamp};
 use assent_model::id::first_text_of;
 
 /// How many rows one write deletes at most, so that other writes get their turn in between.
@@ -37,162 +39,312 @@ pub struct Retention {
 /// How long the lock of a user or typed name without requests is stored. No request is pending longer.
 const SUBJECTS: Duration = Duration::from_secs(86_400);
 
+/// How long the rows of other runs of the server are kept after their last probe.
+const INSTANCES: Duration = Duration::from_secs(30 * 86_400);
+/// The lease on retention. It outlasts the time between two runs, so the same instance does all.
+const LEASE: Duration = Duration::from_secs(20 * 60);
+/// How often a run that lasts extends the lease.
+const RENEWAL: Duration = Duration::from_secs(60);
+
+/// Deletes rows by their ids, which begin with the time: older than `$1`, and under this condition. It goes on after the
+/// slice before (`$4`) and not at the start of the index, where PostgreSQL keeps deleted rows while an old snapshot is open.
+macro_rules! by_id {
+    ($table:literal, $condition:literal) => {
+        concat!(
+            "DELETE FROM ",
+            $table,
+            " WHERE id IN (SELECT id FROM ",
+            $table,
+            " WHERE id >= $4 AND id < $1 AND ",
+            $condition,
+            " ORDER BY id LIMIT $2) RETURNING id"
+        )
+    };
+}
+
+/// Deletes rows by their end, which differs from row to row. It is looked at once more as a row goes: a request at this
+/// moment may move it.
+macro_rules! by_end {
+    ($table:literal, $id:literal, $end:literal) => {
+        concat!(
+            "DELETE FROM ",
+            $table,
+            " WHERE ",
+            $id,
+            " IN (SELECT ",
+            $id,
+            " FROM ",
+            $table,
+            " WHERE ",
+            $end,
+            " >= $3 AND ",
+            $end,
+            " < $1 ORDER BY ",
+            $end,
+            " LIMIT $2) AND ",
+            $end,
+            " < $1 RETURNING ",
+            $end
+        )
+    };
+}
+
+/// The instance that has the lease on retention, as long as it has it. Without a clock no lease is needed.
+struct Turn<'a> {
+    store: &'a Store,
+    clock: Option<&'a dyn Clock>,
+    renewed: Instant,
+}
+
+impl Turn<'_> {
+    /// Whether to go on after a slice: not after the last one.
+    ///
+    /// # Errors
+    /// If another instance has taken over.
+    async fn goes_on(&mut self, deleted: usize) -> Result<bool> {
+        if deleted < usize::try_from(SLICE).unwrap_or(usize::MAX) {
+            return Ok(false);
+        }
+        if let Some(clock) = self.clock
+            && self.renewed.elapsed() > RENEWAL
+        {
+            if !self.store.claim_lease(NAME, LEASE, clock.now()).await? {
+                return Err(StoreError::Overtaken("another instance deletes old rows"));
+            }
+            self.renewed = Instant::now();
+        }
+        Ok(true)
+    }
+}
+
+const NAME: &str = "retention";
+
 impl Store {
-    /// Deletes rows whose time is over and that were made longer ago than they are kept. Row ids begin with the time, so the oldest rows are
-    /// the first of each table's own index. How many there were.
+    /// Applies the retention if this instance has the lease and its clock is to be trusted: on PostgreSQL it differs by at
+    /// most 5 s from the database's, on SQLite it is at most one hour ahead of what other runs wrote. How many rows were
+    /// deleted; `None` if it is not this instance's turn.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
+    pub async fn run_retention(
+        &self,
+        retention: Retention,
+        clock: &dyn Clock,
+    ) -> Result<Option<u64>> {
+        let Some(limit) = self.retention_limit(clock).await? else {
+            return Ok(None);
+        };
+        if !self.claim_lease(NAME, LEASE, clock.now()).await? {
+            return Ok(None);
+        }
+        let turn = Turn {
+            store: self,
+            clock: Some(clock),
+            renewed: Instant::now(),
+        };
+        self.delete_old(retention, limit, turn).await.map(Some)
+    }
+
+    /// Deletes rows whose time is over and that were made longer ago than they are kept, whatever instance and clock. How many
+    /// there were.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
     pub async fn apply_retention(&self, retention: Retention, now: Timestamp) -> Result<u64> {
-        let mut swept = 0;
+        let turn = Turn {
+            store: self,
+            clock: None,
+            renewed: Instant::now(),
+        };
+        self.delete_old(retention, now, turn).await
+    }
+
+    async fn delete_old(
+        &self,
+        retention: Retention,
+        now: Timestamp,
+        mut turn: Turn<'_>,
+    ) -> Result<u64> {
+        let mut deleted = 0;
         self.clear_ended_actions(now).await?;
         for (statement, kept) in [
+            (by_id!("logins", "expires_at < $3"), retention.logins),
             (
-                "DELETE FROM logins WHERE id IN (SELECT id FROM logins WHERE id < $1 AND expires_at < $3 ORDER BY id LIMIT $2)",
+                by_id!("action_approvals", "expires_at < $3"),
                 retention.logins,
             ),
             (
-                "DELETE FROM action_approvals WHERE id IN (SELECT id FROM action_approvals WHERE id < $1 AND expires_at < $3 ORDER BY id LIMIT $2)",
-                retention.logins,
-            ),
-            (
-                "DELETE FROM access_tokens WHERE id IN (SELECT id FROM access_tokens WHERE id < $1 AND expires_at < $3 ORDER BY id LIMIT $2)",
+                by_id!("access_tokens", "expires_at < $3"),
                 retention.access_tokens,
             ),
             (
-                "DELETE FROM refresh_tokens WHERE id IN (SELECT id FROM refresh_tokens WHERE id < $1 AND expires_at < $3 ORDER BY id LIMIT $2)",
+                by_id!("refresh_tokens", "expires_at < $3"),
                 retention.refresh_tokens,
             ),
-            // These two are found by their end, which differs from row to row. A code's is looked at once more as it goes: who
-            // exchanges it at this moment moves it.
             (
-                "DELETE FROM codes WHERE id IN (SELECT id FROM codes WHERE retain_until < $3 AND id < $1 ORDER BY retain_until LIMIT $2) AND retain_until < $3",
-                Duration::ZERO,
-            ),
-            (
-                "DELETE FROM replay_cache WHERE id IN (SELECT id FROM replay_cache WHERE expires_at < $3 AND $1 = $1 ORDER BY expires_at LIMIT $2)",
-                Duration::ZERO,
-            ),
-            (
-                "DELETE FROM passkey_ceremonies WHERE device_id IN (SELECT device_id FROM passkey_ceremonies WHERE expires_at < $3 AND $1 = $1 ORDER BY expires_at LIMIT $2) AND expires_at < $3",
-                Duration::ZERO,
-            ),
-            (
-                "DELETE FROM idempotent_requests WHERE id IN (SELECT id FROM idempotent_requests WHERE expires_at < $3 AND $1 = $1 ORDER BY expires_at LIMIT $2) AND expires_at < $3",
-                Duration::ZERO,
-            ),
-            (
-                "DELETE FROM test_sign_ins WHERE id IN (SELECT id FROM test_sign_ins WHERE expires_at < $3 AND $1 = $1 ORDER BY expires_at LIMIT $2) AND expires_at < $3",
-                Duration::ZERO,
-            ),
-            (
-                "DELETE FROM sign_on_requests WHERE id IN (SELECT id FROM sign_on_requests WHERE id < $1 AND expires_at < $3 ORDER BY id LIMIT $2)",
+                by_id!("sign_on_requests", "expires_at < $3"),
                 retention.logins,
             ),
+            (by_id!("saml_logouts", "expires_at < $3"), retention.logins),
             (
-                "DELETE FROM saml_logouts WHERE id IN (SELECT id FROM saml_logouts WHERE id < $1 AND expires_at < $3 ORDER BY id LIMIT $2)",
-                retention.logins,
-            ),
-            (
-                "DELETE FROM enrolments WHERE id IN (SELECT id FROM enrolments WHERE id < $1 AND expires_at < $3 ORDER BY id LIMIT $2)",
+                by_id!("enrolments", "expires_at < $3"),
                 retention.enrolments,
             ),
             (
-                "DELETE FROM admin_tokens WHERE id IN (SELECT id FROM admin_tokens WHERE id < $1 AND expires_at < $3 ORDER BY id LIMIT $2)",
+                by_id!("admin_tokens", "expires_at < $3"),
                 retention.admin_tokens,
             ),
-            (
-                "DELETE FROM claim_traces WHERE id IN (SELECT id FROM claim_traces WHERE id < $1 AND created_at <= $3 ORDER BY id LIMIT $2)",
-                retention.traces,
-            ),
+            (by_id!("claim_traces", "created_at <= $3"), retention.traces),
         ] {
-            let before = first_text_of(now - kept);
-            loop {
-                let deleted = self.delete_slice(statement, before.clone(), now).await?;
-                swept += deleted;
-                if deleted < SLICE {
-                    break;
-                }
-            }
+            deleted += self
+                .delete_by_id(statement, now - kept, now, &mut turn)
+                .await?;
+        }
+        for (statement, before) in [
+            (by_end!("codes", "id", "retain_until"), now),
+            (by_end!("replay_cache", "id", "expires_at"), now),
+            (
+                by_end!("passkey_ceremonies", "device_id", "expires_at"),
+                now,
+            ),
+            (by_end!("idempotent_requests", "id", "expires_at"), now),
+            (by_end!("test_sign_ins", "id", "expires_at"), now),
+            (
+                by_end!("approval_subjects", "subject", "locked_at"),
+                now - SUBJECTS,
+            ),
+            (by_end!("instances", "id", "seen_at"), now - INSTANCES),
+        ] {
+            deleted += self.delete_by_end(statement, before, &mut turn).await?;
         }
         let streamed = self.streamed(retention.streams).await?;
         loop {
-            let deleted = self
+            let slice = self
                 .delete_old_audit_entries(now - retention.audit, streamed)
                 .await?;
-            swept += deleted;
-            if deleted < SLICE {
+            deleted += slice;
+            if !turn
+                .goes_on(usize::try_from(slice).unwrap_or(usize::MAX))
+                .await?
+            {
                 break;
             }
         }
         self.sum_up_counts().await?;
-        swept += self
+        deleted += self
             .delete_expired_cooldowns(now - retention.denials, now)
             .await?;
-        swept += self.delete_idle_subjects(now - SUBJECTS).await?;
-        let before = first_text_of(now - retention.sessions);
-        loop {
-            let deleted = self.delete_sessions(before.clone(), now).await?;
-            swept += deleted;
-            if deleted < SLICE {
-                break;
-            }
-        }
-        Ok(swept)
+        Ok(deleted
+            + self
+                .delete_sessions(now - retention.sessions, now, &mut turn)
+                .await?)
     }
 
-    async fn delete_slice(
+    async fn delete_by_id(
         &self,
         statement: &'static str,
-        before: String,
+        before: Timestamp,
         now: Timestamp,
+        turn: &mut Turn<'_>,
     ) -> Result<u64> {
-        self.write(move |db| {
-            let before = before.clone();
-            Box::pin(async move {
-                let slice = i64::try_from(SLICE).unwrap_or(i64::MAX);
-                Ok(sqlx::query(statement)
-                    .bind(before)
-                    .bind(slice)
-                    .bind(now.millis())
-                    .execute(db)
-                    .await?
-                    .rows_affected())
-            })
-        })
-        .await
+        let (mut from, mut deleted) = (String::new(), 0);
+        loop {
+            let after = from.clone();
+            let slice: Vec<(String,)> = self
+                .write(move |db| {
+                    let after = after.clone();
+                    Box::pin(async move {
+                        Ok(sqlx::query_as(statement)
+                            .bind(first_text_of(before))
+                            .bind(i64::try_from(SLICE).unwrap_or(i64::MAX))
+                            .bind(now.millis())
+                            .bind(after)
+                            .fetch_all(db)
+                            .await?)
+                    })
+                })
+                .await?;
+            deleted += slice.len() as u64;
+            if !turn.goes_on(slice.len()).await? {
+                return Ok(deleted);
+            }
+            from = slice.into_iter().map(|(id,)| id).max().unwrap_or(from);
+        }
     }
 
-    /// Deletes a slice of sessions. With the last one of its name (`sid`) goes what was noted of its applications: of a
-    /// session that ran out by itself so long ago they are not told any more.
-    async fn delete_sessions(&self, before: String, now: Timestamp) -> Result<u64> {
-        self.write(move |db| {
-            let before = before.clone();
-            Box::pin(async move {
-                let names: Vec<(String,)> = sqlx::query_as(
-                    "DELETE FROM sessions
-                     WHERE id IN (SELECT id FROM sessions WHERE id < $1 AND expires_at < $3 ORDER BY id LIMIT $2)
-                     RETURNING sid",
-                )
-                .bind(before)
-                .bind(i64::try_from(SLICE).unwrap_or(i64::MAX))
-                .bind(now.millis())
-                .fetch_all(&mut *db)
+    async fn delete_by_end(
+        &self,
+        statement: &'static str,
+        before: Timestamp,
+        turn: &mut Turn<'_>,
+    ) -> Result<u64> {
+        let (mut from, mut deleted) = (i64::MIN, 0);
+        loop {
+            let slice: Vec<(i64,)> = self
+                .write(move |db| {
+                    Box::pin(async move {
+                        Ok(sqlx::query_as(statement)
+                            .bind(before.millis())
+                            .bind(i64::try_from(SLICE).unwrap_or(i64::MAX))
+                            .bind(from)
+                            .fetch_all(db)
+                            .await?)
+                    })
+                })
                 .await?;
-                let deleted = names.len() as u64;
-                for (sid,) in names {
-                    for statement in [
-                        "DELETE FROM session_applications
-                         WHERE sid = $1 AND NOT EXISTS (SELECT 1 FROM sessions WHERE sessions.sid = $1)",
-                        "DELETE FROM saml_participants
-                         WHERE sid = $1 AND NOT EXISTS (SELECT 1 FROM sessions WHERE sessions.sid = $1)",
-                    ] {
-                        sqlx::query(statement).bind(sid.clone()).execute(&mut *db).await?;
-                    }
-                }
-                Ok(deleted)
-            })
-        })
-        .await
+            deleted += slice.len() as u64;
+            if !turn.goes_on(slice.len()).await? {
+                return Ok(deleted);
+            }
+            from = slice.into_iter().map(|(end,)| end).max().unwrap_or(from);
+        }
+    }
+
+    /// Deletes sessions. With the last one of its name (`sid`) goes what was noted of its applications: of a session that ran
+    /// out by itself so long ago they are not told any more.
+    async fn delete_sessions(
+        &self,
+        before: Timestamp,
+        now: Timestamp,
+        turn: &mut Turn<'_>,
+    ) -> Result<u64> {
+        let (mut from, mut deleted) = (String::new(), 0);
+        loop {
+            let after = from.clone();
+            let slice: Vec<(String, String)> = self
+                .write(move |db| {
+                    let after = after.clone();
+                    Box::pin(async move {
+                        let slice: Vec<(String, String)> = sqlx::query_as(
+                            "DELETE FROM sessions
+                             WHERE id IN (SELECT id FROM sessions WHERE id >= $4 AND id < $1 AND expires_at < $3 ORDER BY id LIMIT $2)
+                             RETURNING id, sid",
+                        )
+                        .bind(first_text_of(before))
+                        .bind(i64::try_from(SLICE).unwrap_or(i64::MAX))
+                        .bind(now.millis())
+                        .bind(after)
+                        .fetch_all(&mut *db)
+                        .await?;
+                        for (_, sid) in &slice {
+                            for statement in [
+                                "DELETE FROM session_applications
+                                 WHERE sid = $1 AND NOT EXISTS (SELECT 1 FROM sessions WHERE sessions.sid = $1)",
+                                "DELETE FROM saml_participants
+                                 WHERE sid = $1 AND NOT EXISTS (SELECT 1 FROM sessions WHERE sessions.sid = $1)",
+                            ] {
+                                sqlx::query(statement).bind(sid.clone()).execute(&mut *db).await?;
+                            }
+                        }
+                        Ok(slice)
+                    })
+                })
+                .await?;
+            deleted += slice.len() as u64;
+            if !turn.goes_on(slice.len()).await? {
+                return Ok(deleted);
+            }
+            from = slice.into_iter().map(|(id, _)| id).max().unwrap_or(from);
+        }
     }
 }

@@ -6,7 +6,9 @@ use crate::audit::chain::{self, Chaining};
 use crate::batch::issuance_queues::TokenIssuance;
 use crate::batch::loader::start_loader;
 use crate::connect::Database;
+use crate::connector::Kind;
 use crate::error::Result;
+use crate::instance::Instance;
 use crate::store::{Loaders, Store};
 use crate::writer::Writer;
 use crate::{accounts, applications, codes, tokens};
@@ -20,14 +22,15 @@ impl Store {
         chain::ensure_ends(&database.writers, database.begin, &chaining).await?;
         let chaining = Arc::new(chaining);
         let writer = Writer::start(&database, database.writer_count, &chaining);
-        let asks = if database.writer_count == 1 {
+        let asks = if database.kind == Kind::Sqlite {
             writer.clone()
         } else {
             Writer::start(&database, 1, &chaining)
         };
+        let instance = Instance::new(chaining.salt(), database.kind, database.probe);
         let readers = database.readers;
         // One connection that hangs holds up no other where there are several.
-        let at_a_time = if database.writer_count == 1 { 1 } else { 2 };
+        let at_a_time = if database.kind == Kind::Sqlite { 1 } else { 2 };
         let lookups = Loaders {
             applications: start_loader::<applications::ApplicationRow>(
                 &readers,
@@ -51,6 +54,7 @@ impl Store {
             lookups,
             issuing,
             chaining,
+            instance: Arc::new(instance),
         })
     }
 }

@@ -3,14 +3,16 @@
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use sqlx::{AnyConnection, AnyPool};
+use sqlx::AnyConnection;
 
 use crate::accounts::Person;
 use crate::audit::chain::Chaining;
 use crate::batch::issuance_queues::TokenIssuance;
 use crate::batch::loader::Loader;
 use crate::connect;
+use crate::connections::Readers;
 use crate::error::Result;
+use crate::instance::Instance;
 use crate::tokens::{Access, Refresh};
 use crate::writer::Writer;
 use assent_model::application::Registered;
@@ -19,7 +21,7 @@ use assent_model::token::CodeGrant;
 /// The database.
 #[derive(Clone, Debug)]
 pub struct Store {
-    pub(crate) readers: AnyPool,
+    pub(crate) readers: Readers,
     pub(crate) writer: Writer,
     /// Writes approvals that are asked for, one batch at a time: of two at once that ask for the same names in another
     /// order, each would wait for the other.
@@ -27,6 +29,7 @@ pub struct Store {
     pub(crate) lookups: Loaders,
     pub(crate) issuing: TokenIssuance,
     pub(crate) chaining: Arc<Chaining>,
+    pub(crate) instance: Arc<Instance>,
 }
 
 /// What applications' requests look up.
@@ -45,19 +48,11 @@ impl Store {
         connect::sqlite_file(url).is_none_or(std::path::Path::exists)
     }
 
-    /// Whether the database answers.
-    ///
-    /// # Errors
-    /// If the database fails.
-    pub async fn ping(&self) -> Result<()> {
-        sqlx::query("SELECT 1").execute(&self.readers).await?;
-        Ok(())
-    }
-
     /// Waits for writes under way and closes the connections.
     pub async fn close(&self) {
         self.asks.stop().await;
         self.writer.close().await;
+        self.instance.close().await;
         self.readers.close().await;
     }
 

@@ -1,15 +1,18 @@
 //! The writer: writes that wait at the same moment share one transaction, and so one wait for the disk.
 
-use std::any::Any;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use sqlx::{AnyConnection, AnyPool, Connection, SqlSafeStr};
+use sqlx::AnyConnection;
 use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio::task::JoinSet;
+use tokio::time::{Instant, timeout};
 
-use crate::audit::chain::{self, Chaining};
+use crate::audit::chain::Chaining;
 use crate::connect::Database;
+use crate::connections::Connections;
+use crate::transactions::{Failure, Isolation, Outcome, Transactions, Work};
 use crate::{Result, StoreError};
 
 /// How many writes share a commit at most.
@@ -17,13 +20,23 @@ const BATCH: usize = 64;
 /// How many writes may wait before further ones wait to be let in.
 const QUEUE: usize = 1024;
 
-type Outcome = Box<dyn Any + Send>;
-type Work =
-    Box<dyn for<'c> Fn(&'c mut AnyConnection) -> BoxFuture<'c, Result<Outcome>> + Send + Sync>;
+/// How long a batch may take, and how long a write may wait for its turn and its commit.
+const LIMIT: Duration = Duration::from_secs(10);
 
 struct Job {
     work: Work,
     reply: oneshot::Sender<Result<Outcome>>,
+}
+
+impl Job {
+    fn answer(self, outcome: Result<Outcome>) {
+        // Whoever asked may have gone away; the write stands all the same.
+        let _ = self.reply.send(outcome);
+    }
+
+    fn unavailable(self, reason: &str) {
+        self.answer(Err(StoreError::Unavailable(reason.to_owned())));
+    }
 }
 
 /// The queue's one lasting sender, and the tasks that read from it.
@@ -39,7 +52,7 @@ pub(crate) struct Writer {
     queue: mpsc::WeakSender<Job>,
     /// Until the store is closed.
     running: Arc<Mutex<Option<Running>>>,
-    pool: AnyPool,
+    connections: Connections,
 }
 
 impl Writer {
@@ -49,12 +62,12 @@ impl Writer {
         let receiver = Arc::new(Mutex::new(receiver));
         let mut tasks = JoinSet::new();
         for _ in 0..count {
-            let connections = Connections {
-                pool: database.writers.clone(),
-                begin: database.begin,
-                chaining: Arc::clone(chaining),
-            };
-            tasks.spawn(run(Arc::clone(&receiver), connections));
+            let transactions = Transactions::new(
+                database.writers.clone(),
+                database.begin,
+                Arc::clone(chaining),
+            );
+            tasks.spawn(run(Arc::clone(&receiver), transactions));
         }
         Self {
             queue: sender.downgrade(),
@@ -62,7 +75,7 @@ impl Writer {
                 queue: sender,
                 tasks,
             }))),
-            pool: database.writers.clone(),
+            connections: database.writers.clone(),
         }
     }
 
@@ -78,12 +91,20 @@ impl Writer {
             Box::pin(async move { Ok(Box::new(work(connection).await?) as Outcome) })
         });
         let queue = self.queue.upgrade().ok_or(StoreError::Closed)?;
-        queue
-            .send(Job { work, reply })
-            .await
-            .map_err(|_| StoreError::Closed)?;
-        drop(queue);
-        let outcome = outcome.await.map_err(|_| StoreError::Closed)??;
+        let writing = async move {
+            queue
+                .send(Job { work, reply })
+                .await
+                .map_err(|_| StoreError::Closed)?;
+            drop(queue);
+            outcome.await.map_err(|_| StoreError::Closed)?
+        };
+        let outcome = timeout(LIMIT, writing).await.unwrap_or_else(|_| {
+            // One that has not begun is not begun any more.
+            Err(StoreError::Unavailable(
+                "the write was not committed in time, or its commit is unknown".to_owned(),
+            ))
+        })?;
         outcome
             .downcast::<T>()
             .map(|outcome| *outcome)
@@ -101,19 +122,11 @@ impl Writer {
     /// Closes the connections, which writers of one database share.
     pub(crate) async fn close(&self) {
         self.stop().await;
-        self.pool.close().await;
+        self.connections.close().await;
     }
 }
 
-/// What a writer writes with.
-struct Connections {
-    pool: AnyPool,
-    /// The statement that begins a transaction which will write.
-    begin: &'static str,
-    chaining: Arc<Chaining>,
-}
-
-async fn run(jobs: Arc<Mutex<mpsc::Receiver<Job>>>, connections: Connections) {
+async fn run(jobs: Arc<Mutex<mpsc::Receiver<Job>>>, transactions: Transactions) {
     loop {
         let mut batch = Vec::new();
         // The lock is held while waiting, so that one writer at a time collects; the others are then at work.
@@ -122,72 +135,182 @@ async fn run(jobs: Arc<Mutex<mpsc::Receiver<Job>>>, connections: Connections) {
         }
         // Who has gone away meanwhile is not served.
         batch.retain(|job| !job.reply.is_closed());
-        if batch.is_empty() {
-            continue;
-        }
-        match together(&connections, &batch).await {
+        write_batch(&transactions, batch).await;
+    }
+}
+
+/// Writes the jobs in one transaction if possible. If one fails, the transaction is done again with a savepoint before
+/// each job, so that only the cause of the failure fails. Each attempt begins after the former one was undone, and none
+/// follows one whose commit is unknown, so no job is applied twice.
+async fn write_batch(transactions: &Transactions, mut batch: Vec<Job>) {
+    let deadline = Instant::now() + LIMIT;
+    let mut isolation = Isolation::None;
+    while !batch.is_empty() {
+        let works: Vec<&Work> = batch.iter().map(|job| &job.work).collect();
+        let failure = match transactions.run(&works, isolation, deadline).await {
             Ok(outcomes) => {
                 for (job, outcome) in batch.into_iter().zip(outcomes) {
-                    // Whoever asked may have gone away; the write stands all the same.
-                    let _ = job.reply.send(Ok(outcome));
+                    job.answer(outcome);
                 }
+                return;
             }
-            Err(error) if batch.len() == 1 => {
-                if let Some(job) = batch.pop() {
-                    let _ = job.reply.send(Err(error));
-                }
+            Err(failure) => failure,
+        };
+        match failure {
+            // The job would do the same again.
+            Failure {
+                error,
+                culprit: Some(index),
+            } if index < batch.len() => {
+                batch.remove(index).answer(Err(error));
+                isolation = Isolation::Savepoints;
             }
-            // Nothing is wrong with any one of them: trying each would only make the others wait longer.
-            Err(error) if error.is_outage() => {
-                for job in batch {
-                    let _ = job
-                        .reply
-                        .send(Err(StoreError::Unavailable(error.to_string())));
-                }
+            // Nothing is wrong with any one of them: further attempts would only make others wait longer.
+            Failure { error, .. } if error.is_outage() => {
+                let reason = error.to_string();
+                return batch.into_iter().for_each(|job| job.unavailable(&reason));
             }
-            // One of them failed and undid all, so each is tried alone and only the culprit fails.
-            Err(_) => one_by_one(&connections, batch).await,
+            Failure { error, .. } if batch.len() == 1 && !error.lost_to_another() => {
+                return batch.into_iter().for_each(|job| {
+                    job.answer(Err(error.again()));
+                });
+            }
+            _ if isolation == Isolation::None => isolation = Isolation::Savepoints,
+            _ => return write_alone(transactions, batch, deadline).await,
         }
     }
 }
 
-async fn one_by_one(connections: &Connections, batch: Vec<Job>) {
-    let mut outage = None;
+/// Writes each job in a transaction of its own.
+async fn write_alone(transactions: &Transactions, batch: Vec<Job>, deadline: Instant) {
+    let mut outage: Option<String> = None;
     for job in batch {
-        if job.reply.is_closed() {
+        if let Some(reason) = &outage {
+            job.unavailable(reason);
             continue;
         }
-        let outcome = match &outage {
-            Some(reason) => Err(StoreError::Unavailable(String::clone(reason))),
-            None => together(connections, std::slice::from_ref(&job)).await,
-        };
+        let outcome = transactions
+            .run(&[&job.work], Isolation::None, deadline)
+            .await
+            .map_err(|failure| failure.error)
+            .and_then(|mut outcomes| outcomes.pop().unwrap_or(Err(StoreError::Closed)));
         if let Err(error) = &outcome
             && error.is_outage()
         {
             outage = Some(error.to_string());
         }
-        let _ = job
-            .reply
-            .send(outcome.and_then(|mut outcomes| outcomes.pop().ok_or(StoreError::Closed)));
+        job.answer(outcome);
     }
 }
 
-/// Does all of the batch in one transaction, or none. What it added to the audit log is chained last, since all writers wait
-/// for each other there.
-async fn together(connections: &Connections, batch: &[Job]) -> Result<Vec<Outcome>> {
-    let mut connection = connections.pool.acquire().await?;
-    let mut transaction = connection
-        .begin_with(connections.begin.into_sql_str())
-        .await?;
-    let work = async {
-        let mut outcomes = Vec::with_capacity(batch.len());
-        for job in batch {
-            outcomes.push((job.work)(&mut transaction).await?);
-        }
-        Ok(outcomes)
-    };
-    let (outcomes, appended) = chain::collect(work).await?;
-    chain::append(&mut transaction, &connections.chaining, appended).await?;
-    transaction.commit().await?;
-    Ok(outcomes)
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use assent_model::audit::chain::ChainKey;
+    use assent_model::entropy::SystemEntropy;
+    use futures_util::future::join_all;
+
+    use super::*;
+
+    /// A writer on an empty table of numbers, each of which may stand there once.
+    async fn writer(folder: &tempfile::TempDir) -> (Writer, Database) {
+        let url = format!("sqlite://{}", folder.path().join("t.db").display());
+        let database = Database::open(&url).await.unwrap();
+        let chaining = Arc::new(Chaining::new(
+            ChainKey::new([7; 32]),
+            Arc::new(SystemEntropy),
+        ));
+        let writer = Writer::start(&database, 1, &chaining);
+        writer
+            .write(|db| {
+                Box::pin(async move {
+                    sqlx::query("CREATE TABLE numbers (number BIGINT PRIMARY KEY)")
+                        .execute(db)
+                        .await?;
+                    Ok(())
+                })
+            })
+            .await
+            .unwrap();
+        (writer, database)
+    }
+
+    /// Adds the number. -1 panics, -2 adds 1000 and fails then, -3 finds the disk full.
+    async fn add(writer: &Writer, number: i64, calls: &Arc<AtomicUsize>) -> Result<i64> {
+        let calls = Arc::clone(calls);
+        let write = writer.write(move |db| {
+            let calls = Arc::clone(&calls);
+            Box::pin(async move {
+                calls.fetch_add(1, Ordering::Relaxed);
+                assert!(number != -1, "-1");
+                sqlx::query("INSERT INTO numbers (number) VALUES ($1)")
+                    .bind(number.max(1000 * i64::from(number == -2)))
+                    .execute(db)
+                    .await
+                    .map_err(crate::taken("the number"))?;
+                match number {
+                    -2 => Err(StoreError::Stale),
+                    -3 => Err(StoreError::Unavailable("full".to_owned())),
+                    number => Ok(number),
+                }
+            })
+        });
+        write.await
+    }
+
+    async fn numbers(database: &Database) -> Vec<i64> {
+        let rows: Vec<(i64,)> = sqlx::query_as("SELECT number FROM numbers ORDER BY number")
+            .fetch_all(&database.readers)
+            .await
+            .unwrap();
+        rows.into_iter().map(|(number,)| number).collect()
+    }
+
+    #[tokio::test]
+    async fn a_failing_job_fails_by_itself() {
+        let folder = tempfile::tempdir().unwrap();
+        let (writer, database) = writer(&folder).await;
+        let calls = Arc::default();
+        let results = join_all([1, 2, 2, -2, 3, 4].map(|n| add(&writer, n, &calls))).await;
+        let good: Vec<Option<i64>> = results.iter().map(|r| r.as_ref().ok().copied()).collect();
+        assert_eq!(good, [Some(1), Some(2), None, None, Some(3), Some(4)]);
+        assert!(matches!(results[2], Err(StoreError::Taken("the number"))));
+        assert!(matches!(results[3], Err(StoreError::Stale)));
+        assert_eq!(numbers(&database).await, [1, 2, 3, 4]);
+        // One attempt without savepoints, until the third failed, and one with them.
+        assert_eq!(calls.load(Ordering::Relaxed), 3 + 6);
+    }
+
+    #[tokio::test]
+    async fn a_panic_fails_one_job_and_the_writer_goes_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let (writer, database) = writer(&folder).await;
+        let calls = Arc::default();
+        let results = join_all([1, -1, 2, 1, -1].map(|n| add(&writer, n, &calls))).await;
+        assert_eq!(
+            results.iter().map(Result::is_ok).collect::<Vec<_>>(),
+            [true, false, true, false, false]
+        );
+        assert!(matches!(results[1], Err(StoreError::Internal(_))));
+        assert!(matches!(results[3], Err(StoreError::Taken(_))));
+        assert_eq!(add(&writer, 3, &calls).await.unwrap(), 3);
+        assert_eq!(numbers(&database).await, [1, 2, 3]);
+    }
+
+    #[tokio::test]
+    async fn an_outage_fails_all_of_the_batch_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let (writer, database) = writer(&folder).await;
+        let calls = Arc::default();
+        let results = join_all([1, -3, 2].map(|n| add(&writer, n, &calls))).await;
+        assert!(
+            results
+                .iter()
+                .all(|result| result.as_ref().is_err_and(StoreError::is_outage))
+        );
+        assert_eq!(calls.load(Ordering::Relaxed), 2);
+        assert_eq!(add(&writer, 4, &calls).await.unwrap(), 4);
+        assert_eq!(numbers(&database).await, [4]);
+    }
 }

@@ -2,11 +2,12 @@
 
 use assent_test_macros::both_databases;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use assent::domain::admin::{
     AccountChange, AdminCommand, AdminContext, AdminError, Caller, CreateAccount, DeleteAccount,
-    EndSession, EndSessions, EnrolDevice, Execution, NewAccount, Planned, Principal, RevokeDevice,
-    UpdateAccount, UpdateUser, UserChange, WithdrawConsent,
+    EndSession, EndSessions, EnrolDevice, NewAccount, Principal, RevokeDevice, UpdateAccount,
+    UpdateUser, UserChange, WithdrawConsent,
 };
 use assent_model::administration::{AdminScope, AdminScopes};
 use assent_model::audit::AuditContext;
@@ -65,17 +66,25 @@ impl Overtaken {
         .await;
     }
 
-    /// What is planned for somebody without a role is not executed once they have one, and not planned again.
+    /// What is planned for a user without a role is not executed once the user has one, and not planned again.
     async fn is_refused<C: AdminCommand>(&self, what: &str, command: C) {
-        let planned = command.plan(&self.support).await;
-        let Ok(planned) = planned else {
-            panic!("{what}: the person has no role yet");
-        };
-        self.role(Some(ConsoleRole::Admin)).await;
-        let executed = C::execute(&self.support, planned.into_plan(), &AuditContext::SERVER).await;
-        assert!(matches!(executed, Ok(Execution::Overtaken)), "{what}");
-        let again = self.support.run(&command).await;
-        assert!(matches!(again, Err(AdminError::Forbidden(_))), "{what}");
+        self.is_refused_to(&self.support, what, command).await;
+    }
+
+    async fn is_refused_to<C: AdminCommand>(&self, caller: &AdminContext, what: &str, command: C) {
+        let plans = AtomicU32::new(0);
+        let refused = caller
+            .run_with(&command, async || {
+                plans.fetch_add(1, Ordering::Relaxed);
+                self.role(Some(ConsoleRole::Admin)).await;
+            })
+            .await;
+        assert!(matches!(refused, Err(AdminError::Forbidden(_))), "{what}");
+        assert_eq!(
+            plans.into_inner(),
+            1,
+            "{what}: it was planned before the user had the role, and not executed"
+        );
         self.role(None).await;
     }
 
@@ -109,19 +118,9 @@ async fn nothing_is_done_to_who_was_given_a_role_since_they_were_checked(databas
     };
     let change = UpdateAccount { account, change };
     let owned = AdminContext::new(Arc::clone(&overtaken.host.host), operator);
-    let planned = change.plan(&owned).await.map(Planned::into_plan);
-    let Ok(planned) = planned else {
-        panic!("an account");
-    };
-    overtaken.role(Some(ConsoleRole::Admin)).await;
-    let executed = UpdateAccount::execute(&owned, planned, &AuditContext::SERVER).await;
-    assert!(matches!(executed, Ok(Execution::Overtaken)), "{database:?}");
-    let again = owned.run(&change).await;
-    assert!(
-        matches!(again, Err(AdminError::Forbidden(_))),
-        "{database:?}"
-    );
-    overtaken.role(None).await;
+    overtaken
+        .is_refused_to(&owned, "a change of an account", change)
+        .await;
     overtaken
         .is_refused("an account's end", DeleteAccount(account))
         .await;
@@ -171,21 +170,28 @@ async fn nothing_is_done_to_who_was_given_a_role_since_they_were_checked(databas
         .await;
 
     // Who has no role is acted upon, whatever else was changed of them meanwhile.
-    let planned = EnrolDevice(user).plan(&overtaken.support).await;
-    let planned = planned.expect("planned").into_plan();
-    overtaken
-        .update(UserChange {
-            name: Some("countess".to_owned()),
-            ..UserChange::default()
-        })
-        .await;
-    let executed = EnrolDevice::execute(&overtaken.support, planned, &AuditContext::SERVER).await;
-    assert!(matches!(executed, Ok(Execution::Overtaken)), "{database:?}");
+    let plans = AtomicU32::new(0);
     overtaken
         .support
-        .run(&EnrolDevice(user))
+        .run_with(&EnrolDevice(user), async || {
+            let name = match plans.fetch_add(1, Ordering::Relaxed) {
+                0 => "countess",
+                _ => return,
+            };
+            overtaken
+                .update(UserChange {
+                    name: Some(name.to_owned()),
+                    ..UserChange::default()
+                })
+                .await;
+        })
         .await
         .expect("a link");
+    assert_eq!(
+        plans.into_inner(),
+        2,
+        "{database:?}: the first plan was not executed"
+    );
 }
 
 /// The same of what takes a vendor's channel, and of a table.

@@ -1,10 +1,13 @@
 //! The edge: TLS, client certificates, other sites' pages, limits.
 
+mod blocked_log;
 mod bounds;
 mod cors;
+mod draining;
 mod framing;
 mod head;
 mod lockout;
+mod outage;
 mod rate_limits;
 mod stored;
 mod tls;

@@ -50,6 +50,8 @@ impl Statements {
                 "FROM devices",
                 "claim_traces",
                 "run_once",
+                "instances",
+                "leases",
             ]
             .iter()
             .any(|table| statement.contains(table))

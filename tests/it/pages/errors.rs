@@ -268,7 +268,11 @@ async fn a_host_that_is_broken_says_so_with_a_reference() {
     let ada = host.ada().await;
     let browser = Browser::reading(&host.base, "de");
     ada.sign_in(&browser).await;
-    host.host.store.close().await;
+    let mut database = host.connection().await;
+    sqlx::query("ALTER TABLE sessions RENAME TO sessions_away")
+        .execute(&mut database)
+        .await
+        .unwrap();
     let page = browser.get("/").await;
     refers(&page, &log, 500, "error-internal", "ERROR");
     speaks(
@@ -276,6 +280,26 @@ async fn a_host_that_is_broken_says_so_with_a_reference() {
         Language::German,
         &["error-internal-happened", "error-internal-advice"],
     );
+}
+
+#[tokio::test]
+async fn an_outage_of_the_database_says_to_try_again_in_a_few_seconds() {
+    let log = Log::capture();
+    let host = host("").await;
+    let ada = host.ada().await;
+    let browser = Browser::reading(&host.base, "de");
+    ada.sign_in(&browser).await;
+    host.host.store.close().await;
+    for path in ["/", &ada.application.request(&[])] {
+        let page = browser.get(path).await;
+        refers(&page, &log, 503, "error-outage", "ERROR");
+        assert_eq!(page.headers["retry-after"], "2", "{path}");
+        speaks(
+            &page,
+            Language::German,
+            &["error-outage-happened", "error-outage-advice"],
+        );
+    }
 }
 
 #[tokio::test]

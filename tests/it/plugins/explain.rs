@@ -547,6 +547,7 @@ async fn metrics_are_told_to_who_shows_the_secret() {
     assert!(
         value("assent_http_request_seconds{endpoint=\"administration\",quantile=\"0.99\"}") > 0.0
     );
+    assert_eq!(value("assent_task_restarts_total{task=\"retention\"}"), 0.0);
     assert!(
         text.contains("assent_plugin_loaded{plugin=\"second\",role=\"claim-mapper\"")
             && text.ends_with("# EOF\n"),

@@ -1,7 +1,10 @@
 //! Retention, consents and opening a database.
 
 use super::*;
+use assent_model::clock::{Clock, ManualClock, SystemClock};
 use assent_test_macros::both_databases;
+use sqlx::ConnectOptions;
+use sqlx::any::AnyConnectOptions;
 
 #[tokio::test]
 async fn old_rows_are_swept_in_slices_and_others_stay() {
@@ -119,5 +122,78 @@ async fn a_database_that_can_not_be_opened_is_named_without_its_password() {
             error.starts_with("cannot open the database") && !error.contains("hunter2"),
             "{error}"
         );
+    }
+}
+
+const HOUR: Duration = Duration::from_secs(3600);
+const RETENTION: Retention = Retention {
+    logins: HOUR,
+    access_tokens: HOUR,
+    refresh_tokens: HOUR,
+    sessions: HOUR,
+    enrolments: HOUR,
+    admin_tokens: HOUR,
+    traces: HOUR,
+    audit: HOUR,
+    streams: &[],
+    denials: HOUR,
+};
+
+#[both_databases]
+async fn a_clock_far_ahead_deletes_nothing(database: Database) {
+    let Fixture { store, url, .. } = &fixture(database).await;
+    store.probe(&SystemClock).await.expect("probed");
+    store.insert_login(login()).await.expect("inserted");
+    let ahead = ManualClock::new(SystemClock.now() + HOUR * 24 * 500);
+    assert!(ahead.now() > NOW + HOUR * 24);
+    let other = open_store(url).await.expect("a store");
+    let deleted = other.run_retention(RETENTION, &ahead).await.expect("run");
+    let difference = other.probe(&ahead).await.expect("probed");
+    match database {
+        Database::Sqlite => assert_eq!((deleted, difference), (Some(0), 0)),
+        Database::Postgres => {
+            assert_eq!(deleted, None);
+            assert!(difference < -(499 * 86_400_000), "{difference}");
+        }
+    }
+    let later = NOW + HOUR * 3;
+    let deleted = store.apply_retention(RETENTION, later).await.expect("run");
+    assert_eq!(deleted, 1, "the login was there");
+}
+
+#[both_databases]
+async fn one_instance_applies_the_retention_for_all(database: Database) {
+    let Fixture { store, url, .. } = &fixture(database).await;
+    let other = open_store(url).await.expect("a store");
+    let run = async |store: &Store| {
+        store
+            .run_retention(RETENTION, &SystemClock)
+            .await
+            .expect("run")
+    };
+    assert_eq!(run(store).await, Some(0));
+    assert_eq!(run(&other).await, None);
+    assert_eq!(run(store).await, Some(0));
+    // The first instance stopped, and its lease has run out.
+    let options: AnyConnectOptions = url.parse().expect("a URL");
+    let mut connection = options.connect().await.expect("a connection");
+    sqlx::query("UPDATE leases SET held_until = 1")
+        .execute(&mut connection)
+        .await
+        .expect("updated");
+    assert_eq!(run(&other).await, Some(0));
+    assert_eq!(run(store).await, None);
+}
+
+#[both_databases]
+async fn a_read_that_is_cancelled_takes_no_connection_along(database: Database) {
+    let Fixture { store, .. } = &fixture(database).await;
+    for _ in 0..100 {
+        let mut read = Box::pin(store.users_by_state());
+        let _ = futures_util::poll!(&mut read);
+    }
+    let reads = (0..100).map(|_| store.users_by_state());
+    for read in futures_util::future::join_all(reads).await {
+        read.expect("read");
     }
 }

@@ -84,7 +84,10 @@ async function send({ deviceId, request: own }, decision, number, request = own)
   const about = { issuer: account.issuer, device: account.deviceId, request };
   const signed = decision === 'report' ? notMeText(about) : approvalText({ ...about, decision, number });
   const value = { decision, number, signature: await signText(account.privateKey, signed) };
-  const { outcome } = await callWithPasskey(account, 'post', '/requests/{id}', { parameters: { id: request.id }, value });
+  const { outcome } = await callWithPasskey(account, 'post', '/requests/{id}', {
+    parameters: { id: request.id },
+    value,
+  });
   return outcome;
 }
 
@@ -109,7 +112,7 @@ function refused(item, failure) {
   if (failure.code === 'expired') return finish(item, 'expired');
   if (failure.code === 'already_decided') return finish(item, 'decided');
   if (failure.code !== 'number_mismatch') return complain(item, inWords(failure));
-  const { attempts_left: left, other_request: other } = failure.body;
+  const { attempts_left: left = null, other_request: other } = failure.body;
   if (left === 0 && !other) return finish(item, 'locked');
   item.number = '';
   item.attemptsLeft = left;

@@ -194,8 +194,8 @@ function filled(template, parameters) {
  * @returns {Promise<Answer<Path, Name>>}
  */
 export async function call(account, method, path, ...rest) {
-  /** @type {CallOptions & { parameters?: Record<string, string>, value?: unknown }} */
-  const { query = '', parameters = {}, value, ...options } = rest[0] ?? {};
+  const given = /** @type {CallOptions & { parameters?: Record<string, string>, value?: unknown }} */ (rest[0] ?? {});
+  const { query = '', parameters = {}, value, ...options } = given;
   const body = value === undefined ? '' : JSON.stringify(value);
   const signedPath = BASE + filled(path, parameters);
   const verb = method.toUpperCase();

@@ -44,7 +44,7 @@ export async function sha256Hex(text) {
  * The members of a P-256 public key that its JWK must have, no others.
  * @param {PublicKey} key
  */
-export function publicJwk({ kty, crv, x, y }) {
+export function publicJwk({ kty = '', crv = '', x = '', y = '' }) {
   return { kty, crv, x, y };
 }
 

@@ -72,7 +72,10 @@ async function subscribe(manager, pushKey) {
 async function turnOn(accounts) {
   const [first] = accounts;
   if (!first?.pushKey || !registration) return;
-  const value = { subscription: (await subscribe(registration.pushManager, first.pushKey)).toJSON() };
+  const subscription = /** @type {import('./types.d.ts').RequestBody<'/device/push', 'put'>['subscription']} */ (
+    (await subscribe(registration.pushManager, first.pushKey)).toJSON()
+  );
+  const value = { subscription };
   await Promise.all(accounts.map((account) => call(account, 'put', '/device/push', { value })));
 }
 

@@ -49,7 +49,9 @@ export type CallArguments<Path extends keyof paths, Name extends Method> = CallO
 
 /** The same, where a call without them is one. */
 export type CallRest<Path extends keyof paths, Name extends Method> =
-  object extends CallArguments<Path, Name> ? [options?: CallArguments<Path, Name>] : [options: CallArguments<Path, Name>];
+  object extends CallArguments<Path, Name>
+    ? [options?: CallArguments<Path, Name>]
+    : [options: CallArguments<Path, Name>];
 
 /** The operations that a passkey may have to confirm. */
 export type ConfirmedRoute<Name extends Method> = {

@@ -42,8 +42,11 @@ pub(super) async fn sweep(host: Arc<Host>) {
         if let Err(error) = domain::audit::sum_up_repeated(&host).await {
             tracing::warn!(%error, "repeated requests could not be summed up in the audit log");
         }
-        match host.store.apply_retention(retention, host.now()).await {
-            Ok(rows) => tracing::debug!(rows, "old rows deleted"),
+        match host.store.run_retention(retention, &*host.clock).await {
+            Ok(Some(rows)) => tracing::debug!(rows, "old rows deleted"),
+            Ok(None) => {
+                tracing::debug!("old rows are deleted by another instance, or not by this clock")
+            }
             Err(error) => tracing::warn!(%error, "old rows could not be deleted"),
         }
         if let Err(error) = domain::admin::count_sign_ins(&host).await {

@@ -1,18 +1,28 @@
 //! Serving until the end.
 
-use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use crate::app::error::StartError;
 use crate::app::listen::{Identities, Ports, identities, most_connections};
 use crate::app::maintenance::{keep_keys, refresh_geoip, sweep};
+use crate::app::supervision::{Pauses, supervise};
 use crate::domain::Host;
 use crate::http::{Listener, Newcomers};
 use crate::oidc::backchannel;
 use crate::{domain, http};
+
+/// How an instance is to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shutdown {
+    /// Drain for the time that the settings name, then stop.
+    Drain,
+    /// Take no more requests.
+    Now,
+}
 
 /// A host that serves.
 #[derive(Debug)]
@@ -74,13 +84,20 @@ pub fn serve(host: Arc<Host>, ports: Ports) -> Result<Running, StartError> {
         told(stopped),
     ));
     let mut background = JoinSet::new();
-    background.spawn(sweep(Arc::clone(&host)));
-    background.spawn(keep_keys(Arc::clone(&host)));
-    background.spawn(refresh_geoip(Arc::clone(&host)));
-    background.spawn(backchannel::deliver(Arc::clone(&host)));
-    background.spawn(domain::approvals::deliveries::run(Arc::clone(&host)));
-    background.spawn(domain::claims::traces::keep(Arc::clone(&host)));
-    background.spawn(domain::audit::stream(Arc::clone(&host)));
+    in_background(&mut background, &host, "retention", sweep);
+    in_background(&mut background, &host, "keys", keep_keys);
+    in_background(&mut background, &host, "geoip", refresh_geoip);
+    in_background(&mut background, &host, "logouts", backchannel::deliver);
+    let deliveries = domain::approvals::deliveries::run;
+    in_background(&mut background, &host, "approval_channels", deliveries);
+    let traces = domain::claims::traces::keep;
+    in_background(&mut background, &host, "claim_traces", traces);
+    in_background(
+        &mut background,
+        &host,
+        "audit_streams",
+        domain::audit::stream,
+    );
     Ok(Running {
         host,
         address,
@@ -90,23 +107,54 @@ pub fn serve(host: Arc<Host>, ports: Ports) -> Result<Running, StartError> {
     })
 }
 
+/// Begins a task that goes on until the instance stops.
+fn in_background<F>(
+    background: &mut JoinSet<()>,
+    host: &Arc<Host>,
+    name: &'static str,
+    task: impl Fn(Arc<Host>) -> F + Send + Sync + 'static,
+) where
+    F: Future<Output = ()> + Send + 'static,
+{
+    let host = Arc::clone(host);
+    background.spawn(async move {
+        supervise(&host.task_restarts, Pauses::default(), name, || {
+            task(Arc::clone(&host))
+        })
+        .await;
+    });
+}
+
 async fn told(mut stopped: tokio::sync::watch::Receiver<bool>) {
     // An error means that nobody is left to tell it, which is the same.
     let _ = stopped.wait_for(|stopped| *stopped).await;
 }
 
 impl Running {
-    /// Serves until `signal` comes or the server fails, then lets requests under way end.
-    pub async fn until(mut self, signal: impl Future<Output = ()>) {
-        tokio::select! {
-            () = signal => {}
-            _ = self.servers.join_next() => {}
+    /// Serves until a signal comes or the server fails, then lets requests under way end. A second signal ends the draining that
+    /// the first one began.
+    pub async fn until(mut self, mut signals: mpsc::Receiver<Shutdown>) {
+        let shutdown = tokio::select! {
+            signal = signals.recv() => signal.unwrap_or(Shutdown::Now),
+            _ = self.servers.join_next() => Shutdown::Now,
+        };
+        if shutdown == Shutdown::Drain {
+            let time = self.host.settings.http.drain_time;
+            tracing::info!(%time, "draining");
+            self.host.draining.begin();
+            tokio::select! {
+                () = tokio::time::sleep(time.get()) => {}
+                _ = signals.recv() => {}
+                _ = self.servers.join_next() => {}
+            }
         }
         self.stop().await;
     }
 
     /// Lets requests under way end, and closes the database.
     pub async fn stop(mut self) {
+        // Long polls end too, so that the requests under way end in time.
+        self.host.draining.begin();
         // Nobody listens if the server has failed.
         let _ = self.stop.send(true);
         self.background.abort_all();

@@ -10,6 +10,7 @@ mod audit;
 mod authenticator;
 mod config_file;
 mod explain;
+mod log;
 mod manual;
 mod plugin;
 mod qr_code;

@@ -1,31 +1,35 @@
 //! `assent serve`
 
-use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::Arc;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tracing_subscriber::EnvFilter;
+use tokio::sync::mpsc;
 
 use crate::app;
-use crate::app::Surroundings;
+use crate::app::{Shutdown, Surroundings};
 use crate::cli::config_file::settings;
+use crate::cli::log;
 use crate::cli::qr_code::print_qr;
-use crate::config::{Log, LogFormat, Settings};
+use crate::config::Settings;
 use crate::domain::Host;
 use crate::domain::operations::bootstrap::BootstrapResult;
 use assent_model::audit::AuditContext;
-use assent_store::QUIET;
 
 pub(super) async fn run(file: &Path) -> anyhow::Result<()> {
     let settings = settings(file)?;
-    start_log(&settings.log)?;
+    // Dropped at the end of this function, when all is logged.
+    let log = log::start(&settings.log)?;
     // Each waiting page and phone holds a connection open. The usual soft limit is there for programs of long ago.
     if let Err(error) = rlimit::increase_nofile_limit(u64::MAX) {
         tracing::warn!(%error, "the limit of open files could not be raised");
     }
     let ports = app::listen(&settings).await?;
-    let host = app::compose(settings, Surroundings::of_this_program(file)).await?;
+    let surroundings = Surroundings {
+        dropped_log_lines: Some(log.dropped.clone()),
+        ..Surroundings::of_this_program(file)
+    };
+    let host = app::compose(settings, surroundings).await?;
     let made = app::prepare_bootstrap(&host).await?;
     let running = app::serve(host, ports)?;
     tracing::info!(address = %running.address, issuer = running.host.issuer, "serving");
@@ -40,21 +44,31 @@ pub(super) async fn run(file: &Path) -> anyhow::Result<()> {
         );
     }
     // Before anybody is told that it serves, and may want something of it.
-    let mut terminate = signal(SignalKind::terminate())?;
+    let terminate = signal(SignalKind::terminate())?;
+    let interrupt = signal(SignalKind::interrupt())?;
     let hang_up = signal(SignalKind::hangup())?;
     let reloading = tokio::spawn(reload_plugins(Arc::clone(&running.host), hang_up));
     greet(&running.host.settings, made.as_ref());
-    running
-        .until(async move {
-            tokio::select! {
-                _ = terminate.recv() => {}
-                _ = tokio::signal::ctrl_c() => {}
-            }
-        })
-        .await;
+    let (sender, signals) = mpsc::channel(1);
+    let forwarding = tokio::spawn(forward(terminate, interrupt, sender));
+    running.until(signals).await;
+    forwarding.abort();
     reloading.abort();
     tracing::info!("stopped");
     Ok(())
+}
+
+/// Reports the signals that stop the server. Whoever presses Ctrl-C waits for its end, and no load balancer does.
+async fn forward(mut terminate: Signal, mut interrupt: Signal, to: mpsc::Sender<Shutdown>) {
+    loop {
+        let shutdown = tokio::select! {
+            _ = terminate.recv() => Shutdown::Drain,
+            _ = interrupt.recv() => Shutdown::Now,
+        };
+        if to.send(shutdown).await.is_err() {
+            return;
+        }
+    }
 }
 
 /// Exchanges the plugins whenever the operator asks for it. How it went is in the log.
@@ -63,22 +77,6 @@ async fn reload_plugins(host: Arc<Host>, mut asked: Signal) {
         // The log has said why it failed, and those that were there go on.
         let _ = crate::domain::operations::plugins::reload(&host, &AuditContext::SERVER).await;
     }
-}
-
-fn start_log(log: &Log) -> anyhow::Result<()> {
-    let filter =
-        EnvFilter::try_new(&log.level).map_err(|error| anyhow::anyhow!("log.level: {error}"))?;
-    let filter = filter.add_directive(QUIET.parse()?);
-    let colour = std::io::stderr().is_terminal();
-    let lines = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_ansi(colour)
-        .with_writer(std::io::stderr);
-    match log.format {
-        LogFormat::Text => lines.init(),
-        LogFormat::Json => lines.json().init(),
-    }
-    Ok(())
 }
 
 /// Tells whoever started the host where to go on.

@@ -28,6 +28,9 @@ pub struct Http {
     pub head_timeout: HumanDuration,
     /// How long a client may leave an answer unread before its connection ends.
     pub write_timeout: HumanDuration,
+    /// How long the server still takes requests after SIGTERM, while `/readyz` answers 503: as long as the load balancer needs
+    /// to notice. Then the listeners close. `0s` closes them at once.
+    pub drain_time: HumanDuration,
     /// Makes `listen` speak https. Without this table it speaks http, and a proxy in front ends TLS.
     pub tls: Option<Tls>,
     /// A second listener, for applications that authenticate themselves with a client certificate.
@@ -86,6 +89,7 @@ impl Default for Http {
             first_request_timeout: HumanDuration::seconds(15),
             head_timeout: HumanDuration::seconds(75),
             write_timeout: HumanDuration::seconds(30),
+            drain_time: HumanDuration::seconds(5),
             tls: None,
             mtls: None,
             mtls_url: None,
@@ -124,6 +128,11 @@ pub(super) fn check(http: &Http, is_https: bool, expect: &mut impl FnMut(bool, &
             expect,
         );
     }
+    http.drain_time.check(
+        "http.drain_time",
+        (HumanDuration::ZERO, HumanDuration::minutes(10)),
+        expect,
+    );
     expect(
         http.tls.is_none() || is_https,
         "base_url",

@@ -26,7 +26,8 @@ pub struct RateLimits {
     pub prompts_per_user: Rate,
     /// What one device may begin: QR sign-ins, which do not count towards the limits above; enrolment links; recovery codes.
     pub actions_per_device: Rate,
-    /// Requests of one IP address to the token, introspection and revocation endpoints.
+    /// Requests of one IP address to the token, introspection and revocation endpoints. The default lets a gateway introspect
+    /// 1,000 tokens a second, and as many again.
     pub token_requests_per_ip: Rate,
     /// Failed client authentications of one confidential application from one IP address. Successful ones do not count.
     pub client_auth_failures: Rate,
@@ -86,7 +87,7 @@ impl Default for RateLimits {
             sign_ins_per_browser: rate(20, 40),
             prompts_per_user: rate(10, 20),
             actions_per_device: rate(10, 20),
-            token_requests_per_ip: rate(12_000, 2000),
+            token_requests_per_ip: rate(120_000, 20_000),
             client_auth_failures: rate(10, 20),
             unauthenticated_requests: rate(60, 60),
             callbacks_per_ip: rate(1200, 600),

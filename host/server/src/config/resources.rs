@@ -1,5 +1,6 @@
 //! The settings of what the server uses: the database, the GeoIP database, and other servers.
 
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
@@ -31,12 +32,19 @@ pub struct Egress {
 pub struct Database {
     /// `sqlite://path/to/file`, or `postgres://user:password@host/database` for several instances.
     pub url: String,
+    /// How many connections read at most; without a number, twice the number of cores and at least 4.
+    pub read_connections: Option<NonZeroU32>,
+    /// How many connections to PostgreSQL write at most; without a number, the number of cores and at least 2. On SQLite
+    /// always one connection writes. An instance opens two more for its own purposes.
+    pub write_connections: Option<NonZeroU32>,
 }
 
 impl Default for Database {
     fn default() -> Self {
         Self {
             url: "sqlite://data/assent.db".to_owned(),
+            read_connections: None,
+            write_connections: None,
         }
     }
 }

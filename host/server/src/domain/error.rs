@@ -28,3 +28,10 @@ pub enum InternalError {
     #[error("a value could not be serialized: {0}")]
     Serialization(#[from] serde_json::Error),
 }
+
+impl InternalError {
+    /// Whether it is an outage of the database, so that the same request may succeed a moment later.
+    pub fn is_outage(&self) -> bool {
+        matches!(self, Self::Store(error) if error.is_outage())
+    }
+}

@@ -3,14 +3,18 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use tracing_appender::non_blocking::ErrorCounter;
+
 use super::audit::streams::Streams;
 use super::claims::trace_queue::Traces;
 use super::devices::relying_party::RelyingParty;
 use super::keys::fetched_keys::FetchedKeys;
 use super::operations::branding::Logo;
+use super::operations::draining::Draining;
 use super::operations::latency::LatencyHistograms;
 use super::operations::plugin_reloads::Reloads;
 use super::operations::rate_limits::Limits;
+use super::operations::task_restarts::TaskRestarts;
 use super::operations::wakeups::Wakeups;
 use crate::config::Settings;
 use crate::geoip::GeoIp;
@@ -58,12 +62,18 @@ pub struct Host {
     pub traces: Traces,
     /// How long answers take.
     pub latency: LatencyHistograms,
+    /// How often background tasks were restarted.
+    pub task_restarts: TaskRestarts,
     /// How the streams of the audit log fare.
     pub audit_streams: Streams,
     /// How the plugins were exchanged.
     pub reloads: Reloads,
     /// The file that the settings come from, where there is one.
     pub settings_file: Option<PathBuf>,
+    /// Counts the lines that the log dropped, where it drops any.
+    pub dropped_log_lines: Option<ErrorCounter>,
+    /// Whether it is about to stop.
+    pub draining: Draining,
     /// Tells waiting requests of changes.
     pub wakeups: Wakeups,
     /// Who came how often.

@@ -15,6 +15,7 @@ mod home;
 mod layout;
 pub mod oidc;
 mod operations;
+mod outage;
 pub mod pages;
 mod portal;
 mod problem;

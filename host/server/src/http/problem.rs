@@ -10,6 +10,7 @@ use utoipa::openapi::schema::{ObjectBuilder, Type};
 use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
+use super::outage::unavailable;
 use crate::domain::InternalError;
 use crate::domain::admin::AdminError;
 
@@ -87,7 +88,7 @@ kinds! {
     TooMany = "urn:assent:problem:too-many-requests", TOO_MANY_REQUESTS, "Too many requests";
     /// The server failed; its log says why.
     Internal = "urn:assent:problem:internal", INTERNAL_SERVER_ERROR, "The server failed";
-    /// The answer took too long.
+    /// The answer took too long, or the database can't be reached at the moment. `Retry-After` may say when to try again.
     Unavailable = "urn:assent:problem:unavailable", SERVICE_UNAVAILABLE, "Try again";
 }
 
@@ -268,6 +269,13 @@ impl From<AdminError> for Problem {
                     expires_at: crate::domain::audit::moment_text(asked.expires_at),
                 });
             }
+            AdminError::Internal(error) if error.is_outage() => {
+                tracing::error!(%error, "an administrator's request failed");
+                return Self::of(
+                    ProblemKind::Unavailable,
+                    "the database cannot be reached at the moment; try again",
+                );
+            }
             AdminError::Internal(_) => {
                 tracing::error!(error = %refused, "an administrator's request failed");
                 return Self::of(
@@ -303,6 +311,9 @@ impl IntoResponse for Problem {
             CONTENT_TYPE,
             HeaderValue::from_static("application/problem+json"),
         );
+        if status == StatusCode::SERVICE_UNAVAILABLE {
+            response = unavailable(response);
+        }
         if status == StatusCode::UNAUTHORIZED {
             response
                 .headers_mut()

@@ -9,6 +9,7 @@ use axum::response::{IntoResponse, Response};
 
 use super::context::Browser;
 use super::cookies::Cookie;
+use super::outage::unavailable;
 use super::pages::{ErrorPage, Layout, Link, Page, Support};
 use super::texts::Message;
 use crate::domain::{Host, InternalError};
@@ -203,6 +204,11 @@ pub(super) fn fault_in_words(host: &Host, what: &'static str, cause: &InternalEr
     let reference = reference(host);
     tracing::error!(reference, %cause, "{what}");
     match cause {
+        _ if cause.is_outage() => {
+            format!(
+                "the database cannot be reached at the moment; try again after the time in Retry-After (reference {reference})"
+            )
+        }
         // It fails the next time too.
         InternalError::Plugin(_) => {
             format!(
@@ -268,8 +274,17 @@ impl ErrorReply {
     }
 }
 
-/// The host broke while it made a page.
+/// The page of an internal failure; of a database outage it says to try again in a few seconds.
 pub(super) fn internal_error(host: &Host, language: Language, error: &InternalError) -> Response {
+    if error.is_outage() {
+        let page = ErrorReply {
+            status: StatusCode::SERVICE_UNAVAILABLE,
+            title: Message::of("error-outage"),
+            what_happened: Message::of("error-outage-happened"),
+            what_to_do: Message::of("error-outage-advice"),
+        };
+        return unavailable(page.render(host, language, error));
+    }
     ErrorReply {
         status: StatusCode::INTERNAL_SERVER_ERROR,
         title: Message::of("error-internal"),

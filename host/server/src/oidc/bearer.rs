@@ -32,13 +32,14 @@ pub enum BearerError {
 
 impl BearerError {
     /// The `error` code; none where the request has no token at all.
-    pub const fn code(&self) -> Option<&'static str> {
+    pub fn code(&self) -> Option<&'static str> {
         match self {
             Self::Missing => None,
             Self::InvalidRequest => Some("invalid_request"),
             Self::InvalidToken => Some("invalid_token"),
             Self::InsufficientScope(_) => Some("insufficient_scope"),
             Self::Busy => Some("temporarily_unavailable"),
+            Self::Internal(cause) if cause.is_outage() => Some("temporarily_unavailable"),
             Self::Internal(_) => Some("server_error"),
         }
     }

@@ -45,7 +45,7 @@ pub enum TokenError {
 
 impl TokenError {
     /// The `error` code.
-    pub const fn code(&self) -> &'static str {
+    pub fn code(&self) -> &'static str {
         match self {
             Self::InvalidRequest(_) => "invalid_request",
             Self::InvalidClient { .. } => "invalid_client",
@@ -54,6 +54,7 @@ impl TokenError {
             Self::UnauthorizedClient => "unauthorized_client",
             Self::UnsupportedGrantType => "unsupported_grant_type",
             Self::TooManyFailures(_) | Self::Busy => "temporarily_unavailable",
+            Self::Internal(cause) if cause.is_outage() => "temporarily_unavailable",
             Self::Internal(_) => "server_error",
         }
     }

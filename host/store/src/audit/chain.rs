@@ -11,9 +11,10 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::{Map, Value};
-use sqlx::{AnyConnection, AnyPool, Connection, SqlSafeStr};
+use sqlx::{AnyConnection, Connection, SqlSafeStr};
 
 use crate::batch::bulk_sql::BulkSql;
+use crate::connections::Connections;
 use crate::rows::{cell, to_json};
 use crate::{Result, StoreError};
 use assent_model::audit::Entry;
@@ -49,12 +50,13 @@ impl Chaining {
             .map_err(|error| StoreError::Chain(error.to_string()))
     }
 
-    fn salt(&self) -> String {
+    pub(crate) fn salt(&self) -> String {
         hex::encode(self.entropy.bytes::<16>())
     }
 }
 
 /// An entry on its way into the log.
+#[derive(Clone)]
 struct PendingEntry {
     record: Record,
     /// Whether it is kept. One that is not costs the same.
@@ -71,9 +73,9 @@ tokio::task_local! {
 pub(crate) struct PendingEntries(Vec<PendingEntry>);
 
 /// Runs the work of a transaction; what it adds to the log comes back with its outcome.
-pub(crate) async fn collect<T>(
-    work: impl Future<Output = Result<T>>,
-) -> Result<(T, PendingEntries)> {
+pub(crate) async fn collect<T, E>(
+    work: impl Future<Output = std::result::Result<T, E>>,
+) -> std::result::Result<(T, PendingEntries), E> {
     let with_entries = async {
         let outcome = work.await?;
         Ok((
@@ -82,6 +84,21 @@ pub(crate) async fn collect<T>(
         ))
     };
     PENDING.scope(RefCell::default(), with_entries).await
+}
+
+/// A copy of what the running transaction has added so far.
+pub(crate) fn pending() -> PendingEntries {
+    PendingEntries(
+        PENDING
+            .try_with(|all| all.borrow().clone())
+            .unwrap_or_default(),
+    )
+}
+
+/// Undoes what the running transaction has added or erased since the copy was taken.
+pub(crate) fn restore(PendingEntries(before): PendingEntries) {
+    // Outside of a transaction nothing waits.
+    let _ = PENDING.try_with(|all| all.replace(before));
 }
 
 /// Adds an entry to what the transaction that runs will chain.
@@ -302,12 +319,12 @@ pub(super) async fn set(
 /// Creates the ends of the chain where they are missing: both at the start of a new database. If entries exist without an end, somebody
 /// deleted the end. Then the chain continues, but its ends stay unauthenticated, so verification fails.
 pub(crate) async fn ensure_ends(
-    pool: &AnyPool,
+    connections: &Connections,
     begin: &'static str,
     chaining: &Chaining,
 ) -> Result<()> {
-    let mut connection = pool.acquire().await?;
-    let mut transaction = connection.begin_with(begin.into_sql_str()).await?;
+    let mut lease = connections.lease().await?;
+    let mut transaction = lease.begin_with(begin.into_sql_str()).await?;
     for statement in [
         "INSERT INTO audit_chain (name, seq, digest, code)
          SELECT 'anchor', seq - 1, COALESCE(previous, ''), '' FROM audit_entries WHERE seq IS NOT NULL ORDER BY seq LIMIT 1
@@ -332,5 +349,7 @@ pub(crate) async fn ensure_ends(
             break;
         }
     }
-    Ok(transaction.commit().await?)
+    transaction.commit().await?;
+    lease.give_back();
+    Ok(())
 }

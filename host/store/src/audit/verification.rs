@@ -172,7 +172,8 @@ impl Store {
                     });
                 }
                 let Some(last) = last else { return Ok(0) };
-                let deleted = sqlx::query("DELETE FROM audit_entries WHERE seq <= $1")
+                let deleted = sqlx::query("DELETE FROM audit_entries WHERE seq > $1 AND seq <= $2")
+                    .bind(anchor.mark.seq)
                     .bind(last.seq)
                     .execute(&mut *db)
                     .await?

@@ -180,22 +180,6 @@ impl StoreError {
             other => Self::Unavailable(other.to_string()),
         }
     }
-
-    /// Whether the database could not be reached, broke off, or is too busy: trying anew would only make others wait longer.
-    pub(crate) fn is_outage(&self) -> bool {
-        use sqlx::Error::{Database, Io, PoolClosed, PoolTimedOut, Protocol, Tls, WorkerCrashed};
-        match self {
-            Self::Unavailable(_) | Self::Closed => true,
-            Self::Database(
-                Io(_) | PoolClosed | PoolTimedOut | Protocol(_) | Tls(_) | WorkerCrashed,
-            ) => true,
-            // PostgreSQL: the server ends, or has no connection left. SQLite: another process has the file.
-            Self::Database(Database(error)) => error.code().is_some_and(|code| {
-                code.starts_with("57P0") || code.starts_with("08") || code == "53300" || code == "5"
-            }),
-            _ => false,
-        }
-    }
 }
 
 #[cfg(test)]

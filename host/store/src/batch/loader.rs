@@ -3,13 +3,13 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Duration;
 
+use sqlx::FromRow;
 use sqlx::any::AnyRow;
-use sqlx::{AnyPool, FromRow};
 
 use crate::batch::batcher::{BatchResult, Batcher};
 use crate::batch::bulk_sql::BulkSql;
+use crate::connections::Readers;
 use crate::{Result, StoreError};
 
 /// A row that is looked up.
@@ -23,29 +23,21 @@ pub(crate) trait Row: for<'r> FromRow<'r, AnyRow> + Send + Unpin + 'static {
 /// Reads rows of one kind by their ids.
 pub(crate) type Loader<T> = Batcher<String, Option<T>>;
 
-/// How long a statement may take. One that waits for a database that is gone would hold up all that ask after it.
-const LONGEST: Duration = Duration::from_secs(10);
-
 /// Begins to answer with the rows of `statement`, which has `{$}` where its ids stand.
 pub(crate) fn start_loader<R: Row>(
-    pool: &AnyPool,
+    readers: &Readers,
     at_a_time: u32,
     statement: &str,
 ) -> Loader<R::Value> {
-    let (pool, statement) = (pool.clone(), Arc::new(BulkSql::new(statement, 0)));
+    let (readers, statement) = (readers.clone(), Arc::new(BulkSql::new(statement, 0)));
     Batcher::start(at_a_time, move |ids| {
-        let (pool, statement) = (pool.clone(), Arc::clone(&statement));
-        Box::pin(async move {
-            let reading = tokio::time::timeout(LONGEST, read::<R>(&pool, &statement, &ids));
-            reading
-                .await
-                .unwrap_or_else(|_| Err(StoreError::Unavailable("no answer in time".to_owned())))
-        })
+        let (readers, statement) = (readers.clone(), Arc::clone(&statement));
+        Box::pin(async move { read::<R>(&readers, &statement, &ids).await })
     })
 }
 
 async fn read<R: Row>(
-    pool: &AnyPool,
+    readers: &Readers,
     statement: &BulkSql,
     ids: &[String],
 ) -> BatchResult<Option<R::Value>> {
@@ -57,7 +49,7 @@ async fn read<R: Row>(
         query = query.bind((*id).to_owned());
     }
     let mut found: HashMap<String, Result<R::Value>> = HashMap::new();
-    for row in query.fetch_all(pool).await? {
+    for row in query.fetch_all(readers).await? {
         found.insert(row.id().to_owned(), R::Value::try_from(row));
     }
     if distinct.len() == ids.len() {

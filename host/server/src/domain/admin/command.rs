@@ -175,6 +175,18 @@ impl AdminContext {
     /// # Errors
     /// [`AdminError`]; [`AdminError::ApprovalRequired`] if the device was asked.
     pub async fn run<C: AdminCommand>(&self, command: &C) -> Result<C::Outcome> {
+        self.run_with(command, async || {}).await
+    }
+
+    /// The same, and does something after each planning, before the execution. A test of races changes the state there.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub async fn run_with<C: AdminCommand>(
+        &self,
+        command: &C,
+        after_planning: impl AsyncFn(),
+    ) -> Result<C::Outcome> {
         let mut used: Option<UsedApproval> = None;
         loop {
             let (plan, action) = command.plan(self).await?.into_parts();
@@ -190,6 +202,7 @@ impl AdminContext {
                 by = by.with_approval(approval.id);
                 used = Some(approval);
             }
+            after_planning().await;
             if let Execution::Done(outcome) = C::execute(self, Approved(plan), &by).await? {
                 return Ok(outcome);
             }

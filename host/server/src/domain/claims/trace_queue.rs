@@ -1,8 +1,6 @@
 //! The queue of claim traces on their way to the store.
 
-use std::sync::Mutex;
-
-use tokio::sync::mpsc;
+use tokio::sync::{Mutex, mpsc};
 
 use assent_store::ClaimTrace;
 
@@ -13,7 +11,8 @@ const QUEUE: usize = 1024;
 #[derive(Debug)]
 pub struct Traces {
     pub(super) queue: mpsc::Sender<ClaimTrace>,
-    pub(super) waiting: Mutex<Option<mpsc::Receiver<ClaimTrace>>>,
+    /// The task that writes them holds the lock as long as it runs.
+    pub(super) waiting: Mutex<mpsc::Receiver<ClaimTrace>>,
 }
 
 impl Default for Traces {
@@ -21,7 +20,7 @@ impl Default for Traces {
         let (queue, waiting) = mpsc::channel(QUEUE);
         Self {
             queue,
-            waiting: Mutex::new(Some(waiting)),
+            waiting: Mutex::new(waiting),
         }
     }
 }

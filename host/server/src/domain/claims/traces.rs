@@ -3,7 +3,7 @@
 //! Traces are for explaining, so nobody waits for them: they are written in the background, and where more come than can be
 //! written, some are lost and the log says so.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Deserializer, Serialize};
@@ -58,13 +58,7 @@ pub fn record(host: &Host, purpose: Purpose<'_>, steps: &[Step]) {
 
 /// Writes traces as they come, until the task is dropped.
 pub async fn keep(host: Arc<Host>) {
-    let waiting = host
-        .traces
-        .waiting
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .take();
-    let Some(mut waiting) = waiting else { return };
+    let mut waiting = host.traces.waiting.lock().await;
     let mut batch = Vec::new();
     while waiting.recv_many(&mut batch, BATCH).await > 0 {
         if batch.len() < BATCH {

@@ -5,6 +5,7 @@ mod enrolment;
 mod name;
 
 use std::collections::HashSet;
+use std::pin::pin;
 use std::sync::Arc;
 
 use crate::domain::approvals::prompts::{Prompt, prompts_of};
@@ -97,6 +98,8 @@ pub async fn request(
     let mut listener = host.wakeups.listen();
     // Counted by the machine's clock, not the host's: a test that stops the one must not stop the other.
     let deadline = tokio::time::Instant::now() + seconds(patience);
+    let mut interrupts = pin!(host.draining.interrupts());
+    let mut is_interrupted = false;
     loop {
         let user = host.store.user(device.user_id).await?;
         let user = user.ok_or(StoreError::Internal("a device has no user"))?;
@@ -111,7 +114,9 @@ pub async fn request(
         let told = notifications
             .last()
             .is_some_and(|last| known.is_none_or(|known| last.id > known));
-        let over = user.state != LifecycleState::Active || tokio::time::Instant::now() >= deadline;
+        let over = user.state != LifecycleState::Active
+            || tokio::time::Instant::now() >= deadline
+            || is_interrupted;
         if changed || told || over {
             if host
                 .store
@@ -133,12 +138,14 @@ pub async fn request(
                 cooldown_until,
             }));
         }
-        listener
-            .next_of([
-                Wakeup::Asked(device.user_id),
-                Wakeup::AccountNotification(device.user_id),
-            ])
-            .await;
+        let wanted = [
+            Wakeup::Asked(device.user_id),
+            Wakeup::AccountNotification(device.user_id),
+        ];
+        tokio::select! {
+            () = listener.next_of(wanted) => {}
+            () = &mut interrupts => is_interrupted = true,
+        }
     }
 }
 

@@ -5,10 +5,12 @@
 pub mod bootstrap;
 pub mod bounded_cache;
 pub mod branding;
+pub mod draining;
 pub mod idempotency;
 pub mod latency;
 pub mod plugin_reloads;
 pub mod plugin_specs;
 pub mod plugins;
 pub mod rate_limits;
+pub mod task_restarts;
 pub mod wakeups;

@@ -221,6 +221,19 @@ mod tests {
     }
 
     #[test]
+    fn a_gateway_may_introspect_a_thousand_tokens_a_second() {
+        let limits = Limits::new(RateLimits::default());
+        let gateway = Network::from(Some("192.0.2.1".parse::<IpAddr>().unwrap()));
+        for millis in 0..60_000 {
+            assert_eq!(
+                limits.token_requests_per_ip.take(&gateway, at(millis)),
+                Ok(()),
+                "after {millis} ms"
+            );
+        }
+    }
+
+    #[test]
     fn to_look_counts_nothing_and_no_limit_holds_nobody() {
         let limit = Limit::new(
             "test",

@@ -80,10 +80,11 @@ async fn read(
     };
     let patience = std::time::Duration::from_secs(wait.min(LONGEST_WAIT));
     // A request that is still pending then is answered so.
-    if let Ok(decided) =
-        tokio::time::timeout(patience, action_approvals::decided(&host, &console, id)).await
-    {
-        decided?;
+    tokio::select! {
+        biased;
+        decided = action_approvals::decided(&host, &console, id) => decided?,
+        () = tokio::time::sleep(patience) => {}
+        () = host.draining.interrupts() => {}
     }
     let state = action_approvals::state(&host, &console, id)
         .await?

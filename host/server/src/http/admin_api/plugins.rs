@@ -153,7 +153,13 @@ async fn reload(
     }
     let exchanging = context.run(ReloadPlugins).await?;
     let patience = std::time::Duration::from_secs(wait);
-    let Ok(exchanged) = tokio::time::timeout(patience, exchanging).await else {
+    let exchanged = tokio::select! {
+        biased;
+        exchanged = exchanging => Some(exchanged),
+        () = tokio::time::sleep(patience) => None,
+        () = host.draining.interrupts() => None,
+    };
+    let Some(exchanged) = exchanged else {
         return Ok((
             StatusCode::ACCEPTED,
             Json(PluginsView {

@@ -251,10 +251,11 @@ async fn read(
     let patience = waiting
         .as_ref()
         .map_or(std::time::Duration::ZERO, |_| patience);
-    if let Ok(changed) =
-        tokio::time::timeout(patience, test_sign_in::changed(&host, &console, id)).await
-    {
-        changed?;
+    tokio::select! {
+        biased;
+        changed = test_sign_in::changed(&host, &console, id) => changed?,
+        () = tokio::time::sleep(patience) => {}
+        () = host.draining.interrupts() => {}
     }
     drop(waiting);
     let shown = test_sign_in::show(&host, &console, id)

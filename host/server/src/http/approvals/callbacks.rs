@@ -14,6 +14,7 @@ use crate::domain::approvals::{callback_address, callbacks};
 use crate::domain::operations::rate_limits::Network;
 use crate::domain::{Host, InternalError};
 use crate::http::operations::rate_limits;
+use crate::http::outage::unavailable;
 use assent_plugin_host::Callback;
 
 /// How many headers reach a plugin at most.
@@ -56,7 +57,7 @@ pub(crate) async fn take(
     };
     reply.await.unwrap_or_else(|error: InternalError| {
         tracing::error!(%error, "a callback could not be taken");
-        StatusCode::SERVICE_UNAVAILABLE.into_response()
+        unavailable(StatusCode::SERVICE_UNAVAILABLE.into_response())
     })
 }
 

@@ -99,6 +99,8 @@ codes! {
     TooManySignIns = "too_many_sign_ins", TOO_MANY_REQUESTS, "This phone scanned so many codes that the server rejected this one. Wait a minute and try again.";
     /// The network exceeded the rate limit of calls with an invalid link or signature. The header `Retry-After` says when to try again.
     TooManyRequests = "too_many_requests", TOO_MANY_REQUESTS, "There were too many failed attempts from your network. Wait a minute and try again.";
+    /// The server cannot reach its database, or it is full. The header `Retry-After` says when to try again.
+    TemporarilyUnavailable = "temporarily_unavailable", SERVICE_UNAVAILABLE, "The server cannot reach its database at the moment. Try again in a few seconds.";
     /// The server failed.
     ServerError = "server_error", INTERNAL_SERVER_ERROR, "The server could not do this. Try again in a moment.";
 }

@@ -11,6 +11,7 @@ use crate::domain::operations::rate_limits::Exhausted;
 use crate::http::devices::error_code::ErrorCode;
 use crate::http::devices::passkey_schemas::{self, PasskeyRequestOptions};
 use crate::http::devices::request_view::OtherRequest;
+use crate::http::outage::unavailable;
 use assent_model::clock::Timestamp;
 
 /// An error. Which of the optional members there are depends on the code.
@@ -98,7 +99,11 @@ impl From<ErrorCode> for Failure {
 impl From<InternalError> for Failure {
     fn from(error: InternalError) -> Self {
         tracing::error!(%error, "a call of an authenticator failed");
-        ErrorCode::ServerError.into()
+        if error.is_outage() {
+            ErrorCode::TemporarilyUnavailable.into()
+        } else {
+            ErrorCode::ServerError.into()
+        }
     }
 }
 
@@ -106,6 +111,9 @@ impl IntoResponse for Failure {
     fn into_response(self) -> Response {
         let code = self.0.error;
         let mut response = (code.status(), Json(self.0)).into_response();
+        if code == ErrorCode::TemporarilyUnavailable {
+            response = unavailable(response);
+        }
         if code.is_unauthenticated() {
             response.extensions_mut().insert(Unauthenticated);
         }

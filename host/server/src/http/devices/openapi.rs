@@ -28,10 +28,11 @@ except where the schema denies them. **Moments** are whole seconds since 1970-01
 such as one with another method or a larger body, is answered without this object.";
 
 /// The errors of every operation.
-const COMMON_ERRORS: [ErrorCode; 4] = [
+const COMMON_ERRORS: [ErrorCode; 5] = [
     ErrorCode::InvalidRequest,
     ErrorCode::CrossSiteRequest,
     ErrorCode::TooManyRequests,
+    ErrorCode::TemporarilyUnavailable,
     ErrorCode::ServerError,
 ];
 /// The errors of every signed operation.

@@ -19,6 +19,7 @@ use crate::domain::Host;
 use crate::domain::operations::rate_limits::{Exhausted, Network};
 use crate::http::oidc::client_certificate::ClientCertificate;
 use crate::http::operations::rate_limits;
+use crate::http::outage::unavailable;
 use crate::http::reply::fault_in_words;
 use crate::oidc::client_auth::{self, Call, Client, Endpoint};
 use crate::oidc::error::TokenError;
@@ -147,6 +148,9 @@ fn refused(host: &Host, error: &TokenError) -> Response {
         response
             .headers_mut()
             .insert(RETRY_AFTER, Exhausted::SOON.seconds().into());
+    }
+    if matches!(error, TokenError::Internal(cause) if cause.is_outage()) {
+        response = unavailable(response);
     }
     never_stored(response)
 }

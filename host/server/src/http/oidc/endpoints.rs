@@ -17,6 +17,7 @@ use crate::domain::sign_in::test_sign_in;
 use crate::http::context::Browser;
 use crate::http::oidc::client_calls::{authorization, is_form};
 use crate::http::oidc::client_certificate::ClientCertificate;
+use crate::http::outage::unavailable;
 use crate::http::pages::Link;
 use crate::http::reply::{ErrorReply, fault_in_words, internal_error, see_other, with_browser};
 use crate::http::sign_in::answer::deliver;
@@ -221,6 +222,9 @@ fn bearer_error(host: &Host, error: &BearerError) -> Response {
         response
             .headers_mut()
             .insert(RETRY_AFTER, Exhausted::SOON.seconds().into());
+    }
+    if matches!(error, BearerError::Internal(cause) if cause.is_outage()) {
+        return unavailable(response);
     }
     if let (true, Ok(challenge)) = (status.is_client_error(), HeaderValue::from_str(&challenge)) {
         response.headers_mut().insert(WWW_AUTHENTICATE, challenge);

@@ -1,27 +1,39 @@
-//! Whether the host is alive, and whether it can serve.
+//! Whether the instance is alive, and whether it can serve.
 
 use std::sync::Arc;
 
 use axum::extract::State;
 use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
 
 use crate::domain::Host;
+use crate::http::outage::unavailable;
+
+/// The largest difference from the database's clock, in milliseconds, of an instance that serves.
+const CLOCK_DIFFERENCE: u64 = 5000;
 
 /// `GET /healthz`: the process is alive.
 pub(crate) async fn alive() -> &'static str {
     "ok\n"
 }
 
-/// `GET /readyz`: the database answers.
-pub(crate) async fn ready(State(host): State<Arc<Host>>) -> (StatusCode, &'static str) {
-    match host.store.ping().await {
-        Ok(()) => (StatusCode::OK, "ready\n"),
+/// `GET /readyz`: the database takes writes, its clock is this instance's, and the instance is not about to stop.
+pub(crate) async fn ready(State(host): State<Arc<Host>>) -> Response {
+    if host.draining.is_begun() {
+        return unavailable("draining\n".into_response());
+    }
+    match host.store.probe(&*host.clock).await {
+        Ok(difference) if difference.unsigned_abs() > CLOCK_DIFFERENCE => {
+            tracing::warn!(
+                difference,
+                "not ready: the clock differs from the database's clock"
+            );
+            unavailable("the clock differs from the database's clock\n".into_response())
+        }
+        Ok(_) => (StatusCode::OK, "ready\n").into_response(),
         Err(error) => {
             tracing::warn!(%error, "not ready");
-            (
-                StatusCode::SERVICE_UNAVAILABLE,
-                "the database does not answer\n",
-            )
+            unavailable("the database does not answer\n".into_response())
         }
     }
 }

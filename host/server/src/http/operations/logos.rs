@@ -13,6 +13,7 @@ use serde::Deserialize;
 
 use crate::domain::Host;
 use crate::http::assets::FOREVER;
+use crate::http::outage::unavailable;
 use assent_model::id::Did;
 
 /// What a picture may do that is opened by itself: nothing.
@@ -49,7 +50,12 @@ pub(crate) async fn show(
         Ok(None) => return StatusCode::NOT_FOUND.into_response(),
         Err(error) => {
             tracing::error!(%error, "an application's picture could not be read");
-            return StatusCode::INTERNAL_SERVER_ERROR.into_response();
+            let failed = StatusCode::INTERNAL_SERVER_ERROR.into_response();
+            return if error.is_outage() {
+                unavailable(failed)
+            } else {
+                failed
+            };
         }
     };
     let Ok(etag) = HeaderValue::from_str(&format!("\"{}\"", logo.digest)) else {

@@ -49,6 +49,12 @@ pub(crate) async fn show(State(host): State<Arc<Host>>, headers: HeaderMap) -> R
         .register_collector(Box::new(Plugins(host.plugins.status())));
     let answers = registry.sub_registry_with_prefix("http");
     answers.register_collector(Box::new(Answers(host.latency.answered())));
+    let tasks = registry.sub_registry_with_prefix("task");
+    tasks.register_collector(Box::new(Tasks(host.task_restarts.counts())));
+    if let Some(dropped) = &host.dropped_log_lines {
+        let lines = registry.sub_registry_with_prefix("log");
+        lines.register_collector(Box::new(LogLines(dropped.dropped_lines())));
+    }
     let streams = registry.sub_registry_with_prefix("audit_stream");
     streams.register_collector(Box::new(Streams(host.audit_streams.faring())));
     let mut text = String::new();
@@ -100,6 +106,33 @@ impl Collector for Answers {
             }
         }
         Ok(())
+    }
+}
+
+/// How often the background tasks of this instance were restarted.
+#[derive(Debug)]
+struct Tasks(BTreeMap<&'static str, u64>);
+
+impl Collector for Tasks {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), Error> {
+        let help = "Restarts of a background task that panicked or ended";
+        let mut family = encoder.encode_descriptor("restarts", help, None, MetricType::Counter)?;
+        for (task, restarts) in &self.0 {
+            ConstCounter::new(*restarts).encode(family.encode_family(&[("task", *task)])?)?;
+        }
+        Ok(())
+    }
+}
+
+/// The lines of the log that nobody read in time.
+#[derive(Debug)]
+struct LogLines(usize);
+
+impl Collector for LogLines {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), Error> {
+        let help = "Lines of the log that were dropped because its reader was too slow";
+        let family = encoder.encode_descriptor("dropped_lines", help, None, MetricType::Counter)?;
+        ConstCounter::new(u64::try_from(self.0).unwrap_or(u64::MAX)).encode(family)
     }
 }
 

@@ -90,6 +90,10 @@ pub(super) async fn common_headers(
         .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
     let mut response = next.run(request).await;
     let headers = response.headers_mut();
+    // The client's next request goes to another instance where a load balancer stands in front.
+    if host.draining.is_begun() {
+        headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     headers

@@ -42,12 +42,18 @@ pub(crate) async fn events(
     };
     let once = stream::once(async move {
         let _holding = holding;
-        let news = match view {
-            View::Waiting(_, approval) => {
-                approval::decided(&host, approval.id).await.map(|()| true)
+        let news = async {
+            match view {
+                View::Waiting(_, approval) => {
+                    approval::decided(&host, approval.id).await.map(|()| true)
+                }
+                View::Identify(login) => qr_sign_in::scanned(&host, login.id).await,
+                _ => Ok(true),
             }
-            View::Identify(login) => qr_sign_in::scanned(&host, login.id).await,
-            _ => Ok(true),
+        };
+        let news = tokio::select! {
+            news = news => news,
+            () = host.draining.interrupts() => Ok(false),
         };
         if let Err(error) = &news {
             tracing::error!(%error, "a waiting page could not be told");

@@ -1,0 +1,94 @@
+//! The log of the server: lines on standard error, written by a thread of their own.
+//!
+//! Whoever reads standard error may stop to read it. The pipe is then full, and a request that wrote to it would wait for the
+//! reader. So lines wait in memory, and when there are too many, further ones are dropped and counted.
+
+use std::io::{IsTerminal, Write, stderr};
+
+use tracing_appender::non_blocking::{ErrorCounter, NonBlocking, NonBlockingBuilder, WorkerGuard};
+use tracing_subscriber::EnvFilter;
+
+use crate::config::{Log, LogFormat};
+use assent_store::QUIET;
+
+/// How many lines wait in memory at most.
+const WAITING_LINES: usize = 16 * 1024;
+
+/// A log that was started.
+pub(super) struct StartedLog {
+    /// Counts the lines that were dropped.
+    pub(super) dropped: ErrorCounter,
+    /// Writes the waiting lines when it is dropped, for about a second at most.
+    _guard: WorkerGuard,
+}
+
+/// Starts the log of this process.
+pub(super) fn start(log: &Log) -> anyhow::Result<StartedLog> {
+    let filter =
+        EnvFilter::try_new(&log.level).map_err(|error| anyhow::anyhow!("log.level: {error}"))?;
+    let filter = filter.add_directive(QUIET.parse()?);
+    let (writer, guard) = non_blocking(stderr(), WAITING_LINES);
+    let dropped = writer.error_counter();
+    let lines = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_ansi(stderr().is_terminal())
+        .with_writer(writer);
+    match log.format {
+        LogFormat::Text => lines.init(),
+        LogFormat::Json => lines.json().init(),
+    }
+    // The usual hook writes to standard error itself, and so would wait for its reader.
+    std::panic::set_hook(Box::new(|panic| {
+        let message = panic.payload_as_str().unwrap_or("no message");
+        let place = panic.location().map(ToString::to_string);
+        tracing::error!(message, place, "a thread panicked");
+    }));
+    Ok(StartedLog {
+        dropped,
+        _guard: guard,
+    })
+}
+
+fn non_blocking(to: impl Write + Send + 'static, lines: usize) -> (NonBlocking, WorkerGuard) {
+    NonBlockingBuilder::default()
+        .lossy(true)
+        .buffered_lines_limit(lines)
+        .finish(to)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::sync::mpsc;
+
+    use super::*;
+
+    /// Writes nothing until it is let go on.
+    struct Blocked(mpsc::Receiver<()>);
+
+    impl Write for Blocked {
+        fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+            // An error means that the test has ended.
+            let _ = self.0.recv();
+            Ok(buffer.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn lines_that_nobody_reads_are_dropped_and_counted_and_nobody_waits() {
+        let (let_go_on, blocked) = mpsc::channel();
+        let (mut writer, guard) = non_blocking(Blocked(blocked), 10);
+        for _ in 0..100 {
+            writer.write_all(b"a line\n").unwrap();
+        }
+        // The thread may hold one that it is about to write.
+        let dropped = writer.error_counter().dropped_lines();
+        assert!((89..=90).contains(&dropped), "{dropped}");
+        drop(let_go_on);
+        drop(guard);
+    }
+}

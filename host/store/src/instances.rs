@@ -1,0 +1,149 @@
+//! The runs of server processes: whether the database takes writes, how far its clock differs, and what one of them does
+//! for all.
+
+use std::time::Duration;
+
+use tokio::time::{Instant, timeout};
+
+use crate::clock_guard::ClockGuard;
+use crate::connector::Kind;
+use crate::error::is_connection_lost;
+use crate::instance::Began;
+use crate::{Result, Store, StoreError};
+use assent_model::clock::{Clock, Timestamp};
+
+/// How long the database may take to answer a probe.
+const PROBE: Duration = Duration::from_secs(2);
+/// How long the result of a probe is used for others. Anybody may ask whether the server is ready.
+const FRESH: Duration = Duration::from_secs(1);
+/// A lease that is held for longer than any may be was written by a clock ahead.
+const LONGEST_LEASE: Duration = Duration::from_secs(24 * 60 * 60);
+
+const SEEN_SQLITE: &str = "INSERT INTO instances (id, started_at, seen_at) VALUES ($1, $2, $3)
+     ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at RETURNING seen_at";
+
+impl Store {
+    /// Writes a row on a connection of its own, within two seconds, and compares the clocks: by how many milliseconds the
+    /// database's clock is ahead of `clock` (negative: behind). SQLite has no clock of its own, so there it is 0. A result
+    /// is used for a second.
+    ///
+    /// # Errors
+    /// If the database does not take the write in time.
+    pub async fn probe(&self, clock: &dyn Clock) -> Result<i64> {
+        timeout(PROBE, self.probe_within(clock))
+            .await
+            .unwrap_or_else(|_| {
+                Err(StoreError::Unavailable(
+                    "the database did not take a write in time".to_owned(),
+                ))
+            })
+    }
+
+    async fn probe_within(&self, clock: &dyn Clock) -> Result<i64> {
+        let mut last = self.instance.last.lock().await;
+        if let Some((at, difference)) = *last
+            && at.elapsed() < FRESH
+        {
+            return Ok(difference);
+        }
+        let started_at = self.began(clock).await?.started_at;
+        let difference = match self.instance.kind {
+            // SQLite lets no two connections write at once, and the writer's queue is fair.
+            Kind::Sqlite => {
+                let (id, now) = (self.instance.id.clone(), clock.now());
+                self.write(move |db| {
+                    let id = id.clone();
+                    Box::pin(async move {
+                        let seen = sqlx::query_as::<_, (i64,)>(SEEN_SQLITE)
+                            .bind(id)
+                            .bind(started_at.millis())
+                            .bind(now.millis());
+                        seen.fetch_one(db).await?;
+                        Ok(0)
+                    })
+                })
+                .await?
+            }
+            Kind::Postgres => match self.instance.compare(started_at, clock).await {
+                // The connection was lost while nobody used it.
+                Err(error) if is_connection_lost(&error) => {
+                    self.instance.compare(started_at, clock).await?
+                }
+                compared => compared?,
+            },
+        };
+        *last = Some((Instant::now(), difference));
+        Ok(difference)
+    }
+
+    /// The beginning of this run, as of the first call.
+    async fn began(&self, clock: &dyn Clock) -> Result<&Began> {
+        let begin = || async {
+            let started_at = clock.now();
+            let guard = match self.instance.kind {
+                Kind::Postgres => ClockGuard::Compared,
+                Kind::Sqlite => {
+                    let (newest,): (Option<i64>,) =
+                        sqlx::query_as("SELECT MAX(seen_at) FROM instances WHERE id <> $1")
+                            .bind(self.instance.id.clone())
+                            .fetch_one(&self.readers)
+                            .await?;
+                    ClockGuard::Bounded {
+                        start: newest.map_or(started_at, Timestamp::from_millis),
+                    }
+                }
+            };
+            Ok(Began {
+                started_at,
+                at: Instant::now(),
+                guard,
+            })
+        };
+        self.instance.began.get_or_try_init(begin).await
+    }
+
+    /// The moment by which this instance may delete; `None` if its clock is not to be trusted.
+    pub(crate) async fn retention_limit(&self, clock: &dyn Clock) -> Result<Option<Timestamp>> {
+        let difference = self.probe(clock).await?;
+        let began = self.began(clock).await?;
+        let limit = began
+            .guard
+            .limit(clock.now(), difference, began.at.elapsed());
+        if limit.is_none() {
+            tracing::error!(
+                difference,
+                "the clock differs from the database's clock; nothing is deleted"
+            );
+        }
+        Ok(limit)
+    }
+
+    /// Takes or extends the lease on work that one instance does for all. Whether this instance has it.
+    pub(crate) async fn claim_lease(
+        &self,
+        name: &'static str,
+        length: Duration,
+        now: Timestamp,
+    ) -> Result<bool> {
+        let holder = self.instance.id.clone();
+        self.write(move |db| {
+            let holder = holder.clone();
+            Box::pin(async move {
+                let claimed = sqlx::query(
+                    "INSERT INTO leases (name, holder, held_until) VALUES ($1, $2, $3)
+                     ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, held_until = excluded.held_until
+                     WHERE leases.holder = excluded.holder OR leases.held_until <= $4 OR leases.held_until > $5",
+                )
+                .bind(name)
+                .bind(holder)
+                .bind((now + length).millis())
+                .bind(now.millis())
+                .bind((now + LONGEST_LEASE).millis())
+                .execute(db)
+                .await?;
+                Ok(claimed.rows_affected() == 1)
+            })
+        })
+        .await
+    }
+}

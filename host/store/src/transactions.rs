@@ -1,0 +1,265 @@
+//! The transactions of a writer: several jobs share one.
+
+use std::any::Any;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use sqlx::{AnyConnection, Connection, SqlSafeStr, Transaction};
+use tokio::time::{Instant, timeout_at};
+
+use crate::audit::chain::{self, Chaining};
+use crate::connections::Connections;
+use crate::error::{is_connection_lost, takes_too_long};
+use crate::{Result, StoreError};
+
+/// What came of a job, of a type that only the caller knows.
+pub(crate) type Outcome = Box<dyn Any + Send>;
+/// What a job does. It may be called more than once; only one call is committed.
+pub(crate) type Work =
+    Box<dyn for<'c> Fn(&'c mut AnyConnection) -> BoxFuture<'c, Result<Outcome>> + Send + Sync>;
+
+/// What a failing job undoes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Isolation {
+    /// All jobs of the transaction.
+    None,
+    /// Itself. This costs two statements a job.
+    Savepoints,
+}
+
+/// Why a transaction was not committed; or it is unknown whether it was, then the error is an outage.
+pub(crate) struct Failure {
+    pub(crate) error: StoreError,
+    /// The job that must not be done again: it panicked, or took too long.
+    pub(crate) culprit: Option<usize>,
+}
+
+impl<E: Into<StoreError>> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Self {
+            error: error.into(),
+            culprit: None,
+        }
+    }
+}
+
+/// What came of the jobs of a transaction that was committed, or why it was not.
+pub(crate) type Attempt = std::result::Result<Vec<Result<Outcome>>, Failure>;
+
+/// What came of a call of a job.
+enum Call {
+    Done(Outcome),
+    Failed(StoreError),
+    Panicked,
+}
+
+/// Begins and commits transactions.
+pub(crate) struct Transactions {
+    connections: Connections,
+    /// The statement that begins a transaction which will write.
+    begin: &'static str,
+    chaining: Arc<Chaining>,
+}
+
+impl Transactions {
+    pub(crate) fn new(
+        connections: Connections,
+        begin: &'static str,
+        chaining: Arc<Chaining>,
+    ) -> Self {
+        Self {
+            connections,
+            begin,
+            chaining,
+        }
+    }
+
+    /// Does the jobs in one transaction and commits it. Without isolation, a failing job undoes all and is the error.
+    ///
+    /// # Errors
+    /// If nothing was committed. After the deadline the connection is closed, and the result is unknown.
+    pub(crate) async fn run(
+        &self,
+        jobs: &[&Work],
+        isolation: Isolation,
+        deadline: Instant,
+    ) -> Attempt {
+        let mut attempts = 0;
+        loop {
+            attempts += 1;
+            let mut lease = timeout_at(deadline, self.connections.lease())
+                .await
+                .map_err(|_| out_of_time())??;
+            let Ok(begun) = timeout_at(deadline, self.transact(&mut lease, jobs, isolation)).await
+            else {
+                return Err(out_of_time().into());
+            };
+            let result = match begun {
+                Ok(result) => result,
+                // The connection was lost while nobody used it. Nothing was done, so another is tried.
+                Err(error) if is_connection_lost(&error) && attempts == 1 => {
+                    lease.lost();
+                    continue;
+                }
+                Err(error) => Err(error.into()),
+            };
+            match &result {
+                Err(Failure {
+                    error: StoreError::Database(error),
+                    ..
+                }) => lease.end(Some(error)),
+                // A job that panicked may have left a statement half done.
+                Err(failure) if failure.culprit.is_some() || failure.error.is_outage() => {
+                    drop(lease);
+                }
+                _ => lease.give_back(),
+            }
+            return result;
+        }
+    }
+
+    /// The outer error is that of the beginning: nothing was done.
+    async fn transact(
+        &self,
+        db: &mut AnyConnection,
+        jobs: &[&Work],
+        isolation: Isolation,
+    ) -> sqlx::Result<Attempt> {
+        let transaction = db.begin_with(self.begin.into_sql_str()).await?;
+        Ok(self.commit(transaction, jobs, isolation).await)
+    }
+
+    async fn commit(
+        &self,
+        mut transaction: Transaction<'_, sqlx::Any>,
+        jobs: &[&Work],
+        isolation: Isolation,
+    ) -> Attempt {
+        let work = async {
+            let (outcomes, appended) =
+                chain::collect(work(&mut transaction, jobs, isolation)).await?;
+            // The entries of the audit log are chained last, since all writers wait for each other there.
+            chain::append(&mut transaction, &self.chaining, appended).await?;
+            Ok(outcomes)
+        };
+        let worked: Attempt = work.await;
+        match worked {
+            Ok(outcomes) => {
+                transaction.commit().await?;
+                Ok(outcomes)
+            }
+            // The connection is closed, which undoes the transaction.
+            Err(failure) if failure.culprit.is_some() || failure.error.is_outage() => Err(failure),
+            Err(failure) => {
+                transaction.rollback().await?;
+                Err(failure)
+            }
+        }
+    }
+}
+
+async fn work(db: &mut AnyConnection, jobs: &[&Work], isolation: Isolation) -> Attempt {
+    let mut outcomes = Vec::with_capacity(jobs.len());
+    for (index, job) in jobs.iter().enumerate() {
+        let error = match isolation {
+            Isolation::None => match call(job, db).await {
+                Call::Done(outcome) => {
+                    outcomes.push(Ok(outcome));
+                    continue;
+                }
+                Call::Failed(error) if !too_long(&error) => return Err(error.into()),
+                Call::Failed(error) => error,
+                Call::Panicked => panicked(),
+            },
+            Isolation::Savepoints => match call_at_savepoint(job, db).await? {
+                Call::Done(outcome) => {
+                    outcomes.push(Ok(outcome));
+                    continue;
+                }
+                Call::Failed(error) => {
+                    outcomes.push(Err(error));
+                    continue;
+                }
+                Call::Panicked => panicked(),
+            },
+        };
+        return Err(Failure {
+            error,
+            culprit: Some(index),
+        });
+    }
+    Ok(outcomes)
+}
+
+fn out_of_time() -> StoreError {
+    StoreError::Unavailable("the transaction took too long".to_owned())
+}
+
+fn panicked() -> StoreError {
+    StoreError::Internal("a write panicked")
+}
+
+fn too_long(error: &StoreError) -> bool {
+    matches!(error, StoreError::Database(error) if takes_too_long(error))
+}
+
+/// Calls the job. A panic must not end the writer, which serves all others.
+async fn call(job: &Work, db: &mut AnyConnection) -> Call {
+    match AssertUnwindSafe(async { job(db).await })
+        .catch_unwind()
+        .await
+    {
+        Ok(Ok(outcome)) => Call::Done(outcome),
+        Ok(Err(error)) => Call::Failed(error),
+        Err(panic) => {
+            let message = panic
+                .downcast_ref::<&str>()
+                .copied()
+                .or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+            tracing::error!(
+                panic = message.unwrap_or_default(),
+                "a write to the database panicked"
+            );
+            Call::Panicked
+        }
+    }
+}
+
+/// Calls the job; if it fails, it and its entries of the audit log are undone, and the transaction goes on.
+///
+/// # Errors
+/// If the transaction cannot go on.
+async fn call_at_savepoint(
+    job: &Work,
+    db: &mut AnyConnection,
+) -> std::result::Result<Call, Failure> {
+    let before = chain::pending();
+    sqlx::raw_sql("SAVEPOINT job").execute(&mut *db).await?;
+    let called = match call(job, db).await {
+        // On PostgreSQL it fails if the job went on after a statement that failed.
+        Call::Done(outcome) => match release(db).await {
+            Ok(()) => Call::Done(outcome),
+            Err(error) => Call::Failed(error),
+        },
+        other => other,
+    };
+    if let Call::Failed(error) = called {
+        if error.lost_to_another() || (error.is_outage() && !too_long(&error)) {
+            return Err(error.into());
+        }
+        sqlx::raw_sql("ROLLBACK TO SAVEPOINT job")
+            .execute(&mut *db)
+            .await?;
+        release(db).await?;
+        chain::restore(before);
+        return Ok(Call::Failed(error));
+    }
+    Ok(called)
+}
+
+async fn release(db: &mut AnyConnection) -> Result<()> {
+    sqlx::raw_sql("RELEASE SAVEPOINT job").execute(db).await?;
+    Ok(())
+}

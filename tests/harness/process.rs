@@ -1,0 +1,58 @@
+//! The server as a process of its own.
+
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{ExitStatus, Stdio};
+
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::{Child, Command};
+
+use super::{binary, in_time};
+
+/// `assent serve`, which ends with the test.
+pub struct ServerProcess {
+    child: Child,
+    /// Its address.
+    pub base: String,
+}
+
+impl ServerProcess {
+    /// Starts it with its data in this folder and its log in `log`; `settings` is further TOML, of which `http` goes into `[http]`.
+    pub async fn start(folder: &Path, http: &str, settings: &str, log: impl Into<Stdio>) -> Self {
+        let reserved = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = reserved.local_addr().expect("an address");
+        drop(reserved);
+        let base = format!("http://{address}");
+        let text =
+            format!("base_url = \"{base}\"\n[http]\nlisten = \"{address}\"\n{http}\n{settings}\n");
+        std::fs::write(folder.join("assent.toml"), text).expect("written");
+        let mut command = Command::new(binary("assent"));
+        command
+            .args(["serve", "--config", "assent.toml"])
+            .current_dir(folder)
+            .stdout(Stdio::piped())
+            .stderr(log)
+            .kill_on_drop(true);
+        let mut child = command.spawn().expect("started");
+        let mut lines = BufReader::new(child.stdout.take().expect("its output")).lines();
+        while !in_time(lines.next_line())
+            .await
+            .expect("readable")
+            .expect("it serves")
+            .contains("The console:")
+        {}
+        Self { child, base }
+    }
+
+    /// Sends it this signal, such as `TERM`.
+    pub async fn signal(&self, name: &str) {
+        let id = self.child.id().expect("it runs").to_string();
+        let sent = Command::new("kill").args(["-s", name, &id]).status().await;
+        assert!(sent.expect("sent").success());
+    }
+
+    /// Waits for its end.
+    pub async fn ended(mut self) -> ExitStatus {
+        in_time(self.child.wait()).await.expect("ended")
+    }
+}

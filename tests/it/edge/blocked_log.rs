@@ -1,0 +1,39 @@
+//! A log that nobody reads holds up no request.
+
+use std::process::Stdio;
+
+use futures_util::{StreamExt, stream};
+use reqwest::StatusCode;
+
+use crate::harness::{ServerProcess, http_client, in_time};
+
+#[tokio::test]
+async fn requests_are_answered_while_the_pipe_of_the_log_is_full() {
+    /// A pipe holds 64 KiB, and each of these requests logs about 200 bytes.
+    const REQUESTS: usize = 2000;
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(
+        folder.path().join("metrics.secret"),
+        "a-secret-of-the-operator",
+    )
+    .expect("written");
+    let http = "metrics_secret_file = \"metrics.secret\"";
+    // The pipe is open as long as the process is, and nobody reads it.
+    let server = ServerProcess::start(folder.path(), http, "", Stdio::piped()).await;
+    let client = http_client();
+    let nowhere = stream::iter(0..REQUESTS).for_each_concurrent(16, |_| async {
+        let answer = client.get(format!("{}/nowhere", server.base)).send().await;
+        assert_eq!(answer.expect("an answer").status(), StatusCode::NOT_FOUND);
+    });
+    in_time(nowhere).await;
+    let metrics = client.get(format!("{}/metrics", server.base));
+    let metrics = metrics.bearer_auth("a-secret-of-the-operator").send().await;
+    let metrics = metrics.expect("an answer").text().await.expect("text");
+    assert!(
+        metrics.contains("\nassent_log_dropped_lines_total "),
+        "{metrics}"
+    );
+    // Nor is its end held up.
+    server.signal("INT").await;
+    assert!(server.ended().await.success());
+}

@@ -1,0 +1,87 @@
+//! Draining: after SIGTERM the instance is not ready but still serves, and nobody's request waits for news until its end.
+
+use std::process::Stdio;
+use std::time::Duration;
+
+use reqwest::{Method, StatusCode};
+use serde_json::json;
+
+use crate::harness::{Browser, ServerProcess, TestHost, http_client, in_time};
+
+async fn get(base: &str, path: &str) -> (StatusCode, String) {
+    let response = http_client().get(format!("{base}{path}")).send().await;
+    let response = response.expect("an answer");
+    (response.status(), response.text().await.expect("a body"))
+}
+
+/// Waits until it says that it drains.
+async fn draining(base: &str) {
+    in_time(async {
+        while get(base, "/readyz").await
+            != (StatusCode::SERVICE_UNAVAILABLE, "draining\n".to_owned())
+        {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn after_sigterm_it_serves_on_but_is_not_ready() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let drain = "drain_time = \"10m\"";
+    let server = ServerProcess::start(folder.path(), drain, "", Stdio::null()).await;
+    assert_eq!(get(&server.base, "/readyz").await.0, StatusCode::OK);
+    server.signal("TERM").await;
+    draining(&server.base).await;
+    assert_eq!(get(&server.base, "/healthz").await.0, StatusCode::OK);
+    let discovery = "/oidc/.well-known/openid-configuration";
+    assert_eq!(get(&server.base, discovery).await.0, StatusCode::OK);
+    // A second one ends it before its time.
+    server.signal("TERM").await;
+    assert!(server.ended().await.success());
+}
+
+#[tokio::test]
+async fn it_does_not_drain_at_ctrl_c_nor_where_the_setting_says_so() {
+    for (time, signal) in [("10m", "INT"), ("0s", "TERM")] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let drain = format!("drain_time = \"{time}\"");
+        let server = ServerProcess::start(folder.path(), &drain, "", Stdio::null()).await;
+        server.signal(signal).await;
+        assert!(server.ended().await.success(), "{signal}");
+    }
+}
+
+#[tokio::test]
+async fn requests_that_wait_for_news_are_answered_when_it_drains() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let browser = Browser::new(&host.base);
+    let typed = ada
+        .application
+        .request(&[("prompt", Some("login")), ("state", Some("typed"))]);
+    let login = browser.get(&typed).await.followed().await;
+    let events = browser.stream(&format!("{}/events", login.path())).await;
+    let begun = std::time::Instant::now();
+    let (requests, events, ()) = in_time(async {
+        let path = "/authenticator/api/requests";
+        let waiting = ada.phone.call(Method::GET, path, "?wait=30", Vec::new());
+        tokio::join!(waiting, events.text(), async {
+            // Whether it comes before the requests or after them, they do not wait for their time.
+            host.host.draining.begin();
+        })
+    })
+    .await;
+    let requests = requests.expect("an answer");
+    assert_eq!(requests.status, StatusCode::OK, "{}", requests.body);
+    assert_eq!(requests.body["requests"], json!([]));
+    let events = events.expect("its end");
+    assert!(!events.contains("changed"), "it asks again: {events}");
+    assert!(begun.elapsed() < Duration::from_secs(25));
+
+    // The next request goes to another connection, and so perhaps to another instance.
+    let page = browser.get("/").await;
+    assert_eq!(page.headers["connection"], "close");
+    assert_eq!(page.status, StatusCode::OK);
+}

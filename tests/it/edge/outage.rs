@@ -1,0 +1,66 @@
+//! An outage of the database: each interface answers 503 with `Retry-After`, in its own form.
+
+use reqwest::{RequestBuilder, StatusCode};
+use serde_json::Value;
+
+use crate::harness::{Browser, TestHost, http_client};
+
+/// Holds that the answer may be repeated in two seconds; its body.
+async fn unavailable(request: RequestBuilder) -> Value {
+    let response = request.send().await.expect("an answer");
+    assert_eq!(
+        response.status(),
+        StatusCode::SERVICE_UNAVAILABLE,
+        "{}",
+        response.url()
+    );
+    assert_eq!(response.headers()["retry-after"], "2", "{}", response.url());
+    serde_json::from_str(&response.text().await.expect("a body")).unwrap_or_default()
+}
+
+#[tokio::test]
+async fn every_interface_answers_that_the_request_may_be_repeated() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let browser = Browser::new(&host.base);
+    let code = ada.sign_in(&browser).await;
+    let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
+    let access = tokens["access_token"].as_str().expect("an access token");
+    let at = |path: &str| format!("{}{path}", host.base);
+    host.host.store.close().await;
+
+    let secret = ada.application.secret.as_deref();
+    for path in [
+        "/oidc/token",
+        "/oidc/token/introspection",
+        "/oidc/token/revocation",
+    ] {
+        let form = [
+            ("grant_type", "authorization_code"),
+            ("code", &code),
+            ("redirect_uri", &ada.application.redirect_uri),
+            ("code_verifier", crate::harness::VERIFIER),
+            ("token", access),
+        ];
+        let request = http_client().post(at(path)).form(&form);
+        let answer = unavailable(request.basic_auth(&ada.application.id, secret)).await;
+        assert_eq!(answer["error"], "temporarily_unavailable", "{path}");
+    }
+    let answer = unavailable(http_client().get(at("/oidc/me")).bearer_auth(access)).await;
+    assert_eq!(answer["error"], "temporarily_unavailable");
+
+    let request = http_client().get(at("/admin/api/v1/users"));
+    let problem = unavailable(request.bearer_auth(&host.token)).await;
+    assert_eq!(problem["type"], "urn:assent:problem:unavailable");
+    assert_eq!(problem["status"], 503);
+
+    let error = ada.phone.waiting(0).await.expect_err("an outage");
+    assert!(
+        error.to_string().contains("temporarily_unavailable"),
+        "{error}"
+    );
+
+    unavailable(http_client().get(at(&format!("/sso/metadata/{}", ada.application.id)))).await;
+    unavailable(http_client().get(at(&format!("/logos/{}", ada.application.id)))).await;
+    unavailable(http_client().get(at("/readyz"))).await;
+}

@@ -1,0 +1,108 @@
+//! Faults of the network to PostgreSQL: no request waits without an end, the host recovers by itself, and nothing is done
+//! twice.
+
+use std::time::{Duration, Instant};
+
+use futures_util::future::join_all;
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+
+use crate::harness::{Browser, TestHost, in_time};
+
+/// How long a request may take during a fault.
+const LONGEST: Duration = Duration::from_secs(10);
+/// What a busy machine may add to it.
+const BUSY: Duration = Duration::from_secs(3);
+
+/// Reads, or with a name writes a user; how it was answered, and after which time.
+async fn timed(host: &TestHost, name: Option<String>) -> (StatusCode, Duration) {
+    let began = Instant::now();
+    let (status, _) = match name {
+        None => host.admin(Method::GET, "/users", Value::Null).await,
+        Some(name) => add_user(host, &name).await,
+    };
+    (status, began.elapsed())
+}
+
+async fn add_user(host: &TestHost, name: &str) -> (StatusCode, Value) {
+    let body = json!({
+        "name": name,
+        "email": format!("{name}@example.org"),
+        "profile": {"name": "Grace Hopper"},
+    });
+    host.admin(Method::POST, "/users", body).await
+}
+
+/// Sixteen requests at the same moment, half of which write.
+async fn sixteen(host: &TestHost, prefix: &str) -> Vec<(StatusCode, Duration)> {
+    join_all((0..16).map(|n| timed(host, (n % 2 == 0).then(|| format!("{prefix}{n}"))))).await
+}
+
+#[tokio::test]
+async fn a_frozen_database_holds_up_no_request_for_long() {
+    let (host, proxy) = TestHost::start_behind_proxy().await;
+    for (status, _) in sixteen(&host, "before").await {
+        assert!(status.is_success(), "{status}");
+    }
+    proxy.freeze();
+    let thawing = async {
+        // The fault lasts that long.
+        tokio::time::sleep(Duration::from_secs(8)).await;
+        proxy.thaw();
+    };
+    let ((), answers) = tokio::join!(thawing, sixteen(&host, "during"));
+    for (status, took) in answers {
+        assert!(status.is_success() || status.is_server_error(), "{status}");
+        assert!(took < LONGEST + BUSY, "{took:?}");
+    }
+    let began = Instant::now();
+    in_time(async { while add_user(&host, "after").await.0.is_server_error() {} }).await;
+    assert!(began.elapsed() < LONGEST, "{:?}", began.elapsed());
+    for (status, _) in sixteen(&host, "later").await {
+        assert!(status.is_success(), "{status}");
+    }
+}
+
+#[tokio::test]
+async fn after_a_reset_of_all_connections_the_next_requests_succeed() {
+    let (host, proxy) = TestHost::start_behind_proxy().await;
+    for round in ["one", "two", "three"] {
+        for (status, _) in sixteen(&host, round).await {
+            assert!(status.is_success(), "{round}: {status}");
+        }
+        proxy.reset();
+    }
+    for (status, _) in sixteen(&host, "four").await {
+        assert!(status.is_success(), "{status}");
+    }
+}
+
+#[tokio::test]
+async fn a_lost_reply_to_a_commit_is_an_error_and_a_repetition_is_safe() {
+    let (host, proxy) = TestHost::start_behind_proxy().await;
+    proxy.drop_reply_to_commit_of("grace@example.org");
+    let (status, _) = add_user(&host, "grace").await;
+    assert_eq!(proxy.dropped(), 1);
+    assert!(status.is_server_error(), "{status}");
+    assert_eq!(add_user(&host, "grace").await.0, StatusCode::CONFLICT);
+    let users = host
+        .admin_ok(Method::GET, "/users?q=grace", Value::Null)
+        .await;
+    assert_eq!(users["items"].as_array().map(Vec::len), Some(1), "{users}");
+}
+
+#[tokio::test]
+async fn a_code_whose_exchange_lost_its_reply_is_used() {
+    let (host, proxy) = TestHost::start_behind_proxy().await;
+    let ada = host.ada().await;
+    let code = ada.sign_in(&Browser::new(&host.base)).await;
+    proxy.drop_reply_to_commit_of(&ada.application.id);
+    let (status, _) = ada.application.exchange(&host.base, &code, &[]).await;
+    assert_eq!(proxy.dropped(), 1);
+    assert!(status.is_server_error(), "{status}");
+    let (status, answer) = ada.application.exchange(&host.base, &code, &[]).await;
+    assert_eq!(
+        (status, answer["error"].as_str()),
+        (StatusCode::BAD_REQUEST, Some("invalid_grant"))
+    );
+}
