@@ -505,7 +505,7 @@ async fn a_signature_for_one_decision_is_none_for_another() {
     let signed = [
         (Decision::Approve, number.as_str()),
         (Decision::Deny, ""),
-        (Decision::NotMe, ""),
+        (Decision::Report, ""),
     ];
     for (signed_for, number) in signed {
         let signature = statement(signed_for, number);
