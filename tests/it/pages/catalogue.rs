@@ -351,7 +351,7 @@ fn the_app_has_words_for_each_error_of_its_interface() {
         .into_iter()
         .filter(|code| !["server_error", "cross_site_request"].contains(code))
     {
-        let known = scripts.contains(&format!("  {code}: 'app-failure"))
+        let known = scripts.contains(&format!("  {code}: 'app-"))
             || scripts.contains(&format!("'{code}'"));
         assert!(known, "the app does not know {code}");
     }
