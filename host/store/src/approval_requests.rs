@@ -42,6 +42,9 @@ pub enum RequestOutcome {
 
 impl Store {
     /// Adds an approval, for which its login then waits. It replaces the pending one of the same browser for the same name.
+    ///
+    /// # Errors
+    /// If the database fails, or the audit log cannot be extended.
     pub async fn request_approval(&self, request: ApprovalRequest) -> Result<RequestOutcome> {
         self.asks
             .write(move |db| {
@@ -53,6 +56,9 @@ impl Store {
 
     /// Ends the requests that a channel without letters may carry and that a refused one conflicts with, and has it count as one
     /// that began.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn refuse_request(&self, refused: RefusedRequest) -> Result<()> {
         self.asks
             .write(move |db| {

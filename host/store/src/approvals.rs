@@ -192,6 +192,9 @@ pub enum AnswerOutcome {
 
 impl Store {
     /// The approval with this id.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn approval(&self, id: ApprovalId) -> Result<Option<Approval>> {
         let row: Option<ApprovalRow> = sqlx::query_as(approvals_where!("approvals.id = $1"))
             .bind(id.to_string())
@@ -201,6 +204,9 @@ impl Store {
     }
 
     /// The latest request of a login.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn approval_of_login(&self, login: LoginId) -> Result<Option<Approval>> {
         let row: Option<ApprovalRow> = sqlx::query_as(approvals_where!(
             "approvals.login_id = $1 ORDER BY approvals.id DESC LIMIT 1"
@@ -225,6 +231,9 @@ impl Store {
     }
 
     /// The pending requests of a user at `now`, the oldest first.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn pending_approvals(&self, user: UserId, now: Timestamp) -> Result<Vec<Approval>> {
         let rows: Vec<ApprovalRow> = sqlx::query_as(approvals_where!(
             "approvals.named_user = $1 AND approvals.user_id = $1 AND approvals.state = 'requested'
@@ -238,6 +247,9 @@ impl Store {
     }
 
     /// Another unexpired request of this user that has this number: pending, replaced or cancelled.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn approval_with_number(
         &self,
         user: UserId,
@@ -262,6 +274,9 @@ impl Store {
     /// Takes a device's verified answer. It counts only while the request is open, the device is not revoked and belongs to
     /// the requested user, and that user may sign in there. The user can still report a replaced, cancelled, denied or failed
     /// request until it expires.
+    ///
+    /// # Errors
+    /// If the database fails, or the audit log cannot be extended.
     pub async fn answer_approval(
         &self,
         id: ApprovalId,
@@ -298,6 +313,9 @@ impl Store {
     /// Takes what a vendor said of a request. It counts only for the approval that the request was begun for, while the
     /// request is not done with, by the address that it still knows the person by, and where a device's answer would: once,
     /// for the person's newest open request, while they may sign in. The request is done with then, whether it counted or not.
+    ///
+    /// # Errors
+    /// If the database fails, or the audit log cannot be extended.
     pub async fn rule_on_approval(
         &self,
         delivery: DeliveryId,
@@ -313,6 +331,9 @@ impl Store {
     }
 
     /// The person gave up in the browser. Nothing happens if the request was decided before.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn cancel_approval(&self, id: ApprovalId, now: Timestamp) -> Result<()> {
         self.write(move |db| {
             Box::pin(async move {
@@ -331,6 +352,9 @@ impl Store {
     }
 
     /// Ends a pending request that can't be approved any more. It can still be reported. Nothing happens if it was decided before.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn withdraw_approval(&self, id: ApprovalId, now: Timestamp) -> Result<()> {
         self.write(move |db| {
             Box::pin(async move {

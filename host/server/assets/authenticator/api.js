@@ -183,8 +183,8 @@ function filled(template, parameters) {
 }
 
 /**
- * A call that the account's device signs. `path` is one of the API's document; `options` has the values of its
- * parameters and the body. Where the server finds our clock wrong, its offset is remembered and the call made once more.
+ * A call that the account's device signs. `path` is one of the API's document; `rest` has the values of its parameters
+ * and the body. Where the server finds our clock wrong, its offset is remembered and the call made once more.
  * @template {Method} Name
  * @template {Route<Name>} Path
  * @param {Account} account

@@ -120,7 +120,7 @@ export function approvalText({ issuer, device, request, decision, number }) {
 }
 
 /**
- * The text that a device signs to say that a request was not the person's. Its purpose says the decision; it has no number.
+ * The text that a device signs to report a request. Its purpose states the decision; it has no number.
  * @param {Shown} shown
  */
 export function notMeText({ issuer, device, request }) {

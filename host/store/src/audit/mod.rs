@@ -281,6 +281,9 @@ pub struct AuditPage {
 
 impl Store {
     /// Adds entries about what is no change of the database's.
+    ///
+    /// # Errors
+    /// If the database fails, or the audit log cannot be extended.
     pub async fn append_audit(&self, entries: Vec<Entry>) -> Result<()> {
         self.write(move |db| {
             let entries = entries.clone();
@@ -291,6 +294,9 @@ impl Store {
 
     /// Up to `limit` of a user's account notifications, the oldest first: those after `since` that a device has not shown, but for what it did
     /// itself.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn account_notifications(
         &self,
         user: UserId,
@@ -318,6 +324,9 @@ impl Store {
     }
 
     /// Notes that a device showed the account notifications up to this entry.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn mark_notifications_read(&self, device: DeviceId, last: AuditId) -> Result<()> {
         self.write(move |db| {
             Box::pin(async move {
@@ -339,6 +348,9 @@ impl Store {
     }
 
     /// Up to `limit` entries, the latest first: those before the position `before`, where that is given.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn audit_entries(
         &self,
         filter: &AuditFilter,
@@ -353,6 +365,9 @@ impl Store {
 
     /// A page of up to `limit` entries before the position `before`, where that is given. However much there is, and however rarely
     /// what fits one condition fits another, no more is looked at than a page may cost.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn audit_page(
         &self,
         filter: &AuditFilter,

@@ -73,6 +73,9 @@ macro_rules! records_where {
 const AFTER: &str = records_where!("seq > $1 ORDER BY seq LIMIT $2");
 impl Store {
     /// An end of the audit log's chain.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
     pub async fn audit_end(&self, end: End) -> Result<StoredMark> {
         let row: Option<MarkRow> =
             sqlx::query_as("SELECT seq, digest, code FROM audit_chain WHERE name = $1")
@@ -89,6 +92,9 @@ impl Store {
     }
 
     /// Up to `limit` entries after this position, in their order.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn audit_records(&self, after: i64, limit: u32) -> Result<Vec<Record>> {
         let rows: Vec<RecordRow> = sqlx::query_as(AFTER)
             .bind(after)
@@ -99,6 +105,9 @@ impl Store {
     }
 
     /// An entry that stands outside of the chain: before its beginning, after its end, or without a position.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn stray_audit_entry(&self) -> Result<Option<String>> {
         // One statement sees the ends and the entries of one moment; each part looks at an end of the index.
         let row: Option<(String,)> = sqlx::query_as(
@@ -116,6 +125,9 @@ impl Store {
     }
 
     /// The position of the last entry that tells that this user was erased or deleted.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub async fn last_erasure(&self, user: &str) -> Result<Option<i64>> {
         let row: Option<(i64,)> = sqlx::query_as(
             "SELECT seq FROM audit_entries WHERE user_id = $1 AND event IN ($2, $3) ORDER BY seq DESC LIMIT 1",

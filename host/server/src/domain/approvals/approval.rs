@@ -44,6 +44,9 @@ use assent_store::{
 /// minutes; only the request is not sent. So the answer does not reveal which names exist. `standing` says whether the user of
 /// the name signed in in this browser before. The limits count a request from a stale browser as one from a known browser, so the
 /// answer does not reveal the report either. It reaches the devices only within the places of unknown browsers.
+///
+/// # Errors
+/// If the store fails.
 pub async fn ask(
     host: &Arc<Host>,
     login: &Login,
@@ -80,6 +83,9 @@ pub async fn ask(
 ///
 /// It writes even though a limit was reached, which the limit of pages for each network bounds. The queries are the same for any
 /// name.
+///
+/// # Errors
+/// If the store fails.
 pub async fn refuse(host: &Host, login: &Login, name: &LoginName) -> Result<(), InternalError> {
     if !channels::are_letterless(host) {
         return Ok(());
@@ -505,6 +511,9 @@ pub enum Outcome {
 }
 
 /// Takes a device's answer. Whatever races, one answer counts.
+///
+/// # Errors
+/// If the store fails.
 pub async fn answer(
     host: &Host,
     device: &Device,

@@ -10,7 +10,8 @@ use assent_model::action_approval::ActionOutline;
 use assent_model::clock::Timestamp;
 use assent_model::id::Did;
 use assent_model::key::SigningAlgorithm;
-use assent_model::user::User;
+use assent_model::name::LoginName;
+use assent_model::user::{ConsoleRole, User};
 use assent_store::{Store, StoreError};
 
 /// How much of an id a summary shows, in characters.
@@ -129,16 +130,7 @@ fn text(action: &ProtectedAction, names: &Names) -> String {
             name,
             email,
             console_role,
-        } => {
-            let address = email.as_ref().map_or_else(String::new, |email| {
-                format!(", with the e-mail address {email}")
-            });
-            format!(
-                "Create the user {} with the role {} in the console{address}",
-                quoted(name.as_str()),
-                console_role.as_str()
-            )
-        }
+        } => new_user(name, email.as_ref(), *console_role),
         A::UpdateUser { changes, .. } => {
             joined(changes.iter().map(|change| user_change(change, names)))
         }
@@ -237,6 +229,17 @@ fn end_of(id: &str) -> &str {
         .checked_sub(ID_END)
         .and_then(|start| id.get(start..))
         .unwrap_or(id)
+}
+
+fn new_user(name: &LoginName, email: Option<&LoginName>, role: ConsoleRole) -> String {
+    let address = email.map_or_else(String::new, |email| {
+        format!(", with the e-mail address {email}")
+    });
+    format!(
+        "Create the user {} with the role {} in the console{address}",
+        quoted(name.as_str()),
+        role.as_str()
+    )
 }
 
 fn joined(sentences: impl Iterator<Item = String>) -> String {

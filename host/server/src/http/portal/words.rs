@@ -156,19 +156,11 @@ pub(super) fn happened(
         Event::UserErased => Message::of("activity-user-erased"),
         Event::UserDeleted => Message::of("activity-user-deleted"),
         Event::UsersExported => Message::of("activity-users-exported"),
-        Event::AccountCreated => {
-            Message::of("activity-account-created").message("application", application())
-        }
-        Event::AccountChanged => {
-            Message::of("activity-account-changed").message("application", application())
-        }
-        Event::AccountLifecycleChanged => account_state(entry, application()),
-        Event::AccountDeleted => {
-            Message::of("activity-account-deleted").message("application", application())
-        }
-        Event::AccountsExported => {
-            Message::of("activity-accounts-exported").message("application", application())
-        }
+        Event::AccountCreated
+        | Event::AccountChanged
+        | Event::AccountLifecycleChanged
+        | Event::AccountsExported
+        | Event::AccountDeleted => account_activity(entry, application()),
         Event::ExternalAuthenticatorSet => Message::of("activity-address-set"),
         Event::ExternalAuthenticatorRemoved => Message::of("activity-address-removed"),
         Event::ConsentGranted => {
@@ -180,34 +172,16 @@ pub(super) fn happened(
         Event::RefreshTokenReused => {
             Message::of("activity-refresh-reused").message("application", application())
         }
-        Event::ApplicationCreated => {
-            Message::of("activity-application-created").message("application", application())
-        }
-        Event::ApplicationChanged => {
-            Message::of("activity-application-changed").message("application", application())
-        }
-        Event::ApplicationDeleted => {
-            Message::of("activity-application-deleted").message("application", application())
-        }
-        Event::MetadataApplied => {
-            Message::of("activity-metadata-applied").message("application", application())
-        }
-        Event::ClientSecretRotated => {
-            Message::of("activity-secret-made").message("application", application())
-        }
-        Event::LogoSet => Message::of("activity-logo-set").message("application", application()),
-        Event::LogoRemoved => {
-            Message::of("activity-logo-removed").message("application", application())
-        }
-        Event::CertificatePublished => {
-            Message::of("activity-certificate-published").message("application", application())
-        }
-        Event::CertificateActivated => {
-            Message::of("activity-certificate-took-over").message("application", application())
-        }
-        Event::CertificateWithdrawn => {
-            Message::of("activity-certificate-withdrawn").message("application", application())
-        }
+        Event::ApplicationCreated
+        | Event::ApplicationDeleted
+        | Event::MetadataApplied
+        | Event::ClientSecretRotated
+        | Event::LogoSet
+        | Event::LogoRemoved
+        | Event::CertificatePublished
+        | Event::CertificateActivated
+        | Event::CertificateWithdrawn
+        | Event::ApplicationChanged => application_activity(entry, application()),
         Event::SigningKeyPublished => Message::of("activity-key-published"),
         Event::SigningKeyActivated => Message::of("activity-key-took-over"),
         Event::SigningKeyRevoked => Message::of("activity-key-revoked"),
@@ -219,6 +193,57 @@ pub(super) fn happened(
         Event::PluginsRolledBack => Message::of("activity-plugins-rolled-back"),
         Event::PluginsReloaded => Message::of("activity-plugins-reloaded"),
         Event::AdminTokenCreated => Message::of("activity-admin-token"),
+    }
+}
+
+/// What happened to an account, by one of the events that [`happened`] lists for it.
+fn account_activity(entry: &Entry, application: Message) -> Message {
+    match entry.event {
+        Event::AccountCreated => {
+            Message::of("activity-account-created").message("application", application)
+        }
+        Event::AccountChanged => {
+            Message::of("activity-account-changed").message("application", application)
+        }
+        Event::AccountLifecycleChanged => account_state(entry, application),
+        Event::AccountsExported => {
+            Message::of("activity-accounts-exported").message("application", application)
+        }
+        // AccountDeleted; a test checks that each event has its own words.
+        _ => Message::of("activity-account-deleted").message("application", application),
+    }
+}
+
+/// What happened to an application or its certificates, by one of the events that [`happened`] lists for it.
+fn application_activity(entry: &Entry, application: Message) -> Message {
+    match entry.event {
+        Event::ApplicationCreated => {
+            Message::of("activity-application-created").message("application", application)
+        }
+        Event::ApplicationDeleted => {
+            Message::of("activity-application-deleted").message("application", application)
+        }
+        Event::MetadataApplied => {
+            Message::of("activity-metadata-applied").message("application", application)
+        }
+        Event::ClientSecretRotated => {
+            Message::of("activity-secret-made").message("application", application)
+        }
+        Event::LogoSet => Message::of("activity-logo-set").message("application", application),
+        Event::LogoRemoved => {
+            Message::of("activity-logo-removed").message("application", application)
+        }
+        Event::CertificatePublished => {
+            Message::of("activity-certificate-published").message("application", application)
+        }
+        Event::CertificateActivated => {
+            Message::of("activity-certificate-took-over").message("application", application)
+        }
+        Event::CertificateWithdrawn => {
+            Message::of("activity-certificate-withdrawn").message("application", application)
+        }
+        // ApplicationChanged; a test checks that each event has its own words.
+        _ => Message::of("activity-application-changed").message("application", application),
     }
 }
 
@@ -347,5 +372,26 @@ pub(super) fn shown(name: &str, value: &Value) -> Message {
             Message::of("claim-value").text("value", lines.unwrap_or_else(|_| value.to_string()))
         }
         other => Message::of("claim-value").text("value", other.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use assent_model::audit::AuditContext;
+    use assent_model::entropy::SystemEntropy;
+
+    use super::*;
+
+    #[test]
+    fn each_event_has_words_of_its_own() {
+        let by = AuditContext::new(Actor::Server, Origin::default());
+        let mut seen = BTreeSet::new();
+        for event in Event::ALL {
+            let entry = Entry::new(*event, &by, Timestamp::from_millis(0), &SystemEntropy);
+            let words = happened(&entry, None, &Message::of("claim-name"));
+            assert!(seen.insert(format!("{words:?}")), "{event:?}: {words:?}");
+        }
     }
 }
