@@ -11,3 +11,4 @@ mod outage;
 mod rate_limits;
 mod stored;
 mod tls;
+mod waiting;

@@ -56,6 +56,8 @@ const WORDS = {
   no_such_login: 'app-failure-login',
   closed: 'app-failure-closed',
   unknown_device_id: 'app-failure-device-unknown',
+  temporarily_unavailable: 'app-failure-server',
+  too_many_waiting: 'app-failure-often',
   too_many_calls: 'app-failure-often',
   too_many_devices: 'app-failure-devices',
   too_many_sign_ins: 'app-failure-scans',

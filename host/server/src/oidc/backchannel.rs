@@ -75,7 +75,7 @@ pub async fn deliver(host: Arc<Host>) {
     let mut work = Work::default();
     loop {
         // To miss nothing, listen first and look then.
-        let mut listener = host.wakeups.listen();
+        let listener = host.wakeups.listen([Wakeup::LoggedOut]);
         let begun = match begin(&host, &mut work).await {
             Ok(begun) => begun,
             Err(error) => {
@@ -88,7 +88,7 @@ pub async fn deliver(host: Arc<Host>) {
             continue;
         }
         tokio::select! {
-            () = listener.heard(Wakeup::LoggedOut) => {}
+            () = listener.heard() => {}
             () = tokio::time::sleep(LOOK) => {}
             Some(ended) = work.under_way.join_next() => match ended {
                 Ok(application) => work.release(&application),

@@ -185,13 +185,16 @@ pub async fn give_up(host: &Host, console: &Console, id: ActionApprovalId) -> Re
 /// # Errors
 /// If the store fails.
 pub async fn decided(host: &Host, console: &Console, id: ActionApprovalId) -> Result<()> {
-    let mut listener = host.wakeups.listen();
+    let Some((_, found)) = find(host, console, id).await? else {
+        return Ok(());
+    };
+    let listener = host.wakeups.listen([Wakeup::Decided(found.id)]);
     while let Some((_, approval)) = find(host, console, id).await? {
         let stage = approval.stage_at(host.now());
         if !matches!(stage, ApprovalStage::Requested | ApprovalStage::Reported) {
             break;
         }
-        listener.next(Wakeup::Decided(approval.id)).await;
+        listener.next().await;
     }
     Ok(())
 }

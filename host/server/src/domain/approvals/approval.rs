@@ -324,13 +324,13 @@ async fn approval(
 /// # Errors
 /// If the store fails.
 pub async fn decided(host: &Host, approval: ApprovalId) -> Result<(), InternalError> {
-    let mut listener = host.wakeups.listen();
+    let listener = host.wakeups.listen([Wakeup::Decided(approval)]);
     loop {
         let found = host.store.approval(approval).await?;
         if !found.is_some_and(|found| found.stage_at(host.now()).is_waiting()) {
             return Ok(());
         }
-        listener.next(Wakeup::Decided(approval)).await;
+        listener.next().await;
     }
 }
 

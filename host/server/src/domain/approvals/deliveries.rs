@@ -69,7 +69,7 @@ pub async fn run(host: Arc<Host>) {
     let mut work = Work::default();
     loop {
         // To miss nothing, listen first and look then.
-        let mut listener = host.wakeups.listen();
+        let listener = host.wakeups.listen([Wakeup::Carried]);
         let pause = match claim(&host, &mut work).await {
             Ok(pause) => pause,
             Err(error) => {
@@ -81,7 +81,7 @@ pub async fn run(host: Arc<Host>) {
             continue;
         }
         tokio::select! {
-            () = listener.heard(Wakeup::Carried) => {}
+            () = listener.heard() => {}
             () = tokio::time::sleep(pause) => {}
             Some(ended) = work.under_way.join_next() => match ended {
                 Ok(channel) => work.ended(&channel),

@@ -95,7 +95,10 @@ pub async fn request(
     patience: u32,
     (seen, known): (&HashSet<ApprovalId>, Option<AuditId>),
 ) -> Result<Option<Waiting>, InternalError> {
-    let mut listener = host.wakeups.listen();
+    let listener = host.wakeups.listen([
+        Wakeup::Asked(device.user_id),
+        Wakeup::AccountNotification(device.user_id),
+    ]);
     // Counted by the machine's clock, not the host's: a test that stops the one must not stop the other.
     let deadline = tokio::time::Instant::now() + seconds(patience);
     let mut interrupts = pin!(host.draining.interrupts());
@@ -138,12 +141,8 @@ pub async fn request(
                 cooldown_until,
             }));
         }
-        let wanted = [
-            Wakeup::Asked(device.user_id),
-            Wakeup::AccountNotification(device.user_id),
-        ];
         tokio::select! {
-            () = listener.next_of(wanted) => {}
+            () = listener.next() => {}
             () = &mut interrupts => is_interrupted = true,
         }
     }

@@ -23,6 +23,8 @@ const CANDIDATES: Rate = Rate {
 };
 /// How many calls of a session wait for news of a test sign-in.
 const TEST_SIGN_IN_WAITS: usize = 2;
+/// How many calls of one device wait for news at the same moment. Its app makes one; others are of its past, or of a script.
+const DEVICE_WAITS: usize = 8;
 /// How many calls of UserInfo and introspection about one token family wait for plugins at the same moment.
 const CLAIM_LOOKUPS: usize = 16;
 /// How many previews of claims one caller makes at the same moment.
@@ -69,6 +71,8 @@ pub struct Limits {
     pub callbacks_per_ip: Limit<(String, Network)>,
     /// Pages that are told when they have something new to show. Each costs a look into the database every second.
     pub told_pages: Arc<Held<Network>>,
+    /// Calls of one device that wait for news. Each looks into the database every second.
+    pub device_waits: Arc<Held<DeviceId>>,
     /// Looks at what an application sees of a person: they call the plugins that sign-ins call.
     pub looks: Arc<Held<UserId>>,
     /// Calls of UserInfo and introspection with tokens of one family that wait for plugins.
@@ -127,6 +131,7 @@ impl Limits {
             ),
             callbacks_per_ip: Limit::new("callbacks_per_ip", settings.callbacks_per_ip),
             told_pages: Arc::new(Held::new(TOLD_PAGES)),
+            device_waits: Arc::new(Held::new(DEVICE_WAITS)),
             looks: Arc::new(Held::new(1)),
             claim_lookups: Arc::new(Held::new(CLAIM_LOOKUPS)),
             previews: Arc::new(Held::new(PREVIEWS)),

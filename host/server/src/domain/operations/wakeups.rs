@@ -1,11 +1,13 @@
 //! Wake-ups of the requests that wait inside this process.
 //!
 //! A wake-up is a hint. A waiting request reads the database when one comes, and every second without one, because another
-//! instance may have made the change.
+//! instance may have made the change. Each request names the changes that concern it, so a change wakes only those requests.
 
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::broadcast;
+use tokio::sync::Notify;
 
 use assent_model::id::{ApprovalId, LoginId, TestSignInId, UserId};
 
@@ -13,7 +15,7 @@ use assent_model::id::{ApprovalId, LoginId, TestSignInId, UserId};
 const TICK: Duration = Duration::from_secs(1);
 
 /// The change that a wake-up reports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Wakeup {
     /// An approval was decided.
     Decided(ApprovalId),
@@ -31,55 +33,125 @@ pub enum Wakeup {
     LoggedOut,
 }
 
-/// Sends and receives wake-ups.
-#[derive(Debug)]
-pub struct Wakeups(broadcast::Sender<Wakeup>);
+/// The listeners of each change.
+type Listening = HashMap<Wakeup, Vec<Arc<Notify>>>;
 
-impl Default for Wakeups {
-    fn default() -> Self {
-        Self(broadcast::channel(256).0)
-    }
-}
+/// Sends and receives wake-ups.
+#[derive(Clone, Debug, Default)]
+pub struct Wakeups(Arc<Mutex<Listening>>);
 
 impl Wakeups {
-    /// Wakes the requests that wait for this change.
+    /// Wakes the requests that wait for this change, and no others.
     pub fn send(&self, wakeup: Wakeup) {
-        // An error means that no request waits.
-        let _ = self.0.send(wakeup);
+        for listener in self.listening().get(&wakeup).into_iter().flatten() {
+            // It is stored until the listener waits, so none is missed between two waits.
+            listener.notify_one();
+        }
     }
 
-    /// Begins to listen. To miss nothing, listen first and read the database then.
-    pub fn listen(&self) -> Listener {
-        Listener(self.0.subscribe())
+    /// Begins to listen for these changes. To miss nothing, listen first and read the database then.
+    pub fn listen<const N: usize>(&self, wanted: [Wakeup; N]) -> Listener<N> {
+        let notify = Arc::new(Notify::new());
+        let mut listening = self.listening();
+        for wakeup in wanted {
+            listening
+                .entry(wakeup)
+                .or_default()
+                .push(Arc::clone(&notify));
+        }
+        drop(listening);
+        Listener {
+            wakeups: self.clone(),
+            wanted,
+            notify,
+        }
+    }
+
+    fn listening(&self) -> MutexGuard<'_, Listening> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Receives the wake-ups that are sent after its creation.
 #[derive(Debug)]
-pub struct Listener(broadcast::Receiver<Wakeup>);
+pub struct Listener<const N: usize> {
+    wakeups: Wakeups,
+    wanted: [Wakeup; N],
+    notify: Arc<Notify>,
+}
 
-impl Listener {
-    /// Returns when `wanted` comes, or when it is time to read the database again.
-    pub async fn next(&mut self, wanted: Wakeup) {
-        self.next_of([wanted]).await;
+impl<const N: usize> Listener<N> {
+    /// Returns when one of the changes comes, or when it is time to read the database again.
+    pub async fn next(&self) {
+        let _ = tokio::time::timeout(TICK, self.heard()).await;
     }
 
-    /// The same for one of several.
-    pub async fn next_of<const N: usize>(&mut self, wanted: [Wakeup; N]) {
-        let _ = tokio::time::timeout(TICK, self.heard_of(wanted)).await;
+    /// Returns when one of the changes came.
+    pub async fn heard(&self) {
+        self.notify.notified().await;
     }
+}
 
-    /// Returns when `wanted` came, or may have come.
-    pub async fn heard(&mut self, wanted: Wakeup) {
-        self.heard_of([wanted]).await;
-    }
-
-    async fn heard_of<const N: usize>(&mut self, wanted: [Wakeup; N]) {
-        // An error means that wake-ups were missed: read the database.
-        while let Ok(wakeup) = self.0.recv().await {
-            if wanted.contains(&wakeup) {
-                break;
+impl<const N: usize> Drop for Listener<N> {
+    fn drop(&mut self) {
+        let mut listening = self.wakeups.listening();
+        for wakeup in self.wanted {
+            let Some(listeners) = listening.get_mut(&wakeup) else {
+                continue;
+            };
+            listeners.retain(|listener| !Arc::ptr_eq(listener, &self.notify));
+            if listeners.is_empty() {
+                listening.remove(&wakeup);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+
+    use super::*;
+    use assent_model::clock::Timestamp;
+    use assent_model::entropy::SystemEntropy;
+
+    fn id() -> ApprovalId {
+        ApprovalId::new(Timestamp::from_seconds(1_800_000_000), &SystemEntropy)
+    }
+
+    fn is_woken<const N: usize>(listener: &Listener<N>) -> bool {
+        listener.heard().now_or_never().is_some()
+    }
+
+    #[test]
+    fn a_change_wakes_only_those_that_wait_for_it() {
+        let wakeups = Wakeups::default();
+        let (one, other) = (id(), id());
+        let first = wakeups.listen([Wakeup::Decided(one)]);
+        let second = wakeups.listen([Wakeup::Decided(one), Wakeup::LoggedOut]);
+        let third = wakeups.listen([Wakeup::Decided(other)]);
+        wakeups.send(Wakeup::Decided(one));
+        wakeups.send(Wakeup::Carried);
+        assert!(is_woken(&first) && is_woken(&second));
+        assert!(!is_woken(&third));
+        // Once for each change.
+        assert!(!is_woken(&first) && !is_woken(&second));
+        wakeups.send(Wakeup::LoggedOut);
+        assert!(is_woken(&second));
+        assert!(!is_woken(&first));
+    }
+
+    #[test]
+    fn nothing_is_kept_of_listeners_that_are_gone() {
+        let wakeups = Wakeups::default();
+        let one = id();
+        let first = wakeups.listen([Wakeup::Decided(one)]);
+        let second = wakeups.listen([Wakeup::Decided(one), Wakeup::LoggedOut]);
+        drop(second);
+        assert_eq!(wakeups.listening().len(), 1);
+        wakeups.send(Wakeup::Decided(one));
+        assert!(is_woken(&first));
+        drop(first);
+        assert!(wakeups.listening().is_empty());
     }
 }

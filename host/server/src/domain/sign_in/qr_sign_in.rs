@@ -183,7 +183,7 @@ async fn find(host: &Host, token: &str) -> Result<Option<Login>, InternalError> 
 /// # Errors
 /// If the database fails.
 pub async fn scanned(host: &Host, id: LoginId) -> Result<bool, InternalError> {
-    let mut listener = host.wakeups.listen();
+    let listener = host.wakeups.listen([Wakeup::Scanned(id)]);
     // Counted by the machine's clock, not the host's: a test that stops the one must not stop the other.
     let deadline = tokio::time::Instant::now() + TELLING;
     loop {
@@ -194,6 +194,6 @@ pub async fn scanned(host: &Host, id: LoginId) -> Result<bool, InternalError> {
         if tokio::time::Instant::now() >= deadline {
             return Ok(false);
         }
-        listener.next(Wakeup::Scanned(id)).await;
+        listener.next().await;
     }
 }

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::body::Bytes;
 use axum::extract::{FromRequest, OriginalUri, Path, Query, Request, State};
-use axum::http::header::{AUTHORIZATION, CACHE_CONTROL};
+use axum::http::header::{AUTHORIZATION, CACHE_CONTROL, RETRY_AFTER};
 use axum::http::{HeaderValue, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -59,6 +59,8 @@ pub(crate) struct Failure {
     more: Vec<(&'static str, Value)>,
     /// Whether the caller failed to prove anything: neither its signature nor its link is good.
     unproven: bool,
+    /// Seconds after which the call may be repeated, where the failure says so itself.
+    retry_after: Option<u16>,
 }
 
 /// Marks an answer to a caller that proved nothing.
@@ -73,12 +75,19 @@ impl Failure {
             message,
             more: Vec::new(),
             unproven: false,
+            retry_after: None,
         }
     }
 
     /// The same, of a caller that proved nothing: it counts to the limit of failures.
     const fn unproven(mut self) -> Self {
         self.unproven = true;
+        self
+    }
+
+    /// The same, of a call that may be repeated after so many seconds.
+    const fn retry_after(mut self, seconds: u16) -> Self {
+        self.retry_after = Some(seconds);
         self
     }
 
@@ -119,6 +128,9 @@ impl IntoResponse for Failure {
         let mut response = (self.status, Json(body)).into_response();
         if self.status == StatusCode::SERVICE_UNAVAILABLE {
             response = unavailable(response);
+        }
+        if let Some(seconds) = self.retry_after {
+            response.headers_mut().insert(RETRY_AFTER, seconds.into());
         }
         if self.unproven {
             response.extensions_mut().insert(Unproven);
@@ -393,6 +405,13 @@ const TOO_MANY: Failure = Failure::new(
     "There were too many failed attempts from your network. Wait a minute and try again.",
 );
 
+const TOO_MANY_WAIT: Failure = Failure::new(
+    StatusCode::TOO_MANY_REQUESTS,
+    "too_many_waiting",
+    "This phone waits for requests in too many places. Close some of them.",
+)
+.retry_after(5);
+
 #[derive(Deserialize)]
 pub(crate) struct Wait {
     #[serde(default)]
@@ -416,6 +435,16 @@ pub(crate) async fn requests(Query(query): Query<Wait>, call: SignedCall) -> Rep
         .split(',')
         .filter_map(|id| id.parse().ok())
         .collect();
+    // A call that does not wait is answered at once, however many others do.
+    let _holding = match patience {
+        0 => None,
+        _ => Some(
+            host.rate_limits
+                .device_waits
+                .hold(device.id)
+                .ok_or(TOO_MANY_WAIT)?,
+        ),
+    };
     let waiting = device::request(&host, &device, patience, (&seen, query.known)).await?;
     let Waiting {
         user,

@@ -355,7 +355,7 @@ pub async fn changed(
     console: &Console,
     id: TestSignInId,
 ) -> Result<(), InternalError> {
-    let mut listener = host.wakeups.listen();
+    let listener = host.wakeups.listen([Wakeup::TestSignIn(id)]);
     let look = async || -> Result<_, InternalError> {
         let shown = show(host, console, id).await?;
         let named = |shown: &Shown| {
@@ -372,7 +372,7 @@ pub async fn changed(
         return Ok(());
     }
     loop {
-        listener.next(Wakeup::TestSignIn(id)).await;
+        listener.next().await;
         if look().await? != first {
             return Ok(());
         }
