@@ -161,8 +161,9 @@ impl Process {
 
     async fn stop(mut self) {
         let process = self.child.id().expect("running").to_string();
+        // Without draining, for which the test does not have to wait.
         Command::new("kill")
-            .args(["-TERM", &process])
+            .args(["-INT", &process])
             .status()
             .await
             .expect("sent");

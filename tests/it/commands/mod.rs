@@ -76,8 +76,9 @@ async fn serve(folder: &Path) -> (Child, String) {
 
 async fn stop(mut process: Child) {
     let id = process.id().expect("running").to_string();
+    // Without draining, for which no test has to wait.
     Command::new("kill")
-        .args(["-TERM", &id])
+        .args(["-INT", &id])
         .status()
         .await
         .expect("told");
