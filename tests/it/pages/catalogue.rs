@@ -355,8 +355,8 @@ fn the_app_has_words_for_each_error_of_its_interface() {
         ]
         .contains(code)
     }) {
-        let known = scripts.contains(&format!("  {code}: 'app-"))
-            || scripts.contains(&format!("'{code}'"));
+        let known =
+            scripts.contains(&format!("  {code}: 'app-")) || scripts.contains(&format!("'{code}'"));
         assert!(known, "the app does not know {code}");
     }
 }
