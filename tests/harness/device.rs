@@ -1,0 +1,121 @@
+//! A user's device, whose calls must succeed. Calls that the host should reject are those of [`Authenticator`], which a device
+//! dereferences to.
+
+use std::ops::Deref;
+use std::path::Path;
+
+use assent::authenticator::{Authenticator, PushSubscription, Reply, Request};
+use reqwest::Method;
+use serde_json::Value;
+
+/// An enrolled authenticator. Each method panics with what it attempted and what the host answered.
+pub struct Device(Authenticator);
+
+impl Deref for Device {
+    type Target = Authenticator;
+
+    fn deref(&self) -> &Authenticator {
+        &self.0
+    }
+}
+
+impl Device {
+    /// Enrols a device by this link.
+    pub async fn enrol(link: &str, name: &str) -> Self {
+        Self::enrol_with_push(link, name, None).await
+    }
+
+    /// Enrols a device by this link, with its push subscription.
+    pub async fn enrol_with_push(link: &str, name: &str, push: Option<PushSubscription>) -> Self {
+        match Authenticator::enrol(link, name, push).await {
+            Ok(authenticator) => Self(authenticator),
+            Err(error) => panic!("{name} should enrol by {link}: {error:#}"),
+        }
+    }
+
+    /// Saves the device in a new file, as `assent authenticator enrol` does.
+    pub fn save_to(&self, path: &Path) {
+        let saved = Authenticator::new_file(path).and_then(|mut file| self.save(&mut file));
+        saved.unwrap_or_else(|error| panic!("the device should be saved in {}: {error:#}", path.display()));
+    }
+
+    /// The pending requests. With none, waits up to `seconds` for one.
+    pub async fn pending_requests(&self, seconds: u32) -> Vec<Request> {
+        let requests = self.waiting(seconds).await;
+        requests.unwrap_or_else(|error| panic!("{self:?} should list its requests: {error:#}"))
+    }
+
+    /// Approves a request with this number; the outcome.
+    pub async fn approve(&self, request: &Request, number: &str) -> String {
+        self.submit_decision(request, Some(number)).await
+    }
+
+    /// Denies a request; the outcome.
+    pub async fn deny(&self, request: &Request) -> String {
+        self.submit_decision(request, None).await
+    }
+
+    /// Approves a request if there is a number, or denies it; the outcome.
+    pub async fn submit_decision(&self, request: &Request, number: Option<&str>) -> String {
+        let outcome = self.decide(request, number).await;
+        outcome.unwrap_or_else(|error| {
+            panic!("the host should accept the decision {number:?} on {request:?}: {error:#}")
+        })
+    }
+
+    /// Reports a request as not the user's; the outcome.
+    pub async fn report(&self, request: &Request) -> String {
+        let outcome = self.not_me(request).await;
+        outcome.unwrap_or_else(|error| panic!("the host should accept the report of {request:?}: {error:#}"))
+    }
+
+    /// Sends the signature of a decision; what the host answered.
+    pub async fn submit_proof(&self, request: &Request, number: Option<&str>, signature: &str) -> Reply {
+        let reply = self.send_proof(request.id, number, signature).await;
+        reply.unwrap_or_else(|error| panic!("the host should answer a proof for {request:?}: {error:#}"))
+    }
+
+    /// Scans the code of a login page.
+    pub async fn scan_code(&self, link: &str) {
+        let scanned = self.scan(link).await;
+        scanned.unwrap_or_else(|error| panic!("the host should accept the scan of {link}: {error:#}"));
+    }
+
+    /// The end of the cooldown, in seconds since the epoch.
+    pub async fn cooldown_end(&self) -> Option<i64> {
+        let end = self.cooldown_until().await;
+        end.unwrap_or_else(|error| panic!("{self:?} should read its cooldown: {error:#}"))
+    }
+
+    /// Ends the cooldown.
+    pub async fn end_cooldown(&self) {
+        let ended = self.lift_cooldown().await;
+        ended.unwrap_or_else(|error| panic!("{self:?} should end the cooldown: {error:#}"));
+    }
+
+    /// The device's signature over a text.
+    pub fn signature(&self, text: &str) -> String {
+        let signature = self.sign(text);
+        signature.unwrap_or_else(|error| panic!("{self:?} should sign {text:?}: {error:#}"))
+    }
+
+    /// A call below `/authenticator/api` that must succeed; its answer.
+    pub async fn call_ok(&self, method: Method, path: &str, body: Option<Value>) -> Value {
+        let answer = self.ask(method.clone(), path, body).await;
+        answer.unwrap_or_else(|error| panic!("{method} {path} should succeed: {error:#}"))
+    }
+
+    /// A call below `/authenticator/api`; the host's answer, whatever its status.
+    pub async fn call_any(&self, method: Method, path: &str, body: Option<&Value>) -> Reply {
+        let body = body.map(|body| body.to_string().into_bytes());
+        let path = format!("/authenticator/api{path}");
+        let reply = self.call(method.clone(), &path, "", body.unwrap_or_default()).await;
+        reply.unwrap_or_else(|error| panic!("the host should answer {method} {path}: {error:#}"))
+    }
+}
+
+impl std::fmt::Debug for Device {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}
