@@ -4,7 +4,8 @@
 use std::ops::Deref;
 use std::path::Path;
 
-use assent::authenticator::{Authenticator, PushSubscription, Reply, Request};
+use assent::authenticator::{Authenticator, Reply, Request};
+use assent_model::device::PushSubscription;
 use reqwest::Method;
 use serde_json::Value;
 
@@ -36,7 +37,12 @@ impl Device {
     /// Saves the device in a new file, as `assent authenticator enrol` does.
     pub fn save_to(&self, path: &Path) {
         let saved = Authenticator::new_file(path).and_then(|mut file| self.save(&mut file));
-        saved.unwrap_or_else(|error| panic!("the device should be saved in {}: {error:#}", path.display()));
+        saved.unwrap_or_else(|error| {
+            panic!(
+                "the device should be saved in {}: {error:#}",
+                path.display()
+            )
+        });
     }
 
     /// The pending requests. With none, waits up to `seconds` for one.
@@ -66,19 +72,29 @@ impl Device {
     /// Reports a request as not the user's; the outcome.
     pub async fn report(&self, request: &Request) -> String {
         let outcome = self.not_me(request).await;
-        outcome.unwrap_or_else(|error| panic!("the host should accept the report of {request:?}: {error:#}"))
+        outcome.unwrap_or_else(|error| {
+            panic!("the host should accept the report of {request:?}: {error:#}")
+        })
     }
 
     /// Sends the signature of a decision; what the host answered.
-    pub async fn submit_proof(&self, request: &Request, number: Option<&str>, signature: &str) -> Reply {
+    pub async fn submit_proof(
+        &self,
+        request: &Request,
+        number: Option<&str>,
+        signature: &str,
+    ) -> Reply {
         let reply = self.send_proof(request.id, number, signature).await;
-        reply.unwrap_or_else(|error| panic!("the host should answer a proof for {request:?}: {error:#}"))
+        reply.unwrap_or_else(|error| {
+            panic!("the host should answer a proof for {request:?}: {error:#}")
+        })
     }
 
     /// Scans the code of a login page.
     pub async fn scan_code(&self, link: &str) {
         let scanned = self.scan(link).await;
-        scanned.unwrap_or_else(|error| panic!("the host should accept the scan of {link}: {error:#}"));
+        scanned
+            .unwrap_or_else(|error| panic!("the host should accept the scan of {link}: {error:#}"));
     }
 
     /// The end of the cooldown, in seconds since the epoch.
@@ -109,7 +125,9 @@ impl Device {
     pub async fn call_any(&self, method: Method, path: &str, body: Option<&Value>) -> Reply {
         let body = body.map(|body| body.to_string().into_bytes());
         let path = format!("/authenticator/api{path}");
-        let reply = self.call(method.clone(), &path, "", body.unwrap_or_default()).await;
+        let reply = self
+            .call(method.clone(), &path, "", body.unwrap_or_default())
+            .await;
         reply.unwrap_or_else(|error| panic!("the host should answer {method} {path}: {error:#}"))
     }
 }

@@ -5,10 +5,12 @@ mod certificate;
 mod client;
 mod crowd;
 mod database;
+mod device;
 mod fault_proxy;
 mod keys;
 mod log;
 mod process;
+mod read;
 pub mod tls;
 
 use std::fs::DirBuilder;
@@ -19,7 +21,6 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use assent::app::{self, Ports, Running, Surroundings};
-use assent::authenticator::Authenticator;
 use assent::config;
 use assent::domain::{Host, admin};
 use assent::keys::MasterKey;
@@ -35,9 +36,14 @@ pub use certificate::certificate;
 pub use client::{http_client, http_client_builder};
 pub use crowd::{Crowd, crowd, slow_vendor};
 pub use database::{Database, DatabaseUrl, open_store};
+pub use device::Device;
 pub use fault_proxy::FaultProxy;
 pub use log::{Log, let_one_thread_listen};
 pub use process::ServerProcess;
+pub use read::{
+    Body, Json, Parsed, Respond, Text, base64url, get, jwt_claims, jwt_header, listen, parse_json,
+    read_bytes, read_file, temp_folder, utf8, write_file,
+};
 
 /// What the hosts of all tests share: a folder in which compiled plugins are kept, since compiling them takes longer than
 /// most tests, and in it the master key that they are authenticated with.
@@ -230,13 +236,11 @@ impl Admin {
     }
 
     /// An enrolled authenticator of a user.
-    pub async fn authenticator(&self, user: &Value) -> Authenticator {
+    pub async fn authenticator(&self, user: &Value) -> Device {
         let path = format!("/users/{}/enrolments", id(user));
         let enrolment = self.admin_ok(Method::POST, &path, Value::Null).await;
         let link = enrolment["link"].as_str().expect("a link");
-        Authenticator::enrol(link, "Test phone", None)
-            .await
-            .expect("enrolled")
+        Device::enrol(link, "Test phone").await
     }
 
     /// A web application with its secret.
@@ -305,7 +309,7 @@ impl Admin {
 /// A person who can sign in to an application.
 pub struct Ada {
     pub user: Value,
-    pub phone: Authenticator,
+    pub phone: Device,
     pub application: Application,
     pub account: Value,
 }

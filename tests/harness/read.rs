@@ -104,7 +104,9 @@ impl Parsed for str {
     #[track_caller]
     fn parsed<T: FromStr<Err: Debug>>(&self) -> T {
         let value = self.parse();
-        value.unwrap_or_else(|error| panic!("expected {}, found {self:?}: {error:?}", type_name::<T>()))
+        value.unwrap_or_else(|error| {
+            panic!("expected {}, found {self:?}: {error:?}", type_name::<T>())
+        })
     }
 }
 
@@ -123,7 +125,12 @@ pub fn parse_json<T: DeserializeOwned>(bytes: impl AsRef<[u8]>) -> T {
 #[track_caller]
 pub fn utf8(bytes: impl Into<Vec<u8>>) -> String {
     let text = String::from_utf8(bytes.into());
-    text.unwrap_or_else(|error| panic!("expected UTF-8: {}", String::from_utf8_lossy(error.as_bytes())))
+    text.unwrap_or_else(|error| {
+        panic!(
+            "expected UTF-8: {}",
+            String::from_utf8_lossy(error.as_bytes())
+        )
+    })
 }
 
 /// The bytes of a base64url text without padding.
@@ -131,7 +138,12 @@ pub fn utf8(bytes: impl Into<Vec<u8>>) -> String {
 pub fn base64url(text: impl AsRef<[u8]>) -> Vec<u8> {
     let text = text.as_ref();
     let bytes = URL_SAFE_NO_PAD.decode(text);
-    bytes.unwrap_or_else(|error| panic!("expected base64url: {error}: {}", String::from_utf8_lossy(text)))
+    bytes.unwrap_or_else(|error| {
+        panic!(
+            "expected base64url: {error}: {}",
+            String::from_utf8_lossy(text)
+        )
+    })
 }
 
 /// The header of a JWT, whose signature is not verified.

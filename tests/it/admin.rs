@@ -4,7 +4,7 @@ use assent_test_macros::both_databases;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use crate::harness::{Database, HostOptions, TestHost, http_client, id};
+use crate::harness::{Database, HostOptions, Respond, TestHost, Text, http_client, id};
 
 #[tokio::test]
 async fn nothing_is_answered_without_a_good_token() {
@@ -15,7 +15,7 @@ async fn nothing_is_answered_without_a_good_token() {
         http_client().get(&url).bearer_auth("am_x"),
         http_client().post(&url).json(&json!({})),
     ] {
-        let response = request.send().await.expect("an answer");
+        let response = request.response().await;
         assert_eq!(response.status(), StatusCode::UNAUTHORIZED);
         assert_eq!(
             response.headers()["content-type"],
@@ -62,7 +62,7 @@ async fn applications_are_made_read_changed_listed_and_deleted() {
         .admin_ok(Method::GET, "/applications?limit=2", Value::Null)
         .await;
     assert_eq!(page["items"].as_array().map(Vec::len), Some(2));
-    let next = page["next"].as_str().expect("more");
+    let next = page["next"].text();
     let page = host
         .admin_ok(
             Method::GET,
@@ -201,7 +201,7 @@ async fn bad_input_is_told_in_plain_words_and_changes_nothing() {
         assert_eq!(got.as_u16(), status, "{method} {path} {body}: {problem}");
         assert_eq!(problem["status"], status);
         assert!(
-            problem["detail"].as_str().expect("a detail").contains(word),
+            problem["detail"].text().contains(word),
             "{method} {path} {body}: {problem}"
         );
     }

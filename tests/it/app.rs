@@ -4,7 +4,6 @@ use assent_test_macros::both_databases;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use assent::authenticator::Authenticator;
 use assent_model::clock::ManualClock;
 use axum::Router;
 use axum::body::Bytes;
@@ -14,7 +13,9 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use tokio::sync::{Mutex, mpsc};
 
-use crate::harness::{Browser, Database, HostOptions, TestHost, component, id, plugins};
+use crate::harness::{
+    Browser, Database, Device, HostOptions, Json, Parsed, TestHost, Text, component, id, plugins,
+};
 use crate::javascript::{run, run_with};
 
 /// Links that enrol authenticators of administrators with these names.
@@ -28,7 +29,7 @@ pub(crate) async fn administrators(host: &TestHost, names: &[&str]) -> Vec<Strin
         let enrolment = host
             .admin_ok(Method::POST, &format!("{path}/enrolments"), Value::Null)
             .await;
-        links.push(enrolment["link"].as_str().expect("a link").to_owned());
+        links.push(enrolment["link"].text().to_owned());
     }
     links
 }
@@ -98,7 +99,7 @@ impl Around {
     }
 
     async fn advance(State(around): State<Arc<Self>>, seconds: String) {
-        let seconds = seconds.parse().expect("seconds");
+        let seconds = seconds.parsed();
         around
             .clock
             .get()
@@ -135,7 +136,7 @@ async fn requests_reach_phones_with_and_without_notifications_and_are_answered_o
         let enrolment = host
             .admin_ok(Method::POST, &format!("{path}/enrolments"), Value::Null)
             .await;
-        links.push(enrolment["link"].as_str().expect("a link").to_owned());
+        links.push(enrolment["link"].text().to_owned());
     }
     let around = format!("http://{name}");
     let variables = [
@@ -158,32 +159,26 @@ async fn a_phone_shows_what_became_of_its_persons_last_requests(database: Databa
     .await;
     let ada = host.ada().await;
     let eve = host.person("eve", ada.application.clone()).await;
-    let history = async |phone: &Authenticator| {
+    let history = async |phone: &Device| {
         let reply = phone
             .call(Method::GET, "/authenticator/api/history", "", Vec::new())
             .await
             .expect("an answer");
         assert_eq!(reply.status, StatusCode::OK, "{}", reply.body);
-        reply.body["items"].as_array().expect("items").clone()
+        reply.body["items"].items().clone()
     };
     let ask = async || {
         host.advance(1);
         let page = ada.ask(&Browser::new(&host.base), &[]).await;
-        (
-            ada.phone.waiting(5).await.expect("requests").remove(0),
-            page.number(),
-        )
+        (ada.phone.pending_requests(5).await.remove(0), page.number())
     };
     assert!(history(&ada.phone).await.is_empty());
     let (request, number) = ask().await;
-    ada.phone
-        .decide(&request, Some(&number))
-        .await
-        .expect("approved");
+    ada.phone.approve(&request, &number).await;
     let (request, _) = ask().await;
-    ada.phone.decide(&request, None).await.expect("denied");
+    ada.phone.deny(&request).await;
     let (request, _) = ask().await;
-    ada.phone.not_me(&request).await.expect("not hers");
+    ada.phone.report(&request).await;
     let (request, number) = ask().await;
     let digit = if number.starts_with('1') { '2' } else { '1' };
     for wrong in ["0", "1", "2"] {
@@ -196,10 +191,7 @@ async fn a_phone_shows_what_became_of_its_persons_last_requests(database: Databa
     assert_eq!(history(&ada.phone).await.len(), 4, "one is open");
     host.advance(121);
     let past = history(&ada.phone).await;
-    let outcomes: Vec<&str> = past
-        .iter()
-        .map(|item| item["outcome"].as_str().expect("an outcome"))
-        .collect();
+    let outcomes: Vec<&str> = past.iter().map(|item| item["outcome"].text()).collect();
     assert_eq!(
         outcomes,
         [

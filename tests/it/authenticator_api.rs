@@ -6,7 +6,7 @@ use assent::http::devices::openapi_document;
 use reqwest::{Method, StatusCode};
 use serde_json::Value;
 
-use crate::harness::{TestHost, http_client};
+use crate::harness::{Json, Parsed, Respond, TestHost, Text, http_client, parse_json};
 
 const METHODS: [Method; 5] = [
     Method::GET,
@@ -17,18 +17,18 @@ const METHODS: [Method; 5] = [
 ];
 
 fn document() -> Value {
-    serde_json::from_str(openapi_document()).expect("JSON")
+    parse_json(openapi_document())
 }
 
 /// The operations of the document: method, path and description.
 fn operations(document: &Value) -> Vec<(Method, String, Value)> {
-    let paths = document["paths"].as_object().expect("paths");
+    let paths = document["paths"].members();
     paths
         .iter()
         .flat_map(|(path, operations)| {
-            let operations = operations.as_object().expect("operations");
+            let operations = operations.members();
             operations.iter().map(|(method, operation)| {
-                let method = method.to_uppercase().parse().expect("a method");
+                let method = method.to_uppercase().parsed();
                 (method, path.clone(), operation.clone())
             })
         })
@@ -48,16 +48,15 @@ fn the_committed_document_is_the_generated_one() {
 fn each_operation_has_a_name_a_summary_and_its_errors() {
     let document = document();
     let known: BTreeSet<&str> = document["components"]["schemas"]["ErrorCode"]["enum"]
-        .as_array()
-        .expect("codes")
+        .items()
         .iter()
-        .map(|code| code.as_str().expect("a code"))
+        .map(|code| code.text())
         .collect();
     let mut names = BTreeSet::new();
     let mut used = BTreeSet::new();
     for (method, path, operation) in operations(&document) {
         let what = format!("{method} {path}");
-        let name = operation["operationId"].as_str().expect("an id");
+        let name = operation["operationId"].text();
         assert!(names.insert(name.to_owned()), "{what}");
         assert!(
             operation["summary"]
@@ -65,15 +64,11 @@ fn each_operation_has_a_name_a_summary_and_its_errors() {
                 .is_some_and(|it| !it.is_empty()),
             "{what}"
         );
-        for response in operation["responses"]
-            .as_object()
-            .expect("responses")
-            .values()
-        {
+        for response in operation["responses"].members().values() {
             let codes = &response["content"]["application/json"]["schema"]["allOf"][1]["properties"]
                 ["error"]["enum"];
             for code in codes.as_array().into_iter().flatten() {
-                used.insert(code.as_str().expect("a code").to_owned());
+                used.insert(code.text().to_owned());
             }
         }
         let is_signed = operation.get("security").is_none();
@@ -109,11 +104,7 @@ async fn the_document_has_each_route_and_no_other() {
         );
         for method in METHODS {
             let what = format!("{method} {path}");
-            let response = http_client()
-                .request(method.clone(), &url)
-                .send()
-                .await
-                .expect("an answer");
+            let response = http_client().request(method.clone(), &url).response().await;
             let status = response.status();
             let body: Value = response.json().await.unwrap_or_default();
             let described = operations

@@ -3,7 +3,7 @@
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use crate::harness::{Browser, HostOptions, TestHost, id};
+use crate::harness::{Browser, HostOptions, TestHost, Text, id};
 use crate::javascript::run_with;
 
 /// A host whose applications may be at `http://localhost`, for somebody who tries much in no time.
@@ -35,7 +35,7 @@ async fn person(host: &TestHost, name: &str, role: Option<&str>) -> (Value, Stri
             Value::Null,
         )
         .await;
-    (user, enrolment["link"].as_str().expect("a link").to_owned())
+    (user, enrolment["link"].text().to_owned())
 }
 
 #[tokio::test]

@@ -7,6 +7,8 @@ use assent::http::admin_api::{openapi_document, rules};
 use assent_model::audit::Event;
 use serde_json::Value;
 
+use crate::harness::{Json, Text, parse_json};
+
 /// The names in a column of the glossary's table.
 fn column(title: &str) -> BTreeSet<String> {
     let mut rows = include_str!("../../docs/glossary.md")
@@ -32,9 +34,8 @@ fn texts(names: impl IntoIterator<Item = impl Into<String>>) -> BTreeSet<String>
 
 #[test]
 fn the_glossary_names_each_section_of_the_settings() {
-    let schema: Value =
-        serde_json::from_str(include_str!("../../config/assent.schema.json")).expect("JSON");
-    let sections = schema["properties"].as_object().expect("sections");
+    let schema: Value = parse_json(include_str!("../../config/assent.schema.json"));
+    let sections = schema["properties"].members();
     assert_eq!(column("Settings"), texts(sections.keys()));
 }
 
@@ -48,15 +49,14 @@ fn the_glossary_names_each_table() {
 
 #[test]
 fn the_glossary_names_each_noun_of_the_commands() {
-    let document: Value = serde_json::from_str(openapi_document()).expect("JSON");
-    let tags = document["tags"].as_array().expect("tags");
+    let document: Value = parse_json(openapi_document());
+    let tags = document["tags"].items();
     let nouns = tags.iter().filter_map(|tag| tag["name"].as_str());
     let used: BTreeSet<String> = document["paths"]
-        .as_object()
-        .expect("paths")
+        .members()
         .values()
-        .flat_map(|path| path.as_object().expect("operations").values())
-        .map(|operation| operation["tags"][0].as_str().expect("a tag").to_owned())
+        .flat_map(|path| path.members().values())
+        .map(|operation| operation["tags"][0].text().to_owned())
         .collect();
     let nouns = texts(nouns);
     assert_eq!(

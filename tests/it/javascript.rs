@@ -10,7 +10,9 @@ use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdout, Command};
 
 use crate::app::Around;
-use crate::harness::{Ada, Application, HostOptions, TestHost, binary, id, in_time};
+use crate::harness::{
+    Ada, Application, HostOptions, TestHost, Text, binary, id, in_time, parse_json, write_file,
+};
 use crate::saml::party::Party;
 
 fn scripts() -> PathBuf {
@@ -58,14 +60,14 @@ impl SignIn {
             .await
             .expect("readable")
             .expect("another line");
-        serde_json::from_str(&line).expect("JSON")
+        parse_json(&line)
     }
 
     /// The number that its browser shows.
     async fn number(&mut self) -> String {
         let event = self.event().await;
         assert_eq!(event["event"], "waiting", "{event}");
-        event["number"].as_str().expect("a number").to_owned()
+        event["number"].text().to_owned()
     }
 
     /// How it ended.
@@ -88,22 +90,15 @@ async fn signs_in(application: impl AsyncFn(&TestHost) -> Application) {
     let ada = ada_with(&host, application(&host).await).await;
     let mut sign_in = SignIn::start(&host, &ada.application);
     let number = sign_in.number().await;
-    let requests = ada.phone.waiting(10).await.expect("requests");
-    assert_eq!(
-        ada.phone
-            .decide(&requests[0], Some(&number))
-            .await
-            .expect("an outcome"),
-        "approved"
-    );
+    let requests = ada.phone.pending_requests(10).await;
+    assert_eq!(ada.phone.approve(&requests[0], &number).await, "approved");
     let ended = sign_in.ended().await;
     assert_eq!(ended["event"], "done", "{ended}");
     let (claims, userinfo) = (&ended["claims"], &ended["userinfo"]);
     assert_eq!(claims["sub"], ada.user["sub"]);
     assert_eq!(claims["aud"], ada.application.id);
     assert_eq!(claims["amr"], json!(["swk", "user"]));
-    let account: Value =
-        serde_json::from_str(claims["account"].as_str().expect("a string")).expect("JSON");
+    let account: Value = parse_json(claims["account"].text());
     assert_eq!(account["roles"], json!(["reader", "editor"]));
     assert_eq!(userinfo["email"], "ada@example.org");
     assert_eq!(ended["tokens"]["expires_in"], 3600);
@@ -125,11 +120,8 @@ async fn openid_client_is_told_that_the_person_denied() {
     let ada = host.ada().await;
     let mut sign_in = SignIn::start(&host, &ada.application);
     sign_in.number().await;
-    let requests = ada.phone.waiting(10).await.expect("requests");
-    ada.phone
-        .decide(&requests[0], None)
-        .await
-        .expect("an outcome");
+    let requests = ada.phone.pending_requests(10).await;
+    ada.phone.deny(&requests[0]).await;
     let ended = sign_in.ended().await;
     assert_eq!(
         (&ended["event"], &ended["error"]),
@@ -152,10 +144,7 @@ async fn openid_client_is_told_that_two_minutes_passed() {
         "{ended}"
     );
     assert!(
-        ended["error_description"]
-            .as_str()
-            .expect("text")
-            .contains("in time"),
+        ended["error_description"].text().contains("in time"),
         "{ended}"
     );
 }
@@ -193,7 +182,7 @@ async fn a_person_enrols_and_signs_in_in_chromium() {
         "client_id": native.id,
         "redirect_uri": format!("{demo_url}callback"),
     });
-    std::fs::write(&client, settings.to_string()).expect("written");
+    write_file(&client, settings.to_string());
     let mut demo = Command::new(binary("assent-demo"));
     let _demo = demo
         .arg("--client")
@@ -203,7 +192,7 @@ async fn a_person_enrols_and_signs_in_in_chromium() {
         .expect("the demo application");
     answers(&demo_url).await;
 
-    let link = enrolment["link"].as_str().expect("a link");
+    let link = enrolment["link"].text();
     run_with(
         &host,
         "first_login.mjs",
@@ -239,7 +228,7 @@ async fn every_page_is_accessible_and_an_administrator_signs_in_with_scripts_off
             Value::Null,
         )
         .await;
-    let link = enrolment["link"].as_str().expect("a link");
+    let link = enrolment["link"].text();
     let request = format!("{}{}", host.base, ada.application.request(&[]));
     let variables = [
         ("ENROL_URL", link),
@@ -267,7 +256,7 @@ async fn an_owner_approves_a_protected_action_in_chromium() {
             Value::Null,
         )
         .await;
-    let link = enrolment["link"].as_str().expect("a link");
+    let link = enrolment["link"].text();
     run_with(
         &host,
         "protected_action.mjs",
@@ -303,7 +292,7 @@ async fn an_owner_tries_the_sign_in_of_two_applications_in_chromium() {
     host.account(&ada, &provider.application()).await;
     let variables = [
         ("BASE_URL", host.base.as_str()),
-        ("ENROL_URL", enrolment["link"].as_str().expect("a link")),
+        ("ENROL_URL", enrolment["link"].text()),
         ("CLIENT_ID", &client.id),
         ("PROVIDER_ID", &provider.id),
     ];
@@ -331,7 +320,7 @@ async fn a_person_signs_in_by_a_scanned_code_in_chromium() {
             .await,
         );
     }
-    let link = |number: usize| links[number]["link"].as_str().expect("a link");
+    let link = |number: usize| links[number]["link"].text();
     let variables = [
         ("BASE_URL", host.base.as_str()),
         ("ENROL_URL", link(0)),
@@ -364,7 +353,7 @@ async fn a_device_lists_all_pending_requests_and_says_whose_a_typed_number_is_in
         )
         .await;
     let request = format!("{}{}", host.base, ada.application.request(&[]));
-    let link = enrolment["link"].as_str().expect("a link");
+    let link = enrolment["link"].text();
     let variables = [
         ("BASE_URL", host.base.as_str()),
         ("ENROL_URL", link),
@@ -384,7 +373,7 @@ async fn a_person_looks_after_their_devices_and_comes_back_by_a_recovery_code_in
             Value::Null,
         )
         .await;
-    let link = enrolment["link"].as_str().expect("a link");
+    let link = enrolment["link"].text();
     // What happens at one moment of a clock that stands still is no news.
     run_with(
         &host,
@@ -416,7 +405,7 @@ async fn a_person_signs_in_to_service_providers_and_out_again_in_chromium() {
             Value::Null,
         )
         .await;
-    let link = enrolment["link"].as_str().expect("a link");
+    let link = enrolment["link"].text();
     let variables = [
         ("ENROL_URL", link),
         ("BASE_URL", &host.base),

@@ -6,7 +6,7 @@ use std::process::Stdio;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::Command;
 
-use crate::harness::{binary, in_time};
+use crate::harness::{Parsed, binary, in_time, temp_folder, write_file};
 use crate::javascript;
 
 /// A command about a trial: whether it succeeds, and all that it says.
@@ -45,7 +45,7 @@ async fn printed(process: &mut tokio::process::Child, begins: &str) -> String {
 
 #[tokio::test]
 async fn a_phone_comes_to_trust_a_trial_and_is_enrolled() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = temp_folder();
     let folder = folder.path();
     let port = std::net::TcpListener::bind("127.0.0.1:0")
         .expect("a port")
@@ -66,7 +66,7 @@ async fn a_phone_comes_to_trust_a_trial_and_is_enrolled() {
          [http.tls]\ncertificate_file = \"trial/certificate.pem\"\nkey_file = \"trial/certificate.key\"\n\
          [bootstrap]\nadministrator = \"admin\"\n"
     );
-    std::fs::write(folder.join("assent.toml"), settings).expect("written");
+    write_file(folder.join("assent.toml"), settings);
     let mut serve = Command::new(binary("assent"));
     serve
         .args(["serve", "--config", "assent.toml"])
@@ -107,10 +107,10 @@ async fn a_phone_comes_to_trust_a_trial_and_is_enrolled() {
 
 #[tokio::test]
 async fn the_address_of_a_trial_is_found_or_named() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = temp_folder();
     let (found, address) = lan(folder.path(), "address", &["1"]).await;
     if found {
-        let address: std::net::IpAddr = address.trim().parse().expect("an address");
+        let address: std::net::IpAddr = address.trim().parsed();
         assert!(!address.is_loopback(), "{address}");
     } else {
         assert!(

@@ -7,7 +7,8 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use crate::harness::{
-    Browser, Database, HostOptions, TestHost, http_client, id, in_time, without_code,
+    Body, Browser, Database, HostOptions, Json, Respond, TestHost, Text, http_client, id, in_time,
+    utf8, without_code,
 };
 
 #[tokio::test]
@@ -30,7 +31,7 @@ async fn the_phone_is_shown_what_the_browser_is_and_never_the_number() {
         (&request["place"], &request["browser"]),
         (&json!("This computer"), &json!("Firefox on Linux"))
     );
-    let names: Vec<&String> = request.as_object().expect("an object").keys().collect();
+    let names: Vec<&String> = request.members().keys().collect();
     assert!(
         !names.iter().any(|name| name.contains("number")),
         "{names:?}"
@@ -44,14 +45,8 @@ async fn a_denied_login_is_told_to_the_person_and_to_the_application() {
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
     let page = ada.ask(&browser, &[]).await;
-    let requests = ada.phone.waiting(5).await.expect("requests");
-    assert_eq!(
-        ada.phone
-            .decide(&requests[0], None)
-            .await
-            .expect("an outcome"),
-        "denied"
-    );
+    let requests = ada.phone.pending_requests(5).await;
+    assert_eq!(ada.phone.deny(&requests[0]).await, "denied");
     let ended = browser.get(&page.url).await;
     assert_eq!(ended.outcome(), "denied");
     let back = ended.submit(&format!("{}/leave", ended.path()), &[]).await;
@@ -70,7 +65,7 @@ async fn a_login_expires_after_two_minutes_and_can_be_tried_again() {
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
     let page = ada.ask(&browser, &[]).await;
-    let requests = ada.phone.waiting(5).await.expect("requests");
+    let requests = ada.phone.pending_requests(5).await;
     host.advance(119);
     assert_eq!(browser.get(&page.url).await.number(), page.number());
     host.advance(1);
@@ -108,7 +103,7 @@ async fn a_cancelled_login_can_not_be_approved() {
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
     let page = ada.ask(&browser, &[]).await;
-    let requests = ada.phone.waiting(5).await.expect("requests");
+    let requests = ada.phone.pending_requests(5).await;
     let ended = page
         .submit(&format!("{}/cancel", page.path()), &[])
         .await
@@ -121,7 +116,7 @@ async fn a_cancelled_login_can_not_be_approved() {
         .await
         .expect_err("too late");
     assert!(late.to_string().starts_with("already_decided"), "{late}");
-    assert!(ada.phone.waiting(0).await.expect("requests").is_empty());
+    assert!(ada.phone.pending_requests(0).await.is_empty());
 }
 
 /// What a browser sees while it waits and after two minutes, without what differs at each login.
@@ -186,7 +181,7 @@ async fn nobody_can_tell_from_outside_whether_a_user_exists_or_may_sign_in() {
             "{path}"
         );
         assert!(
-            ada.phone.waiting(0).await.expect("requests").is_empty(),
+            ada.phone.pending_requests(0).await.is_empty(),
             "no phone is asked"
         );
     }
@@ -199,7 +194,7 @@ async fn a_user_suspended_while_the_phone_is_asked_or_after_approval_is_not_let_
     let user = format!("/users/{}", id(&ada.user));
     let browser = Browser::new(&host.base);
     let page = ada.ask(&browser, &[]).await;
-    let requests = ada.phone.waiting(5).await.expect("requests");
+    let requests = ada.phone.pending_requests(5).await;
     host.admin_ok(Method::PATCH, &user, json!({"state": "suspended"}))
         .await;
     let refused = ada.phone.decide(&requests[0], Some(&page.number())).await;
@@ -213,7 +208,7 @@ async fn a_user_suspended_while_the_phone_is_asked_or_after_approval_is_not_let_
     host.admin_ok(Method::PATCH, &user, json!({"state": "active"}))
         .await;
     assert!(
-        ada.phone.waiting(0).await.expect("requests").is_empty(),
+        ada.phone.pending_requests(0).await.is_empty(),
         "it does not come back with the person"
     );
     assert_eq!(
@@ -245,18 +240,16 @@ async fn a_wrong_number_is_refused_and_three_end_the_request() {
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
     let page = ada.ask(&browser, &[]).await;
-    let request = &ada.phone.waiting(5).await.expect("requests")[0];
+    let request = &ada.phone.pending_requests(5).await[0];
     // No number is below 10; a repeated one counts once.
     for (wrong, left) in [("01", 2), ("01", 2), ("02", 1), ("03", 0)] {
         let signature = ada
             .phone
-            .sign(&ada.phone.statement(request, Some(wrong)).text())
-            .expect("signed");
+            .signature(&ada.phone.statement(request, Some(wrong)).text());
         let reply = ada
             .phone
-            .send_proof(request.id, Some(wrong), &signature)
-            .await
-            .expect("an answer");
+            .submit_proof(&request, Some(wrong), &signature)
+            .await;
         assert_eq!(
             (reply.status.as_u16(), &reply.body["attempts_left"]),
             (422, &json!(left))
@@ -276,7 +269,7 @@ async fn a_proof_over_anything_but_what_was_shown_is_refused() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let page = ada.ask(&Browser::new(&host.base), &[]).await;
-    let request = &ada.phone.waiting(5).await.expect("requests")[0];
+    let request = &ada.phone.pending_requests(5).await[0];
     let number = page.number();
     let good = ada.phone.statement(request, Some(&number)).text();
     let other = if number == "42" { "43" } else { "42" };
@@ -292,20 +285,18 @@ async fn a_proof_over_anything_but_what_was_shown_is_refused() {
     ] {
         let forged = good.replace(line, replacement);
         assert_ne!(forged, good);
-        let signature = ada.phone.sign(&forged).expect("signed");
+        let signature = ada.phone.signature(&forged);
         let reply = ada
             .phone
-            .send_proof(request.id, Some(&number), &signature)
-            .await
-            .expect("an answer");
+            .submit_proof(&request, Some(&number), &signature)
+            .await;
         assert_eq!(reply.status, StatusCode::FORBIDDEN, "{replacement}");
     }
     for signature in ["", "AAAA", "!!"] {
         let reply = ada
             .phone
-            .send_proof(request.id, Some(&number), signature)
-            .await
-            .expect("an answer");
+            .submit_proof(&request, Some(&number), signature)
+            .await;
         assert_eq!(reply.status, StatusCode::FORBIDDEN);
     }
     // A denial's signature can't be passed off as an approval.
@@ -315,17 +306,10 @@ async fn a_proof_over_anything_but_what_was_shown_is_refused() {
         .expect("signed");
     let reply = ada
         .phone
-        .send_proof(request.id, Some(&number), &denial)
-        .await
-        .expect("an answer");
+        .submit_proof(&request, Some(&number), &denial)
+        .await;
     assert_eq!(reply.status, StatusCode::FORBIDDEN);
-    assert_eq!(
-        ada.phone
-            .decide(request, Some(&number))
-            .await
-            .expect("an outcome"),
-        "approved"
-    );
+    assert_eq!(ada.phone.approve(request, &number).await, "approved");
 }
 
 #[tokio::test]
@@ -334,14 +318,14 @@ async fn a_proof_for_one_approval_is_refused_for_another_and_can_not_be_replayed
     let ada = host.ada().await;
     let (first, second) = (Browser::new(&host.base), Browser::new(&host.base));
     let page = ada.ask(&first, &[]).await;
-    let old = ada.phone.waiting(5).await.expect("requests").remove(0);
+    let old = ada.phone.pending_requests(5).await.remove(0);
     let signature = ada
         .phone
         .sign(&ada.phone.statement(&old, Some(&page.number())).text())
         .expect("signed");
     host.advance(1);
     let newer = ada.ask(&second, &[]).await;
-    let both = ada.phone.waiting(5).await.expect("requests");
+    let both = ada.phone.pending_requests(5).await;
     assert_eq!(
         (both.len(), both[0].id),
         (2, old.id),
@@ -350,9 +334,8 @@ async fn a_proof_for_one_approval_is_refused_for_another_and_can_not_be_replayed
     let new = &both[1];
     let reply = ada
         .phone
-        .send_proof(new.id, Some(&page.number()), &signature)
-        .await
-        .expect("an answer");
+        .submit_proof(&new, Some(&page.number()), &signature)
+        .await;
     assert_eq!(reply.status, StatusCode::FORBIDDEN);
     let signature = ada
         .phone
@@ -398,7 +381,7 @@ async fn requests_by_name_and_by_address_are_both_shown_and_each_lets_in_its_own
         .await
         .followed()
         .await;
-    let pending = ada.phone.waiting(5).await.expect("requests");
+    let pending = ada.phone.pending_requests(5).await;
     let accounts: Vec<&str> = pending
         .iter()
         .map(|request| request.account.as_str())
@@ -408,11 +391,7 @@ async fn requests_by_name_and_by_address_are_both_shown_and_each_lets_in_its_own
         (&pending[1], &by_address, &second),
         (&pending[0], &by_name, &first),
     ] {
-        let outcome = ada
-            .phone
-            .decide(request, Some(&page.number()))
-            .await
-            .expect("an outcome");
+        let outcome = ada.phone.approve(request, &page.number()).await;
         assert_eq!(outcome, "approved");
         assert!(
             browser
@@ -432,8 +411,8 @@ async fn another_person_or_a_revoked_device_can_not_approve() {
     let eves_phone = host.authenticator(&eve).await;
     let browser = Browser::new(&host.base);
     let page = ada.ask(&browser, &[]).await;
-    let request = &ada.phone.waiting(5).await.expect("requests")[0];
-    assert!(eves_phone.waiting(0).await.expect("requests").is_empty());
+    let request = &ada.phone.pending_requests(5).await[0];
+    assert!(eves_phone.pending_requests(0).await.is_empty());
     let refused = eves_phone
         .decide(request, Some(&page.number()))
         .await
@@ -483,7 +462,7 @@ async fn a_call_of_a_device_is_signed_for_its_path_body_and_time() {
         format!(
             "Assent-Device {}.{time}.{}",
             ada.phone.device(),
-            ada.phone.sign(&statement(time, path)).expect("signed")
+            ada.phone.signature(&statement(time, path))
         )
     };
     let path = "/authenticator/api/requests";
@@ -508,11 +487,10 @@ async fn a_call_of_a_device_is_signed_for_its_path_body_and_time() {
         let response = http_client()
             .get(&url)
             .header("authorization", &header)
-            .send()
-            .await
-            .expect("an answer");
+            .response()
+            .await;
         let status = response.status();
-        let answer: Value = response.json().await.expect("JSON");
+        let answer: Value = response.read_json().await;
         assert_eq!(answer["error"].as_str(), error, "{header}");
         assert_eq!(status.is_success(), error.is_none());
     }
@@ -528,7 +506,7 @@ async fn fifty_answers_to_one_request_have_one_winner(database: Database) {
     let ada = std::sync::Arc::new(host.ada().await);
     let browser = Browser::new(&host.base);
     let page = ada.ask(&browser, &[]).await;
-    let request = ada.phone.waiting(5).await.expect("requests").remove(0);
+    let request = ada.phone.pending_requests(5).await.remove(0);
     let mut attempts = tokio::task::JoinSet::new();
     for number in 0..50 {
         let (ada, request) = (std::sync::Arc::clone(&ada), request.clone());
@@ -561,7 +539,7 @@ async fn the_waiting_page_is_told_at_once() {
     let mut events = events.bytes_stream();
     ada.approve(&page).await;
     let event = in_time(events.next()).await;
-    let event = String::from_utf8(event.expect("an event").expect("bytes").to_vec()).expect("text");
+    let event = utf8(event.expect("an event").expect("bytes").to_vec());
     assert!(event.contains("event: changed"), "{event}");
 }
 
@@ -571,8 +549,7 @@ async fn an_enrolment_link_is_good_once_and_for_a_day() {
     let user = host.user("ada").await;
     let path = format!("/users/{}/enrolments", id(&user));
     let link = host.admin_ok(Method::POST, &path, Value::Null).await["link"]
-        .as_str()
-        .expect("a link")
+        .text()
         .to_owned();
     let mut attempts = tokio::task::JoinSet::new();
     for _ in 0..10 {
@@ -582,8 +559,7 @@ async fn an_enrolment_link_is_good_once_and_for_a_day() {
     let enrolled = attempts.join_all().await;
     assert_eq!(enrolled.iter().filter(|good| **good).count(), 1);
     let link = host.admin_ok(Method::POST, &path, Value::Null).await["link"]
-        .as_str()
-        .expect("a link")
+        .text()
         .to_owned();
     host.advance(86_400);
     let late = Authenticator::enrol(&link, "Phone", None)

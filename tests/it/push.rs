@@ -4,7 +4,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use assent::authenticator::Authenticator;
 use assent_model::device::{PushKeys, PushSubscription};
 use axum::Router;
 use axum::body::Bytes;
@@ -21,7 +20,10 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::sync::{Semaphore, mpsc};
 
-use crate::harness::{Ada, Browser, HostOptions, PATIENCE, TestHost, component, id};
+use crate::harness::{
+    Ada, Browser, Device, HostOptions, Json, Parsed, TestHost, Text, base64url,
+    component, id, in_time, parse_json,
+};
 
 /// A push service that hands on what arrives. The path tells which status it answers.
 struct PushService {
@@ -55,10 +57,7 @@ impl PushService {
     }
 
     async fn next(&mut self) -> (HeaderMap, Bytes) {
-        tokio::time::timeout(PATIENCE, self.arrived.recv())
-            .await
-            .expect("in time")
-            .expect("a message")
+        in_time(self.arrived.recv()).await.expect("a message")
     }
 
     /// The plugin, allowed to call this service.
@@ -129,10 +128,8 @@ async fn ada_with(host: &TestHost, push: PushSubscription) -> Ada {
             Value::Null,
         )
         .await;
-    let link = enrolment["link"].as_str().expect("a link");
-    let phone = Authenticator::enrol(link, "Phone", Some(push))
-        .await
-        .expect("enrolled");
+    let link = enrolment["link"].text();
+    let phone = Device::enrol_with_push(link, "Phone", Some(push)).await;
     let application = host.web_application().await;
     let account = host.account(&user, &application).await;
     Ada {
@@ -159,27 +156,19 @@ async fn a_request_wakes_the_phone_with_a_message_that_only_it_can_read() {
     let (headers, body) = service.next().await;
     assert_eq!(headers["content-encoding"], "aes128gcm");
     assert_eq!(headers["urgency"], "high");
-    let ttl: u32 = headers["ttl"]
-        .to_str()
-        .expect("text")
-        .parse()
-        .expect("seconds");
+    let ttl: u32 = headers["ttl"].text().parsed();
     assert!((100..=120).contains(&ttl), "{ttl}");
     assert!(headers["topic"].len() <= 32);
     let text = ece::decrypt(&browser.keys, &browser.auth, &body).expect("decrypted");
-    let message: Value = serde_json::from_slice(&text).expect("JSON");
-    let request = &ada.phone.waiting(5).await.expect("requests")[0];
+    let message: Value = parse_json(&text);
+    let request = &ada.phone.pending_requests(5).await[0];
     assert_eq!(message["request"], request.id.to_string());
-    let names: Vec<&String> = message.as_object().expect("an object").keys().collect();
+    let names: Vec<&String> = message.members().keys().collect();
     assert!(
         !names.iter().any(|name| name.contains("number")) && waiting.number().len() == 2,
         "{names:?}"
     );
-    check_vapid(
-        &host,
-        &service,
-        headers["authorization"].to_str().expect("text"),
-    );
+    check_vapid(&host, &service, headers["authorization"].text());
 }
 
 /// Checks the header as a push service does: signed with the key that the browser was given, for this service.
@@ -189,7 +178,7 @@ fn check_vapid(host: &TestHost, service: &PushService, header: &str) {
         .and_then(|rest| rest.split_once(", k="))
         .expect("a header");
     assert_eq!(key, host.host.push_key.public_key());
-    let point = URL_SAFE_NO_PAD.decode(key).expect("base64url");
+    let point = base64url(key);
     let coordinate = |range: std::ops::Range<usize>| URL_SAFE_NO_PAD.encode(&point[range]);
     let jwk = json!({"kty": "EC", "crv": "P-256", "x": coordinate(1..33), "y": coordinate(33..65)});
     let jwk = Jwk::from_bytes(jwk.to_string()).expect("a key");
@@ -223,9 +212,7 @@ async fn a_push_address_that_is_gone_is_forgotten_and_the_phone_still_finds_the_
             ticks.tick().await;
         }
     };
-    tokio::time::timeout(PATIENCE, forgotten)
-        .await
-        .expect("forgotten in time");
+    in_time(forgotten).await;
     ada.approve(&page).await;
     assert!(
         browser
@@ -266,21 +253,17 @@ async fn account_notifications_wake_the_devices_but_for_the_one_that_caused_them
     let browser = subscription(&service, 201);
     let ada = ada_with(&host, browser.public.clone()).await;
     ada.phone
-        .ask(Method::POST, "/recovery-codes", None)
-        .await
-        .expect("codes");
+        .call_ok(Method::POST, "/recovery-codes", None)
+        .await;
     let link = ada
         .phone
-        .ask(Method::POST, "/devices/enrolment-links", None)
-        .await
-        .expect("a link");
-    Authenticator::enrol(link["link"].as_str().expect("a link"), "Tablet", None)
-        .await
-        .expect("enrolled");
+        .call_ok(Method::POST, "/devices/enrolment-links", None)
+        .await;
+    Device::enrol(link["link"].text(), "Tablet").await;
     let (headers, body) = service.next().await;
     let text = ece::decrypt(&browser.keys, &browser.auth, &body).expect("decrypted");
     assert_eq!(
-        serde_json::from_slice::<Value>(&text).expect("JSON"),
+        parse_json::<Value>(&text),
         json!({"version": 1, "kind": "account-notification"})
     );
     assert!(headers["topic"].len() <= 32);
@@ -288,10 +271,7 @@ async fn account_notifications_wake_the_devices_but_for_the_one_that_caused_them
     ada.ask(&Browser::new(&host.base), &[]).await;
     let (_, body) = service.next().await;
     let text = ece::decrypt(&browser.keys, &browser.auth, &body).expect("decrypted");
-    assert_eq!(
-        serde_json::from_slice::<Value>(&text).expect("JSON")["kind"],
-        "approval"
-    );
+    assert_eq!(parse_json::<Value>(&text)["kind"], "approval");
 }
 
 #[tokio::test]
@@ -312,9 +292,8 @@ async fn a_gone_subscription_does_not_remove_the_one_that_replaced_it_meanwhile(
     let new = subscription(&service, 201);
     let body = json!({"subscription": new.public});
     ada.phone
-        .ask(Method::PUT, "/device/push", Some(body))
-        .await
-        .expect("taken");
+        .call_ok(Method::PUT, "/device/push", Some(body))
+        .await;
     service.gate.add_permits(1);
     // The next channel is tried after the first one's answer was handled, at the address that the device has now.
     let (_, body) = service.next().await;
@@ -330,12 +309,9 @@ async fn a_gone_subscription_does_not_remove_the_one_that_replaced_it_meanwhile(
 async fn notify_of_a_device(ada: &Ada) {
     let link = ada
         .phone
-        .ask(Method::POST, "/devices/enrolment-links", None)
-        .await
-        .expect("a link");
-    Authenticator::enrol(link["link"].as_str().expect("a link"), "Tablet", None)
-        .await
-        .expect("enrolled");
+        .call_ok(Method::POST, "/devices/enrolment-links", None)
+        .await;
+    Device::enrol(link["link"].text(), "Tablet").await;
 }
 
 #[tokio::test]
@@ -391,10 +367,7 @@ async fn an_account_notification_goes_to_the_next_channel_where_one_fails() {
     notify_of_a_device(&ada).await;
     let (_, body) = service.next().await;
     let text = ece::decrypt(&browser.keys, &browser.auth, &body).expect("decrypted");
-    assert_eq!(
-        serde_json::from_slice::<Value>(&text).expect("JSON")["kind"],
-        "account-notification"
-    );
+    assert_eq!(parse_json::<Value>(&text)["kind"], "account-notification");
 }
 
 #[tokio::test]

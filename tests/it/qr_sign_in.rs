@@ -5,7 +5,7 @@ use futures_util::StreamExt;
 use reqwest::{Method, StatusCode, header};
 use serde_json::json;
 
-use crate::harness::{Ada, Browser, Database, HostOptions, Page, TestHost, id, in_time};
+use crate::harness::{Ada, Browser, Database, HostOptions, Page, TestHost, Text, id, in_time};
 
 /// What the code of a login page leads to.
 pub fn code(page: &Page) -> String {
@@ -35,7 +35,7 @@ async fn whoever_scans_the_code_is_asked_and_signs_in_with_the_number() {
         .stream(&format!("{}/events", login.path()))
         .await
         .bytes_stream();
-    ada.phone.scan(&code(&login)).await.expect("taken");
+    ada.phone.scan_code(&code(&login)).await;
     let first = in_time(news.next()).await;
     assert!(
         String::from_utf8_lossy(&first.expect("an event").expect("read"))
@@ -43,17 +43,14 @@ async fn whoever_scans_the_code_is_asked_and_signs_in_with_the_number() {
     );
 
     let waiting = browser.get(&login.url).await;
-    let requests = ada.phone.waiting(0).await.expect("requests");
+    let requests = ada.phone.pending_requests(0).await;
     assert_eq!((requests.len(), requests[0].account.as_str()), (1, "ada"));
     assert_eq!(
         (requests[0].place.as_str(), requests[0].browser.as_str()),
         ("This computer", "Firefox on Linux")
     );
     assert_eq!(
-        ada.phone
-            .decide(&requests[0], Some(&waiting.number()))
-            .await
-            .expect("an outcome"),
+        ada.phone.approve(&requests[0], &waiting.number()).await,
         "approved"
     );
     assert!(
@@ -104,7 +101,7 @@ async fn a_code_is_taken_once_and_only_where_it_was_made() {
     ] {
         refused(&format!("{start}#login={wrong}")).await;
     }
-    assert!(ada.phone.waiting(0).await.expect("requests").is_empty());
+    assert!(ada.phone.pending_requests(0).await.is_empty());
 
     // Ten people at once: the browser waits for one of them.
     let (mut scans, mut taken) = (Vec::new(), 0);
@@ -116,8 +113,7 @@ async fn a_code_is_taken_once_and_only_where_it_was_made() {
         taken += usize::from(scan.is_ok());
     }
     assert_eq!(taken, 1);
-    let asked =
-        [&ada, &bob].map(|person| async { person.phone.waiting(0).await.expect("requests").len() });
+    let asked = [&ada, &bob].map(|person| async { person.phone.pending_requests(0).await.len() });
     assert_eq!(
         futures_util::future::join_all(asked)
             .await
@@ -150,8 +146,8 @@ async fn a_code_that_somebody_else_shows_names_the_browser_that_it_comes_from() 
         .await
         .followed()
         .await;
-    ada.phone.scan(&code(&login)).await.expect("taken");
-    let request = &ada.phone.waiting(0).await.expect("requests")[0];
+    ada.phone.scan_code(&code(&login)).await;
+    let request = &ada.phone.pending_requests(0).await[0];
     assert_eq!(
         request.browser, "Firefox on Linux",
         "the relay's own, whatever Ada's says"
@@ -234,26 +230,17 @@ async fn whoever_floods_a_name_does_not_keep_its_owner_from_signing_in_by_a_scan
         };
         // Both names beyond their limits, and Ada had enough of it.
         assert!(flood(150).await > 0);
-        let request = &ada.phone.waiting(5).await.expect("requests")[0];
-        assert_eq!(
-            ada.phone.not_me(request).await.expect("an outcome"),
-            "reported"
-        );
-        assert!(
-            ada.phone
-                .cooldown_until()
-                .await
-                .expect("an answer")
-                .is_some()
-        );
+        let request = &ada.phone.pending_requests(5).await[0];
+        assert_eq!(ada.phone.report(request).await, "reported");
+        assert!(ada.phone.cooldown_end().await.is_some());
 
         let (browser, login) = begun(&host, &ada).await;
-        ada.phone.scan(&code(&login)).await.expect("taken");
+        ada.phone.scan_code(&code(&login)).await;
         // Neither the cooldown nor requests with a typed name take it away from her.
         host.advance(70);
-        ada.phone.lift_cooldown().await.expect("lifted");
+        ada.phone.end_cooldown().await;
         flood(10).await;
-        let requests = ada.phone.waiting(0).await.expect("requests");
+        let requests = ada.phone.pending_requests(0).await;
         let waiting = browser.get(&login.url).await;
         assert!(!requests.is_empty(), "{database:?}");
         ada.approve(&waiting).await;
@@ -272,24 +259,24 @@ async fn a_scan_gives_way_only_to_another_one_of_the_same_browser() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let (first, login) = begun(&host, &ada).await;
-    ada.phone.scan(&code(&login)).await.expect("taken");
-    let one = ada.phone.waiting(0).await.expect("requests")[0].clone();
+    ada.phone.scan_code(&code(&login)).await;
+    let one = ada.phone.pending_requests(0).await[0].clone();
     host.advance(1);
     let (_, other) = begun(&host, &ada).await;
-    ada.phone.scan(&code(&other)).await.expect("taken");
+    ada.phone.scan_code(&code(&other)).await;
     other.browser().get(&ada.application.request(&[])).await;
     let (_, typed) = begun(&host, &ada).await;
     typed.submit(&typed.path(), &[("name", "ada")]).await;
-    let pending = ada.phone.waiting(0).await.expect("requests");
+    let pending = ada.phone.pending_requests(0).await;
     assert_eq!((pending.len(), pending[0].id), (3, one.id));
     let tab = first
         .get(&ada.application.request(&[]))
         .await
         .followed()
         .await;
-    ada.phone.scan(&code(&tab)).await.expect("taken");
+    ada.phone.scan_code(&code(&tab)).await;
     assert_eq!(first.get(&login.url).await.outcome(), "replaced");
-    let pending = ada.phone.waiting(0).await.expect("requests");
+    let pending = ada.phone.pending_requests(0).await;
     assert!(pending.len() == 3 && pending.iter().all(|request| request.id != one.id));
 }
 
@@ -305,12 +292,12 @@ async fn the_code_of_a_page_that_waits_takes_the_place_of_its_typed_request() {
             .await
             .followed()
             .await;
-        let typed = ada.phone.waiting(0).await.expect("requests");
+        let typed = ada.phone.pending_requests(0).await;
         let mut news = browser
             .stream(&format!("{}/events", waiting.path()))
             .await
             .bytes_stream();
-        ada.phone.scan(&code(&waiting)).await.expect("taken");
+        ada.phone.scan_code(&code(&waiting)).await;
         let first = tokio::time::timeout(std::time::Duration::from_secs(60), news.next())
             .await
             .expect("in time");
@@ -320,7 +307,7 @@ async fn the_code_of_a_page_that_waits_takes_the_place_of_its_typed_request() {
         );
         let scanned = waiting.again().await;
         assert_ne!(scanned.number(), waiting.number(), "{name}");
-        let pending = ada.phone.waiting(0).await.expect("requests");
+        let pending = ada.phone.pending_requests(0).await;
         assert_eq!(pending.len(), 1, "{name}");
         for request in &typed {
             let late = ada
@@ -388,7 +375,7 @@ async fn a_device_scans_so_often_and_others_of_the_person_are_not_held_by_it() {
     );
     let second = host.authenticator(&ada.user).await;
     let (_, login) = begun(&host, &ada).await;
-    second.scan(&code(&login)).await.expect("taken");
+    second.scan_code(&code(&login)).await;
 }
 
 #[tokio::test]
@@ -408,8 +395,8 @@ async fn the_phone_shows_what_a_code_lets_in_before_the_page_learns_who_scanned(
         browser.get(&login.url).await.body.contains("id=\"name\""),
         "it still asks who the person is"
     );
-    assert!(ada.phone.waiting(0).await.expect("requests").is_empty());
-    ada.phone.scan(&link).await.expect("taken");
+    assert!(ada.phone.pending_requests(0).await.is_empty());
+    ada.phone.scan_code(&link).await;
     let waiting = browser.get(&login.url).await;
     assert!(
         !waiting.body.contains("ada"),
@@ -463,7 +450,7 @@ async fn a_browser_remembers_a_name_only_if_the_person_wants_it() {
     let answer = login
         .submit(&login.path(), &[("name", "ada"), ("remember", "yes")])
         .await;
-    let cookie = answer.headers[header::SET_COOKIE].to_str().expect("text");
+    let cookie = answer.headers[header::SET_COOKIE].text();
     assert!(
         cookie.starts_with("assent-name=") && cookie.contains("HttpOnly; SameSite=Lax"),
         "{cookie}"
@@ -486,15 +473,11 @@ async fn a_browser_remembers_a_name_only_if_the_person_wants_it() {
 
 /// Has the owner of this device scan the code of a login's page and type the number that the page then shows.
 async fn scanned_and_approved(owner: &Ada, browser: &Browser, login: &Page) {
-    owner.phone.scan(&code(login)).await.expect("taken");
+    owner.phone.scan_code(&code(login)).await;
     let waiting = browser.get(&login.url).await;
-    let requests = owner.phone.waiting(5).await.expect("requests");
+    let requests = owner.phone.pending_requests(5).await;
     assert_eq!(
-        owner
-            .phone
-            .decide(&requests[0], Some(&waiting.number()))
-            .await
-            .expect("an outcome"),
+        owner.phone.approve(&requests[0], &waiting.number()).await,
         "approved"
     );
 }

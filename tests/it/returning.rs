@@ -8,14 +8,8 @@ use crate::harness::{Ada, Browser, Page, TestHost, id};
 /// The page of a sign-in that was denied on the phone.
 async fn denied(ada: &Ada, browser: &Browser, changes: &[(&str, Option<&str>)]) -> Page {
     let page = ada.ask(browser, changes).await;
-    let requests = ada.phone.waiting(5).await.expect("requests");
-    assert_eq!(
-        ada.phone
-            .decide(&requests[0], None)
-            .await
-            .expect("an outcome"),
-        "denied"
-    );
+    let requests = ada.phone.pending_requests(5).await;
+    assert_eq!(ada.phone.deny(&requests[0]).await, "denied");
     browser.get(&page.url).await
 }
 
@@ -175,14 +169,8 @@ async fn the_token_of_one_attempt_does_not_return_the_next_one_of_the_same_sign_
         .await
         .followed()
         .await;
-    let requests = ada.phone.waiting(5).await.expect("requests");
-    assert_eq!(
-        ada.phone
-            .decide(&requests[0], None)
-            .await
-            .expect("an outcome"),
-        "denied"
-    );
+    let requests = ada.phone.pending_requests(5).await;
+    assert_eq!(ada.phone.deny(&requests[0]).await, "denied");
     let second = waiting.again().await;
     assert_eq!(
         (second.path(), second.outcome()),

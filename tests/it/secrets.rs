@@ -9,7 +9,8 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use assent_model::clock::{Clock, SystemClock};
 use assent_tests::harness::{
-    Ada, Admin, Browser, Page, VERIFIER, binary, component, http_client, id, in_time,
+    Ada, Admin, Browser, Json, Page, Parsed, Respond, Text, VERIFIER, binary, component,
+    http_client, id, in_time, read_bytes, read_file, temp_folder, utf8, write_file,
 };
 use axum::Router;
 use axum::extract::State;
@@ -94,7 +95,7 @@ struct Process {
 async fn logged_address(log: &Path) -> String {
     in_time(async {
         loop {
-            let text = std::fs::read_to_string(log).expect("the log");
+            let text = read_file(log);
             let start = text
                 .split_inclusive('\n')
                 .find(|line| line.contains(" serving ") && line.ends_with('\n'));
@@ -118,7 +119,7 @@ impl Process {
             component("account-roles").display(),
             component("saml-attributes").display(),
         );
-        std::fs::write(folder.join("assent.toml"), settings).expect("written");
+        write_file(folder.join("assent.toml"), settings);
         let log = File::create(folder.join("log")).expect("a file");
         let mut command = Command::new(binary("assent"));
         command
@@ -146,10 +147,7 @@ impl Process {
             .current_dir(folder)
             .output()
             .await;
-        let token = String::from_utf8(made.expect("run").stdout)
-            .expect("text")
-            .trim()
-            .to_owned();
+        let token = utf8(made.expect("run").stdout).trim().to_owned();
         Self {
             child,
             admin: Admin {
@@ -280,7 +278,7 @@ async fn openid_connect(admin: &Admin, ada: &Ada, secrets: &mut Secrets) -> Vec<
     let browser = Browser::new(&admin.base);
     let waiting = ada.ask(&browser, &OFFLINE).await;
     let number = waiting.number();
-    let request = ada.phone.waiting(60).await.expect("requests").remove(0);
+    let request = ada.phone.pending_requests(60).await.remove(0);
     let wrong = if number == "42" { "43" } else { "42" };
     ada.phone
         .decide(&request, Some(wrong))
@@ -302,7 +300,7 @@ async fn openid_connect(admin: &Admin, ada: &Ada, secrets: &mut Secrets) -> Vec<
     let (status, tokens) = ada.application.exchange(&admin.base, &code, &[]).await;
     assert_eq!(status, StatusCode::OK, "{tokens}");
     secrets.add_tokens(&tokens);
-    let access = tokens["access_token"].as_str().expect("a token");
+    let access = tokens["access_token"].text();
     let information = http_client()
         .get(format!("{}/oidc/me", admin.base))
         .bearer_auth(access)
@@ -338,7 +336,7 @@ async fn openid_connect(admin: &Admin, ada: &Ada, secrets: &mut Secrets) -> Vec<
     secrets.add("a code", &code);
     let (_, tokens) = ada.application.exchange(&admin.base, &code, &[]).await;
     secrets.add_tokens(&tokens);
-    let hint = tokens["id_token"].as_str().expect("an ID token");
+    let hint = tokens["id_token"].text();
     let question = browser
         .get(&format!("/oidc/session/end?id_token_hint={hint}&state=st"))
         .await;
@@ -386,15 +384,14 @@ async fn saml(admin: &Admin, party: &Party, ada: &Ada, secrets: &mut Secrets) ->
 async fn recovery(admin: &Admin, ada: &Ada, secrets: &mut Secrets) {
     let codes = ada
         .phone
-        .ask(Method::POST, "/recovery-codes", None)
-        .await
-        .expect("codes");
-    for code in codes["codes"].as_array().expect("codes") {
-        secrets.add("a recovery code", code.as_str().expect("a code"));
+        .call_ok(Method::POST, "/recovery-codes", None)
+        .await;
+    for code in codes["codes"].items() {
+        secrets.add("a recovery code", code.text());
     }
     let browser = Browser::new(&admin.base);
     let page = browser.get("/recover").await;
-    let code = codes["codes"][0].as_str().expect("a code");
+    let code = codes["codes"][0].text();
     page.submit(
         "/recover",
         &[("name", "ada"), ("code", "AAAA-AAAA-AAAA-AAAA")],
@@ -420,7 +417,7 @@ async fn recovery(admin: &Admin, ada: &Ada, secrets: &mut Secrets) {
 async fn rows(folder: &Path, tables: &[&str]) -> String {
     assent_store::install_drivers();
     let url = format!("sqlite://{}", folder.join("data/assent.db").display());
-    let options: AnyConnectOptions = url.parse().expect("a URL");
+    let options: AnyConnectOptions = url.parsed();
     let mut connection = options.connect().await.expect("the database");
     let mut text = String::new();
     for table in tables {
@@ -452,7 +449,7 @@ async fn rows(folder: &Path, tables: &[&str]) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_log_the_traces_the_audit_log_and_the_database_hold_no_secret_of_a_complete_sign_in() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = temp_folder();
     let folder = folder.path();
     let (wire, base) = Wire::start().await;
     let process = Process::start(folder, &wire, &base).await;
@@ -481,7 +478,7 @@ async fn the_log_the_traces_the_audit_log_and_the_database_hold_no_secret_of_a_c
             Value::Null,
         )
         .await;
-    let link = enrolment["link"].as_str().expect("a link");
+    let link = enrolment["link"].text();
     secrets.add(
         "an enrolment link's token",
         link.split_once("#enrol=").expect("a token").1,
@@ -499,19 +496,13 @@ async fn the_log_the_traces_the_audit_log_and_the_database_hold_no_secret_of_a_c
         .post(format!("{base}/oidc/token"))
         .basic_auth(&ada.application.id, Some(wrong))
         .form(&form);
-    assert_eq!(
-        token.send().await.expect("an answer").status(),
-        StatusCode::UNAUTHORIZED
-    );
+    assert_eq!(token.response().await.status(), StatusCode::UNAUTHORIZED);
     secrets.add("a mistyped client secret", wrong);
     let wrong = "am_a-wrong-token-of-an-administrator-1";
     let listing = http_client()
         .get(format!("{base}/admin/api/v1/users"))
         .bearer_auth(wrong);
-    assert_eq!(
-        listing.send().await.expect("an answer").status(),
-        StatusCode::UNAUTHORIZED
-    );
+    assert_eq!(listing.response().await.status(), StatusCode::UNAUTHORIZED);
     secrets.add("a mistyped admin token", wrong);
     // The logout token comes when it comes.
     in_time(async {
@@ -527,10 +518,10 @@ async fn the_log_the_traces_the_audit_log_and_the_database_hold_no_secret_of_a_c
 
     let texts = wire.texts();
     secrets.add_seen(&texts);
-    let key = std::fs::read(folder.join("data/master.key")).expect("the master key");
+    let key = read_bytes(folder.join("data/master.key"));
     secrets.add("the master key", String::from_utf8_lossy(&key).trim());
     secrets.add("a private key", "PRIVATE KEY-----");
-    let log = std::fs::read_to_string(folder.join("log")).expect("the log");
+    let log = read_file(folder.join("log"));
     assert!(
         log.contains("TRACE") && log.contains("DEBUG"),
         "the log is not at its most talkative"

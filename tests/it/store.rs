@@ -38,7 +38,7 @@ use assent_store::{
     Retention, Store, StoreError, UserGuard, UserUpdateOutcome,
 };
 
-use crate::harness::{Database, open_store};
+use crate::harness::{Database, Parsed, open_store, temp_folder};
 
 pub const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
 
@@ -50,7 +50,7 @@ pub struct Fixture {
 }
 
 pub async fn fixture(database: Database) -> Fixture {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = temp_folder();
     let url = database.create(folder.path()).await.url().to_owned();
     let store = open_store(&url).await.expect("a store");
     Fixture {
@@ -72,8 +72,8 @@ fn user(name: &str) -> User {
         id: UserId::new(NOW, &SystemEntropy),
         subject: format!("subject of {did}"),
         did,
-        name: name.parse().expect("a name"),
-        email: Some(format!("{name}@example.org").parse().expect("a name")),
+        name: name.parsed(),
+        email: Some(format!("{name}@example.org").parsed()),
         profile: Profile {
             given_name: Some("Ada \"Ünïcode\" 'quote".to_owned()),
             ..Profile::default()
@@ -338,7 +338,7 @@ async fn no_action_is_requested_after_its_user_changed(database: Database) {
     let about_bob = (RequestOutcome::Person(grace.id), true, true);
     assert_eq!(ask(&bob).await, about_bob, "{database:?}");
     let before = bob.clone();
-    bob.name = "erased".parse().expect("a name");
+    bob.name = "erased".parsed();
     store
         .update_user(bob.clone(), LifecycleState::Active, Vec::new())
         .await
@@ -362,10 +362,7 @@ async fn users_applications_and_accounts_come_back_as_they_went_in(database: Dat
         .expect("inserted");
     assert_eq!(store.user(user.id).await.expect("read"), Some(user.clone()));
     for login in ["ada", "ada@example.org"] {
-        let found = store
-            .user_by_login(&login.parse().expect("a name"))
-            .await
-            .expect("read");
+        let found = store.user_by_login(&login.parsed()).await.expect("read");
         assert_eq!(found.as_ref(), Some(&user), "{login}");
     }
     user.email = None;
@@ -500,7 +497,7 @@ async fn nobody_can_have_the_name_or_address_that_another_signs_in_with(database
         .await
         .expect("inserted");
     let mut eve = user("eve");
-    eve.name = "ada@example.org".parse().expect("a name");
+    eve.name = "ada@example.org".parsed();
     assert!(
         matches!(
             store.insert_user(eve, Vec::new()).await,
@@ -513,7 +510,7 @@ async fn nobody_can_have_the_name_or_address_that_another_signs_in_with(database
         .insert_user(eve.clone(), Vec::new())
         .await
         .expect("inserted");
-    eve.email = Some("ada@example.org".parse().expect("a name"));
+    eve.email = Some("ada@example.org".parsed());
     assert!(
         matches!(
             store
@@ -544,7 +541,7 @@ async fn lists_come_in_pages(database: Database) {
 
 #[both_databases]
 async fn hosts_that_start_at_once_on_a_fresh_database_agree(database: Database) {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = temp_folder();
     let url = database.create(folder.path()).await.url().to_owned();
     let mut starts = tokio::task::JoinSet::new();
     for number in 0..4 {

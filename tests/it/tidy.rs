@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::harness::read_file;
+
 /// Our own crates that each crate may use.
 const CRATES: [(&str, &[&str]); 7] = [
     ("host/model", &[]),
@@ -120,7 +122,7 @@ fn sources(package: &str) -> Vec<SourceFile> {
             SourceFile {
                 module: first.trim_end_matches(".rs").to_owned(),
                 path: format!("{package}/src/{}", below.display()),
-                text: fs::read_to_string(&file).expect("text"),
+                text: read_file(&file),
             }
         })
         .collect()
@@ -176,8 +178,7 @@ fn used(code: &str) -> Vec<String> {
 #[test]
 fn every_crate_uses_only_those_below_it() {
     for (package, allowed) in CRATES {
-        let manifest =
-            fs::read_to_string(root().join(package).join("Cargo.toml")).expect("a manifest");
+        let manifest = read_file(root().join(package).join("Cargo.toml"));
         let dependencies = manifest
             .split("[dependencies]")
             .nth(1)
@@ -342,7 +343,7 @@ fn no_file_is_over_800_lines() {
         "tests/fuzz",
     ] {
         for file in files(&root().join(folder), ".rs") {
-            let lines = fs::read_to_string(&file).expect("text").lines().count();
+            let lines = read_file(&file).lines().count();
             assert!(lines <= 800, "{} has {lines} lines", file.display());
         }
     }

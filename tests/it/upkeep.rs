@@ -10,7 +10,9 @@ use assent_store::{Retention, Store};
 use reqwest::StatusCode;
 use sqlx::{AnyConnection, Connection};
 
-use crate::harness::{Browser, Database, DatabaseUrl, HostOptions, TestHost, open_store};
+use crate::harness::{
+    Browser, Database, DatabaseUrl, HostOptions, TestHost, Text, open_store, temp_folder,
+};
 use crate::oidc::token::userinfo;
 
 const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
@@ -39,7 +41,7 @@ struct Fixture {
 
 impl Fixture {
     async fn new(database: Database) -> Self {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = temp_folder();
         let url = database.create(folder.path()).await;
         let store = open_store(url.url()).await.expect("a store");
         let mut connection = url.connection().await;
@@ -145,7 +147,7 @@ async fn a_token_whose_family_is_gone_is_no_good_and_breaks_nothing(database: Da
     let ada = host.ada().await;
     let code = ada.sign_in(&Browser::new(&host.base)).await;
     let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
-    let token = tokens["access_token"].as_str().expect("a token");
+    let token = tokens["access_token"].text();
     assert_eq!(
         userinfo(&host, token).await.0,
         StatusCode::OK,
@@ -322,7 +324,7 @@ async fn a_code_that_nobody_exchanges_is_forgotten_and_one_that_was_is_not(datab
     ada.sign_in(&forgotten).await;
     let code = ada.sign_in(&exchanged).await;
     let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
-    let token = tokens["access_token"].as_str().expect("a token");
+    let token = tokens["access_token"].text();
     host.advance(601);
     host.host
         .store

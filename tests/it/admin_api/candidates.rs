@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 
 use super::protected_actions::{asked, number, owner, refused, waiting};
 use super::service;
-use crate::harness::{Database, HostOptions, TestHost, component, id};
+use crate::harness::{Database, HostOptions, TestHost, Text, component, id, read_bytes};
 
 fn wasm(name: &str) -> Vec<u8> {
-    std::fs::read(component(name)).expect("a component")
+    read_bytes(component(name))
 }
 
 fn candidate(account: &Value, plugin: &str, bytes: Option<&[u8]>, config: Value) -> Value {
@@ -40,7 +40,7 @@ async fn a_component_that_is_not_loaded_runs_only_after_an_approval_for_its_dige
     let body = candidate(&ada.account, "another", Some(&new), set("1"));
 
     let action = asked(&console, Method::POST, &path, &body).await;
-    let words = action["summary"].as_str().expect("words");
+    let words = action["summary"].text();
     let digest = Digest::of(&new).to_text();
     assert!(
         words.contains("“another”") && words.contains(&digest),
@@ -60,11 +60,7 @@ async fn a_component_that_is_not_loaded_runs_only_after_an_approval_for_its_dige
 
     let request = waiting(&grace.phone).await;
     assert_eq!(
-        grace
-            .phone
-            .decide(&request, number(&action))
-            .await
-            .expect("an outcome"),
+        grace.phone.submit_decision(&request, number(&action)).await,
         "approved"
     );
     let done = console
@@ -114,9 +110,8 @@ async fn a_component_that_was_approved_as_one_plugin_is_not_tried_as_another(dat
     assert_eq!(
         grace
             .phone
-            .decide(&waiting(&grace.phone).await, number(&action))
-            .await
-            .expect("an outcome"),
+            .submit_decision(&waiting(&grace.phone).await, number(&action))
+            .await,
         "approved"
     );
     let done = console
@@ -137,7 +132,7 @@ async fn a_component_that_was_approved_as_one_plugin_is_not_tried_as_another(dat
     };
     assert_eq!(compared().await, 1, "{database:?}");
     let action = asked(&console, Method::POST, &path, &second).await;
-    let words = action["summary"].as_str().expect("words");
+    let words = action["summary"].text();
     assert!(
         words.contains("“account-roles”") && words.contains(&Digest::of(&new).to_text()),
         "{words}"

@@ -7,7 +7,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::process::Command;
 
-use crate::harness::{HostOptions, PATIENCE, TestHost, id};
+use crate::harness::{HostOptions, TestHost, id, in_time, write_file};
 use crate::programs::target;
 
 fn folder(name: &str) -> PathBuf {
@@ -17,10 +17,7 @@ fn folder(name: &str) -> PathBuf {
 /// Runs a program that must succeed; what it writes is told if it does not.
 async fn succeeds(mut command: Command) {
     let running = command.stdin(Stdio::null()).kill_on_drop(true).output();
-    let output = tokio::time::timeout(PATIENCE, running)
-        .await
-        .expect("in time")
-        .expect("it runs");
+    let output = in_time(running).await.expect("it runs");
     let said = [output.stdout, output.stderr].concat();
     assert!(
         output.status.success(),
@@ -93,7 +90,7 @@ async fn a_client_made_of_the_document_compiles() {
     // A program that uses it, whose types are right only if the document's are.
     let program = include_str!("../../js/admin_client.ts");
     let file = host.folder().join("client.ts");
-    std::fs::write(&file, program).expect("written");
+    write_file(&file, program);
     let compiler = |file: &Path| {
         let mut compile = Command::new("node");
         compile.arg(modules.join("typescript/bin/tsc")).args([
@@ -116,7 +113,7 @@ async fn a_client_made_of_the_document_compiles() {
     succeeds(compiler(&file)).await;
     let unknown_state = program.replace("'suspended'", "'gone'");
     assert_ne!(unknown_state, program, "the program names a state");
-    std::fs::write(&file, unknown_state).expect("written");
+    write_file(&file, unknown_state);
     let refused = compiler(&file).output().await.expect("it runs");
     let said = String::from_utf8_lossy(&refused.stdout).into_owned();
     assert!(

@@ -1,6 +1,5 @@
 //! The effect of an erasure on entries of the user's actions in the console, and on stored answers.
 
-use assent::authenticator::Authenticator;
 use assent::domain::audit::verify;
 use assent_model::audit::chain::Break;
 use assent_test_macros::both_databases;
@@ -10,7 +9,7 @@ use sqlx::Row;
 
 use super::protected_actions::{asked, waiting};
 use super::{Administrator, Caller, sent};
-use crate::harness::{Database, HostOptions, TestHost, id};
+use crate::harness::{Database, Device, HostOptions, TestHost, Text, id};
 use crate::life::entries;
 
 async fn erase(host: &TestHost, user: &Value) {
@@ -126,9 +125,8 @@ async fn no_entry_names_an_erased_user_by_what_their_devices_did(database: Datab
     let bob = host.user("bob").await;
     let bobs_phone = host.authenticator(&bob).await;
     bobs_phone
-        .ask(Method::POST, "/recovery-codes", None)
-        .await
-        .expect("codes");
+        .call_ok(Method::POST, "/recovery-codes", None)
+        .await;
 
     let console = ada.signed_in(&host).await;
     let path = format!("/users/{}", id(&bob));
@@ -143,37 +141,21 @@ async fn no_entry_names_an_erased_user_by_what_their_devices_did(database: Datab
     host.advance(30);
     // A device denies a protected action upon somebody else.
     asked(&console, Method::DELETE, &path, &Value::Null).await;
-    assert_eq!(
-        ada.phone
-            .decide(&waiting(&ada.phone).await, None)
-            .await
-            .expect("an outcome"),
-        "denied"
-    );
+    assert_eq!(ada.phone.deny(&waiting(&ada.phone).await).await, "denied");
     ada.phone
-        .ask(Method::POST, "/recovery-codes", None)
-        .await
-        .expect("codes");
+        .call_ok(Method::POST, "/recovery-codes", None)
+        .await;
     let link = ada
         .phone
-        .ask(Method::POST, "/devices/enrolment-links", None)
-        .await
-        .expect("a link");
-    let link = link["link"].as_str().expect("a link");
-    let tablet = Authenticator::enrol(link, "Augusta's tablet", None)
-        .await
-        .expect("enrolled");
+        .call_ok(Method::POST, "/devices/enrolment-links", None)
+        .await;
+    let link = link["link"].text();
+    let tablet = Device::enrol(link, "Augusta's tablet").await;
     let rename = format!("/devices/{}", tablet.device());
     let name = json!({"name": "Slate of Augusta"});
-    tablet
-        .ask(Method::PATCH, &rename, Some(name))
-        .await
-        .expect("renamed");
+    tablet.call_ok(Method::PATCH, &rename, Some(name)).await;
     // One device ends before the erasure, and one by it.
-    tablet
-        .ask(Method::DELETE, "/device", None)
-        .await
-        .expect("removed");
+    tablet.call_ok(Method::DELETE, "/device", None).await;
 
     let by = async |actor: &str| entries(&host, &format!("actor={actor}")).await;
     let [phone, tablet, bobs] =

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use sqlx::Row;
 
 use super::{Answer, Caller, sent, service, service_application, service_token};
-use crate::harness::{Database, HostOptions, TestHost, id};
+use crate::harness::{Database, HostOptions, TestHost, Text, id};
 
 async fn post(caller: &Caller, path: &str, key: &str, body: &Value) -> Answer {
     let request = caller
@@ -79,12 +79,7 @@ async fn of_many_at_once_one_is_done(database: Database) {
     let mut secrets: Vec<String> = Vec::new();
     for answer in answers {
         match answer.status {
-            StatusCode::CREATED => secrets.push(
-                answer.body["client_secret"]
-                    .as_str()
-                    .expect("a secret")
-                    .to_owned(),
-            ),
+            StatusCode::CREATED => secrets.push(answer.body["client_secret"].text().to_owned()),
             _ => assert_eq!(
                 (answer.status, answer.problem()),
                 (StatusCode::CONFLICT, "in-progress"),
@@ -134,7 +129,7 @@ async fn a_key_is_kept_for_a_day_and_given_back_by_who_was_refused() {
         let (_, token) = service_token(&host, &application, "admin:users").await;
         Caller::Bearer {
             base: host.base.clone(),
-            token: token["access_token"].as_str().expect("a token").to_owned(),
+            token: token["access_token"].text().to_owned(),
         }
     };
     let first = post(&service().await, &path, "day", &Value::Null)

@@ -20,12 +20,13 @@ mod transfers;
 
 use std::sync::Arc;
 
-use assent::authenticator::Authenticator;
 use reqwest::header::HeaderMap;
 use reqwest::{Method, RequestBuilder, StatusCode};
 use serde_json::{Value, json};
 
-use crate::harness::{Application, Browser, TestHost, http_client, id};
+use crate::harness::{
+    Application, Body, Browser, Device, Respond, TestHost, Text, http_client, id,
+};
 
 /// An answer of the API.
 struct Answer {
@@ -51,14 +52,14 @@ impl Answer {
     }
 
     fn etag(&self) -> &str {
-        self.headers["etag"].to_str().expect("text")
+        self.headers["etag"].text()
     }
 }
 
 async fn sent(request: RequestBuilder) -> Answer {
-    let response = request.send().await.expect("an answer");
+    let response = request.response().await;
     let (status, headers) = (response.status(), response.headers().clone());
-    let text = response.text().await.expect("text");
+    let text = response.read_text().await;
     let body = serde_json::from_str(&text).unwrap_or(Value::Null);
     Answer {
         status,
@@ -75,7 +76,7 @@ enum Caller {
     Console {
         browser: Browser,
         csrf: String,
-        phone: Arc<Authenticator>,
+        phone: Arc<Device>,
     },
 }
 
@@ -108,16 +109,10 @@ impl Caller {
         else {
             return answer;
         };
-        let number = action["number"].as_str().expect("a number");
-        let requests = phone.waiting(5).await.expect("requests");
+        let number = action["number"].text();
+        let requests = phone.pending_requests(5).await;
         let newest = requests.last().expect("a request");
-        assert_eq!(
-            phone
-                .decide(newest, Some(number))
-                .await
-                .expect("an outcome"),
-            "approved"
-        );
+        assert_eq!(phone.approve(newest, number).await, "approved");
         self.call_once(method, path, &body, action["id"].as_str())
             .await
     }
@@ -151,7 +146,7 @@ impl Caller {
 /// A person with a role in the console, and their phone.
 struct Administrator {
     user: Value,
-    phone: Arc<Authenticator>,
+    phone: Arc<Device>,
 }
 
 impl Administrator {
@@ -173,19 +168,16 @@ impl Administrator {
     async fn browser(&self, host: &TestHost) -> Browser {
         let browser = Browser::new(&host.base);
         let login = browser.get("/admin").await.followed().await;
-        let name = self.user["name"].as_str().expect("a name");
+        let name = self.user["name"].text();
         let waiting = login
             .submit(&login.path(), &[("name", name)])
             .await
             .followed()
             .await;
-        let requests = self.phone.waiting(5).await.expect("requests");
+        let requests = self.phone.pending_requests(5).await;
         let newest = requests.last().expect("a request");
         assert_eq!(
-            self.phone
-                .decide(newest, Some(&waiting.number()))
-                .await
-                .expect("an outcome"),
+            self.phone.approve(newest, &waiting.number()).await,
             "approved"
         );
         assert_eq!(
@@ -201,7 +193,7 @@ impl Administrator {
         let me = sent(browser.request(Method::GET, "/admin/api/v1/me"))
             .await
             .good();
-        let csrf = me["csrf_token"].as_str().expect("a token").to_owned();
+        let csrf = me["csrf_token"].text().to_owned();
         Caller::Console {
             browser,
             csrf,
@@ -247,7 +239,7 @@ async fn service(host: &TestHost, scopes: &[&str]) -> Caller {
     let application = service_application(host, scopes).await;
     let (status, token) = service_token(host, &application, &scopes.join(" ")).await;
     assert_eq!(status, StatusCode::OK, "{token}");
-    let token = token["access_token"].as_str().expect("a token").to_owned();
+    let token = token["access_token"].text().to_owned();
     Caller::Bearer {
         base: host.base.clone(),
         token,

@@ -6,7 +6,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::{Administrator, Caller, person, service};
-use crate::harness::{Browser, Database, HostOptions, TestHost, id};
+use crate::harness::{Browser, Database, HostOptions, Json, TestHost, Text, id};
 
 /// Every act upon a person that support may do, as method, path below the API and body.
 fn acts(user: &Value, account: &Value, device: &str) -> Vec<(Method, String, Value)> {
@@ -104,10 +104,7 @@ async fn nobody_acts_upon_who_may_do_more() {
                 Value::Null,
             )
             .await;
-        let device = devices["items"][0]["id"]
-            .as_str()
-            .expect("a device")
-            .to_owned();
+        let device = devices["items"][0]["id"].text().to_owned();
         for (who, caller) in &callers {
             if *who == "admin" && role != "owner" {
                 continue;
@@ -144,10 +141,7 @@ async fn support_helps_whoever_has_no_role_and_vouches_for_nothing() {
         .get(&format!("/users/{}/devices", id(&ada.user)))
         .await
         .good();
-    let device = devices["items"][0]["id"]
-        .as_str()
-        .expect("a device")
-        .to_owned();
+    let device = devices["items"][0]["id"].text().to_owned();
     let path = format!("/users/{}", id(&ada.user));
     let refused = [
         (path.clone(), json!({"profile": {"email_verified": true}})),
@@ -217,7 +211,7 @@ async fn a_link_that_support_made_is_worth_nothing_once_its_person_has_a_role() 
         json!({"console_role": "admin"}),
     )
     .await;
-    let enrolled = Authenticator::enrol(link["link"].as_str().expect("a link"), "Mine", None).await;
+    let enrolled = Authenticator::enrol(link["link"].text(), "Mine", None).await;
     assert!(enrolled.is_err(), "support is an admin now");
 }
 
@@ -280,10 +274,7 @@ async fn the_last_owner_stays(database: Database) {
         let (status, problem) = host.admin(method, &path(&second), body).await;
         assert_eq!(status, StatusCode::CONFLICT, "{database:?} {problem}");
         assert!(
-            problem["detail"]
-                .as_str()
-                .expect("a detail")
-                .contains("the last owner"),
+            problem["detail"].text().contains("the last owner"),
             "{problem}"
         );
     }
@@ -323,8 +314,7 @@ async fn what_nobody_may_set_is_refused_and_no_listing_has_a_secret() {
         );
         assert!(
             problem["detail"]
-                .as_str()
-                .expect("a detail")
+                .text()
                 .contains(&format!("unknown field `{member}`")),
             "{problem}"
         );
@@ -367,10 +357,10 @@ async fn users_are_found_on_both_databases() {
             let found = host
                 .admin_ok(Method::GET, &format!("/users?{query}"), Value::Null)
                 .await;
-            let items = found["items"].as_array().expect("items");
+            let items = found["items"].items();
             let names: Vec<_> = items
                 .iter()
-                .map(|user| user["name"].as_str().expect("a name").to_owned())
+                .map(|user| user["name"].text().to_owned())
                 .collect();
             (names.join(" "), found["next"].as_str().map(str::to_owned))
         };
@@ -392,7 +382,7 @@ async fn users_are_found_on_both_databases() {
             assert_eq!(names(query).await.0, expected, "{database:?} {query}");
         }
         for member in ["id", "did", "sub"] {
-            let query = format!("q={}", users[2][member].as_str().expect("an identifier"));
+            let query = format!("q={}", users[2][member].text());
             assert_eq!(names(&query).await.0, "berta", "{database:?} {member}");
         }
         // Pages go on where the one before ended, without gap or repetition.

@@ -6,7 +6,7 @@ use assent_test_macros::both_databases;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use assent::authenticator::{Authenticator, Request};
+use assent::authenticator::Request;
 use assent::domain::admin::{AdminCommand, AdminContext, EnrolDevice};
 use assent::domain::protected_actions::ProtectedAction;
 use assent_model::id::UserId;
@@ -15,7 +15,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::{Administrator, Answer, Caller, person, sent};
-use crate::harness::{Browser, Database, HostOptions, TestHost, id};
+use crate::harness::{Browser, Database, Device, HostOptions, Parsed, TestHost, Text, id};
 use crate::life::entries;
 
 pub(super) async fn owner(host: &TestHost) -> (Caller, Administrator) {
@@ -35,8 +35,8 @@ pub(super) async fn asked(caller: &Caller, method: Method, path: &str, body: &Va
     answer.body["action_approval"].clone()
 }
 
-pub(super) async fn waiting(phone: &Authenticator) -> Request {
-    phone.waiting(5).await.expect("requests").remove(0)
+pub(super) async fn waiting(phone: &Device) -> Request {
+    phone.pending_requests(5).await.remove(0)
 }
 
 async fn state(caller: &Caller, action: &Value) -> Value {
@@ -79,11 +79,7 @@ async fn a_protected_action_is_shown_signed_done_once_and_noted(database: Databa
     assert!(refused(&early), "{}", early.body);
 
     assert_eq!(
-        grace
-            .phone
-            .decide(&request, number(&action))
-            .await
-            .expect("an outcome"),
+        grace.phone.submit_decision(&request, number(&action)).await,
         "approved"
     );
     assert_eq!(state(&console, &action).await, "approved", "{database:?}");
@@ -101,14 +97,8 @@ async fn a_protected_action_is_shown_signed_done_once_and_noted(database: Databa
         (&bob["id"], &json!("bob")),
         "{database:?}: {noted}"
     );
-    let past = async || {
-        grace
-            .phone
-            .ask(Method::GET, "/history", None)
-            .await
-            .expect("history")["items"][0]
-            .clone()
-    };
+    let past =
+        async || grace.phone.call_ok(Method::GET, "/history", None).await["items"][0].clone();
     assert_eq!(
         past().await["protected_action"],
         json!({"kind": "delete-user", "target": "bob", "target_deleted": false})
@@ -172,11 +162,7 @@ async fn an_approval_is_good_for_one_request_in_one_console_and_for_two_minutes(
         let action = asked(&console, method, path, body).await;
         let request = waiting(&grace.phone).await;
         assert_eq!(
-            grace
-                .phone
-                .decide(&request, number(&action))
-                .await
-                .expect("an outcome"),
+            grace.phone.submit_decision(&request, number(&action)).await,
             "approved"
         );
         action
@@ -277,7 +263,7 @@ async fn what_was_denied_or_said_not_to_be_theirs_is_not_done_and_a_proof_for_a_
         ..grace.phone.statement(&request, number(&action))
     }
     .text();
-    let signature = grace.phone.sign(&blind).expect("signed");
+    let signature = grace.phone.signature(&blind);
     let number_of = number(&action).expect("a number");
     let reply = grace
         .phone
@@ -289,14 +275,7 @@ async fn what_was_denied_or_said_not_to_be_theirs_is_not_done_and_a_proof_for_a_
         StatusCode::FORBIDDEN,
         "its signature is not over what was shown"
     );
-    assert_eq!(
-        grace
-            .phone
-            .decide(&request, None)
-            .await
-            .expect("an outcome"),
-        "denied"
-    );
+    assert_eq!(grace.phone.deny(&request).await, "denied");
     assert_eq!(state(&console, &action).await, "denied");
     let answer = console
         .call_once(Method::DELETE, &path, &Value::Null, action["id"].as_str())
@@ -321,7 +300,7 @@ async fn no_stranger_delays_a_protected_action_or_continues_it() {
     let login = stranger.get("/admin").await.followed().await;
     login.submit(&login.path(), &[("name", "grace")]).await;
     // Both are pending on the phone, and came at the same moment.
-    let pending = grace.phone.waiting(5).await.expect("requests");
+    let pending = grace.phone.pending_requests(5).await;
     assert_eq!(pending.len(), 2);
     let request = pending
         .into_iter()
@@ -337,11 +316,7 @@ async fn no_stranger_delays_a_protected_action_or_continues_it() {
         assert_eq!(page.status, StatusCode::NOT_FOUND);
     }
     assert_eq!(
-        grace
-            .phone
-            .decide(&request, number(&action))
-            .await
-            .expect("an outcome"),
+        grace.phone.submit_decision(&request, number(&action)).await,
         "approved"
     );
     for browser in [browser, &stranger] {
@@ -403,9 +378,7 @@ async fn what_is_not_dangerous_or_can_not_be_read_asks_nobody() {
         )
         .await
         .good();
-    let of_bob = Authenticator::enrol(link["link"].as_str().expect("a link"), "Bob's", None)
-        .await
-        .expect("enrolled");
+    let of_bob = Device::enrol(link["link"].text(), "Bob's").await;
     console
         .call_once(
             Method::DELETE,
@@ -443,7 +416,7 @@ async fn what_is_not_dangerous_or_can_not_be_read_asks_nobody() {
             answer.body
         );
     }
-    assert!(grace.phone.waiting(0).await.expect("requests").is_empty());
+    assert!(grace.phone.pending_requests(0).await.is_empty());
     // Nor does whoever has no phone to ask.
     host.admin_ok(Method::DELETE, &path, Value::Null).await;
 }
@@ -453,7 +426,7 @@ async fn what_is_not_dangerous_or_can_not_be_read_asks_nobody() {
 async fn nobody_gets_another_way_in_that_no_phone_was_asked_about() {
     let host = TestHost::start().await;
     let bob = host.user("bob").await;
-    let user: UserId = id(&bob).parse().expect("an id");
+    let user: UserId = id(&bob).parsed();
     let operator = AdminContext::of_operator(Arc::clone(&host.host));
     let planned = async || EnrolDevice(user).plan(&operator).await.expect("planned");
     let before = planned().await;
@@ -587,9 +560,7 @@ async fn what_would_be_refused_after_the_approval_asks_nobody() {
             "{body}: {}",
             answer.body
         );
-        let pointer = answer.body["errors"][0]["pointer"]
-            .as_str()
-            .expect("a field");
+        let pointer = answer.body["errors"][0]["pointer"].text();
         assert_eq!(
             pointer,
             if body.get("email").is_some() {
@@ -629,7 +600,7 @@ async fn what_would_be_refused_after_the_approval_asks_nobody() {
         let answer = console.call_once(method, &own, &body, None).await;
         assert_eq!(answer.status, StatusCode::CONFLICT, "{}", answer.body);
     }
-    assert!(grace.phone.waiting(0).await.expect("requests").is_empty());
+    assert!(grace.phone.pending_requests(0).await.is_empty());
 }
 
 #[tokio::test]

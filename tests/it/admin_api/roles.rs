@@ -7,7 +7,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::{Caller, person, service, service_application, service_token};
-use crate::harness::{TestHost, http_client, id};
+use crate::harness::{Body, Respond, TestHost, Text, http_client, id};
 
 /// Each route with its permission, its protected action, and who may use it.
 fn table() -> String {
@@ -35,7 +35,7 @@ fn table() -> String {
                     scopes.collect::<Vec<_>>().join(" "),
                 );
                 let action = protected_action.map_or(json!("-"), |kind| json!(kind));
-                let action = action.as_str().expect("a name");
+                let action = action.text();
                 format!(
                     "{path} {method} | {} | {action} | {roles} | {scopes}",
                     permission.as_str()
@@ -92,7 +92,7 @@ async fn is_held_to(caller: &Caller, name: &str, may: impl Fn(&Rule) -> bool) {
                 (StatusCode::FORBIDDEN, "forbidden"),
                 "{what}"
             );
-            let detail = answer.body["detail"].as_str().expect("a detail");
+            let detail = answer.body["detail"].text();
             assert!(detail.contains(rule.permission.as_str()), "{what}");
         }
     }
@@ -147,7 +147,7 @@ async fn admin_scopes_are_for_the_admin_api_alone_and_count_as_long_as_the_appli
     }
     let caller = async |scopes| {
         let (_, token) = service_token(&host, &application, scopes).await;
-        let token = token["access_token"].as_str().expect("a token").to_owned();
+        let token = token["access_token"].text().to_owned();
         Caller::Bearer {
             base: host.base.clone(),
             token,
@@ -177,9 +177,8 @@ async fn admin_scopes_are_for_the_admin_api_alone_and_count_as_long_as_the_appli
     let userinfo = client
         .get(format!("{}/oidc/me", host.base))
         .bearer_auth(token)
-        .send()
-        .await
-        .expect("an answer");
+        .response()
+        .await;
     assert_eq!(userinfo.status(), StatusCode::FORBIDDEN);
     let other = host.web_application().await;
     for (asks, active) in [(&application, true), (&other, false)] {
@@ -188,10 +187,9 @@ async fn admin_scopes_are_for_the_admin_api_alone_and_count_as_long_as_the_appli
             .form(&[("token", token)]);
         let asked = asked
             .basic_auth(&asks.id, asks.secret.as_ref())
-            .send()
-            .await
-            .expect("an answer");
-        let told: Value = asked.json().await.expect("JSON");
+            .response()
+            .await;
+        let told: Value = asked.read_json().await;
         assert_eq!(told["active"], active, "{told}");
         assert!(!active || told["scope"] == "admin:read", "{told}");
     }

@@ -5,7 +5,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::Caller;
-use crate::harness::{Application, Browser, Database, HostOptions, TestHost, id};
+use crate::harness::{Application, Browser, Database, HostOptions, Json, TestHost, Text, get, id};
 
 async fn made(host: &TestHost, name: &str, full: &str) -> Value {
     let body =
@@ -17,9 +17,9 @@ async fn made(host: &TestHost, name: &str, full: &str) -> Value {
 /// The names of all that a list has, page by page, and as one page.
 async fn names(host: &TestHost, path: &str) -> String {
     let joined = |list: &Value| {
-        let items = list["items"].as_array().expect("items").iter();
+        let items = list["items"].items().iter();
         items
-            .map(|item| item["name"].as_str().expect("a name").to_owned())
+            .map(|item| item["name"].text().to_owned())
             .collect::<Vec<_>>()
             .join(" ")
     };
@@ -333,8 +333,6 @@ async fn no_text_may_hold_nul(database: Database) {
         )
         .await
         .good();
-    let outside = reqwest::get(format!("{}/oidc/auth?client_id=%00", host.base))
-        .await
-        .expect("an answer");
+    let outside = get(format!("{}/oidc/auth?client_id=%00", host.base)).await;
     assert_eq!(outside.status(), StatusCode::BAD_REQUEST);
 }

@@ -1,7 +1,6 @@
 //! Protected actions in the database: types and digests, without names of users in prose. What is stored must still have the summary
 //! that was requested.
 
-use assent::authenticator::Authenticator;
 use assent::domain::audit::verify;
 use assent_model::audit::chain::Break;
 use assent_test_macros::both_databases;
@@ -11,7 +10,7 @@ use sqlx::{AssertSqlSafe, Row};
 
 use super::protected_actions::{asked, number, owner, refused, waiting};
 use super::{Administrator, Caller};
-use crate::harness::{Database, HostOptions, TestHost, id};
+use crate::harness::{Database, Device, HostOptions, TestHost, Text, id};
 use crate::life::erasure::everything;
 
 async fn start(database: Database) -> TestHost {
@@ -22,12 +21,12 @@ async fn start(database: Database) -> TestHost {
     .await
 }
 
-async fn denied(phone: &Authenticator) {
+async fn denied(phone: &Device) {
     let outcome = phone.decide(&waiting(phone).await, None).await;
     assert_eq!(outcome.expect("an outcome"), "denied");
 }
 
-async fn approved(phone: &Authenticator, action: &Value) {
+async fn approved(phone: &Device, action: &Value) {
     let request = waiting(phone).await;
     let outcome = phone.decide(&request, number(action)).await;
     assert_eq!(outcome.expect("an outcome"), "approved");
@@ -156,7 +155,7 @@ async fn nobody_who_was_erased_is_named_in_stored_actions(database: Database) {
             .await;
         assert_eq!(gone.status, StatusCode::NOT_FOUND, "{database:?}");
     }
-    assert!(heidi.phone.waiting(0).await.expect("requests").is_empty());
+    assert!(heidi.phone.pending_requests(0).await.is_empty());
     // Who is erased takes nothing of others with them.
     let eve = host.user("eve").await;
     let addresses = async || {
@@ -200,7 +199,7 @@ async fn nobody_approves_an_action_whose_summary_changed(database: Database) {
     };
     let is_over = async |action: &Value| {
         assert_eq!(state(&console, action).await, "ended", "{database:?}");
-        let waiting = grace.phone.waiting(0).await.expect("requests");
+        let waiting = grace.phone.pending_requests(0).await;
         assert!(waiting.is_empty(), "{database:?}: {waiting:?}");
         let late = console
             .call_once(Method::DELETE, &path, &Value::Null, action["id"].as_str())
@@ -215,13 +214,11 @@ async fn nobody_approves_an_action_whose_summary_changed(database: Database) {
     rename("robert").await;
     let signature = grace
         .phone
-        .sign(&grace.phone.statement(&request, number(&action)).text())
-        .expect("signed");
+        .signature(&grace.phone.statement(&request, number(&action)).text());
     let answer = grace
         .phone
-        .send_proof(request.id, number(&action), &signature)
-        .await
-        .expect("an answer");
+        .submit_proof(&request, number(&action), &signature)
+        .await;
     assert_eq!(answer.status, StatusCode::CONFLICT, "{database:?}");
     is_over(&action).await;
 
@@ -230,7 +227,7 @@ async fn nobody_approves_an_action_whose_summary_changed(database: Database) {
     let action = ask().await;
     assert_eq!(action["summary"], "Delete the user “robert”");
     rename("bobby").await;
-    assert!(grace.phone.waiting(0).await.expect("requests").is_empty());
+    assert!(grace.phone.pending_requests(0).await.is_empty());
     is_over(&action).await;
 
     // The console asks after the change.
@@ -244,7 +241,7 @@ async fn nobody_approves_an_action_whose_summary_changed(database: Database) {
     let action = ask().await;
     let request = waiting(&grace.phone).await;
     rename("rob").await;
-    let outcome = grace.phone.not_me(&request).await.expect("an outcome");
+    let outcome = grace.phone.report(&request).await;
     assert_eq!(outcome, "reported", "{database:?}");
     let path = format!("/action-approvals/{}", id(&action));
     let ended = console.get(&path).await;
@@ -267,7 +264,7 @@ async fn a_renamed_device_is_revoked_all_the_same(database: Database) {
     let path = format!("/devices/{}", stolen.device());
     let action = asked(&console, Method::DELETE, &path, &Value::Null).await;
     let device = stolen.device().to_string();
-    let summary = action["summary"].as_str().expect("a summary");
+    let summary = action["summary"].text();
     assert!(
         summary
             .starts_with("Remove a device of “bob”, who has a role in the console: enrolled on ")
@@ -317,7 +314,7 @@ async fn a_changed_action_in_the_database_is_neither_shown_nor_approved(database
                 let outcome = grace.phone.decide(&request, number(&action)).await;
                 assert!(outcome.is_err(), "{database:?} {tamper}: {outcome:?}");
             }
-            let waiting = grace.phone.waiting(0).await.expect("requests");
+            let waiting = grace.phone.pending_requests(0).await;
             assert!(waiting.is_empty(), "{database:?} {tamper}: {waiting:?}");
             assert_eq!(state(&console, &action).await, "ended", "{tamper}");
             let late = console

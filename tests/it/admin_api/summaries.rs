@@ -9,7 +9,9 @@ use serde_json::{Value, json};
 use super::person;
 use super::protected_actions::{asked, number, owner, refused, waiting};
 use crate::channels::vendor::Vendor;
-use crate::harness::{HostOptions, TestHost, certificate, id, plugins};
+use crate::harness::{
+    HostOptions, Json, TestHost, Text, certificate, id, parse_json, plugins, utf8,
+};
 
 /// An enumeration's value may be written as an object in JSON, as far as serde is concerned.
 #[tokio::test]
@@ -56,7 +58,7 @@ async fn what_is_written_otherwise_is_not_taken_for_harmless_nor_hidden_from_the
         };
         assert_eq!(answer.status, expected, "{body}: {}", answer.body);
     }
-    assert!(grace.phone.waiting(0).await.expect("requests").is_empty());
+    assert!(grace.phone.pending_requests(0).await.is_empty());
     let now = host.admin_ok(Method::GET, &user, Value::Null).await;
     assert_eq!(
         (&now["state"], &now["console_role"]),
@@ -85,7 +87,7 @@ async fn the_phone_shows_new_addresses_first() {
         &json!({"redirect_uris": all}),
     )
     .await;
-    let told = action["summary"].as_str().expect("words");
+    let told = action["summary"].text();
     assert!(
         told.contains("It is answered at: https://evil.example/steal; as before at: "),
         "{told}"
@@ -118,14 +120,13 @@ async fn the_phone_shows_each_key_that_an_application_would_have() {
     let (console, grace) = owner(&host).await;
     let client = format!("/applications/{}", host.web_application().await.id);
     let keys: Vec<Value> = (0..12).map(|_| ec_key()).collect();
-    let thumbprint =
-        |key: &Value| assent::keys::client::thumbprint(key.as_object().expect("an object"));
+    let thumbprint = |key: &Value| assent::keys::client::thumbprint(key.members());
     let method = |jwks: &[Value]| json!({"token_endpoint_auth_method": "private_key_jwt", "jwks": {"keys": jwks}});
     let mut known = keys[..11].to_vec();
     host.admin_ok(Method::PATCH, &client, method(&known)).await;
     known.extend([keys[0].clone(), keys[11].clone()]);
     let action = asked(&console, Method::PATCH, &client, &method(&known)).await;
-    let told = action["summary"].as_str().expect("words");
+    let told = action["summary"].text();
     let new = format!(
         "It proves itself by the key with the thumbprint {}; as before by the key with the thumbprint ",
         thumbprint(&keys[11])
@@ -136,7 +137,7 @@ async fn the_phone_shows_each_key_that_an_application_would_have() {
     );
     // A key that calls itself a certificate.
     let own = PKey::from_rsa(openssl::rsa::Rsa::generate(2048).expect("a key")).expect("a key");
-    let text = |pem: Vec<u8>| String::from_utf8(pem).expect("text");
+    let text = |pem: Vec<u8>| utf8(pem);
     let key = text(own.public_key_to_pem().expect("PEM"));
     let body = json!({"token_endpoint_auth_method": "private_key_jwt", "certificate": key});
     let answer = console.call_once(Method::PATCH, &client, &body, None).await;
@@ -228,7 +229,7 @@ fn ec_key() -> Value {
 
 /// The date of a user's creation, in UTC.
 fn since(user: &Value) -> &str {
-    &user["created_at"].as_str().expect("a time")[..10]
+    &user["created_at"].text()[..10]
 }
 
 /// Whoever has that address at the vendor can sign in, so the phone shows it.
@@ -261,7 +262,7 @@ async fn the_phone_shows_what_a_vendor_is_to_know_somebody_by() {
             refused.body
         );
     }
-    assert!(grace.phone.waiting(0).await.expect("requests").is_empty());
+    assert!(grace.phone.pending_requests(0).await.is_empty());
     let action = asked(&console, Method::PUT, &path, &of("eve@vendor")).await;
     assert_eq!(
         action["summary"],
@@ -294,7 +295,7 @@ async fn what_hands_a_person_or_an_application_to_somebody_else_is_asked_about()
         certificate.to_pem().expect("PEM"),
         certificate.to_der().expect("DER"),
     );
-    let pem = String::from_utf8(pem).expect("text");
+    let pem = utf8(pem);
     let actions = [
         (
             Method::POST,
@@ -464,7 +465,7 @@ async fn what_hands_a_person_or_an_application_to_somebody_else_is_asked_about()
         // A phone is not asked about everything at once.
         host.advance(10);
         let action = asked(&console, method, &path, &body).await;
-        let told = action["summary"].as_str().expect("words");
+        let told = action["summary"].text();
         let words = words.replace("DATE", since(&bob));
         assert!(told.contains(&words), "{told}");
     }
@@ -525,12 +526,12 @@ fn each_member_of_an_application_is_protected_unless_it_is_harmless() {
         "custom_attributes": [], "idp_initiated": true, "default_relay_state": null, "relay_states": [],
         "clock_skew_seconds": 1, "idp_entity_id": null, "metadata_url": null,
     });
-    let names = |value: &Value| value.as_object().expect("an object").len();
+    let names = |value: &Value| value.members().len();
     let (client_members, provider_members) = (names(&client), names(&provider));
     let client: ClientChange = serde_json::from_value(client).expect("a change");
     let provider: ServiceProviderChange = serde_json::from_value(provider).expect("a change");
     let document = include_str!("../../../config/admin-api.openapi.json");
-    let document: Value = serde_json::from_str(document).expect("JSON");
+    let document: Value = parse_json(document);
     for (schema, members, sent, harmless) in [
         (
             "ClientChange",
@@ -576,9 +577,8 @@ async fn who_is_to_have_a_role_approves_with_the_devices_that_were_shown() {
     assert_eq!(
         grace
             .phone
-            .decide(&waiting(&grace.phone).await, number(&action))
-            .await
-            .expect("an outcome"),
+            .submit_decision(&waiting(&grace.phone).await, number(&action))
+            .await,
         "approved"
     );
     let late = console

@@ -13,7 +13,8 @@ use serde_json::{Value, json};
 
 use super::{Administrator, Caller, person, service};
 use crate::harness::{
-    Application, Browser, Database, HostOptions, Page, TestHost, VERIFIER, component, id,
+    Application, Browser, Database, HostOptions, Json, Page, TestHost, Text, VERIFIER, component,
+    id,
 };
 use crate::life::entries;
 use crate::saml::party::{Party, Response};
@@ -51,11 +52,7 @@ async fn read(caller: &Caller, test: &Value) -> Value {
 
 /// Opens the test sign-in's address and says this name; the waiting page.
 async fn ask(browser: &Browser, test: &Value, name: &str) -> Page {
-    let mut page = browser
-        .get(test["url"].as_str().expect("an address"))
-        .await
-        .followed()
-        .await;
+    let mut page = browser.get(test["url"].text()).await.followed().await;
     if page.status.is_redirection() {
         page = page.followed().await;
     }
@@ -71,17 +68,8 @@ async fn ask(browser: &Browser, test: &Value, name: &str) -> Page {
 }
 
 async fn decide(administrator: &Administrator, number: Option<&str>) -> Request {
-    let request = administrator
-        .phone
-        .waiting(5)
-        .await
-        .expect("requests")
-        .remove(0);
-    administrator
-        .phone
-        .decide(&request, number)
-        .await
-        .expect("an outcome");
+    let request = administrator.phone.pending_requests(5).await.remove(0);
+    administrator.phone.submit_decision(&request, number).await;
     request
 }
 
@@ -93,15 +81,10 @@ async fn approved(grace: &Administrator, browser: &Browser, test: &Value) -> Pag
 }
 
 fn names(test: &Value) -> Vec<(&str, bool)> {
-    let steps = test["steps"].as_array().expect("steps");
+    let steps = test["steps"].items();
     steps
         .iter()
-        .map(|step| {
-            (
-                step["name"].as_str().expect("a name"),
-                step["succeeded"] == true,
-            )
-        })
+        .map(|step| (step["name"].text(), step["succeeded"] == true))
         .collect()
 }
 
@@ -164,7 +147,7 @@ async fn a_web_application_is_tried_by_a_real_login(database: Database) {
     ];
     assert_eq!(names(&told), steps.map(|name| (name, true)), "{told}");
     let step = |name: &str| {
-        let steps = told["steps"].as_array().expect("steps");
+        let steps = told["steps"].items();
         steps
             .iter()
             .find(|step| step["name"] == name)
@@ -205,11 +188,7 @@ async fn a_web_application_is_tried_by_a_real_login(database: Database) {
             Value::Null,
         )
         .await;
-    assert_eq!(
-        sessions["items"].as_array().expect("sessions").len(),
-        1,
-        "{sessions}"
-    );
+    assert_eq!(sessions["items"].items().len(), 1, "{sessions}");
     let mut connection = host.connection().await;
     let open: (i64,) = sqlx::query_as("SELECT COUNT(*) FROM codes WHERE revoked_at IS NULL")
         .fetch_one(&mut connection)
@@ -404,10 +383,7 @@ async fn a_test_sign_in_is_of_one_session_and_its_address_of_one_test_sign_in() 
     );
     assert_eq!(browser.get(&mine).await.status, StatusCode::BAD_REQUEST);
     assert_eq!(
-        browser
-            .get(test["url"].as_str().expect("an address"))
-            .await
-            .status,
+        browser.get(test["url"].text()).await.status,
         StatusCode::BAD_REQUEST
     );
 
@@ -415,10 +391,7 @@ async fn a_test_sign_in_is_of_one_session_and_its_address_of_one_test_sign_in() 
     let late = begin(&console, &application.id).await;
     host.advance(15 * 60);
     assert_eq!(
-        browser
-            .get(late["url"].as_str().expect("an address"))
-            .await
-            .status,
+        browser.get(late["url"].text()).await.status,
         StatusCode::BAD_REQUEST
     );
 }
@@ -437,10 +410,7 @@ async fn a_session_has_one_test_sign_in_and_few_calls_that_wait() {
         "{told}"
     );
     assert_eq!(
-        browser
-            .get(first["url"].as_str().expect("an address"))
-            .await
-            .status,
+        browser.get(first["url"].text()).await.status,
         StatusCode::BAD_REQUEST
     );
     assert_eq!(read(&console, &second).await["state"], "pending");
@@ -553,7 +523,7 @@ async fn a_saml_application_is_tried_whose_requests_must_be_signed(database: Dat
     assert_eq!(done.outcome(), "completed", "{database:?}: {}", done.body);
     let told = read(&console, &test).await;
     assert_eq!(told["state"], "completed", "{database:?}: {told}");
-    let kept = told["result"]["response"].as_str().expect("a response");
+    let kept = told["result"]["response"].text();
     assert!(kept.contains("<saml:Assertion"), "{told}");
     assert_eq!(kept.matches("<ds:SignatureValue/>").count(), 2, "{told}");
     assert_eq!(
@@ -580,7 +550,7 @@ async fn a_saml_application_is_tried_whose_requests_must_be_signed(database: Dat
 }
 
 fn step(test: &Value, name: &str) -> Value {
-    let steps = test["steps"].as_array().expect("steps");
+    let steps = test["steps"].items();
     steps
         .iter()
         .find(|step| step["name"] == name)
@@ -589,10 +559,7 @@ fn step(test: &Value, name: &str) -> Value {
 }
 
 fn detail(test: &Value, name: &str) -> String {
-    step(test, name)["detail"]
-        .as_str()
-        .expect("a sentence")
-        .to_owned()
+    step(test, name)["detail"].text().to_owned()
 }
 
 /// Gives up waiting and says a name anew; the waiting page.

@@ -11,7 +11,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::{Administrator, Answer, Caller, person, sent, service};
-use crate::harness::{Database, HostOptions, TestHost, id};
+use crate::harness::{Database, HostOptions, Json, Respond, TestHost, Text, id, utf8};
 
 /// Sends a table, and approves on the phone what has to be approved.
 async fn import(caller: &Caller, path: &str, table: impl Into<Bytes>) -> Answer {
@@ -22,11 +22,10 @@ async fn import(caller: &Caller, path: &str, table: impl Into<Bytes>) -> Answer 
     else {
         return answer;
     };
-    let requests = phone.waiting(5).await.expect("requests");
+    let requests = phone.pending_requests(5).await;
     let outcome = phone
-        .decide(&requests[0], action["number"].as_str())
-        .await
-        .expect("an outcome");
+        .submit_decision(&requests[0], action["number"].as_str())
+        .await;
     assert_eq!(outcome, "approved");
     import_once(caller, path, table, action["id"].as_str()).await
 }
@@ -50,37 +49,30 @@ async fn import_once(
 }
 
 async fn exported(caller: &Caller, path: &str) -> String {
-    let response = caller
-        .request(Method::GET, path)
-        .send()
-        .await
-        .expect("an answer");
+    let response = caller.request(Method::GET, path).response().await;
     assert_eq!(response.status(), StatusCode::OK, "{path}");
     assert!(
         response.headers()["content-type"]
-            .to_str()
-            .expect("text")
+            .text()
             .starts_with("text/csv; charset=utf-8")
     );
     assert!(
         response.headers()["content-disposition"]
-            .to_str()
-            .expect("text")
+            .text()
             .starts_with("attachment; filename=")
     );
     // `text` would take the mark off.
-    String::from_utf8(response.bytes().await.expect("a body").to_vec()).expect("UTF-8")
+    utf8(response.bytes().await.expect("a body").to_vec())
 }
 
 /// `created`, `changed`, `unchanged` and `refused`.
 fn counts(report: &Value) -> [u64; 4] {
-    ["created", "changed", "unchanged", "rejected"]
-        .map(|name| report[name].as_u64().expect("a count"))
+    ["created", "changed", "unchanged", "rejected"].map(|name| report[name].unsigned())
 }
 
 fn error(report: &Value) -> (u64, &str) {
     (
-        report["errors"][0]["line"].as_u64().expect("a line"),
+        report["errors"][0]["line"].unsigned(),
         report["errors"][0]["column"].as_str().unwrap_or("-"),
     )
 }
@@ -163,8 +155,7 @@ async fn users_come_in_as_spreadsheets_have_them(database: Database) {
         )
         .await;
     let events: Vec<_> = log["items"]
-        .as_array()
-        .expect("items")
+        .items()
         .iter()
         .map(|entry| entry["event"].clone())
         .collect();
@@ -360,11 +351,8 @@ async fn what_is_exported_comes_back_unchanged(database: Database) {
         .admin_ok(Method::GET, "/audit?limit=200", Value::Null)
         .await["items"]
         .take();
-    for entry in log.as_array().expect("items") {
-        let is_export = entry["event"]
-            .as_str()
-            .expect("a name")
-            .ends_with(".exported");
+    for entry in log.items() {
+        let is_export = entry["event"].text().ends_with(".exported");
         assert!(
             !is_export || !entry.to_string().contains("hopper"),
             "{entry}"
@@ -462,10 +450,7 @@ async fn a_table_with_a_wrong_row_changes_nothing() {
         answer.body
     );
     assert!(
-        answer.body["detail"]
-            .as_str()
-            .expect("text")
-            .contains("50000 rows"),
+        answer.body["detail"].text().contains("50000 rows"),
         "{}",
         answer.body
     );
@@ -500,13 +485,12 @@ async fn a_table_waits_for_the_phone_and_comes_in_as_it_was_shown_there(database
         answer.body["action_approval"].clone()
     };
     let approved = async |action: &Value| {
-        let requests = grace.phone.waiting(5).await.expect("requests");
+        let requests = grace.phone.pending_requests(5).await;
         assert_eq!(requests[0].action.as_deref(), action["summary"].as_str());
         let outcome = grace
             .phone
-            .decide(&requests[0], action["number"].as_str())
-            .await
-            .expect("an outcome");
+            .submit_decision(&requests[0], action["number"].as_str())
+            .await;
         assert_eq!(outcome, "approved");
     };
     // Nobody is asked about what changes nothing.
@@ -521,7 +505,7 @@ async fn a_table_waits_for_the_phone_and_comes_in_as_it_was_shown_there(database
     ] {
         import_once(&console, path, table, None).await.good();
     }
-    assert!(grace.phone.waiting(0).await.expect("requests").is_empty());
+    assert!(grace.phone.pending_requests(0).await.is_empty());
     let again = import_once(
         &console,
         &format!("{path}?dry_run=true&dry_run=false"),
@@ -614,7 +598,7 @@ async fn a_table_waits_for_the_phone_and_comes_in_as_it_was_shown_there(database
 
     let path = format!("/applications/{}/accounts/import", application.id);
     let action = asked(&path, "user,roles\nbob,root\n").await;
-    let words = action["summary"].as_str().expect("words");
+    let words = action["summary"].text();
     assert!(
         words.starts_with("Import a table of 1 account of the application "),
         "{words}"

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use sqlx::AnyConnection;
 
 use super::{broken, tamper, verified};
-use crate::harness::{Browser, Database, HostOptions, TestHost, http_client, id};
+use crate::harness::{Browser, Database, HostOptions, Parsed, Respond, TestHost, http_client, id};
 use crate::life::entries;
 use crate::store::fixture;
 
@@ -385,7 +385,7 @@ async fn hosts_that_write_at_once_make_one_chain(database: Database) {
         );
         let request = http_client().post(url).bearer_auth(&host.token);
         let request = request.json(&json!({"name": format!("user{number}")}));
-        writes.spawn(async move { request.send().await.expect("an answer").status() });
+        writes.spawn(async move { request.response().await.status() });
     }
     assert!(
         writes
@@ -405,7 +405,7 @@ async fn hosts_that_write_at_once_make_one_chain(database: Database) {
         let url = format!("{base}/admin/api/v1/users");
         let request = http_client().post(url).bearer_auth(&host.token);
         let request = request.json(&json!({"name": format!("later{number}")}));
-        writes.spawn(async move { request.send().await.expect("an answer").status() });
+        writes.spawn(async move { request.response().await.status() });
         assert_eq!(broken(&host.host.store).await, None, "{database:?}");
     }
     writes.join_all().await;
@@ -497,7 +497,7 @@ async fn what_is_told_of_a_person_while_they_are_deleted_says_nothing_of_them(da
     };
     for number in 0..20 {
         let user = host.user(&format!("user{number}")).await;
-        let user: UserId = id(&user).parse().expect("an id");
+        let user: UserId = id(&user).parsed();
         let told = entry(Event::UserChanged)
             .about(user)
             .personal("name", "augusta");

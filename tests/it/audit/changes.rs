@@ -12,7 +12,9 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::broken;
-use crate::harness::{Database, HostOptions, TestHost, certificate, http_client, id};
+use crate::harness::{
+    Database, HostOptions, Json, Respond, TestHost, Text, certificate, http_client, id, utf8,
+};
 use crate::life::{entries, events};
 
 /// The entries about an application, the oldest first.
@@ -38,7 +40,7 @@ async fn what_is_done_to_a_client_is_told_without_its_keys(database: Database) {
     host.admin_ok(Method::PATCH, &path, json!({"name": "Library"}))
         .await;
     let key = PKey::from_rsa(Rsa::generate(2048).expect("a key")).expect("a key");
-    let pem = String::from_utf8(certificate(&key).to_pem().expect("PEM")).expect("text");
+    let pem = utf8(certificate(&key).to_pem().expect("PEM"));
     let keyed = json!({"token_endpoint_auth_method": "private_key_jwt", "certificate": pem});
     let keyed = host.admin_ok(Method::PATCH, &path, keyed).await;
     let logo = http_client()
@@ -46,9 +48,8 @@ async fn what_is_done_to_a_client_is_told_without_its_keys(database: Database) {
         .bearer_auth(&host.token);
     let logo = logo
         .body(include_bytes!("../../../host/server/assets/icons/badge-96.png").as_slice())
-        .send()
-        .await
-        .expect("sent");
+        .response()
+        .await;
     assert!(logo.status().is_success(), "{:?}", logo.text().await);
     host.admin_ok(Method::DELETE, &format!("{path}/logo"), Value::Null)
         .await;
@@ -91,11 +92,8 @@ async fn what_is_done_to_a_client_is_told_without_its_keys(database: Database) {
         "{told:?}"
     );
     let all = format!("{told:?}");
-    let secret = secret["client_secret"].as_str().expect("a secret");
-    let modulus = keyed["jwks"]["keys"][0]
-        .as_object()
-        .expect("a key")
-        .values();
+    let secret = secret["client_secret"].text();
+    let modulus = keyed["jwks"]["keys"][0].members().values();
     for hidden in modulus
         .filter_map(Value::as_str)
         .filter(|value| value.len() > 20)
@@ -137,8 +135,7 @@ async fn what_is_done_to_a_service_provider_and_its_certificates_is_told(databas
     .await;
     let all = host.admin_ok(Method::GET, &certificates, Value::Null).await;
     let first = all["items"]
-        .as_array()
-        .expect("items")
+        .items()
         .iter()
         .find(|one| one["id"] != next["id"])
         .expect("the first");
@@ -202,7 +199,7 @@ async fn keys_and_tokens_are_told_by_name_alone(database: Database) {
         "so it is known who did what with it"
     );
     assert!(!format!("{token:?}").contains(&host.token));
-    let of = format!("actor={}", made["actor"]["id"].as_str().expect("an id"));
+    let of = format!("actor={}", made["actor"]["id"].text());
     assert_eq!(
         events(&entries(&host, &of).await),
         ["user.created"],

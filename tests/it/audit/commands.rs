@@ -9,7 +9,10 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::process::Command;
 
 use super::tamper;
-use crate::harness::{Database, HostOptions, PATIENCE, TestHost, binary};
+use crate::harness::{
+    Database, HostOptions, TestHost, Text, binary, in_time, parse_json, temp_folder,
+    write_file,
+};
 
 /// The command, with settings that name this host's database and master key.
 fn command(host: &TestHost, arguments: &[&str]) -> Command {
@@ -20,7 +23,7 @@ fn command(host: &TestHost, arguments: &[&str]) -> Command {
         host.host.settings.database.url,
         host.host.settings.keys.master_key_file.display()
     );
-    std::fs::write(&settings, text).expect("written");
+    write_file(&settings, text);
     let mut command = Command::new(binary("assent"));
     command
         .args(arguments)
@@ -34,10 +37,7 @@ fn command(host: &TestHost, arguments: &[&str]) -> Command {
 
 async fn run(host: &TestHost, arguments: &[&str]) -> Output {
     let output = command(host, arguments).output();
-    tokio::time::timeout(PATIENCE, output)
-        .await
-        .expect("in time")
-        .expect("run")
+    in_time(output).await.expect("run")
 }
 
 fn out(output: &Output) -> String {
@@ -62,7 +62,7 @@ async fn the_log_is_verified_and_exported_by_commands(database: Database) {
         "{good:?}"
     );
     let good = run(&host, &["audit", "verify", "--json"]).await;
-    let told: Value = serde_json::from_str(&out(&good)).expect("JSON");
+    let told: Value = parse_json(&out(&good));
     assert_eq!(
         (&told["valid"], &told["entries"], &told["broken"]),
         (&json!(true), &json!(3), &Value::Null)
@@ -70,8 +70,8 @@ async fn the_log_is_verified_and_exported_by_commands(database: Database) {
 
     let exported = run(&host, &["audit", "export"]).await;
     let file = host.folder().join("export.jsonl");
-    std::fs::write(&file, &exported.stdout).expect("written");
-    let file = file.to_str().expect("text");
+    write_file(&file, &exported.stdout);
+    let file = file.text();
     assert_eq!(
         run(&host, &["audit", "verify", "--file", file])
             .await
@@ -117,7 +117,7 @@ async fn the_log_is_verified_and_exported_by_commands(database: Database) {
     assert_eq!(broken.status.code(), Some(1), "{broken:?}");
     assert!(out(&broken).starts_with("BROKEN: entry 2 ("), "{broken:?}");
     let broken = run(&host, &["audit", "verify", "--json"]).await;
-    let told: Value = serde_json::from_str(&out(&broken)).expect("JSON");
+    let told: Value = parse_json(&out(&broken));
     assert_eq!(
         (broken.status.code(), &told["broken"]["kind"]),
         (Some(1), &json!("changed"))
@@ -166,7 +166,7 @@ async fn a_pipe_that_closes_early_is_no_failure() {
 
 #[tokio::test]
 async fn config_check_names_a_stream_that_can_not_be() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = temp_folder();
     let file = folder.path().join("assent.toml");
     for (setting, said) in [
         (
@@ -184,16 +184,13 @@ async fn config_check_names_a_stream_that_can_not_be() {
         ),
     ] {
         let settings = format!("base_url = \"http://localhost:8080\"\n[audit.stream]\n{setting}\n");
-        std::fs::write(&file, settings).expect("written");
+        write_file(&file, settings);
         let mut command = Command::new(binary("assent"));
         command
             .args(["config", "check", "--config", "assent.toml"])
             .current_dir(folder.path())
             .kill_on_drop(true);
-        let output = tokio::time::timeout(PATIENCE, command.output())
-            .await
-            .expect("in time")
-            .expect("run");
+        let output = in_time(command.output()).await.expect("run");
         let error = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(1), "{setting}: {error}");
         assert!(error.contains(said), "{setting}: {error}");

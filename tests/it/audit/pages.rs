@@ -8,7 +8,7 @@ use assent_test_macros::both_databases;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::harness::{Database, HostOptions, TestHost};
+use crate::harness::{Database, HostOptions, Json, TestHost, Text};
 
 #[both_databases]
 async fn a_page_costs_no_more_than_it_may_and_the_next_one_goes_on(database: Database) {
@@ -47,7 +47,7 @@ async fn a_page_costs_no_more_than_it_may_and_the_next_one_goes_on(database: Dat
         let (mut found, mut pages, mut after) = (Vec::new(), 0, None::<String>);
         loop {
             let page = page(filter, after.as_deref()).await;
-            found.extend(page["items"].as_array().expect("items").clone());
+            found.extend(page["items"].items().clone());
             pages += 1;
             after = page["next"].as_str().map(str::to_owned);
             if after.is_none() {
@@ -79,7 +79,7 @@ async fn a_page_costs_no_more_than_it_may_and_the_next_one_goes_on(database: Dat
         found.is_sorted_by(|one, next| one["seq"].as_i64() > next["seq"].as_i64()),
         "{database:?}"
     );
-    let at = found[5_000]["at"].as_str().expect("a moment").to_owned();
+    let at = found[5_000]["at"].text().to_owned();
     let (older, newer) = (
         all(&format!("{much}&until={at}")).await.0,
         all(&format!("{much}&since={at}")).await.0,

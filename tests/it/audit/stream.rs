@@ -12,7 +12,10 @@ use assent_store::Retention;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::net::{TcpListener, UdpSocket, UnixDatagram, UnixListener};
 
-use crate::harness::{Database, HostOptions, PATIENCE, TestHost, http_client};
+use crate::harness::{
+    Body, Database, HostOptions, PATIENCE, Parsed, Respond, TestHost, http_client, in_time,
+    read_file, temp_folder, utf8, write_file,
+};
 
 /// Waits until something is so.
 async fn until<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
@@ -77,7 +80,7 @@ fn assert_whole(seqs: &[i64], last: i64) {
 
 #[both_databases]
 async fn a_file_has_each_entry_and_may_be_moved_away(database: Database) {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = temp_folder();
     let file = folder.path().join("audit.jsonl");
     let settings = format!("[audit.stream]\nfile = \"{}\"", file.display());
     let mut host = TestHost::start_with(HostOptions {
@@ -123,9 +126,8 @@ async fn a_file_has_each_entry_and_may_be_moved_away(database: Database) {
         .bearer_auth(&host.token);
     assert!(
         user.json(&serde_json::json!({"name": "f"}))
-            .send()
+            .response()
             .await
-            .expect("sent")
             .status()
             .is_success()
     );
@@ -137,8 +139,7 @@ async fn a_file_has_each_entry_and_may_be_moved_away(database: Database) {
         .expect("read")
         .1;
     until_lines(&file, last - first).await;
-    let all = std::fs::read_to_string(&moved).expect("text")
-        + &std::fs::read_to_string(&file).expect("text");
+    let all = read_file(&moved) + &read_file(&file);
     let verdict = verify_export(all.as_bytes()).expect("readable");
     assert_eq!(
         (verdict.broken, verdict.last.seq),
@@ -155,7 +156,7 @@ async fn a_file_has_each_entry_and_may_be_moved_away(database: Database) {
 
 #[tokio::test]
 async fn one_host_at_a_time_tells_and_another_goes_on_for_it() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = temp_folder();
     let file = folder.path().join("audit.jsonl");
     let settings = format!("[audit.stream]\nfile = \"{}\"", file.display());
     let wish = HostOptions {
@@ -182,9 +183,8 @@ async fn one_host_at_a_time_tells_and_another_goes_on_for_it() {
         .bearer_auth(&host.token);
     assert!(
         user.json(&serde_json::json!({"name": "later"}))
-            .send()
+            .response()
             .await
-            .expect("sent")
             .status()
             .is_success()
     );
@@ -207,9 +207,7 @@ async fn syslog_by_udp_gets_each_entry_also_after_an_outage() {
     let mut buffer = vec![0; 70_000];
     let mut first = async |receiver: &mut UdpSocket, seqs: &mut Vec<i64>, last: i64| {
         while seqs.last() != Some(&last) {
-            let length = tokio::time::timeout(PATIENCE, receiver.recv(&mut buffer))
-                .await
-                .expect("in time");
+            let length = in_time(receiver.recv(&mut buffer)).await;
             seqs.push(seq_of(
                 std::str::from_utf8(&buffer[..length.expect("a message")]).expect("UTF-8"),
             ));
@@ -245,17 +243,12 @@ async fn counted(stream: impl tokio::io::AsyncRead + Unpin, seqs: &mut Vec<i64>,
             let length = std::str::from_utf8(&length)
                 .expect("digits")
                 .trim_end()
-                .parse()
-                .expect("a length");
+                .parsed();
             let mut message = vec![0; length];
             reader.read_exact(&mut message).await.expect("a message");
-            String::from_utf8(message).expect("UTF-8")
+            utf8(message)
         };
-        seqs.push(seq_of(
-            &tokio::time::timeout(PATIENCE, message)
-                .await
-                .expect("in time"),
-        ));
+        seqs.push(seq_of(&in_time(message).await));
     }
 }
 
@@ -278,9 +271,7 @@ async fn syslog_by_tcp_gets_each_entry_also_after_an_outage_and_delays_nobody(da
 
     // Nobody listens, and nobody waits for it.
     for name in ["b", "c", "d"] {
-        tokio::time::timeout(PATIENCE, host.user(name))
-            .await
-            .expect("it waits for no receiver");
+        in_time(host.user(name)).await;
     }
     until("it is noticed", async || {
         (host.host.audit_streams.faring()["syslog"].up == Some(false)).then_some(())
@@ -310,10 +301,7 @@ async fn syslog_by_tcp_gets_each_entry_also_after_an_outage_and_delays_nobody(da
     assert!(kept.len() >= 3, "{database:?}: {}", kept.len());
 
     let listener = TcpListener::bind(address).await.expect("the port");
-    let (stream, _) = tokio::time::timeout(PATIENCE, listener.accept())
-        .await
-        .expect("in time")
-        .expect("a connection");
+    let (stream, _) = in_time(listener.accept()).await.expect("a connection");
     counted(stream, &mut seqs, head(&host).await).await;
     assert_whole(&seqs, head(&host).await);
     until_noted(&host, "syslog").await;
@@ -336,7 +324,7 @@ async fn syslog_by_tcp_gets_each_entry_also_after_an_outage_and_delays_nobody(da
 
 #[tokio::test]
 async fn syslog_by_a_socket_of_this_machine_of_either_kind() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = temp_folder();
     let path = folder.path().join("log");
     let settings = format!("[audit.stream]\nsyslog = \"unix://{}\"", path.display());
     let receiver = UnixDatagram::bind(&path).expect("a socket");
@@ -349,10 +337,7 @@ async fn syslog_by_a_socket_of_this_machine_of_either_kind() {
     let mut seqs = Vec::new();
     let mut buffer = vec![0; 70_000];
     while seqs.last() != Some(&head(&host).await) {
-        let length = tokio::time::timeout(PATIENCE, receiver.recv(&mut buffer))
-            .await
-            .expect("in time")
-            .expect("one");
+        let length = in_time(receiver.recv(&mut buffer)).await.expect("one");
         seqs.push(seq_of(
             std::str::from_utf8(&buffer[..length]).expect("UTF-8"),
         ));
@@ -365,19 +350,16 @@ async fn syslog_by_a_socket_of_this_machine_of_either_kind() {
     })
     .await;
     let listener = UnixListener::bind(&path).expect("a socket");
-    let (stream, _) = tokio::time::timeout(PATIENCE, listener.accept())
-        .await
-        .expect("in time")
-        .expect("a connection");
+    let (stream, _) = in_time(listener.accept()).await.expect("a connection");
     counted(stream, &mut seqs, head(&host).await).await;
     assert_whole(&seqs, head(&host).await);
 }
 
 #[tokio::test]
 async fn a_receiver_that_is_down_is_seen_in_the_metrics() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = temp_folder();
     let secret = folder.path().join("secret");
-    std::fs::write(&secret, "a-secret-of-the-operator\n").expect("written");
+    write_file(&secret, "a-secret-of-the-operator\n");
     let settings = format!(
         "[http]\nmetrics_secret_file = \"{}\"\n[audit.stream]\nsyslog = \"unix://{}\"",
         secret.display(),
@@ -393,10 +375,9 @@ async fn a_receiver_that_is_down_is_seen_in_the_metrics() {
         let request = http_client().get(format!("{}/metrics", host.base));
         let answer = request
             .bearer_auth("a-secret-of-the-operator")
-            .send()
-            .await
-            .expect("an answer");
-        let text = answer.text().await.expect("text");
+            .response()
+            .await;
+        let text = answer.read_text().await;
         let seen = text.contains("assent_audit_stream_up{stream=\"syslog\"} 0\n")
             && text.contains("assent_audit_stream_sent_total{stream=\"syslog\"} 0\n")
             && text.contains("assent_audit_stream_lag_entries{stream=\"syslog\"} 2\n");

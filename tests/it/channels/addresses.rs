@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::channel;
 use super::vendor::Vendor;
-use crate::harness::{Database, HostOptions, TestHost, id, plugins};
+use crate::harness::{Database, HostOptions, TestHost, Text, id, plugins};
 
 #[both_databases]
 async fn an_administrator_says_what_a_vendor_knows_a_person_by(database: Database) {
@@ -90,10 +90,7 @@ async fn an_administrator_says_what_a_vendor_knows_a_person_by(database: Databas
     ] {
         let (given, problem) = put(channel, body.clone()).await;
         assert_eq!(given.as_u16(), status, "{channel} {body} {problem}");
-        assert!(
-            problem["detail"].as_str().expect("a detail").contains(said),
-            "{body} {problem}"
-        );
+        assert!(problem["detail"].text().contains(said), "{body} {problem}");
     }
     assert_eq!(list().await, both);
     let remove = async || {

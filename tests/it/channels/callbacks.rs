@@ -8,7 +8,9 @@ use serde_json::{Value, json};
 
 use super::vendor::Vendor;
 use super::{call_back, known_as, moved_on, path_of, question};
-use crate::harness::{Ada, Browser, Database, HostOptions, Page, TestHost, http_client, plugins};
+use crate::harness::{
+    Ada, Body, Browser, Database, HostOptions, Page, Respond, TestHost, Text, http_client, plugins,
+};
 
 /// A poll that nobody sees in a test whose clock stands still.
 const LONG: u32 = 30_000;
@@ -35,7 +37,7 @@ async fn asked(vendor: &Vendor, database: Database) -> Asked {
     known_as(&host, &ada, "vendor", "ada@vendor").await;
     let waiting = ada.ask(&Browser::new(&host.base), &[]).await;
     let question = question(&host, vendor, "ada@vendor").await;
-    let callback = path_of(question["callback_url"].as_str().expect("an address"));
+    let callback = path_of(question["callback_url"].text());
     Asked {
         host,
         ada,
@@ -196,8 +198,7 @@ async fn a_channel_has_no_news_of_anothers_requests() {
         question(&host, &vendor, "ada@vendor").await,
         question(&host, &other, "eve@other").await,
     );
-    let address =
-        |question: &Value| path_of(question["callback_url"].as_str().expect("an address"));
+    let address = |question: &Value| path_of(question["callback_url"].text());
     assert_ne!(address(&question), address(&others));
     vendor.answer(&question, "approved");
     assert_eq!(
@@ -222,14 +223,9 @@ async fn nobody_learns_from_a_callback_whether_there_is_a_request() {
     let it = asked(&vendor, Database::Sqlite).await;
     let answer = async |path: &str, body: String| {
         let url = format!("{}{path}", it.host.base);
-        let answer = http_client()
-            .post(url)
-            .body(body)
-            .send()
-            .await
-            .expect("an answer");
+        let answer = http_client().post(url).body(body).response().await;
         let length = answer.headers().len();
-        (answer.status(), length, answer.text().await.expect("text"))
+        (answer.status(), length, answer.read_text().await)
     };
     let good = answer(&it.callback, news(&it.question)).await;
     assert_eq!((good.0, good.2.as_str()), (StatusCode::NO_CONTENT, ""));
@@ -252,7 +248,7 @@ async fn nobody_learns_from_a_callback_whether_there_is_a_request() {
     let long = http_client().post(format!("{}{}", it.host.base, it.callback));
     let long = (0..70).fold(long, |request, n| request.header(format!("x-{n}"), "x"));
     assert_eq!(
-        long.send().await.expect("an answer").status(),
+        long.response().await.status(),
         StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE
     );
     let id = it.callback.rsplit('/').next().expect("an id");

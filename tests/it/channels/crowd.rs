@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::harness::{crowd, slow_vendor};
+use crate::harness::{Parsed, crowd, slow_vendor};
 
 /// Tells the test that it runs in a process of its own, and at which port the vendor is.
 const VENDOR: &str = "ASSENT_TEST_VENDOR";
@@ -14,7 +14,7 @@ const SPARE: usize = 24;
 #[tokio::test]
 async fn five_hundred_that_wait_for_a_vendor_hold_no_thread() {
     if let Ok(port) = std::env::var(VENDOR) {
-        let crowd = crowd(500, port.parse().expect("a port")).await;
+        let crowd = crowd(500, port.parsed()).await;
         assert!(crowd.threads.1 <= crowd.threads.0 + SPARE, "{crowd:?}");
         return;
     }

@@ -9,7 +9,9 @@ use serde_json::Value;
 
 use super::vendor::Vendor;
 use super::{channel, known_as, moved_on, question};
-use crate::harness::{Ada, Browser, HostOptions, TestHost, component, id, plugins};
+use crate::harness::{
+    Ada, Browser, HostOptions, TestHost, Text, component, id, plugins, temp_folder, write_file,
+};
 
 /// Ada with a phone that is woken at this address.
 pub async fn ada_with_push(host: &TestHost, endpoint: &str) -> Ada {
@@ -21,12 +23,7 @@ pub async fn ada_with_push(host: &TestHost, endpoint: &str) -> Ada {
             Value::Null,
         )
         .await;
-    let phone = Authenticator::enrol(
-        enrolment["link"].as_str().expect("a link"),
-        "Phone",
-        Some(push(endpoint)),
-    );
-    let phone = phone.await.expect("enrolled");
+    let phone = Device::enrol_with_push(enrolment["link"].text(), "Phone", Some(push(endpoint))).await;
     let application = host.web_application().await;
     let account = host.account(&user, &application).await;
     Ada {
@@ -236,7 +233,7 @@ async fn a_slow_channel_delays_neither_the_page_nor_the_requests_of_others() {
 
 #[tokio::test]
 async fn a_vendor_channel_that_is_not_said_to_be_trusted_does_not_load() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = temp_folder();
     let vendor = Vendor::start(500).await;
     let settings = vendor
         .channel("vendor", "")
@@ -246,7 +243,7 @@ async fn a_vendor_channel_that_is_not_said_to_be_trusted_does_not_load() {
         "base_url = \"http://localhost:1\"\n[database]\nurl = \"sqlite://{0}/assent.db\"\n[keys]\nmaster_key_file = \"{0}/key\"\n{settings}",
         folder.path().display()
     );
-    std::fs::write(&file, text).expect("written");
+    write_file(&file, text);
     let settings = assent::config::load(&file).expect("settings");
     let error = match assent::app::compose(
         settings,

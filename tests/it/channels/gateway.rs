@@ -2,14 +2,15 @@
 
 use assent::domain::operations::rate_limits::Network;
 use assent_test_macros::both_databases;
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::vendor::Vendor;
 use super::{binding, channel, known_as, moved_on, question, reload};
-use crate::harness::{Ada, Browser, Database, HostOptions, TestHost, http_client, id, plugins};
+use crate::harness::{
+    Ada, Body, Browser, Database, HostOptions, Json, Respond, TestHost, Text, base64url,
+    http_client, id, parse_json, plugins,
+};
 use crate::oidc::token::userinfo;
 
 /// A host whose logins this vendor may approve, and Ada, whom it knows.
@@ -28,7 +29,7 @@ async fn host_with(vendor: &Vendor, database: Database) -> (TestHost, Ada) {
 
 fn payload(jwt: &str) -> Value {
     let payload = jwt.split('.').nth(1).expect("a payload");
-    serde_json::from_slice(&URL_SAFE_NO_PAD.decode(payload).expect("base64url")).expect("JSON")
+    parse_json(&base64url(payload))
 }
 
 #[both_databases]
@@ -47,7 +48,7 @@ async fn a_vendor_approves_and_the_application_is_told_that_it_was_one(database:
         assert_eq!(question[name], expected);
     }
     assert_eq!(question["expires_at"], host.host.now().seconds() + 120);
-    let names: Vec<&String> = question.as_object().expect("an object").keys().collect();
+    let names: Vec<&String> = question.members().keys().collect();
     assert_eq!(names.len(), 9, "nothing else, and no number: {names:?}");
     assert_eq!(question["binding_message"], binding(&waiting));
     assert_eq!(binding(&waiting.again().await), binding(&waiting));
@@ -60,24 +61,18 @@ async fn a_vendor_approves_and_the_application_is_told_that_it_was_one(database:
     let code = moved_on(&waiting).await.parameter("code");
     let (status, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
     assert_eq!(status, StatusCode::OK, "{tokens}");
-    let claims = payload(tokens["id_token"].as_str().expect("an ID token"));
+    let claims = payload(tokens["id_token"].text());
     assert_eq!(
         (&claims["acr"], &claims["amr"]),
         (&json!("urn:assent:acr:delegated"), &json!(["mca"]))
     );
-    let access = tokens["access_token"].as_str().expect("a token");
+    let access = tokens["access_token"].text();
     assert_eq!(userinfo(&host, access).await.1["sub"], claims["sub"]);
     let told = http_client()
         .post(format!("{}/oidc/token/introspection", host.base))
         .basic_auth(&ada.application.id, ada.application.secret.as_ref())
         .form(&[("token", access)]);
-    let told: Value = told
-        .send()
-        .await
-        .expect("an answer")
-        .json()
-        .await
-        .expect("JSON");
+    let told: Value = told.response().await.read_json().await;
     assert_eq!(
         (&told["active"], &told["acr"]),
         (&json!(true), &json!("urn:assent:acr:delegated"))
@@ -86,13 +81,7 @@ async fn a_vendor_approves_and_the_application_is_told_that_it_was_one(database:
         "{}/oidc/.well-known/openid-configuration",
         host.base
     ));
-    let discovery: Value = discovery
-        .send()
-        .await
-        .expect("an answer")
-        .json()
-        .await
-        .expect("JSON");
+    let discovery: Value = discovery.response().await.read_json().await;
     let acrs = json!(["urn:assent:acr:device", "urn:assent:acr:delegated"]);
     assert_eq!(discovery["acr_values_supported"], acrs);
     assert_eq!((vendor.forged(), vendor.cancelled(&question)), (0, 0));
@@ -250,7 +239,7 @@ async fn a_request_that_is_over_is_taken_back_once() {
     taken_back(&by_phone).await;
     let code = moved_on(&waiting).await.parameter("code");
     let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
-    let claims = payload(tokens["id_token"].as_str().expect("an ID token"));
+    let claims = payload(tokens["id_token"].text());
     assert_eq!(claims["acr"], "urn:assent:acr:device", "{claims}");
     // Run out.
     let waiting = ada.ask(&Browser::new(&host.base), &[]).await;
@@ -354,7 +343,7 @@ async fn callbacks_have_a_limit_for_each_channel_and_address() {
     known_as(&host, &ada, "vendor", "ada@vendor").await;
     ada.ask(&Browser::new(&host.base), &[]).await;
     let question = question(&host, &vendor, "ada@vendor").await;
-    let path = super::path_of(question["callback_url"].as_str().expect("an address"));
+    let path = super::path_of(question["callback_url"].text());
     for expected in [
         StatusCode::NO_CONTENT,
         StatusCode::NO_CONTENT,

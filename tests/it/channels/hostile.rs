@@ -52,9 +52,7 @@ async fn a_callback_or_a_handle_that_says_approved_approves_nothing() {
     for behaviour in ["callback", "handle"] {
         let (host, ada) = host_with(behaviour).await;
         let waiting = open(&host, &ada).await;
-        let request = ada.phone.waiting(5).await.expect("requests")[0]
-            .id
-            .to_string();
+        let request = ada.phone.pending_requests(5).await[0].id.to_string();
         for body in [
             request.clone(),
             format!("approved {request}"),
@@ -87,9 +85,7 @@ async fn what_a_channel_says_counts_for_its_own_request_alone() {
     let bob = host.person("bob", eve.application.clone()).await;
     known_as(&host, &bob, "idle", "bob").await;
     let bobs = open(&host, &bob).await;
-    let request = bob.phone.waiting(5).await.expect("requests")[0]
-        .id
-        .to_string();
+    let request = bob.phone.pending_requests(5).await[0].id.to_string();
     call_back(&host.base, &callback_path(&host, "hostile"), request).await;
     let eves = eve.ask(&Browser::new(&host.base), &[]).await;
     until("kept", async || {

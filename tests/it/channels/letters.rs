@@ -4,7 +4,7 @@ use reqwest::StatusCode;
 
 use super::vendor::Vendor;
 use super::{known_as, moved_on, question, until};
-use crate::harness::{Ada, Browser, Database, HostOptions, Page, TestHost, plugins};
+use crate::harness::{Ada, Browser, Database, HostOptions, Page, Parsed, TestHost, plugins};
 use crate::qr_sign_in::code;
 
 /// A host with a vendor that knows Ada, and with these settings of its channel.
@@ -62,7 +62,7 @@ async fn a_channel_without_letters_carries_a_typed_request_a_second_one_starts_n
             "no letters where the vendor's app shows none"
         );
         let question = question(&host, &vendor, "ada@vendor").await;
-        let pending = ada.phone.waiting(5).await.expect("requests")[0].clone();
+        let pending = ada.phone.pending_requests(5).await[0].clone();
 
         // The attacker's request, from the same network with the same browser string.
         let stranger = ask_as(&host, &ada, "ada").await;
@@ -103,7 +103,7 @@ async fn a_channel_without_letters_carries_a_typed_request_a_second_one_starts_n
             "{database:?}: nothing but the first was carried"
         );
         assert!(
-            ada.phone.waiting(0).await.expect("requests").is_empty(),
+            ada.phone.pending_requests(0).await.is_empty(),
             "{database:?}"
         );
 
@@ -144,7 +144,7 @@ async fn a_conflict_reveals_neither_who_exists_nor_which_names_are_of_one_user()
     .await;
     assert_eq!(own.again().await.number(), own.number());
     assert_eq!(by_mail.again().await.number(), by_mail.number());
-    assert!(ada.phone.waiting(0).await.expect("requests").is_empty());
+    assert!(ada.phone.pending_requests(0).await.is_empty());
     assert_eq!(vendor.begun(), 1);
     // Nor does a page after its cancellation show it, nor the page of a later request by the same name.
     let cancelled = own
@@ -164,12 +164,7 @@ async fn a_conflict_reveals_neither_who_exists_nor_which_names_are_of_one_user()
         later.body
     );
     // E-mail addresses have other numbers than names, for every user: different numbers prove nothing.
-    let is_even = |page: &Page| {
-        page.number()
-            .parse::<u32>()
-            .expect("a number")
-            .is_multiple_of(2)
-    };
+    let is_even = |page: &Page| page.number().parsed::<u32>().is_multiple_of(2);
     assert!(!is_even(&later) && is_even(&by_mail));
 }
 
@@ -273,7 +268,7 @@ async fn the_same_browser_replaces_its_own_request_and_a_qr_sign_in_conflicts_wi
         .await
         .followed()
         .await;
-    ada.phone.scan(&code(&login)).await.expect("taken");
+    ada.phone.scan_code(&code(&login)).await;
     assert_eq!(
         waiting.again().await.number(),
         waiting.number(),
@@ -283,15 +278,9 @@ async fn the_same_browser_replaces_its_own_request_and_a_qr_sign_in_conflicts_wi
     assert!(is_conflict(&ask_as(&host, &ada, "ada").await));
     conflicted(&waiting).await;
     let number = other.get(&login.url).await.number();
-    let requests = ada.phone.waiting(5).await.expect("requests");
+    let requests = ada.phone.pending_requests(5).await;
     assert_eq!(requests.len(), 1);
-    assert_eq!(
-        ada.phone
-            .decide(&requests[0], Some(&number))
-            .await
-            .expect("an outcome"),
-        "approved"
-    );
+    assert_eq!(ada.phone.approve(&requests[0], &number).await, "approved");
     assert!(
         other
             .finish(&login.url)
@@ -331,6 +320,6 @@ async fn with_letters_or_without_a_vendor_several_requests_are_pending_as_ever()
     .await;
     let first = ada.ask(&Browser::new(&host.base), &[]).await;
     let second = ask_as(&host, &ada, "ada").await;
-    assert_eq!(ada.phone.waiting(5).await.expect("requests").len(), 2);
+    assert_eq!(ada.phone.pending_requests(5).await.len(), 2);
     assert!(!is_conflict(&second) && !is_conflict(&first.again().await));
 }

@@ -24,7 +24,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use self::vendor::Vendor;
-use crate::harness::{Ada, PATIENCE, Page, TestHost, component, http_client, id};
+use crate::harness::{Ada, PATIENCE, Page, Respond, TestHost, Text, component, http_client, id};
 
 /// Waits until something is so, for as long as a busy machine may take.
 pub async fn until(what: &str, mut so: impl AsyncFnMut() -> bool) {
@@ -43,7 +43,7 @@ pub async fn until(what: &str, mut so: impl AsyncFnMut() -> bool) {
 async fn question(host: &TestHost, vendor: &Vendor, user: &str) -> Value {
     let question = vendor.question(user).await;
     let mut connection = host.connection().await;
-    let request = question["request_id"].as_str().expect("an id").to_owned();
+    let request = question["request_id"].text().to_owned();
     until("the host keeps the request", async || {
         let kept = sqlx::query("SELECT id FROM approval_deliveries WHERE approval_id = $1")
             .bind(request.clone());
@@ -113,9 +113,8 @@ async fn call_back(base: &str, path: &str, body: impl Into<reqwest::Body>) -> St
     http_client()
         .post(format!("{base}{path}"))
         .body(body)
-        .send()
+        .response()
         .await
-        .expect("an answer")
         .status()
 }
 

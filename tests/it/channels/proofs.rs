@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use assent::authenticator::{Authenticator, Request};
+use assent::authenticator::Request;
 use axum::Router;
 use axum::routing::post;
 use reqwest::{Method, StatusCode};
@@ -10,7 +10,9 @@ use serde_json::{Value, json};
 
 use super::fallback::ada_with_push;
 use super::{call_back, callback_path, channel, moved_on, until};
-use crate::harness::{Ada, Browser, HostOptions, Page, TestHost, id, plugins};
+use crate::harness::{
+    Ada, Browser, Device, HostOptions, Page, Parsed, TestHost, Text, id, listen, plugins,
+};
 
 /// A service that the hostile channel asks how a request stands. It says what the test wants said.
 struct Says {
@@ -21,10 +23,7 @@ struct Says {
 
 impl Says {
     async fn start() -> Self {
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
-            .await
-            .expect("a port");
-        let port = listener.local_addr().expect("an address").port();
+        let (listener, port) = listen().await;
         let text = Arc::new(Mutex::new(json!({"state": "pending"}).to_string()));
         let asked = Arc::new(Mutex::new(0));
         let (said, count) = (Arc::clone(&text), Arc::clone(&asked));
@@ -70,7 +69,7 @@ async fn asked() -> It {
     .await;
     let ada = ada_with_push(&host, &format!("http://localhost:{}/", says.port)).await;
     let waiting = ada.ask(&Browser::new(&host.base), &[]).await;
-    let request = ada.phone.waiting(5).await.expect("requests").remove(0);
+    let request = ada.phone.pending_requests(5).await.remove(0);
     until("kept", async || {
         host.host
             .store
@@ -92,10 +91,8 @@ async fn asked() -> It {
 }
 
 /// What a phone signs about a request, as a channel carries it.
-fn proof(phone: &Authenticator, request: &Request, number: Option<&str>) -> Value {
-    let signature = phone
-        .sign(&phone.statement(request, number).text())
-        .expect("signed");
+fn proof(phone: &Device, request: &Request, number: Option<&str>) -> Value {
+    let signature = phone.signature(&phone.statement(request, number).text());
     let decision = if number.is_some() { "approve" } else { "deny" };
     json!({"device": phone.device(), "decision": decision, "number": number.unwrap_or_default(), "signature": signature})
 }
@@ -140,7 +137,7 @@ async fn evidence_that_does_not_verify_approves_nothing() {
     };
     // A request of hers that she approved once, and its proof.
     let earlier = Request {
-        id: "018f0000000070008000000000000001".parse().expect("an id"),
+        id: "018f0000000070008000000000000001".parsed(),
         ..it.request.clone()
     };
     let of_earlier = proof(&it.ada.phone, &earlier, Some(&number));
@@ -260,7 +257,7 @@ async fn a_devices_own_proof_counts_however_it_comes_and_once() {
     );
     // Its repetition is of no use for the next request, nor under that one's name.
     let waiting = it.ada.ask(&Browser::new(&it.host.base), &[]).await;
-    let request = it.ada.phone.waiting(5).await.expect("requests").remove(0);
+    let request = it.ada.phone.pending_requests(5).await.remove(0);
     let mut replayed = good.clone();
     replayed["request_id"] = json!(request.id);
     for body in [good, replayed] {
@@ -290,12 +287,9 @@ async fn a_poll_brings_the_answer_of_the_device_that_was_asked_and_of_no_other()
     // Her other phone, which no channel wakes.
     let path = format!("/users/{}/enrolments", id(&it.ada.user));
     let link = it.host.admin_ok(Method::POST, &path, Value::Null).await["link"]
-        .as_str()
-        .expect("a link")
+        .text()
         .to_owned();
-    let other = Authenticator::enrol(&link, "Other phone", None)
-        .await
-        .expect("enrolled");
+    let other = Device::enrol(&link, "Other phone").await;
     let number = it.waiting.number();
     it.says.say(&evidence(
         &it.request,

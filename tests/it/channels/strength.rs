@@ -6,7 +6,8 @@ use serde_json::json;
 use super::vendor::Vendor;
 use super::{binding, known_as, moved_on, question};
 use crate::harness::{
-    Ada, Application, Browser, HostOptions, Page, TestHost, http_client, id, plugins, without_code,
+    Ada, Application, Browser, HostOptions, Page, Respond, TestHost, http_client, id, plugins,
+    without_code,
 };
 use crate::oidc::refresh::{OFFLINE, refresh, refresh_token};
 use crate::saml::party::{Party, Response};
@@ -70,7 +71,7 @@ impl Two {
             .put(url)
             .bearer_auth(&two.host.token)
             .json(&json!({"identifier": "ada@vendor"}));
-        assert!(put.send().await.expect("an answer").status().is_success());
+        assert!(put.response().await.status().is_success());
         two
     }
 
@@ -441,7 +442,7 @@ async fn service_providers_are_told_that_nothing_is_promised() {
             .await
             .followed()
             .await;
-        ada.phone.waiting(5).await.expect("requests");
+        ada.phone.pending_requests(5).await;
         assert_eq!(vendor.begun(), begun);
         waiting
             .submit(&format!("{}/cancel", waiting.path()), &[])

@@ -16,6 +16,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use super::{channel, until};
+use crate::harness::{Text, listen, parse_json, temp_folder, write_file};
 
 const KEY: &str = "a secret of 32 characters or so!";
 
@@ -51,10 +52,7 @@ struct Seen {
 impl Vendor {
     /// A vendor that asks to be polled after so many milliseconds.
     pub async fn start(poll_after_ms: u32) -> Self {
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
-            .await
-            .expect("a port");
-        let port = listener.local_addr().expect("an address").port();
+        let (listener, port) = listen().await;
         let shared = Arc::new(Shared {
             port,
             poll_after_ms,
@@ -66,8 +64,8 @@ impl Vendor {
             .route("/push", post(push))
             .with_state(Arc::clone(&shared));
         tokio::spawn(async move { axum::serve(listener, router).await });
-        let folder = tempfile::tempdir().expect("a folder");
-        std::fs::write(folder.path().join("key"), KEY).expect("written");
+        let folder = temp_folder();
+        write_file(folder.path().join("key"), KEY);
         Self {
             port,
             shared,
@@ -181,7 +179,7 @@ impl Drop for Hanging {
 }
 
 fn id_of(question: &Value) -> String {
-    format!("v/{}", question["request_id"].as_str().expect("an id"))
+    format!("v/{}", question["request_id"].text())
 }
 
 /// Checks a signature over method, address and body, from the header fields alone (RFC 9421 sections 2.5 and 3.2).
@@ -233,13 +231,10 @@ async fn begin(
     if !is_genuine(&shared, &method, &uri, &headers, &body) {
         return StatusCode::UNAUTHORIZED.into_response();
     }
-    let question: Value = serde_json::from_slice(&body).expect("JSON");
-    assert_eq!(
-        headers["idempotency-key"],
-        question["request_id"].as_str().expect("an id")
-    );
+    let question: Value = parse_json(&body);
+    assert_eq!(headers["idempotency-key"], question["request_id"].text());
     shared.seen.lock().expect("what was seen").begun += 1;
-    match question["user"].as_str().expect("a user") {
+    match question["user"].text() {
         "unknown" => return StatusCode::NOT_FOUND.into_response(),
         "broken" => return StatusCode::INTERNAL_SERVER_ERROR.into_response(),
         "garbage" => return "<html>".into_response(),

@@ -10,7 +10,9 @@ use serde_json::{Value, json};
 
 use super::registration::{Authentication, Registration, register};
 use super::through;
-use crate::harness::{Ada, Application, Browser, PATIENCE, Page, TestHost, http_client};
+use crate::harness::{
+    Ada, Application, Body, Browser, PATIENCE, Page, Respond, TestHost, Text, http_client,
+};
 use crate::programs::{self, write_page};
 
 /// The settings of a host that takes applications which are plain `http` on loopback, and calls them.
@@ -93,7 +95,7 @@ fn configuration(
     registration: &Registration,
     folder: &Path,
 ) -> String {
-    let method = registration.told["method"].as_str().expect("a method");
+    let method = registration.told["method"].text();
     let proof = match &registration.secret {
         Some(secret) => format!("OIDCClientSecret {secret}\nOIDCOAuthClientSecret {secret}"),
         None if method == "private_key_jwt" => {
@@ -249,7 +251,7 @@ async fn apache_refreshes_and_signs_out_at_the_provider_too() {
     opens_the_private_page(&host, &apache, &ada, &browser).await;
 
     let before = apache.known(&browser).await;
-    let token = before["access_token"].as_str().expect("an access token");
+    let token = before["access_token"].text();
     let back = apache.private();
     let query = encoded(&[("refresh", &back), ("access_token", token)]);
     let page = browser.get(&apache.callback(&query)).await;
@@ -335,19 +337,13 @@ async fn apache_asks_the_provider_about_tokens_that_others_bring() {
         .post(format!("{}/oidc/token", host.base))
         .basic_auth(&caller.id, caller.secret.as_ref())
         .form(&[("grant_type", "client_credentials")]);
-    let tokens: Value = answer
-        .send()
-        .await
-        .expect("an answer")
-        .json()
-        .await
-        .expect("JSON");
-    let token = tokens["access_token"].as_str().expect("an access token");
+    let tokens: Value = answer.response().await.read_json().await;
+    let token = tokens["access_token"].text();
     let status = async |token: &str| {
         let request = http_client()
             .get(format!("{}/api/", apache.base))
             .bearer_auth(token);
-        request.send().await.expect("an answer").status()
+        request.response().await.status()
     };
     assert_eq!(status(token).await, StatusCode::OK, "{}", apache.log());
     assert_eq!(

@@ -1,14 +1,12 @@
 //! All that a relying party does with a provider, once through.
 
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::registration::{Authentication, Listener, Registration, register};
 use super::relying_party::{Library, RelyingParty};
 use super::through;
-use crate::harness::{Ada, Application, Browser, Page, TestHost};
+use crate::harness::{Ada, Application, Browser, Page, TestHost, Text, base64url, parse_json};
 
 /// A person at a browser, and a relying party that she signs in to.
 pub(super) struct Journey {
@@ -37,10 +35,7 @@ impl Journey {
         let application = Application {
             id: registration.id.clone(),
             secret: registration.secret.clone(),
-            redirect_uri: registration.told["redirect_uri"]
-                .as_str()
-                .expect("a redirect URI")
-                .to_owned(),
+            redirect_uri: registration.told["redirect_uri"].text().to_owned(),
         };
         host.account(&ada.user, &application).await;
         let party = RelyingParty::start(library, &registration).await;
@@ -61,10 +56,7 @@ impl Journey {
             .party
             .call("authorize", json!({"parameters": parameters}))
             .await;
-        let page = self
-            .browser
-            .get(begun["url"].as_str().expect("an address"))
-            .await;
+        let page = self.browser.get(begun["url"].text()).await;
         through(&self.ada, page).await
     }
 
@@ -78,10 +70,7 @@ impl Journey {
             .await;
         self.knows_ada(&known);
         assert_eq!(
-            known["tokens"]["token_type"]
-                .as_str()
-                .expect("text")
-                .to_lowercase(),
+            known["tokens"]["token_type"].text().to_lowercase(),
             "bearer"
         );
         assert_eq!(known["tokens"]["expires_in"], 3600);
@@ -95,7 +84,7 @@ impl Journey {
     }
 
     fn knows_ada(&self, known: &Value) {
-        let id_token = known["tokens"]["id_token"].as_str().expect("an ID token");
+        let id_token = known["tokens"]["id_token"].text();
         assert_eq!(
             header(id_token)["alg"],
             self.registration.told["id_token_alg"]
@@ -107,8 +96,7 @@ impl Journey {
         assert_eq!(claims["amr"], json!(["swk", "user"]));
         assert_eq!(userinfo["name"], "Ada Lovelace");
         assert_eq!(userinfo["email"], "ada@example.org");
-        let account: Value =
-            serde_json::from_str(userinfo["account"].as_str().expect("a string")).expect("JSON");
+        let account: Value = parse_json(userinfo["account"].text());
         assert_eq!(account["roles"], json!(["reader", "editor"]));
     }
 
@@ -158,10 +146,7 @@ impl Journey {
             .party
             .call("end_session", json!({"parameters": parameters}))
             .await;
-        let page = self
-            .browser
-            .get(begun["url"].as_str().expect("an address"))
-            .await;
+        let page = self.browser.get(begun["url"].text()).await;
         let back = page.location();
         assert_eq!(
             back.as_str().split('?').next(),
@@ -185,10 +170,8 @@ impl Journey {
 
 /// The header of a JWT.
 fn header(token: &str) -> Value {
-    let first = URL_SAFE_NO_PAD
-        .decode(token.split('.').next().expect("a header"))
-        .expect("base64url");
-    serde_json::from_slice(&first).expect("JSON")
+    let first = base64url(token.split('.').next().expect("a header"));
+    parse_json(&first)
 }
 
 /// From discovery to signing out, with everything in between.

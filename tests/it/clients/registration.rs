@@ -11,7 +11,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::harness::tls::{certificate_of, files, mtls_settings};
-use crate::harness::{TestHost, id};
+use crate::harness::{TestHost, id, temp_folder, utf8};
 
 /// A method of client authentication, with how its key is registered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,7 +147,7 @@ pub(super) struct Listener {
 
 impl Listener {
     pub(super) fn new() -> Self {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = temp_folder();
         let (settings, _) = mtls_settings(folder.path(), "");
         Self { folder, settings }
     }
@@ -168,7 +168,7 @@ fn jwk(key: &PKey<Private>) -> Jwk {
 }
 
 fn text(bytes: Vec<u8>) -> String {
-    String::from_utf8(bytes).expect("text")
+    utf8(bytes)
 }
 
 /// Adds these members, in place of those of the same names.

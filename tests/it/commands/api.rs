@@ -12,7 +12,9 @@ use tokio::process::Command;
 
 use super::{err, out};
 use crate::harness::tls::https_settings;
-use crate::harness::{HostOptions, PATIENCE, TestHost, binary, id};
+use crate::harness::{
+    HostOptions, Json, PATIENCE, TestHost, Text, binary, id, in_time, parse_json, write_file,
+};
 
 /// The verbs of the commands. Another one is added here only where none of these says what the operation does.
 const VERBS: [&str; 24] = [
@@ -62,10 +64,7 @@ fn command(host: &TestHost, arguments: &[&str]) -> Command {
 }
 
 async fn ended(mut command: Command) -> Output {
-    tokio::time::timeout(PATIENCE, command.output())
-        .await
-        .expect("in time")
-        .expect("run")
+    in_time(command.output()).await.expect("run")
 }
 
 async fn run(host: &TestHost, arguments: &[&str]) -> Output {
@@ -86,7 +85,7 @@ pub(super) async fn done(host: &TestHost, arguments: &[&str]) -> String {
 
 pub(super) async fn json_of(host: &TestHost, arguments: &[&str]) -> Value {
     let arguments = [arguments, &["--json"]].concat();
-    serde_json::from_str(&done(host, &arguments).await).expect("JSON")
+    parse_json(&done(host, &arguments).await)
 }
 
 /// What a command says that must fail, and its exit code.
@@ -100,12 +99,12 @@ async fn failed(host: &TestHost, arguments: &[&str]) -> (i32, String) {
 async fn a_script_notices_that_rows_of_a_table_are_refused() {
     let host = TestHost::start().await;
     let file = host.folder().join("people.csv");
-    let text = file.to_str().expect("a path");
+    let text = file.text();
     for (rows, code) in [
         ("name\nada\n", 0),
         ("name,email\nbob,no address\ngrace,\n", 1),
     ] {
-        std::fs::write(&file, rows).expect("written");
+        write_file(&file, rows);
         for dry in [true, false] {
             let arguments = ["users", "import", "--file", text, "--dry-run"];
             let output = run(
@@ -176,7 +175,7 @@ async fn a_user_and_an_application_live_by_commands_alone() {
         "--json",
     ];
     let application = done(&host, &[&application[..], &uris[..]].concat()).await;
-    let application: Value = serde_json::from_str(&application).expect("JSON");
+    let application: Value = parse_json(&application);
     assert_eq!(
         application["redirect_uris"],
         json!(["https://a.example/cb", "https://b.example/cb"])
@@ -281,11 +280,10 @@ async fn a_user_and_an_application_live_by_commands_alone() {
         Value::Null
     );
 
-    std::fs::write(
+    write_file(
         host.folder().join("body.json"),
         json!({"email": "x@example.org", "state": "suspended"}).to_string(),
-    )
-    .expect("written");
+    );
     let changed = json_of(
         &host,
         &[
@@ -327,7 +325,7 @@ async fn what_is_no_json_goes_by_files() {
         <md:SPSSODescriptor protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol">
         <md:AssertionConsumerService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST" Location="https://wiki.example/acs" index="0"/>
         </md:SPSSODescriptor></md:EntityDescriptor>"#;
-    std::fs::write(host.folder().join("sp.xml"), metadata).expect("written");
+    write_file(host.folder().join("sp.xml"), metadata);
     let made = [
         "applications",
         "create",
@@ -364,7 +362,7 @@ async fn what_is_no_json_goes_by_files() {
 
     let png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
     let png = openssl::base64::decode_block(png).expect("base64");
-    std::fs::write(host.folder().join("logo.png"), &png).expect("written");
+    write_file(host.folder().join("logo.png"), &png);
     let logo = json_of(
         &host,
         &["applications", "logo", "set", "Wiki", "--file", "logo.png"],
@@ -438,10 +436,8 @@ async fn lists_are_told_page_by_page() {
         unchanged
     );
     let names = |list: &Value| -> BTreeSet<String> {
-        let items = list["items"].as_array().expect("a list").iter();
-        items
-            .map(|user| user["name"].as_str().expect("a name").to_owned())
-            .collect()
+        let items = list["items"].items().iter();
+        items.map(|user| user["name"].text().to_owned()).collect()
     };
     let all = json_of(&host, &["users", "list", "--all"]).await;
     assert_eq!((names(&all).len(), &all["next"]), (230, &Value::Null));
@@ -602,7 +598,7 @@ async fn exit_codes_and_messages_say_what_went_wrong() {
         nameless.0 == 2 && nameless.1.contains("a token is needed"),
         "{nameless:?}"
     );
-    std::fs::write(host.folder().join("token"), format!("{}\n", host.token)).expect("written");
+    write_file(host.folder().join("token"), format!("{}\n", host.token));
     let mut by_file = command(&host, &["users", "list", "-q", "--token-file", "token"]);
     assert_eq!(
         ended_with_code(by_file.env_remove("ASSENT_ADMIN_TOKEN")).await,
@@ -611,10 +607,7 @@ async fn exit_codes_and_messages_say_what_went_wrong() {
 }
 
 async fn ended_with_code(command: &mut Command) -> (i32, String) {
-    let output = tokio::time::timeout(PATIENCE, command.output())
-        .await
-        .expect("in time")
-        .expect("run");
+    let output = in_time(command.output()).await.expect("run");
     (output.status.code().expect("an exit code"), err(&output))
 }
 

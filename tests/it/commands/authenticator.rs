@@ -3,7 +3,7 @@
 use assent::authenticator::Authenticator;
 
 use super::{assent, err, out};
-use crate::harness::{Ada, Application, Browser, Page, TestHost};
+use crate::harness::{Ada, Application, Browser, Page, TestHost, Text};
 
 /// Asks for a sign-in to this application in a browser of its own; the waiting page.
 async fn ask(host: &TestHost, ada: &Ada, application: &Application) -> Page {
@@ -12,7 +12,7 @@ async fn ask(host: &TestHost, ada: &Ada, application: &Application) -> Page {
         .await
         .followed()
         .await;
-    let name = ada.user["name"].as_str().expect("a name");
+    let name = ada.user["name"].text();
     login
         .submit(&login.path(), &[("name", name)])
         .await
@@ -40,7 +40,7 @@ async fn approve_answers_exactly_the_request_that_is_named() {
         .concat();
         assent(host.folder(), &command).await
     };
-    let pending = ada.phone.waiting(5).await.expect("requests");
+    let pending = ada.phone.pending_requests(5).await;
     assert_eq!(pending.len(), 3, "{pending:?}");
     let request = pending
         .iter()
@@ -62,7 +62,7 @@ async fn approve_answers_exactly_the_request_that_is_named() {
         "{}",
         err(&other)
     );
-    assert_eq!(ada.phone.waiting(0).await.expect("requests").len(), 3);
+    assert_eq!(ada.phone.pending_requests(0).await.len(), 3);
 
     let approved = approve(&["--request", &id, "--number", &number]).await;
     assert!(
@@ -70,7 +70,7 @@ async fn approve_answers_exactly_the_request_that_is_named() {
         "{}",
         err(&approved)
     );
-    let left = ada.phone.waiting(0).await.expect("requests");
+    let left = ada.phone.pending_requests(0).await;
     assert_eq!(left.len(), 2, "{left:?}");
     assert!(
         left.iter()

@@ -14,7 +14,10 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 
 use crate::harness::tls::{certificate_of, files};
-use crate::harness::{Browser, PATIENCE, binary, component, http_client, in_time};
+use crate::harness::{
+    Body, Browser, Respond, Text, binary, component, http_client, in_time, parse_json,
+    read_file, temp_folder, write_file,
+};
 
 async fn assent(folder: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(binary("assent"));
@@ -22,10 +25,7 @@ async fn assent(folder: &Path, arguments: &[&str]) -> Output {
         .args(arguments)
         .current_dir(folder)
         .kill_on_drop(true);
-    tokio::time::timeout(PATIENCE, command.output())
-        .await
-        .expect("in time")
-        .expect("run")
+    in_time(command.output()).await.expect("run")
 }
 
 fn out(output: &Output) -> String {
@@ -50,7 +50,7 @@ fn settings(folder: &Path) -> String {
          [[plugins.claim_mappers]]\nname = \"account-roles\"\nfile = \"{}\"\nwrites = [\"account\"]\n",
         component("account-roles").display()
     );
-    std::fs::write(folder.join("assent.toml"), text).expect("written");
+    write_file(folder.join("assent.toml"), text);
     format!("http://localhost:{port}")
 }
 
@@ -65,9 +65,7 @@ async fn serve(folder: &Path) -> (Child, String) {
     let mut lines = BufReader::new(process.stdout.take().expect("its output")).lines();
     let mut printed = String::new();
     while !printed.contains("The console:") {
-        let line = tokio::time::timeout(PATIENCE, lines.next_line())
-            .await
-            .expect("in time");
+        let line = in_time(lines.next_line()).await;
         printed.push_str(&line.expect("readable").expect("it serves"));
         printed.push('\n');
     }
@@ -81,16 +79,13 @@ async fn stop(mut process: Child) {
         .status()
         .await
         .expect("told");
-    let ended = tokio::time::timeout(PATIENCE, process.wait())
-        .await
-        .expect("in time")
-        .expect("ended");
+    let ended = in_time(process.wait()).await.expect("ended");
     assert!(ended.success(), "{ended}");
 }
 
 #[tokio::test]
 async fn the_first_start_leads_to_a_sign_in_and_the_second_keeps_the_data() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = temp_folder();
     let folder = folder.path();
     let base = settings(folder);
     let (process, printed) = serve(folder).await;
@@ -101,9 +96,8 @@ async fn the_first_start_leads_to_a_sign_in_and_the_second_keeps_the_data() {
         .trim();
     assert!(printed.contains('█'), "the link is a QR code too");
     assert!(printed.contains("Try the sign-in:  http://127.0.0.1/"));
-    let client =
-        std::fs::read_to_string(folder.join("data/demo-client.json")).expect("the demo's settings");
-    let client: Value = serde_json::from_str(&client).expect("JSON");
+    let client = read_file(folder.join("data/demo-client.json"));
+    let client: Value = parse_json(&client);
 
     let enrolled = assent(
         folder,
@@ -136,7 +130,7 @@ async fn the_first_start_leads_to_a_sign_in_and_the_second_keeps_the_data() {
     let request = format!(
         "/oidc/auth?client_id={}&redirect_uri=http://127.0.0.1/callback&response_type=code&scope=openid\
          &code_challenge={}&code_challenge_method=S256",
-        client["client_id"].as_str().expect("text"),
+        client["client_id"].text(),
         crate::harness::CHALLENGE
     );
     let login = browser.get(&request).await.followed().await;
@@ -194,13 +188,7 @@ async fn the_first_start_leads_to_a_sign_in_and_the_second_keeps_the_data() {
     let users = http_client()
         .get(format!("{base}/admin/api/v1/users"))
         .bearer_auth(out(&token).trim());
-    let users: Value = users
-        .send()
-        .await
-        .expect("an answer")
-        .json()
-        .await
-        .expect("JSON");
+    let users: Value = users.response().await.read_json().await;
     assert_eq!(users["items"][0]["console_role"], "owner");
     let link = assent(
         folder,
@@ -217,17 +205,16 @@ async fn the_first_start_leads_to_a_sign_in_and_the_second_keeps_the_data() {
 
 #[tokio::test]
 async fn config_check_says_what_is_wrong_and_where() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = temp_folder();
     let folder = folder.path();
     settings(folder);
     let check = async |change: (&str, &str)| {
-        let good = std::fs::read_to_string(folder.join("assent.toml")).expect("text");
+        let good = read_file(folder.join("assent.toml"));
         assert!(good.contains(change.0), "{}", change.0);
-        std::fs::write(
+        write_file(
             folder.join("changed.toml"),
             good.replace(change.0, change.1),
-        )
-        .expect("written");
+        );
         assent(folder, &["config", "check", "--config", "changed.toml"]).await
     };
     let good = check(("", "")).await;
@@ -303,7 +290,7 @@ async fn config_check_says_what_is_wrong_and_where() {
             err(&bad)
         );
     }
-    std::fs::write(folder.join("file"), "").expect("written");
+    write_file(folder.join("file"), "");
     for (name, mode) in [("open", 0o777), ("own", 0o700)] {
         std::fs::create_dir(folder.join(name)).expect("made");
         std::fs::set_permissions(folder.join(name), std::fs::Permissions::from_mode(mode))
@@ -358,10 +345,10 @@ async fn config_check_says_what_is_wrong_and_where() {
 #[tokio::test]
 async fn config_check_notes_that_the_header_is_not_believed_at_the_listener_for_client_certificates()
  {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = temp_folder();
     let folder = folder.path();
     settings(folder);
-    let good = std::fs::read_to_string(folder.join("assent.toml")).expect("text");
+    let good = read_file(folder.join("assent.toml"));
     let (certificate, key) = certificate_of("server");
     let files = files(folder, &certificate, &key);
     let header = "trusted_proxies = [\"127.0.0.1\"]\nclient_cert_header = true\n";
@@ -378,7 +365,7 @@ async fn config_check_notes_that_the_header_is_not_believed_at_the_listener_for_
     ] {
         // These stand at the end of the table `[http]`.
         let changed = good.replacen("[bootstrap]", &format!("{lines}[bootstrap]"), 1);
-        std::fs::write(folder.join("changed.toml"), changed).expect("written");
+        write_file(folder.join("changed.toml"), changed);
         let checked = assent(folder, &["config", "check", "--config", "changed.toml"]).await;
         assert_eq!(
             out(&checked),
@@ -397,7 +384,7 @@ async fn config_check_notes_that_the_header_is_not_believed_at_the_listener_for_
 
 #[tokio::test]
 async fn a_lost_master_key_is_not_replaced() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = temp_folder();
     let folder = folder.path();
     settings(folder);
     stop(serve(folder).await.0).await;
@@ -416,7 +403,7 @@ async fn a_lost_master_key_is_not_replaced() {
 
 #[tokio::test]
 async fn a_command_in_another_folder_makes_no_database_of_its_own() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = temp_folder();
     settings(folder.path());
     for arguments in [
         ["admin", "token", "--config", "assent.toml"].as_slice(),
@@ -434,7 +421,7 @@ async fn a_command_in_another_folder_makes_no_database_of_its_own() {
 
 #[tokio::test]
 async fn a_port_that_is_taken_is_named() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = temp_folder();
     let base = settings(folder.path());
     let address = base
         .trim_start_matches("http://localhost")
@@ -450,14 +437,10 @@ async fn a_port_that_is_taken_is_named() {
 
 #[tokio::test]
 async fn plugin_check_says_what_a_component_is() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = temp_folder();
     let good = assent(
         folder.path(),
-        &[
-            "plugin",
-            "check",
-            component("account-roles").to_str().expect("text"),
-        ],
+        &["plugin", "check", component("account-roles").text()],
     )
     .await;
     assert!(
@@ -466,7 +449,7 @@ async fn plugin_check_says_what_a_component_is() {
         "{}",
         out(&good)
     );
-    std::fs::write(folder.path().join("x.wasm"), "nonsense").expect("written");
+    write_file(folder.path().join("x.wasm"), "nonsense");
     let bad = assent(folder.path(), &["plugin", "check", "x.wasm"]).await;
     assert!(
         !bad.status.success() && err(&bad).contains("not WebAssembly"),
@@ -477,7 +460,7 @@ async fn plugin_check_says_what_a_component_is() {
 
 #[tokio::test]
 async fn plugins_are_exchanged_by_command_and_by_signal() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = temp_folder();
     settings(folder.path());
     let (process, _) = serve(folder.path()).await;
     let listed = assent(
@@ -497,12 +480,11 @@ async fn plugins_are_exchanged_by_command_and_by_signal() {
     );
 
     let file = folder.path().join("assent.toml");
-    let good = std::fs::read_to_string(&file).expect("the settings");
-    std::fs::write(
+    let good = read_file(&file);
+    write_file(
         &file,
         good.replace("name = \"account-roles\"", "name = \"renamed\""),
-    )
-    .expect("written");
+    );
     let reloaded = assent(
         folder.path(),
         &["plugin", "reload", "--config", "assent.toml"],
@@ -514,7 +496,7 @@ async fn plugins_are_exchanged_by_command_and_by_signal() {
         err(&reloaded)
     );
 
-    std::fs::write(&file, format!("{good}config = {{ inclde = [] }}\n")).expect("written");
+    write_file(&file, format!("{good}config = {{ inclde = [] }}\n"));
     let refused = assent(
         folder.path(),
         &["plugin", "reload", "--config", "assent.toml"],
@@ -534,7 +516,7 @@ async fn plugins_are_exchanged_by_command_and_by_signal() {
     .await;
     assert!(out(&listed).contains("renamed"), "{}", out(&listed));
 
-    std::fs::write(&file, &good).expect("written");
+    write_file(&file, &good);
     let id = process.id().expect("running").to_string();
     Command::new("kill")
         .args(["-HUP", &id])

@@ -4,7 +4,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::api::{done, json_of};
-use crate::harness::{HostOptions, TestHost, component, id};
+use crate::harness::{HostOptions, TestHost, component, id, write_file};
 use crate::saml::party::Party;
 
 /// The line of a table that begins with this name, its columns apart.
@@ -181,7 +181,7 @@ async fn a_comparison_is_a_table_of_what_differs() {
     let compared = async |value: &str| -> (String, Value) {
         let config = json!({"behaviour": "set", "claim": "note", "value": value});
         let body = json!({"account": id(&ada.account), "sinks": ["id-token"], "candidate": {"plugin": "second", "config": config}});
-        std::fs::write(host.folder().join("candidate.json"), body.to_string()).expect("written");
+        write_file(host.folder().join("candidate.json"), body.to_string());
         let compare = [
             "claims",
             "compare",

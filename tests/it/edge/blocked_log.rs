@@ -5,18 +5,17 @@ use std::process::Stdio;
 use futures_util::{StreamExt, stream};
 use reqwest::StatusCode;
 
-use crate::harness::{ServerProcess, http_client, in_time};
+use crate::harness::{Body, ServerProcess, http_client, in_time, temp_folder, write_file};
 
 #[tokio::test]
 async fn requests_are_answered_while_the_pipe_of_the_log_is_full() {
     /// A pipe holds 64 KiB, and each of these requests logs about 200 bytes.
     const REQUESTS: usize = 2000;
-    let folder = tempfile::tempdir().expect("a folder");
-    std::fs::write(
+    let folder = temp_folder();
+    write_file(
         folder.path().join("metrics.secret"),
         "a-secret-of-the-operator",
-    )
-    .expect("written");
+    );
     let http = "metrics_secret_file = \"metrics.secret\"";
     // The pipe is open as long as the process is, and nobody reads it.
     let server = ServerProcess::start(folder.path(), http, "", Stdio::piped()).await;
@@ -28,7 +27,7 @@ async fn requests_are_answered_while_the_pipe_of_the_log_is_full() {
     in_time(nowhere).await;
     let metrics = client.get(format!("{}/metrics", server.base));
     let metrics = metrics.bearer_auth("a-secret-of-the-operator").send().await;
-    let metrics = metrics.expect("an answer").text().await.expect("text");
+    let metrics = metrics.expect("an answer").read_text().await;
     assert!(
         metrics.contains("\nassent_log_dropped_lines_total "),
         "{metrics}"

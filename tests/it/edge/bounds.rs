@@ -6,7 +6,9 @@ use reqwest::{Method, StatusCode};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::harness::{Browser, HostOptions, PATIENCE, TestHost, http_client, id, in_time};
+use crate::harness::{
+    Body, Browser, HostOptions, Parsed, Respond, TestHost, http_client, id, in_time,
+};
 
 async fn connect(host: &TestHost) -> TcpStream {
     let address = host
@@ -159,18 +161,12 @@ async fn every_refusal_that_a_user_sees_is_a_page() {
                 "too long",
             ),
         ] {
-            let plain = request
-                .try_clone()
-                .expect("again")
-                .send()
-                .await
-                .expect("an answer");
+            let plain = request.try_clone().expect("again").response().await;
             assert_eq!(plain.status(), status, "{path}: {what}");
             let page = request
                 .header("accept", "text/html,application/xhtml+xml,*/*;q=0.8")
-                .send()
-                .await
-                .expect("an answer");
+                .response()
+                .await;
             assert_eq!(page.status(), status, "{path}: {what}");
             assert_eq!(
                 page.headers()["content-type"],
@@ -186,7 +182,7 @@ async fn every_refusal_that_a_user_sees_is_a_page() {
                 status == StatusCode::METHOD_NOT_ALLOWED,
                 "{path}: {what}"
             );
-            let body = page.text().await.expect("a body");
+            let body = page.read_text().await;
             assert!(
                 body.contains("Reference <code>") && body.contains(words),
                 "{path}: {what}: {body}"
@@ -198,7 +194,7 @@ async fn every_refusal_that_a_user_sees_is_a_page() {
         .post(format!("{}/session/end", host.base))
         .header("accept", "text/html")
         .body("x");
-    let answer = body.send().await.expect("an answer");
+    let answer = body.response().await;
     assert_eq!(
         answer.headers()["content-type"],
         "text/html; charset=utf-8",
@@ -238,7 +234,7 @@ async fn json_that_is_nested_too_deeply_is_refused_wherever_json_is_read() {
                 let request = request
                     .bearer_auth(&host.token)
                     .header("content-type", "application/json");
-                let answer = request.body(body).send().await.expect("an answer");
+                let answer = request.body(body).response().await;
                 assert_eq!(
                     answer.status(),
                     StatusCode::BAD_REQUEST,
@@ -258,7 +254,7 @@ async fn json_that_is_nested_too_deeply_is_refused_wherever_json_is_read() {
             let request = request
                 .header("content-type", "application/json")
                 .body(format!("{{\"token\":{text}}}"));
-            let status = request.send().await.expect("an answer").status();
+            let status = request.response().await.status();
             assert!(status.is_client_error(), "{path} {status} {start}");
         }
         // A body that a device has signed.
@@ -318,9 +314,8 @@ async fn json_that_is_nested_too_deeply_is_refused_wherever_json_is_read() {
     assert_eq!(
         http_client()
             .get(format!("{}/healthz", host.base))
-            .send()
+            .response()
             .await
-            .expect("an answer")
             .status(),
         StatusCode::OK
     );
@@ -358,7 +353,7 @@ async fn what_the_endpoints_of_applications_refuse_they_refuse_in_json() {
             ),
             (client.post(&url).body("no form"), StatusCode::BAD_REQUEST),
         ] {
-            let answer = request.send().await.expect("an answer");
+            let answer = request.response().await;
             assert_eq!(answer.status(), status, "{path}");
             assert_eq!(
                 answer.headers()["cache-control"],
@@ -374,7 +369,7 @@ async fn what_the_endpoints_of_applications_refuse_they_refuse_in_json() {
                 answer.headers().contains_key("allow"),
                 status == StatusCode::METHOD_NOT_ALLOWED
             );
-            let body: serde_json::Value = answer.json().await.expect("JSON");
+            let body: serde_json::Value = answer.read_json().await;
             assert_eq!(body["error"], "invalid_request", "{path} {status}");
             assert!(body["error_description"].is_string(), "{path} {status}");
         }
@@ -437,18 +432,16 @@ async fn idle_connections_of_one_address_leave_room_for_others() {
         let _ = more
             .write_all(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n")
             .await;
-        let read = tokio::time::timeout(PATIENCE, more.read(&mut [0; 1]))
-            .await
-            .expect("closed at once");
+        let read = in_time(more.read(&mut [0; 1])).await;
         assert!(read.is_err() || read.is_ok_and(|read| read == 0));
     }
     let port = host.base.rsplit(':').next().expect("a port");
     let other = tokio::net::TcpSocket::new_v4().expect("a socket");
     other
-        .bind("127.0.0.2:0".parse().expect("an address"))
+        .bind("127.0.0.2:0".parsed())
         .expect("another loopback address");
     let mut other = other
-        .connect(format!("127.0.0.1:{port}").parse().expect("an address"))
+        .connect(format!("127.0.0.1:{port}").parsed())
         .await
         .expect("connected");
     other
@@ -456,9 +449,8 @@ async fn idle_connections_of_one_address_leave_room_for_others() {
         .await
         .expect("written");
     let mut start = [0; 15];
-    tokio::time::timeout(PATIENCE, other.read_exact(&mut start))
+    in_time(other.read_exact(&mut start))
         .await
-        .expect("an answer")
         .expect("an answer");
     assert_eq!(&start, b"HTTP/1.1 200 OK");
     // The end of one frees a place.
@@ -473,9 +465,7 @@ async fn idle_connections_of_one_address_leave_room_for_others() {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    tokio::time::timeout(PATIENCE, again)
-        .await
-        .expect("room again");
+    in_time(again).await;
 }
 
 #[tokio::test]
@@ -513,9 +503,7 @@ async fn a_connection_that_asks_nothing_ends_sooner_than_one_that_asked() {
         .await
         .expect("written");
     for late in [&mut silent, &mut slow] {
-        let read = tokio::time::timeout(PATIENCE, late.read(&mut [0; 1]))
-            .await
-            .expect("it ends");
+        let read = in_time(late.read(&mut [0; 1])).await;
         assert!(read.is_err() || read.is_ok_and(|read| read == 0));
     }
     // By now the used connection was quiet for as long.
@@ -531,7 +519,5 @@ async fn a_connection_that_asks_nothing_ends_sooner_than_one_that_asked() {
             rest.extend_from_slice(&more[..read]);
         }
     };
-    tokio::time::timeout(PATIENCE, answered)
-        .await
-        .expect("an answer");
+    in_time(answered).await;
 }

@@ -3,7 +3,7 @@
 use reqwest::{Method, Response, StatusCode};
 use serde_json::{Value, json};
 
-use crate::harness::{HostOptions, Log, TestHost, http_client, id};
+use crate::harness::{HostOptions, Log, Respond, TestHost, Text, http_client, id};
 
 /// Where the single-page application runs.
 const SPA: &str = "https://books.example";
@@ -34,14 +34,14 @@ async fn ask(host: &TestHost, method: &str, path: &str, headers: &[(&str, &str)]
     for (name, value) in headers {
         request = request.header(*name, *value);
     }
-    request.send().await.expect("an answer")
+    request.response().await
 }
 
 fn allowed<'a>(response: &'a Response, header: &str) -> Option<&'a str> {
     response
         .headers()
         .get(format!("access-control-{header}"))
-        .map(|value| value.to_str().expect("text"))
+        .map(|value| value.text())
 }
 
 #[tokio::test]
@@ -70,7 +70,7 @@ async fn a_single_page_application_reads_what_it_calls_errors_too() {
         .post(format!("{}/oidc/token", host.base))
         .header("origin", SPA)
         .body("x".repeat(100_000));
-    let refused = refused.send().await.expect("an answer");
+    let refused = refused.response().await;
     assert_eq!(
         (refused.status(), allowed(&refused, "allow-origin")),
         (StatusCode::PAYLOAD_TOO_LARGE, Some(SPA))

@@ -6,12 +6,12 @@ use std::time::Duration;
 use reqwest::{Method, StatusCode};
 use serde_json::json;
 
-use crate::harness::{Browser, ServerProcess, TestHost, http_client, in_time};
+use crate::harness::{Body, Browser, ServerProcess, TestHost, http_client, in_time, temp_folder};
 
 async fn get(base: &str, path: &str) -> (StatusCode, String) {
     let response = http_client().get(format!("{base}{path}")).send().await;
     let response = response.expect("an answer");
-    (response.status(), response.text().await.expect("a body"))
+    (response.status(), response.read_text().await)
 }
 
 /// Waits until it says that it drains.
@@ -28,7 +28,7 @@ async fn draining(base: &str) {
 
 #[tokio::test]
 async fn after_sigterm_it_serves_on_but_is_not_ready() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = temp_folder();
     let drain = "drain_time = \"10m\"";
     let server = ServerProcess::start(folder.path(), drain, "", Stdio::null()).await;
     assert_eq!(get(&server.base, "/readyz").await.0, StatusCode::OK);
@@ -45,7 +45,7 @@ async fn after_sigterm_it_serves_on_but_is_not_ready() {
 #[tokio::test]
 async fn it_does_not_drain_at_ctrl_c_nor_where_the_setting_says_so() {
     for (time, signal) in [("10m", "INT"), ("0s", "TERM")] {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = temp_folder();
         let drain = format!("drain_time = \"{time}\"");
         let server = ServerProcess::start(folder.path(), &drain, "", Stdio::null()).await;
         server.signal(signal).await;

@@ -4,7 +4,7 @@
 use reqwest::{Method, StatusCode};
 use serde_json::json;
 
-use crate::harness::{Browser, Page, TestHost, id};
+use crate::harness::{Browser, Page, TestHost, Text, id};
 use crate::saml::party::Party;
 
 /// The page can't be framed: by the policy of today's browsers, and by the header of older ones.
@@ -16,9 +16,7 @@ fn assert_unframeable(page: &Page, marker: &str) {
         page.status,
         page.body
     );
-    let policy = page.headers["content-security-policy"]
-        .to_str()
-        .expect("text");
+    let policy = page.headers["content-security-policy"].text();
     let ancestors: Vec<&str> = policy
         .split(';')
         .filter(|part| part.trim().starts_with("frame-ancestors"))
@@ -84,8 +82,8 @@ async fn the_pages_of_a_sign_in_and_of_a_sign_out_can_not_be_framed() {
     // The waiting page, and the end of a denied sign-in.
     let waiting = ada.ask(&Browser::new(&host.base), &[]).await;
     assert_unframeable(&waiting, "id=\"number\"");
-    let request = ada.phone.waiting(5).await.expect("requests").remove(0);
-    ada.phone.decide(&request, None).await.expect("denied");
+    let request = ada.phone.pending_requests(5).await.remove(0);
+    ada.phone.deny(&request).await;
     assert_unframeable(&waiting.again().await, "data-outcome=");
 }
 
@@ -124,10 +122,9 @@ async fn the_pages_of_the_portal_the_console_the_authenticator_and_recovery_can_
     // The form, the form with an error, and the page of a good code.
     let codes = ada
         .phone
-        .ask(Method::POST, "/recovery-codes", None)
-        .await
-        .expect("codes");
-    let code = codes["codes"][0].as_str().expect("a code");
+        .call_ok(Method::POST, "/recovery-codes", None)
+        .await;
+    let code = codes["codes"][0].text();
     let browser = Browser::new(&host.base);
     let form = browser.get("/recover").await;
     assert_unframeable(&form, "name=\"code\"");

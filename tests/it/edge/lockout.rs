@@ -3,7 +3,9 @@
 use reqwest::{Client, Method, RequestBuilder, StatusCode};
 use serde_json::{Value, json};
 
-use crate::harness::{Browser, HostOptions, TestHost, http_client, http_client_builder, id};
+use crate::harness::{
+    Body, Browser, HostOptions, Respond, TestHost, Text, http_client, http_client_builder, id,
+};
 
 /// The headers of a browser's request that another site's page sends by `fetch`.
 const FOREIGN: [(&str, &str); 4] = [
@@ -45,7 +47,7 @@ fn client() -> Client {
 }
 
 async fn status(request: RequestBuilder) -> StatusCode {
-    request.send().await.expect("an answer").status()
+    request.response().await.status()
 }
 
 async fn limited(limits: &str) -> TestHost {
@@ -70,9 +72,8 @@ async fn calls_without_proof_lock_an_office_out_of_nothing() {
     .await;
     let codes = ada
         .phone
-        .ask(Method::POST, "/recovery-codes", None)
-        .await
-        .expect("codes");
+        .call_ok(Method::POST, "/recovery-codes", None)
+        .await;
     let console = Browser::new(&host.base);
     let login = console.get("/admin").await.followed().await;
     let waiting = login
@@ -122,7 +123,7 @@ async fn calls_without_proof_lock_an_office_out_of_nothing() {
     assert_eq!(status(me).await, StatusCode::OK);
     host.admin_ok(Method::GET, "/users", Value::Null).await;
     let page = Browser::new(&host.base).get("/recover").await;
-    let code = codes["codes"][0].as_str().expect("a code");
+    let code = codes["codes"][0].text();
     let recovered = page
         .submit("/recover", &[("name", "ada"), ("code", code)])
         .await;
@@ -210,13 +211,8 @@ async fn a_public_client_fails_as_often_as_others_like_and_goes_on() {
         ("grant_type", "refresh_token"),
         ("refresh_token", "x"),
     ];
-    let answer = client
-        .post(&url)
-        .form(&form)
-        .send()
-        .await
-        .expect("an answer");
-    let body: Value = answer.json().await.expect("JSON");
+    let answer = client.post(&url).form(&form).response().await;
+    let body: Value = answer.read_json().await;
     assert!(
         ["invalid_grant", "unauthorized_client"]
             .iter()
@@ -266,11 +262,10 @@ async fn a_page_of_another_site_uses_up_no_limit_of_the_token_endpoint() {
     ] {
         let request = client.post(format!("{}/oidc/token", host.base)).form(&form);
         let answer = with(request, &[("sec-fetch-site", site), ("origin", origin)])
-            .send()
-            .await
-            .expect("an answer");
+            .response()
+            .await;
         assert_eq!(answer.headers()["access-control-allow-origin"], origin);
-        let body: Value = answer.json().await.expect("JSON");
+        let body: Value = answer.read_json().await;
         let goes_on = ["invalid_grant", "unauthorized_client"]
             .iter()
             .any(|error| body["error"] == *error);
@@ -322,14 +317,10 @@ async fn a_page_of_another_site_begins_no_sign_in_and_uses_up_no_limit_of_them()
     assert_eq!(logins().await, 0);
     // A token is renewed in a frame; that has a limit of its own.
     for _ in 0..4 {
-        let answer = with(client.get(&silent), &FRAME)
-            .send()
-            .await
-            .expect("an answer");
+        let answer = with(client.get(&silent), &FRAME).response().await;
         assert!(
             answer.headers()["location"]
-                .to_str()
-                .expect("text")
+                .text()
                 .contains("error=login_required")
         );
     }

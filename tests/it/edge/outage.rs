@@ -3,11 +3,11 @@
 use reqwest::{RequestBuilder, StatusCode};
 use serde_json::Value;
 
-use crate::harness::{Browser, TestHost, http_client};
+use crate::harness::{Body, Browser, Respond, TestHost, Text, http_client};
 
 /// Holds that the answer may be repeated in two seconds; its body.
 async fn unavailable(request: RequestBuilder) -> Value {
-    let response = request.send().await.expect("an answer");
+    let response = request.response().await;
     assert_eq!(
         response.status(),
         StatusCode::SERVICE_UNAVAILABLE,
@@ -15,7 +15,7 @@ async fn unavailable(request: RequestBuilder) -> Value {
         response.url()
     );
     assert_eq!(response.headers()["retry-after"], "2", "{}", response.url());
-    serde_json::from_str(&response.text().await.expect("a body")).unwrap_or_default()
+    serde_json::from_str(&response.read_text().await).unwrap_or_default()
 }
 
 #[tokio::test]
@@ -25,7 +25,7 @@ async fn every_interface_answers_that_the_request_may_be_repeated() {
     let browser = Browser::new(&host.base);
     let code = ada.sign_in(&browser).await;
     let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
-    let access = tokens["access_token"].as_str().expect("an access token");
+    let access = tokens["access_token"].text();
     let at = |path: &str| format!("{}{path}", host.base);
     host.host.store.close().await;
 

@@ -7,7 +7,10 @@ use reqwest::header::HeaderMap;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use crate::harness::{Browser, HostOptions, PATIENCE, TestHost, http_client, http_client_builder};
+use crate::harness::{
+    Body, Browser, HostOptions, Parsed, Respond, TestHost, Text, http_client,
+    http_client_builder, in_time, parse_json,
+};
 
 async fn host_with(limits: &str) -> TestHost {
     let settings = format!("[http]\ntrusted_proxies = [\"127.0.0.1\"]\n[rate_limits]\n{limits}\n");
@@ -36,12 +39,12 @@ async fn ask(
     if method == Method::POST {
         request = request.form(form);
     }
-    let response = request.send().await.expect("an answer");
+    let response = request.response().await;
     let (status, headers) = (response.status(), response.headers().clone());
     Answer {
         status,
         headers,
-        body: response.text().await.expect("text"),
+        body: response.read_text().await,
     }
 }
 
@@ -55,15 +58,11 @@ impl Answer {
     /// It says that there were too many, and for how many seconds to wait.
     fn retry_after(&self) -> u64 {
         assert_eq!(self.status, StatusCode::TOO_MANY_REQUESTS, "{}", self.body);
-        self.headers["retry-after"]
-            .to_str()
-            .expect("text")
-            .parse()
-            .expect("seconds")
+        self.headers["retry-after"].text().parsed()
     }
 
     fn json(&self) -> Value {
-        serde_json::from_str(&self.body).expect("JSON")
+        parse_json(&self.body)
     }
 }
 
@@ -83,8 +82,7 @@ async fn pages_of_a_sign_in_are_limited_for_each_address() {
     assert_eq!(refused.retry_after(), 10);
     assert!(
         refused.headers["content-type"]
-            .to_str()
-            .expect("text")
+            .text()
             .starts_with("text/html")
     );
     for text in [
@@ -205,8 +203,7 @@ async fn requests_to_sign_out_are_limited_for_each_address() {
         assert_eq!(refused.retry_after(), 10, "{method} {path}");
         assert!(
             refused.headers["content-type"]
-                .to_str()
-                .expect("text")
+                .text()
                 .starts_with("text/html"),
             "{method} {path}"
         );
@@ -356,16 +353,13 @@ async fn secrets_are_guessed_slowly_and_good_calls_are_not_counted() {
             .header("x-forwarded-for", from)
             .basic_auth(id, Some(secret))
             .form(&form);
-        let response = request.send().await.expect("an answer");
+        let response = request.response().await;
         let retry_after = response
             .headers()
             .get("retry-after")
-            .map(|value| value.to_str().expect("text").to_owned());
-        let body: Value = response.json().await.expect("JSON");
-        (
-            body["error"].as_str().expect("an error").to_owned(),
-            retry_after,
-        )
+            .map(|value| value.text().to_owned());
+        let body: Value = response.read_json().await;
+        (body["error"].text().to_owned(), retry_after)
     };
     let good = web.secret.as_deref().expect("a secret");
     let passed = ("invalid_grant".to_owned(), None);
@@ -403,17 +397,13 @@ async fn proofs_are_tried_slowly_at_the_admin_api_and_the_authenticators_interfa
             let response = request
                 .header("x-forwarded-for", from)
                 .json(&body)
-                .send()
-                .await
-                .expect("an answer");
+                .response()
+                .await;
             let header = response
                 .headers()
                 .get("retry-after")
-                .map(|value| value.to_str().expect("text").to_owned());
-            let kind = response.headers()["content-type"]
-                .to_str()
-                .expect("text")
-                .to_owned();
+                .map(|value| value.text().to_owned());
+            let kind = response.headers()["content-type"].text().to_owned();
             (response.status(), header, kind)
         };
         for _ in 0..2 {
@@ -463,9 +453,8 @@ async fn an_administrator_may_call_as_often_as_there_is_work() {
             .bearer_auth(token);
         request
             .header("x-forwarded-for", "192.0.2.1")
-            .send()
+            .response()
             .await
-            .expect("an answer")
             .status()
     };
     for _ in 0..20 {
@@ -525,7 +514,5 @@ async fn so_many_pages_of_an_address_are_told_at_once_and_others_when_one_is_clo
             ticks.tick().await;
         }
     };
-    tokio::time::timeout(PATIENCE, again)
-        .await
-        .expect("one more, once one is closed");
+    in_time(again).await;
 }

@@ -7,7 +7,10 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use crate::audit::verified;
-use crate::harness::{Browser, Database, HostOptions, TestHost, http_client, http_client_builder};
+use crate::harness::{
+    Body, Browser, Database, HostOptions, Parsed, Respond, TestHost, Text, http_client,
+    http_client_builder,
+};
 
 /// The answer to an authorization request with these changes: the parameters of the redirect, or `None` for a sign-in that began.
 async fn answer(host: &TestHost, address: &str) -> Option<Vec<(String, String)>> {
@@ -17,18 +20,14 @@ async fn answer(host: &TestHost, address: &str) -> Option<Vec<(String, String)>>
         .expect("a client");
     let answer = client
         .get(format!("{}{address}", host.base))
-        .send()
-        .await
-        .expect("an answer");
+        .response()
+        .await;
     assert_eq!(answer.status(), StatusCode::SEE_OTHER, "{address}");
-    let location = answer.headers()["location"]
-        .to_str()
-        .expect("text")
-        .to_owned();
+    let location = answer.headers()["location"].text().to_owned();
     if location.starts_with("/login/") {
         return None;
     }
-    let url: url::Url = location.parse().expect("an address");
+    let url: url::Url = location.parsed();
     Some(url.query_pairs().into_owned().collect())
 }
 
@@ -131,7 +130,7 @@ async fn what_is_stored_of_a_request_is_bounded() {
         .post(format!("{}/oidc/auth", host.base))
         .form(&form);
     assert_eq!(
-        huge.send().await.expect("an answer").status(),
+        huge.response().await.status(),
         StatusCode::PAYLOAD_TOO_LARGE
     );
     let (largest,): (i64,) = sqlx::query_as("SELECT MAX(LENGTH(request)) FROM logins")
@@ -164,18 +163,11 @@ async fn open_sign_ins_are_bounded_for_each_network_and_in_all_on_both_databases
         };
         let begin = async |browser: &Browser, from: &str| {
             let request = browser.request(Method::GET, &ada.application.request(&[]));
-            let answer = request
-                .header("x-forwarded-for", from)
-                .send()
-                .await
-                .expect("an answer");
+            let answer = request.header("x-forwarded-for", from).response().await;
             assert_eq!(answer.status(), StatusCode::SEE_OTHER);
             // Ids of one moment have no order.
             host.advance(1);
-            answer.headers()["location"]
-                .to_str()
-                .expect("text")
-                .to_owned()
+            answer.headers()["location"].text().to_owned()
         };
         // A sign-in with a typed name is never evicted.
         let asked = Browser::new(&host.base);
@@ -234,12 +226,8 @@ async fn asked(host: &TestHost) -> Vec<Value> {
         "{}/admin/api/v1/audit?limit=200&event=sign-in.requested",
         host.base
     ));
-    let answer = request
-        .bearer_auth(token.expose())
-        .send()
-        .await
-        .expect("an answer");
-    let mut list: Value = answer.json().await.expect("JSON");
+    let answer = request.bearer_auth(token.expose()).response().await;
+    let mut list: Value = answer.read_json().await;
     let mut items = list["items"]
         .as_array_mut()
         .map(std::mem::take)
@@ -269,11 +257,7 @@ async fn a_name_that_is_typed_again_and_again_fills_no_audit_log_on_both_databas
                 .await;
             let form = [("csrf", login.csrf()), ("name", name.to_owned())];
             let request = browser.request(Method::POST, &login.path()).form(&form);
-            let answer = request
-                .header("x-forwarded-for", from)
-                .send()
-                .await
-                .expect("an answer");
+            let answer = request.header("x-forwarded-for", from).response().await;
             assert_eq!(answer.status(), StatusCode::SEE_OTHER, "{database:?}");
         };
         let asked = async || asked(&host).await;

@@ -2,17 +2,19 @@
 
 use std::process::Command;
 
-use assent::authenticator::Authenticator;
 use axum::extract::{Request, State};
 use reqwest::{Client, Method, StatusCode};
 use serde_json::{Value, json};
 
 use crate::harness::tls::{certificate_of, client, files, https_settings, mtls_settings};
-use crate::harness::{Ada, Browser, HostOptions, TestHost, binary, http_client, id};
+use crate::harness::{
+    Ada, Body, Browser, Device, HostOptions, Respond, TestHost, Text, binary, get, http_client, id,
+    temp_folder, utf8, write_file,
+};
 
 #[tokio::test]
 async fn a_host_with_a_certificate_speaks_https_and_nothing_else() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = temp_folder();
     let (settings, certificate) = https_settings(folder.path());
     let host = TestHost::start_with(HostOptions {
         settings: &settings,
@@ -21,22 +23,11 @@ async fn a_host_with_a_certificate_speaks_https_and_nothing_else() {
     .await;
     let client = client(&certificate, None);
     let discovery = format!("{}/.well-known/openid-configuration", host.issuer());
-    let document: Value = client
-        .get(&discovery)
-        .send()
-        .await
-        .expect("an answer")
-        .json()
-        .await
-        .expect("JSON");
+    let document: Value = client.get(&discovery).response().await.read_json().await;
     assert_eq!(document["issuer"], host.issuer());
     assert!(host.issuer().starts_with("https://"));
-    let answer = client
-        .get(format!("{}/admin", host.base))
-        .send()
-        .await
-        .expect("an answer");
-    let cookie = answer.headers()["set-cookie"].to_str().expect("text");
+    let answer = client.get(format!("{}/admin", host.base)).response().await;
+    let cookie = answer.headers()["set-cookie"].text();
     assert!(
         cookie.starts_with("__Host-") && cookie.ends_with("; Secure"),
         "{cookie}"
@@ -60,9 +51,8 @@ async fn plain_way_to(host: &TestHost) -> String {
             .request(head.method, url)
             .headers(head.headers)
             .body(body)
-            .send()
-            .await
-            .expect("an answer");
+            .response()
+            .await;
         (answer.status(), answer.bytes().await.expect("a body"))
     };
     let router = axum::Router::new()
@@ -78,7 +68,7 @@ async fn plain_way_to(host: &TestHost) -> String {
 
 #[tokio::test]
 async fn each_cookie_under_https_is_secure_and_has_the_host_prefix() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = temp_folder();
     let (settings, _) = https_settings(folder.path());
     let host = TestHost::start_with(HostOptions {
         settings: &settings,
@@ -96,12 +86,9 @@ async fn each_cookie_under_https_is_secure_and_has_the_host_prefix() {
         )
         .await;
     let link = enrolment["link"]
-        .as_str()
-        .expect("a link")
+        .text()
         .replace(&host.base, &plain_way_to(&host).await);
-    let phone = Authenticator::enrol(&link, "Test phone", None)
-        .await
-        .expect("enrolled");
+    let phone = Device::enrol(&link, "Test phone").await;
     let ada = Ada {
         user,
         phone,
@@ -124,7 +111,7 @@ async fn each_cookie_under_https_is_secure_and_has_the_host_prefix() {
     let mut names = Vec::new();
     for page in [&login, &waiting, &signed_in, &signed_out] {
         for cookie in page.headers.get_all("set-cookie") {
-            let cookie = cookie.to_str().expect("text");
+            let cookie = cookie.text();
             let (name, attributes) = cookie.split_once('=').expect("a name");
             names.push(name.to_owned());
             assert!(name.starts_with("__Host-"), "{cookie}");
@@ -154,7 +141,7 @@ async fn each_cookie_under_https_is_secure_and_has_the_host_prefix() {
 
 #[tokio::test]
 async fn the_listener_for_client_certificates_serves_what_applications_call_and_nothing_else() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = temp_folder();
     let (settings, certificate) = mtls_settings(folder.path(), "");
     let host = TestHost::start_with(HostOptions {
         settings: &settings,
@@ -176,9 +163,8 @@ async fn the_listener_for_client_certificates_serves_what_applications_call_and_
         let status = async |path: &str| {
             client
                 .get(base.join(path).expect("an address"))
-                .send()
+                .response()
                 .await
-                .expect("an answer")
                 .status()
         };
         assert_eq!(status("/oidc/me").await, StatusCode::UNAUTHORIZED);
@@ -198,19 +184,14 @@ async fn the_listener_for_client_certificates_serves_what_applications_call_and_
             .send()
             .await;
         assert_eq!(
-            response
-                .expect("an answer")
-                .json::<Value>()
-                .await
-                .expect("JSON")["error"],
+            response.expect("an answer").read_json::<Value>().await["error"],
             "invalid_client"
         );
     }
     // The other listener speaks as it did.
     assert!(
-        reqwest::get(format!("{}/healthz", host.base))
+        get(format!("{}/healthz", host.base))
             .await
-            .expect("an answer")
             .status()
             .is_success()
     );
@@ -220,7 +201,7 @@ async fn the_listener_for_client_certificates_serves_what_applications_call_and_
 /// proxy.
 #[tokio::test]
 async fn a_header_takes_no_handshakes_place_at_the_listener_for_client_certificates() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = temp_folder();
     let proxy = "trusted_proxies = [\"127.0.0.1\", \"::1\"]\nclient_cert_header = true\n";
     let (mut settings, server) = mtls_settings(folder.path(), proxy);
     settings.push_str("[rate_limits]\nclient_auth_failures = { per_minute = 1, burst = 3 }\n");
@@ -235,7 +216,7 @@ async fn a_header_takes_no_handshakes_place_at_the_listener_for_client_certifica
     let body = json!({
         "name": "Books", "application_type": "web", "redirect_uris": ["https://rp.example/cb"],
         "token_endpoint_auth_method": "tls_client_certificate",
-        "certificate": String::from_utf8(victim.0.to_pem().expect("PEM")).expect("text"),
+        "certificate": utf8(victim.0.to_pem().expect("PEM")),
     });
     let application = host.admin_ok(Method::POST, "/applications", body).await;
     let mtls = host
@@ -264,7 +245,7 @@ async fn a_header_takes_no_handshakes_place_at_the_listener_for_client_certifica
         } else {
             request
         };
-        request.send().await.expect("an answer").status()
+        request.response().await.status()
     };
     for own in [None, Some(&stranger)] {
         assert_eq!(
@@ -302,18 +283,18 @@ async fn a_header_takes_no_handshakes_place_at_the_listener_for_client_certifica
 
 #[test]
 fn settings_of_tls_that_do_not_fit_are_named() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = temp_folder();
     let (certificate_of_server, _) = certificate_of("server");
     let check = |base_url: &str, settings: &str| {
         let file = folder.path().join("assent.toml");
-        std::fs::write(&file, format!("base_url = \"{base_url}\"\n{settings}")).expect("written");
+        write_file(&file, format!("base_url = \"{base_url}\"\n{settings}"));
         let output = Command::new(binary("assent"))
             .args(["config", "check", "--config"])
             .arg(&file)
             .output();
         let output = output.expect("a command");
         assert!(!output.status.success());
-        String::from_utf8(output.stderr).expect("text")
+        utf8(output.stderr)
     };
     let pair = files(
         folder.path(),

@@ -5,7 +5,7 @@ use std::process::Output;
 use tokio::process::Command;
 
 use super::*;
-use crate::harness::{PATIENCE, TestHost, binary};
+use crate::harness::{Json, TestHost, Text, binary, in_time, parse_json};
 
 async fn assent(host: &TestHost, arguments: &[&str]) -> Output {
     let mut command = Command::new(binary("assent"));
@@ -17,10 +17,7 @@ async fn assent(host: &TestHost, arguments: &[&str]) -> Output {
     command
         .env("ASSENT_SERVER", &host.base)
         .env("ASSENT_ADMIN_TOKEN", &host.token);
-    tokio::time::timeout(PATIENCE, command.output())
-        .await
-        .expect("in time")
-        .expect("run")
+    in_time(command.output()).await.expect("run")
 }
 
 fn out(output: &Output) -> String {
@@ -33,9 +30,8 @@ fn out(output: &Output) -> String {
 }
 
 async fn list(host: &TestHost) -> Vec<Value> {
-    let list: Value =
-        serde_json::from_str(&out(&assent(host, &["list", "--json"]).await)).expect("JSON");
-    list["items"].as_array().expect("a list").clone()
+    let list: Value = parse_json(&out(&assent(host, &["list", "--json"]).await));
+    list["items"].items().clone()
 }
 
 #[tokio::test]
@@ -54,10 +50,7 @@ async fn keys_are_listed_rotated_and_revoked() {
 
     out(&assent(&host, &["rotate", "--algorithm", "RS256"]).await);
     assert_eq!(stages(&host.host), [KeyStage::Signing, KeyStage::Published]);
-    let next = list(&host).await[1]["kid"]
-        .as_str()
-        .expect("text")
-        .to_owned();
+    let next = list(&host).await[1]["kid"].text().to_owned();
     let rotated = out(&assent(&host, &["rotate", "--now"]).await);
     assert!(
         rotated.starts_with("KID  ") && signing(&host.host) == next,

@@ -14,6 +14,7 @@ use openssl::rsa::{Padding, Rsa};
 use openssl::sign::{RsaPssSaltlen, Signer};
 
 use super::*;
+use crate::harness::{Json, Text, base64url, parse_json};
 
 const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
 
@@ -63,10 +64,7 @@ impl Fixture {
     /// A good header, with these members changed.
     fn header(&self, changes: Value) -> Value {
         let mut header = json!({"alg": "RS256", "kid": self.kid, "typ": "JWT"});
-        header
-            .as_object_mut()
-            .expect("an object")
-            .extend(object(changes));
+        header.members_mut().extend(object(changes));
         header
     }
 
@@ -146,7 +144,7 @@ async fn alg_none_is_refused() {
 async fn hs256_keyed_with_our_public_key_is_refused() {
     let fixture = Fixture::new().await;
     let jwk = fixture.ring.key_set(NOW)["keys"][0].clone();
-    let n = jwk["n"].as_str().expect("text");
+    let n = jwk["n"].text();
     let rsa = fixture.ours.rsa().expect("RSA");
     for (form, secret) in [
         ("PEM", fixture.ours.public_key_to_pem().expect("PEM")),
@@ -155,7 +153,7 @@ async fn hs256_keyed_with_our_public_key_is_refused() {
         ("PKCS #1 DER", rsa.public_key_to_der_pkcs1().expect("DER")),
         ("the JWK", jwk.to_string().into_bytes()),
         ("n of the JWK", n.as_bytes().to_vec()),
-        ("the modulus", URL_SAFE_NO_PAD.decode(n).expect("base64url")),
+        ("the modulus", base64url(n)),
     ] {
         let mac = |message: &[u8]| {
             let key = PKey::hmac(&secret).expect("a key");
@@ -273,7 +271,7 @@ async fn a_kid_with_a_path_or_sql_in_it_finds_nothing() {
         assert_eq!(fixture.verify(&token), Err(NotOurs::UnknownKey), "{other}");
     }
     let mut without = fixture.header(json!({}));
-    without.as_object_mut().expect("an object").remove("kid");
+    without.members_mut().remove("kid");
     assert_eq!(
         fixture.verify(&fixture.signed(&without)),
         Err(NotOurs::Malformed)
@@ -291,10 +289,8 @@ async fn a_logout_token_is_no_hint() {
     let token = key
         .sign(object(claims()), TokenType::LogoutToken)
         .expect("signed");
-    let header = URL_SAFE_NO_PAD
-        .decode(token.split('.').next().expect("a header"))
-        .expect("base64url");
-    let header: Value = serde_json::from_slice(&header).expect("JSON");
+    let header = base64url(token.split('.').next().expect("a header"));
+    let header: Value = parse_json(&header);
     assert_eq!(header, fixture.header(json!({"typ": "logout+jwt"})));
     assert_eq!(fixture.verify(&token), Err(NotOurs::OtherType));
 }

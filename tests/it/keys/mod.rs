@@ -20,7 +20,7 @@ use assent_model::entropy::SystemEntropy;
 use assent_model::key::{KeyStage, SigningAlgorithm};
 use serde_json::{Map, Value, json};
 
-use crate::harness::Database;
+use crate::harness::{Database, Json, Text, temp_folder, write_file};
 
 const HOURS: Duration = Duration::from_secs(60 * 60);
 const DAYS: Duration = Duration::from_secs(24 * 60 * 60);
@@ -34,7 +34,7 @@ struct Installation {
 
 impl Installation {
     async fn new(database: Database) -> Self {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = temp_folder();
         let url = database.create(folder.path()).await.url().to_owned();
         Self {
             folder,
@@ -55,7 +55,7 @@ impl Installation {
             self.folder.path().join("master.key").display(),
         );
         let file = self.folder.path().join("assent.toml");
-        std::fs::write(&file, text).expect("written");
+        write_file(&file, text);
         let surroundings = crate::harness::surroundings(&self.clock, None);
         app::compose(config::load(&file).expect("good settings"), surroundings)
             .await
@@ -92,12 +92,11 @@ async fn token(host: &Host, algorithm: SigningAlgorithm, claims: Value) -> Strin
 async fn published(host: &Host) -> Vec<String> {
     let set = signing_keys::key_set(host).await;
     let of_algorithm = set["keys"]
-        .as_array()
-        .expect("a list")
+        .items()
         .iter()
         .filter(|key| key["alg"] == "RS256");
     of_algorithm
-        .map(|key| key["kid"].as_str().expect("text").to_owned())
+        .map(|key| key["kid"].text().to_owned())
         .collect()
 }
 
@@ -116,5 +115,5 @@ fn claims() -> Value {
 }
 
 fn object(value: Value) -> Map<String, Value> {
-    value.as_object().expect("an object").clone()
+    value.members().clone()
 }

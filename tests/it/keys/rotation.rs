@@ -8,15 +8,16 @@ use assent::keys::NotOurs;
 use assent_model::clock::Clock;
 use assent_model::id::KeyId;
 use assent_model::key::{KeyMaterial, KeyPurpose, KeyTimes, SigningAlgorithm, SigningKey};
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use josekit::jwk::Jwk;
 use josekit::jws::RS256;
 use reqwest::StatusCode;
 use tokio::sync::watch;
 
 use super::*;
-use crate::harness::{Browser, HostOptions, PATIENCE, TestHost, open_store};
+use crate::harness::{
+    Body, Browser, HostOptions, Json, TestHost, Text, base64url, get, in_time,
+    open_store, parse_json,
+};
 
 #[both_databases]
 async fn hosts_that_rotate_at_once_make_one_key(database: Database) {
@@ -206,26 +207,18 @@ struct Client {
 impl Client {
     /// The `kid` of a token, its signature verified.
     async fn verify(&mut self, id_token: &str, base: &str) -> String {
-        let header = URL_SAFE_NO_PAD
-            .decode(id_token.split('.').next().expect("a header"))
-            .expect("base64url");
-        let header: Value = serde_json::from_slice(&header).expect("JSON");
-        let kid = header["kid"].as_str().expect("a kid").to_owned();
+        let header = base64url(id_token.split('.').next().expect("a header"));
+        let header: Value = parse_json(&header);
+        let kid = header["kid"].text().to_owned();
         if !self.keys.contains_key(&kid) {
             self.fetches += 1;
-            let set = reqwest::get(format!("{base}/oidc/jwks"))
-                .await
-                .expect("an answer");
-            let set: Value = set.json().await.expect("JSON");
-            let keys = set["keys"]
-                .as_array()
-                .expect("a list")
-                .iter()
-                .map(|key| object(key.clone()));
+            let set = get(format!("{base}/oidc/jwks")).await;
+            let set: Value = set.read_json().await;
+            let keys = set["keys"].items().iter().map(|key| object(key.clone()));
             self.keys = keys
                 .map(|key| {
                     (
-                        key["kid"].as_str().expect("text").to_owned(),
+                        key["kid"].text().to_owned(),
                         Jwk::from_map(key).expect("a key"),
                     )
                 })
@@ -271,11 +264,7 @@ async fn a_rotation_under_load_fails_no_client_that_fetches_keys_it_does_not_kno
                         .parameter("code");
                     let (status, tokens) = application.exchange(tokens_from, &code, &[]).await;
                     assert_eq!(status, StatusCode::OK, "{tokens}");
-                    seen.insert(
-                        client
-                            .verify(tokens["id_token"].as_str().expect("a token"), keys_from)
-                            .await,
-                    );
+                    seen.insert(client.verify(tokens["id_token"].text(), keys_from).await);
                     count.send_modify(|(count, _)| *count += 1);
                     if count.borrow().1 {
                         break;
@@ -288,10 +277,7 @@ async fn a_rotation_under_load_fails_no_client_that_fetches_keys_it_does_not_kno
             // Each key is used before the next one comes.
             let wanted = counted.borrow_and_update().0 + 12;
             let used = counted.wait_for(|(count, _)| *count >= wanted);
-            tokio::time::timeout(PATIENCE, used)
-                .await
-                .expect("in time")
-                .expect("clients");
+            in_time(used).await.expect("clients");
             let by = if number % 2 == 0 { &host.host } else { &other };
             signing_keys::rotate(
                 by,
@@ -304,10 +290,7 @@ async fn a_rotation_under_load_fails_no_client_that_fetches_keys_it_does_not_kno
         }
         let wanted = counted.borrow_and_update().0 + 12;
         let used = counted.wait_for(|(count, _)| *count >= wanted);
-        tokio::time::timeout(PATIENCE, used)
-            .await
-            .expect("in time")
-            .expect("clients");
+        in_time(used).await.expect("clients");
         count.send_modify(|(_, done)| *done = true);
         let mut all = HashSet::new();
         for (seen, fetches) in clients.join_all().await {

@@ -8,7 +8,9 @@ use reqwest::header::USER_AGENT;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use crate::harness::{Browser, Database, TestHost, http_client_builder, open_store};
+use crate::harness::{
+    Body, Browser, Database, Respond, TestHost, Text, http_client_builder, open_store,
+};
 use crate::oidc::refresh::{OFFLINE, refresh, refresh_token};
 use crate::oidc::token::userinfo;
 use crate::store::{NOW, ada, asked, fixture, noted};
@@ -20,7 +22,7 @@ async fn a_request_a_code_and_tokens_never_work_in_each_others_place() {
     let code = ada.sign_in_with(&Browser::new(&host.base), &OFFLINE).await;
     let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
     let waiting = ada.ask(&Browser::new(&host.base), &[]).await;
-    let request = ada.phone.waiting(5).await.expect("requests").remove(0);
+    let request = ada.phone.pending_requests(5).await.remove(0);
     let id = request.id.to_string();
     for text in [
         id.clone(),
@@ -46,9 +48,8 @@ async fn a_request_a_code_and_tokens_never_work_in_each_others_place() {
     }
     let signature = ada
         .phone
-        .sign(&ada.phone.statement(&request, None).text())
-        .expect("signed");
-    let access = tokens["access_token"].as_str().expect("a token");
+        .signature(&ada.phone.statement(&request, None).text());
+    let access = tokens["access_token"].text();
     let login = waiting.path().rsplit('/').next().expect("an id").to_owned();
     for text in [code.as_str(), access, refresh_token(&tokens), &login] {
         let path = format!("/authenticator/api/requests/{text}");
@@ -83,11 +84,11 @@ async fn a_page_that_relays_a_login_gets_no_approval_for_a_context_that_is_not_i
             USER_AGENT,
             "Mozilla/5.0 (Windows NT 10.0; Win64; x64) Chrome/126.0.0.0 Safari/537.36",
         );
-        async move { request.send().await.expect("an answer") }
+        async move { request.response().await }
     };
     let login = send(relay.get(format!("{}{}", host.base, ada.application.request(&[])))).await;
     let url = login.url().clone();
-    let body = login.text().await.expect("a page");
+    let body = login.read_text().await;
     let csrf = body
         .split_once("name=\"csrf\" value=\"")
         .and_then(|(_, rest)| rest.split_once('"'))
@@ -104,13 +105,13 @@ async fn a_page_that_relays_a_login_gets_no_approval_for_a_context_that_is_not_i
     for (name, value) in forged {
         asked = asked.header(name, value);
     }
-    let waiting = send(asked).await.text().await.expect("a page");
+    let waiting = send(asked).await.read_text().await;
     let number = waiting
         .split_once("id=\"number\">")
         .and_then(|(_, rest)| rest.split_once('<'))
         .expect("a number")
         .0;
-    let request = ada.phone.waiting(5).await.expect("requests").remove(0);
+    let request = ada.phone.pending_requests(5).await.remove(0);
     assert_eq!(
         (request.browser.as_str(), request.place.as_str()),
         ("Chrome on Windows", "This computer")
@@ -129,7 +130,7 @@ async fn a_page_that_relays_a_login_gets_no_approval_for_a_context_that_is_not_i
         refused.to_string().starts_with("invalid_proof"),
         "{refused}"
     );
-    let page = send(relay.get(url)).await.text().await.expect("a page");
+    let page = send(relay.get(url)).await.read_text().await;
     assert!(page.contains("id=\"number\">"), "it waits: {page}");
 }
 
@@ -218,7 +219,7 @@ async fn what_is_no_decision_is_refused() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let page = ada.ask(&Browser::new(&host.base), &[]).await;
-    let request = ada.phone.waiting(5).await.expect("requests").remove(0);
+    let request = ada.phone.pending_requests(5).await.remove(0);
     let path = format!("/authenticator/api/requests/{}", request.id);
     for body in [
         Value::Null,

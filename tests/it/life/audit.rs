@@ -11,7 +11,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::{entries, events};
-use crate::harness::{Browser, Database, HostOptions, TestHost, id};
+use crate::harness::{Browser, Database, HostOptions, Json, Parsed, TestHost, Text, id};
 use crate::oidc::refresh::{OFFLINE, refresh, refresh_token};
 
 #[both_databases]
@@ -26,7 +26,7 @@ async fn a_sign_in_is_told_step_by_step_and_without_a_secret(database: Database)
     host.advance(1);
     let waiting = ada.ask(&browser, &[]).await;
     host.advance(1);
-    let request = &ada.phone.waiting(5).await.expect("requests")[0];
+    let request = &ada.phone.pending_requests(5).await[0];
     ada.phone
         .decide(request, Some("01"))
         .await
@@ -159,7 +159,7 @@ async fn what_an_administrator_changes_has_its_before_and_after(database: Databa
     );
     let actor = &changed[0]["actor"];
     assert_eq!(actor["kind"], "admin_token");
-    assert!(!host.token.contains(actor["id"].as_str().expect("an id")));
+    assert!(!host.token.contains(actor["id"].text()));
 
     let account = format!("/accounts/{}", id(&ada.account));
     host.admin_ok(
@@ -303,20 +303,16 @@ async fn the_log_is_read_in_pages_the_latest_first() {
                     Value::Null,
                 )
                 .await;
-            let items = page["items"].as_array().expect("items");
+            let items = page["items"].items();
             assert!(items.len() <= 2);
-            seen.extend(
-                items
-                    .iter()
-                    .map(|entry| entry["user_id"].as_str().expect("a user").to_owned()),
-            );
+            seen.extend(items.iter().map(|entry| entry["user_id"].text().to_owned()));
             let Some(next) = page["next"].as_str() else {
                 break;
             };
             after = format!("&after={next}");
         }
         assert_eq!(seen, made, "{database:?}");
-        let user: UserId = made[0].parse().expect("an id");
+        let user: UserId = made[0].parsed();
         let own = audit::of_user(&host.host, user, None, 10)
             .await
             .expect("read");
@@ -376,10 +372,7 @@ async fn entries_are_kept_for_their_days_and_an_invited_user_for_ever(database: 
     assert_eq!(left(29).await, 2, "{database:?}");
     assert_eq!(left(31).await, 0, "{database:?}");
     left(3000).await;
-    let kept = store
-        .user(id(&ada).parse().expect("an id"))
-        .await
-        .expect("read");
+    let kept = store.user(id(&ada).parsed()).await.expect("read");
     assert_eq!(
         kept.map(|user| user.state),
         Some(LifecycleState::Invited),

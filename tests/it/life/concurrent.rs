@@ -8,7 +8,8 @@ use reqwest::{StatusCode, header};
 use serde_json::{Value, json};
 
 use crate::harness::{
-    Ada, Browser, Database, HostOptions, Page, TestHost, http_client_builder, id, without_code,
+    Ada, Body, Browser, Database, HostOptions, Json, Page, Respond, TestHost, Text,
+    http_client_builder, id, without_code,
 };
 use crate::qr_sign_in::code;
 
@@ -48,12 +49,12 @@ fn same_for_all(page: &Page, name: &str) -> String {
 
 /// How many requests are pending on the phone.
 async fn pending(ada: &Ada) -> usize {
-    ada.phone.waiting(0).await.expect("requests").len()
+    ada.phone.pending_requests(0).await.len()
 }
 
 /// Types the number at every pending request. Whether one was approved.
 async fn type_everywhere(ada: &Ada, number: &str) -> bool {
-    for request in ada.phone.waiting(0).await.expect("requests") {
+    for request in ada.phone.pending_requests(0).await {
         match ada.phone.decide(&request, Some(number)).await {
             Ok(outcome) => return outcome == "approved",
             Err(error) => assert!(error.to_string().starts_with("number_mismatch"), "{error}"),
@@ -164,7 +165,7 @@ async fn a_stranger_who_keeps_asking_is_never_signed_in_and_the_owner_can_sign_i
             assert_eq!(page.again().await.number(), page.number());
             stranger.has_nothing().await;
             // The code of the same page always works.
-            ada.phone.scan(&code(&page)).await.expect("taken");
+            ada.phone.scan_code(&code(&page)).await;
             let by_scan = page.again().await;
             stranger.ask(&by_scan.number()).await;
             ada.approve(&by_scan).await;
@@ -267,11 +268,8 @@ async fn the_sixth_request_is_not_sent_and_its_page_is_that_of_an_unknown_name(d
         assert_eq!(pending(&ada).await, 6, "{database:?}");
     }
     // A place that is free again is taken again.
-    let request = ada.phone.waiting(0).await.expect("requests").remove(0);
-    assert_eq!(
-        ada.phone.decide(&request, None).await.expect("an outcome"),
-        "denied"
-    );
+    let request = ada.phone.pending_requests(0).await.remove(0);
+    assert_eq!(ada.phone.deny(&request).await, "denied");
     typed(&Browser::new(&host.base), &ada, "ada").await;
     assert_eq!(pending(&ada).await, 6, "{database:?}");
 }
@@ -283,10 +281,10 @@ async fn the_number_of_another_request_is_named_and_that_request_can_be_reported
     for state in ["pending", "replaced", "cancelled"] {
         let stranger = Browser::new(&host.base);
         let theirs = typed(&stranger, &ada, "ada").await;
-        let request = ada.phone.waiting(5).await.expect("requests").remove(0);
+        let request = ada.phone.pending_requests(5).await.remove(0);
         host.advance(1);
         let own = typed(&Browser::new(&host.base), &ada, "ada").await;
-        let own_request = ada.phone.waiting(5).await.expect("requests").remove(1);
+        let own_request = ada.phone.pending_requests(5).await.remove(1);
         match state {
             "replaced" => drop(typed(&stranger, &ada, "ada").await),
             "cancelled" => drop(
@@ -300,13 +298,11 @@ async fn the_number_of_another_request_is_named_and_that_request_can_be_reported
         let number = theirs.number();
         let signature = ada
             .phone
-            .sign(&ada.phone.statement(&own_request, Some(&number)).text())
-            .expect("signed");
+            .signature(&ada.phone.statement(&own_request, Some(&number)).text());
         let reply = ada
             .phone
-            .send_proof(own_request.id, Some(&number), &signature)
-            .await
-            .expect("an answer");
+            .submit_proof(&own_request, Some(&number), &signature)
+            .await;
         assert_eq!(
             (reply.status.as_u16(), &reply.body["attempts_left"]),
             (422, &json!(2)),
@@ -323,28 +319,16 @@ async fn the_number_of_another_request_is_named_and_that_request_can_be_reported
         // An answer to an unknown number has no other members.
         let signature = ada
             .phone
-            .sign(&ada.phone.statement(&own_request, Some("01")).text())
-            .expect("signed");
+            .signature(&ada.phone.statement(&own_request, Some("01")).text());
         let reply = ada
             .phone
-            .send_proof(own_request.id, Some("01"), &signature)
-            .await
-            .expect("an answer");
+            .submit_proof(&own_request, Some("01"), &signature)
+            .await;
         assert_eq!(reply.body.get("other_request"), None);
-        assert_eq!(
-            ada.phone.not_me(&other).await.expect("an outcome"),
-            "reported",
-            "{state}"
-        );
-        assert!(
-            ada.phone
-                .cooldown_until()
-                .await
-                .expect("an answer")
-                .is_some()
-        );
+        assert_eq!(ada.phone.report(&other).await, "reported", "{state}");
+        assert!(ada.phone.cooldown_end().await.is_some());
         assert_eq!(own.again().await.number(), own.number(), "no page shows it");
-        ada.phone.lift_cooldown().await.expect("lifted");
+        ada.phone.end_cooldown().await;
         host.advance(120);
     }
 }
@@ -388,7 +372,7 @@ async fn a_name_has_so_many_requests_from_unknown_browsers_whether_it_is_known_o
         .await
         .followed()
         .await;
-    ada.phone.scan(&code(&login)).await.expect("taken");
+    ada.phone.scan_code(&code(&login)).await;
     assert!(type_everywhere(&ada, &login.again().await.number()).await);
 }
 
@@ -448,7 +432,7 @@ async fn a_user_has_so_many_requests_from_known_browsers(database: Database) {
         .await
         .followed()
         .await;
-    ada.phone.scan(&code(&login)).await.expect("taken");
+    ada.phone.scan_code(&code(&login)).await;
     assert!(
         type_everywhere(&ada, &login.again().await.number()).await,
         "{database:?}"
@@ -526,22 +510,19 @@ async fn a_report_of_a_request_from_a_known_browser_withdraws_the_trust_in_all_o
         };
         // After a report of an attacker's request the browser stays known, but a cooldown holds every typed request.
         fill().await;
-        let request = ada.phone.waiting(5).await.expect("requests").remove(0);
-        ada.phone.not_me(&request).await.expect("an outcome");
+        let request = ada.phone.pending_requests(5).await.remove(0);
+        ada.phone.report(&request).await;
         typed(&known, &ada, "ada").await;
         assert_eq!(pending(&ada).await, 0, "{database:?}");
-        ada.phone.lift_cooldown().await.expect("lifted");
+        ada.phone.end_cooldown().await;
         typed(&known, &ada, "ada").await;
         host.advance(1);
         fill().await;
         assert_eq!(pending(&ada).await, 6, "{database:?}");
         // Another person uses her old browser.
-        let request = ada.phone.waiting(5).await.expect("requests").remove(0);
-        assert_eq!(
-            ada.phone.not_me(&request).await.expect("an outcome"),
-            "reported"
-        );
-        ada.phone.lift_cooldown().await.expect("lifted");
+        let request = ada.phone.pending_requests(5).await.remove(0);
+        assert_eq!(ada.phone.report(&request).await, "reported");
+        ada.phone.end_cooldown().await;
         host.advance(121);
         fill().await;
         typed(&known, &ada, "ada").await;
@@ -585,19 +566,16 @@ async fn a_report_is_not_to_be_noticed_in_the_browser_that_it_is_about_on_both_d
         );
         host.advance(1);
         let before = typed(&shared, &ada, "ada").await;
-        let requests = ada.phone.waiting(5).await.expect("requests");
+        let requests = ada.phone.pending_requests(5).await;
         assert_eq!(requests.len(), 3, "{database:?}");
-        assert_eq!(
-            ada.phone.not_me(&requests[2]).await.expect("an outcome"),
-            "reported"
-        );
+        assert_eq!(ada.phone.report(&requests[2]).await, "reported");
         assert_eq!(
             before.again().await.number(),
             before.number(),
             "{database:?}"
         );
         // The cooldown would hold the request too.
-        ada.phone.lift_cooldown().await.expect("lifted");
+        ada.phone.end_cooldown().await;
         for _ in 0..3 {
             let after = typed(&shared, &ada, "ada").await;
             assert_eq!(
@@ -619,7 +597,7 @@ async fn a_report_is_not_to_be_noticed_in_the_browser_that_it_is_about_on_both_d
         // Ada signs in there by the code, and is known again.
         host.advance(121);
         let page = typed(&shared, &ada, "ada").await;
-        ada.phone.scan(&code(&page)).await.expect("taken");
+        ada.phone.scan_code(&code(&page)).await;
         let by_scan = page.again().await;
         ada.approve(&by_scan).await;
         assert!(
@@ -650,7 +628,7 @@ async fn the_cookie_of_a_known_browser_is_of_no_use_in_another_or_for_another_us
         .headers
         .get_all(header::SET_COOKIE)
         .iter()
-        .map(|cookie| cookie.to_str().expect("text"))
+        .map(|cookie| cookie.text())
         .collect();
     let cookie = cookies
         .iter()
@@ -678,26 +656,20 @@ async fn the_cookie_of_a_known_browser_is_of_no_use_in_another_or_for_another_us
         .redirect(reqwest::redirect::Policy::none())
         .build()
         .expect("a client");
-    let send = async |request: reqwest::RequestBuilder| request.send().await.expect("an answer");
+    let send = async |request: reqwest::RequestBuilder| request.response().await;
     let login = send(client.get(format!("{}{}", host.base, ada.application.request(&[])))).await;
     let own = login.headers()[header::SET_COOKIE]
-        .to_str()
-        .expect("text")
+        .text()
         .split(';')
         .next()
         .expect("a cookie")
         .to_owned();
     let both = format!("{own}; {value}");
-    let url = format!(
-        "{}{}",
-        host.base,
-        login.headers()[header::LOCATION].to_str().expect("text")
-    );
+    let url = format!("{}{}", host.base, login.headers()[header::LOCATION].text());
     let body = send(client.get(&url).header(header::COOKIE, &both))
         .await
-        .text()
-        .await
-        .expect("a page");
+        .read_text()
+        .await;
     let csrf = body
         .split_once("name=\"csrf\" value=\"")
         .and_then(|(_, rest)| rest.split_once('"'))
@@ -725,10 +697,7 @@ async fn the_phone_waits_for_any_change_of_the_pending_requests() {
                 Vec::new(),
             )
             .await;
-        reply.expect("an answer").body["requests"]
-            .as_array()
-            .expect("requests")
-            .clone()
+        reply.expect("an answer").body["requests"].items().clone()
     };
     let ids = |requests: &[Value]| {
         requests

@@ -15,7 +15,9 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::{entries, events};
-use crate::harness::{Ada, Browser, Database, HostOptions, Page, TestHost, http_client, id};
+use crate::harness::{
+    Ada, Browser, Database, HostOptions, Page, Respond, TestHost, http_client, id,
+};
 use crate::store::{Fixture, NOW, ada, approval, entry, fixture, login, noted, request};
 
 /// Asks by a name, in a browser of its own.
@@ -34,15 +36,12 @@ async fn ask_as(host: &TestHost, ada: &Ada, name: &str) -> Page {
 }
 
 async fn deny(ada: &Ada) {
-    let request = &ada.phone.waiting(5).await.expect("requests")[0];
-    assert_eq!(
-        ada.phone.decide(request, None).await.expect("an outcome"),
-        "denied"
-    );
+    let request = &ada.phone.pending_requests(5).await[0];
+    assert_eq!(ada.phone.deny(request).await, "denied");
 }
 
 async fn is_asked(ada: &Ada) -> bool {
-    !ada.phone.waiting(0).await.expect("requests").is_empty()
+    !ada.phone.pending_requests(0).await.is_empty()
 }
 
 #[tokio::test]
@@ -60,7 +59,7 @@ async fn cooldowns_grow_from_the_second_denial_on_each_host_and_after_a_restart_
             if pause == 0 {
                 deny(&ada).await;
                 assert_eq!(
-                    ada.phone.cooldown_until().await.expect("an answer"),
+                    ada.phone.cooldown_end().await,
                     None,
                     "{database:?}: one may be a mistake"
                 );
@@ -68,7 +67,7 @@ async fn cooldowns_grow_from_the_second_denial_on_each_host_and_after_a_restart_
             }
             deny(&ada).await;
             assert_eq!(page.again().await.outcome(), "denied");
-            let until = ada.phone.cooldown_until().await.expect("an answer");
+            let until = ada.phone.cooldown_end().await;
             assert_eq!(
                 until,
                 Some(host.host.now().seconds() + pause),
@@ -100,14 +99,14 @@ async fn cooldowns_grow_from_the_second_denial_on_each_host_and_after_a_restart_
             assert!(!is_asked(&ada).await, "{database:?}: by another host");
             second.stop().await;
             host.advance(1);
-            assert_eq!(ada.phone.cooldown_until().await.expect("an answer"), None);
+            assert_eq!(ada.phone.cooldown_end().await, None);
         }
         host.advance(121);
         ada.sign_in(&Browser::new(&host.base)).await;
         for expected in [None, Some(host.host.now().seconds() + 30)] {
             ask_as(&host, &ada, "ada").await;
             deny(&ada).await;
-            let until = ada.phone.cooldown_until().await.expect("an answer");
+            let until = ada.phone.cooldown_end().await;
             assert_eq!(
                 until, expected,
                 "{database:?}: the approval forgot the others"
@@ -125,10 +124,7 @@ async fn denials_are_forgotten_after_a_day_and_there_may_be_no_pauses() {
         for expected in [None, Some(host.host.now().seconds() + 30)] {
             ask_as(&host, &ada, "ada").await;
             deny(&ada).await;
-            assert_eq!(
-                ada.phone.cooldown_until().await.expect("an answer"),
-                expected
-            );
+            assert_eq!(ada.phone.cooldown_end().await, expected);
         }
         host.advance(86_400);
     }
@@ -136,7 +132,7 @@ async fn denials_are_forgotten_after_a_day_and_there_may_be_no_pauses() {
     for _ in 0..2 {
         ask_as(&host, &ada, "ada").await;
         deny(&ada).await;
-        assert_eq!(ada.phone.cooldown_until().await.expect("an answer"), None);
+        assert_eq!(ada.phone.cooldown_end().await, None);
         host.advance(601);
     }
     host.advance(86_400);
@@ -194,14 +190,14 @@ async fn a_number_typed_wrong_too_often_ends_the_request_and_begins_no_cooldown_
         let ada = host.ada().await;
         for _ in 0..3 {
             ask_as(&host, &ada, "ada").await;
-            let request = &ada.phone.waiting(5).await.expect("requests")[0];
+            let request = &ada.phone.pending_requests(5).await[0];
             for wrong in ["01", "02", "03"] {
                 ada.phone
                     .decide(request, Some(wrong))
                     .await
                     .expect_err("wrong");
             }
-            assert_eq!(ada.phone.cooldown_until().await.expect("an answer"), None);
+            assert_eq!(ada.phone.cooldown_end().await, None);
             assert!(!is_asked(&ada).await, "{database:?}");
         }
         ask_as(&host, &ada, "ada").await;
@@ -239,12 +235,9 @@ async fn a_report_changes_no_page_and_its_cooldown_survives_the_users_own_approv
         let reported = ask_as(&host, &ada, "ada").await;
         let beside = ask_as(&host, &ada, "ada@example.org").await;
         let unknown = ask_as(&host, &ada, "nobody").await;
-        let request = &ada.phone.waiting(5).await.expect("requests")[0];
-        assert_eq!(
-            ada.phone.not_me(request).await.expect("an outcome"),
-            "reported"
-        );
-        let cooldown = ada.phone.cooldown_until().await.expect("an answer");
+        let request = &ada.phone.pending_requests(5).await[0];
+        assert_eq!(ada.phone.report(request).await, "reported");
+        let cooldown = ada.phone.cooldown_end().await;
         assert_eq!(
             cooldown,
             Some(host.host.now().seconds() + 4 * 3600),
@@ -265,10 +258,7 @@ async fn a_report_changes_no_page_and_its_cooldown_survives_the_users_own_approv
             .await
             .followed()
             .await;
-        ada.phone
-            .scan(&crate::qr_sign_in::code(&login))
-            .await
-            .expect("taken");
+        ada.phone.scan_code(&crate::qr_sign_in::code(&login)).await;
         ada.approve(&browser.get(&login.url).await).await;
         assert!(
             browser
@@ -277,11 +267,7 @@ async fn a_report_changes_no_page_and_its_cooldown_survives_the_users_own_approv
                 .parameter("code")
                 .starts_with("ac_")
         );
-        assert_eq!(
-            ada.phone.cooldown_until().await.expect("an answer"),
-            cooldown,
-            "{database:?}"
-        );
+        assert_eq!(ada.phone.cooldown_end().await, cooldown, "{database:?}");
         ask_as(&host, &ada, "ada").await;
         assert!(!is_asked(&ada).await, "{database:?}: the cooldown goes on");
         let cancelled = beside
@@ -312,12 +298,9 @@ async fn denials_do_not_shorten_the_cooldown_of_a_report(database: Database) {
     .await;
     let ada = host.ada().await;
     ask_as(&host, &ada, "ada").await;
-    let request = &ada.phone.waiting(5).await.expect("requests")[0];
-    assert_eq!(
-        ada.phone.not_me(request).await.expect("an outcome"),
-        "reported"
-    );
-    let cooldown = ada.phone.cooldown_until().await.expect("an answer");
+    let request = &ada.phone.pending_requests(5).await[0];
+    assert_eq!(ada.phone.report(request).await, "reported");
+    let cooldown = ada.phone.cooldown_end().await;
     for _ in 0..2 {
         let browser = Browser::new(&host.base);
         let login = browser
@@ -325,16 +308,9 @@ async fn denials_do_not_shorten_the_cooldown_of_a_report(database: Database) {
             .await
             .followed()
             .await;
-        ada.phone
-            .scan(&crate::qr_sign_in::code(&login))
-            .await
-            .expect("taken");
+        ada.phone.scan_code(&crate::qr_sign_in::code(&login)).await;
         deny(&ada).await;
-        assert_eq!(
-            ada.phone.cooldown_until().await.expect("an answer"),
-            cooldown,
-            "{database:?}"
-        );
+        assert_eq!(ada.phone.cooldown_end().await, cooldown, "{database:?}");
     }
 }
 
@@ -344,7 +320,7 @@ async fn a_request_that_was_cancelled_or_replaced_can_be_reported_until_it_expir
     let ada = host.ada().await;
     for how in ["cancelled", "replaced"] {
         let page = ask_as(&host, &ada, "ada").await;
-        let request = &ada.phone.waiting(5).await.expect("requests")[0];
+        let request = &ada.phone.pending_requests(5).await[0];
         if how == "cancelled" {
             page.submit(&format!("{}/cancel", page.path()), &[]).await;
         } else {
@@ -357,18 +333,14 @@ async fn a_request_that_was_cancelled_or_replaced_can_be_reported_until_it_expir
             login.submit(&login.path(), &[("name", "ada")]).await;
         }
         assert_eq!(page.again().await.outcome(), how);
-        assert_eq!(
-            ada.phone.not_me(request).await.expect("an outcome"),
-            "reported",
-            "{how}"
-        );
+        assert_eq!(ada.phone.report(request).await, "reported", "{how}");
         assert_eq!(
             page.again().await.outcome(),
             how,
             "a report changes nothing there"
         );
         assert!(ada.phone.not_me(request).await.is_err(), "once");
-        ada.phone.lift_cooldown().await.expect("lifted");
+        ada.phone.end_cooldown().await;
     }
 }
 
@@ -386,11 +358,8 @@ async fn this_was_not_me_ends_what_is_open_and_begins_a_longer_pause_that_the_pe
         ada.sign_in(&session).await;
         host.advance(1);
         let page = ask_as(&host, &ada, "ada").await;
-        let request = &ada.phone.waiting(5).await.expect("requests")[0];
-        assert_eq!(
-            ada.phone.not_me(request).await.expect("an outcome"),
-            "reported"
-        );
+        let request = &ada.phone.pending_requests(5).await[0];
+        assert_eq!(ada.phone.report(request).await, "reported");
         assert_eq!(
             page.again().await.number(),
             page.number(),
@@ -400,7 +369,7 @@ async fn this_was_not_me_ends_what_is_open_and_begins_a_longer_pause_that_the_pe
         assert!(again.to_string().starts_with("already_decided"), "{again}");
         let four_hours = host.host.now().seconds() + 4 * 3600;
         assert_eq!(
-            ada.phone.cooldown_until().await.expect("an answer"),
+            ada.phone.cooldown_end().await,
             Some(four_hours),
             "{database:?}"
         );
@@ -412,9 +381,9 @@ async fn this_was_not_me_ends_what_is_open_and_begins_a_longer_pause_that_the_pe
         assert!(!is_asked(&ada).await);
 
         host.advance(1);
-        ada.phone.lift_cooldown().await.expect("lifted");
-        ada.phone.lift_cooldown().await.expect("nothing to lift");
-        assert_eq!(ada.phone.cooldown_until().await.expect("an answer"), None);
+        ada.phone.end_cooldown().await;
+        ada.phone.end_cooldown().await;
+        assert_eq!(ada.phone.cooldown_end().await, None);
         assert!(
             !is_asked(&ada).await,
             "what was asked meanwhile does not come back"
@@ -444,18 +413,12 @@ async fn who_denied_a_request_may_still_say_that_it_was_not_theirs(database: Dat
     let ada = host.ada().await;
     host.advance(1);
     ask_as(&host, &ada, "ada").await;
-    let request = &ada.phone.waiting(5).await.expect("requests")[0];
-    assert_eq!(
-        ada.phone.decide(request, None).await.expect("an outcome"),
-        "denied"
-    );
-    assert_eq!(
-        ada.phone.not_me(request).await.expect("an outcome"),
-        "reported"
-    );
+    let request = &ada.phone.pending_requests(5).await[0];
+    assert_eq!(ada.phone.deny(request).await, "denied");
+    assert_eq!(ada.phone.report(request).await, "reported");
     let four_hours = host.host.now().seconds() + 4 * 3600;
     assert_eq!(
-        ada.phone.cooldown_until().await.expect("an answer"),
+        ada.phone.cooldown_end().await,
         Some(four_hours),
         "{database:?}"
     );
@@ -470,14 +433,11 @@ async fn who_denied_a_request_may_still_say_that_it_was_not_theirs(database: Dat
         "{database:?}"
     );
 
-    ada.phone.lift_cooldown().await.expect("lifted");
+    ada.phone.end_cooldown().await;
     host.advance(3600);
     ask_as(&host, &ada, "ada").await;
-    let request = &ada.phone.waiting(5).await.expect("requests")[0];
-    assert_eq!(
-        ada.phone.decide(request, None).await.expect("an outcome"),
-        "denied"
-    );
+    let request = &ada.phone.pending_requests(5).await[0];
+    assert_eq!(ada.phone.deny(request).await, "denied");
     host.advance(121);
     let late = ada.phone.not_me(request).await.expect_err("too late");
     assert!(
@@ -491,7 +451,7 @@ async fn a_signature_for_one_decision_is_none_for_another() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let page = ask_as(&host, &ada, "ada").await;
-    let request = &ada.phone.waiting(5).await.expect("requests")[0];
+    let request = &ada.phone.pending_requests(5).await[0];
     let number = page.number();
     let statement = |decision, number| {
         let text = ApprovalStatement {
@@ -500,7 +460,7 @@ async fn a_signature_for_one_decision_is_none_for_another() {
             ..ada.phone.statement(request, None)
         }
         .text();
-        ada.phone.sign(&text).expect("signed")
+        ada.phone.signature(&text)
     };
     let signed = [
         (Decision::Approve, number.as_str()),
@@ -531,7 +491,7 @@ async fn a_signature_for_one_decision_is_none_for_another() {
         refused.to_string().starts_with("request_not_found"),
         "{refused}"
     );
-    assert_eq!(ada.phone.cooldown_until().await.expect("an answer"), None);
+    assert_eq!(ada.phone.cooldown_end().await, None);
     ada.approve(&page).await;
 }
 
@@ -573,17 +533,11 @@ async fn a_pause_is_lifted_by_the_persons_own_device_alone() {
         deny(&ada).await;
     }
     let eves_phone = host.authenticator(&host.user("eve").await).await;
-    eves_phone.lift_cooldown().await.expect("nothing to lift");
+    eves_phone.end_cooldown().await;
     let url = format!("{}/authenticator/api/cooldown", host.base);
-    let unsigned = http_client().delete(url).send().await.expect("an answer");
+    let unsigned = http_client().delete(url).response().await;
     assert_eq!(unsigned.status(), StatusCode::UNAUTHORIZED);
-    assert!(
-        ada.phone
-            .cooldown_until()
-            .await
-            .expect("an answer")
-            .is_some()
-    );
+    assert!(ada.phone.cooldown_end().await.is_some());
     host.admin_ok(
         Method::DELETE,
         &format!("/devices/{}", ada.phone.device()),
@@ -764,11 +718,7 @@ async fn a_request_at_the_moment_of_a_report_reaches_no_phone_afterwards(databas
             "{database:?} {round}"
         );
         assert!(
-            store
-                .cooldown_until(person.id, NOW)
-                .await
-                .expect("read")
-                .is_some(),
+            store.cooldown_until(person.id, NOW).await.expect("read").is_some(),
             "{database:?} {round}"
         );
         let pending = store.pending_approvals(person.id, NOW).await.expect("read");
@@ -785,8 +735,6 @@ async fn a_request_at_the_moment_of_a_report_reaches_no_phone_afterwards(databas
         };
         assert_eq!(kept.stage, expected, "{database:?} {round}");
         store
-            .lift_cooldown(person.id, entry(Event::CooldownLifted), NOW)
-            .await
-            .expect("lifted");
+            .lift_cooldown(person.id, entry(Event::CooldownLifted), NOW).await.expect("lifted");
     }
 }

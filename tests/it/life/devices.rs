@@ -6,41 +6,32 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::{entries, events};
-use crate::harness::{Ada, Browser, Database, HostOptions, TestHost, id};
+use crate::harness::{Ada, Browser, Database, Device, HostOptions, Json, TestHost, Text, id};
 
 /// What the device has to tell, by event.
-async fn notifications(phone: &Authenticator) -> Vec<Value> {
-    let answer = phone
-        .ask(Method::GET, "/requests", None)
-        .await
-        .expect("an answer");
-    answer["notifications"]
-        .as_array()
-        .expect("notifications")
-        .clone()
+async fn notifications(phone: &Device) -> Vec<Value> {
+    let answer = phone.call_ok(Method::GET, "/requests", None).await;
+    answer["notifications"].items().clone()
 }
 
-async fn link(phone: &Authenticator) -> String {
+async fn link(phone: &Device) -> String {
     let made = phone
-        .ask(Method::POST, "/devices/enrolment-links", None)
-        .await
-        .expect("a link");
+        .call_ok(Method::POST, "/devices/enrolment-links", None)
+        .await;
     assert!(
         made["link_qr"]
             .as_str()
             .is_some_and(|picture| picture.starts_with("<?xml")),
         "{made}"
     );
-    made["link"].as_str().expect("a link").to_owned()
+    made["link"].text().to_owned()
 }
 
 /// Ada with a second device, whose link the first made.
-async fn with_second(host: &TestHost) -> (Ada, Authenticator) {
+async fn with_second(host: &TestHost) -> (Ada, Device) {
     let ada = host.ada().await;
     host.advance(1);
-    let second = Authenticator::enrol(&link(&ada.phone).await, "Tablet", None)
-        .await
-        .expect("enrolled");
+    let second = Device::enrol(&link(&ada.phone).await, "Tablet").await;
     (ada, second)
 }
 
@@ -52,13 +43,9 @@ async fn a_second_device_is_enrolled_from_the_first_and_both_approve(database: D
     })
     .await;
     let (ada, second) = with_second(&host).await;
-    let listed = second
-        .ask(Method::GET, "/devices", None)
-        .await
-        .expect("devices");
+    let listed = second.call_ok(Method::GET, "/devices", None).await;
     let names: Vec<_> = listed["devices"]
-        .as_array()
-        .expect("a list")
+        .items()
         .iter()
         .map(|one| &one["name"])
         .collect();
@@ -73,14 +60,8 @@ async fn a_second_device_is_enrolled_from_the_first_and_both_approve(database: D
 
     let browser = Browser::new(&host.base);
     let waiting = ada.ask(&browser, &[]).await;
-    let request = &second.waiting(5).await.expect("requests")[0];
-    assert_eq!(
-        second
-            .decide(request, Some(&waiting.number()))
-            .await
-            .expect("an outcome"),
-        "approved"
-    );
+    let request = &second.pending_requests(5).await[0];
+    assert_eq!(second.approve(request, &waiting.number()).await, "approved");
     let too_late = ada
         .phone
         .decide(request, Some(&waiting.number()))
@@ -113,9 +94,7 @@ async fn a_link_of_a_device_is_good_once_for_a_quarter_of_an_hour_and_while_its_
             .to_string()
     };
     let used = link(&ada.phone).await;
-    Authenticator::enrol(&used, "Third", None)
-        .await
-        .expect("enrolled");
+    Device::enrol(&used, "Third").await;
     assert!(refused(&used).await.starts_with("link_not_found"));
     let gone = link(&ada.phone).await;
     let path = format!("/users/{}", id(&ada.user));
@@ -147,7 +126,7 @@ async fn a_person_removes_their_own_devices_alone_and_it_counts_at_once() {
     for wrong in [
         bob.phone.device().to_string(),
         "no-id".to_owned(),
-        ada.account["id"].as_str().expect("an id").to_owned(),
+        ada.account["id"].text().to_owned(),
     ] {
         let error = ada
             .phone
@@ -156,16 +135,13 @@ async fn a_person_removes_their_own_devices_alone_and_it_counts_at_once() {
             .expect_err("refused");
         assert!(error.to_string().starts_with("device_not_found"), "{error}");
     }
-    bob.phone.waiting(0).await.expect("Bob's is as it was");
+    bob.phone.pending_requests(0).await;
 
     let browser = Browser::new(&host.base);
     let waiting = ada.ask(&browser, &[]).await;
-    let request = second.waiting(5).await.expect("requests")[0].clone();
+    let request = second.pending_requests(5).await[0].clone();
     let path = format!("/devices/{}", second.device());
-    ada.phone
-        .ask(Method::DELETE, &path, None)
-        .await
-        .expect("removed");
+    ada.phone.call_ok(Method::DELETE, &path, None).await;
     let error = second
         .decide(&request, Some(&waiting.number()))
         .await
@@ -196,23 +172,15 @@ async fn devices_have_names_of_their_own_and_a_person_renames_them(database: Dat
     let long = "n".repeat(80);
     for name in ["Test phone", &long, &long] {
         host.advance(1);
-        Authenticator::enrol(&link(&ada.phone).await, name, None)
-            .await
-            .expect("enrolled");
+        Device::enrol(&link(&ada.phone).await, name).await;
     }
     let path = format!("/devices/{}", second.device());
     ada.phone
-        .ask(Method::PATCH, &path, Some(json!({"name": " The old one "})))
-        .await
-        .expect("renamed");
-    let listed = ada
-        .phone
-        .ask(Method::GET, "/devices", None)
-        .await
-        .expect("listed");
+        .call_ok(Method::PATCH, &path, Some(json!({"name": " The old one "})))
+        .await;
+    let listed = ada.phone.call_ok(Method::GET, "/devices", None).await;
     let names: Vec<&Value> = listed["devices"]
-        .as_array()
-        .expect("devices")
+        .items()
         .iter()
         .map(|one| &one["name"])
         .collect();
@@ -272,9 +240,7 @@ async fn each_device_tells_what_others_did_until_its_owner_has_seen_it(database:
         "not what led to itself"
     );
     host.advance(1);
-    let second = Authenticator::enrol(&link(&ada.phone).await, "Tablet", None)
-        .await
-        .expect("enrolled");
+    let second = Device::enrol(&link(&ada.phone).await, "Tablet").await;
     let told = notifications(&ada.phone).await;
     assert_eq!(
         events(&told),
@@ -285,10 +251,7 @@ async fn each_device_tells_what_others_did_until_its_owner_has_seen_it(database:
     assert_eq!(notifications(&second).await, [] as [Value; 0]);
 
     host.advance(1);
-    second
-        .ask(Method::POST, "/recovery-codes", None)
-        .await
-        .expect("codes");
+    second.call_ok(Method::POST, "/recovery-codes", None).await;
     host.advance(1);
     host.authenticator(&ada.user).await;
     let told = notifications(&ada.phone).await;
@@ -306,18 +269,16 @@ async fn each_device_tells_what_others_did_until_its_owner_has_seen_it(database:
     // To the first two it says that it was them.
     let seen = json!({"last": told[1]["id"]});
     ada.phone
-        .ask(Method::POST, "/notifications/read", Some(seen.clone()))
-        .await
-        .expect("seen");
+        .call_ok(Method::POST, "/notifications/read", Some(seen.clone()))
+        .await;
     assert_eq!(notifications(&ada.phone).await, told[2..]);
     ada.phone
-        .ask(
+        .call_ok(
             Method::POST,
             "/notifications/read",
             Some(json!({"last": told[0]["id"]})),
         )
-        .await
-        .expect("seen");
+        .await;
     assert_eq!(
         notifications(&ada.phone).await,
         told[2..],
@@ -356,20 +317,13 @@ async fn whoever_waits_is_told_of_notifications_at_once_and_of_none_twice() {
     };
     let begin = tokio::time::Instant::now();
     let (answer, _) = tokio::join!(wait(""), host.authenticator(&ada.user));
-    assert!(
-        !answer["notifications"]
-            .as_array()
-            .expect("notifications")
-            .is_empty()
-    );
+    assert!(!answer["notifications"].items().is_empty());
     let answer = wait("").await;
     let last = answer["notifications"]
-        .as_array()
-        .expect("notifications")
+        .items()
         .last()
         .expect("notifications")["id"]
-        .as_str()
-        .expect("an id")
+        .text()
         .to_owned();
     assert!(begin.elapsed().as_secs() < 20, "it did not wait to the end");
     // What it shows already is nothing to wake for; a request is.
@@ -399,13 +353,12 @@ async fn whoever_waits_with_a_device_that_is_revoked_meanwhile_is_told_nothing()
         // It waits by then, or is refused at once: either way it must not hear of the request.
         tokio::time::sleep(std::time::Duration::from_millis(300)).await;
         ada.phone
-            .ask(
+            .call_ok(
                 Method::DELETE,
                 &format!("/devices/{}", second.device()),
                 None,
             )
-            .await
-            .expect("removed");
+            .await;
         ada.ask(&Browser::new(&host.base), &[]).await
     };
     let (reply, _) = tokio::join!(waits, revokes);
@@ -431,7 +384,7 @@ async fn a_device_makes_so_many_links_and_codes_and_a_person_has_so_many_devices
         "/recovery-codes",
         "/devices/enrolment-links",
     ] {
-        ada.phone.ask(Method::POST, path, None).await.expect("made");
+        ada.phone.call_ok(Method::POST, path, None).await;
     }
     for path in ["/devices/enrolment-links", "/recovery-codes"] {
         let error = ada
@@ -447,8 +400,7 @@ async fn a_device_makes_so_many_links_and_codes_and_a_person_has_so_many_devices
     }
     let path = format!("/users/{}/enrolments", id(&ada.user));
     let link = host.admin_ok(Method::POST, &path, Value::Null).await["link"]
-        .as_str()
-        .expect("a link")
+        .text()
         .to_owned();
     let error = Authenticator::enrol(&link, "One more", None)
         .await
@@ -456,31 +408,16 @@ async fn a_device_makes_so_many_links_and_codes_and_a_person_has_so_many_devices
         .expect_err("refused")
         .to_string();
     assert!(error.starts_with("too_many_devices"), "{error}");
-    let listed = ada
-        .phone
-        .ask(Method::GET, "/devices", None)
-        .await
-        .expect("devices");
-    let last = listed["devices"]
-        .as_array()
-        .expect("a list")
-        .last()
-        .expect("one")["id"]
-        .as_str()
-        .expect("an id");
+    let listed = ada.phone.call_ok(Method::GET, "/devices", None).await;
+    let last = listed["devices"].items().last().expect("one")["id"].text();
     let last = if last == ada.phone.device().to_string() {
         &listed["devices"][0]["id"]
     } else {
         &json!(last)
     };
-    let path = format!("/devices/{}", last.as_str().expect("an id"));
-    ada.phone
-        .ask(Method::DELETE, &path, None)
-        .await
-        .expect("removed");
-    Authenticator::enrol(&link, "One more", None)
-        .await
-        .expect("the link was not used up");
+    let path = format!("/devices/{}", last.text());
+    ada.phone.call_ok(Method::DELETE, &path, None).await;
+    Device::enrol(&link, "One more").await;
 }
 
 #[both_databases]
@@ -494,7 +431,7 @@ async fn no_link_of_an_invited_person_outlives_another_or_the_first_phone(databa
     let path = format!("/users/{}/enrolments", id(&user));
     let made = async || {
         let made = host.admin_ok(Method::POST, &path, Value::Null).await;
-        made["link"].as_str().expect("a link").to_owned()
+        made["link"].text().to_owned()
     };
     let in_state = async |state: &str| {
         let mut connection = host.connection().await;
@@ -537,9 +474,7 @@ async fn no_link_of_an_invited_person_outlives_another_or_the_first_phone(databa
     // Of somebody who is active each was asked for with a phone, or by the person.
     let (fourth, fifth) = (made().await, made().await);
     for link in [&fourth, &fifth] {
-        Authenticator::enrol(link, "Further", None)
-            .await
-            .expect("enrolled");
+        Device::enrol(link, "Further").await;
     }
 
     let bob = host.user("bob").await;
@@ -556,7 +491,7 @@ async fn no_link_of_an_invited_person_outlives_another_or_the_first_phone(databa
         json!({"state": "active"}),
     )
     .await;
-    refused(link["link"].as_str().expect("a link")).await;
+    refused(link["link"].text()).await;
 }
 
 #[tokio::test]
@@ -565,7 +500,7 @@ async fn a_device_renames_devices_ten_times_an_hour() {
     let ada = host.ada().await;
     let tablet = host.authenticator(&ada.user).await;
     let path = format!("/authenticator/api/devices/{}", ada.phone.device());
-    let rename = async |by: &Authenticator, name: String| {
+    let rename = async |by: &Device, name: String| {
         let body = serde_json::to_vec(&json!({ "name": name })).expect("JSON");
         by.call(Method::PATCH, &path, "", body)
             .await

@@ -11,7 +11,7 @@ use sqlx::{AssertSqlSafe, Row};
 
 use super::entries;
 use crate::channels::until;
-use crate::harness::{Browser, Database, HostOptions, TestHost, id};
+use crate::harness::{Browser, Database, HostOptions, Parsed, TestHost, id, read_bytes};
 
 /// All that the database holds, as text.
 pub async fn everything(host: &TestHost, database: Database) -> String {
@@ -95,8 +95,8 @@ async fn a_terminated_user_can_be_erased_and_the_identifiers_and_the_log_stay(da
     ada.sign_in(&Browser::new(&host.base)).await;
     for _ in 0..2 {
         ada.ask(&Browser::new(&host.base), &[]).await;
-        let request = &ada.phone.waiting(5).await.expect("requests")[0];
-        ada.phone.decide(request, None).await.expect("denied");
+        let request = &ada.phone.pending_requests(5).await[0];
+        ada.phone.deny(request).await;
     }
     // In the following cooldown the request reaches no device, and holds only the name.
     ada.ask(&Browser::new(&host.base), &[]).await;
@@ -140,8 +140,8 @@ async fn a_terminated_user_can_be_erased_and_the_identifiers_and_the_log_stay(da
     let late = ClaimTrace {
         id: TraceId::new(host.clock.now(), &SystemEntropy),
         token: "late".to_owned(),
-        user_id: id(&ada.user).parse().expect("an id"),
-        application: ada.application.id.parse().expect("an id"),
+        user_id: id(&ada.user).parsed(),
+        application: ada.application.id.parsed(),
         sink: "id-token".to_owned(),
         created_at: host.clock.now(),
         calls: json!([{"after": "augusta"}]).to_string(),
@@ -224,7 +224,7 @@ async fn pages_of_who_was_erased_are_overwritten_in_the_file_of_sqlite() {
     host.admin_ok(Method::PATCH, &path, json!({ "profile": profile }))
         .await;
     let holds = |name: &str| {
-        let file = std::fs::read(host.folder().join("assent.db")).expect("the file");
+        let file = read_bytes(host.folder().join("assent.db"));
         file.windows(name.len())
             .any(|window| window == name.as_bytes())
     };

@@ -6,22 +6,15 @@ use reqwest::{Method, StatusCode, header};
 use serde_json::{Value, json};
 
 use super::{entries, events};
-use crate::harness::{Ada, Browser, Database, HostOptions, Page, TestHost, id};
+use crate::harness::{Ada, Browser, Database, Device, HostOptions, Json, Page, TestHost, Text, id};
 
-async fn codes(phone: &Authenticator) -> Vec<String> {
-    let made = phone
-        .ask(Method::POST, "/recovery-codes", None)
-        .await
-        .expect("codes");
+async fn codes(phone: &Device) -> Vec<String> {
+    let made = phone.call_ok(Method::POST, "/recovery-codes", None).await;
     serde_json::from_value(made["codes"].clone()).expect("a list")
 }
 
-async fn left(phone: &Authenticator) -> Value {
-    phone
-        .ask(Method::GET, "/devices", None)
-        .await
-        .expect("devices")["recovery_codes"]
-        .clone()
+async fn left(phone: &Device) -> Value {
+    phone.call_ok(Method::GET, "/devices", None).await["recovery_codes"].clone()
 }
 
 /// Tries a code, in a browser of its own.
@@ -90,18 +83,10 @@ async fn a_code_enrols_another_device_once_and_the_others_are_told(database: Dat
         "/recover",
         "{database:?}: in another browser it is worth nothing"
     );
-    let found = Authenticator::enrol(&link_of(&page), "New phone", None)
-        .await
-        .expect("enrolled");
+    let found = Device::enrol(&link_of(&page), "New phone").await;
     let waiting = ada.ask(&Browser::new(&host.base), &[]).await;
-    let request = &found.waiting(5).await.expect("requests")[0];
-    assert_eq!(
-        found
-            .decide(request, Some(&waiting.number()))
-            .await
-            .expect("an outcome"),
-        "approved"
-    );
+    let request = &found.pending_requests(5).await[0];
+    assert_eq!(found.approve(request, &waiting.number()).await, "approved");
     assert_eq!(left(&found).await, 9);
     assert_eq!(
         tried(&host, "ada", &codes[3]).await.status,
@@ -109,13 +94,9 @@ async fn a_code_enrols_another_device_once_and_the_others_are_told(database: Dat
         "used"
     );
 
-    let answer = ada
-        .phone
-        .ask(Method::GET, "/requests", None)
-        .await
-        .expect("an answer");
+    let answer = ada.phone.call_ok(Method::GET, "/requests", None).await;
     assert_eq!(
-        events(answer["notifications"].as_array().expect("notifications")),
+        events(answer["notifications"].items()),
         ["recovery.code-used", "device.enrolled"]
     );
     let told = entries(&host, &format!("user={}", id(&ada.user))).await;
@@ -262,9 +243,7 @@ async fn the_link_of_a_code_is_good_once_and_for_a_quarter_of_an_hour() {
     let ada: Ada = host.ada().await;
     let codes = codes(&ada.phone).await;
     let first = link_of(&tried(&host, "ada", &codes[0]).await);
-    Authenticator::enrol(&first, "New phone", None)
-        .await
-        .expect("enrolled");
+    Device::enrol(&first, "New phone").await;
     assert!(
         Authenticator::enrol(&first, "Newer phone", None)
             .await
@@ -317,24 +296,22 @@ async fn what_a_stolen_phone_made_ends_with_it_and_what_others_made_does_not(dat
     host.advance(1);
     let stolen = host.authenticator(&ada.user).await;
     let own = codes(&ada.phone).await;
-    let link = |made: &Value| made["link"].as_str().expect("a link").to_owned();
+    let link = |made: &Value| made["link"].text().to_owned();
     let of_thief = link(
         &stolen
-            .ask(Method::POST, "/devices/enrolment-links", None)
-            .await
-            .expect("a link"),
+            .call_ok(Method::POST, "/devices/enrolment-links", None)
+            .await,
     );
     let of_code = link_of(&tried(&host, "ada", &own[0]).await);
     let path = format!("/users/{}/enrolments", id(&ada.user));
     let of_administrator = link(&host.admin_ok(Method::POST, &path, Value::Null).await);
     ada.phone
-        .ask(
+        .call_ok(
             Method::DELETE,
             &format!("/devices/{}", stolen.device()),
             None,
         )
-        .await
-        .expect("removed");
+        .await;
     for dead in [&of_thief, &of_code] {
         let error = Authenticator::enrol(dead, "Thief", None)
             .await
@@ -344,26 +321,22 @@ async fn what_a_stolen_phone_made_ends_with_it_and_what_others_made_does_not(dat
         assert!(error.starts_with("link_not_found"), "{database:?}: {error}");
     }
     assert_eq!(left(&ada.phone).await, 9, "her own are as they were");
-    let third = Authenticator::enrol(&of_administrator, "Third", None)
-        .await
-        .expect("enrolled");
+    let third = Device::enrol(&of_administrator, "Third").await;
 
     // Those that the thief made in place of hers end as well; so does a link, where she makes new ones.
     codes(&third).await;
     ada.phone
-        .ask(
+        .call_ok(
             Method::DELETE,
             &format!("/devices/{}", third.device()),
             None,
         )
-        .await
-        .expect("removed");
+        .await;
     assert_eq!(left(&ada.phone).await, 0);
     let open = link(
         &ada.phone
-            .ask(Method::POST, "/devices/enrolment-links", None)
-            .await
-            .expect("a link"),
+            .call_ok(Method::POST, "/devices/enrolment-links", None)
+            .await,
     );
     codes(&ada.phone).await;
     assert!(

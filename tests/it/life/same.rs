@@ -8,16 +8,17 @@ use tracing::field::{Field, Visit};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 
 use crate::harness::{
-    Ada, Browser, Database, HostOptions, Page, TestHost, id, let_one_thread_listen, without_code,
+    Ada, Browser, Database, HostOptions, Page, TestHost, Text, id, let_one_thread_listen,
+    without_code,
 };
 
 /// What the host asks the database, in its order.
 #[derive(Clone, Default)]
 struct Statements(Arc<Mutex<Vec<String>>>);
 
-struct Text<'a>(&'a mut Option<String>);
+struct StatementText<'a>(&'a mut Option<String>);
 
-impl Visit for Text<'_> {
+impl Visit for StatementText<'_> {
     fn record_debug(&mut self, _: &Field, _: &dyn std::fmt::Debug) {}
 
     fn record_str(&mut self, field: &Field, value: &str) {
@@ -32,7 +33,7 @@ impl<S: tracing::Subscriber> Layer<S> for Statements {
     fn on_event(&self, event: &tracing::Event<'_>, _: Context<'_, S>) {
         if event.metadata().target() == "sqlx::query" {
             let mut text = None;
-            event.record(&mut Text(&mut text));
+            event.record(&mut StatementText(&mut text));
             self.0.lock().expect("no panic").extend(text);
         }
     }
@@ -94,7 +95,7 @@ async fn answered(page: &Page, name: &str) -> (u16, Vec<(String, String)>, Strin
         .headers
         .iter()
         .filter(|(name, _)| *name != "date")
-        .map(|(name, value)| (name.to_string(), same(value.to_str().expect("text"))))
+        .map(|(name, value)| (name.to_string(), same(value.text())))
         .collect();
     headers.sort();
     // The lengths of names differ, and so do those of pages.
@@ -139,13 +140,9 @@ async fn the_same_is_done_and_answered_for_an_unknown_a_suspended_an_invited_a_p
     .await;
     let request = async |ada: &Ada| {
         ada.ask(&Browser::new(&host.base), &[]).await;
-        ada.phone.waiting(5).await.expect("requests").remove(0)
+        ada.phone.pending_requests(5).await.remove(0)
     };
-    paused
-        .phone
-        .not_me(&request(&paused).await)
-        .await
-        .expect("said");
+    paused.phone.report(&request(&paused).await).await;
 
     let mut seen = Vec::new();
     for name in [

@@ -5,7 +5,10 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::{entries, events};
-use crate::harness::{Ada, Application, Browser, Database, HostOptions, TestHost, http_client, id};
+use crate::harness::{
+    Ada, Application, Body, Browser, Database, HostOptions, Respond, TestHost, Text, http_client,
+    id,
+};
 use crate::oidc::refresh::{OFFLINE, refresh, refresh_token};
 use crate::oidc::token::userinfo;
 
@@ -82,7 +85,7 @@ async fn a_link_is_of_no_use_to_who_is_suspended_or_terminated_meanwhile(databas
         let link = host
             .admin_ok(Method::POST, &format!("{path}/enrolments"), Value::Null)
             .await;
-        let link = link["link"].as_str().expect("a link");
+        let link = link["link"].text();
         set(&host, &path, closed).await;
         let refused = assent::authenticator::Authenticator::enrol(link, "Phone", None)
             .await
@@ -229,7 +232,7 @@ impl Begun {
         let open = ada.ask(&Browser::new(&host.base), &[]).await;
         Self {
             unexchanged,
-            access: tokens["access_token"].as_str().expect("a token").to_owned(),
+            access: tokens["access_token"].text().to_owned(),
             refresh: refresh_token(&tokens).to_owned(),
             session,
             unused,
@@ -261,7 +264,7 @@ impl Begun {
             "{when}: the refresh token"
         );
         assert!(
-            ada.phone.waiting(0).await.expect("requests").is_empty(),
+            ada.phone.pending_requests(0).await.is_empty(),
             "{when}: the phone is asked"
         );
         assert_eq!(
@@ -284,12 +287,10 @@ async fn introspect(host: &TestHost, application: &Application, token: &str) -> 
         .basic_auth(&application.id, application.secret.as_ref());
     request
         .form(&[("token", token)])
-        .send()
+        .response()
         .await
-        .expect("an answer")
-        .json()
+        .read_json()
         .await
-        .expect("JSON")
 }
 
 #[tokio::test]
@@ -349,9 +350,7 @@ async fn a_closed_account_ends_what_was_begun_with_it_and_the_session_goes_on_el
         set(&host, &path, "suspended").await;
         begun.is_over(&host, &ada, "suspended").await;
         assert_eq!(
-            userinfo(&host, tokens["access_token"].as_str().expect("a token"))
-                .await
-                .0,
+            userinfo(&host, tokens["access_token"].text()).await.0,
             StatusCode::OK
         );
         let silent = begun

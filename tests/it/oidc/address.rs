@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::claims::claims;
 use super::token::userinfo;
-use crate::harness::{Ada, Browser, HostOptions, TestHost, component, id};
+use crate::harness::{Ada, Body, Browser, HostOptions, Json, TestHost, component, get, id};
 
 fn home() -> Value {
     json!({
@@ -162,18 +162,8 @@ async fn people_are_asked_in_their_language_and_discovery_names_it() {
         host.advance(60);
     }
     let url = format!("{}/.well-known/openid-configuration", host.issuer());
-    let document: Value = reqwest::get(url)
-        .await
-        .expect("an answer")
-        .json()
-        .await
-        .expect("JSON");
-    let has = |list: &str| {
-        document[list]
-            .as_array()
-            .expect("a list")
-            .contains(&json!("address"))
-    };
+    let document: Value = get(url).await.read_json().await;
+    let has = |list: &str| document[list].items().contains(&json!("address"));
     assert!(
         has("scopes_supported") && has("claims_supported"),
         "{document}"

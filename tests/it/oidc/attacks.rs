@@ -5,7 +5,9 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::token::userinfo;
-use crate::harness::{Browser, HostOptions, PATIENCE, Page, TestHost, VERIFIER, http_client, id};
+use crate::harness::{
+    Body, Browser, HostOptions, PATIENCE, Page, Respond, TestHost, Text, VERIFIER, http_client, id,
+};
 
 #[tokio::test]
 async fn a_code_of_one_application_is_refused_for_another_and_stays_good_for_its_own() {
@@ -32,19 +34,14 @@ async fn tokens_never_work_in_each_others_place() {
         assert_eq!(userinfo(&host, token).await.0, StatusCode::UNAUTHORIZED);
     }
     let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
-    let access = tokens["access_token"].as_str().expect("a token");
+    let access = tokens["access_token"].text();
     for wrong in [access.to_owned(), access.replacen("at_", "ac_", 1)] {
         let (_, answer) = ada.application.exchange(&host.base, &wrong, &[]).await;
         assert_eq!(answer["error"], "invalid_grant");
     }
     // An access token is no administrator's token, and no session.
     let url = format!("{}/admin/api/v1/users", host.base);
-    let answer = http_client()
-        .get(url)
-        .bearer_auth(access)
-        .send()
-        .await
-        .expect("an answer");
+    let answer = http_client().get(url).bearer_auth(access).response().await;
     assert_eq!(answer.status(), StatusCode::UNAUTHORIZED);
 }
 
@@ -110,13 +107,7 @@ async fn a_repeated_parameter_is_invalid_request() {
         .post(url)
         .header("content-type", "application/x-www-form-urlencoded")
         .body(body);
-    let answer: Value = request
-        .send()
-        .await
-        .expect("an answer")
-        .json()
-        .await
-        .expect("JSON");
+    let answer: Value = request.response().await.read_json().await;
     assert_eq!(answer["error"], "invalid_request");
 }
 
@@ -225,7 +216,7 @@ async fn an_empty_or_forged_post_never_advances_a_login() {
         let answer = browser.post(&login.path(), &form).await;
         assert_eq!(answer.status, StatusCode::FORBIDDEN, "{form:?}");
     }
-    assert!(ada.phone.waiting(0).await.expect("requests").is_empty());
+    assert!(ada.phone.pending_requests(0).await.is_empty());
     let waiting = login
         .submit(&login.path(), &[("name", "ada")])
         .await
@@ -286,9 +277,7 @@ async fn every_value_that_a_page_shows_is_escaped_and_inline_script_is_forbidden
         .submit(&login.path(), &[("name", "\"><script>alert(1)</script>")])
         .await;
     assert!(!again.body.contains("<script>alert"), "{}", again.body);
-    let policy = login.headers["content-security-policy"]
-        .to_str()
-        .expect("text");
+    let policy = login.headers["content-security-policy"].text();
     assert!(
         policy.starts_with("default-src 'none'; script-src 'self';")
             && policy.contains("frame-ancestors 'none'")
@@ -329,10 +318,7 @@ async fn a_session_gets_a_fresh_id_at_each_login_and_the_old_one_ends() {
         let page = ada.ask(&browser, changes).await;
         ada.approve(&page).await;
         let answer = browser.finish(&page.url).await;
-        let cookie = answer.headers["set-cookie"]
-            .to_str()
-            .expect("text")
-            .to_owned();
+        let cookie = answer.headers["set-cookie"].text().to_owned();
         assert!(cookie.contains("; HttpOnly; SameSite=Lax"), "{cookie}");
         cookie.split(';').next().expect("a pair").to_owned()
     };
@@ -341,13 +327,7 @@ async fn a_session_gets_a_fresh_id_at_each_login_and_the_old_one_ends() {
     assert_ne!(first, second);
     for (cookie, signed_in) in [(first, false), (second, true)] {
         let request = http_client().get(&host.base).header("cookie", cookie);
-        let home = request
-            .send()
-            .await
-            .expect("an answer")
-            .text()
-            .await
-            .expect("text");
+        let home = request.response().await.read_text().await;
         assert_eq!(home.contains("Ada Lovelace"), signed_in);
     }
 }
@@ -361,7 +341,7 @@ async fn bodies_and_parameters_have_limits() {
         let request = http_client()
             .post(&url)
             .header("content-type", "application/x-www-form-urlencoded");
-        request.body(body).send().await.expect("an answer").status()
+        request.body(body).response().await.status()
     };
     assert_eq!(
         post("a=1&".repeat(40_000)).await,

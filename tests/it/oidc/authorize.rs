@@ -2,7 +2,7 @@
 
 use reqwest::StatusCode;
 
-use crate::harness::{Browser, TestHost};
+use crate::harness::{Body, Browser, TestHost, Text, get};
 
 /// An error goes back to the application with `state` and `iss`.
 async fn expect_error(host: &TestHost, request: &str, error: &str) {
@@ -135,13 +135,12 @@ async fn a_session_answers_at_once_until_it_is_not_enough() {
 #[tokio::test]
 async fn discovery_names_what_is_served() {
     let host = TestHost::start().await;
-    let document = reqwest::get(format!(
+    let document = get(format!(
         "{}/.well-known/openid-configuration",
         host.issuer()
     ))
-    .await
-    .expect("an answer");
-    let document: serde_json::Value = document.json().await.expect("JSON");
+    .await;
+    let document: serde_json::Value = document.read_json().await;
     assert_eq!(document["issuer"], host.issuer());
     for (member, path) in [
         ("authorization_endpoint", "auth"),
@@ -151,10 +150,8 @@ async fn discovery_names_what_is_served() {
     ] {
         assert_eq!(document[member], format!("{}/{path}", host.issuer()));
     }
-    let keys = reqwest::get(document["jwks_uri"].as_str().expect("text"))
-        .await
-        .expect("an answer");
-    let keys: serde_json::Value = keys.json().await.expect("JSON");
+    let keys = get(document["jwks_uri"].text()).await;
+    let keys: serde_json::Value = keys.read_json().await;
     assert_eq!(keys["keys"][0]["alg"], "RS256");
     for private in ["d", "p", "q", "dp", "dq", "qi"] {
         assert!(

@@ -18,7 +18,10 @@ use sqlx::Connection;
 use tokio::sync::mpsc;
 
 use super::token::userinfo;
-use crate::harness::{Ada, Application, Browser, Database, HostOptions, TestHost, id, in_time};
+use crate::harness::{
+    Ada, Application, Browser, Database, HostOptions, Json, Parsed, TestHost, Text, get, id,
+    in_time, parse_json,
+};
 
 const PRIVATE: &str =
     "allow_insecure_redirect_uris = true\n[egress]\nallow_private_addresses = true";
@@ -87,10 +90,7 @@ async fn receive(
     if statuses == "hang" {
         std::future::pending::<()>().await;
     }
-    let statuses: Vec<u16> = statuses
-        .split('-')
-        .map(|status| status.parse().expect("a status"))
-        .collect();
+    let statuses: Vec<u16> = statuses.split('-').map(|status| status.parsed()).collect();
     let count = state
         .count
         .fetch_add(1, std::sync::atomic::Ordering::SeqCst);
@@ -143,17 +143,8 @@ impl Fixture {
             .exchange(&self.host.base, &code, &[])
             .await;
         assert_eq!(status, StatusCode::OK, "{tokens}");
-        let claims = verified(
-            &self.host,
-            tokens["id_token"].as_str().expect("an ID token"),
-            "JWT",
-        )
-        .await;
-        (
-            browser,
-            claims,
-            tokens["access_token"].as_str().expect("a token").to_owned(),
-        )
+        let claims = verified(&self.host, tokens["id_token"].text(), "JWT").await;
+        (browser, claims, tokens["access_token"].text().to_owned())
     }
 
     /// Lets that time pass and has the worker look.
@@ -169,9 +160,7 @@ async fn sign_out(browser: &Browser) {
 
 /// The claims of a token, its signature verified with the published key that it names.
 async fn verified(host: &TestHost, token: &str, token_type: &str) -> Map<String, Value> {
-    let keys = reqwest::get(format!("{}/jwks", host.issuer()))
-        .await
-        .expect("an answer");
+    let keys = get(format!("{}/jwks", host.issuer())).await;
     let keys = JwkSet::from_bytes(keys.bytes().await.expect("bytes")).expect("keys");
     let header = jwt::decode_header(token).expect("a header");
     let text = |name: &str| {
@@ -217,10 +206,7 @@ async fn the_logout_token_has_what_the_specification_lists() {
             claims["events"],
             json!({"http://schemas.openid.net/event/backchannel-logout": {}})
         );
-        let (issued, expires) = (
-            claims["iat"].as_i64().expect("iat"),
-            claims["exp"].as_i64().expect("exp"),
-        );
+        let (issued, expires) = (claims["iat"].integer(), claims["exp"].integer());
         assert_eq!(expires - issued, 120);
         assert!(claims["jti"].is_string() && claims.get("nonce").is_none());
         assert_eq!(claims.len(), 8, "{claims:?}");
@@ -307,11 +293,8 @@ async fn two_hosts_deliver_once(database: Database) {
             .expect("a JWT");
         let payload =
             base64::Engine::decode(&base64::engine::general_purpose::URL_SAFE_NO_PAD, payload);
-        let claims: Value = serde_json::from_slice(&payload.expect("base64")).expect("JSON");
-        assert!(
-            sids.insert(claims["sid"].as_str().expect("sid").to_owned()),
-            "told twice"
-        );
+        let claims: Value = parse_json(&payload.expect("base64"));
+        assert!(sids.insert(claims["sid"].text().to_owned()), "told twice");
     }
     it.receiver.assert_quiet().await;
     running.stop().await;
@@ -538,7 +521,7 @@ async fn a_session_that_has_run_out_is_told_of_when_the_person_signs_out() {
     let browser = Browser::new(&it.host.base);
     let code = it.ada.sign_in(&browser).await;
     let (_, tokens) = it.ada.application.exchange(&it.host.base, &code, &[]).await;
-    let id_token = tokens["id_token"].as_str().expect("an ID token").to_owned();
+    let id_token = tokens["id_token"].text().to_owned();
     let claims = verified(&it.host, &id_token, "JWT").await;
     it.host.advance(3601);
     let end = format!("/oidc/session/end?id_token_hint={id_token}");

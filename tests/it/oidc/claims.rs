@@ -1,7 +1,5 @@
 //! What an application learns: the ID token's claims and UserInfo.
 
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use josekit::jwk::JwkSet;
 use josekit::jws::RS256;
 use josekit::jwt;
@@ -10,24 +8,25 @@ use serde_json::{Map, Value, json};
 
 use super::refresh::{offline_tokens, refresh, refresh_token};
 use super::token::userinfo;
-use crate::harness::{Ada, Browser, HostOptions, TestHost, component, http_client, id};
+use crate::harness::{
+    Ada, Body, Browser, HostOptions, Json, Respond, TestHost, Text, base64url, component, get,
+    http_client, id, parse_json,
+};
 
 /// The claims of an ID token, its signature verified with the published key.
 pub(super) async fn claims(host: &TestHost, ada: &Ada, code: &str) -> (Map<String, Value>, String) {
     let (status, tokens) = ada.application.exchange(&host.base, code, &[]).await;
     assert_eq!(status, StatusCode::OK, "{tokens}");
-    let keys = reqwest::get(format!("{}/jwks", host.issuer()))
-        .await
-        .expect("an answer");
+    let keys = get(format!("{}/jwks", host.issuer())).await;
     let keys = JwkSet::from_bytes(keys.bytes().await.expect("bytes")).expect("keys");
     let verifier = RS256.verifier_from_jwk(keys.keys()[0]).expect("a key");
-    let id_token = tokens["id_token"].as_str().expect("an ID token");
+    let id_token = tokens["id_token"].text();
     let (payload, header) =
         jwt::decode_with_verifier(id_token, &verifier).expect("a good signature");
     assert_eq!(header.claim("kid"), keys.keys()[0].parameter("kid"));
     (
         payload.claims_set().clone(),
-        tokens["access_token"].as_str().expect("a token").to_owned(),
+        tokens["access_token"].text().to_owned(),
     )
 }
 
@@ -43,12 +42,9 @@ async fn the_id_token_has_what_the_specification_lists() {
     assert_eq!(claims["amr"], json!(["swk", "user"]));
     assert_eq!(claims["acr"], "urn:assent:acr:device");
     assert_eq!(claims["sub"], ada.user["sub"]);
-    let (issued, expires) = (
-        claims["iat"].as_i64().expect("iat"),
-        claims["exp"].as_i64().expect("exp"),
-    );
+    let (issued, expires) = (claims["iat"].integer(), claims["exp"].integer());
     assert_eq!(expires - issued, 3600);
-    assert!(claims["auth_time"].as_i64().expect("auth_time") <= issued);
+    assert!(claims["auth_time"].integer() <= issued);
     assert!(claims["sid"].is_string() && claims["at_hash"].is_string());
     assert_eq!(claims["name"], "Ada Lovelace");
     assert_eq!(
@@ -119,7 +115,7 @@ async fn each_claim_of_the_scopes_profile_email_and_phone_is_in_the_id_token_and
     let (status, info) = userinfo(&host, &token).await;
     assert_eq!(status, StatusCode::OK);
 
-    let mut expected = profile.as_object().expect("members").clone();
+    let mut expected = profile.members().clone();
     expected.insert("updated_at".to_owned(), json!(changed_at));
     expected.insert("email".to_owned(), json!("ada@example.org"));
     expected.insert("preferred_username".to_owned(), json!("ada"));
@@ -150,8 +146,7 @@ async fn the_account_claim_is_a_json_string_with_the_roles_and_comes_from_the_pl
     let ada = host.ada().await;
     let code = ada.sign_in(&Browser::new(&host.base)).await;
     let (claims, _) = claims(&host, &ada, &code).await;
-    let account: Value =
-        serde_json::from_str(claims["account"].as_str().expect("a string")).expect("JSON");
+    let account: Value = parse_json(claims["account"].text());
     assert_eq!(account["roles"], json!(["reader", "editor"]));
 
     // Without the plugin there is no such claim: the host does not make it.
@@ -164,7 +159,7 @@ async fn the_account_claim_is_a_json_string_with_the_roles_and_comes_from_the_pl
     let code = ada.sign_in(&Browser::new(&host.base)).await;
     let (status, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
     assert_eq!(status, StatusCode::OK);
-    let (_, info) = userinfo(&host, tokens["access_token"].as_str().expect("a token")).await;
+    let (_, info) = userinfo(&host, tokens["access_token"].text()).await;
     assert!(info.get("account").is_none() && info["name"] == "Ada Lovelace");
 }
 
@@ -201,7 +196,7 @@ async fn what_an_application_lost_since_the_grant_is_told_neither_at_userinfo_no
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let first = offline_tokens(&host, &ada).await;
-    let access = first["access_token"].as_str().expect("a token");
+    let access = first["access_token"].text();
     assert_eq!(userinfo(&host, access).await.1["email"], "ada@example.org");
     let path = format!("/applications/{}", ada.application.id);
     host.admin_ok(
@@ -237,14 +232,13 @@ async fn what_an_application_lost_since_the_grant_is_told_neither_at_userinfo_no
         .as_str()
         .and_then(|token| token.split('.').nth(1))
         .expect("an ID token");
-    let claims: Value =
-        serde_json::from_slice(&URL_SAFE_NO_PAD.decode(payload).expect("base64")).expect("JSON");
+    let claims: Value = parse_json(&base64url(payload));
     assert_eq!(claims["name"], "Ada Lovelace");
     assert!(
         claims.get("email").is_none() && claims.get("email_verified").is_none(),
         "{claims}"
     );
-    let (_, told) = userinfo(&host, second["access_token"].as_str().expect("a token")).await;
+    let (_, told) = userinfo(&host, second["access_token"].text()).await;
     assert!(told.get("email").is_none(), "{told}");
 }
 
@@ -280,10 +274,7 @@ async fn fails_closed(config: &str) {
         "no session begins"
     );
     assert_eq!(
-        reqwest::get(format!("{}/readyz", host.base))
-            .await
-            .expect("an answer")
-            .status(),
+        get(format!("{}/readyz", host.base)).await.status(),
         StatusCode::OK
     );
     assert_eq!(browser.get("/").await.status, StatusCode::OK);
@@ -363,7 +354,7 @@ async fn userinfo_at_full_rate_starves_no_sign_in() {
     let bob = host.person("bob", ada.application.clone()).await;
     let code = ada.sign_in(&Browser::new(&host.base)).await;
     let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
-    let access = tokens["access_token"].as_str().expect("a token").to_owned();
+    let access = tokens["access_token"].text().to_owned();
     let (client, url) = (http_client(), format!("{}/oidc/me", host.base));
     let mut callers = tokio::task::JoinSet::new();
     let busy = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
@@ -376,15 +367,10 @@ async fn userinfo_at_full_rate_starves_no_sign_in() {
         );
         callers.spawn(async move {
             loop {
-                let answer = client
-                    .get(&url)
-                    .bearer_auth(&access)
-                    .send()
-                    .await
-                    .expect("an answer");
+                let answer = client.get(&url).bearer_auth(&access).response().await;
                 if answer.status() == StatusCode::SERVICE_UNAVAILABLE {
                     assert_eq!(answer.headers()["retry-after"], "1");
-                    let body: Value = answer.json().await.expect("JSON");
+                    let body: Value = answer.read_json().await;
                     assert_eq!(body["error"], "temporarily_unavailable");
                     busy.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
                 } else {

@@ -15,25 +15,24 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use crate::harness::tls::{certificate_of, client, mtls_settings};
-use crate::harness::{HostOptions, TestHost, http_client, id};
+use crate::harness::{
+    Body, HostOptions, Json, Respond, TestHost, Text, http_client, id, read_bytes, utf8,
+};
 
 const ASSERTION: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 
 /// A web application with these settings; the answer of the admin API.
 async fn application(host: &TestHost, settings: Value) -> Value {
     let mut body = json!({"name": "Books", "application_type": "web", "redirect_uris": ["https://rp.example/cb"]});
-    let members = settings.as_object().expect("members").clone();
-    body.as_object_mut().expect("an object").extend(members);
+    let members = settings.members().clone();
+    body.members_mut().extend(members);
     host.admin_ok(Method::POST, "/applications", body).await
 }
 
 async fn secret_of(host: &TestHost, application: &Value) -> String {
     let path = format!("/applications/{}/secret/rotate", id(application));
     let answer = host.admin_ok(Method::POST, &path, Value::Null).await;
-    answer["client_secret"]
-        .as_str()
-        .expect("a secret")
-        .to_owned()
+    answer["client_secret"].text().to_owned()
 }
 
 /// Asks for a token by client credentials with these members; the status and the error, or an empty text.
@@ -45,11 +44,10 @@ async fn ask(host: &TestHost, form: &[(&str, &str)]) -> (u16, String) {
     let response = http_client()
         .post(format!("{}/oidc/token", host.base))
         .form(&form)
-        .send()
-        .await
-        .expect("an answer");
+        .response()
+        .await;
     let status = response.status().as_u16();
-    let body: Value = response.json().await.expect("JSON");
+    let body: Value = response.read_json().await;
     (
         status,
         body["error"].as_str().unwrap_or_default().to_owned(),
@@ -69,7 +67,7 @@ fn rsa() -> PKey<Private> {
 }
 
 fn pem(key: &PKey<Private>) -> String {
-    String::from_utf8(key.public_key_to_pem().expect("PEM")).expect("text")
+    utf8(key.public_key_to_pem().expect("PEM"))
 }
 
 /// What a good assertion of this client claims, `n` telling it from others.
@@ -79,11 +77,9 @@ fn claims(host: &TestHost, client: &str, n: usize) -> Value {
 }
 
 fn sign(claims: &Value, header: Value, signer: &dyn JwsSigner) -> String {
-    let mut head =
-        JwsHeader::from_map(header.as_object().expect("an object").clone()).expect("a header");
+    let mut head = JwsHeader::from_map(header.members().clone()).expect("a header");
     head.set_token_type("JWT");
-    let payload =
-        JwtPayload::from_map(claims.as_object().expect("an object").clone()).expect("a payload");
+    let payload = JwtPayload::from_map(claims.members().clone()).expect("a payload");
     jwt::encode_with_signer(&payload, &head, signer).expect("signed")
 }
 
@@ -138,9 +134,8 @@ async fn client_secret_post_and_no_other_method() {
         .form(&[("grant_type", "client_credentials")]);
     let by_header = request
         .basic_auth(id(&post), Some(&secret))
-        .send()
-        .await
-        .expect("an answer");
+        .response()
+        .await;
     assert_eq!(by_header.status(), StatusCode::UNAUTHORIZED);
     // And the other way round.
     let basic = application(&host, json!({})).await;
@@ -171,9 +166,8 @@ async fn by_basic(
         .form(&form);
     let response = request
         .basic_auth(encoded(client), Some(encoded(secret)))
-        .send()
-        .await
-        .expect("an answer");
+        .response()
+        .await;
     let status = response.status().as_u16();
     (status, response.json().await.unwrap_or_default())
 }
@@ -256,10 +250,7 @@ async fn client_secret_jwt_with_a_secret_that_the_change_of_the_method_made() {
             json!({"token_endpoint_auth_method": "client_secret_jwt"}),
         )
         .await;
-    let secret = changed["client_secret"]
-        .as_str()
-        .expect("a new secret")
-        .to_owned();
+    let secret = changed["client_secret"].text().to_owned();
     assert!(
         host.admin_ok(Method::GET, &path, Value::Null).await["client_secret"].is_null(),
         "it is shown once"
@@ -305,7 +296,7 @@ async fn client_secret_jwt_with_a_secret_that_the_change_of_the_method_made() {
         good()
     );
     // Nor is it in the database as it is.
-    let database = std::fs::read(host.folder().join("assent.db")).expect("read");
+    let database = read_bytes(host.folder().join("assent.db"));
     let wal = std::fs::read(host.folder().join("assent.db-wal")).unwrap_or_default();
     assert!(![database, wal].iter().any(|file| {
         file.windows(newer.len())
@@ -325,7 +316,7 @@ async fn private_key_jwt_with_each_form_of_a_key() {
         serde_json::to_value(pair.as_ref()).expect("JSON")
     };
     let (certificate, certified) = certificate_of("books");
-    let certificate = String::from_utf8(certificate.to_pem().expect("PEM")).expect("text");
+    let certificate = utf8(certificate.to_pem().expect("PEM"));
     for (n, (form, key)) in [
         (json!({"public_key": pem(&key)}), &key),
         (json!({"jwks": {"keys": [jwk(&rsa()), jwk(&key)]}}), &key),
@@ -357,7 +348,7 @@ async fn private_key_jwt_with_each_form_of_a_key() {
     }
     let pair = josekit::jwk::alg::ec::EcKeyPair::generate(josekit::jwk::alg::ec::EcCurve::P256)
         .expect("a key");
-    let public = String::from_utf8(pair.to_pem_public_key()).expect("text");
+    let public = utf8(pair.to_pem_public_key());
     let settings = json!({"token_endpoint_auth_method": "private_key_jwt", "public_key": public});
     let web = application(&host, settings).await;
     let signer = ES256
@@ -459,9 +450,8 @@ async fn private_key_jwt_with_keys_that_are_fetched_and_may_change() {
             http_client()
                 .post(url)
                 .form(&form)
-                .send()
+                .response()
                 .await
-                .expect("an answer")
                 .status()
         });
     }
@@ -541,7 +531,7 @@ async fn client_assertions_that_must_fail() {
     {
         let mut claims = claims(&host, id(&web), n);
         match value {
-            Value::Null => _ = claims.as_object_mut().expect("an object").remove(claim),
+            Value::Null => _ = claims.members_mut().remove(claim),
             value => claims[claim] = value,
         }
         assert_eq!(
@@ -574,9 +564,8 @@ async fn a_client_assertion_is_good_once_on_all_hosts() {
     let answer = http_client()
         .post(format!("{base}/oidc/token"))
         .form(&form)
-        .send()
-        .await
-        .expect("an answer");
+        .response()
+        .await;
     assert_eq!(answer.status(), StatusCode::UNAUTHORIZED);
     running.stop().await;
     // The same jti in another assertion is no new one; another client's is its own affair.

@@ -12,7 +12,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Map, Value, json};
 
 use super::token::userinfo;
-use crate::harness::{Ada, Browser, TestHost, id};
+use crate::harness::{Ada, Body, Browser, Json, TestHost, Text, get, id};
 
 type Claims = Map<String, Value>;
 
@@ -23,9 +23,9 @@ async fn told_for(host: &TestHost, ada: &Ada, scope: &str) -> (Claims, Claims) {
         .await;
     let (status, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
     assert_eq!(status, StatusCode::OK, "{tokens}");
-    let (_, claims) = verified(host, tokens["id_token"].as_str().expect("an ID token")).await;
-    let (_, me) = userinfo(host, tokens["access_token"].as_str().expect("a token")).await;
-    (claims, me.as_object().expect("an object").clone())
+    let (_, claims) = verified(host, tokens["id_token"].text()).await;
+    let (_, me) = userinfo(host, tokens["access_token"].text()).await;
+    (claims, me.members().clone())
 }
 
 /// The algorithm and claims of an ID token whose signature fits the published key that it names.
@@ -38,18 +38,16 @@ async fn verified(host: &TestHost, id_token: &str) -> (String, Claims) {
             .expect("text")
             .to_owned()
     };
-    let set: Value = reqwest::get(format!("{}/jwks", host.issuer()))
+    let set: Value = get(format!("{}/jwks", host.issuer()))
         .await
-        .expect("an answer")
-        .json()
-        .await
-        .expect("JSON");
-    let keys = set["keys"].as_array().expect("keys");
+        .read_json()
+        .await;
+    let keys = set["keys"].items();
     let key = keys
         .iter()
         .find(|key| key["kid"] == text("kid"))
         .expect("the key");
-    let key = Jwk::from_map(key.as_object().expect("an object").clone()).expect("a key");
+    let key = Jwk::from_map(key.members().clone()).expect("a key");
     let verifier: Box<dyn JwsVerifier> = match text("alg").as_str() {
         "RS256" => Box::new(RS256.verifier_from_jwk(&key).expect("a verifier")),
         "PS256" => Box::new(PS256.verifier_from_jwk(&key).expect("a verifier")),
@@ -73,8 +71,7 @@ async fn idtoken_signature_with_the_algorithm_of_the_application() {
         .await;
         let code = ada.sign_in(&Browser::new(&host.base)).await;
         let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
-        let (used, claims) =
-            verified(&host, tokens["id_token"].as_str().expect("an ID token")).await;
+        let (used, claims) = verified(&host, tokens["id_token"].text()).await;
         assert_eq!(used, algorithm);
         assert_eq!(
             (&claims["iss"], &claims["aud"]),
@@ -131,7 +128,7 @@ async fn codereuse_and_codereuse_30seconds() {
     for pause in [0, 30] {
         let code = ada.sign_in(&Browser::new(&host.base)).await;
         let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
-        let token = tokens["access_token"].as_str().expect("a token");
+        let token = tokens["access_token"].text();
         assert_eq!(userinfo(&host, token).await.0, StatusCode::OK);
         host.advance(pause);
         assert_eq!(
@@ -170,18 +167,16 @@ async fn valid_pkce_and_server_without_pkce_for_a_web_application() {
 async fn discovery_is_the_same_in_both_places_and_true() {
     let host = TestHost::start().await;
     let at = async |path: &str| -> Value {
-        let answer = reqwest::get(format!("{}{path}", host.base))
-            .await
-            .expect("an answer");
+        let answer = get(format!("{}{path}", host.base)).await;
         assert_eq!(answer.status(), StatusCode::OK, "{path}");
-        answer.json().await.expect("JSON")
+        answer.read_json().await
     };
     let document = at("/oidc/.well-known/openid-configuration").await;
     assert_eq!(
         document,
         at("/.well-known/oauth-authorization-server/oidc").await
     );
-    for (name, value) in document.as_object().expect("an object") {
+    for (name, value) in document.members() {
         let Some(url) = value
             .as_str()
             .filter(|_| name.ends_with("_endpoint") || name.ends_with("_uri"))
@@ -189,7 +184,7 @@ async fn discovery_is_the_same_in_both_places_and_true() {
             continue;
         };
         // Nothing that is named is missing, whatever it says to a call like this.
-        let status = reqwest::get(url).await.expect("an answer").status();
+        let status = get(url).await.status();
         assert_ne!(status, StatusCode::NOT_FOUND, "{name}");
     }
     assert_eq!(document["issuer"], host.issuer());
@@ -210,9 +205,7 @@ async fn discovery_is_the_same_in_both_places_and_true() {
         "none",
     ] {
         for endpoint in ["token", "introspection", "revocation"] {
-            let methods = document[format!("{endpoint}_endpoint_auth_methods_supported")]
-                .as_array()
-                .expect("methods");
+            let methods = document[format!("{endpoint}_endpoint_auth_methods_supported")].items();
             assert!(methods.contains(&json!(method)), "{endpoint}: {method}");
         }
     }

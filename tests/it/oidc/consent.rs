@@ -5,7 +5,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::json;
 
 use super::token::userinfo;
-use crate::harness::{Ada, Browser, Database, HostOptions, Page, TestHost};
+use crate::harness::{Ada, Browser, Database, HostOptions, Page, TestHost, Text};
 
 /// Ada approved on her phone; the page that comes then.
 async fn approved(ada: &Ada, browser: &Browser, changes: &[(&str, Option<&str>)]) -> Page {
@@ -333,11 +333,8 @@ async fn somebody_else_who_signed_in_meanwhile_does_not_agree_in_the_first_perso
         .await
         .followed()
         .await;
-    let requests = phone.waiting(5).await.expect("requests");
-    phone
-        .decide(&requests[0], Some(&waiting.number()))
-        .await
-        .expect("an outcome");
+    let requests = phone.pending_requests(5).await;
+    phone.approve(&requests[0], &waiting.number()).await;
     browser.finish(&waiting.url).await.parameter("code");
 
     // Ada's session ended, so her page leads back to the question who it is.
@@ -408,7 +405,7 @@ async fn a_person_sees_what_they_allowed_and_takes_it_back(database: Database) {
     let browser = Browser::new(&host.base);
     let code = ada.sign_in(&browser).await;
     let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
-    let token = tokens["access_token"].as_str().expect("a token");
+    let token = tokens["access_token"].text();
     let home = browser.get("/consents").await;
     for text in [
         "Books &#38; &#60;Co&#62;</bdi> may",

@@ -4,14 +4,15 @@ use assent_test_macros::both_databases;
 use std::collections::HashSet;
 
 use assent_model::entropy::SystemEntropy;
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use futures_util::future::join_all;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::token::userinfo;
-use crate::harness::{Ada, Application, Browser, Database, HostOptions, TestHost, http_client, id};
+use crate::harness::{
+    Ada, Application, Body, Browser, Database, HostOptions, Parsed, Respond, TestHost, Text,
+    base64url, http_client, id, parse_json,
+};
 
 /// Codes that her session gives, each for a nonce of its own.
 async fn codes(ada: &Ada, browser: &Browser, count: usize) -> Vec<(String, String)> {
@@ -36,14 +37,14 @@ async fn call(
         .post(format!("{base}{path}"))
         .basic_auth(&application.id, secret)
         .form(form);
-    let response = request.send().await.expect("an answer");
-    (response.status(), response.json().await.expect("JSON"))
+    let response = request.response().await;
+    (response.status(), response.read_json().await)
 }
 
 /// What an ID token says.
 fn payload(token: &str) -> Value {
     let payload = token.split('.').nth(1).expect("a payload");
-    serde_json::from_slice(&URL_SAFE_NO_PAD.decode(payload).expect("base64")).expect("JSON")
+    parse_json(&base64url(payload))
 }
 
 async fn limitless(database: Database) -> TestHost {
@@ -75,7 +76,7 @@ async fn each_of_many_codes_gives_its_own_tokens_and_one_of_two_exchanges_succee
     let mut good = HashSet::new();
     for (nonce, status, answer) in &answers {
         if status.is_success() {
-            let id_token = payload(answer["id_token"].as_str().expect("an ID token"));
+            let id_token = payload(answer["id_token"].text());
             assert_eq!(
                 id_token["nonce"], **nonce,
                 "{database:?}: another request's answer"
@@ -84,18 +85,13 @@ async fn each_of_many_codes_gives_its_own_tokens_and_one_of_two_exchanges_succee
                 good.insert(nonce),
                 "{database:?}: a code was exchanged twice"
             );
-            let alone = nonce
-                .trim_start_matches("nonce-")
-                .parse::<usize>()
-                .expect("a number")
-                % 2
-                == 1;
+            let alone = nonce.trim_start_matches("nonce-").parsed::<usize>() % 2 == 1;
             let expected = if alone {
                 StatusCode::OK
             } else {
                 StatusCode::UNAUTHORIZED
             };
-            let token = answer["access_token"].as_str().expect("a token");
+            let token = answer["access_token"].text();
             assert_eq!(
                 userinfo(&host, token).await.0,
                 expected,
@@ -117,10 +113,7 @@ async fn many_applications_and_tokens_at_once_are_not_mixed_up(database: Databas
         let form = [("grant_type", "client_credentials")];
         let (status, answer) = call(&host.base, "/oidc/token", application, &form).await;
         assert_eq!(status, StatusCode::OK, "{database:?}: {answer}");
-        (
-            application,
-            answer["access_token"].as_str().expect("a token").to_owned(),
-        )
+        (application, answer["access_token"].text().to_owned())
     }))
     .await;
     assert_eq!(
@@ -138,10 +131,7 @@ async fn many_applications_and_tokens_at_once_are_not_mixed_up(database: Databas
     let revocation = revocation
         .basic_auth(&owner.id, owner.secret.as_deref())
         .form(&[("token", revoked)]);
-    assert_eq!(
-        revocation.send().await.expect("an answer").status(),
-        StatusCode::OK
-    );
+    assert_eq!(revocation.response().await.status(), StatusCode::OK);
     let never = assent_model::secret::Token::new(
         "at",
         assent_model::id::TokenId::new(
@@ -182,7 +172,7 @@ async fn a_person_is_shut_out_at_once_whatever_was_read_a_moment_before(database
     let ada = host.ada().await;
     let code = ada.sign_in(&Browser::new(&host.base)).await;
     let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
-    let token = tokens["access_token"].as_str().expect("a token");
+    let token = tokens["access_token"].text();
     // A call that waited two seconds for the claim mapper gets 503 (busy). On a slow machine many do.
     let patient = async || {
         for _ in 0..100 {

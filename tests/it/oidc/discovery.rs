@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::harness::tls::mtls_settings;
-use crate::harness::{HostOptions, TestHost};
+use crate::harness::{Body, HostOptions, Json, TestHost, get, temp_folder};
 
 const SCOPES: [&str; 6] = [
     "openid",
@@ -113,17 +113,11 @@ fn expected(issuer: &str) -> Value {
 
 async fn document(host: &TestHost) -> Value {
     let url = format!("{}/.well-known/openid-configuration", host.issuer());
-    reqwest::get(url)
-        .await
-        .expect("an answer")
-        .json()
-        .await
-        .expect("JSON")
+    get(url).await.read_json().await
 }
 
 fn assert_same(found: &Value, expected: &Value) {
-    let [found, expected] =
-        [found, expected].map(|document| document.as_object().expect("an object"));
+    let [found, expected] = [found, expected].map(|document| document.members());
     for (name, value) in found {
         assert_eq!(Some(value), expected.get(name), "{name}");
     }
@@ -140,7 +134,7 @@ async fn discovery_lists_exactly_what_is_supported() {
 
 #[tokio::test]
 async fn discovery_adds_the_endpoints_of_the_listener_for_client_certificates_and_nothing_else() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = temp_folder();
     let (settings, _) = mtls_settings(folder.path(), "");
     let host = TestHost::start_with(HostOptions {
         settings: &settings,

@@ -2,7 +2,7 @@
 
 use reqwest::StatusCode;
 
-use crate::harness::{Browser, Page, TestHost};
+use crate::harness::{Browser, Page, TestHost, Text};
 
 const FORM_POST: (&str, Option<&str>) = ("response_mode", Some("form_post"));
 
@@ -27,9 +27,7 @@ fn expect_form(page: &Page, action: &str) {
         "{}",
         page.body
     );
-    let policy = page.headers["content-security-policy"]
-        .to_str()
-        .expect("text");
+    let policy = page.headers["content-security-policy"].text();
     assert!(
         policy.contains("form-action https:;") && policy.contains("script-src 'self'"),
         "{policy}"

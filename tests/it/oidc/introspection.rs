@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::refresh::{offline_tokens, refresh, refresh_token};
 use super::token::userinfo;
-use crate::harness::{Application, TestHost, http_client, id};
+use crate::harness::{Application, Body, Respond, TestHost, Text, http_client, id};
 
 /// A call of an application that authenticates itself by `client_secret_basic`, or says who it is.
 async fn call(
@@ -20,10 +20,10 @@ async fn call(
         Some(secret) => request = request.basic_auth(&application.id, Some(secret)),
         None => form.push(("client_id", &application.id)),
     }
-    let response = request.form(&form).send().await.expect("an answer");
+    let response = request.form(&form).response().await;
     assert_eq!(response.headers()["cache-control"], "no-store");
     let status = response.status();
-    let body = response.text().await.expect("a body");
+    let body = response.read_text().await;
     (
         status,
         serde_json::from_str(&body).unwrap_or(Value::String(body)),
@@ -55,7 +55,7 @@ async fn own_token(host: &TestHost, application: &Application) -> Value {
 }
 
 fn access(tokens: &Value) -> &str {
-    tokens["access_token"].as_str().expect("an access token")
+    tokens["access_token"].text()
 }
 
 fn inactive() -> Value {
@@ -340,19 +340,14 @@ async fn userinfo_post_header_and_userinfo_post_body() {
     let by_header = http_client()
         .post(&url)
         .bearer_auth(access(&tokens))
-        .send()
-        .await
-        .expect("an answer");
+        .response()
+        .await;
     let by_body = http_client()
         .post(&url)
         .form(&[("access_token", access(&tokens))])
-        .send()
-        .await
-        .expect("an answer");
-    let (header, body): (Value, Value) = (
-        by_header.json().await.expect("JSON"),
-        by_body.json().await.expect("JSON"),
-    );
+        .response()
+        .await;
+    let (header, body): (Value, Value) = (by_header.read_json().await, by_body.read_json().await);
     assert_eq!(header, body);
     assert_eq!(header["email"], "ada@example.org");
     let form = [("access_token", access(&tokens))];
@@ -360,8 +355,7 @@ async fn userinfo_post_header_and_userinfo_post_body() {
         .post(&url)
         .bearer_auth(access(&tokens))
         .form(&form)
-        .send()
-        .await
-        .expect("an answer");
+        .response()
+        .await;
     assert_eq!(twice.status(), StatusCode::BAD_REQUEST);
 }

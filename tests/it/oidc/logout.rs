@@ -14,7 +14,9 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Map, Value, json};
 
 use super::token::userinfo;
-use crate::harness::{Ada, Browser, HostOptions, Page, TestHost, id};
+use crate::harness::{
+    Ada, Body, Browser, HostOptions, Page, TestHost, Text, base64url, get, id, parse_json,
+};
 
 const AFTER: &str = "https://rp.example/signed-out";
 const AFTER_WITH_QUERY: &str = "https://rp.example/signed-out?from=assent";
@@ -115,7 +117,7 @@ async fn sign_in(host: &TestHost, ada: &Ada, browser: &Browser) -> (String, Stri
     let code = ada.sign_in(browser).await;
     let (status, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
     assert_eq!(status, StatusCode::OK, "{tokens}");
-    let text = |name: &str| tokens[name].as_str().expect("a token").to_owned();
+    let text = |name: &str| tokens[name].text().to_owned();
     (text("id_token"), text("access_token"))
 }
 
@@ -134,8 +136,7 @@ fn hidden(page: &Page) -> String {
 async fn assert_signed_out_here(page: &Page) {
     assert!(
         page.headers["set-cookie"]
-            .to_str()
-            .expect("text")
+            .text()
             .contains("assent-session=;"),
         "the cookie is removed"
     );
@@ -155,12 +156,7 @@ async fn rp_initiated_logout() {
         page.location().as_str(),
         "https://rp.example/signed-out?state=st%26te"
     );
-    assert!(
-        page.headers["set-cookie"]
-            .to_str()
-            .expect("text")
-            .contains("Max-Age=0")
-    );
+    assert!(page.headers["set-cookie"].text().contains("Max-Age=0"));
     assert!(!it.is_signed_in().await);
     // What the session gave is over, and the same request again leads to the same place.
     assert_eq!(
@@ -310,10 +306,8 @@ async fn a_state_that_no_address_has_room_for_is_refused_when_it_is_posted() {
 
 /// An ID token of Ada's that is as long as one may be.
 async fn long_hint(it: &Fixture) -> String {
-    let payload = URL_SAFE_NO_PAD
-        .decode(it.id_token.split('.').nth(1).expect("a payload"))
-        .expect("base64");
-    let mut claims: Map<String, Value> = serde_json::from_slice(&payload).expect("JSON");
+    let payload = base64url(it.id_token.split('.').nth(1).expect("a payload"));
+    let mut claims: Map<String, Value> = parse_json(&payload);
     claims.insert("account".to_owned(), json!(""));
     let key = it
         .host
@@ -395,8 +389,7 @@ async fn rp_initiated_logout_bad_post_logout_redirect_uri() {
 async fn rp_initiated_logout_modified_id_token_hint() {
     let it = Fixture::new().await;
     let parts: Vec<&str> = it.id_token.split('.').collect();
-    let mut claims: Value =
-        serde_json::from_slice(&URL_SAFE_NO_PAD.decode(parts[1]).expect("base64")).expect("JSON");
+    let mut claims: Value = parse_json(&base64url(parts[1]));
     claims["sub"] = json!("somebody");
     let payload = URL_SAFE_NO_PAD.encode(claims.to_string());
     let modified = format!("{}.{payload}.{}", parts[0], parts[2]);
@@ -656,12 +649,7 @@ async fn a_repeated_parameter_is_refused() {
 async fn rp_initiated_logout_discovery() {
     let host = TestHost::start().await;
     let url = format!("{}/.well-known/openid-configuration", host.issuer());
-    let document: Value = reqwest::get(url)
-        .await
-        .expect("an answer")
-        .json()
-        .await
-        .expect("JSON");
+    let document: Value = get(url).await.read_json().await;
     assert_eq!(
         document["end_session_endpoint"],
         format!("{}/session/end", host.issuer())

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::claims::claims;
 use super::token::userinfo;
-use crate::harness::{Ada, Browser, Page, TestHost, id};
+use crate::harness::{Ada, Body, Browser, Json, Page, TestHost, Text, get, id};
 
 type Changes<'a> = &'a [(&'a str, Option<&'a str>)];
 
@@ -39,10 +39,7 @@ async fn signs_in(ada: &Ada, browser: &Browser, changes: Changes<'_>) -> Page {
 async fn hint(host: &TestHost, changes: Value, ada: &Ada) -> String {
     let mut claims =
         json!({"iss": host.issuer(), "aud": ada.application.id, "sub": ada.user["sub"], "exp": 1});
-    claims
-        .as_object_mut()
-        .expect("an object")
-        .extend(changes.as_object().expect("an object").clone());
+    claims.members_mut().extend(changes.members().clone());
     let Value::Object(claims) = claims else {
         unreachable!()
     };
@@ -391,10 +388,7 @@ async fn nobody_but_the_hinted_person_will_do() {
         ("claims", Some(by_claims.as_str())),
     ];
     assert_eq!(error(&ada, &browser, &silent).await, "login_required");
-    let by_claims = by_claims.replace(
-        eve["sub"].as_str().expect("text"),
-        ada.user["sub"].as_str().expect("text"),
-    );
+    let by_claims = by_claims.replace(eve["sub"].text(), ada.user["sub"].text());
     let silent = [
         ("prompt", Some("none")),
         ("claims", Some(by_claims.as_str())),
@@ -543,7 +537,7 @@ async fn told(host: &TestHost, ada: &Ada) -> (String, Map<String, Value>) {
         told.contains_key("user_did"),
         info.get("user_did").is_some()
     );
-    (told["sub"].as_str().expect("text").to_owned(), told)
+    (told["sub"].text().to_owned(), told)
 }
 
 #[tokio::test]
@@ -598,7 +592,7 @@ async fn a_pairwise_sid_is_another_than_a_public_one_of_the_same_session_and_sig
     let browser = Browser::new(&host.base);
     let sid_of = async |code: &str| {
         let (_, tokens) = ada.application.exchange(&host.base, code, &[]).await;
-        let id_token = tokens["id_token"].as_str().expect("an ID token").to_owned();
+        let id_token = tokens["id_token"].text().to_owned();
         let (payload, _) = josekit::jwt::decode_unsecured(format!(
             "eyJhbGciOiJub25lIn0.{}.",
             id_token.split('.').nth(1).expect("a payload")
@@ -747,12 +741,7 @@ async fn every_combination_of_prompts_but_with_none_is_accepted() {
 async fn discovery_names_what_the_authorization_endpoint_understands() {
     let host = TestHost::start().await;
     let url = format!("{}/.well-known/openid-configuration", host.issuer());
-    let document: Value = reqwest::get(url)
-        .await
-        .expect("an answer")
-        .json()
-        .await
-        .expect("JSON");
+    let document: Value = get(url).await.read_json().await;
     assert_eq!(
         document["response_modes_supported"],
         json!(["query", "form_post"])

@@ -17,7 +17,8 @@ use tokio::task::JoinSet;
 
 use super::token::userinfo;
 use crate::harness::{
-    Ada, Application, Browser, Database, HostOptions, PATIENCE, TestHost, http_client, id,
+    Ada, Application, Body, Browser, Database, HostOptions, PATIENCE, Parsed, Respond, TestHost,
+    Text, base64url, http_client, id, parse_json,
 };
 
 /// What asks for a refresh token.
@@ -58,23 +59,19 @@ pub async fn refresh(
     if let Some(secret) = &application.secret {
         request = request.basic_auth(&application.id, Some(secret));
     }
-    let response = request.send().await.expect("an answer");
+    let response = request.response().await;
     assert_eq!(response.headers()["cache-control"], "no-store");
-    (response.status(), response.json().await.expect("JSON"))
+    (response.status(), response.read_json().await)
 }
 
 fn claims(tokens: &Value) -> Value {
-    use base64::Engine;
     let payload = tokens["id_token"]
-        .as_str()
-        .expect("an ID token")
+        .text()
         .split('.')
         .nth(1)
         .expect("a payload");
-    let bytes = base64::engine::general_purpose::URL_SAFE_NO_PAD
-        .decode(payload)
-        .expect("base64url");
-    serde_json::from_slice(&bytes).expect("JSON")
+    let bytes = base64url(payload);
+    parse_json(&bytes)
 }
 
 #[tokio::test]
@@ -114,9 +111,7 @@ async fn refresh_token_gives_new_tokens_and_the_id_token_tells_of_the_same_sign_
     );
     assert!(after["nonce"].is_null());
     assert_eq!(
-        userinfo(&host, second["access_token"].as_str().expect("a token"))
-            .await
-            .0,
+        userinfo(&host, second["access_token"].text()).await.0,
         StatusCode::OK
     );
 }
@@ -213,7 +208,7 @@ async fn the_reuse_of_a_refresh_token_revokes_its_family_also_after_a_restart(da
     let ada = host.ada().await;
     let first = offline_tokens(&host, &ada).await;
     let (_, second) = refresh(&host.base, &ada.application, refresh_token(&first), &[]).await;
-    let access = second["access_token"].as_str().expect("a token");
+    let access = second["access_token"].text();
     assert_eq!(userinfo(&host, access).await.0, StatusCode::OK);
     let (_again, running, base) = host
         .second(HostOptions {
@@ -231,7 +226,7 @@ async fn the_reuse_of_a_refresh_token_revokes_its_family_also_after_a_restart(da
     // What came of it is worth nothing now, and can't be refreshed.
     let (_, answer) = refresh(&base, &ada.application, refresh_token(&second), &[]).await;
     assert_eq!(answer["error"], "invalid_grant");
-    for token in [access, first["access_token"].as_str().expect("a token")] {
+    for token in [access, first["access_token"].text()] {
         let response = http_client()
             .get(format!("{base}/oidc/me"))
             .bearer_auth(token)
@@ -350,15 +345,11 @@ async fn a_lost_answer_is_given_anew_once(database: Database) {
     assert_eq!(status, StatusCode::OK, "{database:?}: {again}");
     // The lost answer is worth nothing.
     assert_eq!(
-        userinfo(&host, lost["access_token"].as_str().expect("a token"))
-            .await
-            .0,
+        userinfo(&host, lost["access_token"].text()).await.0,
         StatusCode::UNAUTHORIZED
     );
     assert_eq!(
-        userinfo(&host, again["access_token"].as_str().expect("a token"))
-            .await
-            .0,
+        userinfo(&host, again["access_token"].text()).await.0,
         StatusCode::OK
     );
     let (status, third) = refresh(&host.base, &ada.application, refresh_token(&again), &[]).await;
@@ -445,12 +436,12 @@ async fn a_second_repeat_ends_the_family_though_the_first_hangs_up_then(database
             .fetch_one(&mut host.connection().await)
             .await
             .expect("a used one");
-    let id: TokenId = id.parse().expect("an id");
+    let id: TokenId = id.parsed();
     let now = host.host.now();
     let access = AccessGrant {
         id: TokenId::new(now, &SystemEntropy),
         digest: Digest::of(b"a token"),
-        application: ada.application.id.parse().expect("a DID"),
+        application: ada.application.id.parsed(),
         family: None,
         scopes: TokenScopes::Oidc(Scopes::default()),
         certificate: None,
@@ -535,7 +526,7 @@ async fn an_answer_that_is_used_while_its_repeat_is_answered_ends_the_family() {
             (StatusCode::BAD_REQUEST, &json!("invalid_grant")),
             "{use_it}"
         );
-        let access = lost["access_token"].as_str().expect("a token");
+        let access = lost["access_token"].text();
         assert_eq!(
             userinfo(&host, access).await.0,
             StatusCode::UNAUTHORIZED,
@@ -551,9 +542,7 @@ async fn an_answer_of_which_something_was_used_is_not_given_anew() {
     let first = offline_tokens(&host, &ada).await;
     let (_, second) = refresh(&host.base, &ada.application, refresh_token(&first), &[]).await;
     assert_eq!(
-        userinfo(&host, second["access_token"].as_str().expect("a token"))
-            .await
-            .0,
+        userinfo(&host, second["access_token"].text()).await.0,
         StatusCode::OK
     );
     assert_eq!(
@@ -672,7 +661,7 @@ async fn a_refresh_token_is_of_no_use_to_another_application_or_in_another_place
         ada.application.exchange(&host.base, token, &[]).await.1["error"],
         "invalid_grant"
     );
-    let access = tokens["access_token"].as_str().expect("a token");
+    let access = tokens["access_token"].text();
     for wrong in [access, &access.replacen("at_", "rt_", 1), "rt_", "nonsense"] {
         assert_eq!(
             refresh(&host.base, &ada.application, wrong, &[]).await.1["error"],
@@ -700,9 +689,7 @@ async fn the_reuse_of_a_code_revokes_its_refresh_token_too() {
         "invalid_grant"
     );
     assert_eq!(
-        userinfo(&host, tokens["access_token"].as_str().expect("a token"))
-            .await
-            .0,
+        userinfo(&host, tokens["access_token"].text()).await.0,
         StatusCode::UNAUTHORIZED
     );
     assert_eq!(

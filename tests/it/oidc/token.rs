@@ -4,7 +4,9 @@ use assent_test_macros::both_databases;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use crate::harness::{Browser, Database, HostOptions, TestHost, VERIFIER, http_client, id};
+use crate::harness::{
+    Body, Browser, Database, HostOptions, Respond, TestHost, Text, VERIFIER, get, http_client, id,
+};
 
 #[tokio::test]
 async fn a_code_gives_tokens_for_a_web_application() {
@@ -62,11 +64,7 @@ async fn both_encodings_of_basic_credentials_are_understood() {
             .post(format!("{}/oidc/token", host.base))
             .basic_auth(name, Some(&secret))
             .form(&form);
-        assert_eq!(
-            request.send().await.expect("an answer").status(),
-            StatusCode::OK,
-            "{name}"
-        );
+        assert_eq!(request.response().await.status(), StatusCode::OK, "{name}");
     }
 }
 
@@ -131,16 +129,15 @@ async fn a_wrong_secret_is_invalid_client_and_says_how_to_authenticate() {
             .post(&url)
             .basic_auth(&web.id, Some(secret))
             .form(&form)
-            .send()
-            .await
-            .expect("an answer");
+            .response()
+            .await;
         assert_eq!(response.status(), StatusCode::UNAUTHORIZED);
         assert_eq!(
             response.headers()["www-authenticate"],
             "Basic realm=\"token endpoint\""
         );
         assert_eq!(
-            response.json::<Value>().await.expect("JSON")["error"],
+            response.read_json::<Value>().await["error"],
             "invalid_client"
         );
     }
@@ -148,11 +145,10 @@ async fn a_wrong_secret_is_invalid_client_and_says_how_to_authenticate() {
     let response = http_client()
         .post(&url)
         .form(&[("client_id", web.id.as_str())])
-        .send()
-        .await
-        .expect("an answer");
+        .response()
+        .await;
     assert_eq!(
-        response.json::<Value>().await.expect("JSON")["error"],
+        response.read_json::<Value>().await["error"],
         "invalid_client"
     );
     let native = host.native_application().await;
@@ -160,11 +156,10 @@ async fn a_wrong_secret_is_invalid_client_and_says_how_to_authenticate() {
         .post(&url)
         .basic_auth(&native.id, Some("x"))
         .form(&form)
-        .send()
-        .await
-        .expect("an answer");
+        .response()
+        .await;
     assert_eq!(
-        response.json::<Value>().await.expect("JSON")["error"],
+        response.read_json::<Value>().await["error"],
         "invalid_client"
     );
 }
@@ -244,7 +239,7 @@ async fn an_access_token_ends_after_an_hour() {
     let ada = host.ada().await;
     let code = ada.sign_in(&Browser::new(&host.base)).await;
     let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
-    let token = tokens["access_token"].as_str().expect("a token");
+    let token = tokens["access_token"].text();
     assert_eq!(userinfo(&host, token).await.0, StatusCode::OK);
     host.advance(3600);
     let (status, answer) = userinfo(&host, token).await;
@@ -285,7 +280,7 @@ async fn fifty_exchanges_of_one_code_give_one_success(database: Database) {
         "{database:?}: {bad:?}"
     );
     // The reuse revoked what the one success gave.
-    let token = good[0].1["access_token"].as_str().expect("a token");
+    let token = good[0].1["access_token"].text();
     assert_eq!(userinfo(&host, token).await.0, StatusCode::UNAUTHORIZED);
     second.stop().await;
 }
@@ -296,7 +291,7 @@ async fn the_reuse_of_a_code_revokes_its_token_after_a_restart_too() {
     let ada = host.ada().await;
     let code = ada.sign_in(&Browser::new(&host.base)).await;
     let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
-    let token = tokens["access_token"].as_str().expect("a token");
+    let token = tokens["access_token"].text();
     host.stop().await;
     let (_, again, base) = host.second(HostOptions::default()).await;
     assert_eq!(
@@ -439,7 +434,7 @@ async fn nobody_suspended_gets_or_uses_a_token() {
         let browser = Browser::new(&host.base);
         let code = ada.sign_in(&browser).await;
         let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
-        let token = tokens["access_token"].as_str().expect("a token");
+        let token = tokens["access_token"].text();
         assert_eq!(userinfo(&host, token).await.0, StatusCode::OK);
         let code = browser
             .get(&ada.application.request(&[]))
@@ -465,10 +460,10 @@ async fn nobody_suspended_gets_or_uses_a_token() {
 async fn userinfo_says_what_is_wrong_with_a_token() {
     let host = TestHost::start().await;
     let url = format!("{}/oidc/me", host.base);
-    let missing = reqwest::get(&url).await.expect("an answer");
+    let missing = get(&url).await;
     assert_eq!(missing.status(), StatusCode::UNAUTHORIZED);
     assert_eq!(missing.headers()["www-authenticate"], "Bearer");
-    let body: Value = missing.json().await.expect("JSON");
+    let body: Value = missing.read_json().await;
     assert_eq!(
         body["error"], "invalid_token",
         "the specification names a missing token"
@@ -478,9 +473,8 @@ async fn userinfo_says_what_is_wrong_with_a_token() {
     let basic = http_client()
         .get(&url)
         .basic_auth("ada", Some("x"))
-        .send()
-        .await
-        .expect("an answer");
+        .response()
+        .await;
     assert_eq!(
         (
             basic.status(),
@@ -491,11 +485,10 @@ async fn userinfo_says_what_is_wrong_with_a_token() {
     let wrong = http_client()
         .post(&url)
         .bearer_auth("at_nonsense")
-        .send()
-        .await
-        .expect("an answer");
+        .response()
+        .await;
     assert_eq!(wrong.status(), StatusCode::UNAUTHORIZED);
-    let challenge = wrong.headers()["www-authenticate"].to_str().expect("text");
+    let challenge = wrong.headers()["www-authenticate"].text();
     assert!(
         challenge.starts_with("Bearer error=\"invalid_token\""),
         "{challenge}"
@@ -511,8 +504,7 @@ async fn userinfo_at(base: &str, token: &str) -> (StatusCode, Value) {
     let response = http_client()
         .get(format!("{base}/oidc/me"))
         .bearer_auth(token)
-        .send()
-        .await
-        .expect("an answer");
-    (response.status(), response.json().await.expect("JSON"))
+        .response()
+        .await;
+    (response.status(), response.read_json().await)
 }

@@ -5,7 +5,10 @@ use std::path::Path;
 use assent::config;
 use reqwest::StatusCode;
 
-use crate::harness::{Browser, HostOptions, TestHost, binary, http_client};
+use crate::harness::{
+    Body, Browser, HostOptions, Respond, TestHost, Text, binary, get, http_client, temp_folder,
+    write_file,
+};
 use crate::javascript::run;
 
 /// A logo that would do harm if it could.
@@ -20,7 +23,7 @@ fn of_page<'a>(page: &'a str, start: &str) -> &'a str {
 
 fn settings(folder: &Path) -> String {
     let file = folder.join("logo.svg");
-    std::fs::write(&file, LOGO).expect("written");
+    write_file(&file, LOGO);
     format!(
         "[branding]\nlogo_file = \"{}\"\naccent = \"#7a1fa2\"\naccent_dark = \"#d6a3ee\"\n",
         file.display()
@@ -29,7 +32,7 @@ fn settings(folder: &Path) -> String {
 
 #[tokio::test]
 async fn a_logo_is_shown_as_a_picture_that_can_do_nothing() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = temp_folder();
     let settings = settings(folder.path());
     let host = TestHost::start_with(HostOptions {
         settings: &settings,
@@ -37,9 +40,7 @@ async fn a_logo_is_shown_as_a_picture_that_can_do_nothing() {
     })
     .await;
     let page = Browser::new(&host.base).get("/").await;
-    let policy = page.headers["content-security-policy"]
-        .to_str()
-        .expect("text");
+    let policy = page.headers["content-security-policy"].text();
     assert!(
         !policy.contains("unsafe")
             && policy.contains("img-src 'self'")
@@ -48,35 +49,31 @@ async fn a_logo_is_shown_as_a_picture_that_can_do_nothing() {
     let address = of_page(&page.body, "/assets/logo.");
     let answer = http_client()
         .get(format!("{}{address}", host.base))
-        .send()
-        .await
-        .expect("an answer");
+        .response()
+        .await;
     let headers = answer.headers().clone();
-    assert_eq!(answer.text().await.expect("text"), LOGO);
+    assert_eq!(answer.read_text().await, LOGO);
     assert_eq!(headers["content-type"], "image/svg+xml");
     assert_eq!(headers["x-content-type-options"], "nosniff");
     assert_eq!(
         headers["cache-control"],
         "public, max-age=31536000, immutable"
     );
-    let policy = headers["content-security-policy"].to_str().expect("text");
+    let policy = headers["content-security-policy"].text();
     assert!(
         policy.contains("default-src 'none'") && policy.ends_with("; sandbox"),
         "{policy}"
     );
     let other = address.replace("logo.", "logo.0");
     assert_eq!(
-        reqwest::get(format!("{}{other}", host.base))
-            .await
-            .expect("an answer")
-            .status(),
+        get(format!("{}{other}", host.base)).await.status(),
         StatusCode::NOT_FOUND
     );
 }
 
 #[tokio::test]
 async fn colours_are_a_stylesheet_of_their_own() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = temp_folder();
     let settings = settings(folder.path());
     let host = TestHost::start_with(HostOptions {
         settings: &settings,
@@ -91,11 +88,9 @@ async fn colours_are_a_stylesheet_of_their_own() {
     );
     assert!(ours.is_some() && ours < own, "{}", page.body);
     let address = of_page(&page.body, "/assets/colours.");
-    let answer = reqwest::get(format!("{}{address}", host.base))
-        .await
-        .expect("an answer");
+    let answer = get(format!("{}{address}", host.base)).await;
     assert_eq!(answer.headers()["content-type"], "text/css; charset=utf-8");
-    let css = answer.text().await.expect("text");
+    let css = answer.read_text().await;
     assert!(
         css.contains("--accent: #7a1fa2;") && css.contains("--accent: #d6a3ee;"),
         "{css}"
@@ -112,7 +107,7 @@ async fn colours_are_a_stylesheet_of_their_own() {
 
 #[test]
 fn settings_that_are_unfit_are_told_what_to_do() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = temp_folder();
     let file = folder.path().join("assent.toml");
     for (pages, message) in [
         (
@@ -140,11 +135,10 @@ fn settings_that_are_unfit_are_told_what_to_do() {
             "branding.logo: unknown key; expected one of language, logo_file, accent, accent_dark, support",
         ),
     ] {
-        std::fs::write(
+        write_file(
             &file,
             format!("base_url = \"https://id.example\"\n[branding]\n{pages}\n"),
-        )
-        .expect("written");
+        );
         let error = config::load(&file).expect_err("refused").to_string();
         assert!(error.contains(message), "{pages}: {error}");
     }
@@ -152,7 +146,7 @@ fn settings_that_are_unfit_are_told_what_to_do() {
 
 #[tokio::test]
 async fn a_logo_that_cannot_be_used_is_refused_at_the_start() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = temp_folder();
     let file = folder.path().join("assent.toml");
     for (name, content, message) in [
         ("missing.svg", None, "cannot be read"),
@@ -168,11 +162,11 @@ async fn a_logo_that_cannot_be_used_is_refused_at_the_start() {
         ),
     ] {
         if let Some(content) = content {
-            std::fs::write(folder.path().join(name), content).expect("written");
+            write_file(folder.path().join(name), content);
         }
         let text =
             format!("base_url = \"https://id.example\"\n[branding]\nlogo_file = \"{name}\"\n");
-        std::fs::write(&file, text).expect("written");
+        write_file(&file, text);
         let mut command = tokio::process::Command::new(binary("assent"));
         command
             .args(["config", "check", "--config", "assent.toml"])
@@ -189,7 +183,7 @@ async fn a_logo_that_cannot_be_used_is_refused_at_the_start() {
 
 #[tokio::test]
 async fn the_operators_looks_can_be_read_and_their_logo_runs_nothing_in_chromium() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = temp_folder();
     let settings = settings(folder.path());
     let host = TestHost::start_with(HostOptions {
         settings: &settings,

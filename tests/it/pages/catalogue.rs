@@ -6,6 +6,8 @@ use std::path::Path;
 
 use fluent_syntax::ast::{Entry, Expression, InlineExpression, Pattern, PatternElement};
 
+use crate::harness::{Json, Text, parse_json, read_file};
+
 type Values = BTreeSet<String>;
 type Messages = BTreeMap<String, Values>;
 
@@ -223,7 +225,7 @@ fn read(folder: &Path, below: &str, ending: &str, files: &mut Vec<(String, Strin
         if path.is_dir() {
             read(folder, &name, ending, files);
         } else if name.ends_with(ending) && !name.ends_with("/tests.rs") {
-            files.push((name, fs::read_to_string(&path).expect("text")));
+            files.push((name, read_file(&path)));
         }
     }
 }
@@ -330,13 +332,11 @@ fn what_is_missing_unused_or_given_other_values_is_found() {
 /// The app has words of its own, or a place of its own, for each error of the interface that it calls.
 #[test]
 fn the_app_has_words_for_each_error_of_its_interface() {
-    let document: serde_json::Value =
-        serde_json::from_str(assent::http::devices::openapi_document()).expect("JSON");
+    let document: serde_json::Value = parse_json(assent::http::devices::openapi_document());
     let codes: Vec<&str> = document["components"]["schemas"]["ErrorCode"]["enum"]
-        .as_array()
-        .expect("codes")
+        .items()
         .iter()
-        .map(|code| code.as_str().expect("a code"))
+        .map(|code| code.text())
         .collect();
     let scripts: String = sources("assets/authenticator", ".js")
         .into_iter()

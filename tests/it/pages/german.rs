@@ -3,7 +3,7 @@
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::harness::{HostOptions, TestHost, id};
+use crate::harness::{HostOptions, TestHost, Text, id};
 use crate::javascript::run_with;
 
 #[tokio::test]
@@ -28,7 +28,7 @@ async fn a_person_who_reads_german_enrols_and_signs_in_in_chromium() {
             Value::Null,
         )
         .await;
-    let link = enrolment["link"].as_str().expect("a link");
+    let link = enrolment["link"].text();
     let request = format!("{}{}", host.base, ada.application.request(&[]));
     let variables = [
         ("ENROL_URL", link),

@@ -5,7 +5,9 @@ use reqwest::{Method, StatusCode};
 use serde_json::json;
 
 use super::speaks;
-use crate::harness::{Ada, Browser, HostOptions, TestHost, http_client, id};
+use crate::harness::{
+    Ada, Body, Browser, HostOptions, Respond, TestHost, Text, get, http_client, id,
+};
 
 const LANGUAGES: [(Language, &str); 2] = [
     (Language::English, "en-GB, de;q=0.5"),
@@ -72,8 +74,8 @@ async fn every_page_of_a_sign_in_speaks_the_browsers_language() {
             .submit(&format!("{}/again", login.path()), &[])
             .await;
         login.submit(&login.path(), &[("name", "ada")]).await;
-        let requests = ada.phone.waiting(5).await.expect("requests");
-        ada.phone.decide(&requests[0], None).await.expect("denied");
+        let requests = ada.phone.pending_requests(5).await;
+        ada.phone.deny(&requests[0]).await;
         speaks(
             &login.again().await,
             language,
@@ -191,7 +193,7 @@ async fn what_the_application_asks_for_wins_and_lasts_as_long_as_the_login() {
         .await;
     speaks(&waiting, Language::German, &["waiting-lead"]);
     // What the phone shows of the browser is in the words of whoever sits there.
-    let requests = ada.phone.waiting(5).await.expect("requests");
+    let requests = ada.phone.pending_requests(5).await;
     assert_eq!(
         (requests[0].browser.as_str(), requests[0].place.as_str()),
         ("Firefox auf Linux", "Dieser Computer")
@@ -268,12 +270,7 @@ async fn whoever_prefers_nothing_that_we_speak_reads_the_operators_language() {
 async fn discovery_names_the_languages_that_pages_speak() {
     let host = TestHost::start().await;
     let url = format!("{}/.well-known/openid-configuration", host.issuer());
-    let document: serde_json::Value = reqwest::get(url)
-        .await
-        .expect("an answer")
-        .json()
-        .await
-        .expect("JSON");
+    let document: serde_json::Value = get(url).await.read_json().await;
     assert_eq!(
         document["ui_locales_supported"],
         json!(Language::ALL.map(Language::tag))
@@ -338,9 +335,8 @@ async fn the_authenticators_app_is_served_in_the_language_of_whoever_asks() {
             request
                 .header("accept-language", accepted)
                 .header("if-none-match", known)
-                .send()
+                .response()
                 .await
-                .expect("an answer")
         };
         let (in_english, in_german) = (ask("en", "").await, ask("de-DE", "").await);
         assert_eq!(
@@ -351,20 +347,15 @@ async fn the_authenticators_app_is_served_in_the_language_of_whoever_asks() {
             (&"accept-language".parse().unwrap(), &"de".parse().unwrap())
         );
         // What is kept in one language is not good in another.
-        let known = in_english.headers()["etag"]
-            .to_str()
-            .expect("text")
-            .to_owned();
+        let known = in_english.headers()["etag"].text().to_owned();
         assert_eq!(
             ask("en", &known).await.status(),
             StatusCode::NOT_MODIFIED,
             "{path}"
         );
         assert_eq!(ask("de", &known).await.status(), StatusCode::OK, "{path}");
-        let (english_text, german_text) = (
-            in_english.text().await.expect("text"),
-            in_german.text().await.expect("text"),
-        );
+        let (english_text, german_text) =
+            (in_english.read_text().await, in_german.read_text().await);
         assert!(
             english_text.contains(english) && !english_text.contains(german),
             "{path}: {english_text}"

@@ -1,7 +1,8 @@
 //! The stylesheet and templates are ready for scripts that go from right to left.
 
-use std::fs;
 use std::path::Path;
+
+use crate::harness::read_file;
 
 /// Properties and values that name a side, in place of the start or the end of a line.
 const SIDES: [&str; 12] = [
@@ -22,7 +23,7 @@ const SIDES: [&str; 12] = [
 #[test]
 fn no_rule_names_a_side() {
     let host = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("host/server");
-    let read = |name| fs::read_to_string(host.join("assets").join(name)).expect("a stylesheet");
+    let read = |name| read_file(host.join("assets").join(name));
     for line in (read("assent.css")
         + &read("portal.css")
         + &read("authenticator.css")

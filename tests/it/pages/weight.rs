@@ -2,7 +2,7 @@
 
 use reqwest::Response;
 
-use crate::harness::{Browser, TestHost, http_client};
+use crate::harness::{Browser, Respond, TestHost, http_client};
 
 /// What everything together may weigh, in bytes.
 const MOST: usize = 30_000;
@@ -48,9 +48,8 @@ async fn the_login_page_weighs_less_than_30_kilobytes_with_all_that_it_loads() {
     for path in loaded {
         let answer = http_client()
             .get(format!("{}{path}", host.base))
-            .send()
-            .await
-            .expect("an answer");
+            .response()
+            .await;
         assert!(answer.status().is_success(), "{path}");
         let (bytes, _) = weight(answer).await;
         println!("{bytes:>6} {path}");

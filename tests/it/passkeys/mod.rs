@@ -3,20 +3,21 @@
 mod refused;
 mod software;
 
-use assent::authenticator::{Authenticator, Reply, Request};
+use assent::authenticator::{Reply, Request};
 use assent::config;
 use assent::domain::devices::relying_party::RelyingParty;
 use assent_model::passkey::PasskeyUse;
 use assent_model::session::Amr;
 use assent_store::{AnswerOutcome, DeviceAnswer};
 use assent_test_macros::both_databases;
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use sqlx::{AssertSqlSafe, Row};
 
-use crate::harness::{Ada, Browser, Database, HostOptions, Page, TestHost, id};
+use crate::harness::{
+    Ada, Browser, Database, Device, HostOptions, Json, Page, TestHost, Text, base64url, id,
+    parse_json, temp_folder, write_file,
+};
 use crate::life::{entries, events};
 use crate::store::noted;
 use crate::upkeep::RETENTION;
@@ -27,7 +28,7 @@ const REMOVAL: &str = "/authenticator/api/device/passkey/removal";
 /// Many of these tests come with proofs that are no good.
 const SETTINGS: &str = "[rate_limits]\nunauthenticated_requests = { per_minute = 0 }\nsign_ins_per_user_name = { per_minute = 0 }\n";
 
-async fn call(phone: &Authenticator, method: Method, path: &str, body: &Value) -> Reply {
+async fn call(phone: &Device, method: Method, path: &str, body: &Value) -> Reply {
     phone
         .call(method, path, "", serde_json::to_vec(body).expect("JSON"))
         .await
@@ -42,7 +43,7 @@ fn said(reply: &Reply) -> (StatusCode, &str) {
 }
 
 /// Adds a passkey to a phone.
-async fn add(phone: &Authenticator, passkey: &Software) {
+async fn add(phone: &Device, passkey: &Software) {
     let offer = call(phone, Method::POST, DEVICE, &json!({})).await;
     assert_eq!(offer.status, StatusCode::OK, "{}", offer.body);
     let added = call(
@@ -56,19 +57,12 @@ async fn add(phone: &Authenticator, passkey: &Software) {
 }
 
 /// What a phone sends to approve, with this passkey's assertion.
-fn proof(
-    phone: &Authenticator,
-    request: &Request,
-    number: &str,
-    assertion: Option<Value>,
-) -> Value {
-    let signature = phone
-        .sign(&phone.statement(request, Some(number)).text())
-        .expect("signed");
+fn proof(phone: &Device, request: &Request, number: &str, assertion: Option<Value>) -> Value {
+    let signature = phone.signature(&phone.statement(request, Some(number)).text());
     json!({"decision": "approve", "number": number, "signature": signature, "passkey": assertion})
 }
 
-async fn send(phone: &Authenticator, request: &Request, body: &Value) -> Reply {
+async fn send(phone: &Device, request: &Request, body: &Value) -> Reply {
     call(
         phone,
         Method::POST,
@@ -79,7 +73,7 @@ async fn send(phone: &Authenticator, request: &Request, body: &Value) -> Reply {
 }
 
 /// The question that is put to the phone's passkey when it approves.
-async fn question(phone: &Authenticator, request: &Request, number: &str) -> Value {
+async fn question(phone: &Device, request: &Request, number: &str) -> Value {
     let reply = send(phone, request, &proof(phone, request, number, None)).await;
     assert_eq!(
         said(&reply),
@@ -112,7 +106,7 @@ impl It {
         let passkey = Software::new(&host.base);
         add(&ada.phone, &passkey).await;
         let waiting = ada.ask(&Browser::new(&host.base), &[]).await;
-        let request = ada.phone.waiting(5).await.expect("requests").remove(0);
+        let request = ada.phone.pending_requests(5).await.remove(0);
         let number = waiting.number();
         Self {
             host,
@@ -191,13 +185,11 @@ async fn a_device_with_a_passkey_approves_with_it_and_the_tokens_say_so(database
     let (status, tokens) = it.ada.application.exchange(&it.host.base, &code, &[]).await;
     assert_eq!(status, StatusCode::OK, "{tokens}");
     let payload = tokens["id_token"]
-        .as_str()
-        .expect("a token")
+        .text()
         .split('.')
         .nth(1)
         .expect("a payload");
-    let claims: Value =
-        serde_json::from_slice(&URL_SAFE_NO_PAD.decode(payload).expect("base64url")).expect("JSON");
+    let claims: Value = parse_json(&base64url(payload));
     assert_eq!(claims["amr"], json!(["swk", "user", "mfa"]));
     assert_eq!(claims["acr"], "urn:assent:acr:device");
     let events = it.events().await;
@@ -210,21 +202,11 @@ async fn a_device_with_a_passkey_approves_with_it_and_the_tokens_say_so(database
 #[tokio::test]
 async fn denying_and_not_me_need_no_passkey() {
     let it = It::on(Database::Sqlite).await;
-    assert_eq!(
-        it.ada
-            .phone
-            .decide(&it.request, None)
-            .await
-            .expect("an outcome"),
-        "denied"
-    );
-    it.ada.phone.lift_cooldown().await.expect("lifted");
+    assert_eq!(it.ada.phone.deny(&it.request).await, "denied");
+    it.ada.phone.end_cooldown().await;
     it.ada.ask(&Browser::new(&it.host.base), &[]).await;
-    let request = it.ada.phone.waiting(5).await.expect("requests").remove(0);
-    assert_eq!(
-        it.ada.phone.not_me(&request).await.expect("an outcome"),
-        "reported"
-    );
+    let request = it.ada.phone.pending_requests(5).await.remove(0);
+    assert_eq!(it.ada.phone.report(&request).await, "reported");
 }
 
 #[tokio::test]
@@ -277,13 +259,7 @@ async fn a_passkey_is_removed_by_itself_and_then_none_is_needed(database: Databa
             .iter()
             .any(|event| event == "passkey.removed")
     );
-    assert_eq!(
-        phone
-            .decide(&it.request, Some(&it.number))
-            .await
-            .expect("an outcome"),
-        "approved"
-    );
+    assert_eq!(phone.approve(&it.request, &it.number).await, "approved");
     // Another one may be added then.
     add(phone, &Software::new(&it.host.base)).await;
 }
@@ -356,10 +332,7 @@ async fn what_lets_another_device_in_later_needs_the_passkey_too_and_the_other_d
         &Value::Null,
     )
     .await;
-    let notifications = reply.body["notifications"]
-        .as_array()
-        .expect("notifications")
-        .clone();
+    let notifications = reply.body["notifications"].items().clone();
     assert!(
         notifications
             .iter()
@@ -485,7 +458,7 @@ async fn the_store_itself_takes_no_approval_without_a_passkey_that_goes_on(datab
 
 #[tokio::test]
 async fn a_host_that_is_reached_by_an_address_offers_no_passkeys() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = temp_folder();
     let file = folder.path().join("assent.toml");
     let key = folder.path().join("master.key");
     let relying_party = |base: &str| {
@@ -493,7 +466,7 @@ async fn a_host_that_is_reached_by_an_address_offers_no_passkeys() {
             "base_url = \"{base}\"\n[keys]\nmaster_key_file = \"{}\"\n",
             key.display()
         );
-        std::fs::write(&file, text).expect("written");
+        write_file(&file, text);
         RelyingParty::new(&config::load(&file).expect("good settings"))
     };
     for address in [

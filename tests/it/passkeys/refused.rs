@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::software::Software;
 use super::{DEVICE, It, REMOVAL, add, call, proof, question, said, send};
-use crate::harness::{Browser, Database};
+use crate::harness::{Browser, Database, Json};
 
 impl It {
     /// This assertion is refused, and Ada waits on.
@@ -131,7 +131,7 @@ async fn a_question_is_good_once_for_one_approval_and_for_a_short_time() {
     let earlier = it.question().await;
     let next = it.ada.ask(&Browser::new(&it.host.base), &[]).await;
     let newest = async || {
-        let pending = phone.waiting(5).await.expect("requests");
+        let pending = phone.pending_requests(5).await;
         pending
             .into_iter()
             .find(|request| request.id != it.request.id)
@@ -210,7 +210,7 @@ async fn a_counter_that_goes_backwards_is_refused_and_noted(database: Database) 
     );
     it.host.advance(1);
     let next = it.ada.ask(&Browser::new(&it.host.base), &[]).await;
-    let request = it.ada.phone.waiting(5).await.expect("requests").remove(0);
+    let request = it.ada.phone.pending_requests(5).await.remove(0);
     let options = question(&it.ada.phone, &request, &next.number()).await;
     let body = proof(
         &it.ada.phone,
@@ -231,16 +231,8 @@ async fn a_counter_that_goes_backwards_is_refused_and_noted(database: Database) 
     );
     // It may be a copy that speaks as this phone, so the phone itself tells of it.
     it.host.advance(1);
-    let told = it
-        .ada
-        .phone
-        .ask(Method::GET, "/requests", None)
-        .await
-        .expect("an answer");
-    let told = told["notifications"]
-        .as_array()
-        .expect("notifications")
-        .clone();
+    let told = it.ada.phone.call_ok(Method::GET, "/requests", None).await;
+    let told = told["notifications"].items().clone();
     assert_eq!(told.len(), 1, "{told:?}");
     assert_eq!(next.again().await.number(), next.number());
 }

@@ -10,6 +10,8 @@ use openssl::pkey::Private;
 use openssl::sha::sha256;
 use serde_json::{Value, json};
 
+use crate::harness::Text;
+
 const USER_PRESENT: u8 = 1;
 const USER_VERIFIED: u8 = 1 << 2;
 const HAS_KEY: u8 = 1 << 6;
@@ -86,7 +88,7 @@ impl Software {
     }
 
     fn client_data(&self, kind: &str, options: &Value) -> Vec<u8> {
-        let challenge = options["challenge"].as_str().expect("a challenge");
+        let challenge = options["challenge"].text();
         json!({"type": kind, "challenge": challenge, "origin": self.origin, "crossOrigin": false})
             .to_string()
             .into_bytes()

@@ -13,9 +13,9 @@ use axum::Router;
 use axum::body::Bytes;
 use axum::http::{HeaderMap, StatusCode, Uri};
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
 
 use super::components::{Log, NOW, channel, load, load_with};
+use crate::harness::{Text, listen};
 
 /// A service outside that answers each path in its own way, and what it was sent.
 struct Service {
@@ -25,8 +25,7 @@ struct Service {
 
 impl Service {
     async fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        let port = listener.local_addr().expect("an address").port();
+        let (listener, port) = listen().await;
         let seen = Arc::new(Mutex::new(Vec::new()));
         let record = Arc::clone(&seen);
         let app = Router::new().fallback(
@@ -237,7 +236,7 @@ async fn the_hosts_credential_takes_the_place_of_the_plugins() {
     let requests = service.requests();
     let sent: Vec<_> = requests[0].0.get_all("authorization").iter().collect();
     assert_eq!(sent.len(), 1);
-    assert!(sent[0].to_str().expect("text").starts_with("vapid "));
+    assert!(sent[0].text().starts_with("vapid "));
 }
 
 #[tokio::test]

@@ -6,13 +6,13 @@ use assent_plugin_host::{
 use serde_json::json;
 
 use super::components::{account_roles, application, channel, hostile_mapper, load_error};
-use crate::harness::component;
+use crate::harness::{component, read_bytes, read_file, temp_folder, write_file};
 
 /// Why `account-roles` with these bytes in its place does not load; inspection says the same.
 async fn wrong_file(bytes: &[u8]) -> String {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = temp_folder();
     let file = folder.path().join("account-roles.wasm");
-    std::fs::write(&file, bytes).expect("written");
+    write_file(&file, bytes);
     let said = load_error(vec![PluginSpec {
         file: file.clone(),
         ..account_roles(&application(1))
@@ -33,7 +33,7 @@ async fn wrong_file(bytes: &[u8]) -> String {
 /// The component `account-roles` with one text in it replaced by another of the same length.
 fn patched(from: &str, to: &str) -> Vec<u8> {
     assert_eq!(from.len(), to.len());
-    let mut bytes = std::fs::read(component("account-roles")).expect("the component");
+    let mut bytes = read_bytes(component("account-roles"));
     let places: Vec<usize> = bytes
         .windows(from.len())
         .enumerate()
@@ -87,7 +87,7 @@ async fn a_core_module_is_told_apart() {
 
 #[tokio::test]
 async fn a_truncated_file_is_told_apart() {
-    let whole = std::fs::read(component("account-roles")).expect("the component");
+    let whole = read_bytes(component("account-roles"));
     for length in [whole.len() / 3, whole.len() - 1, 100, 9] {
         let said = wrong_file(&whole[..length]).await;
         assert!(said.contains("cut short or damaged"), "{length}: {said}");
@@ -261,12 +261,12 @@ async fn components_are_compiled_in_a_process_of_their_own() {
     assert_eq!(inspection.description.name, "account-roles");
 
     // What parses as a component from outside and breaks in the compiler.
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = temp_folder();
     let file = folder.path().join("broken.wasm");
-    let mut bytes = std::fs::read(component("account-roles")).expect("the component");
+    let mut bytes = read_bytes(component("account-roles"));
     let code = bytes.len() / 2;
     bytes[code..code + 64].fill(0xff);
-    std::fs::write(&file, bytes).expect("written");
+    write_file(&file, bytes);
     let error = inspect(&file, &program)
         .await
         .expect_err("it can't be compiled")
@@ -329,8 +329,7 @@ fn compiles_within_limits(program: &str) {
     let mut stdin = compiler.stdin.take().expect("its input");
     // More than a pipe holds, so that this returns only once it reads, after it has limited itself.
     stdin.write_all(&vec![0; 1 << 20]).expect("it reads");
-    let limits =
-        std::fs::read_to_string(format!("/proc/{}/limits", compiler.id())).expect("its limits");
+    let limits = read_file(format!("/proc/{}/limits", compiler.id()));
     let open = files_of(compiler.id());
     drop(stdin);
     let output = compiler.wait_with_output().expect("ended");

@@ -11,7 +11,7 @@ use super::components::{
     account_roles, application, hostile_mapper, input, load, load_error, saml_attributes,
 };
 use super::mappers::fault;
-use crate::harness::component;
+use crate::harness::{Json, component};
 
 /// `claim-map` with the rules of this TOML, granted these claims and attributes, for one application.
 fn claim_map(name: &str, served: &Did, writes: &[&str], rules: &str) -> PluginSpec {
@@ -285,8 +285,7 @@ async fn the_example_for_production_works() {
     let settings: Value = toml::from_str(&toml).expect("TOML");
     let plugin = &settings["plugins"]["claim_mappers"][0];
     let writes: Vec<&str> = plugin["writes"]
-        .as_array()
-        .expect("a list")
+        .items()
         .iter()
         .filter_map(Value::as_str)
         .collect();

@@ -3,7 +3,7 @@
 use std::process::Stdio;
 use std::time::Duration;
 
-use assent_tests::harness::{TestHost, binary};
+use assent_tests::harness::{TestHost, binary, write_file};
 use reqwest::Method;
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, BufReader, Lines};
@@ -151,11 +151,10 @@ async fn what_can_not_be_tried_is_explained() {
         .expect("run");
     assert_eq!(refused.status.code(), Some(1), "{}", text(&refused.stdout));
 
-    std::fs::write(
+    write_file(
         newcomer.project().join("settings.toml"),
         "departments = { editor = \"\" }\n",
-    )
-    .expect("written");
+    );
     let wrong = ["--once", "--plugin-config", "settings.toml"];
     let refused = dev(&newcomer, &host, &ada.application.id, &wrong)
         .output()

@@ -4,10 +4,11 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use assent_tests::harness::{
-    Browser, HostOptions, TestHost, binary, component, http_client, id, in_time,
+    Body, Browser, HostOptions, Json, Parsed, Respond, TestHost, Text, base64url, binary,
+    component, http_client, id, in_time, parse_json, read_bytes, temp_folder, write_file,
 };
 use base64::Engine;
-use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use base64::engine::general_purpose::STANDARD;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
@@ -47,10 +48,8 @@ async fn trace(host: &TestHost, token: &str) -> Value {
 }
 
 pub(super) fn claims_of(token: &str) -> Value {
-    let payload = URL_SAFE_NO_PAD
-        .decode(token.split('.').nth(1).expect("a payload"))
-        .expect("base64url");
-    serde_json::from_slice(&payload).expect("JSON")
+    let payload = base64url(token.split('.').nth(1).expect("a payload"));
+    parse_json(&payload)
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -59,19 +58,16 @@ async fn a_token_is_explained_by_itself_its_jti_and_the_command() {
     let ada = host.ada().await;
     let code = ada.sign_in(&Browser::new(&host.base)).await;
     let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
-    let token = tokens["id_token"].as_str().expect("an ID token");
+    let token = tokens["id_token"].text();
     let claims = claims_of(token);
 
     let found = trace(&host, token).await;
-    assert_eq!(
-        found,
-        trace(&host, claims["jti"].as_str().expect("a jti")).await
-    );
+    assert_eq!(found, trace(&host, claims["jti"].text()).await);
     assert_eq!(
         (&found["user"], &found["sink"]),
         (&ada.user["id"], &json!("id-token"))
     );
-    let calls = found["calls"].as_array().expect("calls");
+    let calls = found["calls"].items();
     assert_eq!(calls.len(), 2, "{found}");
     assert_eq!(
         (&calls[0]["plugin"], &calls[0]["outcome"]),
@@ -88,17 +84,14 @@ async fn a_token_is_explained_by_itself_its_jti_and_the_command() {
         "{}",
         calls[0]
     );
-    let digest = assent_model::secret::Digest::of(
-        &std::fs::read(component("account-roles")).expect("the component"),
-    )
-    .to_text();
+    let digest =
+        assent_model::secret::Digest::of(&read_bytes(component("account-roles"))).to_text();
     assert_eq!(
         (&calls[0]["sha256"], &calls[0]["version"]),
         (&json!(digest), &json!("1.0.0"))
     );
     let note = calls[1]["changes"]
-        .as_array()
-        .expect("changes")
+        .items()
         .iter()
         .find(|change| change["claim"] == "note");
     assert_eq!(note.expect("the note")["after"], 42);
@@ -199,15 +192,14 @@ async fn a_preview_is_what_a_login_would_tell() {
         )
         .await;
     let sinks: Vec<_> = all["sinks"]
-        .as_array()
-        .expect("sinks")
+        .items()
         .iter()
         .map(|one| one["sink"].clone())
         .collect();
     assert_eq!(sinks, ["id-token", "userinfo", "introspection"], "{all}");
     let preview = all["sinks"][0].clone();
     let origin = |name: &str| {
-        let origins = preview["origins"].as_array().expect("origins");
+        let origins = preview["origins"].items();
         origins
             .iter()
             .find(|origin| origin["name"] == name)
@@ -229,8 +221,8 @@ async fn a_preview_is_what_a_login_would_tell() {
         )
         .await;
     let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
-    let told = claims_of(tokens["id_token"].as_str().expect("an ID token"));
-    for (name, value) in preview["claims"].as_object().expect("claims") {
+    let told = claims_of(tokens["id_token"].text());
+    for (name, value) in preview["claims"].members() {
         assert_eq!(told.get(name), Some(value), "{name}");
     }
     assert!(
@@ -309,7 +301,7 @@ async fn a_candidate_is_compared_and_never_kept() {
     assert_eq!(told["candidate"]["sinks"][0]["claims"]["note"], 43);
 
     // Another component in its place, with the grants of that place: it writes a claim that is not among them.
-    let wasm = |name: &str| STANDARD.encode(std::fs::read(component(name)).expect("a component"));
+    let wasm = |name: &str| STANDARD.encode(read_bytes(component(name)));
     let other = json!({"plugin": "account-roles", "component": wasm("hostile-mapper"), "config": set("note", "1")});
     let told = host.admin_ok(Method::POST, &path, asked(other)).await;
     let stopped = &told["candidate"]["sinks"][0]["stopped"];
@@ -377,8 +369,7 @@ async fn a_candidate_is_compared_and_never_kept() {
     assert_eq!(told["differences"], json!([]), "{told}");
     let entry = &crate::life::entries(&host, "event=claims.compared").await[0];
     let digest = before["plugins"]
-        .as_array()
-        .expect("plugins")
+        .items()
         .iter()
         .find(|one| one["plugin"] == "second");
     assert_eq!(
@@ -413,8 +404,7 @@ async fn a_candidate_is_compared_and_never_kept() {
     let after = host.admin_ok(Method::GET, "/plugins", Value::Null).await;
     let names = |told: &Value| -> Vec<Value> {
         told["plugins"]
-            .as_array()
-            .expect("plugins")
+            .items()
             .iter()
             .map(|one| one["sha256"].clone())
             .collect()
@@ -467,14 +457,8 @@ async fn plugins_have_a_say_in_introspection_but_not_over_its_own_members() {
                 ada.application.id.replace(':', "%3A"),
                 ada.application.secret.as_ref(),
             )
-            .form(&[("token", tokens["access_token"].as_str().expect("a token"))]);
-        request
-            .send()
-            .await
-            .expect("an answer")
-            .json()
-            .await
-            .expect("JSON")
+            .form(&[("token", tokens["access_token"].text())]);
+        request.response().await.read_json().await
     };
     let told = introspect().await;
     assert_eq!(
@@ -490,9 +474,9 @@ async fn plugins_have_a_say_in_introspection_but_not_over_its_own_members() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn metrics_are_told_to_who_shows_the_secret() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = temp_folder();
     let secret = folder.path().join("secret");
-    std::fs::write(&secret, "a-secret-of-the-operator\n").expect("written");
+    write_file(&secret, "a-secret-of-the-operator\n");
     let settings = format!("[http]\nmetrics_secret_file = \"{}\"\n", secret.display());
     let wish = HostOptions {
         plugins: &plugins("{ behaviour = \"deny\" }"),
@@ -513,8 +497,8 @@ async fn metrics_are_told_to_who_shows_the_secret() {
         if let Some(secret) = secret {
             request = request.bearer_auth(secret);
         }
-        let response = request.send().await.expect("an answer");
-        (response.status(), response.text().await.expect("text"))
+        let response = request.response().await;
+        (response.status(), response.read_text().await)
     };
     assert_eq!(get(None).await.0, StatusCode::UNAUTHORIZED);
     assert_eq!(
@@ -528,11 +512,7 @@ async fn metrics_are_told_to_who_shows_the_secret() {
             .lines()
             .find(|line| line.starts_with(series))
             .unwrap_or_else(|| panic!("{series} in {text}"));
-        line.rsplit(' ')
-            .next()
-            .expect("a value")
-            .parse()
-            .expect("a number")
+        line.rsplit(' ').next().expect("a value").parsed()
     };
     assert!(value("assent_plugin_calls_total{plugin=\"account-roles\"}") >= 1.0);
     assert!(value("assent_plugin_denials_total{plugin=\"second\"}") >= 1.0);
@@ -555,8 +535,9 @@ async fn metrics_are_told_to_who_shows_the_secret() {
     );
 
     let without = TestHost::start().await;
-    let response = reqwest::get(format!("{}/metrics", without.base))
-        .await
-        .expect("an answer");
+    let response = http_client()
+        .get(format!("{}/metrics", without.base))
+        .response()
+        .await;
     assert_eq!(response.status(), StatusCode::NOT_FOUND);
 }

@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 use assent_model::clock::{ManualClock, SharedClock, Timestamp};
 use assent_model::id::Did;
 use assent_plugin_host::{Compiler, Fault, Limits, Loader, NoCredentials, PluginSpec, Plugins};
-use assent_tests::harness::{Browser, HostOptions, TestHost, component, http_client};
+use assent_tests::harness::{
+    Body, Browser, HostOptions, Respond, TestHost, Text, component, http_client,
+};
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
@@ -190,11 +192,10 @@ async fn user_info(host: &TestHost, token: &str) -> Duration {
         let answer = client
             .get(format!("{}/oidc/me", host.base))
             .bearer_auth(token)
-            .send()
-            .await
-            .expect("an answer");
+            .response()
+            .await;
         assert_eq!(answer.status(), StatusCode::OK);
-        let claims: Value = answer.json().await.expect("claims");
+        let claims: Value = answer.read_json().await;
         assert!(claims["account"].is_string(), "{claims}");
         times.push(begun.elapsed());
     }
@@ -226,7 +227,7 @@ async fn a_looping_plugin_at_full_rate_hardly_delays_other_applications() {
         // The loop moves the clock, so each token serves one measurement.
         let code = ada.sign_in(&Browser::new(&host.base)).await;
         let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
-        let token = tokens["access_token"].as_str().expect("a token").to_owned();
+        let token = tokens["access_token"].text().to_owned();
         user_info(&host, &token).await;
         let quiet = user_info(&host, &token).await;
         let loaded = user_info_beside_loops(&host, &token, &looping).await;

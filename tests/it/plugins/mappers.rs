@@ -9,6 +9,7 @@ use assent_plugin_host::{
 use serde_json::{Value, json};
 
 use super::components::{Log, account_roles, application, hostile_mapper, input, load};
+use crate::harness::{Parsed, Text};
 
 /// What the hostile mapper with these settings gets, beside a plugin of another application that goes on unharmed.
 async fn attack(config: Value, limits: Limits) -> (MapFailure, Log) {
@@ -53,10 +54,8 @@ async fn account_roles_makes_the_account_claim() {
     let ours = application(1);
     let plugins = load(vec![account_roles(&ours)]).await;
     let mapped = plugins.map_claims(input(&ours)).await.expect("claims");
-    let text = mapped.claims["account"]
-        .as_str()
-        .expect("the claim is a string");
-    let account: Value = text.parse().expect("the string holds JSON");
+    let text = mapped.claims["account"].text();
+    let account: Value = text.parsed();
     assert_eq!(
         account,
         json!({ "name": "ada", "short_code": "7KQ2M9", "roles": ["admin"] })

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::Output;
 use std::time::Duration;
 
-use assent_tests::harness::{Ada, Browser, HostOptions, TestHost, binary, plugins};
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use assent_tests::harness::{
+    Ada, Browser, HostOptions, Parsed, TestHost, Text, base64url, binary, parse_json, plugins,
+    read_bytes, read_file, temp_folder, write_file,
+};
 use reqwest::{Method, StatusCode};
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, BufReader};
@@ -35,18 +36,17 @@ impl Newcomer {
             std::fs::remove_dir_all(&newcomer.folder).expect("removed");
         }
         std::fs::create_dir_all(&newcomer.folder).expect("a folder");
-        let elsewhere = tempfile::tempdir().expect("a folder");
+        let elsewhere = temp_folder();
         let made = elsewhere.path().join(name);
         newcomer
-            .tool(&[&["new", made.to_str().expect("text")], options].concat())
+            .tool(&[&["new", made.text()], options].concat())
             .await;
         let checkout = Path::new(env!("CARGO_MANIFEST_DIR"))
             .parent()
             .expect("the checkout")
-            .to_str()
-            .expect("text");
-        for place in [checkout, elsewhere.path().to_str().expect("text")] {
-            let grep = ["-r", "--fixed-strings", place, made.to_str().expect("text")];
+            .text();
+        for place in [checkout, elsewhere.path().text()] {
+            let grep = ["-r", "--fixed-strings", place, made.text()];
             let found = newcomer
                 .run(Path::new("grep"), &newcomer.folder, &grep)
                 .await;
@@ -57,11 +57,7 @@ impl Newcomer {
             );
         }
         let moved = newcomer
-            .run(
-                Path::new("mv"),
-                &newcomer.folder,
-                &[made.to_str().expect("text"), name],
-            )
+            .run(Path::new("mv"), &newcomer.folder, &[made.text(), name])
             .await;
         succeeded(&moved);
         newcomer
@@ -103,8 +99,7 @@ impl Newcomer {
 
     /// Runs the commands of the project's CI workflow unchanged, except the setup of the machine.
     async fn workflow(&self) {
-        let workflow = std::fs::read_to_string(self.project().join(".github/workflows/plugin.yml"))
-            .expect("the file");
+        let workflow = read_file(self.project().join(".github/workflows/plugin.yml"));
         let commands: Vec<&str> = workflow
             .lines()
             .filter_map(|line| line.trim().strip_prefix("- run: "))
@@ -137,14 +132,14 @@ impl Newcomer {
     /// Changes a text in a file of the project, where it is once.
     pub(super) fn edit(&self, file: &str, from: &str, to: &str) {
         let file = self.project().join(file);
-        let before = std::fs::read_to_string(&file).expect("the file");
+        let before = read_file(&file);
         assert_eq!(
             before.matches(from).count(),
             1,
             "{} has `{from}` once",
             file.display()
         );
-        std::fs::write(&file, before.replace(from, to)).expect("written");
+        write_file(&file, before.replace(from, to));
     }
 
     /// From the changed line on: the fixtures say what is different, are told to expect it, and hold.
@@ -205,7 +200,7 @@ impl Newcomer {
 
     /// What was packed can be looked at and tried out, and is not replaced unless it is said.
     async fn packed(&self, packed: &Path) {
-        let folder = packed.to_str().expect("text");
+        let folder = packed.text();
         let said = self.tool(&["check", folder]).await;
         assert!(said.contains("plugin.toml says the same"), "{said}");
         let said = self
@@ -214,8 +209,8 @@ impl Newcomer {
         assert!(said.ends_with("4 fixtures hold\n"), "{said}");
 
         let file = packed.join("newcomer.wasm");
-        let component = std::fs::read(&file).expect("the component");
-        std::fs::write(&file, b"another").expect("written");
+        let component = read_bytes(&file);
+        write_file(&file, b"another");
         let again = ["pack", "newcomer", "--out", "packed"];
         let refused = self
             .run(&binary("assent-plugin"), &self.folder, &again)
@@ -227,9 +222,9 @@ impl Newcomer {
             ),
             "{error}"
         );
-        assert_eq!(std::fs::read(&file).expect("the component"), b"another");
+        assert_eq!(read_bytes(&file), b"another");
         self.tool(&[&again[..], &["--force"]].concat()).await;
-        assert_eq!(std::fs::read(&file).expect("the component"), component);
+        assert_eq!(read_bytes(&file), component);
     }
 
     /// Packs the plugin and has a host that serves load it; the claim in Ada's ID token.
@@ -240,14 +235,8 @@ impl Newcomer {
 
         let settings = self.tool(&["pack", "newcomer", "--out", "packed"]).await;
         let packed = self.folder.join("packed/newcomer-0.1.0");
-        let manifest: toml::Table = std::fs::read_to_string(packed.join("plugin.toml"))
-            .expect("the manifest")
-            .parse()
-            .expect("TOML");
-        assert!(
-            settings.contains(manifest["sha256"].as_str().expect("a digest")),
-            "{settings}"
-        );
+        let manifest: toml::Table = read_file(packed.join("plugin.toml")).parsed();
+        assert!(settings.contains(manifest["sha256"].as_str().expect("a digest")), "{settings}");
         assert_eq!(
             settings,
             self.tool(&["pack", "newcomer", "--out", "packed"]).await,
@@ -260,8 +249,8 @@ impl Newcomer {
         self.packed(&packed).await;
 
         let file = host.host.settings_file.clone().expect("a settings file");
-        let text = std::fs::read_to_string(&file).expect("the settings");
-        std::fs::write(&file, format!("{text}\n{settings}")).expect("written");
+        let text = read_file(&file);
+        write_file(&file, format!("{text}\n{settings}"));
         let (status, answer) = host
             .admin(Method::POST, "/plugins/reload", Value::Null)
             .await;
@@ -312,13 +301,11 @@ async fn department(host: &TestHost, ada: &Ada) -> Value {
     let (status, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
     assert_eq!(status, StatusCode::OK, "{tokens}");
     let payload = tokens["id_token"]
-        .as_str()
-        .expect("an ID token")
+        .text()
         .split('.')
         .nth(1)
         .expect("a payload");
-    let claims: Value =
-        serde_json::from_slice(&URL_SAFE_NO_PAD.decode(payload).expect("base64url")).expect("JSON");
+    let claims: Value = parse_json(&base64url(payload));
     claims["department"].clone()
 }
 
@@ -497,12 +484,12 @@ async fn a_plugin_states_what_it_asks_for_once() {
     let manifest = newcomer.project().join("plugin.toml");
     assert!(!manifest.exists(), "it is generated");
     newcomer.tool(&["build", "stated-once"]).await;
-    let generated = std::fs::read_to_string(&manifest).expect("the manifest");
+    let generated = read_file(&manifest);
     assert!(
         generated.starts_with("# Generated by assent-plugin"),
         "{generated}"
     );
-    let table: toml::Table = generated.parse().expect("TOML");
+    let table: toml::Table = generated.parsed();
     assert_eq!(
         table["writes"].as_array().map(Vec::len),
         Some(1),
@@ -517,13 +504,12 @@ async fn a_plugin_states_what_it_asks_for_once() {
     // A change in the code is enough, and a change elsewhere has no effect.
     let more = ".writes([\"department\", \"team\"]).sinks([\"id-token\"])";
     newcomer.edit("src/lib.rs", ".writes([\"department\"])", more);
-    std::fs::write(
+    write_file(
         &manifest,
         generated.replace("department of a person", "shoe size of a person"),
-    )
-    .expect("written");
+    );
     newcomer.tool(&["test", "stated-once"]).await;
-    let again = std::fs::read_to_string(&manifest).expect("the manifest");
+    let again = read_file(&manifest);
     assert!(
         again.contains("writes = [\"department\", \"team\"]\nsinks = [\"id-token\"]"),
         "{again}"

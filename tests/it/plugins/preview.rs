@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use assent::domain::operations::rate_limits::CallerKey;
 use assent_model::audit::Actor;
-use assent_tests::harness::{Browser, TestHost, id};
+use assent_tests::harness::{Browser, Json, Parsed, TestHost, Text, id};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
@@ -21,19 +21,12 @@ async fn preview(host: &TestHost, application: &str, account: &Value) -> Value {
 }
 
 fn names(claims: &Value) -> BTreeSet<String> {
-    claims
-        .as_object()
-        .expect("claims")
-        .keys()
-        .cloned()
-        .collect()
+    claims.members().keys().cloned().collect()
 }
 
 fn texts(list: &Value) -> BTreeSet<String> {
     let list = list.as_array().unwrap_or_else(|| panic!("no list: {list}"));
-    list.iter()
-        .map(|text| text.as_str().expect("text").to_owned())
-        .collect()
+    list.iter().map(|text| text.text().to_owned()).collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -46,10 +39,7 @@ async fn an_id_token_has_the_claims_of_its_preview_and_no_others() {
             .await;
         let shown = preview(&host, &ada.application.id, &ada.account).await;
         let shown_token = &shown[0]["token"];
-        let scope = shown[0]["scope"]
-            .as_str()
-            .expect("scopes")
-            .replace(" offline_access", "");
+        let scope = shown[0]["scope"].text().replace(" offline_access", "");
         assert_eq!(shown_token["slim_id_token"], slim, "{shown}");
         assert_eq!(shown[0]["claims"].get("email").is_none(), slim, "{shown}");
         assert!(
@@ -63,12 +53,12 @@ async fn an_id_token_has_the_claims_of_its_preview_and_no_others() {
         ];
         let code = ada.sign_in_with(&Browser::new(&host.base), &request).await;
         let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
-        let told = claims_of(tokens["id_token"].as_str().expect("an ID token"));
+        let told = claims_of(tokens["id_token"].text());
         for name in ["iss", "aud"] {
             assert_eq!(told[name], shown_token[name], "{name}");
         }
         assert_eq!(shown_token["iss"], host.issuer());
-        for (name, value) in shown[0]["claims"].as_object().expect("claims") {
+        for (name, value) in shown[0]["claims"].members() {
             assert_eq!(&told[name], value, "{name}");
         }
         let known =
@@ -84,7 +74,7 @@ async fn an_id_token_has_the_claims_of_its_preview_and_no_others() {
             )
             .await;
         let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
-        let without = claims_of(tokens["id_token"].as_str().expect("an ID token"));
+        let without = claims_of(tokens["id_token"].text());
         assert_eq!(
             &names(&told) - &names(&without),
             BTreeSet::from(["nonce".to_owned()])
@@ -156,7 +146,7 @@ async fn a_preview_says_why_nobody_would_be_named_and_what_to_do() {
         (&Value::Null, &json!("failed")),
         "{shown}"
     );
-    let reason = stopped["reason"].as_str().expect("a reason");
+    let reason = stopped["reason"].text();
     assert!(
         reason.contains("e-mail address")
             && reason.contains("NameID")
@@ -223,7 +213,7 @@ async fn a_preview_says_which_state_would_stop_a_sign_in() {
             (&Value::Null, &json!("denied")),
             "{sink}"
         );
-        let reason = sink["stopped"]["reason"].as_str().expect("a reason");
+        let reason = sink["stopped"]["reason"].text();
         assert!(
             reason.contains("account in this application is suspended")
                 && reason.contains("active"),
@@ -231,7 +221,7 @@ async fn a_preview_says_which_state_would_stop_a_sign_in() {
         );
         // What would be told once that is mended is shown all the same.
         assert!(
-            sink["claims"].is_object() && !sink["origins"].as_array().expect("origins").is_empty(),
+            sink["claims"].is_object() && !sink["origins"].items().is_empty(),
             "{sink}"
         );
     }
@@ -267,13 +257,7 @@ async fn one_caller_makes_few_previews_at_once() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let me = host.admin_ok(Method::GET, "/me", Value::Null).await;
-    let caller = Actor::AdminToken(
-        me["id"]
-            .as_str()
-            .expect("an id")
-            .parse()
-            .expect("a token's id"),
-    );
+    let caller = Actor::AdminToken(me["id"].text().parsed());
     let holding: Vec<_> = (0..4)
         .map(|_| {
             host.host

@@ -3,10 +3,9 @@
 use std::path::PathBuf;
 
 use assent_tests::harness::{
-    Ada, Application, Browser, HostOptions, Log, TestHost, component, http_client,
+    Ada, Application, Body, Browser, HostOptions, Log, Parsed, Respond, TestHost, Text, base64url,
+    component, http_client, parse_json, read_file, write_file,
 };
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
@@ -24,9 +23,9 @@ fn account_roles(more: &str) -> String {
 /// Writes the settings of the plugins anew.
 fn set_plugins(host: &TestHost, plugins: &str) {
     let file: PathBuf = host.host.settings_file.clone().expect("a settings file");
-    let text = std::fs::read_to_string(&file).expect("the settings");
+    let text = read_file(&file);
     let rest = text.split("[[plugins.").next().expect("what comes before");
-    std::fs::write(&file, format!("{rest}{plugins}")).expect("written");
+    write_file(&file, format!("{rest}{plugins}"));
 }
 
 async fn reload(host: &TestHost) -> (StatusCode, Value) {
@@ -41,16 +40,12 @@ async fn account(host: &TestHost, ada: &Ada) -> Option<Value> {
     let (status, tokens) = application.exchange(&host.base, &code, &[]).await;
     assert_eq!(status, StatusCode::OK, "{tokens}");
     let payload = tokens["id_token"]
-        .as_str()
-        .expect("an ID token")
+        .text()
         .split('.')
         .nth(1)
         .expect("a payload");
-    let claims: Value =
-        serde_json::from_slice(&URL_SAFE_NO_PAD.decode(payload).expect("base64url")).expect("JSON");
-    claims
-        .get("account")
-        .map(|text| text.as_str().expect("a string").parse().expect("JSON"))
+    let claims: Value = parse_json(&base64url(payload));
+    claims.get("account").map(|text| text.text().parsed())
 }
 
 async fn start() -> TestHost {
@@ -218,7 +213,7 @@ async fn where_anything_is_wrong_the_last_good_plugins_go_on() {
         set_plugins(&host, &plugins);
         let (status, problem) = reload(&host).await;
         assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{problem}");
-        let detail = problem["detail"].as_str().expect("a detail");
+        let detail = problem["detail"].text();
         assert!(
             detail.starts_with("the plugins that were there go on: ") && detail.contains(words),
             "{detail}"
@@ -267,12 +262,11 @@ async fn a_plugin_that_denies_or_reports_is_taken() {
 async fn other_tables_are_named_that_count_after_a_restart() {
     let host = start().await;
     let file = host.host.settings_file.clone().expect("a settings file");
-    let text = std::fs::read_to_string(&file).expect("the settings");
-    std::fs::write(
+    let text = read_file(&file);
+    write_file(
         &file,
         format!("operator = \"Another\"\n{text}\n[session]\nabsolute_timeout = \"10m\"\n"),
-    )
-    .expect("written");
+    );
     let (status, answer) = reload(&host).await;
     assert_eq!(
         (status, &answer["last_reload"]["needs_restart"]),
@@ -337,7 +331,7 @@ async fn a_fault_of_a_plugin_is_answered_with_a_reference_that_is_in_the_log() {
     let host = start().await;
     let ada = host.ada().await;
     let tokens = offline_tokens(&host, &ada).await;
-    let access = tokens["access_token"].as_str().expect("an access token");
+    let access = tokens["access_token"].text();
     let hostile = format!(
         "[[plugins.claim_mappers]]\nname = \"hostile\"\nfile = \"{}\"\nwrites = [\"note\"]\n\
          config = {{ behaviour = \"panic\", only = \"{}\" }}\n",
@@ -353,20 +347,16 @@ async fn a_fault_of_a_plugin_is_answered_with_a_reference_that_is_in_the_log() {
     let user_info = client
         .get(format!("{}/oidc/me", host.base))
         .bearer_auth(access)
-        .send()
-        .await
-        .expect("an answer");
-    let user_info = (user_info.status(), user_info.json().await.expect("JSON"));
+        .response()
+        .await;
+    let user_info = (user_info.status(), user_info.read_json().await);
     let refreshed = refresh(&host.base, &ada.application, refresh_token(&tokens), &[]).await;
     let introspection = client
         .post(format!("{}/oidc/token/introspection", host.base))
         .basic_auth(&ada.application.id, ada.application.secret.as_ref())
         .form(&[("token", access)]);
-    let introspection = introspection.send().await.expect("an answer");
-    let introspection = (
-        introspection.status(),
-        introspection.json().await.expect("JSON"),
-    );
+    let introspection = introspection.response().await;
+    let introspection = (introspection.status(), introspection.read_json().await);
     for (what, (status, answer)) in [
         ("UserInfo", user_info),
         ("refresh", refreshed),
@@ -378,7 +368,7 @@ async fn a_fault_of_a_plugin_is_answered_with_a_reference_that_is_in_the_log() {
             (StatusCode::INTERNAL_SERVER_ERROR, &json!("server_error")),
             "{what}"
         );
-        let said = answer["error_description"].as_str().expect("a description");
+        let said = answer["error_description"].text();
         assert!(
             said.starts_with("a plugin of the identity provider failed")
                 && !said.contains("try again"),

@@ -19,8 +19,8 @@ async fn what_happened_is_told_in_plain_words(database: Database) {
     let browser = Browser::new(&host.base);
     for _ in 0..2 {
         let waiting = ada.ask(&browser, &[]).await;
-        let requests = ada.phone.waiting(5).await.expect("requests");
-        ada.phone.decide(&requests[0], None).await.expect("denied");
+        let requests = ada.phone.pending_requests(5).await;
+        ada.phone.deny(&requests[0]).await;
         assert_eq!(browser.get(&waiting.url).await.outcome(), "denied");
     }
     host.advance(3600);

@@ -5,7 +5,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::{signed_in, through_login};
-use crate::harness::{Application, Browser, Database, HostOptions, TestHost, id};
+use crate::harness::{Application, Browser, Database, HostOptions, TestHost, Text, id};
 
 async fn patch(host: &TestHost, application: &Application, change: Value) -> (StatusCode, Value) {
     host.admin(
@@ -138,7 +138,7 @@ async fn an_address_that_begins_a_sign_in_is_https_or_of_this_machine() {
         let (status, problem) =
             patch(&host, &application, json!({"initiate_login_uri": bad})).await;
         assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{bad}");
-        let detail = problem["detail"].as_str().expect("a text");
+        let detail = problem["detail"].text();
         assert!(
             detail.starts_with("initiate_login_uri: expected an address that starts with https://"),
             "{detail}"

@@ -1,6 +1,5 @@
 //! A person's devices: seen, renamed, and revoked by whoever signed in a moment ago.
 
-use assent::authenticator::Authenticator;
 use assent::domain::audit;
 use assent::domain::devices::device;
 use assent::domain::devices::device::Renaming;
@@ -12,22 +11,22 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::{signed_in, through_login, told};
-use crate::harness::{Ada, Browser, Database, HostOptions, Page, TestHost, id};
+use crate::harness::{
+    Ada, Browser, Database, Device, HostOptions, Page, Parsed, TestHost, Text, id,
+};
 use crate::life::{entries, events};
 use crate::oidc::token::userinfo;
 
 /// Another phone of a person's, which goes by this name.
-async fn another(host: &TestHost, ada: &Ada, name: &str) -> Authenticator {
+async fn another(host: &TestHost, ada: &Ada, name: &str) -> Device {
     // Of what is made at one moment the order is chance.
     host.advance(1);
     let path = format!("/users/{}/enrolments", id(&ada.user));
     let enrolment = host.admin_ok(Method::POST, &path, Value::Null).await;
-    Authenticator::enrol(enrolment["link"].as_str().expect("a link"), name, None)
-        .await
-        .expect("enrolled")
+    Device::enrol(enrolment["link"].text(), name).await
 }
 
-fn question(phone: &Authenticator) -> String {
+fn question(phone: &Device) -> String {
     format!("/devices/{}/revoke", phone.device())
 }
 
@@ -111,7 +110,7 @@ async fn revoking_ends_the_device_and_the_sessions_that_it_approved(database: Da
     let thief = Browser::new(&host.base);
     let code = lost.sign_in(&thief).await;
     let (_, tokens) = lost.application.exchange(&host.base, &code, &[]).await;
-    let token = tokens["access_token"].as_str().expect("a token").to_owned();
+    let token = tokens["access_token"].text().to_owned();
 
     let phone = another(&host, &lost, "New phone").await;
     let ada = Ada {
@@ -128,7 +127,7 @@ async fn revoking_ends_the_device_and_the_sessions_that_it_approved(database: Da
     );
     // The thief asks for more, at this moment.
     let waiting = lost.ask(&Browser::new(&host.base), &[]).await;
-    assert_eq!(lost.phone.waiting(5).await.expect("requests").len(), 1);
+    assert_eq!(lost.phone.pending_requests(5).await.len(), 1);
     let done = asked
         .submit(&question(&lost.phone), &[])
         .await
@@ -151,7 +150,7 @@ async fn revoking_ends_the_device_and_the_sessions_that_it_approved(database: Da
         "{database:?}: it is nobody's any more"
     );
     assert!(
-        ada.phone.waiting(0).await.expect("requests").is_empty(),
+        ada.phone.pending_requests(0).await.is_empty(),
         "the open request is over"
     );
     assert_eq!(
@@ -204,8 +203,7 @@ async fn the_last_device_is_warned_of_and_takes_this_browser_along() {
     assert_eq!(ended.location().path(), "/session/ended");
     assert!(
         ended.headers["set-cookie"]
-            .to_str()
-            .expect("text")
+            .text()
             .contains("assent-session=;")
     );
     assert!(!browser.get("/").await.body.contains("Hello,"));
@@ -302,7 +300,7 @@ async fn another_persons_device_is_not_there_and_stays_as_it_is(database: Databa
         );
     }
     // Whatever leads there, the use cases and the statements themselves name whose device it has to be.
-    let (phone, user) = (ada.phone.device(), id(&eve.user).parse().expect("an id"));
+    let (phone, user) = (ada.phone.device(), id(&eve.user).parsed());
     let of_eve = host
         .host
         .store
@@ -377,9 +375,8 @@ async fn whoever_loses_their_last_device_may_keep_the_codes_that_it_made() {
         assert!(!asked.body.contains("name=\"codes\""), "there are none");
         let made = ada
             .phone
-            .ask(Method::POST, "/recovery-codes", None)
-            .await
-            .expect("codes");
+            .call_ok(Method::POST, "/recovery-codes", None)
+            .await;
         let asked = browser.get(&question(&ada.phone)).await;
         assert!(
             asked.body.contains("name=\"codes\" value=\"keep\">"),
@@ -388,7 +385,7 @@ async fn whoever_loses_their_last_device_may_keep_the_codes_that_it_made() {
         );
         asked.submit(&question(&ada.phone), fields).await;
         let page = Browser::new(&host.base).get("/recover").await;
-        let code = made["codes"][0].as_str().expect("a code");
+        let code = made["codes"][0].text();
         let tried = page
             .submit("/recover", &[("name", "ada"), ("code", code)])
             .await;

@@ -6,7 +6,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::Value;
 
 use super::signed_in;
-use crate::harness::{Browser, Database, HostOptions, TestHost, http_client};
+use crate::harness::{Browser, Database, HostOptions, Respond, TestHost, Text, get, http_client};
 
 const PNG: &[u8] = include_bytes!("../../../host/server/assets/icons/badge-96.png");
 
@@ -18,14 +18,12 @@ async fn put(host: &TestHost, id: &str, bytes: Vec<u8>) -> (StatusCode, Value) {
         .bearer_auth(&host.token)
         .header("content-type", "text/html")
         .body(bytes);
-    let answer = request.send().await.expect("an answer");
+    let answer = request.response().await;
     (answer.status(), answer.json().await.unwrap_or_default())
 }
 
 async fn load(host: &TestHost, address: &str) -> (StatusCode, HeaderMap, Vec<u8>) {
-    let answer = reqwest::get(format!("{}{address}", host.base))
-        .await
-        .expect("an answer");
+    let answer = get(format!("{}{address}", host.base)).await;
     let (status, headers) = (answer.status(), answer.headers().clone());
     (
         status,
@@ -49,7 +47,7 @@ async fn a_picture_is_set_shown_replaced_and_removed(database: Database) {
         (view["media_type"].as_str(), view["bytes"].as_u64()),
         (Some("image/png"), Some(PNG.len() as u64))
     );
-    let address = view["address"].as_str().expect("an address").to_owned();
+    let address = view["address"].text().to_owned();
     let page = signed_in(&host, &ada).await.get("/").await;
     assert!(
         page.body
@@ -59,11 +57,7 @@ async fn a_picture_is_set_shown_replaced_and_removed(database: Database) {
     );
 
     ada.ask(&Browser::new(&host.base), &[]).await;
-    let waiting = ada
-        .phone
-        .ask(Method::GET, "/requests", None)
-        .await
-        .expect("an answer");
+    let waiting = ada.phone.call_ok(Method::GET, "/requests", None).await;
     assert_eq!(
         waiting["requests"][0]["application"]["logo"], address,
         "{database:?}: {waiting}"
@@ -81,8 +75,7 @@ async fn a_picture_is_set_shown_replaced_and_removed(database: Database) {
     );
     assert!(
         headers["content-security-policy"]
-            .to_str()
-            .expect("text")
+            .text()
             .ends_with("sandbox")
     );
     let unversioned = address.split('?').next().expect("a path");
@@ -101,10 +94,7 @@ async fn a_picture_is_set_shown_replaced_and_removed(database: Database) {
     let known = http_client()
         .get(format!("{}{unversioned}", host.base))
         .header("if-none-match", &headers["etag"]);
-    assert_eq!(
-        known.send().await.expect("an answer").status(),
-        StatusCode::NOT_MODIFIED
-    );
+    assert_eq!(known.response().await.status(), StatusCode::NOT_MODIFIED);
 
     let (_, view) = put(&host, application, b"\xff\xd8\xff\xe0 JFIF".to_vec()).await;
     assert_ne!(
@@ -170,7 +160,7 @@ async fn what_is_no_picture_is_refused_and_the_old_one_stays() {
         host.base, application.id
     ));
     assert_eq!(
-        unauthorised.send().await.expect("an answer").status(),
+        unauthorised.response().await.status(),
         StatusCode::UNAUTHORIZED
     );
 }

@@ -10,7 +10,7 @@ mod sessions;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use crate::harness::{Ada, Browser, HostOptions, Page, TestHost, http_client, id};
+use crate::harness::{Ada, Browser, HostOptions, Page, TestHost, Text, http_client, id};
 use crate::javascript::run_with;
 
 /// The pages, but for the start page.
@@ -28,7 +28,7 @@ async fn through_login(ada: &Ada, redirect: &Page) -> Page {
     if login.status == StatusCode::SEE_OTHER {
         login = login.followed().await;
     }
-    let name = ada.user["name"].as_str().expect("a name");
+    let name = ada.user["name"].text();
     let waiting = login
         .submit(&login.path(), &[("name", name)])
         .await
@@ -93,9 +93,7 @@ async fn whoever_is_not_signed_in_signs_in_and_comes_to_the_page_that_they_wante
             "{path}"
         );
         assert_eq!(page.headers["cache-control"], "no-store");
-        let policy = page.headers["content-security-policy"]
-            .to_str()
-            .expect("text");
+        let policy = page.headers["content-security-policy"].text();
         assert!(
             policy.contains("form-action 'self';") && policy.contains("style-src 'self';"),
             "{policy}"
@@ -333,7 +331,7 @@ async fn a_person_looks_after_their_own_in_chromium() {
     let request = format!("{}{}", host.base, ada.application.request(&[]));
     let variables = [
         ("BASE_URL", host.base.as_str()),
-        ("ENROL_URL", enrolment["link"].as_str().expect("a link")),
+        ("ENROL_URL", enrolment["link"].text()),
         ("LOGIN_NAME", "ada"),
         ("AUTHORIZE_URL", &request),
     ];

@@ -4,7 +4,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::signed_in;
-use crate::harness::{Browser, HostOptions, TestHost, component, id, plugins};
+use crate::harness::{Browser, HostOptions, Json, TestHost, Text, component, id, plugins};
 
 #[tokio::test]
 async fn a_person_sees_what_is_kept_of_them() {
@@ -91,9 +91,7 @@ async fn what_an_application_sees_is_what_it_is_told() {
     // She allows it her e-mail address, and not her phone number.
     let code = ada.sign_in(&Browser::new(&host.base)).await;
     let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
-    let (_, userinfo) =
-        crate::oidc::token::userinfo(&host, tokens["access_token"].as_str().expect("a token"))
-            .await;
+    let (_, userinfo) = crate::oidc::token::userinfo(&host, tokens["access_token"].text()).await;
     let page = browser.get(&address).await;
     assert!(
         page.body.contains("is told this about you:")
@@ -105,7 +103,7 @@ async fn what_an_application_sees_is_what_it_is_told() {
             .replace('"', "&#34;")
             .replace('<', "&#60;")
     };
-    let told = userinfo.as_object().expect("claims");
+    let told = userinfo.members();
     assert!(
         told.contains_key("account") && told.contains_key("email"),
         "{told:?}"

@@ -7,7 +7,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::json;
 
 use super::{actions, signed_in, told};
-use crate::harness::{Ada, Browser, Database, HostOptions, Page, TestHost, id};
+use crate::harness::{Ada, Browser, Database, HostOptions, Page, Parsed, TestHost, Text, id};
 use crate::life::entries;
 use crate::oidc::refresh::{OFFLINE, refresh, refresh_token};
 use crate::oidc::token::userinfo;
@@ -24,7 +24,7 @@ fn ends(page: &Page) -> Vec<String> {
 async fn access_token(host: &TestHost, ada: &Ada, browser: &Browser) -> String {
     let code = ada.sign_in(browser).await;
     let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
-    tokens["access_token"].as_str().expect("a token").to_owned()
+    tokens["access_token"].text().to_owned()
 }
 
 /// Signs in to the application with the session that the browser has.
@@ -238,8 +238,7 @@ async fn signing_out_everywhere_ends_sessions_and_tokens_and_tells_applications_
         assert_eq!(out.location().path(), "/session/ended");
         assert!(
             out.headers["set-cookie"]
-                .to_str()
-                .expect("text")
+                .text()
                 .contains("assent-session=;")
         );
         for browser in [&browser, &other] {
@@ -282,13 +281,8 @@ async fn another_persons_session_is_not_there_and_goes_on(database: Database) {
     let page = of_eve.get("/sessions").await;
     assert_eq!(ends(&page).len(), 1, "{database:?}: {}", page.body);
     let session = ends(&of_ada.get("/sessions").await).remove(0);
-    let session = session
-        .split('/')
-        .nth(2)
-        .expect("an id")
-        .parse()
-        .expect("an id");
-    let user = id(&eve.user).parse().expect("an id");
+    let session = session.split('/').nth(2).expect("an id").parsed();
+    let user = id(&eve.user).parsed();
     let entry = || audit::entry(&host.host, Event::SessionEnded, &AuditContext::SERVER).about(user);
     let (store, now) = (&host.host.store, host.host.now());
     assert!(

@@ -9,6 +9,8 @@ use std::time::Duration;
 
 use tokio::process::{Child, Command};
 
+use crate::harness::{temp_folder, write_file};
+
 const PROGRAM: &str = "/usr/sbin/apache2";
 /// Where Debian has its modules.
 const MODULES: &str = "/usr/lib/apache2/modules";
@@ -38,11 +40,11 @@ impl Apache {
                 .and_then(|free| free.local_addr())
                 .expect("a port");
             let base = format!("http://localhost:{}", free.port());
-            let folder = tempfile::tempdir().expect("a folder");
+            let folder = temp_folder();
             fs::create_dir(folder.path().join("pages")).expect("a folder");
             let directives = configure(&base, folder.path()).await;
             let configuration = configuration(folder.path(), free.port(), module, &directives);
-            fs::write(folder.path().join("apache.conf"), configuration).expect("written");
+            write_file(folder.path().join("apache.conf"), configuration);
             let process = spawn(folder.path());
             let mut apache = Self {
                 process,
@@ -95,7 +97,7 @@ impl Apache {
 pub fn write_page(folder: &Path, path: &str, text: &str) {
     let page = folder.join("pages").join(path);
     fs::create_dir_all(&page).expect("a folder");
-    fs::write(page.join("index.shtml"), text).expect("written");
+    write_file(page.join("index.shtml"), text);
 }
 
 fn configuration(folder: &Path, port: u16, module: &str, directives: &str) -> String {

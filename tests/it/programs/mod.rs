@@ -12,7 +12,7 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
 pub use apache::{Apache, write_page};
 
-use crate::harness::{PATIENCE, binary};
+use crate::harness::{PATIENCE, binary, parse_json};
 
 /// A running program that takes lines of JSON, and answers each with one.
 pub struct Program {
@@ -59,7 +59,7 @@ impl Program {
             .expect("in time")
             .expect("readable")
             .expect("an answer: see its error output above");
-        serde_json::from_str(&line).expect("JSON")
+        parse_json(&line)
     }
 
     /// Tells it something that it does not answer.

@@ -8,12 +8,11 @@ use assent_saml_core::xml::{Document, Limits, XmlError, canonical};
 use serde_json::{Value, json};
 
 use super::documents::{Dice, damaged, document};
+use crate::harness::{Parsed, parse_json, utf8};
 
 /// How many canonical forms are compared at least; `C14N_DOCUMENTS=1000000` for more than `make test` has time for.
 fn documents() -> u64 {
-    std::env::var("C14N_DOCUMENTS").map_or(10_000, |number| {
-        number.parse().expect("C14N_DOCUMENTS is a number")
-    })
+    std::env::var("C14N_DOCUMENTS").map_or(10_000, |number| number.parsed())
 }
 
 struct Case {
@@ -95,10 +94,8 @@ fn libxml2(cases: &[Case]) -> Vec<Value> {
         output.status.success(),
         "libxml2 is missing: run `make test`"
     );
-    let text = String::from_utf8(output.stdout).expect("text");
-    text.lines()
-        .map(|line| serde_json::from_str(line).expect("JSON"))
-        .collect()
+    let text = utf8(output.stdout);
+    text.lines().map(|line| parse_json(line)).collect()
 }
 
 /// Whether libxml2 refuses a namespace as a URI, which it takes apart to the port's digits.

@@ -75,13 +75,8 @@ impl Attempt {
 async fn denied_on_the_phone() {
     let attempt = Attempt::new().await;
     let waiting = attempt.waiting().await;
-    let requests = attempt.ada.phone.waiting(5).await.expect("requests");
-    attempt
-        .ada
-        .phone
-        .decide(&requests[0], None)
-        .await
-        .expect("an outcome");
+    let requests = attempt.ada.phone.pending_requests(5).await;
+    attempt.ada.phone.deny(&requests[0]).await;
     let response = attempt.failed(&waiting.again().await).await;
     assert!(response.text("StatusMessage").contains("denied"));
 }

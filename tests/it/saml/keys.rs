@@ -5,24 +5,23 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::party::{Party, Response};
-use crate::harness::{Browser, Database, HostOptions, TestHost, id};
+use crate::harness::{Browser, Database, HostOptions, Json, Parsed, TestHost, Text, id};
 
 const DAY: u64 = 24 * 60 * 60;
 
 async fn certificates(host: &TestHost, party: &Party) -> Vec<(String, String)> {
     let path = format!("/applications/{}/certificates", party.id);
     let listed = host.admin_ok(Method::GET, &path, Value::Null).await;
-    let text = |item: &Value, name: &str| item[name].as_str().expect("text").to_owned();
+    let text = |item: &Value, name: &str| item[name].text().to_owned();
     listed["items"]
-        .as_array()
-        .expect("a list")
+        .items()
         .iter()
         .map(|item| (text(item, "stage"), base64_of(item)))
         .collect()
 }
 
 fn base64_of(item: &Value) -> String {
-    let pem = item["certificate"].as_str().expect("PEM");
+    let pem = item["certificate"].text();
     pem.lines()
         .filter(|line| !line.starts_with("-----"))
         .collect()
@@ -126,7 +125,7 @@ async fn one_that_comes_to_its_end_is_followed_by_itself(database: Database) {
     })
     .await;
     let party = Party::register(&host, json!({})).await;
-    let application = party.id.parse().expect("a DID");
+    let application = party.id.parsed();
     let stages = async || -> Vec<SamlKeyStage> {
         let staged = assent::domain::keys::saml_keys::staged(&host.host, &application)
             .await
@@ -181,7 +180,7 @@ async fn two_hosts_that_renew_at_once_make_one_key() {
         })
         .await;
     let party = Party::register(&host, json!({})).await;
-    let application = party.id.parse().expect("a DID");
+    let application = party.id.parsed();
     let renew = |host| {
         assent::domain::keys::saml_keys::renew(
             host,

@@ -11,7 +11,7 @@ use url::{Url, form_urlencoded};
 
 use super::party::{ENTITY_ID, Party, Response, SLO};
 use super::schema::validate;
-use crate::harness::{Ada, Browser, Page, TestHost};
+use crate::harness::{Ada, Browser, Page, TestHost, Text};
 
 pub(super) const SUCCESS: &str = "urn:oasis:names:tc:SAML:2.0:status:Success";
 const PARTIAL: &str = "urn:oasis:names:tc:SAML:2.0:status:PartialLogout";
@@ -420,7 +420,7 @@ async fn an_openid_connect_logout_tells_service_providers_on_its_way_back() {
     let code = ada.sign_in(&browser).await;
     let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
     signed_in(&party, &ada, &browser, &host).await;
-    let hint = tokens["id_token"].as_str().expect("an ID token");
+    let hint = tokens["id_token"].text();
     let end = format!(
         "/oidc/session/end?id_token_hint={hint}&post_logout_redirect_uri=https://rp.example/bye&state=s%26t"
     );

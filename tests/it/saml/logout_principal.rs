@@ -8,7 +8,7 @@ use super::logout::{
     Known, SUCCESS, answer, codes, message_text, party_must_sign_in, request, send, signed_in,
 };
 use super::party::{Party, query};
-use crate::harness::{Ada, Browser, Page, TestHost};
+use crate::harness::{Ada, Browser, Page, TestHost, Text};
 
 const REQUESTER: &str = "urn:oasis:names:tc:SAML:2.0:status:Requester";
 const UNKNOWN: (&str, Option<&str>) = (
@@ -151,10 +151,7 @@ async fn a_live_session_index_ends_the_session_unless_the_name_is_anothers() {
                 &name(" BOB@example.org"),
             )
             .await;
-        let account = journey.bob.account["name"]
-            .as_str()
-            .expect("a name")
-            .to_owned();
+        let account = journey.bob.account["name"].text().to_owned();
         journey
             .assert("another user's account", UNKNOWN, false, &name(&account))
             .await;
@@ -203,7 +200,7 @@ async fn an_unsigned_request_with_a_live_index_does_not_say_whether_a_name_is_a_
     } = &journey;
     host.user("carol").await;
     let known = journey.known().await;
-    let account = |of: &Ada| of.account["name"].as_str().expect("a name").to_owned();
+    let account = |of: &Ada| of.account["name"].text().to_owned();
     let (adas, bobs) = (account(ada), account(bob));
     let opaque = format!("_{}", "0f".repeat(32));
     let mut statuses = Vec::new();
@@ -301,7 +298,7 @@ async fn a_signed_request_without_a_session_index_ends_all_sessions_of_exactly_i
 async fn a_users_new_address_gets_no_success_while_the_session_is_open() {
     let journey = Journey::new(json!({})).await;
     let mut request = request(&journey.party, &journey.host, &journey.known().await);
-    let path = format!("/users/{}", journey.ada.user["id"].as_str().expect("an id"));
+    let path = format!("/users/{}", journey.ada.user["id"].text());
     journey
         .host
         .admin_ok(

@@ -11,7 +11,9 @@ use serde_json::{Value, json};
 
 use super::party::Party;
 use super::schema::validate;
-use crate::harness::{Browser, Database, HostOptions, Page, TestHost, id};
+use crate::harness::{
+    Browser, Database, HostOptions, Page, TestHost, Text, id, temp_folder, write_file,
+};
 
 const DAY: u64 = 24 * 60 * 60;
 
@@ -70,9 +72,9 @@ impl Metadata {
 
     /// Whether `xmlsec1` and we say that the key of this certificate signed it, and what it says.
     fn is_signed_by(&self, certificate: &str) -> bool {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = temp_folder();
         for (name, text) in [("cert.pem", certificate), ("metadata.xml", &self.page.body)] {
-            std::fs::write(folder.path().join(name), text).expect("a file");
+            write_file(folder.path().join(name), text);
         }
         let ids = "--id-attr:ID";
         let element = "urn:oasis:names:tc:SAML:2.0:metadata:EntityDescriptor";
@@ -233,7 +235,7 @@ async fn both_certificates_are_published_while_one_replaces_the_other(database: 
 
     let path = format!("/applications/{}/certificates", party.id);
     let next = host.admin_ok(Method::POST, &path, Value::Null).await;
-    let certificate = next["certificate"].as_str().expect("PEM").to_owned();
+    let certificate = next["certificate"].text().to_owned();
     let metadata = Metadata::of(&host.base, &party.id).await;
     assert_eq!(
         metadata.certificates(),

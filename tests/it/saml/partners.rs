@@ -10,7 +10,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::schema::validate;
-use crate::harness::{TestHost, certificate, id};
+use crate::harness::{Json, TestHost, Text, certificate, id, utf8};
 
 pub const MELLON: &str = include_str!("partners/mellon.xml");
 const SIMPLESAMLPHP: &str = include_str!("partners/simplesamlphp.xml");
@@ -24,7 +24,7 @@ fn key(bits: u32) -> PKey<Private> {
 }
 
 pub fn pem(certificate: &X509) -> String {
-    String::from_utf8(certificate.to_pem().expect("PEM")).expect("text")
+    utf8(certificate.to_pem().expect("PEM"))
 }
 
 /// The two certificates that stand in the samples.
@@ -59,7 +59,7 @@ impl Certificates {
 
 async fn import(host: &TestHost, metadata: &str, members: Value) -> (StatusCode, Value) {
     let mut body = json!({"protocol": "saml", "metadata": metadata});
-    for (name, value) in members.as_object().expect("members") {
+    for (name, value) in members.members() {
         body[name] = value.clone();
     }
     host.admin(Method::POST, "/applications", body).await
@@ -203,7 +203,7 @@ async fn service_providers_of_all_sorts_are_set_up_from_their_metadata() {
             of_import.into_iter().all(|note| told.contains(note)),
             "{told}"
         );
-        for (member, value) in expected.as_object().expect("members") {
+        for (member, value) in expected.members() {
             assert_eq!(&made[member], value, "{member} of {made}");
         }
         let read = host
@@ -255,7 +255,7 @@ async fn metadata_that_does_not_do_says_why() {
             StatusCode::UNPROCESSABLE_ENTITY,
             "{metadata}: {problem}"
         );
-        problem["detail"].as_str().expect("a detail").to_owned()
+        problem["detail"].text().to_owned()
     };
     let named = json!({"name": "x"});
     let cases = [
@@ -374,8 +374,7 @@ async fn what_the_schema_forbids_but_people_write_is_taken_with_a_note() {
     )
     .await;
     let indexes: Vec<_> = made["acs"]
-        .as_array()
-        .expect("a list")
+        .items()
         .iter()
         .map(|acs| &acs["index"])
         .collect();
@@ -445,7 +444,7 @@ async fn a_signature_counts_where_a_certificate_is_given() {
     ] {
         let members = json!({"name": "x", "metadata_certificate": pem(certificate)});
         let (status, problem) = import(&host, metadata, members).await;
-        let detail = problem["detail"].as_str().expect("a detail");
+        let detail = problem["detail"].text();
         assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY);
         assert!(
             detail.starts_with("metadata: it is not signed by metadata_certificate")
@@ -462,8 +461,7 @@ async fn a_signature_counts_where_a_certificate_is_given() {
     assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY);
     assert!(
         problem["detail"]
-            .as_str()
-            .expect("a detail")
+            .text()
             .starts_with("metadata_certificate: "),
         "{problem}"
     );

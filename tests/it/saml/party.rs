@@ -14,7 +14,9 @@ use serde_json::{Value, json};
 use url::form_urlencoded;
 
 use super::schema::validate;
-use crate::harness::{Ada, Admin, Application, Browser, Page, TestHost, certificate, id};
+use crate::harness::{
+    Ada, Admin, Application, Browser, Json, Page, TestHost, Text, certificate, id, utf8,
+};
 
 pub const SAMLP: Namespace = Namespace::new("samlp", "urn:oasis:names:tc:SAML:2.0:protocol");
 pub const SAML: Namespace = Namespace::new("saml", "urn:oasis:names:tc:SAML:2.0:assertion");
@@ -39,7 +41,7 @@ impl Party {
     pub async fn register(host: &Admin, changes: Value) -> Self {
         let key = PKey::from_rsa(Rsa::generate(2048).expect("a key")).expect("a key");
         let certificate = certificate(&key);
-        let pem = String::from_utf8(certificate.to_pem().expect("PEM")).expect("text");
+        let pem = utf8(certificate.to_pem().expect("PEM"));
         let mut settings = json!({
             "protocol": "saml",
             "name": "Engines & Co",
@@ -48,11 +50,11 @@ impl Party {
             "single_logout": {"url": SLO, "binding": "redirect"},
             "certificates": [pem],
         });
-        for (name, value) in changes.as_object().expect("settings") {
+        for (name, value) in changes.members() {
             settings[name] = value.clone();
         }
         let made = host.admin_ok(Method::POST, "/applications", settings).await;
-        let entity_id = made["entity_id"].as_str().expect("text").to_owned();
+        let entity_id = made["entity_id"].text().to_owned();
         let signer = Signer::new(key.clone(), &certificate).expect("a signer");
         Self {
             id: id(&made).to_owned(),
@@ -162,7 +164,7 @@ impl Party {
 
 /// The person says who they are; the waiting page.
 pub async fn identify(ada: &Ada, login: &Page) -> Page {
-    let name = ada.user["name"].as_str().expect("a name");
+    let name = ada.user["name"].text();
     login
         .submit(&login.path(), &[("name", name)])
         .await
@@ -290,7 +292,7 @@ impl Response {
                 .map(|(_, value)| value.into_owned())
         };
         let message = field("SAMLResponse").unwrap_or_else(|| panic!("no response: {}", page.body));
-        let xml = String::from_utf8(STANDARD.decode(message).expect("base64")).expect("text");
+        let xml = utf8(STANDARD.decode(message).expect("base64"));
         validate(&xml).unwrap_or_else(|error| panic!("{error}: {xml}"));
         let document = Document::read(xml.as_bytes(), Limits::MESSAGE).expect("XML");
         Self {

@@ -10,7 +10,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::partners::{Certificates, MELLON, import_ok, pem};
-use crate::harness::{Database, HostOptions, TestHost, http_client, id};
+use crate::harness::{Database, HostOptions, Respond, TestHost, Text, http_client, id};
 
 /// A service provider's web server; what it answers may change.
 struct Published {
@@ -134,10 +134,7 @@ async fn metadata_is_read_again_and_shown_before_it_counts(database: Database) {
         published.now_says(status, text);
         let (status, problem) = again(json!({"apply": true})).await;
         assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY);
-        assert!(
-            problem["detail"].as_str().expect("a detail").contains(why),
-            "{why}: {problem}"
-        );
+        assert!(problem["detail"].text().contains(why), "{why}: {problem}");
     }
     assert_eq!(
         host.admin_ok(Method::GET, &own, Value::Null).await,
@@ -180,10 +177,7 @@ async fn what_is_changed_while_metadata_is_fetched_stays() {
                 .patch(url)
                 .bearer_auth(token)
                 .json(&json!({"name": "Handbook"}));
-            assert_eq!(
-                patch.send().await.expect("an answer").status(),
-                StatusCode::OK
-            );
+            assert_eq!(patch.response().await.status(), StatusCode::OK);
         }
         next
     };
@@ -242,10 +236,7 @@ async fn metadata_inside_is_not_fetched() {
             let (status, problem) = host.admin(Method::POST, path, body).await;
             assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{url}");
             assert!(
-                problem["detail"]
-                    .as_str()
-                    .expect("a detail")
-                    .starts_with("metadata_url: "),
+                problem["detail"].text().starts_with("metadata_url: "),
                 "{problem}"
             );
         }
@@ -254,8 +245,7 @@ async fn metadata_inside_is_not_fetched() {
     assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY);
     assert!(
         problem["detail"]
-            .as_str()
-            .expect("a detail")
+            .text()
             .contains("no address is registered"),
         "{problem}"
     );

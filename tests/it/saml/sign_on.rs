@@ -4,7 +4,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::json;
 
 use super::party::{ACS, ENTITY_ID, Party, RESPONDER, Response, identify};
-use crate::harness::{Browser, HostOptions, TestHost, id};
+use crate::harness::{Browser, HostOptions, TestHost, Text, id};
 
 const EMAIL: &str = "urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress";
 const PERSISTENT: &str = "urn:oasis:names:tc:SAML:2.0:nameid-format:persistent";
@@ -68,9 +68,7 @@ async fn a_person_signs_in_by_redirect_and_the_assertion_has_the_shape_of_the_sp
         "none is configured"
     );
 
-    let policy = page.headers["content-security-policy"]
-        .to_str()
-        .expect("text");
+    let policy = page.headers["content-security-policy"].text();
     assert!(
         policy.contains("script-src 'nonce-") && policy.contains("form-action https:;"),
         "{policy}"
@@ -168,10 +166,7 @@ async fn the_name_may_be_that_of_the_account() {
         .await;
     let response = Response::of(&page);
     assert_eq!(response.attribute("NameID", "Format"), UNSPECIFIED);
-    assert_eq!(
-        response.text("NameID"),
-        ada.account["name"].as_str().expect("a name")
-    );
+    assert_eq!(response.text("NameID"), ada.account["name"].text());
 }
 
 #[tokio::test(flavor = "multi_thread")]

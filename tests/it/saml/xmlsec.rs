@@ -21,7 +21,7 @@ use tempfile::TempDir;
 
 use super::documents::{Dice, element};
 use super::schema::validate;
-use crate::harness::certificate;
+use crate::harness::{certificate, temp_folder, utf8, write_file};
 
 const SAMLP: Namespace = Namespace::new("samlp", "urn:oasis:names:tc:SAML:2.0:protocol");
 const SAML: Namespace = Namespace::new("saml", "urn:oasis:names:tc:SAML:2.0:assertion");
@@ -48,14 +48,13 @@ impl Party {
 
     fn new(key: &PKey<Private>) -> Self {
         let certificate = certificate(key);
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = temp_folder();
         let private = key.private_key_to_pem_pkcs8().expect("PEM");
-        std::fs::write(folder.path().join("key.pem"), private).expect("a file");
-        std::fs::write(
+        write_file(folder.path().join("key.pem"), private);
+        write_file(
             folder.path().join("cert.pem"),
             certificate.to_pem().expect("PEM"),
-        )
-        .expect("a file");
+        );
         let trusted = TrustedKey::of_certificate(&certificate).expect("a key that can be trusted");
         Self {
             folder,
@@ -70,7 +69,7 @@ impl Party {
 
     fn file(&self, name: &str, text: &str) -> PathBuf {
         let file = self.folder.path().join(name);
-        std::fs::write(&file, text).expect("a file");
+        write_file(&file, text);
         file
     }
 
@@ -118,7 +117,7 @@ impl Party {
             "{}: {text}",
             String::from_utf8_lossy(&output.stderr)
         );
-        String::from_utf8(output.stdout).expect("text")
+        utf8(output.stdout)
     }
 
     fn verify(&self, text: &str) -> Result<Verified, SignatureError> {

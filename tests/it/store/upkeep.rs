@@ -6,6 +6,8 @@ use assent_test_macros::both_databases;
 use sqlx::ConnectOptions;
 use sqlx::any::AnyConnectOptions;
 
+use crate::harness::{Parsed, temp_folder};
+
 #[tokio::test]
 async fn old_rows_are_swept_in_slices_and_others_stay() {
     let hour = Duration::from_secs(3600);
@@ -94,7 +96,7 @@ async fn a_consent_holds_for_its_time(database: Database) {
 
 #[tokio::test]
 async fn a_database_that_sorts_ids_out_of_the_order_of_time_is_refused() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = temp_folder();
     let danish = "TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'da'";
     let url = Database::Postgres.create_with(folder.path(), danish).await;
     let error = open_store(url.url())
@@ -175,7 +177,7 @@ async fn one_instance_applies_the_retention_for_all(database: Database) {
     assert_eq!(run(&other).await, None);
     assert_eq!(run(store).await, Some(0));
     // The first instance stopped, and its lease has run out.
-    let options: AnyConnectOptions = url.parse().expect("a URL");
+    let options: AnyConnectOptions = url.parsed();
     let mut connection = options.connect().await.expect("a connection");
     sqlx::query("UPDATE leases SET held_until = 1")
         .execute(&mut connection)

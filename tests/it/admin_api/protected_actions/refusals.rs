@@ -3,6 +3,8 @@
 use super::*;
 use assent_test_macros::both_databases;
 
+use crate::harness::{Json, Text};
+
 /// Nobody types a number for what is refused afterwards.
 #[tokio::test]
 async fn no_phone_is_asked_about_what_its_person_may_not_do() {
@@ -97,10 +99,7 @@ async fn no_phone_is_asked_about_what_its_person_may_not_do() {
                 answer.body
             );
         }
-        assert!(
-            who.phone.waiting(0).await.expect("requests").is_empty(),
-            "{role}"
-        );
+        assert!(who.phone.pending_requests(0).await.is_empty(), "{role}");
     }
 }
 
@@ -119,11 +118,7 @@ async fn who_says_that_an_action_was_not_theirs_ends_the_session_of_the_console(
     let path = format!("/users/{}", id(&host.user("bob").await));
     asked(&stolen, Method::DELETE, &path, &Value::Null).await;
     assert_eq!(
-        grace
-            .phone
-            .not_me(&waiting(&grace.phone).await)
-            .await
-            .expect("an outcome"),
+        grace.phone.report(&waiting(&grace.phone).await).await,
         "reported"
     );
     assert_eq!(
@@ -149,7 +144,7 @@ async fn plugins_are_put_back_that_were_shown_or_none() {
             .await
     };
     let told = reload().await;
-    let plugins = told["previous"]["plugins"].as_array().expect("plugins");
+    let plugins = told["previous"]["plugins"].items();
     assert!(!plugins.is_empty(), "{told}");
     let unnamed = console
         .call_once(Method::POST, path, &Value::Null, None)
@@ -163,9 +158,9 @@ async fn plugins_are_put_back_that_were_shown_or_none() {
 
     let body = json!({"previous": told["previous"]["digest"]});
     let action = asked(&console, Method::POST, path, &body).await;
-    let words = action["summary"].as_str().expect("words");
+    let words = action["summary"].text();
     for plugin in plugins {
-        let text = |name: &str| plugin[name].as_str().expect("a text");
+        let text = |name: &str| plugin[name].text();
         let named = format!(
             "{} {} ({})",
             text("plugin"),
@@ -176,11 +171,7 @@ async fn plugins_are_put_back_that_were_shown_or_none() {
     }
     let request = waiting(&grace.phone).await;
     assert_eq!(
-        grace
-            .phone
-            .decide(&request, number(&action))
-            .await
-            .expect("an outcome"),
+        grace.phone.submit_decision(&request, number(&action)).await,
         "approved"
     );
     // The same components again, but another exchange: what was shown is not what would be put back.

@@ -3,6 +3,8 @@
 use super::*;
 use assent_test_macros::both_databases;
 
+use crate::harness::{Json, Text};
+
 #[both_databases]
 async fn a_test_sign_in_says_why_no_phone_was_asked(database: Database) {
     let host = TestHost::start_with(HostOptions {
@@ -26,7 +28,7 @@ async fn a_test_sign_in_says_why_no_phone_was_asked(database: Database) {
     decide(&grace, None).await;
     let waiting = anew(&waiting, "grace").await;
     assert!(
-        grace.phone.waiting(0).await.expect("requests").is_empty(),
+        grace.phone.pending_requests(0).await.is_empty(),
         "{database:?}"
     );
     let told = read(&console, &test).await;
@@ -40,8 +42,7 @@ async fn a_test_sign_in_says_why_no_phone_was_asked(database: Database) {
         "{database:?}: {told}"
     );
     let until = step(&told, "approval_request")["data"]["cooldown_until"]
-        .as_str()
-        .expect("a moment")
+        .text()
         .to_owned();
     assert!(until.ends_with('Z'), "{until}");
     let seen = waiting.again().await;
@@ -60,7 +61,7 @@ async fn a_test_sign_in_says_why_no_phone_was_asked(database: Database) {
     host.advance(61);
     let waiting = anew(&waiting, "grace").await;
     assert_eq!(
-        grace.phone.waiting(5).await.expect("requests").len(),
+        grace.phone.pending_requests(5).await.len(),
         1,
         "{database:?}"
     );
@@ -78,11 +79,10 @@ async fn a_test_sign_in_says_why_no_phone_was_asked(database: Database) {
         .await;
     grace
         .phone
-        .scan(&crate::qr_sign_in::code(&other))
-        .await
-        .expect("taken");
+        .scan_code(&crate::qr_sign_in::code(&other))
+        .await;
     assert_eq!(
-        grace.phone.waiting(5).await.expect("requests").len(),
+        grace.phone.pending_requests(5).await.len(),
         2,
         "{database:?}"
     );
@@ -109,15 +109,15 @@ async fn a_test_sign_in_discloses_nothing_of_names_that_are_not_its_own() {
         .followed()
         .await;
     login.submit(&login.path(), &[("name", "paused")]).await;
-    let request = paused.phone.waiting(5).await.expect("requests").remove(0);
-    paused.phone.not_me(&request).await.expect("reported");
+    let request = paused.phone.pending_requests(5).await.remove(0);
+    paused.phone.report(&request).await;
     let mut told = BTreeSet::new();
     for name in ["heidi", "paused", "nobody"] {
         let test = begin(&console, &application.id).await;
         ask(&browser, &test, name).await;
         let shown = read(&console, &test).await;
         assert!(!shown.to_string().contains(name), "{name}: {shown}");
-        let steps = shown["steps"].as_array().expect("steps").iter().skip(2);
+        let steps = shown["steps"].items().iter().skip(2);
         told.insert(
             steps
                 .map(|step| format!("{} {} {}", step["name"], step["succeeded"], step["detail"]))
@@ -185,10 +185,7 @@ async fn a_saml_test_sign_in_without_a_name_says_what_to_do() {
     for text in [
         detail(&told, "name_id"),
         detail(&told, "response"),
-        told["result"]["error_description"]
-            .as_str()
-            .expect("words")
-            .to_owned(),
+        told["result"]["error_description"].text().to_owned(),
     ] {
         assert!(
             text.contains("e-mail address") && text.contains("name_id_source"),
@@ -202,7 +199,7 @@ async fn a_saml_test_sign_in_without_a_name_says_what_to_do() {
         "{told}"
     );
     // The service provider is told no more than before.
-    let response = told["result"]["response"].as_str().expect("a response");
+    let response = told["result"]["response"].text();
     assert!(!response.contains("e-mail address"), "{response}");
 }
 
@@ -232,10 +229,7 @@ async fn a_test_sign_in_that_a_plugin_ends_says_so_where_it_ends() {
     assert_eq!(names(&told).last(), Some(&("response", false)), "{told}");
     for text in [
         detail(&told, "response"),
-        told["result"]["error_description"]
-            .as_str()
-            .expect("words")
-            .to_owned(),
+        told["result"]["error_description"].text().to_owned(),
     ] {
         assert!(text.contains("plugin `broken`"), "{text}");
     }
@@ -262,7 +256,7 @@ async fn who_may_not_try_is_told_what_to_do() {
         "{}",
         answer.body
     );
-    let detail = answer.body["detail"].as_str().expect("words");
+    let detail = answer.body["detail"].text();
     assert!(
         detail.contains("suspended") && detail.contains("set its state to active"),
         "{detail}"

@@ -3,6 +3,8 @@
 use super::*;
 use assent_test_macros::both_databases;
 
+use crate::harness::Json;
+
 #[tokio::test]
 async fn a_table_that_is_long_on_its_way_holds_up_its_sender_alone() {
     let host = TestHost::start().await;
@@ -191,7 +193,7 @@ async fn accounts_come_in_by_whatever_their_people_are_called(database: Database
     );
     let made = host.admin_ok(Method::GET, &list, Value::Null).await;
     let of = |user: &Value, member: &str| {
-        let items = made["items"].as_array().expect("items");
+        let items = made["items"].items();
         items
             .iter()
             .find(|account| account["user_id"] == user["id"])

@@ -1,6 +1,7 @@
 //! Terminals, certificates and manuals.
 
 use super::*;
+use crate::harness::{Text, parse_json, read_file, temp_folder, write_file};
 
 #[tokio::test]
 async fn no_name_steers_a_terminal() {
@@ -49,7 +50,7 @@ async fn no_name_steers_a_terminal() {
 
 #[tokio::test]
 async fn a_host_of_ones_own_authority_is_trusted_by_its_certificate_alone() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = temp_folder();
     let (settings, _) = https_settings(folder.path());
     let host = TestHost::start_with(HostOptions {
         settings: &settings,
@@ -59,11 +60,7 @@ async fn a_host_of_ones_own_authority_is_trusted_by_its_certificate_alone() {
     let (code, said) = failed(&host, &["users", "list"]).await;
     assert!(code == 5 && said.contains("certificate"), "{said}");
     let ca = folder.path().join("certificate.pem");
-    done(
-        &host,
-        &["users", "list", "--ca", ca.to_str().expect("text")],
-    )
-    .await;
+    done(&host, &["users", "list", "--ca", ca.text()]).await;
 }
 
 #[tokio::test]
@@ -85,7 +82,7 @@ async fn on_the_machine_itself_nothing_is_named_but_the_settings() {
         command
     };
     let me = ended(here(&["me", "show", "--json"])).await;
-    let told: Value = serde_json::from_str(&out(&me)).expect("JSON");
+    let told: Value = parse_json(&out(&me));
     assert_eq!(told["kind"], "admin_token", "{}", err(&me));
     let nowhere = here(&["me", "show"]);
     let mut elsewhere = command(&host, &["me", "show"]);
@@ -108,7 +105,7 @@ async fn on_the_machine_itself_nothing_is_named_but_the_settings() {
 
 #[tokio::test]
 async fn shells_and_manuals_know_every_command() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = temp_folder();
     let assent = async |arguments: &[&str]| crate::commands::assent(folder.path(), arguments).await;
     for shell in ["bash", "zsh", "fish"] {
         let script = assent(&["completions", shell]).await;
@@ -119,7 +116,7 @@ async fn shells_and_manuals_know_every_command() {
         );
         if shell == "bash" {
             let file = folder.path().join("completions");
-            std::fs::write(&file, &script.stdout).expect("written");
+            write_file(&file, &script.stdout);
             let checked = Command::new("bash")
                 .arg("-n")
                 .arg(&file)
@@ -136,8 +133,7 @@ async fn shells_and_manuals_know_every_command() {
     );
     let written = assent(&["man", "--out", "."]).await;
     assert_eq!(written.status.code(), Some(0), "{}", err(&written));
-    let page =
-        std::fs::read_to_string(folder.path().join("assent-users-create.1")).expect("a page");
+    let page = read_file(folder.path().join("assent-users-create.1"));
     assert!(
         page.contains("What the person types at sign\\-in"),
         "{page}"

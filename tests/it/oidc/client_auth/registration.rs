@@ -1,6 +1,7 @@
 //! Audiences, certificates and the registration of client authentication.
 
 use super::*;
+use crate::harness::{Body, Json, Respond, Text, get, temp_folder, utf8};
 
 #[tokio::test]
 async fn the_audience_is_the_issuer_unless_an_application_may_name_the_token_endpoint() {
@@ -83,7 +84,7 @@ async fn no_application_with_admin_scopes_may_name_the_token_endpoint() {
 
 #[tokio::test]
 async fn tls_client_certificate_binds_tokens_to_the_certificate() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = temp_folder();
     let (settings, server) = mtls_settings(folder.path(), "");
     let host = TestHost::start_with(HostOptions {
         settings: &settings,
@@ -93,19 +94,14 @@ async fn tls_client_certificate_binds_tokens_to_the_certificate() {
     let own = certificate_of("books");
     // The certificate is younger than the host, whose clock stands still.
     host.advance(60);
-    let registered = String::from_utf8(own.0.to_pem().expect("PEM")).expect("text");
+    let registered = utf8(own.0.to_pem().expect("PEM"));
     let made =
         json!({"token_endpoint_auth_method": "tls_client_certificate", "certificate": registered});
     let web = application(&host, made).await;
     let discovery = format!("{}/.well-known/openid-configuration", host.issuer());
-    let document: Value = reqwest::get(discovery)
-        .await
-        .expect("an answer")
-        .json()
-        .await
-        .expect("JSON");
+    let document: Value = get(discovery).await.read_json().await;
     let aliases = &document["mtls_endpoint_aliases"];
-    let at = |name: &str| aliases[name].as_str().expect("an alias").to_owned();
+    let at = |name: &str| aliases[name].text().to_owned();
     let form = [
         ("grant_type", "client_credentials"),
         ("client_id", id(&web)),
@@ -120,30 +116,23 @@ async fn tls_client_certificate_binds_tokens_to_the_certificate() {
         let answer = wrong
             .post(at("token_endpoint"))
             .form(&form)
-            .send()
-            .await
-            .expect("an answer");
+            .response()
+            .await;
         assert_eq!(answer.status(), StatusCode::UNAUTHORIZED);
     }
     // On the other listener there is no certificate, and a header says nothing.
     assert_eq!(ask(&host, &[("client_id", id(&web))]).await, refused());
-    let answer = mine
-        .post(at("token_endpoint"))
-        .form(&form)
-        .send()
-        .await
-        .expect("an answer");
+    let answer = mine.post(at("token_endpoint")).form(&form).response().await;
     assert_eq!(answer.status(), StatusCode::OK);
-    let tokens: Value = answer.json().await.expect("JSON");
-    let token = tokens["access_token"].as_str().expect("a token");
+    let tokens: Value = answer.read_json().await;
+    let token = tokens["access_token"].text();
     let form = [("token", token), ("client_id", id(&web))];
     let answer = mine
         .post(at("introspection_endpoint"))
         .form(&form)
-        .send()
-        .await
-        .expect("an answer");
-    let active: Value = answer.json().await.expect("JSON");
+        .response()
+        .await;
+    let active: Value = answer.read_json().await;
     let digest = openssl::sha::sha256(&own.0.to_der().expect("DER"));
     let thumbprint =
         base64::Engine::encode(&base64::engine::general_purpose::URL_SAFE_NO_PAD, digest);
@@ -153,9 +142,8 @@ async fn tls_client_certificate_binds_tokens_to_the_certificate() {
         let answer = client
             .get(at("userinfo_endpoint"))
             .bearer_auth(token)
-            .send()
-            .await
-            .expect("an answer");
+            .response()
+            .await;
         assert_eq!(
             answer.status().as_u16(),
             expected,
@@ -172,7 +160,7 @@ async fn what_is_registered_is_checked() {
     })
     .await;
     let key = rsa();
-    let private = String::from_utf8(key.private_key_to_pem_pkcs8().expect("PEM")).expect("text");
+    let private = utf8(key.private_key_to_pem_pkcs8().expect("PEM"));
     let short = PKey::from_rsa(openssl::rsa::Rsa::generate(1024).expect("a key")).expect("a key");
     for (settings, word) in [
         (
@@ -246,9 +234,7 @@ async fn what_is_registered_is_checked() {
         ),
     ] {
         let mut body = json!({"name": "Books", "application_type": "web", "redirect_uris": ["https://rp.example/cb"]});
-        body.as_object_mut()
-            .expect("an object")
-            .extend(settings.as_object().expect("members").clone());
+        body.members_mut().extend(settings.members().clone());
         let (status, answer) = host.admin(Method::POST, "/applications", body).await;
         assert_eq!(
             status,

@@ -1,6 +1,7 @@
 //! Logout of other users, and the ends of sessions.
 
 use super::*;
+use crate::harness::Text;
 
 #[tokio::test]
 async fn another_persons_hint_asks_first_and_then_leads_back() {
@@ -51,9 +52,7 @@ async fn another_persons_hint_asks_first_and_then_leads_back() {
         "{}",
         page.body
     );
-    let policy = page.headers["content-security-policy"]
-        .to_str()
-        .expect("text");
+    let policy = page.headers["content-security-policy"].text();
     assert!(policy.contains("form-action 'self' https:;"), "{policy}");
     let no = page
         .submit(
@@ -168,7 +167,7 @@ async fn a_session_lasts_an_hour_unless_it_slides_and_a_sliding_one_has_an_end_t
         let page = ada.ask(&browser, &[]).await;
         ada.approve(&page).await;
         let answered = browser.finish(&page.url).await;
-        let cookie = answered.headers["set-cookie"].to_str().expect("text");
+        let cookie = answered.headers["set-cookie"].text();
         assert!(
             cookie.contains(&format!("Max-Age={uses_until}")),
             "{cookie}"

@@ -1,6 +1,7 @@
 //! Attacks by the content of messages and attributes.
 
 use super::*;
+use crate::harness::utf8;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_certificate_that_can_not_be_used_is_not_registered() {
@@ -15,7 +16,7 @@ async fn a_certificate_that_can_not_be_used_is_not_registered() {
     ];
     for key in keys {
         let certificate = certificate(&key);
-        let pem = String::from_utf8(certificate.to_pem().expect("PEM")).expect("text");
+        let pem = utf8(certificate.to_pem().expect("PEM"));
         let path = format!("/applications/{}", scene.party.id);
         let (status, problem) = scene
             .host

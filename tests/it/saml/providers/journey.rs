@@ -226,14 +226,10 @@ impl Journey {
         match decision {
             Decision::Approve => self.ada.approve(waiting).await,
             Decision::Deny => {
-                let requests = self.ada.phone.waiting(5).await.expect("requests");
-                self.ada
-                    .phone
-                    .decide(&requests[0], None)
-                    .await
-                    .expect("an outcome");
+                let requests = self.ada.phone.pending_requests(5).await;
+                self.ada.phone.deny(&requests[0]).await;
                 // The programs of others have their own clock, so it is not waited for.
-                self.ada.phone.lift_cooldown().await.expect("lifted");
+                self.ada.phone.end_cooldown().await;
             }
         }
     }

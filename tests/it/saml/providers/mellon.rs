@@ -5,6 +5,7 @@ use serde_json::json;
 use super::TRANSIENT;
 use super::journey::{HostOptions, Journey, Registered};
 use super::server::Software::Mellon;
+use crate::harness::Text;
 
 fn by_hand() -> HostOptions {
     HostOptions {
@@ -18,10 +19,7 @@ async fn mellon_with_signed_redirects_and_the_transient_names_that_it_asks_for()
     let journey = Journey::new(Mellon, by_hand()).await;
     let known = journey.whole(&[]).await;
     assert_eq!(known["format"], TRANSIENT, "{known}");
-    assert!(
-        !known["name_id"].as_str().expect("a name").contains("ada"),
-        "{known}"
-    );
+    assert!(!known["name_id"].text().contains("ada"), "{known}");
 }
 
 #[tokio::test]

@@ -15,7 +15,9 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 
 use super::html::unescaped;
-use crate::harness::{Browser, Page, certificate};
+use crate::harness::{
+    Browser, Page, Text, certificate, parse_json, read_file, temp_folder, utf8, write_file,
+};
 use crate::programs::{Apache, Program, target, write_page};
 
 /// What a service provider is made of.
@@ -47,7 +49,7 @@ enum Running {
 impl ServiceProvider {
     /// Starts one, which signs its requests or does not. It trusts nobody yet.
     pub(super) async fn start(software: Software, signs: bool) -> Self {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = temp_folder();
         write_key(folder.path());
         match software {
             Software::Mellon => mellon(folder, signs).await,
@@ -69,7 +71,7 @@ impl ServiceProvider {
             Running::Php { .. } => write_metadata(self.folder.path(), metadata),
             Running::Program(program) => {
                 let certificate = self.folder.path().join("identity-provider.pem");
-                fs::write(&certificate, signing_certificate(metadata)).expect("written");
+                write_file(&certificate, signing_certificate(metadata));
                 let told = json!({"url": url, "metadata": metadata, "certificate": certificate});
                 assert_eq!(program.ask(&told).await, json!({}));
             }
@@ -95,8 +97,7 @@ impl ServiceProvider {
     }
 
     fn registered(&self, acs: &str, single_logout: &str, binding: &str) -> Value {
-        let certificate =
-            fs::read_to_string(self.folder.path().join("certificate.pem")).expect("text");
+        let certificate = read_file(self.folder.path().join("certificate.pem"));
         json!({
             "entity_id": self.entity_id,
             "acs": [{"url": format!("{}{acs}", self.base), "index": 0, "default": true}],
@@ -147,7 +148,7 @@ impl ServiceProvider {
         }
         let page = browser.get(&format!("{}/", self.base)).await;
         match page.status {
-            StatusCode::OK => Some(serde_json::from_str(&page.body).expect("JSON")),
+            StatusCode::OK => Some(parse_json(&page.body)),
             StatusCode::UNAUTHORIZED => None,
             _ => panic!("{} {}", page.status, page.body),
         }
@@ -192,16 +193,15 @@ impl ServiceProvider {
 fn write_key(folder: &Path) {
     let key = Rsa::generate(2048).and_then(PKey::from_rsa).expect("a key");
     let pem = key.private_key_to_pem_pkcs8().expect("PEM");
-    fs::write(folder.join("key.pem"), pem).expect("written");
-    fs::write(
+    write_file(folder.join("key.pem"), pem);
+    write_file(
         folder.join("certificate.pem"),
         certificate(&key).to_pem().expect("PEM"),
-    )
-    .expect("written");
+    );
 }
 
 fn write_metadata(folder: &Path, metadata: &str) {
-    fs::write(folder.join("identity-provider.xml"), metadata).expect("written");
+    write_file(folder.join("identity-provider.xml"), metadata);
 }
 
 /// The certificate in the metadata, in PEM form, as an administrator would put it beside.
@@ -215,14 +215,14 @@ fn signing_certificate(metadata: &str) -> String {
         .decode(base64.split_whitespace().collect::<String>())
         .expect("base64");
     let certificate = openssl::x509::X509::from_der(&der).expect("a certificate");
-    String::from_utf8(certificate.to_pem().expect("PEM")).expect("text")
+    utf8(certificate.to_pem().expect("PEM"))
 }
 
 async fn program(folder: TempDir, signs: bool, mut program: Program) -> ServiceProvider {
     let told = program
         .ask(&json!({"folder": folder.path(), "signed": signs}))
         .await;
-    let said = |name: &str| told[name].as_str().expect("text").to_owned();
+    let said = |name: &str| told[name].text().to_owned();
     let [base, entity_id, metadata] = ["base", "entity_id", "metadata"].map(said);
     ServiceProvider {
         base,
@@ -298,7 +298,7 @@ async fn mellon(folder: TempDir, signs: bool) -> ServiceProvider {
         write_page(own, "known", KNOWN_PAGE);
         write_page(own, "signed-out", "Signed out\n");
         metadata = mellon_metadata(base, &own.join("certificate.pem"), signs);
-        fs::write(own.join("service-provider.xml"), &metadata).expect("written");
+        write_file(own.join("service-provider.xml"), &metadata);
         // It has to be there before Apache starts, and is read when it is first needed.
         write_metadata(own, "");
         mellon_directives(base, own)
@@ -319,7 +319,7 @@ async fn mellon(folder: TempDir, signs: bool) -> ServiceProvider {
 
 /// As `mellon_create_metadata` writes it, which is how mellon's own guide begins.
 fn mellon_metadata(base: &str, certificate: &Path, signs: bool) -> String {
-    let pem = fs::read_to_string(certificate).expect("text");
+    let pem = read_file(certificate);
     let certificate: String = pem
         .lines()
         .filter(|line| !line.starts_with("-----"))
@@ -374,10 +374,8 @@ MellonLockFile {own}/mellon.lock
 
 /// Mellon does not say who issued the assertion, and what format the NameID has: the response that it took does.
 fn with_response_read(mut known: Value) -> Value {
-    let response = STANDARD
-        .decode(known["response"].as_str().expect("a response"))
-        .expect("base64");
-    let response = String::from_utf8(response).expect("text");
+    let response = STANDARD.decode(known["response"].text()).expect("base64");
+    let response = utf8(response);
     // Both are in the assertion: each is the text, or the attribute, behind these words.
     let assertion = response.split_once("Assertion ").expect("an assertion").1;
     let behind = |words: &[&str], end| {
@@ -397,7 +395,7 @@ fn with_response_read(mut known: Value) -> Value {
         .flatten()
     {
         // Mellon hands on the XML of a value rather than its text.
-        *value = unescaped(value.as_str().expect("text")).into();
+        *value = unescaped(value.text()).into();
     }
     known
 }

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::journey::{HostOptions, Journey};
 use super::server::Software::SimpleSamlPhp;
 use super::{PERSISTENT, TRANSIENT};
+use crate::harness::Text;
 
 #[tokio::test]
 async fn simplesamlphp_with_signed_redirects_and_the_transient_names_that_it_asks_for() {
@@ -91,10 +92,7 @@ async fn simplesamlphp_goes_on_while_the_certificate_is_renewed() {
     // It reads of the new one while the old one still signs.
     journey.trusts_anew().await;
     journey.signs_in(&[]).await;
-    let now = format!(
-        "{certificates}/{}/activate",
-        renewed["id"].as_str().expect("an id")
-    );
+    let now = format!("{certificates}/{}/activate", renewed["id"].text());
     journey.host.admin_ok(Method::POST, &now, Value::Null).await;
     journey.signs_in(&[]).await;
 }
