@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::harness::{Database, HostOptions, Respond, TestHost, Text, http_client, id};
 
 #[tokio::test]
-async fn nothing_is_answered_without_a_good_token() {
+async fn the_admin_api_requires_a_valid_token() {
     let host = TestHost::start().await;
     let url = format!("{}/admin/api/v1/users", host.base);
     for request in [
@@ -32,7 +32,7 @@ async fn nothing_is_answered_without_a_good_token() {
 }
 
 #[tokio::test]
-async fn applications_are_made_read_changed_listed_and_deleted() {
+async fn applications_are_created_read_updated_listed_and_deleted() {
     let host = TestHost::start().await;
     let body = json!({"name": "Books", "application_type": "web", "redirect_uris": ["https://rp.example/cb"]});
     let made = host.admin_ok(Method::POST, "/applications", body).await;
@@ -85,7 +85,7 @@ async fn applications_are_made_read_changed_listed_and_deleted() {
 }
 
 #[tokio::test]
-async fn bad_input_is_told_in_plain_words_and_changes_nothing() {
+async fn invalid_input_is_rejected_with_a_plain_message() {
     let host = TestHost::start().await;
     let native = host.native_application().await;
     let user = host.user("ada").await;
@@ -235,7 +235,7 @@ async fn bad_input_is_told_in_plain_words_and_changes_nothing() {
 }
 
 #[tokio::test]
-async fn users_and_accounts_live_and_end() {
+async fn users_and_accounts_are_created_updated_and_deleted() {
     let host = TestHost::start().await;
     let user = host.user("ada").await;
     let native = host.native_application().await;
@@ -302,7 +302,7 @@ async fn users_and_accounts_live_and_end() {
 }
 
 #[tokio::test]
-async fn a_profile_is_changed_member_by_member_and_a_new_address_is_not_verified() {
+async fn profile_updates_merge_members_and_a_new_email_is_unverified() {
     let host = TestHost::start().await;
     let user = host.user("ada").await;
     let path = format!("/users/{}", id(&user));
@@ -322,7 +322,7 @@ async fn a_profile_is_changed_member_by_member_and_a_new_address_is_not_verified
 }
 
 #[both_databases]
-async fn a_suspension_is_not_undone_by_a_change_at_the_same_moment(database: Database) {
+async fn a_concurrent_update_does_not_undo_a_suspension(database: Database) {
     let host = TestHost::start_with(HostOptions {
         database,
         ..HostOptions::default()

@@ -35,7 +35,7 @@ pub(crate) async fn administrators(host: &TestHost, names: &[&str]) -> Vec<Strin
 }
 
 #[tokio::test]
-async fn a_person_approves_with_face_finger_or_pin_in_chromium() {
+async fn a_user_approves_with_a_passkey_in_chromium() {
     let host = TestHost::start().await;
     let links = administrators(&host, &["ada", "bob"]).await;
     let variables = [
@@ -47,7 +47,7 @@ async fn a_person_approves_with_face_finger_or_pin_in_chromium() {
 }
 
 #[tokio::test]
-async fn the_app_is_installed_opens_without_a_network_and_takes_a_newer_version_in_chromium() {
+async fn the_app_installs_works_offline_and_updates_in_chromium() {
     let host = TestHost::start().await;
     let links = administrators(&host, &["ada"]).await;
     run_with(
@@ -109,7 +109,7 @@ impl Around {
 }
 
 #[tokio::test]
-async fn requests_reach_phones_with_and_without_notifications_and_are_answered_once_in_chromium() {
+async fn requests_reach_devices_with_and_without_push_and_are_answered_once_in_chromium() {
     let (around, name) = Around::start().await;
     let plugin = plugins(&format!(
         "[[plugins.approval_channels]]\nname = \"web-push\"\nfile = \"{}\"\nhttp_hosts = [\"{name}\"]\n\
@@ -149,7 +149,7 @@ async fn requests_reach_phones_with_and_without_notifications_and_are_answered_o
 }
 
 #[both_databases]
-async fn a_phone_shows_what_became_of_its_persons_last_requests(database: Database) {
+async fn a_device_shows_the_outcomes_of_its_users_last_requests(database: Database) {
     let settings = "[approvals]\ndenial_cooldowns = []\nreport_cooldown = \"0s\"\n[rate_limits]\nsign_ins_per_user_name = { per_minute = 0 }\n";
     let host = TestHost::start_with(HostOptions {
         database,

@@ -36,7 +36,7 @@ fn operations(document: &Value) -> Vec<(Method, String, Value)> {
 }
 
 #[test]
-fn the_committed_document_is_the_generated_one() {
+fn the_committed_document_matches_the_generated_document() {
     let committed = include_str!("../../config/authenticator-api.openapi.json");
     assert!(
         committed.trim_end() == openapi_document(),
@@ -45,7 +45,7 @@ fn the_committed_document_is_the_generated_one() {
 }
 
 #[test]
-fn each_operation_has_a_name_a_summary_and_its_errors() {
+fn each_operation_has_an_id_a_summary_and_its_errors() {
     let document = document();
     let known: BTreeSet<&str> = document["components"]["schemas"]["ErrorCode"]["enum"]
         .items()
@@ -91,7 +91,7 @@ fn each_operation_has_a_name_a_summary_and_its_errors() {
 }
 
 #[tokio::test]
-async fn the_document_has_each_route_and_no_other() {
+async fn the_document_lists_exactly_the_routes() {
     let host = TestHost::start().await;
     let document = document();
     let operations = operations(&document);

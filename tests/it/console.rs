@@ -52,7 +52,7 @@ async fn a_newcomer_connects_four_kinds_of_application_in_the_console() {
 }
 
 #[tokio::test]
-async fn an_administrator_looks_after_people_in_the_console() {
+async fn an_administrator_manages_users_in_the_console() {
     let host = host().await;
     let (_, link) = person(&host, "ada", Some("owner")).await;
     let application = host.native_application().await;
@@ -72,7 +72,7 @@ async fn an_administrator_looks_after_people_in_the_console() {
 }
 
 #[tokio::test]
-async fn an_administrator_operates_the_host_in_the_console_and_other_roles_see_less() {
+async fn an_administrator_operates_the_instance_and_other_roles_see_less() {
     let host = host().await;
     let (_, link) = person(&host, "ada", Some("owner")).await;
     let (_, support) = person(&host, "support", Some("support")).await;
@@ -90,7 +90,7 @@ async fn an_administrator_operates_the_host_in_the_console_and_other_roles_see_l
 }
 
 #[tokio::test]
-async fn who_is_not_signed_in_gets_the_frame_of_a_page_and_nothing_of_what_is_in_it() {
+async fn unauthenticated_browsers_get_an_empty_console_page() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);

@@ -39,7 +39,7 @@ async fn sixteen(host: &TestHost, prefix: &str) -> Vec<(StatusCode, Duration)> {
 }
 
 #[tokio::test]
-async fn a_frozen_database_holds_up_no_request_for_long() {
+async fn requests_time_out_when_the_database_freezes() {
     let (host, proxy) = TestHost::start_behind_proxy().await;
     for (status, _) in sixteen(&host, "before").await {
         assert!(status.is_success(), "{status}");
@@ -64,7 +64,7 @@ async fn a_frozen_database_holds_up_no_request_for_long() {
 }
 
 #[tokio::test]
-async fn after_a_reset_of_all_connections_the_next_requests_succeed() {
+async fn requests_succeed_after_all_database_connections_reset() {
     let (host, proxy) = TestHost::start_behind_proxy().await;
     for round in ["one", "two", "three"] {
         for (status, _) in sixteen(&host, round).await {
@@ -78,7 +78,7 @@ async fn after_a_reset_of_all_connections_the_next_requests_succeed() {
 }
 
 #[tokio::test]
-async fn a_lost_reply_to_a_commit_is_an_error_and_a_repetition_is_safe() {
+async fn a_lost_commit_reply_is_an_error_and_a_retry_is_safe() {
     let (host, proxy) = TestHost::start_behind_proxy().await;
     proxy.drop_reply_to_commit_of("grace@example.org");
     let (status, _) = add_user(&host, "grace").await;
@@ -92,7 +92,7 @@ async fn a_lost_reply_to_a_commit_is_an_error_and_a_repetition_is_safe() {
 }
 
 #[tokio::test]
-async fn a_code_whose_exchange_lost_its_reply_is_used() {
+async fn a_code_is_used_although_its_commit_reply_was_lost() {
     let (host, proxy) = TestHost::start_behind_proxy().await;
     let ada = host.ada().await;
     let code = ada.sign_in(&Browser::new(&host.base)).await;

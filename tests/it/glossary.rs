@@ -70,7 +70,7 @@ fn the_glossary_names_each_noun_of_the_commands() {
 }
 
 #[test]
-fn the_resources_and_events_of_the_glossary_exist() {
+fn resources_and_events_in_the_glossary_exist() {
     let paths = texts(rules().into_iter().map(|(_, path, _)| path));
     let unknown: Vec<_> = column("Admin API").difference(&paths).cloned().collect();
     assert_eq!(unknown, Vec::<String>::new());

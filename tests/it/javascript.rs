@@ -115,7 +115,7 @@ async fn openid_client_signs_in_to_a_native_application() {
 }
 
 #[tokio::test]
-async fn openid_client_is_told_that_the_person_denied() {
+async fn openid_client_receives_the_denial() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let mut sign_in = SignIn::start(&host, &ada.application);
@@ -131,7 +131,7 @@ async fn openid_client_is_told_that_the_person_denied() {
 }
 
 #[tokio::test]
-async fn openid_client_is_told_that_two_minutes_passed() {
+async fn openid_client_receives_the_expiry() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let mut sign_in = SignIn::start(&host, &ada.application);
@@ -150,7 +150,7 @@ async fn openid_client_is_told_that_two_minutes_passed() {
 }
 
 #[tokio::test]
-async fn a_person_enrols_and_signs_in_in_chromium() {
+async fn a_user_enrols_and_signs_in_in_chromium() {
     let host = TestHost::start().await;
     let ada = host.user("ada").await;
     let native = host.native_application().await;
@@ -270,7 +270,7 @@ async fn an_owner_approves_a_protected_action_in_chromium() {
 }
 
 #[tokio::test]
-async fn an_owner_tries_the_sign_in_of_two_applications_in_chromium() {
+async fn an_owner_runs_test_sign_ins_of_two_applications_in_chromium() {
     let host = TestHost::start().await;
     let ada = host.user("ada").await;
     host.admin_ok(
@@ -300,7 +300,7 @@ async fn an_owner_tries_the_sign_in_of_two_applications_in_chromium() {
 }
 
 #[tokio::test]
-async fn a_person_signs_in_by_a_scanned_code_in_chromium() {
+async fn a_user_signs_in_by_qr_code_in_chromium() {
     let host = TestHost::start().await;
     let mut links = Vec::new();
     for name in ["ada", "bob"] {
@@ -330,7 +330,7 @@ async fn a_person_signs_in_by_a_scanned_code_in_chromium() {
 }
 
 #[tokio::test]
-async fn a_device_lists_all_pending_requests_and_says_whose_a_typed_number_is_in_chromium() {
+async fn a_device_lists_pending_requests_and_names_the_request_of_a_typed_number_in_chromium() {
     // One request is pending during the whole script.
     let settings = "[lifetimes]\napproval = \"10m\"\n";
     let host = TestHost::start_with(HostOptions {
@@ -363,7 +363,7 @@ async fn a_device_lists_all_pending_requests_and_says_whose_a_typed_number_is_in
 }
 
 #[tokio::test]
-async fn a_person_looks_after_their_devices_and_comes_back_by_a_recovery_code_in_chromium() {
+async fn a_user_manages_devices_and_uses_a_recovery_code_in_chromium() {
     let host = TestHost::start().await;
     let ada = host.user("ada").await;
     let enrolment = host
@@ -384,7 +384,7 @@ async fn a_person_looks_after_their_devices_and_comes_back_by_a_recovery_code_in
 }
 
 #[tokio::test]
-async fn a_person_signs_in_to_service_providers_and_out_again_in_chromium() {
+async fn a_user_signs_in_to_service_providers_and_out_again_in_chromium() {
     let settings = "allow_insecure_redirect_uris = true\n[saml]\nlogout_timeout = \"1m\"\n";
     let host = TestHost::start_with(HostOptions {
         settings,

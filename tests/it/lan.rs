@@ -44,7 +44,7 @@ async fn printed(process: &mut tokio::process::Child, begins: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_phone_comes_to_trust_a_trial_and_is_enrolled() {
+async fn a_device_trusts_the_lan_certificate_and_enrols() {
     let folder = temp_folder();
     let folder = folder.path();
     let port = std::net::TcpListener::bind("127.0.0.1:0")
@@ -106,7 +106,7 @@ async fn a_phone_comes_to_trust_a_trial_and_is_enrolled() {
 }
 
 #[tokio::test]
-async fn the_address_of_a_trial_is_found_or_named() {
+async fn the_lan_address_is_found_or_named() {
     let folder = temp_folder();
     let (found, address) = lan(folder.path(), "address", &["1"]).await;
     if found {

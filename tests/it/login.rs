@@ -12,7 +12,7 @@ use crate::harness::{
 };
 
 #[tokio::test]
-async fn the_phone_is_shown_what_the_browser_is_and_never_the_number() {
+async fn the_device_shows_the_browser_but_never_the_matching_number() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let waiting = ada.ask(&Browser::new(&host.base), &[]).await;
@@ -40,7 +40,7 @@ async fn the_phone_is_shown_what_the_browser_is_and_never_the_number() {
 }
 
 #[tokio::test]
-async fn a_denied_login_is_told_to_the_person_and_to_the_application() {
+async fn a_denial_is_shown_to_the_user_and_returned_to_the_application() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
@@ -60,7 +60,7 @@ async fn a_denied_login_is_told_to_the_person_and_to_the_application() {
 }
 
 #[tokio::test]
-async fn a_login_expires_after_two_minutes_and_can_be_tried_again() {
+async fn a_sign_in_expires_after_two_minutes_and_can_be_retried() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
@@ -98,7 +98,7 @@ async fn a_login_expires_after_two_minutes_and_can_be_tried_again() {
 }
 
 #[tokio::test]
-async fn a_cancelled_login_can_not_be_approved() {
+async fn a_cancelled_sign_in_cannot_be_approved() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
@@ -163,7 +163,7 @@ async fn seen_from_outside(host: &TestHost, request: &str, name: &str) -> (Strin
 }
 
 #[tokio::test]
-async fn nobody_can_tell_from_outside_whether_a_user_exists_or_may_sign_in() {
+async fn responses_do_not_reveal_whether_a_user_exists_or_may_sign_in() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let request = ada.application.request(&[]);
@@ -188,7 +188,7 @@ async fn nobody_can_tell_from_outside_whether_a_user_exists_or_may_sign_in() {
 }
 
 #[tokio::test]
-async fn a_user_suspended_while_the_phone_is_asked_or_after_approval_is_not_let_in() {
+async fn a_user_suspended_before_or_after_approval_is_not_signed_in() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let user = format!("/users/{}", id(&ada.user));
@@ -235,7 +235,7 @@ async fn a_user_suspended_while_the_phone_is_asked_or_after_approval_is_not_let_
 }
 
 #[tokio::test]
-async fn a_wrong_number_is_refused_and_three_end_the_request() {
+async fn a_wrong_number_is_rejected_and_three_end_the_request() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
@@ -265,7 +265,7 @@ async fn a_wrong_number_is_refused_and_three_end_the_request() {
 }
 
 #[tokio::test]
-async fn a_proof_over_anything_but_what_was_shown_is_refused() {
+async fn a_proof_over_other_content_is_rejected() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let page = ada.ask(&Browser::new(&host.base), &[]).await;
@@ -313,7 +313,7 @@ async fn a_proof_over_anything_but_what_was_shown_is_refused() {
 }
 
 #[tokio::test]
-async fn a_proof_for_one_approval_is_refused_for_another_and_can_not_be_replayed() {
+async fn a_proof_is_bound_to_its_approval_and_cannot_be_replayed() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let (first, second) = (Browser::new(&host.base), Browser::new(&host.base));
@@ -365,7 +365,7 @@ async fn a_proof_for_one_approval_is_refused_for_another_and_can_not_be_replayed
 }
 
 #[tokio::test]
-async fn requests_by_name_and_by_address_are_both_shown_and_each_lets_in_its_own_browser() {
+async fn requests_by_name_and_email_are_shown_and_complete_their_own_browser() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let (first, second) = (Browser::new(&host.base), Browser::new(&host.base));
@@ -404,7 +404,7 @@ async fn requests_by_name_and_by_address_are_both_shown_and_each_lets_in_its_own
 }
 
 #[tokio::test]
-async fn another_person_or_a_revoked_device_can_not_approve() {
+async fn other_users_and_revoked_devices_cannot_approve() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let eve = host.user("eve").await;
@@ -442,7 +442,7 @@ async fn another_person_or_a_revoked_device_can_not_approve() {
 }
 
 #[tokio::test]
-async fn a_call_of_a_device_is_signed_for_its_path_body_and_time() {
+async fn device_calls_are_signed_over_path_body_and_time() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let url = format!("{}/authenticator/api/requests", host.base);
@@ -497,7 +497,7 @@ async fn a_call_of_a_device_is_signed_for_its_path_body_and_time() {
 }
 
 #[both_databases]
-async fn fifty_answers_to_one_request_have_one_winner(database: Database) {
+async fn of_fifty_decisions_on_one_request_one_counts(database: Database) {
     let host = TestHost::start_with(HostOptions {
         database,
         ..HostOptions::default()
@@ -523,7 +523,7 @@ async fn fifty_answers_to_one_request_have_one_winner(database: Database) {
 }
 
 #[tokio::test]
-async fn the_waiting_page_is_told_at_once() {
+async fn the_waiting_page_is_notified_at_once() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
@@ -544,7 +544,7 @@ async fn the_waiting_page_is_told_at_once() {
 }
 
 #[tokio::test]
-async fn an_enrolment_link_is_good_once_and_for_a_day() {
+async fn an_enrolment_link_is_valid_once_for_a_day() {
     let host = TestHost::start().await;
     let user = host.user("ada").await;
     let path = format!("/users/{}/enrolments", id(&user));
@@ -571,7 +571,7 @@ async fn an_enrolment_link_is_good_once_and_for_a_day() {
 }
 
 #[tokio::test]
-async fn the_console_is_for_administrators_who_signed_in_with_the_phone() {
+async fn the_console_requires_an_administrator_signed_in_with_a_device() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);

@@ -21,8 +21,8 @@ use serde_json::{Value, json};
 use tokio::sync::{Semaphore, mpsc};
 
 use crate::harness::{
-    Ada, Browser, Device, HostOptions, Json, Parsed, TestHost, Text, base64url,
-    component, id, in_time, parse_json,
+    Ada, Browser, Device, HostOptions, Json, Parsed, TestHost, Text, base64url, component, id,
+    in_time, parse_json,
 };
 
 /// A push service that hands on what arrives. The path tells which status it answers.
@@ -141,7 +141,7 @@ async fn ada_with(host: &TestHost, push: PushSubscription) -> Ada {
 }
 
 #[tokio::test]
-async fn a_request_wakes_the_phone_with_a_message_that_only_it_can_read() {
+async fn a_request_sends_a_push_message_that_only_the_device_can_decrypt() {
     let mut service = PushService::start().await;
     let plugin = service.plugin();
     let host = TestHost::start_with(HostOptions {
@@ -189,7 +189,7 @@ fn check_vapid(host: &TestHost, service: &PushService, header: &str) {
 }
 
 #[tokio::test]
-async fn a_push_address_that_is_gone_is_forgotten_and_the_phone_still_finds_the_request() {
+async fn an_expired_subscription_is_deleted_and_the_device_still_lists_the_request() {
     let mut service = PushService::start().await;
     let plugin = service.plugin();
     let host = TestHost::start_with(HostOptions {
@@ -224,7 +224,7 @@ async fn a_push_address_that_is_gone_is_forgotten_and_the_phone_still_finds_the_
 }
 
 #[tokio::test]
-async fn a_channel_that_may_not_call_the_push_service_fails_no_login() {
+async fn a_channel_without_egress_to_the_push_service_fails_no_sign_in() {
     let mut service = PushService::start().await;
     let plugin = service.plugin().replace("localhost:", "push.example:");
     let host = TestHost::start_with(HostOptions {
@@ -241,8 +241,7 @@ async fn a_channel_that_may_not_call_the_push_service_fails_no_login() {
 }
 
 #[tokio::test]
-async fn account_notifications_wake_the_devices_but_for_the_one_that_caused_them_and_do_not_say_what_happened()
- {
+async fn account_notifications_wake_other_devices_without_details() {
     let mut service = PushService::start().await;
     let plugin = service.plugin();
     let host = TestHost::start_with(HostOptions {
@@ -275,7 +274,7 @@ async fn account_notifications_wake_the_devices_but_for_the_one_that_caused_them
 }
 
 #[tokio::test]
-async fn a_gone_subscription_does_not_remove_the_one_that_replaced_it_meanwhile() {
+async fn an_expired_subscription_does_not_remove_its_replacement() {
     let mut service = PushService::start().await;
     let settings = service.plugin() + &service.plugin_called("another");
     let host = TestHost::start_with(HostOptions {
@@ -315,7 +314,7 @@ async fn notify_of_a_device(ada: &Ada) {
 }
 
 #[tokio::test]
-async fn a_channel_for_certain_applications_carries_no_account_notification() {
+async fn a_channel_for_certain_applications_delivers_no_account_notification() {
     let (mut restricted, mut general) = (PushService::start().await, PushService::start().await);
     // The restricted channel comes first, and may call both services, so that it could reach the phone.
     let both = format!("\"{}\", \"{}\"", restricted.origin, general.origin).replace("http://", "");
@@ -351,7 +350,7 @@ async fn a_channel_for_certain_applications_carries_no_account_notification() {
 }
 
 #[tokio::test]
-async fn an_account_notification_goes_to_the_next_channel_where_one_fails() {
+async fn an_account_notification_falls_back_to_the_next_channel() {
     let mut service = PushService::start().await;
     let broken = service
         .plugin_called("broken")

@@ -22,7 +22,7 @@ pub fn code(page: &Page) -> String {
 }
 
 #[tokio::test]
-async fn whoever_scans_the_code_is_asked_and_signs_in_with_the_number() {
+async fn scanning_the_code_prompts_the_device_and_the_number_signs_in() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
@@ -63,7 +63,7 @@ async fn whoever_scans_the_code_is_asked_and_signs_in_with_the_number() {
 }
 
 #[tokio::test]
-async fn a_code_is_taken_once_and_only_where_it_was_made() {
+async fn a_qr_code_is_valid_once_and_for_its_browser_only() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let bob = host.person("bob", ada.application.clone()).await;
@@ -136,7 +136,7 @@ async fn a_code_is_taken_once_and_only_where_it_was_made() {
 }
 
 #[tokio::test]
-async fn a_code_that_somebody_else_shows_names_the_browser_that_it_comes_from() {
+async fn a_relayed_qr_code_names_its_own_browser() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     // A page that relays: it fetches our page with a browser of its own, and shows the code to Ada.
@@ -166,7 +166,7 @@ async fn a_code_that_somebody_else_shows_names_the_browser_that_it_comes_from() 
 }
 
 #[tokio::test]
-async fn a_person_who_may_not_sign_in_is_told_so_and_the_browser_is_not() {
+async fn a_rejected_scan_is_shown_on_the_device_but_not_in_the_browser() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
@@ -207,8 +207,7 @@ async fn begun(host: &TestHost, ada: &Ada) -> (Browser, Page) {
 }
 
 #[tokio::test]
-async fn whoever_floods_a_name_does_not_keep_its_owner_from_signing_in_by_a_scan_on_both_databases()
-{
+async fn flooding_a_name_does_not_block_its_qr_sign_in() {
     for database in Database::BOTH {
         let settings = "[rate_limits]\nsign_ins_per_user_name = { per_minute = 60, burst = 60 }\nprompts_per_user = { per_minute = 1, burst = 1 }\n";
         let host = TestHost::start_with(HostOptions {
@@ -255,7 +254,7 @@ async fn whoever_floods_a_name_does_not_keep_its_owner_from_signing_in_by_a_scan
 }
 
 #[tokio::test]
-async fn a_scan_gives_way_only_to_another_one_of_the_same_browser() {
+async fn a_qr_sign_in_is_replaced_only_by_the_same_browser() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let (first, login) = begun(&host, &ada).await;
@@ -282,7 +281,7 @@ async fn a_scan_gives_way_only_to_another_one_of_the_same_browser() {
 
 /// The page that waits for a typed request shows the code too. A user who scans it signs in there, with another number.
 #[tokio::test]
-async fn the_code_of_a_page_that_waits_takes_the_place_of_its_typed_request() {
+async fn scanning_a_waiting_page_replaces_its_typed_request() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     for name in ["ada", "nobody"] {
@@ -348,7 +347,7 @@ async fn the_code_of_a_page_that_waits_takes_the_place_of_its_typed_request() {
 }
 
 #[tokio::test]
-async fn a_device_scans_so_often_and_others_of_the_person_are_not_held_by_it() {
+async fn scans_are_limited_per_device() {
     let settings = "[rate_limits]\nactions_per_device = { per_minute = 1, burst = 2 }\n";
     let host = TestHost::start_with(HostOptions {
         settings,
@@ -379,7 +378,7 @@ async fn a_device_scans_so_often_and_others_of_the_person_are_not_held_by_it() {
 }
 
 #[tokio::test]
-async fn the_phone_shows_what_a_code_lets_in_before_the_page_learns_who_scanned() {
+async fn the_device_previews_the_sign_in_before_the_page_learns_the_user() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let (browser, login) = begun(&host, &ada).await;
@@ -413,7 +412,7 @@ async fn the_phone_shows_what_a_code_lets_in_before_the_page_learns_who_scanned(
 }
 
 #[tokio::test]
-async fn a_browser_remembers_a_name_only_if_the_person_wants_it() {
+async fn a_browser_remembers_a_name_only_if_the_user_agrees() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
@@ -490,7 +489,7 @@ fn session_cookie(page: &Page) -> bool {
 }
 
 #[tokio::test]
-async fn a_stranger_who_scans_somebodys_page_cannot_sign_its_browser_in_unnoticed() {
+async fn a_foreign_scan_cannot_sign_in_a_browser_unnoticed() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let eve = host.person("eve", ada.application.clone()).await;
@@ -580,7 +579,7 @@ async fn a_stranger_who_scans_somebodys_page_cannot_sign_its_browser_in_unnotice
 }
 
 #[tokio::test]
-async fn a_browser_that_knows_the_user_goes_on_after_a_scan_without_a_click() {
+async fn a_browser_known_to_the_user_continues_after_a_scan_without_a_click() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     // By its session, which is the same user's.

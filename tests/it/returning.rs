@@ -19,7 +19,7 @@ fn returns(page: &Page) -> String {
 }
 
 #[tokio::test]
-async fn a_denied_sign_in_returns_without_a_click_or_a_script_once() {
+async fn a_denied_sign_in_returns_once_without_a_click_or_a_script() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
@@ -52,7 +52,7 @@ async fn a_denied_sign_in_returns_without_a_click_or_a_script_once() {
 }
 
 #[tokio::test]
-async fn a_user_can_stay_or_try_again() {
+async fn a_user_can_stay_or_retry() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
@@ -112,7 +112,7 @@ async fn a_user_can_stay_or_try_again() {
 }
 
 #[tokio::test]
-async fn nobody_else_ends_a_sign_in_by_that_address() {
+async fn the_return_url_works_in_its_browser_only() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
@@ -152,7 +152,7 @@ async fn nobody_else_ends_a_sign_in_by_that_address() {
 }
 
 #[tokio::test]
-async fn the_token_of_one_attempt_does_not_return_the_next_one_of_the_same_sign_in() {
+async fn a_return_token_is_bound_to_its_attempt() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
@@ -193,7 +193,7 @@ async fn denied_later(host: &TestHost, ada: &Ada, browser: &Browser) -> Page {
 }
 
 #[tokio::test]
-async fn each_failure_returns_and_a_sign_in_that_waits_does_not() {
+async fn each_failure_returns_and_a_pending_sign_in_does_not() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
@@ -245,7 +245,7 @@ async fn each_failure_returns_and_a_sign_in_that_waits_does_not() {
 }
 
 #[tokio::test]
-async fn form_post_posts_itself_and_our_own_pages_stay() {
+async fn form_post_returns_automatically_and_local_pages_stay() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);

@@ -448,7 +448,7 @@ async fn rows(folder: &Path, tables: &[&str]) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_log_the_traces_the_audit_log_and_the_database_hold_no_secret_of_a_complete_sign_in() {
+async fn logs_traces_audit_log_and_database_contain_no_secrets_of_a_sign_in() {
     let folder = temp_folder();
     let folder = folder.path();
     let (wire, base) = Wire::start().await;

@@ -279,7 +279,7 @@ pub async fn asked(store: &Store, user: Option<&User>, name: &str) -> Approval {
 
 /// Whoever was erased since the summary was rendered is not brought back by it.
 #[both_databases]
-async fn no_action_is_requested_after_its_user_changed(database: Database) {
+async fn an_action_cannot_be_requested_after_its_user_changed(database: Database) {
     let Fixture { store, .. } = &fixture(database).await;
     let (grace, _) = ada(store).await;
     let mut bob = user("bob");
@@ -353,7 +353,7 @@ async fn no_action_is_requested_after_its_user_changed(database: Database) {
 }
 
 #[both_databases]
-async fn users_applications_and_accounts_come_back_as_they_went_in(database: Database) {
+async fn users_applications_and_accounts_are_read_as_written(database: Database) {
     let Fixture { store, .. } = &fixture(database).await;
     let mut user = user("ada");
     store
@@ -453,7 +453,7 @@ async fn users_applications_and_accounts_come_back_as_they_went_in(database: Dat
 }
 
 #[both_databases]
-async fn what_is_taken_is_refused_and_the_writes_beside_it_stand(database: Database) {
+async fn unique_names_are_enforced_and_concurrent_writes_succeed(database: Database) {
     let fixture = Arc::new(fixture(database).await);
     fixture
         .store
@@ -490,7 +490,7 @@ async fn what_is_taken_is_refused_and_the_writes_beside_it_stand(database: Datab
 }
 
 #[both_databases]
-async fn nobody_can_have_the_name_or_address_that_another_signs_in_with(database: Database) {
+async fn names_and_emails_of_sign_ins_are_unique(database: Database) {
     let Fixture { store, .. } = &fixture(database).await;
     store
         .insert_user(user("ada"), Vec::new())
@@ -523,7 +523,7 @@ async fn nobody_can_have_the_name_or_address_that_another_signs_in_with(database
 }
 
 #[both_databases]
-async fn lists_come_in_pages(database: Database) {
+async fn lists_are_paged(database: Database) {
     let Fixture { store, .. } = &fixture(database).await;
     for number in 0..5 {
         store
@@ -540,7 +540,7 @@ async fn lists_come_in_pages(database: Database) {
 }
 
 #[both_databases]
-async fn hosts_that_start_at_once_on_a_fresh_database_agree(database: Database) {
+async fn concurrent_starts_on_a_new_database_agree(database: Database) {
     let folder = temp_folder();
     let url = database.create(folder.path()).await.url().to_owned();
     let mut starts = tokio::task::JoinSet::new();
@@ -571,7 +571,7 @@ async fn hosts_that_start_at_once_on_a_fresh_database_agree(database: Database) 
 }
 
 #[both_databases]
-async fn what_was_acknowledged_is_there_after_a_restart(database: Database) {
+async fn acknowledged_writes_survive_a_restart(database: Database) {
     let fixture = fixture(database).await;
     let ada = user("ada");
     fixture
@@ -589,7 +589,7 @@ async fn what_was_acknowledged_is_there_after_a_restart(database: Database) {
 }
 
 #[both_databases]
-async fn an_approval_is_decided_once_by_a_device_of_the_person_asked(database: Database) {
+async fn an_approval_is_decided_once_by_a_device_of_its_user(database: Database) {
     let Fixture { store, .. } = &fixture(database).await;
     let (ada, phone) = ada(store).await;
     let eve = user("eve");
@@ -688,7 +688,7 @@ async fn an_approval_is_decided_once_by_a_device_of_the_person_asked(database: D
 }
 
 #[both_databases]
-async fn a_revoked_device_decides_nothing(database: Database) {
+async fn a_revoked_device_cannot_decide(database: Database) {
     let Fixture { store, .. } = &fixture(database).await;
     let (ada, phone) = ada(store).await;
     let asked = asked(store, Some(&ada), "ada").await;

@@ -176,7 +176,7 @@ fn used(code: &str) -> Vec<String> {
 }
 
 #[test]
-fn every_crate_uses_only_those_below_it() {
+fn every_crate_uses_only_lower_crates() {
     for (package, allowed) in CRATES {
         let manifest = read_file(root().join(package).join("Cargo.toml"));
         let dependencies = manifest
@@ -197,7 +197,7 @@ fn every_crate_uses_only_those_below_it() {
 }
 
 #[test]
-fn every_module_has_its_layer_and_calls_only_those_below() {
+fn every_module_uses_only_lower_layers() {
     for SourceFile { module, path, text } in sources("host/server") {
         if ["lib", "main"].contains(&module.as_str()) {
             continue;
@@ -232,7 +232,7 @@ fn cycles(package: &str) -> Vec<Vec<String>> {
 }
 
 #[test]
-fn files_import_each_other_in_no_cycle() {
+fn no_files_import_each_other_in_a_cycle() {
     for package in ACYCLIC {
         let found = cycles(package);
         let lines: Vec<String> = found.into_iter().map(|cycle| cycle.join("\n")).collect();
@@ -246,7 +246,7 @@ fn files_import_each_other_in_no_cycle() {
 
 /// It can be read, fuzzed and judged by itself, to answer whether a forged message gets through.
 #[test]
-fn the_xml_of_saml_uses_nothing_of_the_host() {
+fn saml_core_uses_nothing_of_the_server() {
     let own = "host/saml-core/src/xml/";
     for SourceFile { path, text, .. } in sources("host/saml-core")
         .into_iter()
@@ -284,7 +284,7 @@ fn the_xml_of_saml_uses_nothing_of_the_host() {
 }
 
 #[test]
-fn each_outside_world_has_one_door() {
+fn each_external_resource_has_one_module() {
     for SourceFile { module, path, text } in sources("host/server") {
         let code = code(&text);
         for (needle, door) in [("figment", "config"), ("axum", "http"), ("askama", "http")] {
@@ -318,7 +318,7 @@ fn each_outside_world_has_one_door() {
 }
 
 #[test]
-fn sql_stands_in_the_store_alone() {
+fn sql_appears_in_the_store_only() {
     for SourceFile { path, text, .. } in host_sources() {
         let code = code(&text);
         for word in ["INSERT INTO ", "DELETE FROM ", " SET state", "SELECT * "] {
@@ -331,7 +331,7 @@ fn sql_stands_in_the_store_alone() {
 }
 
 #[test]
-fn no_file_is_over_800_lines() {
+fn no_file_exceeds_800_lines() {
     for folder in [
         "host",
         "plugin-sdk",
@@ -350,7 +350,7 @@ fn no_file_is_over_800_lines() {
 }
 
 #[test]
-fn the_schema_of_the_settings_is_the_committed_one() {
+fn the_committed_settings_schema_is_current() {
     let file = root().join("config/assent.schema.json");
     let committed = fs::read_to_string(&file).unwrap_or_default();
     assert!(
@@ -360,7 +360,7 @@ fn the_schema_of_the_settings_is_the_committed_one() {
 }
 
 #[test]
-fn the_example_settings_are_good() {
+fn the_example_settings_are_valid() {
     for name in ["assent.toml", "production.example.toml"] {
         let file = root().join("config").join(name);
         if let Err(error) = assent::config::load(&file) {

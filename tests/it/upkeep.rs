@@ -138,7 +138,7 @@ impl Fixture {
 }
 
 #[both_databases]
-async fn a_token_whose_family_is_gone_is_no_good_and_breaks_nothing(database: Database) {
+async fn a_token_without_a_family_is_invalid_without_an_error(database: Database) {
     let host = TestHost::start_with(HostOptions {
         database,
         ..HostOptions::default()
@@ -165,7 +165,7 @@ async fn a_token_whose_family_is_gone_is_no_good_and_breaks_nothing(database: Da
 }
 
 #[both_databases]
-async fn of_the_logouts_that_wait_the_oldest_of_each_application_comes_first(database: Database) {
+async fn pending_logouts_are_ordered_oldest_first_per_application(database: Database) {
     let mut it = Fixture::new(database).await;
     // The names are in another order than the moments, and so are the applications.
     for (id, application, due) in [
@@ -220,7 +220,7 @@ async fn of_the_logouts_that_wait_the_oldest_of_each_application_comes_first(dat
 }
 
 #[tokio::test]
-async fn an_application_with_a_hundred_thousand_logouts_waiting_is_not_read_through() {
+async fn a_hundred_thousand_pending_logouts_are_not_scanned() {
     let mut it = Fixture::new(Database::Postgres).await;
     sqlx::query(
         "INSERT INTO logout_deliveries (id, application_id, sid, subject, attempts, next_attempt_at, created_at)
@@ -250,7 +250,7 @@ async fn an_application_with_a_hundred_thousand_logouts_waiting_is_not_read_thro
 }
 
 #[both_databases]
-async fn what_is_known_of_a_session_goes_with_the_last_of_its_name(database: Database) {
+async fn session_records_are_deleted_with_their_last_name(database: Database) {
     let mut it = Fixture::new(database).await;
     // The person of the second signed in again after three hours, in the same browser.
     it.session("once", NOW).await;
@@ -283,7 +283,7 @@ async fn what_is_known_of_a_session_goes_with_the_last_of_its_name(database: Dat
 }
 
 #[tokio::test]
-async fn sessions_that_go_on_cost_the_sweep_nothing() {
+async fn retention_does_not_scan_active_sessions() {
     let mut it = Fixture::new(Database::Postgres).await;
     for statement in [
         "INSERT INTO sessions (id, digest, sid, user_id, auth_time, amr, created_at, expires_at, signed_out)
@@ -313,7 +313,7 @@ async fn sessions_that_go_on_cost_the_sweep_nothing() {
 }
 
 #[both_databases]
-async fn a_code_that_nobody_exchanges_is_forgotten_and_one_that_was_is_not(database: Database) {
+async fn unused_codes_are_deleted_and_used_codes_are_kept(database: Database) {
     let host = TestHost::start_with(HostOptions {
         database,
         ..HostOptions::default()

@@ -24,9 +24,7 @@ fn candidate(account: &Value, plugin: &str, bytes: Option<&[u8]>, config: Value)
 }
 
 #[both_databases]
-async fn a_component_that_is_not_loaded_runs_only_after_an_approval_for_its_digest(
-    database: Database,
-) {
+async fn an_unloaded_component_runs_only_after_approval_of_its_digest(database: Database) {
     let host = TestHost::start_with(HostOptions {
         database,
         ..HostOptions::default()
@@ -87,7 +85,7 @@ async fn a_component_that_is_not_loaded_runs_only_after_an_approval_for_its_dige
 
 /// A component runs with the grants of the plugin in whose place it is tried, so the approval names that plugin.
 #[both_databases]
-async fn a_component_that_was_approved_as_one_plugin_is_not_tried_as_another(database: Database) {
+async fn an_approval_of_a_component_names_one_plugin_only(database: Database) {
     let host = TestHost::start_with(HostOptions {
         database,
         ..HostOptions::default()
@@ -148,7 +146,7 @@ async fn a_component_that_was_approved_as_one_plugin_is_not_tried_as_another(dat
 }
 
 #[tokio::test]
-async fn what_is_loaded_and_other_settings_need_no_approval() {
+async fn loaded_components_with_other_settings_need_no_approval() {
     let host = TestHost::start().await;
     let (console, _) = owner(&host).await;
     let ada = host.ada().await;
@@ -162,7 +160,7 @@ async fn what_is_loaded_and_other_settings_need_no_approval() {
 }
 
 #[tokio::test]
-async fn no_form_of_the_body_hides_a_component_from_the_approval() {
+async fn no_body_format_hides_a_component_from_the_approval() {
     let host = TestHost::start().await;
     let (console, _) = owner(&host).await;
     let ada = host.ada().await;
@@ -190,7 +188,7 @@ async fn no_form_of_the_body_hides_a_component_from_the_approval() {
 }
 
 #[tokio::test]
-async fn a_service_account_uploads_no_component_and_the_machine_may() {
+async fn service_applications_cannot_upload_components_but_the_server_token_can() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let path = format!("/applications/{}/claims-preview", ada.application.id);

@@ -27,7 +27,7 @@ async fn succeeds(mut command: Command) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn schemathesis_finds_nothing() {
+async fn schemathesis_finds_no_violations() {
     // It comes without a token very often.
     let settings = "[rate_limits]\nunauthenticated_requests = { per_minute = 0 }\n";
     let host = TestHost::start_with(HostOptions {
@@ -73,7 +73,7 @@ async fn schemathesis_finds_nothing() {
 }
 
 #[tokio::test]
-async fn a_client_made_of_the_document_compiles() {
+async fn a_client_generated_from_the_document_compiles() {
     let modules = folder("js/node_modules");
     assert!(
         modules.join("openapi-typescript").is_dir(),

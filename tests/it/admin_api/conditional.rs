@@ -24,7 +24,7 @@ async fn with(
 }
 
 #[both_databases]
-async fn a_change_is_made_to_the_version_that_it_was_made_for(database: Database) {
+async fn if_match_updates_only_the_matching_version(database: Database) {
     let host = TestHost::start_with(HostOptions {
         database,
         ..HostOptions::default()
@@ -149,7 +149,7 @@ async fn a_change_is_made_to_the_version_that_it_was_made_for(database: Database
 }
 
 #[tokio::test]
-async fn what_has_no_version_is_not_changed_under_one() {
+async fn if_match_is_rejected_for_resources_without_versions() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let caller = Caller::machine(&host);

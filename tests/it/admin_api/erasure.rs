@@ -21,7 +21,7 @@ async fn erase(host: &TestHost, user: &Value) {
 }
 
 #[both_databases]
-async fn an_erased_administrators_address_goes_and_the_data_of_others_stays(database: Database) {
+async fn erasure_of_an_administrator_keeps_the_data_of_others(database: Database) {
     let host = TestHost::start_with(HostOptions {
         database,
         ..HostOptions::default()
@@ -112,7 +112,7 @@ async fn an_erased_administrators_address_goes_and_the_data_of_others_stays(data
 
 /// A device is a user's too: what it did says from where, and what the user calls it.
 #[both_databases]
-async fn no_entry_names_an_erased_user_by_what_their_devices_did(database: Database) {
+async fn audit_entries_of_devices_do_not_name_an_erased_user(database: Database) {
     let host = TestHost::start_with(HostOptions {
         database,
         ..HostOptions::default()
@@ -223,7 +223,7 @@ async fn no_entry_names_an_erased_user_by_what_their_devices_did(database: Datab
 }
 
 #[both_databases]
-async fn answers_about_an_erased_user_are_not_kept_and_those_about_others_are(database: Database) {
+async fn erasure_deletes_stored_responses_about_the_user_only(database: Database) {
     let host = TestHost::start_with(HostOptions {
         database,
         ..HostOptions::default()

@@ -22,7 +22,7 @@ async fn post(caller: &Caller, path: &str, key: &str, body: &Value) -> Answer {
 }
 
 #[both_databases]
-async fn a_request_that_is_sent_again_is_done_once(database: Database) {
+async fn a_request_with_a_repeated_idempotency_key_runs_once(database: Database) {
     let host = TestHost::start_with(HostOptions {
         database,
         ..HostOptions::default()
@@ -66,7 +66,7 @@ async fn a_request_that_is_sent_again_is_done_once(database: Database) {
 }
 
 #[both_databases]
-async fn of_many_at_once_one_is_done(database: Database) {
+async fn concurrent_requests_with_one_idempotency_key_run_once(database: Database) {
     let host = TestHost::start_with(HostOptions {
         database,
         ..HostOptions::default()
@@ -102,7 +102,7 @@ async fn of_many_at_once_one_is_done(database: Database) {
 }
 
 #[tokio::test]
-async fn a_key_is_kept_for_a_day_and_given_back_by_who_was_refused() {
+async fn idempotency_keys_expire_after_a_day_and_rejected_requests_release_them() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let path = format!("/users/{}/enrolments", id(&ada.user));

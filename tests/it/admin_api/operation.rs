@@ -8,7 +8,7 @@ use super::Caller;
 use crate::harness::{Browser, Database, HostOptions, Json, TestHost, Text};
 
 #[tokio::test]
-async fn keys_are_rotated_and_revoked() {
+async fn signing_keys_are_rotated_and_revoked() {
     let host = TestHost::start().await;
     let caller = Caller::machine(&host);
     let of = |keys: &Value, state: &str| -> Vec<String> {
@@ -56,7 +56,7 @@ async fn keys_are_rotated_and_revoked() {
 }
 
 #[tokio::test]
-async fn plugins_are_told_with_what_they_may_do() {
+async fn plugins_are_listed_with_their_grants() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     ada.sign_in(&Browser::new(&host.base)).await;
@@ -75,7 +75,7 @@ async fn plugins_are_told_with_what_they_may_do() {
 }
 
 #[both_databases]
-async fn settings_are_told_with_their_source_and_without_secrets(database: Database) {
+async fn settings_are_listed_with_their_source_and_without_secrets(database: Database) {
     let settings = "operator = \"Example\"\n";
     let host = TestHost::start_with(HostOptions {
         database,
@@ -110,7 +110,7 @@ async fn settings_are_told_with_their_source_and_without_secrets(database: Datab
 }
 
 #[both_databases]
-async fn the_overview_counts(database: Database) {
+async fn the_overview_counts_users_sessions_and_requests(database: Database) {
     let settings = "[lifetimes]\nadmin_token = \"1d\"\n";
     let host = TestHost::start_with(HostOptions {
         database,

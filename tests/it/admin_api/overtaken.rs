@@ -95,7 +95,7 @@ impl Overtaken {
 }
 
 #[both_databases]
-async fn nothing_is_done_to_who_was_given_a_role_since_they_were_checked(database: Database) {
+async fn actions_recheck_the_role_of_their_target_when_they_write(database: Database) {
     let overtaken = Overtaken::new(database).await;
     let Overtaken { ada, user, .. } = &overtaken;
     let user = *user;
@@ -190,7 +190,7 @@ async fn nothing_is_done_to_who_was_given_a_role_since_they_were_checked(databas
 
 /// The same of what takes a vendor's channel, and of a table.
 #[both_databases]
-async fn a_write_is_for_the_person_who_was_checked(database: Database) {
+async fn a_write_applies_to_the_checked_user_only(database: Database) {
     let overtaken = Overtaken::new(database).await;
     let (host, store) = (&overtaken.host, &overtaken.host.host.store);
     let seen = store

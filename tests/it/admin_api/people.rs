@@ -75,7 +75,7 @@ fn greater_acts(user: &Value, account: &Value) -> Vec<(Method, String, Value)> {
 }
 
 #[tokio::test]
-async fn nobody_acts_upon_who_may_do_more() {
+async fn administrators_cannot_act_on_users_with_greater_roles() {
     let host = TestHost::start().await;
     let application = host.web_application().await;
     let callers = [
@@ -133,7 +133,7 @@ async fn nobody_acts_upon_who_may_do_more() {
 }
 
 #[tokio::test]
-async fn support_helps_whoever_has_no_role_and_vouches_for_nothing() {
+async fn support_helps_users_without_roles_but_cannot_verify_claims() {
     let host = TestHost::start().await;
     let support = person(&host, "sam", "support").await;
     let ada = host.ada().await;
@@ -193,7 +193,7 @@ async fn support_helps_whoever_has_no_role_and_vouches_for_nothing() {
 }
 
 #[tokio::test]
-async fn a_link_that_support_made_is_worth_nothing_once_its_person_has_a_role() {
+async fn a_link_from_support_is_revoked_when_its_user_gets_a_role() {
     let host = TestHost::start().await;
     let support = person(&host, "sam", "support").await;
     let user = host.user("eve").await;
@@ -216,7 +216,7 @@ async fn a_link_that_support_made_is_worth_nothing_once_its_person_has_a_role() 
 }
 
 #[both_databases]
-async fn the_last_owner_stays(database: Database) {
+async fn the_last_owner_cannot_be_removed(database: Database) {
     let host = TestHost::start_with(HostOptions {
         database,
         ..HostOptions::default()
@@ -281,7 +281,7 @@ async fn the_last_owner_stays(database: Database) {
 }
 
 #[tokio::test]
-async fn what_nobody_may_set_is_refused_and_no_listing_has_a_secret() {
+async fn read_only_members_are_rejected_and_listings_contain_no_secret() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let (user, account) = (
@@ -339,7 +339,7 @@ async fn what_nobody_may_set_is_refused_and_no_listing_has_a_secret() {
 }
 
 #[tokio::test]
-async fn users_are_found_on_both_databases() {
+async fn users_are_found_by_search() {
     for database in Database::BOTH {
         let host = TestHost::start_with(HostOptions {
             database,
@@ -401,7 +401,7 @@ async fn users_are_found_on_both_databases() {
 }
 
 #[tokio::test]
-async fn what_a_person_is_signed_in_to_and_agreed_to_is_seen_and_ended() {
+async fn sessions_and_consents_of_a_user_are_listed_and_ended() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let path = format!("/users/{}", id(&ada.user));

@@ -56,7 +56,7 @@ pub(super) fn refused(answer: &Answer) -> bool {
 }
 
 #[both_databases]
-async fn a_protected_action_is_shown_signed_done_once_and_noted(database: Database) {
+async fn a_protected_action_is_shown_signed_executed_once_and_audited(database: Database) {
     let host = TestHost::start_with(HostOptions {
         database,
         ..HostOptions::default()
@@ -150,7 +150,7 @@ async fn a_protected_action_is_shown_signed_done_once_and_noted(database: Databa
 }
 
 #[tokio::test]
-async fn an_approval_is_good_for_one_request_in_one_console_and_for_two_minutes() {
+async fn an_action_approval_is_valid_for_one_request_one_session_and_two_minutes() {
     let host = TestHost::start().await;
     let (console, grace) = owner(&host).await;
     let other = grace.signed_in(&host).await;
@@ -249,8 +249,7 @@ async fn an_approval_is_good_for_one_request_in_one_console_and_for_two_minutes(
 }
 
 #[tokio::test]
-async fn what_was_denied_or_said_not_to_be_theirs_is_not_done_and_a_proof_for_a_sign_in_is_none_for_an_action()
- {
+async fn denied_and_reported_actions_and_sign_in_proofs_execute_nothing() {
     let host = TestHost::start().await;
     let (console, grace) = owner(&host).await;
     let bob = host.user("bob").await;
@@ -290,7 +289,7 @@ async fn what_was_denied_or_said_not_to_be_theirs_is_not_done_and_a_proof_for_a_
 
 /// Whoever types the administrator's name again and again delays no protected action, and gets nobody to approve one.
 #[tokio::test]
-async fn no_stranger_delays_a_protected_action_or_continues_it() {
+async fn another_user_can_neither_delay_nor_continue_a_protected_action() {
     let host = TestHost::start().await;
     let (console, grace) = owner(&host).await;
     let bob = host.user("bob").await;
@@ -332,7 +331,7 @@ async fn no_stranger_delays_a_protected_action_or_continues_it() {
 }
 
 #[tokio::test]
-async fn what_is_not_dangerous_or_can_not_be_read_asks_nobody() {
+async fn harmless_and_invalid_requests_need_no_approval() {
     let host = TestHost::start().await;
     let (console, grace) = owner(&host).await;
     let bob = host.user("bob").await;
@@ -423,7 +422,7 @@ async fn what_is_not_dangerous_or_can_not_be_read_asks_nobody() {
 
 /// What needed no approval when it was planned needs one if the person got something to approve with meanwhile.
 #[tokio::test]
-async fn nobody_gets_another_way_in_that_no_phone_was_asked_about() {
+async fn new_authenticators_need_approval() {
     let host = TestHost::start().await;
     let bob = host.user("bob").await;
     let user: UserId = id(&bob).parsed();
@@ -448,7 +447,7 @@ async fn nobody_gets_another_way_in_that_no_phone_was_asked_about() {
 }
 
 #[tokio::test]
-async fn what_would_be_refused_after_the_approval_asks_nobody() {
+async fn requests_that_would_fail_are_rejected_before_approval() {
     let host = TestHost::start().await;
     let (console, grace) = owner(&host).await;
     let bob = format!("/users/{}", id(&host.user("bob").await));
@@ -604,7 +603,7 @@ async fn what_would_be_refused_after_the_approval_asks_nobody() {
 }
 
 #[tokio::test]
-async fn a_phone_that_is_asked_too_often_is_asked_no_more_for_a_while() {
+async fn action_approvals_have_a_rate_limit_per_administrator() {
     let settings = "[rate_limits]\nactions_per_device = { per_minute = 1, burst = 3 }\n";
     let host = TestHost::start_with(HostOptions {
         settings,

@@ -48,7 +48,7 @@ fn table() -> String {
 }
 
 #[test]
-fn the_table_of_routes_and_roles_is_the_one_that_was_agreed_on() {
+fn routes_and_roles_match_the_committed_table() {
     let agreed = include_str!("roles.txt");
     let table = table();
     assert!(
@@ -99,7 +99,7 @@ async fn is_held_to(caller: &Caller, name: &str, may: impl Fn(&Rule) -> bool) {
 }
 
 #[tokio::test]
-async fn each_role_is_held_to_its_permissions_at_each_route() {
+async fn each_role_has_exactly_its_permissions_at_each_route() {
     let host = TestHost::start().await;
     is_held_to(&Caller::machine(&host), "admin_token", |_| true).await;
     for role in ConsoleRole::ALL {
@@ -114,7 +114,7 @@ async fn each_role_is_held_to_its_permissions_at_each_route() {
 }
 
 #[tokio::test]
-async fn each_admin_scope_is_held_to_its_permissions_at_each_route() {
+async fn each_admin_scope_has_exactly_its_permissions_at_each_route() {
     let host = TestHost::start().await;
     for scope in AdminScope::ALL {
         let caller = service(&host, &[scope.as_str()]).await;
@@ -128,7 +128,7 @@ async fn each_admin_scope_is_held_to_its_permissions_at_each_route() {
 }
 
 #[tokio::test]
-async fn admin_scopes_are_for_the_admin_api_alone_and_count_as_long_as_the_application_has_them() {
+async fn admin_scopes_apply_to_the_admin_api_only_while_the_application_has_them() {
     let host = TestHost::start().await;
     let application = service_application(&host, &["admin:read", "admin:users"]).await;
     let path = format!("/applications/{}", application.id);
@@ -226,7 +226,7 @@ async fn admin_scopes_are_for_the_admin_api_alone_and_count_as_long_as_the_appli
 }
 
 #[tokio::test]
-async fn only_an_owner_gives_roles_and_admin_scopes() {
+async fn only_owners_grant_roles_and_admin_scopes() {
     let host = TestHost::start().await;
     let user = host.user("eve").await;
     let application = host.web_application().await;

@@ -45,7 +45,7 @@ async fn names(host: &TestHost, path: &str) -> String {
 }
 
 #[both_databases]
-async fn people_are_found_by_each_word_of_their_name(database: Database) {
+async fn users_are_found_by_each_word_of_their_name(database: Database) {
     let host = TestHost::start_with(HostOptions {
         database,
         ..HostOptions::default()
@@ -104,7 +104,7 @@ async fn people_are_found_by_each_word_of_their_name(database: Database) {
 }
 
 #[both_databases]
-async fn accounts_are_found_by_their_names_and_their_people(database: Database) {
+async fn accounts_are_found_by_account_and_user_names(database: Database) {
     let host = TestHost::start_with(HostOptions {
         database,
         ..HostOptions::default()
@@ -208,7 +208,7 @@ async fn accounts_are_found_by_their_names_and_their_people(database: Database) 
 }
 
 #[both_databases]
-async fn who_becomes_active_is_found_as_such_and_counted(database: Database) {
+async fn activated_users_are_found_and_counted_as_active(database: Database) {
     let host = TestHost::start_with(HostOptions {
         database,
         ..HostOptions::default()
@@ -279,7 +279,7 @@ async fn who_becomes_active_is_found_as_such_and_counted(database: Database) {
 
 /// NUL, which PostgreSQL keeps in no text, is refused wherever it stands.
 #[both_databases]
-async fn no_text_may_hold_nul(database: Database) {
+async fn texts_with_nul_are_rejected(database: Database) {
     let host = TestHost::start_with(HostOptions {
         database,
         ..HostOptions::default()

@@ -28,7 +28,7 @@ async fn call(
 }
 
 #[tokio::test]
-async fn what_changes_something_comes_from_the_consoles_own_page() {
+async fn state_changing_requests_require_the_console_origin() {
     let host = TestHost::start().await;
     let Caller::Console { browser, csrf, .. } = person(&host, "ada", "owner").await else {
         unreachable!()
@@ -95,7 +95,7 @@ async fn what_changes_something_comes_from_the_consoles_own_page() {
 }
 
 #[tokio::test]
-async fn a_session_counts_as_long_as_its_person_has_a_role() {
+async fn a_console_session_is_valid_while_its_user_has_a_role() {
     let host = TestHost::start().await;
     host.ada().await;
     let ada = Administrator::new(&host, "grace", "admin").await;
@@ -125,7 +125,7 @@ async fn a_session_counts_as_long_as_its_person_has_a_role() {
 }
 
 #[tokio::test]
-async fn a_token_that_is_not_good_is_not_made_up_for_by_a_session() {
+async fn an_invalid_token_is_rejected_despite_a_session() {
     let host = TestHost::start().await;
     let Caller::Console { browser, .. } = person(&host, "ada", "owner").await else {
         unreachable!()
@@ -159,7 +159,7 @@ async fn a_token_that_is_not_good_is_not_made_up_for_by_a_session() {
 
 /// Whoever looked after a person without a role may have a phone that signs in as them.
 #[both_databases]
-async fn nobody_is_signed_in_from_before_they_had_a_role(database: Database) {
+async fn a_session_from_before_the_role_was_granted_is_rejected(database: Database) {
     let host = TestHost::start_with(HostOptions {
         database,
         ..HostOptions::default()

@@ -8,7 +8,7 @@ use super::{Caller, sent};
 use crate::harness::{Json, TestHost, Text, http_client, id};
 
 #[tokio::test]
-async fn problems_say_of_which_kind_they_are_and_where() {
+async fn problems_name_their_type_and_location() {
     let host = TestHost::start().await;
     let caller = Caller::machine(&host);
     let application =
@@ -102,7 +102,7 @@ async fn problems_say_of_which_kind_they_are_and_where() {
 }
 
 #[tokio::test]
-async fn what_is_not_read_is_refused_as_a_problem_too() {
+async fn unreadable_requests_are_rejected_as_problems() {
     let host = TestHost::start().await;
     let caller = Caller::machine(&host);
     let user = host.user("eve").await;
@@ -174,7 +174,7 @@ async fn what_is_not_read_is_refused_as_a_problem_too() {
 }
 
 #[tokio::test]
-async fn no_other_sites_page_reads_anything() {
+async fn cross_origin_pages_cannot_read_the_admin_api() {
     let host = TestHost::start().await;
     let spa = json!({"name": "x", "application_type": "spa", "redirect_uris": ["https://spa.example/cb"]});
     host.admin_ok(Method::POST, "/applications", spa).await;
@@ -203,7 +203,7 @@ async fn no_other_sites_page_reads_anything() {
 }
 
 #[tokio::test]
-async fn the_document_is_for_everybody_and_describes_each_route() {
+async fn the_openapi_document_is_public_and_describes_each_route() {
     let host = TestHost::start().await;
     let url = format!("{}/admin/api/v1/openapi.json", host.base);
     let served = sent(http_client().get(&url)).await;
@@ -255,7 +255,7 @@ async fn the_document_is_for_everybody_and_describes_each_route() {
 }
 
 #[test]
-fn the_committed_document_is_the_one_that_is_served() {
+fn the_committed_openapi_document_is_served() {
     let committed = include_str!("../../../config/admin-api.openapi.json");
     assert!(
         committed.trim_end() == openapi_document(),

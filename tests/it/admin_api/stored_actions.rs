@@ -59,7 +59,7 @@ async fn state(caller: &Caller, action: &Value) -> Value {
 /// Whoever is erased goes from what administrators were asked about them: pending, approved, denied, expired or used, and before they
 /// were there too.
 #[both_databases]
-async fn nobody_who_was_erased_is_named_in_stored_actions(database: Database) {
+async fn stored_actions_do_not_name_erased_users(database: Database) {
     let host = start(database).await;
     let (console, grace) = owner(&host).await;
     let application = host.web_application().await;
@@ -188,7 +188,7 @@ async fn nobody_who_was_erased_is_named_in_stored_actions(database: Database) {
 
 /// What the device shows has the names of this moment. With another name it is another action.
 #[both_databases]
-async fn nobody_approves_an_action_whose_summary_changed(database: Database) {
+async fn an_action_with_a_changed_summary_cannot_be_approved(database: Database) {
     let host = start(database).await;
     let (console, grace) = owner(&host).await;
     let bob = host.user("bob").await;
@@ -250,7 +250,7 @@ async fn nobody_approves_an_action_whose_summary_changed(database: Database) {
 
 /// The holder of a stolen device cannot end the requests to revoke it by renaming it.
 #[both_databases]
-async fn a_renamed_device_is_revoked_all_the_same(database: Database) {
+async fn an_approved_revocation_applies_to_a_renamed_device(database: Database) {
     let host = start(database).await;
     let (console, grace) = owner(&host).await;
     let bob = host.user("bob").await;
@@ -287,7 +287,7 @@ async fn a_renamed_device_is_revoked_all_the_same(database: Database) {
 
 /// Whoever changes the database gets no approval for another action.
 #[both_databases]
-async fn a_changed_action_in_the_database_is_neither_shown_nor_approved(database: Database) {
+async fn a_tampered_stored_action_is_neither_shown_nor_approved(database: Database) {
     let host = start(database).await;
     let (console, grace) = owner(&host).await;
     let (bob, eve) = (host.user("bob").await, host.user("eve").await);
@@ -342,7 +342,7 @@ async fn a_changed_action_in_the_database_is_neither_shown_nor_approved(database
 
 /// Whoever may delete users ends no request by the name of a user who is called like a word of the stored actions.
 #[both_databases]
-async fn the_deletion_of_a_user_ends_only_requests_with_the_users_name(database: Database) {
+async fn deletion_of_a_user_ends_only_requests_that_name_the_user(database: Database) {
     let host = start(database).await;
     let (console, grace) = owner(&host).await;
     let bob = host.user("bob").await;
@@ -374,7 +374,7 @@ async fn the_deletion_of_a_user_ends_only_requests_with_the_users_name(database:
 
 /// The history of an administrator who lost the role has the kinds of the actions and no current names.
 #[both_databases]
-async fn a_former_administrator_sees_no_current_names(database: Database) {
+async fn a_former_administrator_cannot_read_current_names(database: Database) {
     let host = start(database).await;
     let (console, grace) = owner(&host).await;
     let other = Administrator::new(&host, "ida", "owner").await;

@@ -15,7 +15,7 @@ use crate::harness::{
 
 /// An enumeration's value may be written as an object in JSON, as far as serde is concerned.
 #[tokio::test]
-async fn what_is_written_otherwise_is_not_taken_for_harmless_nor_hidden_from_the_phone() {
+async fn enum_values_written_as_objects_are_rejected_before_approval() {
     let host = TestHost::start().await;
     let (console, grace) = owner(&host).await;
     let bob = host.user("bob").await;
@@ -68,7 +68,7 @@ async fn what_is_written_otherwise_is_not_taken_for_harmless_nor_hidden_from_the
 
 /// Where an application would be answered anew is shown, however much stands beside it.
 #[tokio::test]
-async fn the_phone_shows_new_addresses_first() {
+async fn the_summary_shows_new_addresses_first() {
     let host = TestHost::start().await;
     let (console, _) = owner(&host).await;
     let application = host.web_application().await;
@@ -115,7 +115,7 @@ async fn the_phone_shows_new_addresses_first() {
 
 /// No key or certificate is hidden by others, and none is shown that is not the one which counts.
 #[tokio::test]
-async fn the_phone_shows_each_key_that_an_application_would_have() {
+async fn the_summary_shows_each_key_of_an_application() {
     let host = TestHost::start().await;
     let (console, grace) = owner(&host).await;
     let client = format!("/applications/{}", host.web_application().await.id);
@@ -234,7 +234,7 @@ fn since(user: &Value) -> &str {
 
 /// Whoever has that address at the vendor can sign in, so the phone shows it.
 #[tokio::test]
-async fn the_phone_shows_what_a_vendor_is_to_know_somebody_by() {
+async fn the_summary_shows_external_authenticators() {
     let vendor = Vendor::start(500).await;
     let settings = plugins(&vendor.channel("vendor", ""));
     let host = TestHost::start_with(HostOptions {
@@ -272,7 +272,7 @@ async fn the_phone_shows_what_a_vendor_is_to_know_somebody_by() {
 
 /// What is as good as being somebody, or an application, needs the phone.
 #[tokio::test]
-async fn what_hands_a_person_or_an_application_to_somebody_else_is_asked_about() {
+async fn account_takeover_by_update_requires_approval() {
     let host = TestHost::start().await;
     let (console, grace) = owner(&host).await;
     let bob = host.user("bob").await;
@@ -560,7 +560,7 @@ fn each_member_of_an_application_is_protected_unless_it_is_harmless() {
 
 /// Whoever enrols a phone for somebody, whose role is just asked about, would have the role with them.
 #[tokio::test]
-async fn who_is_to_have_a_role_approves_with_the_devices_that_were_shown() {
+async fn a_role_grant_binds_the_devices_in_its_summary() {
     let host = TestHost::start().await;
     let (console, grace) = owner(&host).await;
     let bob = host.user("bob").await;

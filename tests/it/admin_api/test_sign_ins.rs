@@ -89,7 +89,7 @@ fn names(test: &Value) -> Vec<(&str, bool)> {
 }
 
 #[both_databases]
-async fn a_web_application_is_tried_by_a_real_login(database: Database) {
+async fn a_web_application_is_tested_by_a_real_sign_in(database: Database) {
     let host = TestHost::start_with(HostOptions {
         database,
         ..HostOptions::default()
@@ -219,7 +219,7 @@ async fn a_web_application_is_tried_by_a_real_login(database: Database) {
 }
 
 #[tokio::test]
-async fn applications_of_every_kind_are_tried() {
+async fn applications_of_every_type_are_tested() {
     let host = TestHost::start().await;
     let application = host.web_application().await;
     let (console, grace, browser) = grace(&host, &application).await;
@@ -258,7 +258,7 @@ async fn applications_of_every_kind_are_tried() {
 }
 
 #[tokio::test]
-async fn what_goes_wrong_is_a_result() {
+async fn failures_are_results_of_the_test_sign_in() {
     let host = TestHost::start().await;
     let application = host.web_application().await;
     let (console, grace, browser) = grace(&host, &application).await;
@@ -304,7 +304,7 @@ async fn what_goes_wrong_is_a_result() {
 }
 
 #[tokio::test]
-async fn a_test_sign_in_is_of_one_session_and_its_address_of_one_test_sign_in() {
+async fn a_test_sign_in_belongs_to_one_session_and_its_url_to_one_test_sign_in() {
     let host = TestHost::start().await;
     let application = host.web_application().await;
     let other = host.web_application().await;
@@ -397,7 +397,7 @@ async fn a_test_sign_in_is_of_one_session_and_its_address_of_one_test_sign_in() 
 }
 
 #[tokio::test]
-async fn a_session_has_one_test_sign_in_and_few_calls_that_wait() {
+async fn a_session_has_one_test_sign_in_and_few_waiting_calls() {
     let host = TestHost::start().await;
     let application = host.web_application().await;
     let (console, _grace, browser) = grace(&host, &application).await;
@@ -431,7 +431,7 @@ async fn a_session_has_one_test_sign_in_and_few_calls_that_wait() {
 }
 
 #[tokio::test]
-async fn somebody_else_can_not_complete_it_and_nothing_of_theirs_is_shown() {
+async fn another_user_cannot_complete_a_test_sign_in_and_stays_undisclosed() {
     let host = TestHost::start().await;
     let application = host.web_application().await;
     let (console, _grace, browser) = grace(&host, &application).await;
@@ -464,7 +464,7 @@ async fn somebody_else_can_not_complete_it_and_nothing_of_theirs_is_shown() {
 }
 
 #[both_databases]
-async fn a_saml_application_is_tried_whose_requests_must_be_signed(database: Database) {
+async fn a_saml_application_with_required_signatures_is_tested(database: Database) {
     let host = TestHost::start_with(HostOptions {
         database,
         ..HostOptions::default()

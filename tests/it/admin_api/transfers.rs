@@ -88,7 +88,7 @@ async fn users(host: &TestHost) -> Vec<Value> {
 }
 
 #[both_databases]
-async fn users_come_in_as_spreadsheets_have_them(database: Database) {
+async fn users_are_imported_from_spreadsheet_exports(database: Database) {
     let host = TestHost::start_with(HostOptions {
         database,
         ..HostOptions::default()
@@ -190,7 +190,7 @@ async fn users_come_in_as_spreadsheets_have_them(database: Database) {
 }
 
 #[tokio::test]
-async fn addresses_come_in_and_go_out_in_columns_of_their_own() {
+async fn postal_addresses_have_columns_of_their_own() {
     let host = TestHost::start().await;
     let caller = Caller::machine(&host);
     let table = "name,street_address,locality,postal_code,country,formatted_address\n\
@@ -239,7 +239,7 @@ async fn addresses_come_in_and_go_out_in_columns_of_their_own() {
 }
 
 #[both_databases]
-async fn what_is_exported_comes_back_unchanged(database: Database) {
+async fn an_export_is_imported_without_changes(database: Database) {
     let host = TestHost::start_with(HostOptions {
         database,
         ..HostOptions::default()
@@ -361,7 +361,7 @@ async fn what_is_exported_comes_back_unchanged(database: Database) {
 }
 
 #[tokio::test]
-async fn a_table_with_a_wrong_row_changes_nothing() {
+async fn an_import_with_an_invalid_row_changes_nothing() {
     let host = TestHost::start().await;
     let caller = Caller::machine(&host);
     let bob = host.user("bob").await;
@@ -463,7 +463,7 @@ async fn a_table_with_a_wrong_row_changes_nothing() {
 
 /// One approval for fifty thousand people is worth more to somebody else than one for each.
 #[both_databases]
-async fn a_table_waits_for_the_phone_and_comes_in_as_it_was_shown_there(database: Database) {
+async fn an_import_runs_after_approval_exactly_as_summarized(database: Database) {
     let host = TestHost::start_with(HostOptions {
         database,
         ..HostOptions::default()
@@ -651,7 +651,7 @@ async fn are_held(held: &Held<()>, count: usize) {
 }
 
 #[tokio::test]
-async fn one_table_is_imported_at_a_time() {
+async fn imports_run_one_at_a_time() {
     let host = TestHost::start().await;
     let caller = Caller::machine(&host);
     let accounts = format!(

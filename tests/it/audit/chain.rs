@@ -46,7 +46,7 @@ async fn host_with_log(database: Database) -> (TestHost, AnyConnection) {
 }
 
 #[both_databases]
-async fn each_way_of_tampering_is_found(database: Database) {
+async fn each_kind_of_tampering_is_detected(database: Database) {
     let (host, mut connection) = host_with_log(database).await;
     let store = &host.host.store;
     let good = verified(store).await;
@@ -136,7 +136,7 @@ async fn each_way_of_tampering_is_found(database: Database) {
 }
 
 #[both_databases]
-async fn a_chain_that_is_written_anew_without_the_key_is_found_and_stays_so(database: Database) {
+async fn a_chain_rewritten_without_the_key_is_detected_and_stays_broken(database: Database) {
     let (host, mut connection) = host_with_log(database).await;
     let store = &host.host.store;
     let mut records = store.audit_records(0, 100).await.expect("read");
@@ -204,7 +204,7 @@ async fn a_chain_that_is_written_anew_without_the_key_is_found_and_stays_so(data
 }
 
 #[both_databases]
-async fn ends_that_are_taken_away_are_not_made_anew(database: Database) {
+async fn deleted_chain_ends_are_not_recreated(database: Database) {
     let (host, mut connection) = host_with_log(database).await;
     tamper(
         &mut connection,
@@ -328,7 +328,7 @@ async fn erasure_and_retention_leave_the_chain_whole(database: Database) {
 }
 
 #[both_databases]
-async fn retention_does_not_vouch_for_what_was_tampered_with(database: Database) {
+async fn retention_does_not_repair_a_tampered_chain(database: Database) {
     let (host, mut connection) = host_with_log(database).await;
     tamper(
         &mut connection,
@@ -365,7 +365,7 @@ async fn retention_does_not_vouch_for_what_was_tampered_with(database: Database)
 }
 
 #[both_databases]
-async fn hosts_that_write_at_once_make_one_chain(database: Database) {
+async fn concurrent_instances_write_one_chain(database: Database) {
     let host = TestHost::start_with(HostOptions {
         database,
         ..HostOptions::default()
@@ -413,7 +413,7 @@ async fn hosts_that_write_at_once_make_one_chain(database: Database) {
 }
 
 #[both_databases]
-async fn a_bounded_check_looks_at_the_last_entries(database: Database) {
+async fn a_bounded_verification_reads_the_last_entries(database: Database) {
     let (host, mut connection) = host_with_log(database).await;
     let store = &host.host.store;
     tamper(
@@ -459,7 +459,7 @@ async fn a_bounded_check_looks_at_the_last_entries(database: Database) {
 
 /// Another master key vouches for nothing of this one's.
 #[tokio::test]
-async fn another_key_finds_the_ends_forged() {
+async fn verification_with_another_key_reports_forged_ends() {
     let fixture = fixture(Database::Sqlite).await;
     assert_eq!(broken(&fixture.store).await, None);
     let chaining = assent_store::Chaining::new(
@@ -480,7 +480,7 @@ async fn another_key_finds_the_ends_forged() {
 
 /// What is personal goes out of the entries that are still on their way to the log, too.
 #[both_databases]
-async fn what_is_told_of_a_person_while_they_are_deleted_says_nothing_of_them(database: Database) {
+async fn entries_written_during_a_deletion_do_not_name_the_user(database: Database) {
     let host = TestHost::start_with(HostOptions {
         database,
         ..HostOptions::default()
@@ -528,7 +528,7 @@ async fn what_is_told_of_a_person_while_they_are_deleted_says_nothing_of_them(da
 }
 
 #[both_databases]
-async fn a_stretch_of_time_is_listed_whole(database: Database) {
+async fn a_time_range_is_listed_completely(database: Database) {
     let fixture = fixture(database).await;
     let begun = crate::store::NOW;
     let hour = Duration::from_secs(3600);

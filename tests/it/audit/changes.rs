@@ -23,7 +23,7 @@ async fn about(host: &TestHost, application: &Value) -> Vec<Value> {
 }
 
 #[both_databases]
-async fn what_is_done_to_a_client_is_told_without_its_keys(database: Database) {
+async fn client_changes_are_audited_without_key_material(database: Database) {
     let host = TestHost::start_with(HostOptions {
         database,
         ..HostOptions::default()
@@ -109,7 +109,7 @@ async fn what_is_done_to_a_client_is_told_without_its_keys(database: Database) {
 }
 
 #[both_databases]
-async fn what_is_done_to_a_service_provider_and_its_certificates_is_told(database: Database) {
+async fn service_provider_and_certificate_changes_are_audited(database: Database) {
     let host = TestHost::start_with(HostOptions {
         database,
         ..HostOptions::default()
@@ -180,7 +180,7 @@ async fn what_is_done_to_a_service_provider_and_its_certificates_is_told(databas
 }
 
 #[both_databases]
-async fn keys_and_tokens_are_told_by_name_alone(database: Database) {
+async fn key_and_token_changes_are_audited_by_name_only(database: Database) {
     let host = TestHost::start_with(HostOptions {
         database,
         ..HostOptions::default()

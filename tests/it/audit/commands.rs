@@ -10,8 +10,7 @@ use tokio::process::Command;
 
 use super::tamper;
 use crate::harness::{
-    Database, HostOptions, TestHost, Text, binary, in_time, parse_json, temp_folder,
-    write_file,
+    Database, HostOptions, TestHost, Text, binary, in_time, parse_json, temp_folder, write_file,
 };
 
 /// The command, with settings that name this host's database and master key.
@@ -45,7 +44,7 @@ fn out(output: &Output) -> String {
 }
 
 #[both_databases]
-async fn the_log_is_verified_and_exported_by_commands(database: Database) {
+async fn commands_verify_and_export_the_audit_log(database: Database) {
     let host = TestHost::start_with(HostOptions {
         database,
         ..HostOptions::default()
@@ -142,7 +141,7 @@ async fn the_log_is_verified_and_exported_by_commands(database: Database) {
 
 /// Whoever reads a little of a long answer, as `head` does, is no reason to complain.
 #[tokio::test]
-async fn a_pipe_that_closes_early_is_no_failure() {
+async fn a_closed_pipe_is_not_a_failure() {
     let host = TestHost::start().await;
     for number in 0..150 {
         host.user(&format!("user{number}")).await;
@@ -165,7 +164,7 @@ async fn a_pipe_that_closes_early_is_no_failure() {
 }
 
 #[tokio::test]
-async fn config_check_names_a_stream_that_can_not_be() {
+async fn config_check_rejects_an_invalid_audit_stream() {
     let folder = temp_folder();
     let file = folder.path().join("assent.toml");
     for (setting, said) in [

@@ -27,7 +27,7 @@ fn verified(lines: &[String]) -> Result<Option<Break>, Unreadable> {
 }
 
 #[tokio::test]
-async fn an_export_verifies_by_itself_and_shows_what_was_done_to_it() {
+async fn an_export_verifies_by_itself_and_reveals_tampering() {
     let lines = exported().await;
     assert!(lines.len() >= 5);
     assert_eq!(verified(&lines).expect("readable"), None);

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::harness::{Database, HostOptions, Json, TestHost, Text};
 
 #[both_databases]
-async fn a_page_costs_no_more_than_it_may_and_the_next_one_goes_on(database: Database) {
+async fn a_page_has_a_bounded_cost_and_the_next_page_continues(database: Database) {
     let host = TestHost::start_with(HostOptions {
         database,
         ..HostOptions::default()

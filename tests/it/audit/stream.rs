@@ -79,7 +79,7 @@ fn assert_whole(seqs: &[i64], last: i64) {
 }
 
 #[both_databases]
-async fn a_file_has_each_entry_and_may_be_moved_away(database: Database) {
+async fn a_stream_file_has_each_entry_and_may_be_rotated(database: Database) {
     let folder = temp_folder();
     let file = folder.path().join("audit.jsonl");
     let settings = format!("[audit.stream]\nfile = \"{}\"", file.display());
@@ -155,7 +155,7 @@ async fn a_file_has_each_entry_and_may_be_moved_away(database: Database) {
 }
 
 #[tokio::test]
-async fn one_host_at_a_time_tells_and_another_goes_on_for_it() {
+async fn one_instance_streams_at_a_time_and_another_takes_over() {
     let folder = temp_folder();
     let file = folder.path().join("audit.jsonl");
     let settings = format!("[audit.stream]\nfile = \"{}\"", file.display());
@@ -193,7 +193,7 @@ async fn one_host_at_a_time_tells_and_another_goes_on_for_it() {
 }
 
 #[tokio::test]
-async fn syslog_by_udp_gets_each_entry_also_after_an_outage() {
+async fn syslog_over_udp_receives_each_entry_after_an_outage() {
     let mut receiver = UdpSocket::bind("127.0.0.1:0").await.expect("a port");
     let address = receiver.local_addr().expect("an address");
     let settings = format!("[audit.stream]\nsyslog = \"udp://{address}\"");
@@ -253,7 +253,9 @@ async fn counted(stream: impl tokio::io::AsyncRead + Unpin, seqs: &mut Vec<i64>,
 }
 
 #[both_databases]
-async fn syslog_by_tcp_gets_each_entry_also_after_an_outage_and_delays_nobody(database: Database) {
+async fn syslog_over_tcp_receives_each_entry_after_an_outage_without_delaying_requests(
+    database: Database,
+) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address: SocketAddr = listener.local_addr().expect("an address");
     let settings = format!("[audit.stream]\nsyslog = \"tcp://{address}\"");
@@ -323,7 +325,7 @@ async fn syslog_by_tcp_gets_each_entry_also_after_an_outage_and_delays_nobody(da
 }
 
 #[tokio::test]
-async fn syslog_by_a_socket_of_this_machine_of_either_kind() {
+async fn syslog_over_local_stream_and_datagram_sockets() {
     let folder = temp_folder();
     let path = folder.path().join("log");
     let settings = format!("[audit.stream]\nsyslog = \"unix://{}\"", path.display());
@@ -356,7 +358,7 @@ async fn syslog_by_a_socket_of_this_machine_of_either_kind() {
 }
 
 #[tokio::test]
-async fn a_receiver_that_is_down_is_seen_in_the_metrics() {
+async fn an_unreachable_receiver_appears_in_the_metrics() {
     let folder = temp_folder();
     let secret = folder.path().join("secret");
     write_file(&secret, "a-secret-of-the-operator\n");

@@ -9,7 +9,7 @@ use super::vendor::Vendor;
 use crate::harness::{Database, HostOptions, TestHost, Text, id, plugins};
 
 #[both_databases]
-async fn an_administrator_says_what_a_vendor_knows_a_person_by(database: Database) {
+async fn an_administrator_sets_the_external_authenticator_of_a_user(database: Database) {
     let vendor = Vendor::start(500).await;
     let entries = vendor.channel("vendor", "")
         + &vendor.channel("other", "")

@@ -53,7 +53,7 @@ fn news(question: &Value) -> String {
 }
 
 #[tokio::test]
-async fn a_callback_has_the_vendor_asked_at_once_and_decides_nothing() {
+async fn a_callback_triggers_a_poll_and_decides_nothing() {
     let vendor = Vendor::start(LONG).await;
     let it = asked(&vendor, Database::Sqlite).await;
     // The vendor's callback says that the person approved, and the vendor says otherwise when it is asked.
@@ -94,7 +94,7 @@ async fn a_callback_has_the_vendor_asked_at_once_and_decides_nothing() {
 }
 
 #[both_databases]
-async fn a_callback_may_come_to_another_host_than_the_one_that_asked(database: Database) {
+async fn a_callback_may_reach_another_instance(database: Database) {
     let vendor = Vendor::start(LONG).await;
     let it = asked(&vendor, database).await;
     let wish = HostOptions {
@@ -118,7 +118,7 @@ async fn a_callback_may_come_to_another_host_than_the_one_that_asked(database: D
 }
 
 #[tokio::test]
-async fn a_restart_between_question_and_callback_loses_nothing() {
+async fn a_restart_between_begin_and_callback_loses_nothing() {
     let vendor = Vendor::start(LONG).await;
     let mut it = asked(&vendor, Database::Sqlite).await;
     it.host.stop().await;
@@ -139,7 +139,7 @@ async fn a_restart_between_question_and_callback_loses_nothing() {
 }
 
 #[tokio::test]
-async fn late_and_repeated_callbacks_change_nothing() {
+async fn late_and_replayed_callbacks_change_nothing() {
     let vendor = Vendor::start(LONG).await;
     let it = asked(&vendor, Database::Sqlite).await;
     vendor.answer(&it.question, "denied");
@@ -177,7 +177,7 @@ async fn late_and_repeated_callbacks_change_nothing() {
 }
 
 #[tokio::test]
-async fn a_channel_has_no_news_of_anothers_requests() {
+async fn a_channel_receives_no_callbacks_for_other_channels() {
     let (vendor, other) = (Vendor::start(LONG).await, Vendor::start(LONG).await);
     let settings = plugins(&(vendor.channel("vendor", "") + &other.channel("other", "")));
     let host = TestHost::start_with(HostOptions {
@@ -218,7 +218,7 @@ async fn a_channel_has_no_news_of_anothers_requests() {
 }
 
 #[tokio::test]
-async fn nobody_learns_from_a_callback_whether_there_is_a_request() {
+async fn a_callback_response_does_not_reveal_whether_a_request_exists() {
     let vendor = Vendor::start(LONG).await;
     let it = asked(&vendor, Database::Sqlite).await;
     let answer = async |path: &str, body: String| {

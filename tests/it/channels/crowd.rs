@@ -12,14 +12,14 @@ const SPARE: usize = 24;
 /// In a process of its own, since the tests beside it have threads as well. What it takes of memory is for
 /// `benches/gateway.rs` to judge, which is built as a host is.
 #[tokio::test]
-async fn five_hundred_that_wait_for_a_vendor_hold_no_thread() {
+async fn five_hundred_pending_vendor_requests_block_no_thread() {
     if let Ok(port) = std::env::var(VENDOR) {
         let crowd = crowd(500, port.parsed()).await;
         assert!(crowd.threads.1 <= crowd.threads.0 + SPARE, "{crowd:?}");
         return;
     }
     let port = slow_vendor().await;
-    let name = "channels::crowd::five_hundred_that_wait_for_a_vendor_hold_no_thread";
+    let name = "channels::crowd::five_hundred_pending_vendor_requests_block_no_thread";
     let alone = tokio::task::spawn_blocking(move || {
         let tests = std::env::current_exe().expect("these tests");
         Command::new(tests)

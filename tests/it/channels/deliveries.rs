@@ -77,7 +77,7 @@ async fn claimed(store: &Store, channel: &str, after: u64) -> Vec<DeliveryId> {
 }
 
 #[both_databases]
-async fn one_host_has_a_request_at_a_time_and_another_takes_over(database: Database) {
+async fn one_instance_owns_a_delivery_at_a_time_and_another_takes_over(database: Database) {
     let Fixture { store, .. } = &fixture(database).await;
     let (person, _) = ada(store).await;
     let asked = asked(store, Some(&person), "ada").await;
@@ -121,7 +121,7 @@ async fn one_host_has_a_request_at_a_time_and_another_takes_over(database: Datab
 }
 
 #[both_databases]
-async fn of_many_hosts_that_claim_at_once_each_request_has_one(database: Database) {
+async fn concurrent_instances_claim_each_delivery_once(database: Database) {
     let fixture = Arc::new(fixture(database).await);
     let (person, _) = ada(&fixture.store).await;
     let asked = asked(&fixture.store, Some(&person), "ada").await;
@@ -148,7 +148,7 @@ async fn of_many_hosts_that_claim_at_once_each_request_has_one(database: Databas
 }
 
 #[both_databases]
-async fn news_that_comes_while_a_request_is_asked_about_has_it_asked_again(database: Database) {
+async fn a_callback_during_a_poll_triggers_another_poll(database: Database) {
     let Fixture { store, .. } = &fixture(database).await;
     let (person, phone) = ada(store).await;
     let asked = asked(store, Some(&person), "ada").await;
@@ -182,7 +182,7 @@ async fn news_that_comes_while_a_request_is_asked_about_has_it_asked_again(datab
 }
 
 #[both_databases]
-async fn what_is_decided_is_looked_after_at_once_and_begins_no_more(database: Database) {
+async fn a_decided_request_is_completed_at_once_and_begins_no_delivery(database: Database) {
     let Fixture { store, .. } = &fixture(database).await;
     let (person, phone) = ada(store).await;
     let approve = DeviceAnswer::Approve {
@@ -247,9 +247,7 @@ async fn what_is_decided_is_looked_after_at_once_and_begins_no_more(database: Da
 }
 
 #[both_databases]
-async fn a_vendors_word_counts_where_a_devices_answer_would_and_for_its_own_request(
-    database: Database,
-) {
+async fn a_vendor_decision_applies_to_its_own_pending_request_only(database: Database) {
     let Fixture { store, .. } = &fixture(database).await;
     let (person, phone) = ada(store).await;
     for channel in ["vendor", "other", "push"] {
@@ -366,7 +364,7 @@ async fn asked_later(store: &Store, person: &User) -> ApprovalId {
 }
 
 #[both_databases]
-async fn of_fifty_answers_at_once_from_devices_and_vendors_one_counts(database: Database) {
+async fn of_fifty_concurrent_decisions_by_devices_and_vendors_one_counts(database: Database) {
     let fixture = Arc::new(fixture(database).await);
     let store = &fixture.store;
     let (person, phone) = ada(store).await;
@@ -414,9 +412,7 @@ async fn of_fifty_answers_at_once_from_devices_and_vendors_one_counts(database: 
 }
 
 #[both_databases]
-async fn a_vendors_word_for_a_request_without_letters_is_refused_once_a_second_one_was_typed(
-    database: Database,
-) {
+async fn a_vendor_decision_without_letters_is_rejected_after_a_second_request(database: Database) {
     let Fixture { store, .. } = &fixture(database).await;
     let (person, _) = ada(store).await;
     known_as(store, &person, "vendor", "ada@vendor").await;
@@ -460,7 +456,7 @@ async fn a_vendors_word_for_a_request_without_letters_is_refused_once_a_second_o
 
 /// The stranger's requests replace each other, and the last is cancelled: none of them conflicts with the user's own.
 #[both_databases]
-async fn a_request_beyond_the_bound_of_its_name_ends_a_carried_one(database: Database) {
+async fn a_request_beyond_the_limit_of_its_name_ends_a_delegated_request(database: Database) {
     for (name, before, without_binding, expected) in [
         ("ada", 29, true, ApprovalStage::Conflicted),
         // The user's other name: the page of the carried one must not show it.

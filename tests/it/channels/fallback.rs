@@ -1,6 +1,5 @@
 //! The channels of an application, one after the other, and the login that fails for none of them.
 
-use assent::authenticator::Authenticator;
 use assent_model::device::{PushKeys, PushSubscription};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -10,7 +9,8 @@ use serde_json::Value;
 use super::vendor::Vendor;
 use super::{channel, known_as, moved_on, question};
 use crate::harness::{
-    Ada, Browser, HostOptions, TestHost, Text, component, id, plugins, temp_folder, write_file,
+    Ada, Browser, Device, HostOptions, TestHost, Text, component, id, plugins, temp_folder,
+    write_file,
 };
 
 /// Ada with a phone that is woken at this address.
@@ -23,7 +23,8 @@ pub async fn ada_with_push(host: &TestHost, endpoint: &str) -> Ada {
             Value::Null,
         )
         .await;
-    let phone = Device::enrol_with_push(enrolment["link"].text(), "Phone", Some(push(endpoint))).await;
+    let phone =
+        Device::enrol_with_push(enrolment["link"].text(), "Phone", Some(push(endpoint))).await;
     let application = host.web_application().await;
     let account = host.account(&user, &application).await;
     Ada {
@@ -48,7 +49,7 @@ fn push(endpoint: &str) -> PushSubscription {
 }
 
 #[tokio::test]
-async fn who_is_unknown_to_the_vendor_is_woken_by_a_push_message() {
+async fn a_user_unknown_to_the_vendor_receives_a_push_message() {
     let vendor = Vendor::start(500).await;
     let web_push = channel(
         "web-push",
@@ -83,7 +84,7 @@ async fn who_is_unknown_to_the_vendor_is_woken_by_a_push_message() {
 }
 
 #[tokio::test]
-async fn the_next_channel_is_tried_where_one_does_not_begin_and_no_other() {
+async fn the_next_channel_is_tried_only_if_one_does_not_begin() {
     let (first, second) = (Vendor::start(500).await, Vendor::start(500).await);
     let hostile = channel(
         "hostile",
@@ -143,7 +144,7 @@ async fn the_next_channel_is_tried_where_one_does_not_begin_and_no_other() {
 }
 
 #[tokio::test]
-async fn no_login_fails_because_no_channel_begins() {
+async fn a_sign_in_succeeds_although_no_channel_begins() {
     let vendor = Vendor::start(500).await;
     let web_push = channel("web-push", "web-push", "http_hosts = [\"push.example\"]");
     let patient = vendor
@@ -176,7 +177,7 @@ async fn no_login_fails_because_no_channel_begins() {
 }
 
 #[tokio::test]
-async fn a_slow_channel_delays_neither_the_page_nor_the_requests_of_others() {
+async fn a_slow_channel_delays_neither_pages_nor_other_requests() {
     const SLOW: usize = 12;
     let (slow, other) = (Vendor::start(500).await, Vendor::start(500).await);
     // Longer than this test takes on any machine: nothing here may depend on the end of a slow call.
@@ -232,7 +233,7 @@ async fn a_slow_channel_delays_neither_the_page_nor_the_requests_of_others() {
 }
 
 #[tokio::test]
-async fn a_vendor_channel_that_is_not_said_to_be_trusted_does_not_load() {
+async fn a_vendor_channel_without_delegated_trust_does_not_load() {
     let folder = temp_folder();
     let vendor = Vendor::start(500).await;
     let settings = vendor

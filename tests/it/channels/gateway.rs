@@ -33,7 +33,7 @@ fn payload(jwt: &str) -> Value {
 }
 
 #[both_databases]
-async fn a_vendor_approves_and_the_application_is_told_that_it_was_one(database: Database) {
+async fn a_vendor_approval_is_visible_in_acr_and_amr(database: Database) {
     let vendor = Vendor::start(500).await;
     let (host, ada) = host_with(&vendor, database).await;
     let browser = Browser::new(&host.base);
@@ -88,7 +88,7 @@ async fn a_vendor_approves_and_the_application_is_told_that_it_was_one(database:
 }
 
 #[tokio::test]
-async fn a_vendors_denial_ends_the_login() {
+async fn a_vendor_denial_ends_the_sign_in() {
     let vendor = Vendor::start(500).await;
     let (host, ada) = host_with(&vendor, Database::Sqlite).await;
     let waiting = ada.ask(&Browser::new(&host.base), &[]).await;
@@ -105,7 +105,7 @@ async fn a_vendors_denial_ends_the_login() {
 }
 
 #[tokio::test]
-async fn a_vendor_that_gives_up_does_not_tell_the_browser_that_there_is_such_a_person() {
+async fn a_vendor_failure_does_not_reveal_whether_the_user_exists() {
     let vendor = Vendor::start(500).await;
     let (host, ada) = host_with(&vendor, Database::Sqlite).await;
     let given_up = async || {
@@ -146,7 +146,7 @@ async fn done_with(host: &TestHost) {
 }
 
 #[tokio::test]
-async fn an_address_that_was_withdrawn_meanwhile_lets_nobody_in() {
+async fn a_removed_external_authenticator_cannot_approve() {
     let vendor = Vendor::start(500).await;
     let (host, ada) = host_with(&vendor, Database::Sqlite).await;
     let waiting = ada.ask(&Browser::new(&host.base), &[]).await;
@@ -163,7 +163,7 @@ async fn an_address_that_was_withdrawn_meanwhile_lets_nobody_in() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_none_approves_nothing_and_the_next_one_counts() {
+async fn an_invalid_vendor_response_approves_nothing_and_the_next_poll_counts() {
     let vendor = Vendor::start(500).await;
     let (host, ada) = host_with(&vendor, Database::Sqlite).await;
     let waiting = ada.ask(&Browser::new(&host.base), &[]).await;
@@ -202,7 +202,7 @@ async fn an_answer_that_is_none_approves_nothing_and_the_next_one_counts() {
 }
 
 #[tokio::test]
-async fn a_request_that_is_over_is_taken_back_once() {
+async fn an_ended_request_is_cancelled_at_the_vendor_once() {
     let vendor = Vendor::start(500).await;
     let (host, ada) = host_with(&vendor, Database::Sqlite).await;
     let browser = Browser::new(&host.base);
@@ -253,7 +253,7 @@ async fn a_request_that_is_over_is_taken_back_once() {
 }
 
 #[tokio::test]
-async fn a_person_who_may_not_sign_in_any_more_is_not_let_in_by_a_vendor() {
+async fn a_vendor_approval_cannot_sign_in_a_suspended_user() {
     let vendor = Vendor::start(500).await;
     let (host, ada) = host_with(&vendor, Database::Sqlite).await;
     let waiting = ada.ask(&Browser::new(&host.base), &[]).await;
@@ -269,7 +269,7 @@ async fn a_person_who_may_not_sign_in_any_more_is_not_let_in_by_a_vendor() {
 }
 
 #[tokio::test]
-async fn a_vendor_that_is_no_longer_trusted_approves_nothing() {
+async fn a_vendor_without_trust_approves_nothing() {
     let vendor = Vendor::start(500).await;
     let (host, ada) = host_with(&vendor, Database::Sqlite).await;
     let other_kind = channel("vendor", "hostile-channel", "http_hosts = []");
@@ -308,7 +308,7 @@ async fn a_vendor_that_is_no_longer_trusted_approves_nothing() {
 }
 
 #[tokio::test]
-async fn trust_that_ends_between_approval_and_use_lets_nobody_in() {
+async fn trust_revoked_between_approval_and_use_signs_in_no_user() {
     let vendor = Vendor::start(500).await;
     let (host, ada) = host_with(&vendor, Database::Sqlite).await;
     let waiting = ada.ask(&Browser::new(&host.base), &[]).await;
@@ -329,7 +329,7 @@ async fn trust_that_ends_between_approval_and_use_lets_nobody_in() {
 }
 
 #[tokio::test]
-async fn callbacks_have_a_limit_for_each_channel_and_address() {
+async fn callbacks_have_rate_limits_per_channel_and_ip() {
     let vendor = Vendor::start(500).await;
     let settings = plugins(&vendor.channel("vendor", ""));
     let limits = "[rate_limits]\ncallbacks_per_ip = { per_minute = 6, burst = 2 }";

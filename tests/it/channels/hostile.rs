@@ -48,7 +48,7 @@ fn faults(host: &TestHost, channel: &str) -> u64 {
 }
 
 #[tokio::test]
-async fn a_callback_or_a_handle_that_says_approved_approves_nothing() {
+async fn callbacks_and_handles_cannot_approve() {
     for behaviour in ["callback", "handle"] {
         let (host, ada) = host_with(behaviour).await;
         let waiting = open(&host, &ada).await;
@@ -79,7 +79,7 @@ async fn a_callback_or_a_handle_that_says_approved_approves_nothing() {
 }
 
 #[tokio::test]
-async fn what_a_channel_says_counts_for_its_own_request_alone() {
+async fn a_channel_proof_applies_to_its_own_request_only() {
     let (host, eve) = host_with("approves").await;
     // Bob is asked through the other channel.
     let bob = host.person("bob", eve.application.clone()).await;
@@ -101,7 +101,7 @@ async fn what_a_channel_says_counts_for_its_own_request_alone() {
 }
 
 #[tokio::test]
-async fn a_poll_that_never_ends_or_traps_keeps_nobody_from_signing_in() {
+async fn endless_and_trapping_polls_do_not_block_sign_ins() {
     for behaviour in ["endless", "traps"] {
         let (host, ada) = host_with(behaviour).await;
         let waiting = open(&host, &ada).await;
@@ -120,7 +120,7 @@ async fn a_poll_that_never_ends_or_traps_keeps_nobody_from_signing_in() {
 }
 
 #[tokio::test]
-async fn a_channel_that_hoards_or_floods_is_at_fault_and_the_next_one_carries() {
+async fn a_channel_beyond_its_limits_fails_and_the_next_delivers() {
     let (host, ada) = host_with("huge").await;
     known_as(&host, &ada, "idle", "ada").await;
     open(&host, &ada).await;

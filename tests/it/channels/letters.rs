@@ -50,8 +50,7 @@ async fn conflicted(page: &Page) {
 }
 
 #[tokio::test]
-async fn a_channel_without_letters_carries_a_typed_request_a_second_one_starts_neither_can_be_approved()
- {
+async fn a_second_request_conflicts_on_a_channel_without_letters() {
     for database in Database::BOTH {
         let vendor = Vendor::start(500).await;
         let (host, ada) = host_with(&vendor, "", database).await;
@@ -124,7 +123,7 @@ async fn a_channel_without_letters_carries_a_typed_request_a_second_one_starts_n
 }
 
 #[tokio::test]
-async fn a_conflict_reveals_neither_who_exists_nor_which_names_are_of_one_user() {
+async fn a_conflict_reveals_neither_users_nor_their_aliases() {
     let vendor = Vendor::start(500).await;
     let (host, ada) = host_with(&vendor, "", Database::Sqlite).await;
     // An unknown name, and a user without an account at the vendor.
@@ -170,8 +169,7 @@ async fn a_conflict_reveals_neither_who_exists_nor_which_names_are_of_one_user()
 
 /// The stranger uses up the limit of the name, so that the user's own request is refused and the stranger's prompt is the only one.
 #[tokio::test]
-async fn a_request_that_a_limit_refuses_ends_the_carried_one_and_those_that_follow_on_both_databases()
- {
+async fn a_rate_limited_request_ends_delegated_requests() {
     for database in Database::BOTH {
         let vendor = Vendor::start(500).await;
         let channels = plugins(&vendor.channel("vendor", ""));
@@ -253,7 +251,7 @@ async fn a_request_that_a_limit_refuses_ends_the_carried_one_and_those_that_foll
 }
 
 #[tokio::test]
-async fn the_same_browser_replaces_its_own_request_and_a_qr_sign_in_conflicts_with_nothing() {
+async fn a_browser_replaces_its_own_request_and_qr_sign_ins_never_conflict() {
     let vendor = Vendor::start(500).await;
     let (host, ada) = host_with(&vendor, "", Database::Sqlite).await;
     let browser = Browser::new(&host.base);
@@ -297,7 +295,7 @@ async fn the_same_browser_replaces_its_own_request_and_a_qr_sign_in_conflicts_wi
 }
 
 #[tokio::test]
-async fn with_letters_or_without_a_vendor_several_requests_are_pending_as_ever() {
+async fn several_requests_may_be_pending_with_letters_or_without_a_vendor() {
     let vendor = Vendor::start(500).await;
     let (host, ada) = host_with(&vendor, "shows_letters = true", Database::Sqlite).await;
     let first = ada.ask(&Browser::new(&host.base), &[]).await;

@@ -125,7 +125,7 @@ impl It {
 }
 
 #[tokio::test]
-async fn evidence_that_does_not_verify_approves_nothing() {
+async fn an_invalid_channel_proof_approves_nothing() {
     let it = asked().await;
     let number = it.waiting.number();
     let good = proof(&it.ada.phone, &it.request, Some(&number));
@@ -207,7 +207,7 @@ async fn evidence_that_does_not_verify_approves_nothing() {
 }
 
 #[tokio::test]
-async fn bare_words_of_a_channel_decide_nothing() {
+async fn a_channel_result_without_proof_decides_nothing() {
     for state in ["denied", "expired"] {
         let it = asked().await;
         it.says.say(&json!({"state": state}));
@@ -238,7 +238,7 @@ async fn bare_words_of_a_channel_decide_nothing() {
 }
 
 #[tokio::test]
-async fn a_devices_own_proof_counts_however_it_comes_and_once() {
+async fn a_device_proof_counts_once_through_any_channel() {
     // Brought unasked.
     let it = asked().await;
     let good = evidence(
@@ -282,7 +282,7 @@ async fn a_devices_own_proof_counts_however_it_comes_and_once() {
 }
 
 #[tokio::test]
-async fn a_poll_brings_the_answer_of_the_device_that_was_asked_and_of_no_other() {
+async fn a_poll_accepts_only_the_proof_of_a_prompted_device() {
     let it = asked().await;
     // Her other phone, which no channel wakes.
     let path = format!("/users/{}/enrolments", id(&it.ada.user));
@@ -326,7 +326,7 @@ async fn a_poll_brings_the_answer_of_the_device_that_was_asked_and_of_no_other()
 }
 
 #[tokio::test]
-async fn a_wrong_number_counts_however_it_comes() {
+async fn a_wrong_number_counts_through_any_channel() {
     let it = asked().await;
     let wrong = async |number: &str| {
         let body = evidence(

@@ -98,7 +98,7 @@ fn asks_who(page: &Page) -> bool {
 }
 
 #[tokio::test]
-async fn a_session_that_a_vendor_began_is_good_where_the_vendor_serves_and_nowhere_else() {
+async fn a_vendor_session_is_valid_only_for_applications_of_the_vendor() {
     let two = Two::start().await;
     let browser = two.browser();
     two.signed_in(&browser).await;
@@ -147,7 +147,7 @@ async fn a_session_that_a_vendor_began_is_good_where_the_vendor_serves_and_nowhe
 }
 
 #[tokio::test]
-async fn a_session_that_a_vendor_began_does_not_open_the_console() {
+async fn a_vendor_session_does_not_open_the_console() {
     let two = Two::start().await;
     two.host
         .admin_ok(
@@ -168,7 +168,7 @@ async fn a_session_that_a_vendor_began_does_not_open_the_console() {
 }
 
 #[tokio::test]
-async fn one_vendors_word_does_not_count_where_another_vendor_serves() {
+async fn a_vendor_cannot_approve_for_applications_of_another_vendor() {
     let two = Two::start().await;
     let other = Vendor::start(500).await;
     let serving = |vendor: &Vendor, name: &str, application: &Application| {
@@ -206,7 +206,7 @@ async fn one_vendors_word_does_not_count_where_another_vendor_serves() {
 }
 
 #[tokio::test]
-async fn the_console_opens_to_a_device_alone_even_where_a_vendor_serves_the_hosts_own_pages() {
+async fn the_console_requires_a_device_although_a_vendor_serves_local_pages() {
     let vendor = Vendor::start(500).await;
     let settings = plugins(&vendor.channel("vendor", ""));
     let host = TestHost::start_with(HostOptions {
@@ -251,7 +251,7 @@ async fn the_console_opens_to_a_device_alone_even_where_a_vendor_serves_the_host
 }
 
 #[tokio::test]
-async fn an_application_that_can_not_do_without_a_device_gets_no_vendors_word() {
+async fn an_application_that_requires_a_device_gets_no_vendor_approval() {
     let two = Two::start().await;
     let browser = two.browser();
     two.signed_in(&browser).await;
@@ -295,7 +295,7 @@ async fn an_application_that_can_not_do_without_a_device_gets_no_vendors_word() 
 }
 
 #[tokio::test]
-async fn a_vendors_word_alone_can_be_asked_for_where_it_is_to_be_had() {
+async fn delegated_approval_can_be_requested_where_available() {
     let two = Two::start().await;
     let refused = two
         .browser()
@@ -330,7 +330,7 @@ async fn a_vendors_word_alone_can_be_asked_for_where_it_is_to_be_had() {
 }
 
 #[tokio::test]
-async fn the_page_is_the_same_whoever_is_asked_and_whether_or_not_there_is_such_a_person() {
+async fn the_waiting_page_is_identical_for_vendors_devices_and_unknown_users() {
     let two = Two::start().await;
     let page = async |application: &Application, name: &str| {
         let login = two
@@ -367,7 +367,7 @@ async fn the_page_is_the_same_whoever_is_asked_and_whether_or_not_there_is_such_
 }
 
 #[tokio::test]
-async fn service_providers_are_told_that_nothing_is_promised() {
+async fn service_providers_receive_the_unspecified_context_from_vendors() {
     let vendor = Vendor::start(500).await;
     let settings = plugins(&vendor.channel("vendor", ""));
     let host = TestHost::start_with(HostOptions {
@@ -453,7 +453,7 @@ async fn service_providers_are_told_that_nothing_is_promised() {
 }
 
 #[tokio::test]
-async fn tokens_are_not_refreshed_where_the_vendor_is_trusted_no_longer() {
+async fn tokens_cannot_be_refreshed_after_vendor_trust_ends() {
     let two = Two::start().await;
     let waiting = two.served.ask(&two.browser(), &OFFLINE).await;
     let code = two.approved(&waiting).await.parameter("code");

@@ -223,7 +223,7 @@ async fn apache_with_none() {
 }
 
 #[tokio::test]
-async fn apache_takes_its_answer_by_form_post() {
+async fn apache_receives_its_response_by_form_post() {
     let (host, apache, ada) = served(
         Authentication::SecretBasic,
         &format!("{ONLINE}\nOIDCResponseMode form_post"),
@@ -245,7 +245,7 @@ async fn apache_takes_its_answer_by_form_post() {
 }
 
 #[tokio::test]
-async fn apache_refreshes_and_signs_out_at_the_provider_too() {
+async fn apache_refreshes_and_signs_out_at_the_provider() {
     let (host, apache, ada) = served(Authentication::SecretBasic, OFFLINE).await;
     let browser = Browser::new(&host.base);
     opens_the_private_page(&host, &apache, &ada, &browser).await;
@@ -281,7 +281,7 @@ async fn apache_refreshes_and_signs_out_at_the_provider_too() {
 }
 
 #[tokio::test]
-async fn apache_is_told_by_the_provider_that_the_session_ended() {
+async fn apache_receives_the_backchannel_logout() {
     let (host, apache, ada) = served(Authentication::SecretBasic, OFFLINE).await;
     let browser = Browser::new(&host.base);
     opens_the_private_page(&host, &apache, &ada, &browser).await;
@@ -327,7 +327,7 @@ async fn apache_is_told_by_the_provider_that_the_session_ended() {
 }
 
 #[tokio::test]
-async fn apache_asks_the_provider_about_tokens_that_others_bring() {
+async fn apache_introspects_tokens_of_other_clients() {
     let protected = "<Location /api>\nAuthType oauth20\nRequire claim client_id:";
     let host = super::host(HOST).await;
     let caller = register(&host, Authentication::SecretBasic, json!({})).await;

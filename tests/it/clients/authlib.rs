@@ -37,7 +37,7 @@ async fn authlib_with_none() {
 }
 
 #[tokio::test]
-async fn authlib_takes_id_tokens_with_ps256() {
+async fn authlib_accepts_id_tokens_with_ps256() {
     whole_with(
         Authlib,
         Authentication::SecretBasic,
@@ -47,14 +47,14 @@ async fn authlib_takes_id_tokens_with_ps256() {
 }
 
 #[tokio::test]
-async fn authlib_acts_as_itself_with_client_credentials() {
+async fn authlib_obtains_client_credentials_tokens() {
     for authentication in [Authentication::SecretBasic, Authentication::SecretJwt] {
         as_itself(Authlib, authentication).await;
     }
 }
 
 #[tokio::test]
-async fn authlib_with_the_wrong_secret_is_refused() {
+async fn authlib_with_a_wrong_secret_is_rejected() {
     let mut journey = Journey::new(Authlib, Authentication::SecretBasic, json!({})).await;
     let back = journey
         .visit(json!({"scope": "openid profile email"}))

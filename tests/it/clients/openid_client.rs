@@ -37,20 +37,20 @@ async fn openid_client_with_none() {
 }
 
 #[tokio::test]
-async fn openid_client_takes_id_tokens_with_ps256() {
+async fn openid_client_accepts_id_tokens_with_ps256() {
     let settings = json!({"id_token_signed_response_alg": "PS256"});
     whole_with(OpenidClient, Authentication::SecretBasic, settings).await;
 }
 
 #[tokio::test]
-async fn openid_client_acts_as_itself_with_client_credentials() {
+async fn openid_client_obtains_client_credentials_tokens() {
     for authentication in [Authentication::SecretBasic, Authentication::PrivateKeyJwk] {
         as_itself(OpenidClient, authentication).await;
     }
 }
 
 #[tokio::test]
-async fn openid_client_takes_its_answer_by_form_post() {
+async fn openid_client_receives_its_response_by_form_post() {
     let mut journey = Journey::new(OpenidClient, Authentication::SecretBasic, json!({})).await;
     let page = journey
         .visit(json!({"scope": "openid profile email", "response_mode": "form_post"}))
@@ -64,7 +64,7 @@ async fn openid_client_takes_its_answer_by_form_post() {
 }
 
 #[tokio::test]
-async fn openid_client_with_the_wrong_secret_is_refused() {
+async fn openid_client_with_a_wrong_secret_is_rejected() {
     let mut journey = Journey::new(OpenidClient, Authentication::SecretPost, json!({})).await;
     let back = journey
         .visit(json!({"scope": "openid profile email"}))

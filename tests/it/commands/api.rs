@@ -24,7 +24,7 @@ const VERBS: [&str; 24] = [
 ];
 
 #[test]
-fn every_operation_has_the_command_that_was_agreed_on() {
+fn operations_and_commands_match_the_committed_table() {
     let mut commands = assent::cli::api_commands().expect("the commands");
     commands.sort();
     let lines: String = commands
@@ -96,7 +96,7 @@ async fn failed(host: &TestHost, arguments: &[&str]) -> (i32, String) {
 }
 
 #[tokio::test]
-async fn a_script_notices_that_rows_of_a_table_are_refused() {
+async fn an_import_with_rejected_rows_exits_with_an_error() {
     let host = TestHost::start().await;
     let file = host.folder().join("people.csv");
     let text = file.text();
@@ -130,7 +130,7 @@ async fn a_script_notices_that_rows_of_a_table_are_refused() {
 }
 
 #[tokio::test]
-async fn a_user_and_an_application_live_by_commands_alone() {
+async fn commands_manage_a_user_and_an_application() {
     let host = TestHost::start().await;
     let user = [
         "users",
@@ -319,7 +319,7 @@ async fn a_user_and_an_application_live_by_commands_alone() {
 }
 
 #[tokio::test]
-async fn what_is_no_json_goes_by_files() {
+async fn binary_content_is_transferred_by_files() {
     let host = TestHost::start().await;
     let metadata = r#"<md:EntityDescriptor xmlns:md="urn:oasis:names:tc:SAML:2.0:metadata" entityID="https://wiki.example/saml">
         <md:SPSSODescriptor protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol">
@@ -391,7 +391,7 @@ async fn what_is_no_json_goes_by_files() {
 }
 
 #[tokio::test]
-async fn lists_are_told_page_by_page() {
+async fn lists_are_printed_page_by_page() {
     let host = TestHost::start().await;
     for number in 0..230 {
         let body = json!({"name": format!("user{number:03}")});
@@ -481,7 +481,7 @@ async fn lists_are_told_page_by_page() {
 }
 
 #[tokio::test]
-async fn exit_codes_and_messages_say_what_went_wrong() {
+async fn exit_codes_and_messages_name_the_failure() {
     let host = TestHost::start().await;
     host.user("ada").await;
     for (arguments, code, message) in [
@@ -612,7 +612,7 @@ async fn ended_with_code(command: &mut Command) -> (i32, String) {
 }
 
 #[tokio::test]
-async fn a_name_that_two_have_is_not_guessed() {
+async fn an_ambiguous_name_is_rejected() {
     let host = TestHost::start().await;
     let mut ids = Vec::new();
     for _ in 0..2 {
@@ -662,7 +662,7 @@ async fn at_terminal(host: &TestHost, words: &str, typed: &str) -> (i32, String)
 }
 
 #[tokio::test]
-async fn whoever_deletes_at_a_terminal_types_the_name() {
+async fn deletion_at_a_terminal_requires_the_name() {
     let host = TestHost::start().await;
     host.user("ada").await;
     let (code, said) = at_terminal(&host, "users delete ada@example.org", "yes\n").await;

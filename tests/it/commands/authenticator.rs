@@ -21,7 +21,7 @@ async fn ask(host: &TestHost, ada: &Ada, application: &Application) -> Page {
 }
 
 #[tokio::test]
-async fn approve_answers_exactly_the_request_that_is_named() {
+async fn approve_answers_exactly_the_named_request() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let pocket = host.native_application().await;

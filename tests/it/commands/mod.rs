@@ -15,8 +15,8 @@ use tokio::process::{Child, Command};
 
 use crate::harness::tls::{certificate_of, files};
 use crate::harness::{
-    Body, Browser, Respond, Text, binary, component, http_client, in_time, parse_json,
-    read_file, temp_folder, write_file,
+    Body, Browser, Respond, Text, binary, component, http_client, in_time, parse_json, read_file,
+    temp_folder, write_file,
 };
 
 async fn assent(folder: &Path, arguments: &[&str]) -> Output {
@@ -84,7 +84,7 @@ async fn stop(mut process: Child) {
 }
 
 #[tokio::test]
-async fn the_first_start_leads_to_a_sign_in_and_the_second_keeps_the_data() {
+async fn the_first_start_bootstraps_and_the_second_keeps_the_data() {
     let folder = temp_folder();
     let folder = folder.path();
     let base = settings(folder);
@@ -204,7 +204,7 @@ async fn the_first_start_leads_to_a_sign_in_and_the_second_keeps_the_data() {
 }
 
 #[tokio::test]
-async fn config_check_says_what_is_wrong_and_where() {
+async fn config_check_names_each_error_and_its_location() {
     let folder = temp_folder();
     let folder = folder.path();
     settings(folder);
@@ -343,8 +343,7 @@ async fn config_check_says_what_is_wrong_and_where() {
 }
 
 #[tokio::test]
-async fn config_check_notes_that_the_header_is_not_believed_at_the_listener_for_client_certificates()
- {
+async fn config_check_warns_that_the_mtls_listener_ignores_the_certificate_header() {
     let folder = temp_folder();
     let folder = folder.path();
     settings(folder);
@@ -402,7 +401,7 @@ async fn a_lost_master_key_is_not_replaced() {
 }
 
 #[tokio::test]
-async fn a_command_in_another_folder_makes_no_database_of_its_own() {
+async fn a_command_in_another_folder_creates_no_database() {
     let folder = temp_folder();
     settings(folder.path());
     for arguments in [
@@ -420,7 +419,7 @@ async fn a_command_in_another_folder_makes_no_database_of_its_own() {
 }
 
 #[tokio::test]
-async fn a_port_that_is_taken_is_named() {
+async fn an_occupied_port_is_named() {
     let folder = temp_folder();
     let base = settings(folder.path());
     let address = base
@@ -436,7 +435,7 @@ async fn a_port_that_is_taken_is_named() {
 }
 
 #[tokio::test]
-async fn plugin_check_says_what_a_component_is() {
+async fn plugin_check_describes_a_component() {
     let folder = temp_folder();
     let good = assent(
         folder.path(),
@@ -459,7 +458,7 @@ async fn plugin_check_says_what_a_component_is() {
 }
 
 #[tokio::test]
-async fn plugins_are_exchanged_by_command_and_by_signal() {
+async fn plugins_are_reloaded_by_command_and_by_signal() {
     let folder = temp_folder();
     settings(folder.path());
     let (process, _) = serve(folder.path()).await;

@@ -45,7 +45,7 @@ async fn start(behaviour: &str) -> TestHost {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_preview_is_a_table_of_names_values_and_where_they_come_from() {
+async fn a_preview_is_a_table_of_names_values_and_sources() {
     let host = start(r#"{ behaviour = "set", claim = "note", value = "{\"a\":1}" }"#).await;
     let ada = host.ada().await;
     let preview = [
@@ -96,7 +96,7 @@ async fn a_preview_is_a_table_of_names_values_and_where_they_come_from() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_preview_says_first_what_stops_the_sign_in() {
+async fn a_preview_first_names_the_reason_for_a_rejection() {
     let host = start(r#"{ behaviour = "deny" }"#).await;
     let ada = host.ada().await;
     let preview = [
@@ -175,7 +175,7 @@ async fn a_preview_of_a_service_provider_shows_its_name_and_attributes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_comparison_is_a_table_of_what_differs() {
+async fn a_comparison_is_a_table_of_differences() {
     let host = start(r#"{ behaviour = "set", claim = "note", value = "42" }"#).await;
     let ada = host.ada().await;
     let compared = async |value: &str| -> (String, Value) {

@@ -8,7 +8,7 @@ use reqwest::StatusCode;
 use crate::harness::{Body, ServerProcess, http_client, in_time, temp_folder, write_file};
 
 #[tokio::test]
-async fn requests_are_answered_while_the_pipe_of_the_log_is_full() {
+async fn requests_are_answered_while_the_log_pipe_is_full() {
     /// A pipe holds 64 KiB, and each of these requests logs about 200 bytes.
     const REQUESTS: usize = 2000;
     let folder = temp_folder();

@@ -33,7 +33,7 @@ async fn first_line(host: &TestHost, bytes: &[u8]) -> String {
 }
 
 #[tokio::test]
-async fn a_head_that_is_too_large_is_refused_before_it_ends() {
+async fn an_oversized_request_head_is_rejected_before_it_ends() {
     let host = TestHost::start().await;
     let large = format!(
         "GET / HTTP/1.1\r\nhost: localhost\r\nx-large: {}",
@@ -67,7 +67,7 @@ async fn a_head_that_is_too_large_is_refused_before_it_ends() {
 }
 
 #[tokio::test]
-async fn an_address_that_is_too_long_is_refused() {
+async fn an_overlong_url_is_rejected() {
     let host = TestHost::start().await;
     let status = async |length: usize| {
         let response = http_client()
@@ -81,7 +81,7 @@ async fn an_address_that_is_too_long_is_refused() {
 }
 
 #[tokio::test]
-async fn a_body_that_says_it_is_too_large_is_refused_before_it_comes() {
+async fn an_oversized_content_length_is_rejected_before_the_body() {
     let host = TestHost::start().await;
     for (path, length) in [
         ("/oidc/token", 32 * 1024 + 1),
@@ -114,7 +114,7 @@ async fn a_body_that_says_it_is_too_large_is_refused_before_it_comes() {
 
 /// A rejected request returns a page to a browser, and plain text to a program.
 #[tokio::test]
-async fn every_refusal_that_a_user_sees_is_a_page() {
+async fn every_rejection_in_a_browser_is_a_page() {
     let host = TestHost::start().await;
     let client = http_client();
     let form = "application/x-www-form-urlencoded";
@@ -205,7 +205,7 @@ async fn every_refusal_that_a_user_sees_is_a_page() {
 
 /// The host rejects deeply nested JSON before any recursion, and continues to serve.
 #[tokio::test]
-async fn json_that_is_nested_too_deeply_is_refused_wherever_json_is_read() {
+async fn deeply_nested_json_is_rejected_at_each_endpoint() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     // As deep as the bodies of these endpoints may be long.
@@ -323,7 +323,7 @@ async fn json_that_is_nested_too_deeply_is_refused_wherever_json_is_read() {
 
 /// An application's library reads JSON, whatever refused its request.
 #[tokio::test]
-async fn what_the_endpoints_of_applications_refuse_they_refuse_in_json() {
+async fn application_endpoints_reject_in_json() {
     let host = TestHost::start().await;
     let client = http_client();
     for path in [
@@ -377,7 +377,7 @@ async fn what_the_endpoints_of_applications_refuse_they_refuse_in_json() {
 }
 
 #[tokio::test]
-async fn a_client_that_never_reads_loses_its_connection() {
+async fn a_client_that_never_reads_is_disconnected() {
     let host = TestHost::start_with(HostOptions {
         settings: "[http]\nwrite_timeout = \"1s\"",
         ..HostOptions::default()
@@ -391,7 +391,7 @@ async fn a_client_that_never_reads_loses_its_connection() {
 }
 
 #[tokio::test]
-async fn a_client_that_waits_keeps_its_connection() {
+async fn a_long_polling_client_keeps_its_connection() {
     let host = TestHost::start_with(HostOptions {
         settings: "[http]\nwrite_timeout = \"1s\"",
         ..HostOptions::default()
@@ -415,7 +415,7 @@ async fn a_client_that_waits_keeps_its_connection() {
 
 /// ATTACKS: 5,000 idle connections of one address. They are closed at once, and others are served.
 #[tokio::test]
-async fn idle_connections_of_one_address_leave_room_for_others() {
+async fn idle_connections_of_one_ip_leave_room_for_others() {
     let settings = "[http]\nconnections_per_network = 20";
     let host = TestHost::start_with(HostOptions {
         settings,
@@ -469,7 +469,7 @@ async fn idle_connections_of_one_address_leave_room_for_others() {
 }
 
 #[tokio::test]
-async fn a_trusted_proxy_has_as_many_connections_as_there_are() {
+async fn a_trusted_proxy_has_no_connection_limit() {
     let settings = "[http]\nconnections_per_network = 1\ntrusted_proxies = [\"127.0.0.1\"]";
     let host = TestHost::start_with(HostOptions {
         settings,
@@ -484,7 +484,7 @@ async fn a_trusted_proxy_has_as_many_connections_as_there_are() {
 }
 
 #[tokio::test]
-async fn a_connection_that_asks_nothing_ends_sooner_than_one_that_asked() {
+async fn a_connection_without_a_request_times_out_sooner() {
     let settings = "[http]\nfirst_request_timeout = \"1s\"\nhead_timeout = \"10m\"";
     let host = TestHost::start_with(HostOptions {
         settings,

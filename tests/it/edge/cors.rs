@@ -45,7 +45,7 @@ fn allowed<'a>(response: &'a Response, header: &str) -> Option<&'a str> {
 }
 
 #[tokio::test]
-async fn a_single_page_application_reads_what_it_calls_errors_too() {
+async fn a_single_page_application_reads_responses_and_errors() {
     let (host, _) = host_with("spa", &format!("{SPA}/callback")).await;
     for (method, path) in SHARED {
         let response = ask(&host, method, path, &[("origin", SPA)]).await;
@@ -83,7 +83,7 @@ async fn a_single_page_application_reads_what_it_calls_errors_too() {
 }
 
 #[tokio::test]
-async fn a_preflight_says_what_may_be_sent() {
+async fn a_preflight_lists_methods_and_headers() {
     let (host, _) = host_with("spa", &format!("{SPA}/callback")).await;
     for (method, path) in SHARED {
         let headers = [
@@ -113,7 +113,7 @@ async fn a_preflight_says_what_may_be_sent() {
 }
 
 #[tokio::test]
-async fn no_other_origin_reads_anything() {
+async fn unregistered_origins_get_no_cors_headers() {
     let (host, _) = host_with("spa", &format!("{SPA}/callback")).await;
     register(&host, "web", "https://web.example/callback").await;
     for origin in [
@@ -147,7 +147,7 @@ async fn no_other_origin_reads_anything() {
 }
 
 #[tokio::test]
-async fn what_such_an_application_does_not_call_stays_closed_to_it() {
+async fn endpoints_outside_cors_stay_closed() {
     let (host, _) = host_with("spa", &format!("{SPA}/callback")).await;
     for (method, path) in [
         ("GET", "/oidc/auth"),
@@ -168,7 +168,7 @@ async fn what_such_an_application_does_not_call_stays_closed_to_it() {
 }
 
 #[tokio::test]
-async fn origins_come_and_go_with_their_applications_within_seconds() {
+async fn origins_follow_their_applications_within_seconds() {
     let host = TestHost::start_with(HostOptions {
         settings: "allow_insecure_redirect_uris = true",
         ..HostOptions::default()
@@ -195,7 +195,7 @@ async fn origins_come_and_go_with_their_applications_within_seconds() {
 
 /// Requests from any number of origins query the database once a second at most.
 #[tokio::test]
-async fn made_up_origins_make_no_queries() {
+async fn unknown_origins_cause_no_queries() {
     let (host, _) = host_with("spa", &format!("{SPA}/callback")).await;
     let flood = async |from: usize| {
         for number in from..from + 20 {

@@ -27,7 +27,7 @@ async fn draining(base: &str) {
 }
 
 #[tokio::test]
-async fn after_sigterm_it_serves_on_but_is_not_ready() {
+async fn after_sigterm_the_instance_serves_but_is_not_ready() {
     let folder = temp_folder();
     let drain = "drain_time = \"10m\"";
     let server = ServerProcess::start(folder.path(), drain, "", Stdio::null()).await;
@@ -43,7 +43,7 @@ async fn after_sigterm_it_serves_on_but_is_not_ready() {
 }
 
 #[tokio::test]
-async fn it_does_not_drain_at_ctrl_c_nor_where_the_setting_says_so() {
+async fn ctrl_c_and_a_zero_drain_setting_skip_draining() {
     for (time, signal) in [("10m", "INT"), ("0s", "TERM")] {
         let folder = temp_folder();
         let drain = format!("drain_time = \"{time}\"");
@@ -54,7 +54,7 @@ async fn it_does_not_drain_at_ctrl_c_nor_where_the_setting_says_so() {
 }
 
 #[tokio::test]
-async fn requests_that_wait_for_news_are_answered_when_it_drains() {
+async fn long_polls_are_answered_when_draining_begins() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);

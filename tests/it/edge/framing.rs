@@ -41,7 +41,7 @@ fn assert_unframeable(page: &Page, marker: &str) {
 }
 
 #[tokio::test]
-async fn the_pages_of_a_sign_in_and_of_a_sign_out_can_not_be_framed() {
+async fn sign_in_and_sign_out_pages_cannot_be_framed() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
@@ -88,7 +88,7 @@ async fn the_pages_of_a_sign_in_and_of_a_sign_out_can_not_be_framed() {
 }
 
 #[tokio::test]
-async fn the_pages_of_the_portal_the_console_the_authenticator_and_recovery_can_not_be_framed() {
+async fn portal_console_authenticator_and_recovery_pages_cannot_be_framed() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     host.admin_ok(
@@ -143,7 +143,7 @@ async fn the_pages_of_the_portal_the_console_the_authenticator_and_recovery_can_
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_pages_of_saml_and_of_errors_can_not_be_framed() {
+async fn saml_and_error_pages_cannot_be_framed() {
     let host = TestHost::start().await;
     let party = Party::register(&host, json!({})).await;
     let ada = party.ada(&host).await;

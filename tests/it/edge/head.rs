@@ -11,7 +11,7 @@ fn assert_refused(page: &Page, allow: &str) {
 }
 
 #[tokio::test]
-async fn nobody_is_signed_in_or_out_by_head() {
+async fn head_requests_sign_no_user_in_or_out() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
@@ -50,7 +50,7 @@ async fn nobody_is_signed_in_or_out_by_head() {
 }
 
 #[tokio::test]
-async fn where_nothing_is_done_head_is_answered() {
+async fn head_is_answered_at_safe_endpoints() {
     let host = TestHost::start().await;
     let browser = Browser::new(&host.base);
     for path in [

@@ -61,7 +61,7 @@ async fn limited(limits: &str) -> TestHost {
 
 /// ATTACKS: calls without proof from an office's address; approvals, console and recovery still work there.
 #[tokio::test]
-async fn calls_without_proof_lock_an_office_out_of_nothing() {
+async fn unsigned_device_calls_lock_out_no_shared_network() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     host.admin_ok(
@@ -132,7 +132,7 @@ async fn calls_without_proof_lock_an_office_out_of_nothing() {
 
 /// A rejection of a valid device for another reason does not count as a missing proof.
 #[tokio::test]
-async fn wrong_answers_of_a_good_device_are_no_missing_proofs() {
+async fn wrong_numbers_of_an_authenticated_device_are_not_unauthenticated_requests() {
     let host = limited("unauthenticated_requests = { per_minute = 1, burst = 1 }").await;
     let ada = host.ada().await;
     for _ in 0..5 {
@@ -165,7 +165,7 @@ async fn wrong_answers_of_a_good_device_are_no_missing_proofs() {
 }
 
 #[tokio::test]
-async fn failures_at_one_interface_do_not_count_at_another() {
+async fn failures_at_one_api_do_not_count_at_another() {
     let host = limited("unauthenticated_requests = { per_minute = 1, burst = 1 }").await;
     let client = client();
     let authenticator = || client.get(format!("{}/authenticator/api/requests", host.base));
@@ -190,7 +190,7 @@ async fn failures_at_one_interface_do_not_count_at_another() {
 }
 
 #[tokio::test]
-async fn a_public_client_fails_as_often_as_others_like_and_goes_on() {
+async fn failures_of_others_do_not_lock_out_a_public_client() {
     let host = TestHost::start().await;
     let public = host.native_application().await;
     let client = http_client();
@@ -222,7 +222,7 @@ async fn a_public_client_fails_as_often_as_others_like_and_goes_on() {
 }
 
 #[tokio::test]
-async fn a_page_of_another_site_uses_up_no_limit_of_the_token_endpoint() {
+async fn a_cross_site_page_cannot_exhaust_token_endpoint_limits() {
     let host = limited(
         "token_requests_per_ip = { per_minute = 1, burst = 2 }\nclient_auth_failures = { per_minute = 1, burst = 1 }",
     )
@@ -274,7 +274,7 @@ async fn a_page_of_another_site_uses_up_no_limit_of_the_token_endpoint() {
 }
 
 #[tokio::test]
-async fn a_page_of_another_site_begins_no_sign_in_and_uses_up_no_limit_of_them() {
+async fn a_cross_site_page_can_neither_begin_sign_ins_nor_exhaust_their_limits() {
     let host = limited("login_pages_per_ip = { per_minute = 1, burst = 4 }").await;
     let ada = host.ada().await;
     let client = client();

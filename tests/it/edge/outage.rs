@@ -19,7 +19,7 @@ async fn unavailable(request: RequestBuilder) -> Value {
 }
 
 #[tokio::test]
-async fn every_interface_answers_that_the_request_may_be_repeated() {
+async fn every_api_reports_a_database_outage_as_retryable() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);

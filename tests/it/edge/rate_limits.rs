@@ -8,8 +8,8 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use crate::harness::{
-    Body, Browser, HostOptions, Parsed, Respond, TestHost, Text, http_client,
-    http_client_builder, in_time, parse_json,
+    Body, Browser, HostOptions, Parsed, Respond, TestHost, Text, http_client, http_client_builder,
+    in_time, parse_json,
 };
 
 async fn host_with(limits: &str) -> TestHost {
@@ -67,7 +67,7 @@ impl Answer {
 }
 
 #[tokio::test]
-async fn pages_of_a_sign_in_are_limited_for_each_address() {
+async fn login_pages_are_limited_per_ip() {
     let host = host_with("login_pages_per_ip = { per_minute = 6, burst = 2 }").await;
     let get = async |path, from| ask(&host, Method::GET, path, from, &[]).await;
     assert_eq!(
@@ -134,7 +134,7 @@ async fn pages_of_a_sign_in_are_limited_for_each_address() {
 }
 
 #[tokio::test]
-async fn a_sign_in_that_the_console_begins_is_limited_for_each_address() {
+async fn console_sign_ins_are_limited_per_ip() {
     let host = host_with("login_pages_per_ip = { per_minute = 6, burst = 2 }").await;
     let get = async |path, from| ask(&host, Method::GET, path, from, &[]).await;
     for _ in 0..2 {
@@ -173,7 +173,7 @@ async fn a_sign_in_that_the_console_begins_is_limited_for_each_address() {
 
 /// Each request to sign out may cost a signature of ours, whoever sends it.
 #[tokio::test]
-async fn requests_to_sign_out_are_limited_for_each_address() {
+async fn logout_requests_are_limited_per_ip() {
     let host = host_with("login_pages_per_ip = { per_minute = 6, burst = 2 }").await;
     let endpoints = [
         (Method::GET, "/oidc/session/end"),
@@ -240,7 +240,7 @@ async fn requests_to_sign_out_are_limited_for_each_address() {
 }
 
 #[tokio::test]
-async fn whoever_has_an_ipv6_address_has_its_whole_network() {
+async fn ipv6_rate_limits_apply_to_the_network_prefix() {
     let host = host_with("login_pages_per_ip = { per_minute = 6, burst = 1 }").await;
     let get = async |from| ask(&host, Method::GET, "/oidc/auth", from, &[]).await;
     assert_eq!(get("2001:db8::1").await.status, StatusCode::BAD_REQUEST);
@@ -249,7 +249,7 @@ async fn whoever_has_an_ipv6_address_has_its_whole_network() {
 }
 
 #[tokio::test]
-async fn a_client_can_not_choose_its_address() {
+async fn a_client_cannot_forge_its_ip() {
     let host = host_with("login_pages_per_ip = { per_minute = 6, burst = 1 }").await;
     let get = async |from| ask(&host, Method::GET, "/oidc/auth", from, &[]).await;
     assert_eq!(
@@ -279,7 +279,7 @@ async fn a_client_can_not_choose_its_address() {
 }
 
 #[tokio::test]
-async fn a_name_is_asked_for_only_so_often_whether_or_not_somebody_has_it() {
+async fn prompts_are_limited_per_name_whether_or_not_it_exists() {
     let host = host_with("sign_ins_per_user_name = { per_minute = 6, burst = 2 }").await;
     let ada = host.ada().await;
     for name in ["ada", "nobody"] {
@@ -315,7 +315,7 @@ async fn a_name_is_asked_for_only_so_often_whether_or_not_somebody_has_it() {
 }
 
 #[tokio::test]
-async fn calls_of_an_address_are_limited_in_words_that_an_application_reads() {
+async fn limits_per_ip_return_an_oauth_error() {
     let host = host_with("token_requests_per_ip = { per_minute = 60, burst = 1 }").await;
     let call = async |from| {
         ask(
@@ -338,7 +338,7 @@ async fn calls_of_an_address_are_limited_in_words_that_an_application_reads() {
 }
 
 #[tokio::test]
-async fn secrets_are_guessed_slowly_and_good_calls_are_not_counted() {
+async fn client_auth_failures_are_limited_and_successes_do_not_count() {
     let host = host_with("client_auth_failures = { per_minute = 6, burst = 3 }").await;
     let (web, other) = (host.web_application().await, host.web_application().await);
     let url = format!("{}/oidc/token", host.base);
@@ -381,7 +381,7 @@ async fn secrets_are_guessed_slowly_and_good_calls_are_not_counted() {
 }
 
 #[tokio::test]
-async fn proofs_are_tried_slowly_at_the_admin_api_and_the_authenticators_interface() {
+async fn unauthenticated_requests_are_limited_at_the_admin_and_authenticator_apis() {
     for (path, method, body) in [
         ("/admin/api/v1/users", Method::GET, Value::Null),
         ("/authenticator/api/requests", Method::GET, Value::Null),
@@ -441,7 +441,7 @@ async fn proofs_are_tried_slowly_at_the_admin_api_and_the_authenticators_interfa
 }
 
 #[tokio::test]
-async fn an_administrator_may_call_as_often_as_there_is_work() {
+async fn authenticated_administrators_have_no_request_limit() {
     let host = host_with("unauthenticated_requests = { per_minute = 6, burst = 2 }").await;
     let (token, _) =
         admin::issue_admin_token(&host.host, &assent_model::audit::AuditContext::SERVER)
@@ -472,7 +472,7 @@ async fn an_administrator_may_call_as_often_as_there_is_work() {
 }
 
 #[tokio::test]
-async fn a_limit_that_is_off_holds_nobody() {
+async fn a_disabled_limit_limits_no_request() {
     let host = host_with(
         "login_pages_per_ip = { per_minute = 0, burst = 1 }\nunauthenticated_requests = { per_minute = 0, burst = 1 }",
     )
@@ -490,7 +490,7 @@ async fn a_limit_that_is_off_holds_nobody() {
 }
 
 #[tokio::test]
-async fn so_many_pages_of_an_address_are_told_at_once_and_others_when_one_is_closed() {
+async fn event_streams_are_limited_per_ip_and_freed_on_close() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);

@@ -39,7 +39,7 @@ fn value<'a>(pairs: &'a [(String, String)], name: &str) -> Option<&'a str> {
 }
 
 #[tokio::test]
-async fn state_and_nonce_hold_no_control_characters() {
+async fn control_characters_in_state_and_nonce_are_rejected() {
     let host = TestHost::start().await;
     let application = host.web_application().await;
     for bad in [
@@ -85,7 +85,7 @@ async fn state_and_nonce_hold_no_control_characters() {
 
 /// ATTACKS: 64 KiB of `state`. The storage of every request is bounded.
 #[tokio::test]
-async fn what_is_stored_of_a_request_is_bounded() {
+async fn stored_request_values_are_bounded() {
     let host = TestHost::start().await;
     let application = host.web_application().await;
     let (state, nonce) = ("\"".repeat(2048), "\\".repeat(512));
@@ -141,7 +141,7 @@ async fn what_is_stored_of_a_request_is_bounded() {
 }
 
 #[tokio::test]
-async fn open_sign_ins_are_bounded_for_each_network_and_in_all_on_both_databases() {
+async fn pending_sign_ins_are_bounded_per_network_and_in_total() {
     let settings = "[http]\ntrusted_proxies = [\"127.0.0.1\"]\n\
                     [rate_limits]\nopen_sign_ins_per_ip = 5\nopen_sign_ins_total = 12\n";
     for database in Database::BOTH {
@@ -237,7 +237,7 @@ async fn asked(host: &TestHost) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn a_name_that_is_typed_again_and_again_fills_no_audit_log_on_both_databases() {
+async fn repeated_prompts_for_a_name_are_summarized_in_the_audit_log() {
     let settings = "[http]\ntrusted_proxies = [\"127.0.0.1\"]\n\
                     [rate_limits]\nsign_ins_per_user_name = { per_minute = 0 }\nprompts_per_user = { per_minute = 0 }\n";
     for database in Database::BOTH {

@@ -13,7 +13,7 @@ use crate::harness::{
 };
 
 #[tokio::test]
-async fn a_host_with_a_certificate_speaks_https_and_nothing_else() {
+async fn an_instance_with_a_certificate_serves_only_https() {
     let folder = temp_folder();
     let (settings, certificate) = https_settings(folder.path());
     let host = TestHost::start_with(HostOptions {
@@ -67,7 +67,7 @@ async fn plain_way_to(host: &TestHost) -> String {
 }
 
 #[tokio::test]
-async fn each_cookie_under_https_is_secure_and_has_the_host_prefix() {
+async fn each_cookie_over_https_is_secure_with_the_host_prefix() {
     let folder = temp_folder();
     let (settings, _) = https_settings(folder.path());
     let host = TestHost::start_with(HostOptions {
@@ -140,7 +140,7 @@ async fn each_cookie_under_https_is_secure_and_has_the_host_prefix() {
 }
 
 #[tokio::test]
-async fn the_listener_for_client_certificates_serves_what_applications_call_and_nothing_else() {
+async fn the_mtls_listener_serves_only_application_endpoints() {
     let folder = temp_folder();
     let (settings, certificate) = mtls_settings(folder.path(), "");
     let host = TestHost::start_with(HostOptions {
@@ -200,7 +200,7 @@ async fn the_listener_for_client_certificates_serves_what_applications_call_and_
 /// A certificate is no secret. A header with it proves nothing where the client itself performs the handshake, behind any
 /// proxy.
 #[tokio::test]
-async fn a_header_takes_no_handshakes_place_at_the_listener_for_client_certificates() {
+async fn the_mtls_listener_ignores_the_certificate_header() {
     let folder = temp_folder();
     let proxy = "trusted_proxies = [\"127.0.0.1\", \"::1\"]\nclient_cert_header = true\n";
     let (mut settings, server) = mtls_settings(folder.path(), proxy);
@@ -282,7 +282,7 @@ async fn a_header_takes_no_handshakes_place_at_the_listener_for_client_certifica
 }
 
 #[test]
-fn settings_of_tls_that_do_not_fit_are_named() {
+fn invalid_tls_settings_are_named() {
     let folder = temp_folder();
     let (certificate_of_server, _) = certificate_of("server");
     let check = |base_url: &str, settings: &str| {

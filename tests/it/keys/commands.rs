@@ -35,7 +35,7 @@ async fn list(host: &TestHost) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn keys_are_listed_rotated_and_revoked() {
+async fn commands_list_rotate_and_revoke_keys() {
     let host = TestHost::start().await;
     let first = signing(&host.host);
     let listed = list(&host).await;

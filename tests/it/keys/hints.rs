@@ -107,7 +107,7 @@ fn someone_elses() -> PKey<Private> {
 }
 
 #[tokio::test]
-async fn our_own_token_is_known_though_it_has_expired() {
+async fn an_expired_id_token_hint_is_accepted() {
     let fixture = Fixture::new().await;
     for algorithm in SigningAlgorithm::ALL {
         let key = fixture.ring.signer(algorithm, NOW);
@@ -124,7 +124,7 @@ async fn our_own_token_is_known_though_it_has_expired() {
 }
 
 #[tokio::test]
-async fn alg_none_is_refused() {
+async fn alg_none_is_rejected() {
     let fixture = Fixture::new().await;
     for alg in ["none", "None", "NONE", ""] {
         let header = fixture.header(json!({"alg": alg})).to_string();
@@ -141,7 +141,7 @@ async fn alg_none_is_refused() {
 }
 
 #[tokio::test]
-async fn hs256_keyed_with_our_public_key_is_refused() {
+async fn hs256_keyed_with_the_public_key_is_rejected() {
     let fixture = Fixture::new().await;
     let jwk = fixture.ring.key_set(NOW)["keys"][0].clone();
     let n = jwk["n"].text();
@@ -172,7 +172,7 @@ async fn hs256_keyed_with_our_public_key_is_refused() {
 }
 
 #[tokio::test]
-async fn a_key_is_used_with_its_own_algorithm_alone() {
+async fn a_key_is_used_with_its_own_algorithm_only() {
     let fixture = Fixture::new().await;
     for alg in ["PS256", "RS384", "RS512", "ES256", "rs256"] {
         let header = fixture.header(json!({"alg": alg})).to_string();
@@ -193,7 +193,7 @@ async fn a_key_is_used_with_its_own_algorithm_alone() {
 }
 
 #[tokio::test]
-async fn a_key_that_the_header_brings_along_is_ignored() {
+async fn a_key_in_the_header_is_ignored() {
     let fixture = Fixture::new().await;
     let theirs = someone_elses();
     let rsa = theirs.rsa().expect("RSA");
@@ -230,7 +230,7 @@ async fn a_key_that_the_header_brings_along_is_ignored() {
 }
 
 #[tokio::test]
-async fn what_is_critical_and_unknown_is_refused() {
+async fn an_unknown_critical_header_is_rejected() {
     let fixture = Fixture::new().await;
     for crit in [
         json!(["exp"]),
@@ -251,7 +251,7 @@ async fn what_is_critical_and_unknown_is_refused() {
 }
 
 #[tokio::test]
-async fn a_kid_with_a_path_or_sql_in_it_finds_nothing() {
+async fn a_kid_with_a_path_or_sql_matches_no_key() {
     let fixture = Fixture::new().await;
     let kid = &fixture.kid;
     for other in [
@@ -283,7 +283,7 @@ async fn a_kid_with_a_path_or_sql_in_it_finds_nothing() {
 }
 
 #[tokio::test]
-async fn a_logout_token_is_no_hint() {
+async fn a_logout_token_is_rejected_as_a_hint() {
     let fixture = Fixture::new().await;
     let key = fixture.ring.signer(SigningAlgorithm::Rs256, NOW);
     let token = key
@@ -296,7 +296,7 @@ async fn a_logout_token_is_no_hint() {
 }
 
 #[tokio::test]
-async fn a_changed_or_malformed_token_is_refused() {
+async fn a_changed_or_malformed_token_is_rejected() {
     let fixture = Fixture::new().await;
     let good = fixture.signed(&fixture.header(json!({})));
     let parts: Vec<&str> = good.split('.').collect();

@@ -11,7 +11,7 @@ use super::*;
 const RS256: SigningAlgorithm = SigningAlgorithm::Rs256;
 
 #[both_databases]
-async fn a_key_is_published_signs_retires_is_remembered_and_is_deleted(database: Database) {
+async fn a_key_is_published_activated_retired_and_deleted(database: Database) {
     let installation = Installation::new(database).await;
     let host = installation.host().await;
     let first = signing(&host);
@@ -70,7 +70,7 @@ async fn a_key_is_published_signs_retires_is_remembered_and_is_deleted(database:
 }
 
 #[tokio::test]
-async fn each_algorithm_has_keys_of_its_own() {
+async fn each_algorithm_has_its_own_keys() {
     let host = Installation::new(Database::Sqlite).await.host().await;
     let set = signing_keys::key_set(&host).await;
     let of = |number: usize| (&set["keys"][number]["alg"], &set["keys"][number]["n"]);
@@ -104,7 +104,7 @@ async fn each_algorithm_has_keys_of_its_own() {
 }
 
 #[tokio::test]
-async fn after_a_long_sleep_the_old_key_signs_until_applications_know_the_next() {
+async fn after_a_long_sleep_the_old_key_signs_until_the_next_is_published() {
     let installation = Installation::new(Database::Sqlite).await;
     let host = installation.host().await;
     let first = signing(&host);
@@ -126,7 +126,7 @@ async fn after_a_long_sleep_the_old_key_signs_until_applications_know_the_next()
 }
 
 #[tokio::test]
-async fn a_clock_that_was_set_back_leaves_a_key_that_signs() {
+async fn a_clock_set_back_leaves_an_active_key() {
     let installation = Installation::new(Database::Sqlite).await;
     let host = installation.host().await;
     let first = signing(&host);
@@ -139,7 +139,7 @@ async fn a_clock_that_was_set_back_leaves_a_key_that_signs() {
 }
 
 #[tokio::test]
-async fn without_a_rotation_interval_only_a_command_rotates() {
+async fn without_a_rotation_interval_only_commands_rotate() {
     let installation = Installation::new(Database::Sqlite).await;
     let host = installation
         .host_with("rotation_interval = \"0s\"\npublish_ahead = \"2h\"")
@@ -159,7 +159,7 @@ async fn without_a_rotation_interval_only_a_command_rotates() {
 }
 
 #[both_databases]
-async fn a_rotation_now_uses_the_key_that_waits(database: Database) {
+async fn an_immediate_rotation_activates_the_pending_key(database: Database) {
     let installation = Installation::new(database).await;
     let host = installation.host().await;
     signing_keys::rotate(&host, RS256, Takeover::InTime, &AuditContext::SERVER)
@@ -181,7 +181,7 @@ async fn a_rotation_now_uses_the_key_that_waits(database: Database) {
 }
 
 #[both_databases]
-async fn a_revoked_key_is_gone_at_once_and_another_signs(database: Database) {
+async fn a_revoked_key_is_removed_at_once_and_another_signs(database: Database) {
     let installation = Installation::new(database).await;
     let host = installation.host().await;
     let first = signing(&host);

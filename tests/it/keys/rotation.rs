@@ -15,12 +15,12 @@ use tokio::sync::watch;
 
 use super::*;
 use crate::harness::{
-    Body, Browser, HostOptions, Json, TestHost, Text, base64url, get, in_time,
-    open_store, parse_json,
+    Body, Browser, HostOptions, Json, TestHost, Text, base64url, get, in_time, open_store,
+    parse_json,
 };
 
 #[both_databases]
-async fn hosts_that_rotate_at_once_make_one_key(database: Database) {
+async fn concurrent_rotations_create_one_key(database: Database) {
     let installation = Installation::new(database).await;
     let hosts = [
         installation.host().await,
@@ -78,9 +78,7 @@ async fn hosts_that_rotate_at_once_make_one_key(database: Database) {
 
 /// What signs is revoked by one host and what waits by another: whoever is first, a third one signs.
 #[both_databases]
-async fn hosts_that_revoke_what_signs_and_what_waits_at_once_leave_a_key_that_signs(
-    database: Database,
-) {
+async fn concurrent_revocations_leave_an_active_key(database: Database) {
     let installation = Installation::new(database).await;
     let open = async || open_store(&installation.url).await.expect("a store");
     let (one, two, now) = (open().await, open().await, installation.clock.now());
@@ -134,7 +132,7 @@ async fn hosts_that_revoke_what_signs_and_what_waits_at_once_leave_a_key_that_si
 }
 
 #[tokio::test]
-async fn a_token_of_another_host_is_known_at_once_and_unknown_ones_cost_little() {
+async fn tokens_of_another_instance_are_accepted_at_once_and_unknown_keys_are_cheap() {
     let installation = Installation::new(Database::Sqlite).await;
     let (one, two) = (installation.host().await, installation.host().await);
     let mut tokens = Vec::new();
@@ -169,7 +167,7 @@ async fn a_token_of_another_host_is_known_at_once_and_unknown_ones_cost_little()
 }
 
 #[tokio::test]
-async fn the_key_set_is_told_from_memory_while_there_is_no_database() {
+async fn the_key_set_is_served_from_memory_during_an_outage() {
     let host = Installation::new(Database::Sqlite).await.host().await;
     let set = published(&host).await;
     host.store.close().await;
@@ -178,7 +176,7 @@ async fn the_key_set_is_told_from_memory_while_there_is_no_database() {
 
 /// Any number of concurrent requests for the key set read the database twice: for the first, and once for all later ones.
 #[tokio::test]
-async fn requests_for_the_key_set_share_readings() {
+async fn requests_for_the_key_set_share_reads() {
     let host = Installation::new(Database::Sqlite).await.host().await;
     let readings = AtomicUsize::new(0);
     let read = || {
@@ -236,7 +234,7 @@ impl Client {
 
 /// Tokens come from one host, and the key set from the other.
 #[tokio::test]
-async fn a_rotation_under_load_fails_no_client_that_fetches_keys_it_does_not_know() {
+async fn a_rotation_under_load_fails_no_client() {
     const ROTATIONS: usize = 5;
     for database in Database::BOTH {
         let host = TestHost::start_with(HostOptions {

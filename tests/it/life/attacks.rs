@@ -16,7 +16,7 @@ use crate::oidc::token::userinfo;
 use crate::store::{NOW, ada, asked, fixture, noted};
 
 #[tokio::test]
-async fn a_request_a_code_and_tokens_never_work_in_each_others_place() {
+async fn requests_codes_and_tokens_are_not_interchangeable() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let code = ada.sign_in_with(&Browser::new(&host.base), &OFFLINE).await;
@@ -71,7 +71,7 @@ async fn a_request_a_code_and_tokens_never_work_in_each_others_place() {
 }
 
 #[tokio::test]
-async fn a_page_that_relays_a_login_gets_no_approval_for_a_context_that_is_not_its_own() {
+async fn a_relayed_sign_in_is_not_approved_in_another_context() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     // The person is at a page of the attacker's, in Firefox on Linux; the attacker's server talks to the host in their place.
@@ -135,7 +135,7 @@ async fn a_page_that_relays_a_login_gets_no_approval_for_a_context_that_is_not_i
 }
 
 #[tokio::test]
-async fn an_approval_lets_in_the_login_that_it_is_for_and_no_other() {
+async fn an_approval_completes_only_its_own_sign_in() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let (attacker, own) = (Browser::new(&host.base), Browser::new(&host.base));
@@ -160,7 +160,9 @@ async fn an_approval_lets_in_the_login_that_it_is_for_and_no_other() {
 }
 
 #[both_databases]
-async fn fifty_answers_on_two_hosts_have_one_winner_and_none_after_a_restart(database: Database) {
+async fn of_fifty_decisions_on_two_instances_one_counts_and_none_after_a_restart(
+    database: Database,
+) {
     let fixture = fixture(database).await;
     let (person, phone) = ada(&fixture.store).await;
     let asked = asked(&fixture.store, Some(&person), "ada").await.id;
@@ -215,7 +217,7 @@ async fn fifty_answers_on_two_hosts_have_one_winner_and_none_after_a_restart(dat
 }
 
 #[tokio::test]
-async fn what_is_no_decision_is_refused() {
+async fn invalid_decisions_are_rejected() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let page = ada.ask(&Browser::new(&host.base), &[]).await;

@@ -15,7 +15,7 @@ use crate::harness::{Browser, Database, HostOptions, Json, Parsed, TestHost, Tex
 use crate::oidc::refresh::{OFFLINE, refresh, refresh_token};
 
 #[both_databases]
-async fn a_sign_in_is_told_step_by_step_and_without_a_secret(database: Database) {
+async fn each_stage_of_a_sign_in_is_audited_without_secrets(database: Database) {
     let host = TestHost::start_with(HostOptions {
         database,
         ..HostOptions::default()
@@ -120,7 +120,7 @@ async fn a_sign_in_is_told_step_by_step_and_without_a_secret(database: Database)
 }
 
 #[both_databases]
-async fn what_an_administrator_changes_has_its_before_and_after(database: Database) {
+async fn administrative_changes_are_audited_with_before_and_after(database: Database) {
     let host = TestHost::start_with(HostOptions {
         database,
         ..HostOptions::default()
@@ -228,7 +228,7 @@ async fn what_an_administrator_changes_has_its_before_and_after(database: Databa
 }
 
 #[both_databases]
-async fn a_refresh_token_that_comes_again_is_told_once(database: Database) {
+async fn refresh_token_reuse_is_audited_once(database: Database) {
     let host = TestHost::start_with(HostOptions {
         database,
         ..HostOptions::default()
@@ -262,7 +262,7 @@ async fn a_refresh_token_that_comes_again_is_told_once(database: Database) {
 }
 
 #[tokio::test]
-async fn names_that_nobody_has_leave_nothing() {
+async fn unknown_names_leave_no_audit_entries() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     for name in ["nobody", "ada"] {
@@ -280,7 +280,7 @@ async fn names_that_nobody_has_leave_nothing() {
 }
 
 #[tokio::test]
-async fn the_log_is_read_in_pages_the_latest_first() {
+async fn the_audit_log_is_paged_latest_first() {
     for database in Database::BOTH {
         let host = TestHost::start_with(HostOptions {
             database,
@@ -336,7 +336,7 @@ async fn the_log_is_read_in_pages_the_latest_first() {
 }
 
 #[both_databases]
-async fn entries_are_kept_for_their_days_and_an_invited_user_for_ever(database: Database) {
+async fn audit_entries_expire_and_invited_users_do_not(database: Database) {
     let host = TestHost::start_with(HostOptions {
         database,
         settings: "[audit]\nretention = \"30d\"",

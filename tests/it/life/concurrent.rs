@@ -111,8 +111,7 @@ impl Stranger<'_> {
 }
 
 #[tokio::test]
-async fn a_stranger_who_keeps_asking_is_never_signed_in_and_the_owner_can_sign_in_on_both_databases()
- {
+async fn repeated_requests_of_an_attacker_never_sign_in_and_never_block_the_user() {
     for database in Database::BOTH {
         let wish = HostOptions {
             database,
@@ -200,8 +199,7 @@ async fn a_stranger_who_keeps_asking_is_never_signed_in_and_the_owner_can_sign_i
 }
 
 #[tokio::test]
-async fn only_another_tab_of_the_same_browser_replaces_a_request_whether_the_name_is_known_or_not()
-{
+async fn only_the_same_browser_replaces_a_request_for_known_and_unknown_names() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     for name in ["ada", "nobody"] {
@@ -237,7 +235,7 @@ async fn only_another_tab_of_the_same_browser_replaces_a_request_whether_the_nam
 }
 
 #[both_databases]
-async fn the_sixth_request_is_not_sent_and_its_page_is_that_of_an_unknown_name(database: Database) {
+async fn the_sixth_request_is_not_sent_and_its_page_matches_an_unknown_name(database: Database) {
     let host = TestHost::start_with(HostOptions {
         database,
         ..HostOptions::default()
@@ -275,7 +273,7 @@ async fn the_sixth_request_is_not_sent_and_its_page_is_that_of_an_unknown_name(d
 }
 
 #[tokio::test]
-async fn the_number_of_another_request_is_named_and_that_request_can_be_reported() {
+async fn a_number_of_another_request_names_it_for_a_report() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     for state in ["pending", "replaced", "cancelled"] {
@@ -334,7 +332,7 @@ async fn the_number_of_another_request_is_named_and_that_request_can_be_reported
 }
 
 #[tokio::test]
-async fn a_name_has_so_many_requests_from_unknown_browsers_whether_it_is_known_or_not() {
+async fn requests_from_unknown_browsers_are_limited_for_known_and_unknown_names() {
     let host = TestHost::start_with(HostOptions {
         settings: UNLIMITED,
         ..HostOptions::default()
@@ -378,7 +376,7 @@ async fn a_name_has_so_many_requests_from_unknown_browsers_whether_it_is_known_o
 
 /// Known browsers may be shared with others, who must not use up the numbers of QR sign-ins and protected actions.
 #[both_databases]
-async fn a_user_has_so_many_requests_from_known_browsers(database: Database) {
+async fn requests_from_known_browsers_are_limited_per_user(database: Database) {
     let host = TestHost::start_with(HostOptions {
         database,
         settings: UNLIMITED,
@@ -448,7 +446,7 @@ async fn a_user_has_so_many_requests_from_known_browsers(database: Database) {
 }
 
 #[tokio::test]
-async fn others_do_not_use_up_the_prompts_of_a_browser_in_which_the_user_signed_in_before() {
+async fn unknown_browsers_do_not_use_up_the_prompts_of_known_browsers() {
     let settings = "[rate_limits]\nsign_ins_per_user_name = { per_minute = 1, burst = 3 }\nprompts_per_user = { per_minute = 1, burst = 3 }\n";
     let host = TestHost::start_with(HostOptions {
         settings,
@@ -491,8 +489,7 @@ async fn others_do_not_use_up_the_prompts_of_a_browser_in_which_the_user_signed_
 }
 
 #[tokio::test]
-async fn a_report_of_a_request_from_a_known_browser_withdraws_the_trust_in_all_of_them_on_both_databases()
- {
+async fn a_report_from_a_known_browser_revokes_all_known_browsers() {
     for database in Database::BOTH {
         let host = TestHost::start_with(HostOptions {
             database,
@@ -541,7 +538,7 @@ async fn a_report_of_a_request_from_a_known_browser_withdraws_the_trust_in_all_o
 
 /// The limit of unknown browsers is used up, so a browser that became an unknown one would be refused.
 #[tokio::test]
-async fn a_report_is_not_to_be_noticed_in_the_browser_that_it_is_about_on_both_databases() {
+async fn a_report_is_invisible_in_the_reported_browser() {
     let settings = "[rate_limits]\nsign_ins_per_user_name = { per_minute = 1, burst = 3 }\nprompts_per_user = { per_minute = 0 }\n";
     for database in Database::BOTH {
         let host = TestHost::start_with(HostOptions {
@@ -613,7 +610,7 @@ async fn a_report_is_not_to_be_noticed_in_the_browser_that_it_is_about_on_both_d
 }
 
 #[tokio::test]
-async fn the_cookie_of_a_known_browser_is_of_no_use_in_another_or_for_another_user() {
+async fn the_known_browser_cookie_is_bound_to_its_browser_and_user() {
     let host = TestHost::start_with(HostOptions {
         settings: UNLIMITED,
         ..HostOptions::default()
@@ -684,7 +681,7 @@ async fn the_cookie_of_a_known_browser_is_of_no_use_in_another_or_for_another_us
 }
 
 #[tokio::test]
-async fn the_phone_waits_for_any_change_of_the_pending_requests() {
+async fn a_device_waits_for_changes_of_pending_requests() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let list = async |query: String| {

@@ -45,8 +45,7 @@ async fn is_asked(ada: &Ada) -> bool {
 }
 
 #[tokio::test]
-async fn cooldowns_grow_from_the_second_denial_on_each_host_and_after_a_restart_until_an_approval_on_both_databases()
- {
+async fn cooldowns_grow_from_the_second_denial_until_an_approval() {
     for database in Database::BOTH {
         let mut host = TestHost::start_with(HostOptions {
             database,
@@ -117,7 +116,7 @@ async fn cooldowns_grow_from_the_second_denial_on_each_host_and_after_a_restart_
 }
 
 #[tokio::test]
-async fn denials_are_forgotten_after_a_day_and_there_may_be_no_pauses() {
+async fn denials_expire_after_a_day_and_cooldowns_can_be_disabled() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     for _ in 0..2 {
@@ -179,8 +178,7 @@ async fn denials_are_forgotten_after_a_day_and_there_may_be_no_pauses() {
 }
 
 #[tokio::test]
-async fn a_number_typed_wrong_too_often_ends_the_request_and_begins_no_cooldown_on_both_databases()
-{
+async fn too_many_wrong_numbers_end_the_request_without_a_cooldown() {
     for database in Database::BOTH {
         let host = TestHost::start_with(HostOptions {
             database,
@@ -223,8 +221,7 @@ async fn a_number_typed_wrong_too_often_ends_the_request_and_begins_no_cooldown_
 /// An attacker must not learn that the user answered, so a reported request looks as if it were still pending. The cooldown
 /// outlasts approvals of the user.
 #[tokio::test]
-async fn a_report_changes_no_page_and_its_cooldown_survives_the_users_own_approvals_on_both_databases()
- {
+async fn a_report_changes_no_page_and_its_cooldown_survives_approvals() {
     for database in Database::BOTH {
         let host = TestHost::start_with(HostOptions {
             database,
@@ -315,7 +312,7 @@ async fn denials_do_not_shorten_the_cooldown_of_a_report(database: Database) {
 }
 
 #[tokio::test]
-async fn a_request_that_was_cancelled_or_replaced_can_be_reported_until_it_expires() {
+async fn a_cancelled_or_replaced_request_can_be_reported_until_it_expires() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     for how in ["cancelled", "replaced"] {
@@ -345,8 +342,7 @@ async fn a_request_that_was_cancelled_or_replaced_can_be_reported_until_it_expir
 }
 
 #[tokio::test]
-async fn this_was_not_me_ends_what_is_open_and_begins_a_longer_pause_that_the_person_can_lift_on_both_databases()
- {
+async fn a_report_ends_open_requests_and_starts_a_cooldown_that_the_user_can_lift() {
     for database in Database::BOTH {
         let host = TestHost::start_with(HostOptions {
             database,
@@ -404,7 +400,7 @@ async fn this_was_not_me_ends_what_is_open_and_begins_a_longer_pause_that_the_pe
 }
 
 #[both_databases]
-async fn who_denied_a_request_may_still_say_that_it_was_not_theirs(database: Database) {
+async fn a_denied_request_can_be_reported(database: Database) {
     let host = TestHost::start_with(HostOptions {
         database,
         ..HostOptions::default()
@@ -447,7 +443,7 @@ async fn who_denied_a_request_may_still_say_that_it_was_not_theirs(database: Dat
 }
 
 #[tokio::test]
-async fn a_signature_for_one_decision_is_none_for_another() {
+async fn a_signature_is_valid_for_one_decision_only() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let page = ask_as(&host, &ada, "ada").await;
@@ -496,7 +492,7 @@ async fn a_signature_for_one_decision_is_none_for_another() {
 }
 
 #[tokio::test]
-async fn the_command_line_can_say_that_it_was_not_me() {
+async fn the_command_line_can_report_a_request() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let page = ask_as(&host, &ada, "ada").await;
@@ -525,7 +521,7 @@ async fn the_command_line_can_say_that_it_was_not_me() {
 }
 
 #[tokio::test]
-async fn a_pause_is_lifted_by_the_persons_own_device_alone() {
+async fn a_cooldown_is_lifted_only_by_a_device_of_the_user() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     for _ in 0..2 {
@@ -548,7 +544,7 @@ async fn a_pause_is_lifted_by_the_persons_own_device_alone() {
 }
 
 #[tokio::test]
-async fn a_person_is_asked_so_often_and_the_page_does_not_tell() {
+async fn prompts_per_user_are_limited_without_changing_the_page() {
     let settings = "[rate_limits]\nprompts_per_user = { per_minute = 1, burst = 2 }";
     let host = TestHost::start_with(HostOptions {
         settings,
@@ -575,7 +571,7 @@ async fn a_person_is_asked_so_often_and_the_page_does_not_tell() {
 }
 
 #[tokio::test]
-async fn an_address_and_a_browser_ask_so_often() {
+async fn sign_ins_are_limited_per_ip_and_browser() {
     for (settings, one_browser) in [
         ("sign_ins_per_ip = { per_minute = 1, burst = 3 }", false),
         ("sign_ins_per_browser = { per_minute = 1, burst = 3 }", true),
@@ -637,7 +633,7 @@ async fn asked_by(store: &Store, person: &User, name: &str) -> (ApprovalId, Requ
 }
 
 #[both_databases]
-async fn a_vendors_denial_is_a_denial(database: Database) {
+async fn a_vendor_denial_counts_for_the_cooldown(database: Database) {
     let Fixture { store, .. } = &fixture(database).await;
     let (person, phone) = ada(store).await;
     let known = ExternalAuthenticator {
@@ -700,7 +696,7 @@ async fn a_vendors_denial_is_a_denial(database: Database) {
 /// A report, and a request by the user's other name at the same moment: the request comes first, and is ended; or it finds the
 /// cooldown. On PostgreSQL the two are in different transactions.
 #[both_databases]
-async fn a_request_at_the_moment_of_a_report_reaches_no_phone_afterwards(database: Database) {
+async fn a_request_concurrent_with_a_report_reaches_no_device(database: Database) {
     let Fixture { store, .. } = &fixture(database).await;
     let (person, phone) = ada(store).await;
     for round in 0..20 {
@@ -718,7 +714,11 @@ async fn a_request_at_the_moment_of_a_report_reaches_no_phone_afterwards(databas
             "{database:?} {round}"
         );
         assert!(
-            store.cooldown_until(person.id, NOW).await.expect("read").is_some(),
+            store
+                .cooldown_until(person.id, NOW)
+                .await
+                .expect("read")
+                .is_some(),
             "{database:?} {round}"
         );
         let pending = store.pending_approvals(person.id, NOW).await.expect("read");
@@ -735,6 +735,8 @@ async fn a_request_at_the_moment_of_a_report_reaches_no_phone_afterwards(databas
         };
         assert_eq!(kept.stage, expected, "{database:?} {round}");
         store
-            .lift_cooldown(person.id, entry(Event::CooldownLifted), NOW).await.expect("lifted");
+            .lift_cooldown(person.id, entry(Event::CooldownLifted), NOW)
+            .await
+            .expect("lifted");
     }
 }

@@ -36,7 +36,7 @@ async fn with_second(host: &TestHost) -> (Ada, Device) {
 }
 
 #[both_databases]
-async fn a_second_device_is_enrolled_from_the_first_and_both_approve(database: Database) {
+async fn a_device_enrols_a_second_device_and_both_approve(database: Database) {
     let host = TestHost::start_with(HostOptions {
         database,
         ..HostOptions::default()
@@ -82,8 +82,7 @@ async fn a_second_device_is_enrolled_from_the_first_and_both_approve(database: D
 }
 
 #[tokio::test]
-async fn a_link_of_a_device_is_good_once_for_a_quarter_of_an_hour_and_while_its_person_may_sign_in()
-{
+async fn a_device_link_is_valid_once_for_15_minutes_while_its_user_may_sign_in() {
     let host = TestHost::start().await;
     let (ada, _) = with_second(&host).await;
     let refused = async |link: &str| {
@@ -119,7 +118,7 @@ async fn a_link_of_a_device_is_good_once_for_a_quarter_of_an_hour_and_while_its_
 }
 
 #[tokio::test]
-async fn a_person_removes_their_own_devices_alone_and_it_counts_at_once() {
+async fn a_user_removes_only_their_own_devices_with_immediate_effect() {
     let host = TestHost::start().await;
     let (ada, second) = with_second(&host).await;
     let bob = host.person("bob", ada.application.clone()).await;
@@ -162,7 +161,7 @@ async fn a_person_removes_their_own_devices_alone_and_it_counts_at_once() {
 }
 
 #[both_databases]
-async fn devices_have_names_of_their_own_and_a_person_renames_them(database: Database) {
+async fn a_user_renames_devices(database: Database) {
     let host = TestHost::start_with(HostOptions {
         database,
         ..HostOptions::default()
@@ -227,7 +226,7 @@ async fn devices_have_names_of_their_own_and_a_person_renames_them(database: Dat
 }
 
 #[both_databases]
-async fn each_device_tells_what_others_did_until_its_owner_has_seen_it(database: Database) {
+async fn each_device_shows_notifications_about_other_devices_until_read(database: Database) {
     let host = TestHost::start_with(HostOptions {
         database,
         ..HostOptions::default()
@@ -298,7 +297,7 @@ async fn each_device_tells_what_others_did_until_its_owner_has_seen_it(database:
 }
 
 #[tokio::test]
-async fn whoever_waits_is_told_of_notifications_at_once_and_of_none_twice() {
+async fn a_waiting_device_receives_each_notification_once_and_at_once() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     host.advance(1);
@@ -340,7 +339,7 @@ async fn whoever_waits_is_told_of_notifications_at_once_and_of_none_twice() {
 }
 
 #[tokio::test]
-async fn whoever_waits_with_a_device_that_is_revoked_meanwhile_is_told_nothing() {
+async fn a_device_revoked_while_it_waits_receives_no_notification() {
     let host = TestHost::start().await;
     let (ada, second) = with_second(&host).await;
     let waits = second.call(
@@ -371,7 +370,7 @@ async fn whoever_waits_with_a_device_that_is_revoked_meanwhile_is_told_nothing()
 }
 
 #[tokio::test]
-async fn a_device_makes_so_many_links_and_codes_and_a_person_has_so_many_devices() {
+async fn links_and_codes_per_device_and_devices_per_user_are_limited() {
     let settings = "[rate_limits]\nactions_per_device = { per_minute = 1, burst = 3 }\n";
     let host = TestHost::start_with(HostOptions {
         settings,
@@ -421,7 +420,7 @@ async fn a_device_makes_so_many_links_and_codes_and_a_person_has_so_many_devices
 }
 
 #[both_databases]
-async fn no_link_of_an_invited_person_outlives_another_or_the_first_phone(database: Database) {
+async fn links_of_an_invited_user_end_with_a_new_link_or_the_first_device(database: Database) {
     let host = TestHost::start_with(HostOptions {
         database,
         ..HostOptions::default()
@@ -495,7 +494,7 @@ async fn no_link_of_an_invited_person_outlives_another_or_the_first_phone(databa
 }
 
 #[tokio::test]
-async fn a_device_renames_devices_ten_times_an_hour() {
+async fn renames_per_device_are_limited_to_ten_an_hour() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let tablet = host.authenticator(&ada.user).await;

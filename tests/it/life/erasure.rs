@@ -80,7 +80,7 @@ pub async fn everything(host: &TestHost, database: Database) -> String {
 }
 
 #[both_databases]
-async fn a_terminated_user_can_be_erased_and_the_identifiers_and_the_log_stay(database: Database) {
+async fn erasure_of_a_terminated_user_keeps_identifiers_and_audit_log(database: Database) {
     let host = TestHost::start_with(HostOptions {
         database,
         ..HostOptions::default()
@@ -212,7 +212,7 @@ async fn a_terminated_user_can_be_erased_and_the_identifiers_and_the_log_stay(da
 /// What a row was too long for is in pages of its own, which are overwritten when it goes; who copies the file does not take them
 /// along.
 #[tokio::test]
-async fn pages_of_who_was_erased_are_overwritten_in_the_file_of_sqlite() {
+async fn erasure_overwrites_the_pages_of_sqlite() {
     let mut host = TestHost::start().await;
     let user = host.user("ada").await;
     let path = format!("/users/{}", id(&user));

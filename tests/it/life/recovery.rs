@@ -45,7 +45,7 @@ fn link_of(page: &Page) -> String {
 }
 
 #[both_databases]
-async fn a_code_enrols_another_device_once_and_the_others_are_told(database: Database) {
+async fn a_recovery_code_enrols_one_device_and_notifies_the_others(database: Database) {
     let host = TestHost::start_with(HostOptions {
         database,
         ..HostOptions::default()
@@ -122,7 +122,7 @@ async fn a_code_enrols_another_device_once_and_the_others_are_told(database: Dat
 }
 
 #[both_databases]
-async fn fifty_at_once_with_one_code_are_one(database: Database) {
+async fn of_fifty_concurrent_uses_of_a_recovery_code_one_succeeds(database: Database) {
     let host = TestHost::start_with(HostOptions {
         database,
         ..HostOptions::default()
@@ -140,7 +140,7 @@ async fn fifty_at_once_with_one_code_are_one(database: Database) {
 }
 
 #[tokio::test]
-async fn what_is_not_this_persons_unused_code_is_refused_with_one_answer_for_all() {
+async fn wrong_used_and_foreign_recovery_codes_get_the_same_response() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let bob = host.person("bob", ada.application.clone()).await;
@@ -203,7 +203,7 @@ async fn what_is_not_this_persons_unused_code_is_refused_with_one_answer_for_all
 }
 
 #[tokio::test]
-async fn a_form_of_elsewhere_is_refused_and_whoever_guesses_is_held_up() {
+async fn recovery_rejects_cross_site_forms_and_limits_guesses() {
     let settings = "[rate_limits]\nunauthenticated_requests = { per_minute = 1, burst = 5 }\n";
     let host = TestHost::start_with(HostOptions {
         settings,
@@ -238,7 +238,7 @@ async fn a_form_of_elsewhere_is_refused_and_whoever_guesses_is_held_up() {
 }
 
 #[tokio::test]
-async fn the_link_of_a_code_is_good_once_and_for_a_quarter_of_an_hour() {
+async fn the_link_of_a_recovery_code_is_valid_once_for_15_minutes() {
     let host = TestHost::start().await;
     let ada: Ada = host.ada().await;
     let codes = codes(&ada.phone).await;
@@ -259,8 +259,7 @@ async fn the_link_of_a_code_is_good_once_and_for_a_quarter_of_an_hour() {
 }
 
 #[tokio::test]
-async fn a_suspended_persons_phone_makes_no_codes_that_would_outlive_the_suspension_on_both_databases()
- {
+async fn a_suspended_user_cannot_create_recovery_codes() {
     for database in Database::BOTH {
         let host = TestHost::start_with(HostOptions {
             database,
@@ -286,7 +285,7 @@ async fn a_suspended_persons_phone_makes_no_codes_that_would_outlive_the_suspens
 }
 
 #[both_databases]
-async fn what_a_stolen_phone_made_ends_with_it_and_what_others_made_does_not(database: Database) {
+async fn revoking_a_device_revokes_its_links_and_codes_only(database: Database) {
     let host = TestHost::start_with(HostOptions {
         database,
         ..HostOptions::default()
@@ -346,7 +345,7 @@ async fn what_a_stolen_phone_made_ends_with_it_and_what_others_made_does_not(dat
 }
 
 #[both_databases]
-async fn of_new_codes_made_at_once_ten_are_good(database: Database) {
+async fn concurrent_code_creation_leaves_ten_valid_codes(database: Database) {
     let host = TestHost::start_with(HostOptions {
         database,
         ..HostOptions::default()

@@ -104,7 +104,7 @@ async fn answered(page: &Page, name: &str) -> (u16, Vec<(String, String)>, Strin
 }
 
 #[tokio::test]
-async fn the_same_is_done_and_answered_for_an_unknown_a_suspended_an_invited_a_paused_and_a_known_name()
+async fn known_unknown_suspended_invited_and_cooling_down_names_cause_the_same_statements_and_pages()
  {
     let statements = Statements::default();
     let_one_thread_listen();

@@ -73,7 +73,7 @@ async fn a_user_is_invited_until_the_first_device_is_enrolled(database: Database
 }
 
 #[both_databases]
-async fn a_link_is_of_no_use_to_who_is_suspended_or_terminated_meanwhile(database: Database) {
+async fn an_enrolment_link_is_invalid_after_suspension_or_termination(database: Database) {
     let host = TestHost::start_with(HostOptions {
         database,
         ..HostOptions::default()
@@ -99,7 +99,7 @@ async fn a_link_is_of_no_use_to_who_is_suspended_or_terminated_meanwhile(databas
 }
 
 #[both_databases]
-async fn an_invited_account_is_active_with_its_first_sign_in(database: Database) {
+async fn an_invited_account_becomes_active_with_its_first_sign_in(database: Database) {
     let host = TestHost::start_with(HostOptions {
         database,
         ..HostOptions::default()
@@ -153,7 +153,7 @@ async fn an_invited_account_is_active_with_its_first_sign_in(database: Database)
 }
 
 #[tokio::test]
-async fn what_does_not_follow_is_refused_and_says_so() {
+async fn invalid_lifecycle_transitions_are_rejected_with_a_reason() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let (user, account) = (
@@ -294,8 +294,7 @@ async fn introspect(host: &TestHost, application: &Application, token: &str) -> 
 }
 
 #[tokio::test]
-async fn a_suspended_or_terminated_person_has_nothing_left_at_once_and_nothing_comes_back_on_both_databases()
- {
+async fn suspension_and_termination_revoke_everything_at_once_and_for_good() {
     for database in Database::BOTH {
         for closed in ["suspended", "terminated"] {
             let host = TestHost::start_with(HostOptions {
@@ -330,8 +329,7 @@ async fn a_suspended_or_terminated_person_has_nothing_left_at_once_and_nothing_c
 }
 
 #[tokio::test]
-async fn a_closed_account_ends_what_was_begun_with_it_and_the_session_goes_on_elsewhere_on_both_databases()
- {
+async fn a_closed_account_ends_its_grants_but_not_the_session() {
     for database in Database::BOTH {
         let host = TestHost::start_with(HostOptions {
             database,
@@ -372,7 +370,7 @@ async fn a_closed_account_ends_what_was_begun_with_it_and_the_session_goes_on_el
 }
 
 #[tokio::test]
-async fn a_request_for_another_application_is_not_ended_by_an_account_that_closes() {
+async fn a_closed_account_does_not_end_requests_of_other_applications() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let other = host.web_application().await;
@@ -395,7 +393,7 @@ async fn a_request_for_another_application_is_not_ended_by_an_account_that_close
 }
 
 #[both_databases]
-async fn what_a_revoked_device_approved_is_of_no_use(database: Database) {
+async fn approvals_of_a_revoked_device_are_void(database: Database) {
     let host = TestHost::start_with(HostOptions {
         database,
         ..HostOptions::default()

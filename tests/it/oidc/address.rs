@@ -49,7 +49,7 @@ async fn told(host: &TestHost, ada: &Ada, change: (&str, Option<&str>)) -> (Valu
 }
 
 #[tokio::test]
-async fn the_scope_tells_the_address_in_the_id_token_and_at_userinfo() {
+async fn the_address_scope_returns_the_address_in_id_token_and_userinfo() {
     let host = TestHost::start().await;
     let ada = resident(&host).await;
     let (claims, info) = told(&host, &ada, ("scope", Some("openid address"))).await;
@@ -75,7 +75,7 @@ async fn the_scope_tells_the_address_in_the_id_token_and_at_userinfo() {
 }
 
 #[tokio::test]
-async fn the_claims_parameter_asks_for_the_address_alone() {
+async fn the_claims_parameter_requests_only_the_address() {
     let host = TestHost::start().await;
     let ada = resident(&host).await;
     let asked = r#"{"userinfo": {"address": null}}"#;
@@ -100,7 +100,7 @@ async fn the_claims_parameter_asks_for_the_address_alone() {
 }
 
 #[tokio::test]
-async fn no_application_has_the_scope_unless_an_administrator_says_so() {
+async fn the_address_scope_must_be_allowed_by_an_administrator() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let path = format!("/users/{}", id(&ada.user));
@@ -135,7 +135,7 @@ async fn no_application_has_the_scope_unless_an_administrator_says_so() {
 }
 
 #[tokio::test]
-async fn people_are_asked_in_their_language_and_discovery_names_it() {
+async fn address_consent_is_localized_and_discovery_lists_the_scope() {
     let host = TestHost::start().await;
     let ada = resident(&host).await;
     for (locale, words) in [
@@ -171,7 +171,7 @@ async fn people_are_asked_in_their_language_and_discovery_names_it() {
 }
 
 #[tokio::test]
-async fn an_address_is_changed_member_by_member_and_checked() {
+async fn address_updates_merge_members_and_are_validated() {
     let host = TestHost::start().await;
     let ada = host.user("ada").await;
     let path = format!("/users/{}", id(&ada));
@@ -231,7 +231,7 @@ async fn an_address_is_changed_member_by_member_and_checked() {
 }
 
 #[tokio::test]
-async fn claim_map_and_the_preview_know_the_address() {
+async fn claim_map_and_the_preview_support_the_address() {
     let rules = format!(
         "[[plugins.claim_mappers]]\nname = \"town\"\nfile = \"{}\"\nwrites = [\"town\", \"street\"]\n\
          [[plugins.claim_mappers.config.rules]]\nclaim = \"town\"\nfrom = \"user.profile.address.locality\"\n\

@@ -10,7 +10,7 @@ use crate::harness::{
 };
 
 #[tokio::test]
-async fn a_code_of_one_application_is_refused_for_another_and_stays_good_for_its_own() {
+async fn a_code_is_rejected_for_another_application_and_stays_valid_for_its_own() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let other = host.web_application().await;
@@ -24,7 +24,7 @@ async fn a_code_of_one_application_is_refused_for_another_and_stays_good_for_its
 }
 
 #[tokio::test]
-async fn tokens_never_work_in_each_others_place() {
+async fn token_types_are_not_interchangeable() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
@@ -112,7 +112,7 @@ async fn a_repeated_parameter_is_invalid_request() {
 }
 
 #[tokio::test]
-async fn pkce_can_be_neither_dropped_nor_added_between_request_and_exchange() {
+async fn pkce_cannot_be_dropped_or_added_between_request_and_exchange() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
@@ -140,7 +140,7 @@ async fn pkce_can_be_neither_dropped_nor_added_between_request_and_exchange() {
 }
 
 #[tokio::test]
-async fn a_client_that_authenticates_in_two_ways_at_once_is_refused() {
+async fn two_client_authentication_methods_at_once_are_rejected() {
     let host = TestHost::start().await;
     let web = host.web_application().await;
     let (status, answer) = web
@@ -153,7 +153,7 @@ async fn a_client_that_authenticates_in_two_ways_at_once_is_refused() {
 }
 
 #[tokio::test]
-async fn a_login_page_opened_in_another_browser_can_not_be_continued_there() {
+async fn a_login_page_cannot_be_continued_in_another_browser() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let (victim, attacker) = (Browser::new(&host.base), Browser::new(&host.base));
@@ -192,7 +192,7 @@ async fn a_login_page_opened_in_another_browser_can_not_be_continued_there() {
 }
 
 #[tokio::test]
-async fn an_empty_or_forged_post_never_advances_a_login() {
+async fn an_empty_or_forged_post_never_advances_a_sign_in() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
@@ -235,7 +235,7 @@ async fn an_empty_or_forged_post_never_advances_a_login() {
 }
 
 #[tokio::test]
-async fn a_login_is_answered_once() {
+async fn a_sign_in_is_answered_once() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
@@ -260,7 +260,7 @@ async fn a_login_is_answered_once() {
 }
 
 #[tokio::test]
-async fn every_value_that_a_page_shows_is_escaped_and_inline_script_is_forbidden() {
+async fn pages_escape_every_value_and_forbid_inline_scripts() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
@@ -289,7 +289,7 @@ async fn every_value_that_a_page_shows_is_escaped_and_inline_script_is_forbidden
 }
 
 #[tokio::test]
-async fn nobody_holds_the_window_of_the_console_and_a_sign_in_in_a_popup_keeps_its_opener() {
+async fn the_console_isolates_its_window_and_sign_in_popups_keep_their_opener() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
@@ -310,7 +310,7 @@ async fn nobody_holds_the_window_of_the_console_and_a_sign_in_in_a_popup_keeps_i
 }
 
 #[tokio::test]
-async fn a_session_gets_a_fresh_id_at_each_login_and_the_old_one_ends() {
+async fn each_sign_in_renews_the_session_id_and_ends_the_old_session() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
@@ -355,7 +355,7 @@ async fn bodies_and_parameters_have_limits() {
 }
 
 #[tokio::test]
-async fn what_is_kept_of_a_request_has_limits() {
+async fn stored_request_parameters_have_limits() {
     let host = TestHost::start().await;
     let web = host.web_application().await;
     let browser = Browser::new(&host.base);
@@ -372,7 +372,7 @@ async fn what_is_kept_of_a_request_has_limits() {
 }
 
 #[tokio::test]
-async fn a_connection_that_does_not_finish_its_request_head_is_closed() {
+async fn a_connection_with_an_unfinished_request_head_is_closed() {
     let host = TestHost::start_with(HostOptions {
         settings: "[http]\nhead_timeout = \"1s\"",
         ..HostOptions::default()
@@ -393,7 +393,7 @@ async fn a_connection_that_does_not_finish_its_request_head_is_closed() {
 }
 
 #[tokio::test]
-async fn no_secret_is_in_an_admin_listing() {
+async fn admin_listings_contain_no_secret() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let secret = ada.application.secret.clone().expect("a secret");

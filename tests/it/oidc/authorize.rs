@@ -20,7 +20,7 @@ async fn expect_error(host: &TestHost, request: &str, error: &str) {
 }
 
 #[tokio::test]
-async fn errors_go_back_to_the_application_once_it_is_known() {
+async fn errors_are_redirected_once_the_redirect_uri_is_verified() {
     let host = TestHost::start().await;
     let web = host.web_application().await;
     for (change, error) in [
@@ -94,7 +94,7 @@ async fn unknown_parameters_and_scopes_are_ignored() {
 }
 
 #[tokio::test]
-async fn the_request_may_come_by_post() {
+async fn authorization_requests_may_be_posted() {
     let host = TestHost::start().await;
     let web = host.web_application().await;
     let browser = Browser::new(&host.base);
@@ -112,7 +112,7 @@ async fn the_request_may_come_by_post() {
 }
 
 #[tokio::test]
-async fn a_session_answers_at_once_until_it_is_not_enough() {
+async fn a_session_completes_a_request_unless_it_is_insufficient() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
@@ -133,7 +133,7 @@ async fn a_session_answers_at_once_until_it_is_not_enough() {
 }
 
 #[tokio::test]
-async fn discovery_names_what_is_served() {
+async fn discovery_lists_served_endpoints() {
     let host = TestHost::start().await;
     let document = get(format!(
         "{}/.well-known/openid-configuration",

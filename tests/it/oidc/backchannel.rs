@@ -182,7 +182,7 @@ async fn verified(host: &TestHost, token: &str, token_type: &str) -> Map<String,
 }
 
 #[tokio::test]
-async fn the_logout_token_has_what_the_specification_lists() {
+async fn the_logout_token_has_the_claims_of_the_specification() {
     for algorithm in ["RS256", "PS256"] {
         let mut it = Fixture::new("200").await;
         let path = format!("/applications/{}", it.ada.application.id);
@@ -224,7 +224,7 @@ async fn the_logout_token_has_what_the_specification_lists() {
 }
 
 #[both_databases]
-async fn who_can_not_be_told_is_told_later_with_a_fresh_token(database: Database) {
+async fn failed_deliveries_are_retried_with_a_fresh_logout_token(database: Database) {
     let mut it = Fixture::on(database, "503-302-204").await;
     let (browser, ..) = it.sign_in().await;
     sign_out(&browser).await;
@@ -248,7 +248,7 @@ async fn who_can_not_be_told_is_told_later_with_a_fresh_token(database: Database
 }
 
 #[tokio::test]
-async fn what_was_not_delivered_outlives_the_host() {
+async fn pending_deliveries_survive_a_restart() {
     let mut it = Fixture::new("503-200").await;
     let (browser, ..) = it.sign_in().await;
     sign_out(&browser).await;
@@ -268,7 +268,7 @@ async fn what_was_not_delivered_outlives_the_host() {
 }
 
 #[both_databases]
-async fn two_hosts_deliver_once(database: Database) {
+async fn two_instances_deliver_once(database: Database) {
     let mut it = Fixture::on(database, "200").await;
     let wish = HostOptions {
         database,
@@ -301,7 +301,7 @@ async fn two_hosts_deliver_once(database: Database) {
 }
 
 #[tokio::test]
-async fn who_refuses_is_not_told_again() {
+async fn a_rejected_delivery_is_not_retried() {
     let mut it = Fixture::new("400").await;
     let (browser, ..) = it.sign_in().await;
     sign_out(&browser).await;
@@ -312,7 +312,7 @@ async fn who_refuses_is_not_told_again() {
 }
 
 #[tokio::test]
-async fn a_slow_application_holds_up_neither_the_person_nor_another_application() {
+async fn a_slow_application_delays_neither_the_user_nor_other_applications() {
     let mut it = Fixture::new("hang").await;
     let mut browsers = Vec::new();
     for _ in 0..3 {
@@ -345,7 +345,7 @@ async fn a_slow_application_holds_up_neither_the_person_nor_another_application(
 
 /// Of the slow applications there are more than are told at once.
 #[tokio::test]
-async fn applications_with_many_logouts_keep_another_waiting_for_no_more_than_a_round() {
+async fn applications_with_many_logouts_delay_others_by_one_round_at_most() {
     const SLOW: usize = 70;
     let host = TestHost::start_with(HostOptions {
         settings: PRIVATE,
@@ -394,7 +394,7 @@ async fn applications_with_many_logouts_keep_another_waiting_for_no_more_than_a_
 }
 
 #[tokio::test]
-async fn an_address_inside_is_not_called_unless_the_operator_says_so() {
+async fn private_addresses_are_not_called_without_the_setting() {
     let host = TestHost::start_with(HostOptions {
         settings: "allow_insecure_redirect_uris = true",
         ..HostOptions::default()
@@ -417,7 +417,7 @@ async fn an_address_inside_is_not_called_unless_the_operator_says_so() {
 }
 
 #[tokio::test]
-async fn everybody_of_the_session_is_told_and_nobody_else() {
+async fn exactly_the_applications_of_the_session_are_notified() {
     let mut it = Fixture::new("200").await;
     let mut second = Receiver::start().await;
     let other = it.host.web_application().await;
@@ -437,7 +437,7 @@ async fn everybody_of_the_session_is_told_and_nobody_else() {
 }
 
 #[tokio::test]
-async fn who_is_suspended_or_deleted_or_loses_the_account_is_signed_out_of_applications() {
+async fn suspension_deletion_and_account_closure_sign_out_of_applications() {
     let mut it = Fixture::new("200").await;
     let user = format!("/users/{}", id(&it.ada.user));
     let account = format!("/accounts/{}", id(&it.ada.account));
@@ -464,7 +464,7 @@ async fn who_is_suspended_or_deleted_or_loses_the_account_is_signed_out_of_appli
 }
 
 #[tokio::test]
-async fn another_person_in_the_same_browser_ends_the_first_ones_session() {
+async fn another_user_in_the_same_browser_ends_the_first_session() {
     let mut it = Fixture::new("200").await;
     let (browser, signed_in, access) = it.sign_in().await;
     let eve = it.host.user("eve").await;
@@ -501,7 +501,7 @@ async fn another_person_in_the_same_browser_ends_the_first_ones_session() {
 }
 
 #[tokio::test]
-async fn tokens_of_offline_access_outlive_the_logout() {
+async fn offline_access_tokens_survive_the_logout() {
     let it = Fixture::new("200").await;
     let (browser, _, access) = it.sign_in().await;
     // As a consent to `offline_access` would have it.
@@ -516,7 +516,7 @@ async fn tokens_of_offline_access_outlive_the_logout() {
 }
 
 #[tokio::test]
-async fn a_session_that_has_run_out_is_told_of_when_the_person_signs_out() {
+async fn an_expired_session_is_notified_when_the_user_signs_out() {
     let mut it = Fixture::new("200").await;
     let browser = Browser::new(&it.host.base);
     let code = it.ada.sign_in(&browser).await;

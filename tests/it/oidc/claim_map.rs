@@ -18,7 +18,7 @@ fn plugins(writes: &str, rules: &str) -> String {
 }
 
 #[tokio::test]
-async fn an_id_token_and_userinfo_carry_what_the_rules_make() {
+async fn id_token_and_userinfo_contain_claims_of_the_rules() {
     let plugins = plugins(
         r#"["groups", "login", "contact", "phone_home", "preferred_username", "nickname"]"#,
         r#"
@@ -92,7 +92,7 @@ async fn an_id_token_and_userinfo_carry_what_the_rules_make() {
 }
 
 #[tokio::test]
-async fn nobody_gets_in_without_the_role_that_a_rule_asks_for() {
+async fn a_rule_rejects_users_without_a_role() {
     let rules =
         "[[rules]]\ndeny = \"Ask the librarian for access.\"\nunless = { role = \"editor\" }";
     let plugins = plugins("[]", rules);

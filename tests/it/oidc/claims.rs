@@ -31,7 +31,7 @@ pub(super) async fn claims(host: &TestHost, ada: &Ada, code: &str) -> (Map<Strin
 }
 
 #[tokio::test]
-async fn the_id_token_has_what_the_specification_lists() {
+async fn the_id_token_has_the_claims_of_the_specification() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let code = ada.sign_in(&Browser::new(&host.base)).await;
@@ -78,8 +78,7 @@ async fn the_id_token_has_what_the_specification_lists() {
 
 /// Each claim of the scopes that comes from the directory, by its name, with its value in the directory.
 #[tokio::test]
-async fn each_claim_of_the_scopes_profile_email_and_phone_is_in_the_id_token_and_at_userinfo_by_its_name()
- {
+async fn id_token_and_userinfo_contain_each_claim_of_profile_email_and_phone() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let profile = json!({
@@ -164,7 +163,7 @@ async fn the_account_claim_is_a_json_string_with_the_roles_and_comes_from_the_pl
 }
 
 #[tokio::test]
-async fn only_the_claims_of_the_granted_scopes_are_told() {
+async fn only_claims_of_granted_scopes_are_returned() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
@@ -179,7 +178,7 @@ async fn only_the_claims_of_the_granted_scopes_are_told() {
 }
 
 #[tokio::test]
-async fn an_application_is_told_only_what_its_own_scopes_allow() {
+async fn an_application_receives_only_claims_of_its_allowed_scopes() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let path = format!("/applications/{}", ada.application.id);
@@ -192,7 +191,7 @@ async fn an_application_is_told_only_what_its_own_scopes_allow() {
 }
 
 #[tokio::test]
-async fn what_an_application_lost_since_the_grant_is_told_neither_at_userinfo_nor_at_a_refresh() {
+async fn scopes_withdrawn_after_the_grant_are_returned_neither_by_userinfo_nor_refresh() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let first = offline_tokens(&host, &ada).await;
@@ -281,22 +280,22 @@ async fn fails_closed(config: &str) {
 }
 
 #[tokio::test]
-async fn a_claim_plugin_that_never_ends_fails_the_login_closed() {
+async fn an_endless_claim_mapper_fails_closed() {
     fails_closed("behaviour = \"loop\"").await;
 }
 
 #[tokio::test]
-async fn a_claim_plugin_that_takes_all_memory_fails_the_login_closed() {
+async fn a_claim_mapper_beyond_its_memory_fails_closed() {
     fails_closed("behaviour = \"memory\"").await;
 }
 
 #[tokio::test]
-async fn a_claim_plugin_that_sets_a_protected_claim_fails_the_login_closed() {
+async fn a_claim_mapper_that_sets_a_protected_claim_fails_closed() {
     fails_closed("claim = \"sub\", value = '\"somebody else\"'").await;
 }
 
 #[tokio::test]
-async fn a_claim_plugin_may_deny_with_a_reason() {
+async fn a_claim_mapper_may_deny_with_a_reason() {
     let plugins = hostile("behaviour = \"deny\", value = \"Only on workdays.\"");
     let host = TestHost::start_with(HostOptions {
         plugins: &plugins,
@@ -313,7 +312,7 @@ async fn a_claim_plugin_may_deny_with_a_reason() {
 }
 
 #[tokio::test]
-async fn a_person_without_an_account_is_told_so_once_they_have_shown_who_they_are() {
+async fn users_without_an_account_learn_it_only_after_approval() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     host.admin_ok(
@@ -340,7 +339,7 @@ async fn a_person_without_an_account_is_told_so_once_they_have_shown_who_they_ar
 
 /// One access token at full rate, while the plugin is slow: UserInfo returns that it is busy, and sign-ins of others succeed.
 #[tokio::test]
-async fn userinfo_at_full_rate_starves_no_sign_in() {
+async fn userinfo_at_full_load_starves_no_sign_in() {
     let plugins = format!(
         "{}limits = {{ fuel = 1000000000000, deadline = \"60s\", concurrency = 4, queue_length = 4 }}\n",
         hostile("behaviour = \"busy\", value = \"20000000\"")

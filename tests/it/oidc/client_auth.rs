@@ -238,7 +238,7 @@ async fn introspection_and_revocation_accept_basic_from_each_application_with_a_
 }
 
 #[tokio::test]
-async fn client_secret_jwt_with_a_secret_that_the_change_of_the_method_made() {
+async fn client_secret_jwt_with_the_secret_of_the_method_change() {
     let host = TestHost::start().await;
     let web = application(&host, json!({})).await;
     let old = secret_of(&host, &web).await;
@@ -305,7 +305,7 @@ async fn client_secret_jwt_with_a_secret_that_the_change_of_the_method_made() {
 }
 
 #[tokio::test]
-async fn private_key_jwt_with_each_form_of_a_key() {
+async fn private_key_jwt_with_each_key_format() {
     let host = TestHost::start().await;
     let key = rsa();
     let jwk = |key: &PKey<Private>| {
@@ -365,7 +365,7 @@ async fn private_key_jwt_with_each_form_of_a_key() {
 }
 
 #[tokio::test]
-async fn private_key_jwt_with_keys_that_are_fetched_and_may_change() {
+async fn private_key_jwt_with_fetched_and_rotated_keys() {
     let settings = "allow_insecure_redirect_uris = true\n[egress]\nallow_private_addresses = true";
     let host = TestHost::start_with(HostOptions {
         settings,
@@ -470,7 +470,7 @@ async fn private_key_jwt_with_keys_that_are_fetched_and_may_change() {
 }
 
 #[tokio::test]
-async fn a_jwks_uri_inside_is_not_called() {
+async fn a_private_jwks_uri_is_not_called() {
     let host = TestHost::start_with(HostOptions {
         settings: "allow_insecure_redirect_uris = true",
         ..HostOptions::default()
@@ -499,7 +499,7 @@ async fn a_jwks_uri_inside_is_not_called() {
 }
 
 #[tokio::test]
-async fn client_assertions_that_must_fail() {
+async fn invalid_client_assertions_are_rejected() {
     let host = TestHost::start().await;
     let key = rsa();
     let settings =
@@ -543,7 +543,7 @@ async fn client_assertions_that_must_fail() {
 }
 
 #[tokio::test]
-async fn a_client_assertion_is_good_once_on_all_hosts() {
+async fn a_client_assertion_is_valid_once_on_all_instances() {
     let host = TestHost::start().await;
     let key = rsa();
     let settings =
@@ -626,7 +626,7 @@ async fn a_client_assertion_signed_with_the_key_of_another_registered_client_is_
 }
 
 #[tokio::test]
-async fn forged_headers_of_client_assertions() {
+async fn client_assertions_with_forged_headers_are_rejected() {
     use base64::Engine;
     use base64::engine::general_purpose::URL_SAFE_NO_PAD;
     let host = TestHost::start().await;

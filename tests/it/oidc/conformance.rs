@@ -164,7 +164,7 @@ async fn valid_pkce_and_server_without_pkce_for_a_web_application() {
 }
 
 #[tokio::test]
-async fn discovery_is_the_same_in_both_places_and_true() {
+async fn discovery_is_identical_at_both_urls_and_accurate() {
     let host = TestHost::start().await;
     let at = async |path: &str| -> Value {
         let answer = get(format!("{}{path}", host.base)).await;

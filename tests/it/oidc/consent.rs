@@ -26,7 +26,7 @@ async fn asks(ada: &Ada, browser: &Browser, changes: &[(&str, Option<&str>)]) ->
 }
 
 #[tokio::test]
-async fn a_person_is_asked_in_plain_words_and_nothing_is_told_before() {
+async fn consent_is_asked_in_plain_words_before_any_claim_is_disclosed() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
@@ -70,7 +70,7 @@ async fn a_person_is_asked_in_plain_words_and_nothing_is_told_before() {
 }
 
 #[tokio::test]
-async fn a_person_who_denies_is_not_signed_in_and_the_application_is_told() {
+async fn denied_consent_signs_in_no_user_and_returns_access_denied() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
@@ -100,7 +100,7 @@ async fn a_person_who_denies_is_not_signed_in_and_the_application_is_told() {
 }
 
 #[tokio::test]
-async fn a_person_with_a_session_is_asked_for_more_and_keeps_the_session_when_they_deny() {
+async fn denying_further_scopes_keeps_the_session() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
@@ -155,7 +155,7 @@ async fn a_consent_is_remembered_for_fourteen_days(database: Database) {
 }
 
 #[tokio::test]
-async fn to_sign_in_again_does_not_prolong_a_consent() {
+async fn a_new_sign_in_does_not_extend_a_consent() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     ada.sign_in(&Browser::new(&host.base)).await;
@@ -185,7 +185,7 @@ async fn to_sign_in_again_does_not_prolong_a_consent() {
 }
 
 #[tokio::test]
-async fn prompt_consent_asks_whatever_is_remembered_and_whatever_the_policy() {
+async fn prompt_consent_always_asks() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let path = format!("/applications/{}", ada.application.id);
@@ -230,7 +230,7 @@ async fn prompt_none_without_consent_is_an_error() {
 }
 
 #[tokio::test]
-async fn scopes_of_claims_that_are_asked_for_by_name_need_consent_too() {
+async fn claims_requested_by_name_need_consent_to_their_scopes() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
@@ -241,7 +241,7 @@ async fn scopes_of_claims_that_are_asked_for_by_name_need_consent_too() {
 }
 
 #[tokio::test]
-async fn a_consent_form_that_is_forged_or_another_browsers_does_nothing() {
+async fn forged_and_foreign_consent_forms_are_rejected() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let (browser, attacker) = (Browser::new(&host.base), Browser::new(&host.base));
@@ -311,7 +311,7 @@ async fn a_consent_form_that_is_forged_or_another_browsers_does_nothing() {
 }
 
 #[tokio::test]
-async fn somebody_else_who_signed_in_meanwhile_does_not_agree_in_the_first_persons_name() {
+async fn another_user_in_the_browser_cannot_consent_for_the_first() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
@@ -347,7 +347,7 @@ async fn somebody_else_who_signed_in_meanwhile_does_not_agree_in_the_first_perso
 }
 
 #[tokio::test]
-async fn a_person_may_say_that_they_are_somebody_else() {
+async fn a_user_may_switch_the_account_on_the_consent_page() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
@@ -377,7 +377,7 @@ async fn a_person_may_say_that_they_are_somebody_else() {
 }
 
 #[tokio::test]
-async fn a_session_that_ended_meanwhile_agrees_to_nothing() {
+async fn an_ended_session_cannot_consent() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
@@ -395,7 +395,7 @@ async fn a_session_that_ended_meanwhile_agrees_to_nothing() {
 }
 
 #[both_databases]
-async fn a_person_sees_what_they_allowed_and_takes_it_back(database: Database) {
+async fn a_user_lists_and_revokes_consents(database: Database) {
     let host = TestHost::start_with(HostOptions {
         database,
         ..HostOptions::default()
@@ -467,7 +467,7 @@ async fn a_person_sees_what_they_allowed_and_takes_it_back(database: Database) {
 }
 
 #[tokio::test]
-async fn an_address_of_somebody_elses_making_says_nothing_on_the_portals_page() {
+async fn forged_portal_urls_show_no_message() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);

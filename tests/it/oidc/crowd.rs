@@ -58,9 +58,7 @@ async fn limitless(database: Database) -> TestHost {
 }
 
 #[both_databases]
-async fn each_of_many_codes_gives_its_own_tokens_and_one_of_two_exchanges_succeeds(
-    database: Database,
-) {
+async fn concurrent_codes_return_their_own_tokens_once(database: Database) {
     let host = limitless(database).await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
@@ -167,7 +165,7 @@ async fn many_applications_and_tokens_at_once_are_not_mixed_up(database: Databas
 }
 
 #[both_databases]
-async fn a_person_is_shut_out_at_once_whatever_was_read_a_moment_before(database: Database) {
+async fn a_suspension_takes_effect_at_once_despite_earlier_reads(database: Database) {
     let host = limitless(database).await;
     let ada = host.ada().await;
     let code = ada.sign_in(&Browser::new(&host.base)).await;

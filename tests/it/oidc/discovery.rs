@@ -133,7 +133,7 @@ async fn discovery_lists_exactly_what_is_supported() {
 }
 
 #[tokio::test]
-async fn discovery_adds_the_endpoints_of_the_listener_for_client_certificates_and_nothing_else() {
+async fn discovery_adds_exactly_the_mtls_endpoint_aliases() {
     let folder = temp_folder();
     let (settings, _) = mtls_settings(folder.path(), "");
     let host = TestHost::start_with(HostOptions {

@@ -37,7 +37,7 @@ fn expect_form(page: &Page, action: &str) {
 }
 
 #[tokio::test]
-async fn happy_flow_with_a_fresh_login_and_with_a_session() {
+async fn form_post_succeeds_with_a_new_sign_in_and_with_a_session() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
@@ -70,7 +70,7 @@ async fn happy_flow_with_a_fresh_login_and_with_a_session() {
 }
 
 #[tokio::test]
-async fn errors_are_posted_as_well() {
+async fn form_post_returns_errors() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
@@ -106,7 +106,7 @@ async fn errors_are_posted_as_well() {
 }
 
 #[tokio::test]
-async fn what_an_application_puts_into_state_can_not_become_markup() {
+async fn form_post_escapes_the_state() {
     let host = TestHost::start().await;
     let web = host.web_application().await;
     let state = "\"><script>alert(1)</script><input name='code' value='";
@@ -122,7 +122,7 @@ async fn what_an_application_puts_into_state_can_not_become_markup() {
 }
 
 #[tokio::test]
-async fn a_scheme_of_a_native_application_takes_no_form() {
+async fn form_post_is_rejected_for_custom_schemes() {
     let host = TestHost::start().await;
     let mut native = host.native_application().await;
     native.redirect_uri = "com.example.books://callback".to_owned();
@@ -140,7 +140,7 @@ async fn a_scheme_of_a_native_application_takes_no_form() {
 }
 
 #[tokio::test]
-async fn a_repeated_response_mode_is_refused_by_redirect() {
+async fn a_repeated_response_mode_is_rejected_by_redirect() {
     let host = TestHost::start().await;
     let web = host.web_application().await;
     let request = format!("{}&response_mode=query", web.request(&[FORM_POST]));

@@ -63,7 +63,7 @@ fn inactive() -> Value {
 }
 
 #[tokio::test]
-async fn client_credentials_give_a_token_for_ten_minutes_and_nothing_else() {
+async fn client_credentials_return_only_a_token_for_ten_minutes() {
     let host = TestHost::start().await;
     let web = host.web_application().await;
     let tokens = own_token(&host, &web).await;
@@ -92,7 +92,7 @@ async fn client_credentials_give_a_token_for_ten_minutes_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn client_credentials_are_for_applications_that_show_who_they_are_and_may() {
+async fn client_credentials_require_an_authenticated_and_permitted_application() {
     let host = TestHost::start().await;
     let (web, native) = (
         host.web_application().await,
@@ -134,7 +134,7 @@ async fn client_credentials_are_for_applications_that_show_who_they_are_and_may(
 }
 
 #[tokio::test]
-async fn introspection_tells_what_the_specification_lists() {
+async fn introspection_returns_the_members_of_the_specification() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let tokens = offline_tokens(&host, &ada).await;
@@ -160,7 +160,7 @@ async fn introspection_tells_what_the_specification_lists() {
 }
 
 #[tokio::test]
-async fn a_public_client_sees_its_own_tokens_alone() {
+async fn a_public_client_introspects_only_its_own_tokens() {
     let host = TestHost::start().await;
     let mut ada = host.ada().await;
     let web = offline_tokens(&host, &ada).await;
@@ -182,7 +182,7 @@ async fn a_public_client_sees_its_own_tokens_alone() {
 }
 
 #[tokio::test]
-async fn of_what_is_no_good_token_nothing_is_told() {
+async fn invalid_tokens_are_inactive_without_further_members() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let tokens = offline_tokens(&host, &ada).await;
@@ -241,7 +241,7 @@ async fn of_what_is_no_good_token_nothing_is_told() {
 }
 
 #[tokio::test]
-async fn a_revoked_access_token_goes_alone_and_a_refresh_token_takes_its_family_along() {
+async fn revocation_of_a_refresh_token_revokes_its_family() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let first = offline_tokens(&host, &ada).await;
@@ -286,7 +286,7 @@ async fn a_revoked_access_token_goes_alone_and_a_refresh_token_takes_its_family_
 }
 
 #[tokio::test]
-async fn a_token_of_another_application_is_not_revoked() {
+async fn tokens_of_other_applications_are_not_revoked() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let tokens = offline_tokens(&host, &ada).await;
@@ -308,7 +308,7 @@ async fn a_token_of_another_application_is_not_revoked() {
 }
 
 #[tokio::test]
-async fn an_application_that_is_deleted_leaves_no_good_token() {
+async fn deletion_of_an_application_revokes_its_tokens() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let (tokens, own) = (

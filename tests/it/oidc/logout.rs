@@ -201,7 +201,7 @@ async fn rp_initiated_logout_by_post() {
 }
 
 #[tokio::test]
-async fn a_bad_request_is_refused_when_it_is_posted_and_one_without_a_hint_asks() {
+async fn a_posted_logout_is_validated_and_confirmed_without_a_hint() {
     let it = Fixture::new().await;
     let hint = ("id_token_hint", it.id_token.as_str());
     for form in [
@@ -228,7 +228,7 @@ async fn a_bad_request_is_refused_when_it_is_posted_and_one_without_a_hint_asks(
 }
 
 #[tokio::test]
-async fn a_posted_request_is_carried_on_for_half_an_hour_and_by_nobody_else() {
+async fn a_posted_logout_can_be_continued_for_30_minutes_by_its_browser_only() {
     let it = Fixture::new().await;
     let form = [
         ("id_token_hint", it.id_token.as_str()),
@@ -289,7 +289,7 @@ async fn a_posted_request_is_carried_on_for_half_an_hour_and_by_nobody_else() {
 }
 
 #[tokio::test]
-async fn a_state_that_no_address_has_room_for_is_refused_when_it_is_posted() {
+async fn an_overlong_posted_state_is_rejected() {
     let it = Fixture::new().await;
     let post = async |state: &str| {
         let form = [
@@ -332,7 +332,7 @@ async fn long_hint(it: &Fixture) -> String {
 }
 
 #[tokio::test]
-async fn an_id_token_of_fifteen_kibibytes_is_a_hint_by_get_and_by_post() {
+async fn a_hint_of_fifteen_kibibytes_is_accepted_by_get_and_post() {
     let it = Fixture::new().await;
     let long = long_hint(&it).await;
     let form = [
@@ -407,7 +407,7 @@ async fn rp_initiated_logout_bad_id_token_hint() {
 }
 
 #[tokio::test]
-async fn a_hint_without_a_signature_or_with_a_strangers_ends_no_session() {
+async fn an_unsigned_or_foreign_hint_ends_no_session() {
     let it = Fixture::new().await;
     let parts: Vec<&str> = it.id_token.split('.').collect();
     for alg in ["none", "None", "HS256"] {
@@ -431,7 +431,7 @@ async fn a_hint_without_a_signature_or_with_a_strangers_ends_no_session() {
 }
 
 #[tokio::test]
-async fn a_hint_of_another_application_than_client_id_is_refused() {
+async fn a_hint_of_another_application_than_client_id_is_rejected() {
     let it = Fixture::new().await;
     let other = it.host.web_application().await;
     it.assert_refused(&it.end_changed(&[("client_id", Some(&other.id))]).await)
@@ -454,7 +454,7 @@ async fn rp_initiated_logout_no_id_token_hint() {
 }
 
 #[tokio::test]
-async fn client_id_without_a_hint_asks_and_then_leads_to_its_registered_address() {
+async fn client_id_without_a_hint_asks_and_redirects_to_its_registered_uri() {
     let it = Fixture::new().await;
     let client = it.ada.application.id.clone();
     let named = [
@@ -523,7 +523,7 @@ async fn client_id_without_a_hint_asks_and_then_leads_to_its_registered_address(
 }
 
 #[tokio::test]
-async fn client_id_without_a_hint_leads_to_no_address_of_another() {
+async fn client_id_without_a_hint_never_redirects_to_a_foreign_uri() {
     let it = Fixture::new().await;
     let client = it.ada.application.id.clone();
     let other = it.host.web_application().await;
@@ -583,7 +583,7 @@ async fn rp_initiated_logout_only_state() {
 }
 
 #[tokio::test]
-async fn only_client_id_is_asked_about() {
+async fn a_logout_with_only_client_id_asks() {
     let it = Fixture::new().await;
     let client = it.ada.application.id.clone();
     it.assert_asked_and_not_sent_on(
@@ -630,7 +630,7 @@ async fn rp_initiated_logout_query_added_to_post_logout_redirect_uri() {
 }
 
 #[tokio::test]
-async fn a_repeated_parameter_is_refused() {
+async fn a_repeated_logout_parameter_is_rejected() {
     let it = Fixture::new().await;
     for name in [
         "id_token_hint",
@@ -659,7 +659,7 @@ async fn rp_initiated_logout_discovery() {
 }
 
 #[tokio::test]
-async fn an_expired_hint_is_still_a_hint() {
+async fn an_expired_hint_is_accepted() {
     let wish = HostOptions {
         settings: "[session]\nidle_timeout = \"1h\"\nabsolute_timeout = \"1d\"",
         ..HostOptions::default()

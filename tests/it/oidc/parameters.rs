@@ -73,7 +73,7 @@ async fn display_page_display_popup_ui_locales_claims_locales_and_acr_values_are
 }
 
 #[tokio::test]
-async fn login_hint_fills_the_name_in() {
+async fn login_hint_prefills_the_name() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
@@ -106,7 +106,7 @@ async fn prompt_login() {
 }
 
 #[tokio::test]
-async fn another_person_in_the_same_browser_gets_another_sid() {
+async fn another_user_in_the_same_browser_gets_another_sid() {
     let host = TestHost::start().await;
     let mut ada = host.ada().await;
     let browser = Browser::new(&host.base);
@@ -183,7 +183,7 @@ async fn max_age_1_and_max_age_10000_and_0() {
 }
 
 #[tokio::test]
-async fn select_account_offers_to_go_on() {
+async fn select_account_offers_to_continue() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
@@ -336,7 +336,7 @@ async fn an_id_token_hint_does_not_reveal_the_login_name() {
 }
 
 #[tokio::test]
-async fn nobody_but_the_hinted_person_will_do() {
+async fn only_the_hinted_user_satisfies_the_request() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let eve = host.user("eve").await;
@@ -397,7 +397,7 @@ async fn nobody_but_the_hinted_person_will_do() {
 }
 
 #[tokio::test]
-async fn claims_essential_in_the_place_that_was_named() {
+async fn claims_essential_in_the_requested_location() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
@@ -433,7 +433,7 @@ async fn claims_essential_in_the_place_that_was_named() {
 }
 
 #[tokio::test]
-async fn claims_that_the_application_may_not_have_are_left_out() {
+async fn forbidden_claims_are_omitted() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let path = format!("/applications/{}", ada.application.id);
@@ -449,7 +449,7 @@ async fn claims_that_the_application_may_not_have_are_left_out() {
 }
 
 #[tokio::test]
-async fn malformed_claims_and_an_acr_that_is_never_ours_are_refused() {
+async fn malformed_claims_and_unknown_acr_values_are_rejected() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
@@ -483,7 +483,7 @@ async fn malformed_claims_and_an_acr_that_is_never_ours_are_refused() {
 }
 
 #[tokio::test]
-async fn a_slim_id_token_leaves_the_claims_of_the_scopes_to_userinfo() {
+async fn a_slim_id_token_returns_scope_claims_at_userinfo_only() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let path = format!("/applications/{}", ada.application.id);
@@ -541,7 +541,7 @@ async fn told(host: &TestHost, ada: &Ada) -> (String, Map<String, Value>) {
 }
 
 #[tokio::test]
-async fn a_pairwise_subject_is_another_in_each_sector_and_leads_nowhere() {
+async fn pairwise_subjects_differ_per_sector_and_are_not_reversible() {
     let host = TestHost::start().await;
     let mut ada = host.ada().await;
     let (public, _) = told(&host, &ada).await;
@@ -586,7 +586,7 @@ async fn a_pairwise_subject_is_another_in_each_sector_and_leads_nowhere() {
 }
 
 #[tokio::test]
-async fn a_pairwise_sid_is_another_than_a_public_one_of_the_same_session_and_signs_out() {
+async fn a_pairwise_sid_differs_from_the_public_sid_and_signs_out() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
@@ -707,7 +707,7 @@ async fn ensure_post_request_succeeds() {
 }
 
 #[tokio::test]
-async fn every_combination_of_prompts_but_with_none_is_accepted() {
+async fn every_prompt_combination_without_none_is_accepted() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
@@ -738,7 +738,7 @@ async fn every_combination_of_prompts_but_with_none_is_accepted() {
 }
 
 #[tokio::test]
-async fn discovery_names_what_the_authorization_endpoint_understands() {
+async fn discovery_lists_the_supported_authorization_parameters() {
     let host = TestHost::start().await;
     let url = format!("{}/.well-known/openid-configuration", host.issuer());
     let document: Value = get(url).await.read_json().await;

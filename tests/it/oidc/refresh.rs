@@ -75,7 +75,7 @@ fn claims(tokens: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn refresh_token_gives_new_tokens_and_the_id_token_tells_of_the_same_sign_in() {
+async fn a_refresh_returns_new_tokens_of_the_same_sign_in() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let first = offline_tokens(&host, &ada).await;
@@ -154,7 +154,7 @@ async fn without_the_grant_type_there_is_no_refresh() {
 }
 
 #[tokio::test]
-async fn a_refresh_may_ask_for_less_and_never_for_more() {
+async fn a_refresh_may_narrow_but_never_widen_the_scope() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let first = offline_tokens(&host, &ada).await;
@@ -242,9 +242,7 @@ async fn the_reuse_of_a_refresh_token_revokes_its_family_also_after_a_restart(da
 }
 
 #[both_databases]
-async fn fifty_at_once_with_one_refresh_token_give_one_success_also_on_two_hosts(
-    database: Database,
-) {
+async fn of_fifty_concurrent_refreshes_on_two_instances_one_succeeds(database: Database) {
     let host = TestHost::start_with(HostOptions {
         database,
         ..HostOptions::default()
@@ -283,7 +281,7 @@ async fn fifty_at_once_with_one_refresh_token_give_one_success_also_on_two_hosts
 }
 
 #[both_databases]
-async fn fifty_uses_of_one_refresh_token_give_one_success_across_a_restart(database: Database) {
+async fn of_fifty_refreshes_across_a_restart_one_succeeds(database: Database) {
     // Without a window for lost answers each further use is a reuse.
     let settings = "[lifetimes]\nrefresh_token_grace = \"0s\"";
     let mut host = TestHost::start_with(HostOptions {
@@ -331,7 +329,7 @@ async fn fifty_uses_of_one_refresh_token_give_one_success_across_a_restart(datab
 }
 
 #[both_databases]
-async fn a_lost_answer_is_given_anew_once(database: Database) {
+async fn a_lost_refresh_response_is_returned_again_once(database: Database) {
     let host = TestHost::start_with(HostOptions {
         database,
         ..HostOptions::default()
@@ -378,7 +376,7 @@ async fn until(connection: &mut AnyConnection, query: &'static str, expected: i6
 }
 
 #[tokio::test]
-async fn a_client_that_hangs_up_while_its_repeat_waits_may_come_again() {
+async fn a_client_that_disconnects_during_its_retry_may_retry_again() {
     const WAITING: &str = "SELECT COUNT(*) FROM refresh_tokens WHERE retry_state = 1";
     for database in Database::BOTH {
         let host = TestHost::start_with(HostOptions {
@@ -422,7 +420,7 @@ async fn a_client_that_hangs_up_while_its_repeat_waits_may_come_again() {
 }
 
 #[both_databases]
-async fn a_second_repeat_ends_the_family_though_the_first_hangs_up_then(database: Database) {
+async fn a_second_retry_revokes_the_family_although_the_first_disconnects(database: Database) {
     let host = TestHost::start_with(HostOptions {
         database,
         ..HostOptions::default()
@@ -490,7 +488,7 @@ async fn a_second_repeat_ends_the_family_though_the_first_hangs_up_then(database
 
 /// On PostgreSQL the first answer may be used by a transaction that ends between the look at it and its revocation.
 #[tokio::test]
-async fn an_answer_that_is_used_while_its_repeat_is_answered_ends_the_family() {
+async fn using_a_response_during_its_retry_revokes_the_family() {
     const BLOCKED: &str = "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
     for use_it in [
         "UPDATE access_tokens SET used_at = 1 WHERE id IN (SELECT rotated_to_access FROM refresh_tokens)",
@@ -536,7 +534,7 @@ async fn an_answer_that_is_used_while_its_repeat_is_answered_ends_the_family() {
 }
 
 #[tokio::test]
-async fn an_answer_of_which_something_was_used_is_not_given_anew() {
+async fn a_used_refresh_response_is_not_returned_again() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let first = offline_tokens(&host, &ada).await;
@@ -564,7 +562,7 @@ async fn an_answer_of_which_something_was_used_is_not_given_anew() {
 }
 
 #[tokio::test]
-async fn a_late_repeat_is_a_reuse_and_the_window_can_be_closed() {
+async fn a_late_retry_is_reuse_and_the_grace_period_can_be_disabled() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let first = offline_tokens(&host, &ada).await;
@@ -594,7 +592,7 @@ async fn a_late_repeat_is_a_reuse_and_the_window_can_be_closed() {
 }
 
 #[tokio::test]
-async fn a_refresh_token_is_good_for_a_week_and_a_family_for_two() {
+async fn a_refresh_token_is_valid_for_a_week_and_its_family_for_two() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let week = Duration::from_secs(7 * 24 * 60 * 60).as_secs();
@@ -625,7 +623,7 @@ async fn a_refresh_token_is_good_for_a_week_and_a_family_for_two() {
 }
 
 #[tokio::test]
-async fn who_was_suspended_can_not_refresh_even_after_they_are_back() {
+async fn a_suspended_user_cannot_refresh_even_after_reactivation() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     for path in [
@@ -646,7 +644,7 @@ async fn who_was_suspended_can_not_refresh_even_after_they_are_back() {
 }
 
 #[tokio::test]
-async fn a_refresh_token_is_of_no_use_to_another_application_or_in_another_place() {
+async fn a_refresh_token_is_bound_to_its_application_and_endpoint() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let other = host.web_application().await;

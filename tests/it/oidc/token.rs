@@ -9,7 +9,7 @@ use crate::harness::{
 };
 
 #[tokio::test]
-async fn a_code_gives_tokens_for_a_web_application() {
+async fn a_code_is_exchanged_by_a_web_application() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let code = ada.sign_in(&Browser::new(&host.base)).await;
@@ -24,7 +24,7 @@ async fn a_code_gives_tokens_for_a_web_application() {
 }
 
 #[tokio::test]
-async fn a_code_gives_tokens_for_a_public_application_with_pkce_on_any_loopback_port() {
+async fn a_code_is_exchanged_by_a_public_application_with_pkce_on_any_loopback_port() {
     let host = TestHost::start().await;
     let mut ada = host.ada().await;
     ada.application = host.native_application().await;
@@ -39,7 +39,7 @@ async fn a_code_gives_tokens_for_a_public_application_with_pkce_on_any_loopback_
 }
 
 #[tokio::test]
-async fn both_encodings_of_basic_credentials_are_understood() {
+async fn both_encodings_of_basic_credentials_are_accepted() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
@@ -69,7 +69,7 @@ async fn both_encodings_of_basic_credentials_are_understood() {
 }
 
 #[tokio::test]
-async fn errors_of_the_token_endpoint() {
+async fn the_token_endpoint_returns_the_errors_of_the_specification() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
@@ -115,7 +115,7 @@ async fn errors_of_the_token_endpoint() {
 }
 
 #[tokio::test]
-async fn a_wrong_secret_is_invalid_client_and_says_how_to_authenticate() {
+async fn a_wrong_secret_is_invalid_client_with_a_challenge() {
     let host = TestHost::start().await;
     let web = host.web_application().await;
     let url = format!("{}/oidc/token", host.base);
@@ -165,7 +165,7 @@ async fn a_wrong_secret_is_invalid_client_and_says_how_to_authenticate() {
 }
 
 #[tokio::test]
-async fn a_new_secret_ends_the_old_one() {
+async fn a_rotated_secret_revokes_the_old_one() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let code = ada.sign_in(&Browser::new(&host.base)).await;
@@ -234,7 +234,7 @@ async fn without_the_grant_type_authorization_code_there_is_neither_a_code_nor_a
 }
 
 #[tokio::test]
-async fn an_access_token_ends_after_an_hour() {
+async fn an_access_token_expires_after_an_hour() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let code = ada.sign_in(&Browser::new(&host.base)).await;
@@ -250,7 +250,7 @@ async fn an_access_token_ends_after_an_hour() {
 }
 
 #[both_databases]
-async fn fifty_exchanges_of_one_code_give_one_success(database: Database) {
+async fn of_fifty_concurrent_exchanges_of_a_code_one_succeeds(database: Database) {
     let host = TestHost::start_with(HostOptions {
         database,
         ..HostOptions::default()
@@ -306,7 +306,7 @@ async fn the_reuse_of_a_code_revokes_its_token_after_a_restart_too() {
 }
 
 #[both_databases]
-async fn fifty_exchanges_of_one_code_give_one_success_across_a_restart(database: Database) {
+async fn of_fifty_exchanges_of_a_code_across_a_restart_one_succeeds(database: Database) {
     let mut host = TestHost::start_with(HostOptions {
         database,
         ..HostOptions::default()
@@ -357,8 +357,7 @@ async fn fifty_exchanges_of_one_code_give_one_success_across_a_restart(database:
 /// The instance stops while the code is redeemed. There is one success at most, for any answers before the stop, and
 /// none after the restart if there was one before.
 #[tokio::test]
-async fn a_code_that_is_redeemed_while_the_instance_stops_gives_one_success_at_most_on_both_databases()
- {
+async fn a_code_exchanged_during_a_shutdown_succeeds_at_most_once() {
     for database in Database::BOTH {
         let mut host = TestHost::start_with(HostOptions {
             database,
@@ -425,7 +424,7 @@ async fn a_code_that_is_redeemed_while_the_instance_stops_gives_one_success_at_m
 }
 
 #[tokio::test]
-async fn nobody_suspended_gets_or_uses_a_token() {
+async fn suspended_users_neither_get_nor_use_tokens() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let user = format!("/users/{}", id(&ada.user));
@@ -457,7 +456,7 @@ async fn nobody_suspended_gets_or_uses_a_token() {
 }
 
 #[tokio::test]
-async fn userinfo_says_what_is_wrong_with_a_token() {
+async fn userinfo_names_the_error_of_a_token() {
     let host = TestHost::start().await;
     let url = format!("{}/oidc/me", host.base);
     let missing = get(&url).await;

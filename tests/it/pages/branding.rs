@@ -31,7 +31,7 @@ fn settings(folder: &Path) -> String {
 }
 
 #[tokio::test]
-async fn a_logo_is_shown_as_a_picture_that_can_do_nothing() {
+async fn a_logo_is_served_without_active_content() {
     let folder = temp_folder();
     let settings = settings(folder.path());
     let host = TestHost::start_with(HostOptions {
@@ -72,7 +72,7 @@ async fn a_logo_is_shown_as_a_picture_that_can_do_nothing() {
 }
 
 #[tokio::test]
-async fn colours_are_a_stylesheet_of_their_own() {
+async fn branding_colours_have_their_own_stylesheet() {
     let folder = temp_folder();
     let settings = settings(folder.path());
     let host = TestHost::start_with(HostOptions {
@@ -106,7 +106,7 @@ async fn colours_are_a_stylesheet_of_their_own() {
 }
 
 #[test]
-fn settings_that_are_unfit_are_told_what_to_do() {
+fn invalid_branding_settings_name_the_remedy() {
     let folder = temp_folder();
     let file = folder.path().join("assent.toml");
     for (pages, message) in [
@@ -145,7 +145,7 @@ fn settings_that_are_unfit_are_told_what_to_do() {
 }
 
 #[tokio::test]
-async fn a_logo_that_cannot_be_used_is_refused_at_the_start() {
+async fn an_invalid_logo_is_rejected_at_startup() {
     let folder = temp_folder();
     let file = folder.path().join("assent.toml");
     for (name, content, message) in [
@@ -182,7 +182,7 @@ async fn a_logo_that_cannot_be_used_is_refused_at_the_start() {
 }
 
 #[tokio::test]
-async fn the_operators_looks_can_be_read_and_their_logo_runs_nothing_in_chromium() {
+async fn branding_is_readable_and_its_logo_runs_no_script_in_chromium() {
     let folder = temp_folder();
     let settings = settings(folder.path());
     let host = TestHost::start_with(HostOptions {

@@ -259,7 +259,7 @@ fn all_uses() -> Vec<Use> {
 }
 
 #[test]
-fn each_message_is_there_and_used_with_its_values_in_every_language() {
+fn each_message_exists_and_is_used_in_every_language() {
     let files = sources("messages", ".ftl");
     assert!(files.len() >= 2, "{files:?}");
     let catalogues: Vec<(&str, Messages)> = files
@@ -274,7 +274,7 @@ fn each_message_is_there_and_used_with_its_values_in_every_language() {
 
 /// The test above sees what it is there for.
 #[test]
-fn what_is_missing_unused_or_given_other_values_is_found() {
+fn missing_unused_and_mismatched_messages_are_detected() {
     let uses = |rust: &str, template: &str, script: &str| {
         let mut uses = named("x.rs", rust, "Message::of(");
         uses.extend(named("x.html", template, "layout.say("));
@@ -331,7 +331,7 @@ fn what_is_missing_unused_or_given_other_values_is_found() {
 
 /// The app has words of its own, or a place of its own, for each error of the interface that it calls.
 #[test]
-fn the_app_has_words_for_each_error_of_its_interface() {
+fn the_app_has_a_message_for_each_error_code() {
     let document: serde_json::Value = parse_json(assent::http::devices::openapi_document());
     let codes: Vec<&str> = document["components"]["schemas"]["ErrorCode"]["enum"]
         .items()

@@ -55,7 +55,7 @@ async fn host(settings: &str) -> TestHost {
 }
 
 #[tokio::test]
-async fn a_request_that_cannot_be_answered_has_a_reference() {
+async fn a_failed_request_has_a_reference() {
     let log = Log::capture();
     let host = host("").await;
     let ada = host.ada().await;
@@ -165,7 +165,7 @@ async fn a_request_that_cannot_be_answered_has_a_reference() {
 }
 
 #[tokio::test]
-async fn a_login_that_cannot_go_on_has_a_reference() {
+async fn a_failed_sign_in_has_a_reference() {
     let log = Log::capture();
     let host =
         host("[rate_limits]\nsign_ins_per_user_name = { per_minute = 1, burst = 3 }\n").await;
@@ -245,7 +245,7 @@ async fn a_login_that_cannot_go_on_has_a_reference() {
 }
 
 #[tokio::test]
-async fn too_many_requests_of_a_network_have_a_reference() {
+async fn a_rate_limited_network_gets_a_reference() {
     let log = Log::capture();
     let host = host("[rate_limits]\nlogin_pages_per_ip = { per_minute = 1, burst = 1 }\n").await;
     let browser = Browser::reading(&host.base, "de");
@@ -262,7 +262,7 @@ async fn too_many_requests_of_a_network_have_a_reference() {
 }
 
 #[tokio::test]
-async fn a_host_that_is_broken_says_so_with_a_reference() {
+async fn an_internal_error_has_a_reference() {
     let log = Log::capture();
     let host = host("").await;
     let ada = host.ada().await;
@@ -283,7 +283,7 @@ async fn a_host_that_is_broken_says_so_with_a_reference() {
 }
 
 #[tokio::test]
-async fn an_outage_of_the_database_says_to_try_again_in_a_few_seconds() {
+async fn a_database_outage_page_suggests_a_retry_in_seconds() {
     let log = Log::capture();
     let host = host("").await;
     let ada = host.ada().await;
@@ -303,7 +303,7 @@ async fn an_outage_of_the_database_says_to_try_again_in_a_few_seconds() {
 }
 
 #[tokio::test]
-async fn without_a_setting_no_help_is_promised() {
+async fn without_a_support_setting_no_help_is_offered() {
     let host = TestHost::start().await;
     let page = Browser::new(&host.base).get("/nowhere").await;
     assert!(

@@ -7,7 +7,7 @@ use crate::harness::{HostOptions, TestHost, Text, id};
 use crate::javascript::run_with;
 
 #[tokio::test]
-async fn a_person_who_reads_german_enrols_and_signs_in_in_chromium() {
+async fn a_user_enrols_and_signs_in_in_german_in_chromium() {
     let settings = "[branding]\nsupport = \"hilfe@example.org\"\n";
     let host = TestHost::start_with(HostOptions {
         settings,

@@ -27,7 +27,7 @@ async fn asks(
 }
 
 #[tokio::test]
-async fn every_page_of_a_sign_in_speaks_the_browsers_language() {
+async fn every_sign_in_page_uses_the_language_of_the_browser() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     for (language, accepted) in LANGUAGES {
@@ -105,7 +105,7 @@ async fn every_page_of_a_sign_in_speaks_the_browsers_language() {
 }
 
 #[tokio::test]
-async fn every_page_of_a_session_speaks_the_browsers_language() {
+async fn every_session_page_uses_the_language_of_the_browser() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     for (language, accepted) in LANGUAGES {
@@ -179,7 +179,7 @@ async fn every_page_of_a_session_speaks_the_browsers_language() {
 }
 
 #[tokio::test]
-async fn what_the_application_asks_for_wins_and_lasts_as_long_as_the_login() {
+async fn ui_locales_take_precedence_for_the_whole_sign_in() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::reading(&host.base, "en");
@@ -242,7 +242,7 @@ async fn what_the_application_asks_for_wins_and_lasts_as_long_as_the_login() {
 }
 
 #[tokio::test]
-async fn whoever_prefers_nothing_that_we_speak_reads_the_operators_language() {
+async fn unsupported_languages_fall_back_to_the_setting() {
     for (settings, language) in [
         ("", Language::English),
         ("[branding]\nlanguage = \"de\"\n", Language::German),
@@ -267,7 +267,7 @@ async fn whoever_prefers_nothing_that_we_speak_reads_the_operators_language() {
 }
 
 #[tokio::test]
-async fn discovery_names_the_languages_that_pages_speak() {
+async fn discovery_lists_the_languages_of_pages() {
     let host = TestHost::start().await;
     let url = format!("{}/.well-known/openid-configuration", host.issuer());
     let document: serde_json::Value = get(url).await.read_json().await;
@@ -284,7 +284,7 @@ async fn discovery_names_the_languages_that_pages_speak() {
 }
 
 #[tokio::test]
-async fn an_administrators_page_speaks_english_and_its_refusal_the_browsers_language() {
+async fn the_console_is_english_and_its_rejection_uses_the_language_of_the_browser() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::reading(&host.base, "de");
@@ -311,7 +311,7 @@ async fn an_administrators_page_speaks_english_and_its_refusal_the_browsers_lang
 }
 
 #[tokio::test]
-async fn the_authenticators_app_is_served_in_the_language_of_whoever_asks() {
+async fn the_authenticator_is_served_in_the_requested_language() {
     let host = TestHost::start().await;
     for (path, english, german) in [
         (

@@ -21,7 +21,7 @@ const SIDES: [&str; 12] = [
 ];
 
 #[test]
-fn no_rule_names_a_side() {
+fn no_css_rule_uses_physical_directions() {
     let host = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("host/server");
     let read = |name| read_file(host.join("assets").join(name));
     for line in (read("assent.css")

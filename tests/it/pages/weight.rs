@@ -22,7 +22,7 @@ async fn weight(response: Response) -> (usize, String) {
 }
 
 #[tokio::test]
-async fn the_login_page_weighs_less_than_30_kilobytes_with_all_that_it_loads() {
+async fn the_login_page_and_its_resources_are_smaller_than_30_kilobytes() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);

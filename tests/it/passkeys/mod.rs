@@ -171,7 +171,7 @@ impl It {
 }
 
 #[both_databases]
-async fn a_device_with_a_passkey_approves_with_it_and_the_tokens_say_so(database: Database) {
+async fn a_passkey_approval_is_visible_in_amr_and_acr(database: Database) {
     let it = It::on(database).await;
     assert_eq!(it.standing().await, "set");
     let options = it.question().await;
@@ -200,7 +200,7 @@ async fn a_device_with_a_passkey_approves_with_it_and_the_tokens_say_so(database
 }
 
 #[tokio::test]
-async fn denying_and_not_me_need_no_passkey() {
+async fn denials_and_reports_need_no_passkey() {
     let it = It::on(Database::Sqlite).await;
     assert_eq!(it.ada.phone.deny(&it.request).await, "denied");
     it.ada.phone.end_cooldown().await;
@@ -210,7 +210,7 @@ async fn denying_and_not_me_need_no_passkey() {
 }
 
 #[tokio::test]
-async fn a_wrong_number_is_told_before_the_passkey_is_asked_for() {
+async fn a_wrong_number_is_rejected_before_the_passkey_challenge() {
     let it = It::on(Database::Sqlite).await;
     let wrong = if it.number == "42" { "43" } else { "42" };
     let reply = send(
@@ -227,7 +227,7 @@ async fn a_wrong_number_is_told_before_the_passkey_is_asked_for() {
 }
 
 #[both_databases]
-async fn a_passkey_is_removed_by_itself_and_then_none_is_needed(database: Database) {
+async fn a_passkey_is_removed_with_its_own_assertion(database: Database) {
     let it = It::on(database).await;
     let phone = &it.ada.phone;
     let removal = async |assertion: Value| {
@@ -265,7 +265,7 @@ async fn a_passkey_is_removed_by_itself_and_then_none_is_needed(database: Databa
 }
 
 #[tokio::test]
-async fn what_lets_another_device_in_later_needs_the_passkey_too_and_the_other_devices_are_told() {
+async fn enrolment_links_and_recovery_codes_need_the_passkey_and_notify_other_devices() {
     let it = It::on(Database::Sqlite).await;
     let phone = &it.ada.phone;
     let (link, codes) = (
@@ -342,7 +342,7 @@ async fn what_lets_another_device_in_later_needs_the_passkey_too_and_the_other_d
 }
 
 #[both_databases]
-async fn a_passkey_goes_with_its_device_and_with_its_person(database: Database) {
+async fn a_passkey_is_deleted_with_its_device_and_its_user(database: Database) {
     let it = It::on(database).await;
     it.question().await;
     assert_eq!(it.kept().await, (1, 1));
@@ -372,7 +372,7 @@ async fn a_passkey_goes_with_its_device_and_with_its_person(database: Database) 
 }
 
 #[tokio::test]
-async fn a_question_that_nobody_answers_is_swept() {
+async fn an_unanswered_challenge_expires() {
     let it = It::on(Database::Sqlite).await;
     it.question().await;
     it.host.advance(121);
@@ -386,7 +386,7 @@ async fn a_question_that_nobody_answers_is_swept() {
 
 /// What the code above the store has seen may have changed by the time it writes.
 #[both_databases]
-async fn the_store_itself_takes_no_approval_without_a_passkey_that_goes_on(database: Database) {
+async fn the_store_rejects_approvals_without_the_registered_passkey(database: Database) {
     let it = It::on(database).await;
     let (store, device) = (&it.host.host.store, it.ada.phone.device());
     let credential = store
@@ -457,7 +457,7 @@ async fn the_store_itself_takes_no_approval_without_a_passkey_that_goes_on(datab
 }
 
 #[tokio::test]
-async fn a_host_that_is_reached_by_an_address_offers_no_passkeys() {
+async fn an_instance_on_an_ip_address_offers_no_passkeys() {
     let folder = temp_folder();
     let file = folder.path().join("assent.toml");
     let key = folder.path().join("master.key");

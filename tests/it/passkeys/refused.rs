@@ -31,7 +31,7 @@ impl It {
 }
 
 #[tokio::test]
-async fn an_assertion_that_is_not_the_passkeys_own_approves_nothing() {
+async fn a_foreign_assertion_approves_nothing() {
     let it = It::on(Database::Sqlite).await;
     let good = || it.passkey.clone();
     let base = &it.host.base;
@@ -99,7 +99,7 @@ async fn an_assertion_that_is_not_the_passkeys_own_approves_nothing() {
 }
 
 #[tokio::test]
-async fn a_question_is_good_once_for_one_approval_and_for_a_short_time() {
+async fn a_challenge_is_valid_once_for_one_approval_and_a_short_time() {
     let it = It::on(Database::Sqlite).await;
     let phone = &it.ada.phone;
     it.refuses(
@@ -185,7 +185,7 @@ async fn a_question_is_good_once_for_one_approval_and_for_a_short_time() {
 }
 
 #[both_databases]
-async fn of_many_that_bring_the_same_assertion_one_approves(database: Database) {
+async fn of_concurrent_uses_of_an_assertion_one_approves(database: Database) {
     let it = It::on(database).await;
     let assertion = it.passkey.show(&it.question().await);
     let answers = join_all((0..20).map(|_| it.approve(assertion.clone()))).await;
@@ -197,7 +197,7 @@ async fn of_many_that_bring_the_same_assertion_one_approves(database: Database) 
 }
 
 #[both_databases]
-async fn a_counter_that_goes_backwards_is_refused_and_noted(database: Database) {
+async fn a_decreased_counter_is_rejected_and_audited(database: Database) {
     let it = It::on(database).await;
     let copy = it.passkey.clone();
     let used = Software {
@@ -238,7 +238,7 @@ async fn a_counter_that_goes_backwards_is_refused_and_noted(database: Database) 
 }
 
 #[tokio::test]
-async fn what_a_channel_carries_without_the_passkey_approves_nothing() {
+async fn a_channel_proof_without_the_passkey_approves_nothing() {
     let it = It::on(Database::Sqlite).await;
     let mut carried = proof(&it.ada.phone, &it.request, &it.number, None);
     carried["device"] = json!(it.ada.phone.device());
@@ -261,7 +261,7 @@ async fn what_a_channel_carries_without_the_passkey_approves_nothing() {
 }
 
 #[tokio::test]
-async fn a_passkey_that_is_not_as_asked_for_is_not_added() {
+async fn a_passkey_with_other_options_is_not_registered() {
     let it = It::on(Database::Sqlite).await;
     let eve = it.host.person("eve", it.ada.application.clone()).await;
     let phone = &eve.phone;

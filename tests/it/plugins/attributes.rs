@@ -119,7 +119,7 @@ async fn attribute_values_from_a_plugin_with_markup_nul_u_fffe_or_ten_megabytes(
 }
 
 #[tokio::test]
-async fn an_attribute_value_that_is_not_of_its_type_is_a_fault() {
+async fn an_attribute_value_of_a_wrong_type_is_a_fault() {
     for (value_type, right, wrong) in [
         ("boolean", "true", "yes"),
         ("integer", "-42", "4.2"),
@@ -141,7 +141,7 @@ async fn an_attribute_value_that_is_not_of_its_type_is_a_fault() {
 }
 
 #[tokio::test]
-async fn an_attribute_that_was_not_granted_is_a_fault() {
+async fn an_ungranted_attribute_is_a_fault() {
     // The second one is granted as a claim alone.
     for name in ["role", "note", "Department", ""] {
         let config = json!({ "behaviour": "attribute", "claim": name, "value": "admin" });
@@ -154,7 +154,7 @@ async fn an_attribute_that_was_not_granted_is_a_fault() {
 
 /// Service providers may go by the friendly name (SAML core section 2.7.3.1 forbids it, and brokers offer it).
 #[tokio::test]
-async fn a_friendly_name_is_granted_like_a_name_and_a_name_format_with_it() {
+async fn a_friendly_name_needs_a_grant_and_a_name_format() {
     for friendly in ["role", "note", "Department"] {
         let config = json!({ "behaviour": "attribute", "claim": "department", "friendly_name": friendly, "value": "x" });
         assert_eq!(
@@ -186,7 +186,7 @@ async fn a_friendly_name_is_granted_like_a_name_and_a_name_format_with_it() {
 
 /// Where the operator grants any attribute, its names are still ones that can be shown.
 #[tokio::test]
-async fn an_attribute_has_names_that_can_be_shown() {
+async fn an_attribute_name_must_be_printable() {
     let ours = application(1);
     let long = "n".repeat(257);
     let made = async |config: Value| {
@@ -236,7 +236,7 @@ async fn an_attribute_has_names_that_can_be_shown() {
 }
 
 #[tokio::test]
-async fn an_attribute_is_for_assertions_alone() {
+async fn attributes_appear_in_assertions_only() {
     let ours = application(1);
     let config = json!({ "behaviour": "attribute", "claim": "department", "value": "x" });
     let plugins = load(vec![hostile_mapper("hostile", &ours, config)]).await;
@@ -254,7 +254,7 @@ async fn an_attribute_is_for_assertions_alone() {
 }
 
 #[tokio::test]
-async fn attributes_of_the_same_name_become_one() {
+async fn attributes_with_one_name_are_merged() {
     let ours = application(1);
     let hostile = |plugin: &str, value: &str, format: &str, value_type: &str| {
         // A claim may have one owner alone, an attribute may not.
@@ -308,7 +308,7 @@ async fn attributes_of_the_same_name_become_one() {
 }
 
 #[tokio::test]
-async fn saml_attributes_makes_those_of_the_application_and_of_the_settings() {
+async fn saml_attributes_emits_attributes_of_the_application_and_the_settings() {
     let ours = application(1);
     let config = json!({ "attributes": [
         { "name": "groups", "values": ["all"] },
@@ -370,7 +370,7 @@ async fn saml_attributes_adds_nothing_to_tokens() {
 }
 
 #[tokio::test]
-async fn a_custom_attribute_with_a_lone_brace_is_a_fault_that_names_it() {
+async fn a_custom_attribute_with_an_unmatched_brace_is_a_named_fault() {
     let ours = application(1);
     let plugins = load(vec![saml_attributes(&ours, json!({}))]).await;
     let custom = json!([{ "name": "mail", "values": ["{email"] }]);
@@ -409,7 +409,7 @@ async fn a_thousand_values_fit_the_limits() {
 }
 
 #[tokio::test]
-async fn an_error_in_the_settings_is_told_at_the_start() {
+async fn an_error_in_plugin_settings_is_reported_at_startup() {
     let config = json!({ "attributes": [{ "name": "mail", "values": ["{email"] }] });
     let said = load_error(vec![saml_attributes(&application(1), config)]).await;
     assert!(

@@ -146,7 +146,7 @@ async fn rejected(config: Value, grant: HttpGrant, address: String) -> String {
 }
 
 #[tokio::test]
-async fn web_push_posts_the_sealed_notice_with_the_hosts_credential() {
+async fn web_push_sends_the_sealed_message_with_the_vapid_credential() {
     let service = Service::start().await;
     let grant = HttpGrant {
         credentials: vec![vapid()],
@@ -196,7 +196,7 @@ async fn web_push_posts_the_sealed_notice_with_the_hosts_credential() {
 }
 
 #[tokio::test]
-async fn web_push_tells_what_the_push_service_said() {
+async fn web_push_reports_the_response_of_the_push_service() {
     let service = Service::start().await;
     let plugins = load(vec![channel("web-push", json!({}), service.grant())]).await;
     let begin = async |path: &str| {
@@ -218,7 +218,7 @@ async fn web_push_tells_what_the_push_service_said() {
 }
 
 #[tokio::test]
-async fn the_hosts_credential_takes_the_place_of_the_plugins() {
+async fn the_credential_of_the_instance_replaces_the_placeholder() {
     let service = Service::start().await;
     let grant = HttpGrant {
         credentials: vec![vapid()],
@@ -240,7 +240,7 @@ async fn the_hosts_credential_takes_the_place_of_the_plugins() {
 }
 
 #[tokio::test]
-async fn without_its_credential_nothing_is_sent() {
+async fn without_its_credential_no_request_is_sent() {
     let service = Service::start().await;
     let grant = HttpGrant {
         credentials: vec![vapid()],
@@ -252,7 +252,7 @@ async fn without_its_credential_nothing_is_sent() {
 }
 
 #[tokio::test]
-async fn a_host_that_was_not_granted_is_refused() {
+async fn an_ungranted_host_is_rejected() {
     let service = Service::start().await;
     let grant = HttpGrant {
         hosts: vec!["push.example.com".to_owned()],
@@ -273,7 +273,7 @@ async fn a_host_that_was_not_granted_is_refused() {
 }
 
 #[tokio::test]
-async fn an_ip_literal_is_refused() {
+async fn an_ip_literal_is_rejected() {
     let service = Service::start().await;
     for host in [
         "127.0.0.1",
@@ -294,7 +294,7 @@ async fn an_ip_literal_is_refused() {
 }
 
 #[tokio::test]
-async fn a_name_that_resolves_to_loopback_is_refused() {
+async fn a_name_that_resolves_to_loopback_is_rejected() {
     let service = Service::start().await;
     let grant = HttpGrant {
         allow_private: false,
@@ -314,7 +314,7 @@ async fn a_name_that_resolves_to_loopback_is_refused() {
 }
 
 #[tokio::test]
-async fn plain_http_is_refused_outside_of_development() {
+async fn plain_http_is_rejected_without_the_setting() {
     let service = Service::start().await;
     let grant = HttpGrant {
         allow_private: false,
@@ -325,7 +325,7 @@ async fn plain_http_is_refused_outside_of_development() {
 }
 
 #[tokio::test]
-async fn a_large_answer_is_cut_off() {
+async fn a_large_response_is_truncated() {
     let service = Service::start().await;
     assert_eq!(
         rejected(json!({}), service.grant(), service.url("/large")).await,
@@ -334,7 +334,7 @@ async fn a_large_answer_is_cut_off() {
 }
 
 #[tokio::test]
-async fn one_call_sends_a_few_requests_only() {
+async fn requests_per_call_are_limited() {
     let service = Service::start().await;
     let why = rejected(
         json!({ "behaviour": "flood" }),
@@ -347,7 +347,7 @@ async fn one_call_sends_a_few_requests_only() {
 }
 
 #[tokio::test]
-async fn a_host_call_that_never_ends_is_given_up() {
+async fn an_endless_host_call_times_out() {
     let service = Service::start().await;
     let limits = Limits {
         http_timeout: Duration::from_millis(200),
@@ -371,7 +371,7 @@ async fn a_host_call_that_never_ends_is_given_up() {
 }
 
 #[tokio::test]
-async fn a_wait_for_the_host_does_not_count_as_running() {
+async fn host_call_waits_do_not_count_as_execution_time() {
     let service = Service::start().await;
     let limits = Limits {
         deadline: Duration::from_millis(500),
@@ -393,7 +393,7 @@ async fn a_wait_for_the_host_does_not_count_as_running() {
 }
 
 #[tokio::test]
-async fn a_channel_that_loops_or_hoards_is_at_fault() {
+async fn an_endless_or_memory_hungry_channel_is_a_fault() {
     for (behaviour, expected) in [("loop", "fuel"), ("handle", "handle is larger")] {
         let config = json!({ "behaviour": behaviour });
         let mut spec = channel("hostile-channel", config, HttpGrant::default());
@@ -416,7 +416,7 @@ async fn a_channel_that_loops_or_hoards_is_at_fault() {
 }
 
 #[tokio::test]
-async fn evidence_comes_through_as_it_is() {
+async fn channel_proofs_are_passed_through_unchanged() {
     let plugins = load(vec![channel(
         "hostile-channel",
         json!({}),
@@ -450,7 +450,7 @@ async fn evidence_comes_through_as_it_is() {
 }
 
 #[tokio::test]
-async fn a_channel_that_is_not_configured_is_named() {
+async fn an_unconfigured_channel_is_named() {
     let failure = load(Vec::new())
         .await
         .begin("carrier-pigeon", notice(String::new()))
@@ -463,7 +463,7 @@ async fn a_channel_that_is_not_configured_is_named() {
 }
 
 #[tokio::test]
-async fn redirects_are_followed_where_both_say_so_and_only_to_granted_hosts() {
+async fn redirects_are_followed_if_both_allow_it_and_only_to_granted_hosts() {
     let service = Service::start().await;
     let grant = || HttpGrant {
         follow_redirects: true,
@@ -514,7 +514,7 @@ async fn redirects_are_followed_where_both_say_so_and_only_to_granted_hosts() {
 }
 
 #[tokio::test]
-async fn a_secret_is_added_at_the_door_and_never_comes_back() {
+async fn a_secret_is_added_at_egress_and_never_returned() {
     let service = Service::start().await;
     let secret = || CredentialGrant {
         hosts: Vec::new(),
@@ -551,7 +551,7 @@ async fn a_secret_is_added_at_the_door_and_never_comes_back() {
 }
 
 #[tokio::test]
-async fn a_secret_goes_to_its_own_hosts_alone() {
+async fn a_secret_is_sent_to_its_own_hosts_only() {
     let service = Service::start().await;
     let credential = Credential::Header {
         name: "authorization".to_owned(),

@@ -48,7 +48,7 @@ fn patched(from: &str, to: &str) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn a_component_of_another_version_is_told_apart() {
+async fn a_component_of_another_version_is_identified() {
     let said = wrong_file(&patched(
         "assent:claims/mapper@1.0.0",
         "assent:claims/mapper@2.0.0",
@@ -61,7 +61,7 @@ async fn a_component_of_another_version_is_told_apart() {
 }
 
 #[tokio::test]
-async fn a_component_of_another_world_is_told_apart() {
+async fn a_component_of_another_world_is_identified() {
     let said = wrong_file(&patched(
         "assent:claims/mapper@1.0.0",
         "someone:other/worlds@1.0.0",
@@ -74,19 +74,19 @@ async fn a_component_of_another_world_is_told_apart() {
 }
 
 #[tokio::test]
-async fn a_component_that_asks_for_more_is_told_apart() {
+async fn a_component_with_other_imports_is_identified() {
     let said = wrong_file(&patched("assent:host/log@1.0.0", "wasi:io/stream1@0.2.0")).await;
     assert!(said.contains("asks for `wasi:io/stream1@0.2.0`"), "{said}");
 }
 
 #[tokio::test]
-async fn a_core_module_is_told_apart() {
+async fn a_core_module_is_identified() {
     let said = wrong_file(b"\0asm\x01\0\0\0").await;
     assert!(said.contains("core WebAssembly module"), "{said}");
 }
 
 #[tokio::test]
-async fn a_truncated_file_is_told_apart() {
+async fn a_truncated_file_is_identified() {
     let whole = read_bytes(component("account-roles"));
     for length in [whole.len() / 3, whole.len() - 1, 100, 9] {
         let said = wrong_file(&whole[..length]).await;
@@ -95,7 +95,7 @@ async fn a_truncated_file_is_told_apart() {
 }
 
 #[tokio::test]
-async fn what_is_not_wasm_is_told_apart() {
+async fn a_file_without_wasm_is_identified() {
     for bytes in [b"".as_slice(), b"hello", b"\x7fELF"] {
         assert!(wrong_file(bytes).await.contains("not WebAssembly"));
     }
@@ -112,7 +112,7 @@ async fn a_missing_file_is_named() {
 }
 
 #[tokio::test]
-async fn the_role_in_the_settings_has_to_be_the_components() {
+async fn the_role_in_the_settings_must_match_the_component() {
     let spec = PluginSpec {
         file: component("account-roles"),
         ..channel("web-push", json!({}), HttpGrant::default())
@@ -125,7 +125,7 @@ async fn the_role_in_the_settings_has_to_be_the_components() {
 }
 
 #[tokio::test]
-async fn settings_that_the_plugin_refuses_are_named() {
+async fn settings_rejected_by_the_plugin_are_named() {
     let spec = PluginSpec {
         config: json!({ "inclde": [] }),
         ..account_roles(&application(1))
@@ -161,7 +161,7 @@ async fn settings_that_the_plugin_refuses_are_named() {
 }
 
 #[tokio::test]
-async fn grants_that_can_not_hold_are_named() {
+async fn invalid_grants_are_named() {
     let granting = |claim: &str| {
         let role = Role::ClaimMapper {
             applications: None,
@@ -189,7 +189,7 @@ async fn grants_that_can_not_hold_are_named() {
 }
 
 #[tokio::test]
-async fn two_plugins_can_not_own_one_claim_or_name() {
+async fn two_plugins_cannot_own_one_claim_or_name() {
     let (one, two) = (application(1), application(2));
     let said = load_error(vec![
         hostile_mapper("a", &one, json!({})),
@@ -214,7 +214,7 @@ async fn two_plugins_can_not_own_one_claim_or_name() {
 }
 
 #[tokio::test]
-async fn a_plugin_that_can_not_describe_itself_is_named() {
+async fn a_plugin_with_a_failing_description_is_named() {
     let limits = Limits {
         fuel: 10,
         ..Limits::default()
@@ -231,7 +231,7 @@ async fn a_plugin_that_can_not_describe_itself_is_named() {
 }
 
 #[tokio::test]
-async fn inspection_shows_what_a_component_is() {
+async fn inspection_describes_a_component() {
     let inspection = inspect(&component("account-roles"), &Compiler::InProcess)
         .await
         .expect("a plugin");
@@ -299,7 +299,7 @@ async fn components_are_compiled_in_a_process_of_their_own() {
 }
 
 #[test]
-fn the_compiler_can_open_nothing_and_ends() {
+fn the_compiler_process_opens_no_files_and_exits() {
     // The server's, and that of `assent-plugin check`.
     for program in ["assent", "assent-plugin"] {
         compiles_within_limits(program);
@@ -364,7 +364,7 @@ fn compiles_within_limits(program: &str) {
 }
 
 #[tokio::test]
-async fn a_plugin_that_may_deny_can_not_have_its_faults_left_out() {
+async fn a_plugin_that_may_deny_cannot_ignore_faults() {
     let role = Role::ClaimMapper {
         applications: None,
         writes: vec!["groups".to_owned()],
@@ -383,7 +383,7 @@ async fn a_plugin_that_may_deny_can_not_have_its_faults_left_out() {
 }
 
 #[tokio::test]
-async fn a_try_out_is_not_counted() {
+async fn trial_calls_are_not_counted() {
     let plugins = super::components::load(vec![hostile_mapper(
         "a",
         &application(1),
@@ -398,7 +398,7 @@ async fn a_try_out_is_not_counted() {
 
 /// Names inside a component are the author's: none of them may steer a terminal or begin a line of a log.
 #[tokio::test]
-async fn names_inside_a_component_can_not_steer_a_terminal_or_forge_a_line() {
+async fn names_in_a_component_cannot_inject_terminal_escapes_or_log_lines() {
     let exports = "assent:claims/mapper@1.0.0";
     let imports = "assent:host/log@1.0.0";
     for (from, to) in [
@@ -440,7 +440,7 @@ async fn names_inside_a_component_can_not_steer_a_terminal_or_forge_a_line() {
 
 /// The settings name claims too.
 #[tokio::test]
-async fn a_claim_that_is_granted_has_a_name_that_can_be_shown() {
+async fn a_granted_claim_name_must_be_printable() {
     for bad in [
         "a\nb",
         "a\x1b[31m",

@@ -85,7 +85,7 @@ const GROUPS: &str = r#"
 const WRITES: [&str; 4] = ["groups", "nested", "level", "attribute:*"];
 
 #[tokio::test]
-async fn rules_make_claims_in_every_place() {
+async fn rules_create_claims_in_each_location() {
     for sink in [Sink::IdToken, Sink::Userinfo, Sink::Introspection] {
         let mapped = mapped(&WRITES, GROUPS, sink).await.expect("claims");
         assert_eq!(
@@ -108,7 +108,7 @@ async fn rules_make_claims_in_every_place() {
 }
 
 #[tokio::test]
-async fn rules_make_attributes_of_assertions() {
+async fn rules_create_attributes_of_assertions() {
     let mapped = mapped(&WRITES, GROUPS, Sink::SamlAssertion)
         .await
         .expect("attributes");
@@ -136,7 +136,7 @@ async fn rules_make_attributes_of_assertions() {
 }
 
 #[tokio::test]
-async fn rules_see_what_earlier_plugins_made_and_later_plugins_what_rules_made() {
+async fn rules_see_claims_of_earlier_plugins_and_later_plugins_see_claims_of_rules() {
     let ours = application(1);
     let earlier = hostile_mapper(
         "hostile",
@@ -171,7 +171,7 @@ async fn rules_see_what_earlier_plugins_made_and_later_plugins_what_rules_made()
 }
 
 #[tokio::test]
-async fn it_may_be_there_more_than_once_each_with_rules_of_its_own() {
+async fn claim_map_may_be_loaded_several_times_with_different_rules() {
     let ours = application(1);
     let rule = |claim: &str| format!("[[rules]]\nclaim = \"{claim}\"\nvalue = \"{claim}\"");
     let plugins = load(vec![
@@ -189,7 +189,7 @@ async fn it_may_be_there_more_than_once_each_with_rules_of_its_own() {
 }
 
 #[tokio::test]
-async fn a_rule_denies_with_its_sentence() {
+async fn a_rule_denies_with_its_message() {
     let rules = |role: &str| {
         format!("[[rules]]\ndeny = \"Ask for the role {role}.\"\nunless = {{ role = \"{role}\" }}")
     };
@@ -208,7 +208,7 @@ async fn a_rule_denies_with_its_sentence() {
 }
 
 #[tokio::test]
-async fn rules_make_no_more_than_the_operator_grants() {
+async fn rules_create_only_granted_claims() {
     let rules = "[[rules]]\nclaim = \"groups\"\nfrom = \"roles\"\n[[rules]]\nattribute = \"groups\"\nfrom = \"roles\"";
     for (writes, sink, missing) in [
         (["note", "attribute:groups"], Sink::IdToken, "groups"),
@@ -237,7 +237,7 @@ async fn rules_make_no_more_than_the_operator_grants() {
 }
 
 #[tokio::test]
-async fn an_error_in_the_settings_is_told_at_the_start_with_the_rule() {
+async fn an_invalid_rule_is_reported_at_startup() {
     for (rules, expected) in [
         (
             "[[rules]]\nclaim = \"a\"\nvalue = 1\n[[rules]]\nclaim = \"b\"\nform = \"roles\"",
@@ -311,7 +311,7 @@ async fn the_example_for_production_works() {
 
 /// The plugin refuses the same names as the host, so that it is said at the start and not at the first sign-in.
 #[tokio::test]
-async fn a_protected_claim_is_refused_at_the_start() {
+async fn a_protected_claim_is_rejected_at_startup() {
     assert_eq!(
         assent_plugin_sdk::claims::PROTECTED,
         assent_plugin_host::PROTECTED
@@ -335,7 +335,7 @@ async fn a_protected_claim_is_refused_at_the_start() {
 
 /// Thirty rules on 42 roles each: a fifth of the work that a call may cost by the settings' default.
 #[tokio::test]
-async fn a_long_list_of_rules_costs_little() {
+async fn a_long_list_of_rules_is_cheap() {
     let ours = application(1);
     let rule = |number: usize| {
         format!(

@@ -53,7 +53,7 @@ async fn until(lines: &mut Lines<BufReader<ChildStdout>>, words: &str) -> String
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_change_is_tried_in_a_running_instance_and_loaded_nowhere() {
+async fn a_change_is_tested_in_a_running_instance_without_loading_it() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let application = &ada.application.id;
@@ -117,7 +117,7 @@ async fn a_change_is_tried_in_a_running_instance_and_loaded_nowhere() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_can_not_be_tried_is_explained() {
+async fn untestable_components_are_explained() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let channel =

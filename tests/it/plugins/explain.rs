@@ -153,7 +153,7 @@ async fn a_token_is_explained_by_itself_its_jti_and_the_command() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_is_kept_where_the_operator_says_so() {
+async fn traces_can_be_disabled() {
     let plugins = format!(
         "[plugins]\ntrace_retention = \"0s\"\n{}",
         plugins("{ behaviour = \"set\", claim = \"note\", value = \"42\" }")
@@ -174,7 +174,7 @@ async fn nothing_is_kept_where_the_operator_says_so() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_preview_is_what_a_login_would_tell() {
+async fn a_preview_matches_the_claims_of_a_sign_in() {
     let host = start("{ behaviour = \"set\", claim = \"note\", value = \"42\" }").await;
     let ada = host.ada().await;
     let path = |query: &str| {
@@ -278,7 +278,7 @@ async fn a_preview_is_what_a_login_would_tell() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_candidate_is_compared_and_never_kept() {
+async fn a_candidate_is_compared_and_never_stored() {
     let host = start("{ behaviour = \"set\", claim = \"note\", value = \"42\" }").await;
     let ada = host.ada().await;
     let path = format!("/applications/{}/claims-preview", ada.application.id);
@@ -413,7 +413,7 @@ async fn a_candidate_is_compared_and_never_kept() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_preview_says_which_plugin_stops_it_and_why() {
+async fn a_preview_names_the_denying_plugin_and_its_reason() {
     for (behaviour, outcome) in [("deny", "denied"), ("panic", "failed")] {
         let host = start(&format!("{{ behaviour = \"{behaviour}\" }}")).await;
         let ada = host.ada().await;
@@ -445,7 +445,7 @@ async fn a_preview_says_which_plugin_stops_it_and_why() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn plugins_have_a_say_in_introspection_but_not_over_its_own_members() {
+async fn plugins_extend_introspection_but_cannot_change_its_standard_members() {
     let host = start("{ behaviour = \"set\", claim = \"note\", value = \"42\" }").await;
     let ada = host.ada().await;
     let code = ada.sign_in(&Browser::new(&host.base)).await;
@@ -473,7 +473,7 @@ async fn plugins_have_a_say_in_introspection_but_not_over_its_own_members() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn metrics_are_told_to_who_shows_the_secret() {
+async fn metrics_require_the_secret() {
     let folder = temp_folder();
     let secret = folder.path().join("secret");
     write_file(&secret, "a-secret-of-the-operator\n");

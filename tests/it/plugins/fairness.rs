@@ -40,7 +40,7 @@ async fn load(behaviour: &str, limits: Limits) -> (Arc<ManualClock>, Plugins) {
 }
 
 #[tokio::test]
-async fn a_plugin_that_breaks_its_limits_is_suspended_for_that_application_alone() {
+async fn a_plugin_beyond_its_limits_is_suspended_for_that_application_only() {
     let (clock, plugins) = load(
         "loop",
         Limits {
@@ -99,7 +99,7 @@ async fn a_plugin_that_breaks_its_limits_is_suspended_for_that_application_alone
 
 /// The attacker who causes the suspension must not choose the users without these claims.
 #[tokio::test]
-async fn a_suspended_plugin_is_not_left_out() {
+async fn a_suspended_plugin_fails_closed() {
     let (_, plugins) = {
         let limits = Limits {
             fuel: 1_000_000,
@@ -154,7 +154,7 @@ async fn denials_and_panics_do_not_suspend_a_plugin() {
 }
 
 #[tokio::test]
-async fn a_plugin_has_so_many_lines_in_the_log_and_no_more() {
+async fn log_lines_per_plugin_are_limited() {
     let (clock, plugins) = load("log", Limits::default()).await;
     let log = Log::capture();
     let lines = |log: &Log| {

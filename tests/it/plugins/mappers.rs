@@ -50,7 +50,7 @@ pub(super) fn fault(failure: MapFailure) -> Fault {
 }
 
 #[tokio::test]
-async fn account_roles_makes_the_account_claim() {
+async fn account_roles_creates_the_account_claim() {
     let ours = application(1);
     let plugins = load(vec![account_roles(&ours)]).await;
     let mapped = plugins.map_claims(input(&ours)).await.expect("claims");
@@ -68,7 +68,7 @@ async fn account_roles_makes_the_account_claim() {
 }
 
 #[tokio::test]
-async fn a_plugin_serves_its_own_applications() {
+async fn a_plugin_serves_only_its_applications() {
     let plugins = load(vec![account_roles(&application(1))]).await;
     let mapped = plugins
         .map_claims(input(&application(2)))
@@ -103,13 +103,13 @@ async fn an_endless_loop_meets_its_deadline() {
 }
 
 #[tokio::test]
-async fn endless_recursion_ends_with_the_stack() {
+async fn endless_recursion_overflows_the_stack() {
     let (failure, _) = attack(json!({ "behaviour": "recurse" }), Limits::default()).await;
     assert_eq!(fault(failure), Fault::Stack);
 }
 
 #[tokio::test]
-async fn memory_growth_ends_at_the_cap() {
+async fn memory_growth_stops_at_the_limit() {
     let limits = Limits {
         memory_bytes: 8 << 20,
         ..Limits::default()
@@ -119,7 +119,7 @@ async fn memory_growth_ends_at_the_cap() {
 }
 
 #[tokio::test]
-async fn huge_output_is_not_taken() {
+async fn oversized_output_is_rejected() {
     let (failure, _) = attack(
         json!({ "behaviour": "output", "claim": "note" }),
         Limits::default(),
@@ -136,7 +136,7 @@ async fn huge_output_is_not_taken() {
 }
 
 #[tokio::test]
-async fn a_panic_is_a_trap_and_its_text_is_told() {
+async fn a_panic_is_a_trap_with_its_message() {
     let (failure, log) = attack(json!({ "behaviour": "panic" }), Limits::default()).await;
     let fault = fault(failure).to_string();
     assert!(
@@ -151,7 +151,7 @@ async fn a_panic_is_a_trap_and_its_text_is_told() {
 }
 
 #[tokio::test]
-async fn a_value_that_is_not_json_is_a_fault() {
+async fn an_invalid_json_value_is_a_fault() {
     let (failure, _) = attack(
         json!({ "behaviour": "set", "claim": "note", "value": "{oops" }),
         Limits::default(),
@@ -165,7 +165,7 @@ async fn a_value_that_is_not_json_is_a_fault() {
 }
 
 #[tokio::test]
-async fn json_nested_without_end_is_a_fault() {
+async fn deeply_nested_json_is_a_fault() {
     // The parser reports the cause: 128 levels are too many, and so is this exponent.
     for (value, why) in [
         ("[".repeat(100_000), "recursion limit exceeded"),
@@ -186,7 +186,7 @@ async fn json_nested_without_end_is_a_fault() {
 }
 
 #[tokio::test]
-async fn a_plugin_that_asks_for_the_time_learns_where_it_is() {
+async fn a_plugin_that_reads_the_clock_learns_no_time() {
     let (failure, _) = attack(
         json!({ "behaviour": "clock", "claim": "note" }),
         Limits::default(),
@@ -222,7 +222,7 @@ async fn a_protected_claim_is_a_fault_with_its_name_in_the_log() {
 }
 
 #[tokio::test]
-async fn a_claim_that_was_not_granted_is_a_fault_with_its_name_in_the_log() {
+async fn an_ungranted_claim_is_a_fault_with_its_name_in_the_log() {
     // The last one is the claim of another plugin.
     for (behaviour, claim) in [("set", "salary"), ("remove", "name"), ("set", "account")] {
         let config = json!({ "behaviour": behaviour, "claim": claim, "value": "1" });
@@ -237,7 +237,7 @@ async fn a_claim_that_was_not_granted_is_a_fault_with_its_name_in_the_log() {
 }
 
 #[tokio::test]
-async fn a_plugin_can_not_forge_lines_or_flood_the_log() {
+async fn a_plugin_can_neither_forge_log_lines_nor_flood_the_log() {
     let ours = application(1);
     let plugins = load(vec![hostile_mapper(
         "hostile",
@@ -260,7 +260,7 @@ async fn a_plugin_can_not_forge_lines_or_flood_the_log() {
 }
 
 #[tokio::test]
-async fn a_denial_denies_even_where_faults_are_left_out() {
+async fn a_denial_applies_although_faults_are_ignored() {
     let ours = application(1);
     let config = json!({ "behaviour": "deny", "value": "not on\nSundays" });
     let plugins = load(vec![omitting(hostile_mapper("hostile", &ours, config))]).await;
@@ -272,7 +272,7 @@ async fn a_denial_denies_even_where_faults_are_left_out() {
 }
 
 #[tokio::test]
-async fn claims_that_grant_nothing_may_be_left_out() {
+async fn optional_claims_may_be_omitted_on_faults() {
     let ours = application(1);
     for config in [
         json!({ "behaviour": "fault", "value": "no data" }),
@@ -306,7 +306,7 @@ async fn claims_that_grant_nothing_may_be_left_out() {
 }
 
 #[tokio::test]
-async fn a_later_plugin_sees_what_the_earlier_ones_made() {
+async fn a_later_plugin_sees_claims_of_earlier_plugins() {
     let ours = application(1);
     let first = hostile_mapper(
         "first",
@@ -346,7 +346,7 @@ async fn a_later_plugin_sees_what_the_earlier_ones_made() {
 }
 
 #[tokio::test]
-async fn a_plugin_removes_what_it_may_write() {
+async fn a_plugin_removes_only_granted_claims() {
     let ours = application(1);
     let plugins = load(vec![hostile_mapper(
         "hostile",
@@ -404,7 +404,7 @@ async fn endless_loops_do_not_stall_the_thread_they_run_on() {
 }
 
 #[tokio::test]
-async fn calls_beyond_the_queue_are_turned_away() {
+async fn calls_beyond_the_queue_are_rejected() {
     let ours = application(1);
     // The wait ends long before the running call is stopped, also where the machine is busy.
     let deadline = Duration::from_secs(3);
@@ -435,7 +435,7 @@ async fn calls_beyond_the_queue_are_turned_away() {
 }
 
 #[tokio::test]
-async fn many_calls_at_once_share_the_pool() {
+async fn concurrent_calls_share_the_pool() {
     let ours = application(1);
     let plugins = load(vec![account_roles(&ours)]).await;
     let calls = (0..200).map(|_| plugins.map_claims(input(&ours)));
@@ -452,7 +452,7 @@ fn omitting(mut spec: PluginSpec) -> PluginSpec {
 }
 
 #[tokio::test]
-async fn a_busy_plugin_is_not_left_out() {
+async fn a_busy_plugin_fails_closed() {
     let ours = application(1);
     let limits = Limits {
         fuel: u64::MAX,
@@ -482,7 +482,7 @@ async fn a_busy_plugin_is_not_left_out() {
 }
 
 #[tokio::test]
-async fn what_the_host_vouched_for_goes_with_a_value_that_a_plugin_rewrites() {
+async fn a_rewritten_value_loses_its_verified_flag() {
     let ours = application(1);
     for (value, vouched) in [
         ("\"eve@evil.example\"", false),
@@ -515,7 +515,7 @@ async fn what_the_host_vouched_for_goes_with_a_value_that_a_plugin_rewrites() {
 
 /// A client with a token may call UserInfo and introspection at will. Both leave places of a plugin to sign-ins.
 #[tokio::test]
-async fn calls_for_userinfo_never_take_all_places_of_a_plugin() {
+async fn userinfo_calls_never_occupy_all_slots_of_a_plugin() {
     let ours = application(1);
     let limits = Limits {
         fuel: u64::MAX,

@@ -236,7 +236,10 @@ impl Newcomer {
         let settings = self.tool(&["pack", "newcomer", "--out", "packed"]).await;
         let packed = self.folder.join("packed/newcomer-0.1.0");
         let manifest: toml::Table = read_file(packed.join("plugin.toml")).parsed();
-        assert!(settings.contains(manifest["sha256"].as_str().expect("a digest")), "{settings}");
+        assert!(
+            settings.contains(manifest["sha256"].as_str().expect("a digest")),
+            "{settings}"
+        );
         assert_eq!(
             settings,
             self.tool(&["pack", "newcomer", "--out", "packed"]).await,
@@ -437,7 +440,7 @@ async fn an_approval_channel_builds_from_its_template() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_question_of_the_delegated_template_contains_the_letters() {
+async fn the_prompt_of_the_delegated_template_contains_the_letters() {
     let newcomer =
         Newcomer::with_project("moved-vendor", &["--role", "delegated-approval-channel"]).await;
     assert!(
@@ -479,7 +482,7 @@ async fn the_question_of_the_delegated_template_contains_the_letters() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_plugin_states_what_it_asks_for_once() {
+async fn a_plugin_declares_its_grants_once() {
     let newcomer = Newcomer::with_project("stated-once", &[]).await;
     let manifest = newcomer.project().join("plugin.toml");
     assert!(!manifest.exists(), "it is generated");

@@ -83,7 +83,7 @@ async fn an_id_token_has_the_claims_of_its_preview_and_no_others() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_preview_of_a_service_provider_has_the_name_that_its_assertion_has() {
+async fn the_preview_of_a_service_provider_has_the_name_id_of_its_assertion() {
     let host = TestHost::start().await;
     for (format, source) in [
         ("emailAddress", "user_email"),
@@ -131,7 +131,7 @@ async fn the_preview_of_a_service_provider_has_the_name_that_its_assertion_has()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_preview_says_why_nobody_would_be_named_and_what_to_do() {
+async fn a_preview_explains_a_missing_name_id_and_the_remedy() {
     let host = TestHost::start().await;
     let party = Party::register(&host, json!({})).await;
     let nameless = host
@@ -173,7 +173,7 @@ async fn a_preview_says_why_nobody_would_be_named_and_what_to_do() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_preview_says_which_state_would_stop_a_sign_in() {
+async fn a_preview_names_the_blocking_lifecycle_state() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let party = Party::register(&host, json!({})).await;
@@ -253,7 +253,7 @@ async fn a_preview_says_which_state_would_stop_a_sign_in() {
 
 /// They take places at the plugins that sign-ins need.
 #[tokio::test]
-async fn one_caller_makes_few_previews_at_once() {
+async fn concurrent_previews_per_caller_are_limited() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let me = host.admin_ok(Method::GET, "/me", Value::Null).await;

@@ -58,7 +58,7 @@ async fn start() -> TestHost {
 
 /// Compiling may take longer than an answer may.
 #[tokio::test(flavor = "multi_thread")]
-async fn an_exchange_that_takes_longer_continues_in_the_background_and_says_so() {
+async fn a_slow_reload_continues_in_the_background() {
     let host = start().await;
     set_plugins(&host, &account_roles("config = { include = [] }"));
     let (status, answer) = host
@@ -81,7 +81,7 @@ async fn an_exchange_that_takes_longer_continues_in_the_background_and_says_so()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn new_settings_count_at_once() {
+async fn reloaded_settings_apply_at_once() {
     let host = start().await;
     let ada = host.ada().await;
     let before = account(&host, &ada).await.expect("an account claim");
@@ -110,7 +110,7 @@ async fn new_settings_count_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_plugins_before_an_exchange_are_put_back() {
+async fn a_reload_can_be_rolled_back() {
     let host = start().await;
     let ada = host.ada().await;
     let told = host.admin_ok(Method::GET, "/plugins", Value::Null).await;
@@ -173,7 +173,7 @@ async fn the_plugins_before_an_exchange_are_put_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn where_anything_is_wrong_the_last_good_plugins_go_on() {
+async fn a_failed_reload_keeps_the_previous_plugins() {
     let host = start().await;
     let ada = host.ada().await;
     let hostile = |behaviour: &str| {
@@ -243,7 +243,7 @@ async fn where_anything_is_wrong_the_last_good_plugins_go_on() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_plugin_that_denies_or_reports_is_taken() {
+async fn a_denying_or_failing_plugin_can_be_loaded() {
     let host = start().await;
     for behaviour in ["deny", "fault"] {
         set_plugins(
@@ -259,7 +259,7 @@ async fn a_plugin_that_denies_or_reports_is_taken() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn other_tables_are_named_that_count_after_a_restart() {
+async fn a_reload_names_settings_that_need_a_restart() {
     let host = start().await;
     let file = host.host.settings_file.clone().expect("a settings file");
     let text = read_file(&file);
@@ -275,7 +275,7 @@ async fn other_tables_are_named_that_count_after_a_restart() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn logins_go_on_while_plugins_are_exchanged() {
+async fn sign_ins_continue_during_a_reload() {
     let host = start().await;
     let ada = host.ada().await;
     let exchanging = async {
@@ -301,7 +301,7 @@ async fn logins_go_on_while_plugins_are_exchanged() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_is_turned_away_by_now_gets_no_tokens_by_a_narrower_scope_either() {
+async fn a_user_denied_after_a_reload_gets_no_tokens_with_narrower_scope() {
     let host = start().await;
     let ada = host.ada().await;
     let tokens = offline_tokens(&host, &ada).await;
@@ -327,7 +327,7 @@ async fn who_is_turned_away_by_now_gets_no_tokens_by_a_narrower_scope_either() {
 
 /// The operator finds the line of the log. No answer asks to try again, because a retry does not fix a plugin's bug.
 #[tokio::test]
-async fn a_fault_of_a_plugin_is_answered_with_a_reference_that_is_in_the_log() {
+async fn a_plugin_fault_has_a_reference_that_is_in_the_log() {
     let host = start().await;
     let ada = host.ada().await;
     let tokens = offline_tokens(&host, &ada).await;

@@ -62,7 +62,7 @@ fn hostile(fixture: &Value) -> (String, bool) {
 }
 
 #[test]
-fn a_component_is_shown_with_what_it_asks_for() {
+fn a_component_is_shown_with_its_imports() {
     let said = printed(&["check", path(&component("account-roles"))]);
     for words in [
         "role        claim-mapper",
@@ -80,7 +80,7 @@ fn a_component_is_shown_with_what_it_asks_for() {
 }
 
 #[test]
-fn what_can_not_be_used_is_named_in_one_sentence() {
+fn unusable_files_are_named_in_one_sentence() {
     assert!(
         error(&["check", "no-such.wasm"])
             .contains("there is no no-such.wasm; give the folder of a plugin")
@@ -106,7 +106,7 @@ fn what_can_not_be_used_is_named_in_one_sentence() {
 }
 
 #[test]
-fn a_packed_folder_is_held_to_its_digest() {
+fn a_package_must_match_its_digest() {
     let folder = temp_folder();
     let packed = |digest: &str| {
         std::fs::copy(
@@ -142,7 +142,7 @@ fn a_packed_folder_is_held_to_its_digest() {
 }
 
 #[test]
-fn the_committed_manifests_are_what_build_writes() {
+fn the_committed_manifests_match_the_build() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     for folder in ["plugins", "tests/plugins"] {
         for entry in std::fs::read_dir(root.join(folder)).expect("a folder") {
@@ -178,7 +178,7 @@ fn the_committed_manifests_are_what_build_writes() {
 }
 
 #[test]
-fn fixtures_meet_the_judgement_of_the_host() {
+fn fixtures_are_validated_like_in_the_instance() {
     let protected = json!({
         "config": { "behaviour": "set", "claim": "sub", "value": "1" },
         "expect": { "fault": "tried to write the protected claim `sub`" },
@@ -196,7 +196,7 @@ fn fixtures_meet_the_judgement_of_the_host() {
 }
 
 #[test]
-fn what_a_plugin_logs_has_no_colours_in_a_pipe() {
+fn plugin_logs_have_no_colours_in_a_pipe() {
     let output = tested(&json!({ "config": { "behaviour": "log" }, "expect": { "edits": [] } }));
     let said = utf8(output.stderr);
     assert!(said.contains("INFO") && !said.contains('\u{1b}'), "{said}");

@@ -8,7 +8,7 @@ use super::signed_in;
 use crate::harness::{Browser, Database, HostOptions, TestHost, id};
 
 #[both_databases]
-async fn what_happened_is_told_in_plain_words(database: Database) {
+async fn recent_activity_is_listed_in_plain_words(database: Database) {
     let host = TestHost::start_with(HostOptions {
         database,
         ..HostOptions::default()
@@ -59,7 +59,7 @@ async fn what_happened_is_told_in_plain_words(database: Database) {
 
 /// Where an administrator or an application's server is, is nobody's business here.
 #[tokio::test]
-async fn nothing_is_told_of_where_somebody_else_was() {
+async fn recent_activity_hides_the_places_of_others() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let eve = host.person("mallory", ada.application.clone()).await;
@@ -96,7 +96,7 @@ async fn nothing_is_told_of_where_somebody_else_was() {
 }
 
 #[tokio::test]
-async fn a_long_activity_is_turned_over_page_by_page() {
+async fn recent_activity_is_paged() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = signed_in(&host, &ada).await;

@@ -17,7 +17,7 @@ async fn patch(host: &TestHost, application: &Application, change: Value) -> (St
 }
 
 #[both_databases]
-async fn a_person_sees_what_they_may_use_and_no_more(database: Database) {
+async fn a_user_sees_only_their_applications(database: Database) {
     let host = TestHost::start_with(HostOptions {
         database,
         ..HostOptions::default()
@@ -63,7 +63,7 @@ async fn a_person_sees_what_they_may_use_and_no_more(database: Database) {
 }
 
 #[tokio::test]
-async fn an_application_is_opened_where_it_begins_a_sign_in_by_itself() {
+async fn an_application_opens_at_its_initiate_login_uri() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let set = json!({"initiate_login_uri": "https://rp.example/start?tenant=a"});
@@ -110,7 +110,7 @@ async fn an_application_is_opened_where_it_begins_a_sign_in_by_itself() {
 }
 
 #[tokio::test]
-async fn an_address_that_begins_a_sign_in_is_https_or_of_this_machine() {
+async fn an_initiate_login_uri_must_be_https_or_loopback() {
     let host = TestHost::start().await;
     let application = host.web_application().await;
     for good in [

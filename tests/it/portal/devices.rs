@@ -31,7 +31,7 @@ fn question(phone: &Device) -> String {
 }
 
 #[both_databases]
-async fn a_person_sees_their_devices_and_names_them(database: Database) {
+async fn a_user_lists_and_renames_devices(database: Database) {
     let host = TestHost::start_with(HostOptions {
         database,
         ..HostOptions::default()
@@ -99,7 +99,7 @@ async fn a_person_sees_their_devices_and_names_them(database: Database) {
 }
 
 #[both_databases]
-async fn revoking_ends_the_device_and_the_sessions_that_it_approved(database: Database) {
+async fn revoking_a_device_ends_its_sessions(database: Database) {
     let host = TestHost::start_with(HostOptions {
         database,
         ..HostOptions::default()
@@ -189,7 +189,7 @@ async fn revoking_ends_the_device_and_the_sessions_that_it_approved(database: Da
 }
 
 #[tokio::test]
-async fn the_last_device_is_warned_of_and_takes_this_browser_along() {
+async fn revoking_the_last_device_warns_and_ends_the_session() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = signed_in(&host, &ada).await;
@@ -228,7 +228,7 @@ async fn the_last_device_is_warned_of_and_takes_this_browser_along() {
 
 /// The session was enough for looking; for this it is not.
 #[tokio::test]
-async fn a_sign_in_that_is_older_than_ten_minutes_revokes_nothing() {
+async fn revocation_requires_a_sign_in_of_the_last_ten_minutes() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     another(&host, &ada, "Old phone").await;
@@ -281,7 +281,7 @@ fn old_phone(devices: &Page) -> String {
 }
 
 #[both_databases]
-async fn another_persons_device_is_not_there_and_stays_as_it_is(database: Database) {
+async fn a_device_of_another_user_is_not_found(database: Database) {
     let host = TestHost::start_with(HostOptions {
         database,
         ..HostOptions::default()
@@ -363,7 +363,7 @@ async fn another_persons_device_is_not_there_and_stays_as_it_is(database: Databa
 }
 
 #[tokio::test]
-async fn whoever_loses_their_last_device_may_keep_the_codes_that_it_made() {
+async fn revoking_the_last_device_may_keep_its_recovery_codes() {
     for (fields, status) in [
         (&[("codes", "keep")][..], StatusCode::SEE_OTHER),
         (&[], StatusCode::UNPROCESSABLE_ENTITY),

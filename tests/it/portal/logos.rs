@@ -33,7 +33,7 @@ async fn load(host: &TestHost, address: &str) -> (StatusCode, HeaderMap, Vec<u8>
 }
 
 #[both_databases]
-async fn a_picture_is_set_shown_replaced_and_removed(database: Database) {
+async fn a_logo_is_set_shown_replaced_and_removed(database: Database) {
     let host = TestHost::start_with(HostOptions {
         database,
         ..HostOptions::default()
@@ -118,7 +118,7 @@ async fn a_picture_is_set_shown_replaced_and_removed(database: Database) {
 }
 
 #[tokio::test]
-async fn what_is_no_picture_is_refused_and_the_old_one_stays() {
+async fn an_invalid_logo_is_rejected_and_the_old_logo_stays() {
     let host = TestHost::start().await;
     let application = host.web_application().await;
     put(&host, &application.id, PNG.to_vec()).await;

@@ -73,7 +73,7 @@ fn actions(page: &Page, start: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn whoever_is_not_signed_in_signs_in_and_comes_to_the_page_that_they_wanted() {
+async fn an_unauthenticated_user_signs_in_and_returns_to_the_requested_page() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     for path in PAGES {
@@ -111,7 +111,7 @@ async fn whoever_is_not_signed_in_signs_in_and_comes_to_the_page_that_they_wante
 }
 
 #[tokio::test]
-async fn the_way_in_leads_to_no_other_host_and_to_no_other_page() {
+async fn the_return_path_cannot_redirect_elsewhere() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     for to in [
@@ -147,7 +147,7 @@ async fn the_way_in_leads_to_no_other_host_and_to_no_other_page() {
 }
 
 #[tokio::test]
-async fn a_form_without_its_own_token_does_nothing() {
+async fn a_form_without_its_csrf_token_is_rejected() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = signed_in(&host, &ada).await;
@@ -198,7 +198,7 @@ async fn a_form_without_its_own_token_does_nothing() {
 }
 
 #[tokio::test]
-async fn somebody_elses_page_in_the_same_browser_does_nothing_in_the_new_persons_name() {
+async fn a_page_of_the_previous_user_cannot_act_for_the_current_user() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let eve = host.person("eve", ada.application.clone()).await;
@@ -215,7 +215,7 @@ async fn somebody_elses_page_in_the_same_browser_does_nothing_in_the_new_persons
 }
 
 #[tokio::test]
-async fn what_was_done_is_told_only_where_it_was_done() {
+async fn confirmations_appear_only_in_the_acting_browser() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let (browser, other) = (signed_in(&host, &ada).await, signed_in(&host, &ada).await);
@@ -245,7 +245,7 @@ async fn what_was_done_is_told_only_where_it_was_done() {
 }
 
 #[tokio::test]
-async fn whoever_is_suspended_or_terminated_has_no_portal() {
+async fn suspended_and_terminated_users_have_no_portal() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     for state in ["suspended", "terminated"] {
@@ -280,7 +280,7 @@ async fn whoever_is_suspended_or_terminated_has_no_portal() {
 }
 
 #[tokio::test]
-async fn the_portal_speaks_german_to_whoever_reads_it() {
+async fn the_portal_is_available_in_german() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::reading(&host.base, "de");
@@ -303,7 +303,7 @@ async fn the_portal_speaks_german_to_whoever_reads_it() {
 }
 
 #[tokio::test]
-async fn a_person_looks_after_their_own_in_chromium() {
+async fn a_user_manages_their_account_in_chromium() {
     let host = TestHost::start_with(HostOptions {
         settings: "allow_insecure_redirect_uris = true\n",
         ..HostOptions::default()

@@ -7,7 +7,7 @@ use super::signed_in;
 use crate::harness::{Browser, HostOptions, Json, TestHost, Text, component, id, plugins};
 
 #[tokio::test]
-async fn a_person_sees_what_is_kept_of_them() {
+async fn a_user_sees_their_stored_data() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let path = format!("/users/{}", id(&ada.user));
@@ -39,7 +39,7 @@ async fn a_person_sees_what_is_kept_of_them() {
 }
 
 #[tokio::test]
-async fn a_person_sees_their_address_and_which_application_is_told_it() {
+async fn a_user_sees_their_postal_address_and_its_recipients() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let address = json!({"street_address": "12 St James's Square", "locality": "London", "postal_code": "SW1Y 4JH"});
@@ -79,7 +79,7 @@ async fn a_person_sees_their_address_and_which_application_is_told_it() {
 }
 
 #[tokio::test]
-async fn what_an_application_sees_is_what_it_is_told() {
+async fn the_portal_shows_exactly_the_claims_that_an_application_receives() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = signed_in(&host, &ada).await;
@@ -127,7 +127,7 @@ async fn what_an_application_sees_is_what_it_is_told() {
 }
 
 #[tokio::test]
-async fn an_application_that_is_not_the_persons_is_not_there() {
+async fn an_application_of_another_user_is_not_found() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let other = host.native_application().await;
@@ -154,7 +154,7 @@ async fn an_application_that_is_not_the_persons_is_not_there() {
 }
 
 #[tokio::test]
-async fn a_plugin_that_fails_or_denies_is_told_plainly_and_its_inside_is_not() {
+async fn plugin_failures_and_denials_are_shown_without_internals() {
     for (behaviour, said) in [
         ("deny", "does not let you in to"),
         ("panic", "can’t be made at the moment"),

@@ -58,7 +58,7 @@ async fn told_of_logouts(host: &TestHost, ada: &Ada) {
 }
 
 #[both_databases]
-async fn a_person_sees_each_browser_in_plain_words(database: Database) {
+async fn a_user_sees_each_browser_in_plain_words(database: Database) {
     let host = TestHost::start_with(HostOptions {
         database,
         ..HostOptions::default()
@@ -105,7 +105,7 @@ async fn a_person_sees_each_browser_in_plain_words(database: Database) {
 }
 
 #[both_databases]
-async fn one_browser_is_signed_out_and_the_others_are_not(database: Database) {
+async fn signing_out_one_browser_keeps_the_others(database: Database) {
     let host = TestHost::start_with(HostOptions {
         database,
         ..HostOptions::default()
@@ -177,7 +177,7 @@ async fn one_browser_is_signed_out_and_the_others_are_not(database: Database) {
 }
 
 #[tokio::test]
-async fn all_others_are_signed_out_and_this_browser_stays() {
+async fn signing_out_the_others_keeps_this_browser() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let others = [Browser::new(&host.base), Browser::new(&host.base)];
@@ -212,8 +212,7 @@ async fn all_others_are_signed_out_and_this_browser_stays() {
 }
 
 #[tokio::test]
-async fn signing_out_everywhere_ends_sessions_and_tokens_and_tells_applications_on_both_databases()
-{
+async fn signing_out_everywhere_ends_sessions_and_tokens_and_notifies_applications() {
     for database in Database::BOTH {
         let host = TestHost::start_with(HostOptions {
             database,
@@ -269,7 +268,7 @@ async fn signing_out_everywhere_ends_sessions_and_tokens_and_tells_applications_
 }
 
 #[both_databases]
-async fn another_persons_session_is_not_there_and_goes_on(database: Database) {
+async fn a_session_of_another_user_is_not_found_and_continues(database: Database) {
     let host = TestHost::start_with(HostOptions {
         database,
         ..HostOptions::default()
@@ -308,7 +307,7 @@ async fn another_persons_session_is_not_there_and_goes_on(database: Database) {
 }
 
 #[tokio::test]
-async fn a_session_from_before_it_was_noted_where_it_is_is_shown_all_the_same() {
+async fn a_session_without_a_place_is_listed() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = signed_in(&host, &ada).await;
@@ -328,7 +327,7 @@ async fn a_session_from_before_it_was_noted_where_it_is_is_shown_all_the_same() 
 
 /// Only its own browser can tell a service provider of a logout.
 #[tokio::test(flavor = "multi_thread")]
-async fn service_providers_are_told_from_their_own_browser_and_the_person_of_the_others() {
+async fn service_providers_are_notified_from_their_own_browser_and_others_are_listed() {
     let host = TestHost::start().await;
     let party = Party::register(&host, json!({})).await;
     let ada = party.ada(&host).await;

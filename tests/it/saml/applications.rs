@@ -15,7 +15,7 @@ fn without_notes(application: &mut Value) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_setting_is_kept_and_shown() {
+async fn every_saml_setting_is_stored_and_shown() {
     for database in [Database::Sqlite, Database::Postgres] {
         let host = TestHost::start_with(HostOptions {
             database,
@@ -80,7 +80,7 @@ async fn every_setting_is_kept_and_shown() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_does_not_fit_is_refused_with_what_would() {
+async fn invalid_saml_settings_name_the_valid_values() {
     let host = TestHost::start().await;
     let party = Party::register(&host, json!({})).await;
     let path = format!("/applications/{}", party.id);
@@ -195,7 +195,7 @@ async fn what_does_not_fit_is_refused_with_what_would() {
 
 /// What a person's session with a service provider leaves goes with the session, with the account, and with the sweep.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_over_is_forgotten() {
+async fn expired_saml_records_are_deleted() {
     for database in [Database::Sqlite, Database::Postgres] {
         let host = TestHost::start_with(HostOptions {
             database,

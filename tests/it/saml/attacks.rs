@@ -85,7 +85,7 @@ fn signature_of(xml: &str) -> &str {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn signature_wrapping_in_all_its_forms() {
+async fn signature_wrapping_is_rejected() {
     let scene = Scene::set().await;
     let signed = scene.request().signed(&scene.party);
     let signature = signature_of(&signed).to_owned();
@@ -148,7 +148,7 @@ async fn signature_wrapping_in_all_its_forms() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_signature_that_is_stripped_empty_doubled_or_not_a_direct_child_of_the_root() {
+async fn a_stripped_empty_duplicated_or_misplaced_signature_is_rejected() {
     let scene = Scene::set().await;
     let signed = scene.request().signed(&scene.party);
     let signature = signature_of(&signed).to_owned();
@@ -210,7 +210,7 @@ async fn a_signature_that_is_stripped_empty_doubled_or_not_a_direct_child_of_the
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn any_doctype_entity_or_external_reference() {
+async fn doctypes_entities_and_external_references_are_rejected() {
     let scene = Scene::with(json!({})).await;
     let xml = scene.request().xml();
     for doctype in [
@@ -233,7 +233,7 @@ async fn any_doctype_entity_or_external_reference() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_comment_or_processing_instruction_inside_issuer_or_name_id() {
+async fn comments_and_processing_instructions_in_issuer_or_name_id_are_rejected() {
     let scene = Scene::with(json!({})).await;
     let subject = "<saml:Subject><saml:NameID>ada@example.org</saml:NameID></saml:Subject>";
     let xml = scene.request().containing(subject).xml();
@@ -249,7 +249,7 @@ async fn a_comment_or_processing_instruction_inside_issuer_or_name_id() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn duplicate_ids_a_digest_that_differs_and_a_key_in_key_info() {
+async fn duplicate_ids_wrong_digests_and_key_info_keys_are_rejected() {
     let scene = Scene::set().await;
     let request = scene.request();
     let signed = request.signed(&scene.party);
@@ -281,7 +281,7 @@ async fn duplicate_ids_a_digest_that_differs_and_a_key_in_key_info() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn hmac_sha_1_and_other_transforms() {
+async fn hmac_sha_1_and_other_transforms_are_rejected() {
     let scene = Scene::set().await;
     let signed = scene.request().signed(&scene.party);
     let sha256 = "http://www.w3.org/2001/04/xmldsig-more#rsa-sha256";
@@ -343,7 +343,7 @@ async fn hmac_sha_1_and_other_transforms() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_acs_url_that_is_not_registered() {
+async fn an_unregistered_acs_url_is_rejected() {
     let scene = Scene::with(json!({})).await;
     for acs in [
         "https://sp.example/ac",
@@ -391,7 +391,7 @@ async fn an_acs_url_that_is_not_registered() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_wrong_destination_issuer_or_time() {
+async fn a_wrong_destination_issuer_or_time_is_rejected() {
     let scene = Scene::with(json!({"clock_skew_seconds": 30})).await;
     let other = Party::register(&scene.host, json!({"entity_id": "https://other.example"})).await;
     for destination in [
@@ -551,7 +551,7 @@ async fn the_same_request_id_twice_at_once_and_later_on_postgres() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_deflate_bomb_trailing_bytes_and_repeated_parameters() {
+async fn deflate_bombs_trailing_bytes_and_repeated_parameters_are_rejected() {
     let scene = Scene::with(json!({})).await;
     let xml = scene.request().xml();
     let parameter = |bytes: &[u8]| format!("SAMLRequest={}", escaped(&STANDARD.encode(bytes)));
@@ -592,7 +592,7 @@ async fn a_deflate_bomb_trailing_bytes_and_repeated_parameters() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn relay_state_with_markup() {
+async fn relay_state_is_escaped_and_bounded() {
     let scene = Scene::with(json!({})).await;
     let state = r#""><script>alert(1)</script>&quot;'`{{x}}"#;
     let kept = scene
@@ -625,7 +625,7 @@ async fn relay_state_with_markup() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_name_id_policy_or_a_subject_that_asks_for_another_user() {
+async fn a_request_for_another_user_is_rejected() {
     let scene = Scene::with(json!({})).await;
     let bob = scene.host.person("bob", scene.party.application()).await;
     let subject =
@@ -676,7 +676,7 @@ async fn a_name_id_policy_or_a_subject_that_asks_for_another_user() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_subject_does_not_tell_who_somebody_is_where_only_a_pseudonym_may() {
+async fn a_requested_subject_does_not_reveal_users_behind_pseudonyms() {
     let changes = json!({"name_id_format": "persistent", "other_name_id_formats": ["transient"]});
     let scene = Scene::with(changes).await;
     let email = "urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress";
@@ -694,7 +694,7 @@ async fn a_subject_does_not_tell_who_somebody_is_where_only_a_pseudonym_may() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_acs_that_is_taken_away_meanwhile_gets_nothing() {
+async fn an_acs_removed_during_the_sign_in_receives_no_response() {
     let host = TestHost::start().await;
     let party = Party::register(&host, json!({})).await;
     let ada = party.ada(&host).await;

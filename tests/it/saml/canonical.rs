@@ -105,7 +105,7 @@ fn is_about_uri(answer: &Value) -> bool {
 }
 
 #[test]
-fn canonical_forms_are_those_of_libxml2() {
+fn canonicalization_matches_libxml2() {
     let (mut compared, mut refused, mut seeds) = (0, 0, 0..);
     while compared < documents() {
         let seeds: Vec<u64> = seeds.by_ref().take(10_000).collect();

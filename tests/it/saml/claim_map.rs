@@ -6,7 +6,7 @@ use super::party::{Party, Response};
 use crate::harness::{Browser, HostOptions, TestHost, component};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_assertion_carries_what_the_rules_make() {
+async fn an_assertion_contains_attributes_of_the_rules() {
     let plugins = format!(
         r#"
             [[plugins.claim_mappers]]

@@ -72,7 +72,7 @@ impl Attempt {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn denied_on_the_phone() {
+async fn a_denial_is_returned_to_the_service_provider() {
     let attempt = Attempt::new().await;
     let waiting = attempt.waiting().await;
     let requests = attempt.ada.phone.pending_requests(5).await;
@@ -82,7 +82,7 @@ async fn denied_on_the_phone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn not_approved_in_120_seconds() {
+async fn an_expired_request_is_returned_to_the_service_provider() {
     let attempt = Attempt::new().await;
     let waiting = attempt.waiting().await;
     attempt.host.advance(119);
@@ -93,7 +93,7 @@ async fn not_approved_in_120_seconds() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn suspended_or_terminated_before_they_are_asked() {
+async fn suspended_and_terminated_users_receive_no_prompt() {
     for state in ["suspended", "terminated"] {
         for whole in [true, false] {
             let attempt = Attempt::new().await;
@@ -110,7 +110,7 @@ async fn suspended_or_terminated_before_they_are_asked() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn suspended_or_terminated_between_approval_and_its_use() {
+async fn suspension_between_approval_and_use_returns_no_assertion() {
     for state in ["suspended", "terminated"] {
         for whole in [true, false] {
             let attempt = Attempt::new().await;
@@ -127,7 +127,7 @@ async fn suspended_or_terminated_between_approval_and_its_use() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn suspended_while_a_session_is_open() {
+async fn suspension_during_a_session_ends_single_sign_on() {
     let attempt = Attempt::new().await;
     let request = attempt.party.request(&attempt.host);
     attempt
@@ -150,7 +150,7 @@ async fn suspended_while_a_session_is_open() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn given_up_before_the_name_was_typed() {
+async fn a_cancelled_sign_in_is_returned_to_the_service_provider() {
     let attempt = Attempt::new().await;
     let request = attempt.party.request(&attempt.host);
     let login = attempt

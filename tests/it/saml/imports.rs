@@ -26,7 +26,7 @@ fn of_size(metadata: &str, bytes: usize) -> String {
 }
 
 #[tokio::test]
-async fn metadata_of_a_mebibyte_is_taken_and_more_is_refused() {
+async fn metadata_of_one_mebibyte_is_accepted_and_more_rejected() {
     let host = TestHost::start().await;
     let metadata = Certificates::new().in_text(MELLON);
     let large = of_size(&metadata, 1 << 20);
@@ -82,7 +82,7 @@ async fn metadata_may_be_in_utf_16_or_latin_1() {
 }
 
 #[tokio::test]
-async fn a_time_in_metadata_may_have_an_offset() {
+async fn a_metadata_timestamp_may_have_an_offset() {
     let host = TestHost::start().await;
     let metadata = Certificates::new().in_text(MELLON);
     let until =
@@ -107,7 +107,7 @@ fn notes(answer: &Value) -> String {
 }
 
 #[tokio::test]
-async fn the_answer_to_an_import_has_its_notes() {
+async fn an_import_returns_its_notes() {
     let host = TestHost::start().await;
     let metadata = Certificates::new().in_text(MELLON);
     let made = import_ok(&host, &metadata, json!({"name": "Wiki"})).await;
@@ -126,7 +126,7 @@ async fn the_answer_to_an_import_has_its_notes() {
 }
 
 #[tokio::test]
-async fn an_account_name_as_an_e_mail_address_is_noted() {
+async fn an_account_name_as_email_is_noted() {
     let host = TestHost::start().await;
     let party = Party::register(&host, json!({})).await;
     let path = format!("/applications/{}", party.id);
@@ -157,7 +157,7 @@ fn claim_map(writes: &str, rule: &str) -> String {
 }
 
 #[tokio::test]
-async fn custom_attributes_that_no_mapper_writes_are_noted() {
+async fn custom_attributes_without_a_mapper_are_noted() {
     let attributes = json!([{"name": "mail", "values": ["{email}"]}]);
     for (plugins, is_noted) in [
         (claim_map("\"groups\"", "claim = \"groups\""), true),
@@ -192,7 +192,7 @@ async fn custom_attributes_that_no_mapper_writes_are_noted() {
 }
 
 #[tokio::test]
-async fn a_custom_attribute_is_checked_when_it_is_saved() {
+async fn a_custom_attribute_is_validated_on_save() {
     let plugins = claim_map("\"groups\", \"attribute:*\"", "claim = \"groups\"");
     let host = TestHost::start_with(HostOptions {
         plugins: &plugins,

@@ -167,7 +167,7 @@ async fn one_that_comes_to_its_end_is_followed_by_itself_on_postgres() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn two_hosts_that_renew_at_once_make_one_key() {
+async fn concurrent_renewals_create_one_key() {
     let host = TestHost::start_with(HostOptions {
         database: Database::Postgres,
         ..HostOptions::default()

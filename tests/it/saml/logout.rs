@@ -173,7 +173,7 @@ async fn answered(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_service_provider_ends_the_session() {
+async fn single_logout_of_a_service_provider_ends_the_session() {
     let host = TestHost::start().await;
     let party = Party::register(&host, json!({})).await;
     let ada = party.ada(&host).await;
@@ -199,7 +199,7 @@ async fn a_service_provider_ends_the_session() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn by_form_from_another_site_which_sends_no_cookie_and_answered_by_form() {
+async fn single_logout_by_cross_site_form_without_cookies() {
     let host = TestHost::start().await;
     let party = Party::register(
         &host,
@@ -240,7 +240,7 @@ async fn by_form_from_another_site_which_sends_no_cookie_and_answered_by_form() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn other_service_providers_are_told_in_turn_and_the_one_that_asked_gets_its_answer() {
+async fn single_logout_notifies_other_service_providers_and_answers_the_requester() {
     let host = TestHost::start().await;
     let asking = Party::register(&host, json!({"name": "Asking"})).await;
     let second = Party::register(
@@ -310,7 +310,7 @@ async fn other_service_providers_are_told_in_turn_and_the_one_that_asked_gets_it
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_does_not_answer_in_time_or_fails_makes_it_partial() {
+async fn a_missing_or_failed_response_makes_the_logout_partial() {
     let host = TestHost::start().await;
     let asking = Party::register(&host, json!({})).await;
     let silent = Party::register(
@@ -361,7 +361,7 @@ async fn who_does_not_answer_in_time_or_fails_makes_it_partial() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_that_takes_no_part_in_single_logout_makes_it_partial() {
+async fn a_service_provider_without_single_logout_makes_the_logout_partial() {
     let host = TestHost::start().await;
     let asking = Party::register(&host, json!({})).await;
     let without = Party::register(
@@ -379,7 +379,7 @@ async fn one_that_takes_no_part_in_single_logout_makes_it_partial() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn signing_out_here_tells_service_providers_and_says_who_could_not_be_told() {
+async fn a_local_logout_notifies_service_providers_and_lists_failures() {
     let host = TestHost::start().await;
     let party = Party::register(&host, json!({})).await;
     let without = Party::register(
@@ -408,7 +408,7 @@ async fn signing_out_here_tells_service_providers_and_says_who_could_not_be_told
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_openid_connect_logout_tells_service_providers_on_its_way_back() {
+async fn an_openid_connect_logout_notifies_service_providers_before_it_returns() {
     let host = TestHost::start().await;
     let party = Party::register(&host, json!({})).await;
     let ada = host.ada().await;
@@ -434,7 +434,7 @@ async fn an_openid_connect_logout_tells_service_providers_on_its_way_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_service_provider_that_ends_the_session_has_clients_told_by_back_channel() {
+async fn single_logout_triggers_backchannel_logout() {
     let host = TestHost::start().await;
     let party = Party::register(&host, json!({})).await;
     let ada = host.ada().await;
@@ -455,7 +455,7 @@ async fn a_service_provider_that_ends_the_session_has_clients_told_by_back_chann
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_no_request_of_the_service_provider_ends_nothing() {
+async fn forged_logout_requests_end_no_session() {
     let host = TestHost::start().await;
     let party = Party::register(&host, json!({})).await;
     let other = Party::register(&host, json!({"entity_id": "https://other.example"})).await;
@@ -549,7 +549,7 @@ async fn what_is_no_request_of_the_service_provider_ends_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_a_certificate_only_who_knows_the_session_ends_it() {
+async fn without_a_certificate_a_logout_needs_the_session_index() {
     let host = TestHost::start().await;
     let party = Party::register(&host, json!({"certificates": []})).await;
     let ada = party.ada(&host).await;
@@ -586,7 +586,7 @@ async fn without_a_certificate_only_who_knows_the_session_ends_it() {
 
 /// A logout that a service provider's own server asks for, without the person's browser.
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_but_the_browser_that_held_the_session_tells_others_or_sees_who_they_are() {
+async fn only_the_browser_of_the_session_continues_the_logout_and_sees_applications() {
     let host = TestHost::start().await;
     let asking = Party::register(&host, json!({"name": "Asking"})).await;
     let other = Party::register(
@@ -645,7 +645,7 @@ pub(super) async fn party_must_sign_in(party: &Party, browser: &Browser, host: &
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn all_sessions_of_a_name_end_and_each_browser_tells_of_its_own() {
+async fn a_logout_without_index_ends_all_sessions_of_the_name() {
     let host = TestHost::start().await;
     let asking = Party::register(&host, json!({})).await;
     let other = Party::register(
@@ -684,7 +684,7 @@ async fn all_sessions_of_a_name_end_and_each_browser_tells_of_its_own() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_session_has_another_index_for_each_and_every_name_that_was_told_ends_it() {
+async fn session_indexes_differ_per_service_provider_and_each_issued_name_ends_the_session() {
     let host = TestHost::start().await;
     let party = Party::register(&host, json!({})).await;
     let other = Party::register(&host, json!({"entity_id": "https://other.example"})).await;

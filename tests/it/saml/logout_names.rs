@@ -49,7 +49,7 @@ async fn at_the_end(page: Page) -> Page {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_service_providers_own_server_sees_no_names_of_other_applications() {
+async fn the_server_of_a_service_provider_sees_no_other_applications() {
     for logout in [Value::Null, json!({"url": SLO, "binding": "redirect"})] {
         let journey = Journey::new(logout.clone()).await;
         let Journey { host, asking, .. } = &journey;
@@ -73,7 +73,7 @@ async fn a_service_providers_own_server_sees_no_names_of_other_applications() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_browser_that_held_the_session_sees_the_names() {
+async fn the_browser_of_the_session_sees_application_names() {
     let journey = Journey::new(Value::Null).await;
     let Journey { host, asking, .. } = &journey;
     let browser = Browser::new(&host.base);
@@ -87,7 +87,7 @@ async fn the_browser_that_held_the_session_sees_the_names() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stranger_with_an_id_token_of_a_session_that_expired_sees_no_names() {
+async fn an_id_token_of_an_expired_session_reveals_no_names() {
     for logout in [Value::Null, json!({"url": SLO, "binding": "redirect"})] {
         let host = TestHost::start().await;
         let changes = json!({"name": OTHER, "single_logout": logout});
@@ -114,8 +114,7 @@ async fn a_stranger_with_an_id_token_of_a_session_that_expired_sees_no_names() {
 
 /// The user's own browser comes by a form of another site, to which it brings no cookies.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_browser_that_comes_by_form_from_another_site_sees_the_names_where_it_brings_its_cookies()
-{
+async fn a_cross_site_form_with_cookies_shows_application_names() {
     let journey = Journey::new(Value::Null).await;
     let Journey { host, asking, .. } = &journey;
     let browser = Browser::new(&host.base);

@@ -99,7 +99,7 @@ impl Journey {
 const UNSIGNED: &str = "https://unsigned.example";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_live_session_index_ends_the_session_unless_the_name_is_anothers() {
+async fn a_live_session_index_ends_the_session_of_its_own_name() {
     for changes in [
         json!({}),
         json!({"certificates": [], "entity_id": UNSIGNED}),
@@ -189,7 +189,7 @@ async fn a_live_session_index_ends_the_session_unless_the_name_is_anothers() {
 
 /// A user knows the SessionIndex of their own session. With that and an unsigned request they must not learn who has an account.
 #[tokio::test(flavor = "multi_thread")]
-async fn an_unsigned_request_with_a_live_index_does_not_say_whether_a_name_is_a_users() {
+async fn an_unsigned_request_with_a_live_index_does_not_reveal_names() {
     let journey = Journey::new(json!({"certificates": [], "entity_id": UNSIGNED})).await;
     let Journey {
         host,
@@ -243,7 +243,7 @@ fn status_text(page: &Page) -> String {
 
 /// mod_shib signs no LogoutRequest by default, and sends the NameID as it received it.
 #[tokio::test(flavor = "multi_thread")]
-async fn an_unsigned_request_with_the_name_that_was_issued_ends_the_session_in_each_format() {
+async fn an_unsigned_request_with_the_issued_name_ends_the_session_in_each_format() {
     for format in ["emailAddress", "persistent", "transient"] {
         let changes = json!({"certificates": [], "entity_id": UNSIGNED, "name_id_format": format});
         let journey = Journey::new(changes).await;
@@ -295,7 +295,7 @@ async fn a_signed_request_without_a_session_index_ends_all_sessions_of_exactly_i
 
 /// Ada's address changed after the sign-in, and the service provider uses one that it did not receive.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_users_new_address_gets_no_success_while_the_session_is_open() {
+async fn a_changed_email_does_not_match_an_open_session() {
     let journey = Journey::new(json!({})).await;
     let mut request = request(&journey.party, &journey.host, &journey.known().await);
     let path = format!("/users/{}", journey.ada.user["id"].text());
@@ -316,7 +316,7 @@ async fn a_users_new_address_gets_no_success_while_the_session_is_open() {
 
 /// Without a live index an unsigned request proves nothing: its answer must not reveal signed-in or known users.
 #[tokio::test(flavor = "multi_thread")]
-async fn an_unsigned_request_without_a_live_index_learns_nothing() {
+async fn an_unsigned_request_without_a_live_index_reveals_nothing() {
     let journey = Journey::new(json!({"certificates": [], "entity_id": UNSIGNED})).await;
     for name in ["ada@example.org", "bob@example.org", "eve@example.org"] {
         let guess = |request: &mut LogoutRequest| {
@@ -328,7 +328,7 @@ async fn an_unsigned_request_without_a_live_index_learns_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_application_without_single_logout_gets_a_page_that_says_why() {
+async fn an_application_without_single_logout_gets_an_explaining_page() {
     let journey = Journey::new(json!({"single_logout": null})).await;
     let mut request = request(&journey.party, &journey.host, &journey.known().await);
     request.name_id.value = "bob@example.org".to_owned();
@@ -343,7 +343,7 @@ async fn an_application_without_single_logout_gets_a_page_that_says_why() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_request_of_another_version_or_with_an_encrypted_name_is_answered() {
+async fn unsupported_versions_and_encrypted_names_get_an_error_response() {
     let journey = Journey::new(json!({})).await;
     let Journey {
         host,

@@ -119,7 +119,7 @@ fn pem(base64: &str) -> String {
 }
 
 #[tokio::test]
-async fn our_metadata_says_where_and_how_we_are_reached() {
+async fn metadata_lists_endpoints_and_bindings() {
     let host = TestHost::start().await;
     let settings = json!({
         "require_signed_requests": true,
@@ -208,7 +208,7 @@ async fn our_metadata_says_where_and_how_we_are_reached() {
 }
 
 #[tokio::test]
-async fn there_is_no_metadata_of_what_is_no_service_provider() {
+async fn metadata_exists_for_service_providers_only() {
     let host = TestHost::start().await;
     let browser = Browser::new(&host.base);
     let web = host.web_application().await;

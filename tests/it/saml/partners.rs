@@ -79,7 +79,7 @@ async fn shown(host: &TestHost, application: &Value, metadata: &str) -> Value {
 }
 
 #[tokio::test]
-async fn service_providers_of_all_sorts_are_set_up_from_their_metadata() {
+async fn metadata_of_common_service_providers_is_imported() {
     let host = TestHost::start().await;
     let certificates = Certificates::new();
     let (first, second) = (pem(&certificates.first), pem(&certificates.second));
@@ -229,7 +229,7 @@ async fn service_providers_of_all_sorts_are_set_up_from_their_metadata() {
 }
 
 #[tokio::test]
-async fn metadata_that_does_not_do_says_why() {
+async fn unusable_metadata_names_the_reason() {
     let host = TestHost::start().await;
     let certificates = Certificates::new();
     let mellon = certificates.in_text(MELLON);
@@ -363,7 +363,7 @@ async fn metadata_that_does_not_do_says_why() {
 }
 
 #[tokio::test]
-async fn what_the_schema_forbids_but_people_write_is_taken_with_a_note() {
+async fn common_schema_violations_are_accepted_with_a_note() {
     let host = TestHost::start().await;
     let certificates = Certificates::new();
     let okta = certificates.in_text(OKTA);
@@ -406,7 +406,7 @@ async fn what_the_schema_forbids_but_people_write_is_taken_with_a_note() {
 }
 
 #[tokio::test]
-async fn a_signature_counts_where_a_certificate_is_given() {
+async fn metadata_signatures_are_verified_with_a_certificate() {
     const MD: Namespace = Namespace::new("md", "urn:oasis:names:tc:SAML:2.0:metadata");
     const ENTITY: Name = MD.name("EntityDescriptor");
     let host = TestHost::start().await;

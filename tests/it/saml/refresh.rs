@@ -154,7 +154,7 @@ async fn metadata_is_read_again_and_shown_before_it_counts_on_postgres() {
 
 /// The service provider's server is asked after the application was read, and before it is written.
 #[tokio::test]
-async fn what_is_changed_while_metadata_is_fetched_stays() {
+async fn changes_during_a_metadata_fetch_are_kept() {
     let settings = "[egress]\nallow_private_addresses = true";
     let host = TestHost::start_with(HostOptions {
         settings,
@@ -211,7 +211,7 @@ async fn what_is_changed_while_metadata_is_fetched_stays() {
 }
 
 #[tokio::test]
-async fn metadata_inside_is_not_fetched() {
+async fn metadata_at_private_addresses_is_not_fetched() {
     let host = TestHost::start().await;
     let certificates = Certificates::new();
     let published = Published::start(&certificates.in_text(MELLON)).await;

@@ -37,7 +37,7 @@ const SAML: &str = r#"xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion""#;
 const ASSERTION: &str = r#" ID="_a" Version="2.0" IssueInstant="2026-11-21T08:00:00Z""#;
 
 #[test]
-fn the_schemas_tell_what_is_valid() {
+fn the_schemas_separate_valid_from_invalid_documents() {
     let good = format!(
         r##"<saml:Assertion {SAML}{ASSERTION}><saml:Issuer>a</saml:Issuer><saml:Subject><saml:NameID>b</saml:NameID></saml:Subject></saml:Assertion>"##
     );

@@ -12,7 +12,7 @@ const TRANSIENT: &str = "urn:oasis:names:tc:SAML:2.0:nameid-format:transient";
 const UNSPECIFIED: &str = "urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_person_signs_in_by_redirect_and_the_assertion_has_the_shape_of_the_specification() {
+async fn a_redirect_sign_on_returns_an_assertion_as_specified() {
     let host = TestHost::start().await;
     let party = Party::register(&host, json!({})).await;
     let ada = party.ada(&host).await;
@@ -78,7 +78,7 @@ async fn a_person_signs_in_by_redirect_and_the_assertion_has_the_shape_of_the_sp
 
 /// What a person is called in each format, when they come again too.
 #[tokio::test(flavor = "multi_thread")]
-async fn each_name_id_format_is_given_when_it_is_configured() {
+async fn each_configured_name_id_format_is_issued() {
     let host = TestHost::start().await;
     let all = ["emailAddress", "persistent", "transient", "unspecified"];
     let party = Party::register(&host, json!({"other_name_id_formats": all})).await;
@@ -156,7 +156,7 @@ async fn each_name_id_format_is_given_when_it_is_configured() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_name_may_be_that_of_the_account() {
+async fn the_name_id_may_be_the_account_name() {
     let host = TestHost::start().await;
     let changes = json!({"name_id_format": "unspecified", "name_id_source": "account_name"});
     let party = Party::register(&host, changes).await;
@@ -170,7 +170,7 @@ async fn the_name_may_be_that_of_the_account() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_name_id_policy_for_a_format_that_is_not_configured_is_invalid() {
+async fn a_name_id_policy_for_an_unconfigured_format_is_rejected() {
     let host = TestHost::start().await;
     let party = Party::register(&host, json!({})).await;
     let browser = Browser::new(&host.base);
@@ -207,7 +207,7 @@ async fn a_name_id_policy_for_a_format_that_is_not_configured_is_invalid() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_session_is_enough_unless_force_authn_asks_for_more() {
+async fn a_session_is_sufficient_without_force_authn() {
     let host = TestHost::start().await;
     let party = Party::register(&host, json!({})).await;
     let ada = party.ada(&host).await;
@@ -264,7 +264,7 @@ async fn a_passive_request_never_shows_a_page() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_authentication_context_that_can_not_be_met_is_told() {
+async fn an_unsatisfiable_authentication_context_is_reported() {
     let host = TestHost::start().await;
     let party = Party::register(&host, json!({})).await;
     let browser = Browser::new(&host.base);
@@ -364,7 +364,7 @@ async fn a_request_for_exactly_unspecified_gets_unspecified() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_assertion_is_valid_for_as_long_as_the_settings_say() {
+async fn assertion_lifetime_follows_the_settings() {
     for (settings, seconds) in [("", 300), ("[saml]\nassertion_validity = \"90s\"\n", 90)] {
         let host = TestHost::start_with(HostOptions {
             settings,
@@ -443,7 +443,7 @@ async fn a_registered_acs_is_chosen_by_url_by_index_or_by_default() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_request_comes_by_form_from_another_site_which_sends_no_cookie() {
+async fn a_cross_site_form_without_cookies_is_accepted() {
     let host = TestHost::start().await;
     let party = Party::register(&host, json!({"require_signed_requests": true})).await;
     let ada = party.ada(&host).await;
@@ -471,7 +471,7 @@ async fn a_request_comes_by_form_from_another_site_which_sends_no_cookie() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn other_versions_and_encrypted_names_are_told_to_the_service_provider() {
+async fn unsupported_versions_and_encrypted_names_return_an_error_status() {
     let host = TestHost::start().await;
     let party = Party::register(&host, json!({})).await;
     let browser = Browser::new(&host.base);
@@ -536,7 +536,7 @@ async fn scoping_and_extensions_are_ignored_safely() {
 
 /// A sign-on begins here, from the person's list, or by a link that asks first.
 #[tokio::test(flavor = "multi_thread")]
-async fn sign_on_begins_here_unless_it_is_switched_off_and_only_if_the_person_wants_it() {
+async fn idp_initiated_sign_on_needs_the_setting_and_the_user() {
     let host = TestHost::start().await;
     let party = Party::register(
         &host,

@@ -152,7 +152,7 @@ fn response(signer: &Signer, value: &str) -> String {
 }
 
 #[test]
-fn xmlsec1_and_the_schema_take_the_response_to_a_sign_on() {
+fn xmlsec1_and_the_schema_accept_a_sign_on_response() {
     let party = Party::rsa();
     let now = Timestamp::from_seconds(1_795_248_000);
     let envelope = Envelope {
@@ -212,7 +212,7 @@ fn xmlsec1_and_the_schema_take_the_response_to_a_sign_on() {
 }
 
 #[test]
-fn xmlsec1_takes_our_signatures() {
+fn xmlsec1_accepts_signatures_of_assent() {
     let party = Party::rsa();
     let text = response(party.signer(), "Ada <&> \"Lovelace\"\r\n\t\u{1f600}");
     for name in [RESPONSE, ASSERTION] {
@@ -259,7 +259,7 @@ fn message(signature: &str, content: &str) -> String {
 const SHA256: &str = "http://www.w3.org/2001/04/xmlenc#sha256";
 
 #[test]
-fn we_take_the_signatures_of_xmlsec1() {
+fn assent_accepts_signatures_of_xmlsec1() {
     let (rsa, ec) = (Party::rsa(), Party::ec());
     let digests = [
         SHA256,
@@ -296,7 +296,7 @@ fn we_take_the_signatures_of_xmlsec1() {
 }
 
 #[test]
-fn what_xmlsec1_signs_at_random_is_what_we_read() {
+fn random_documents_signed_by_xmlsec1_are_read_identically() {
     let party = Party::rsa();
     let list = "<ec:InclusiveNamespaces xmlns:ec='http://www.w3.org/2001/10/xml-exc-c14n#' PrefixList='xs #default\n a'/>";
     let method = SignatureAlgorithm::RsaSha256.uri();
@@ -311,7 +311,7 @@ fn what_xmlsec1_signs_at_random_is_what_we_read() {
 }
 
 #[test]
-fn what_xmlsec1_still_signs_with_sha_1_is_refused() {
+fn sha_1_signatures_of_xmlsec1_are_rejected() {
     let party = Party::rsa();
     let sha1 = template(
         "http://www.w3.org/2000/09/xmldsig#rsa-sha1",

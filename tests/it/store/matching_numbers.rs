@@ -5,7 +5,7 @@ use assent_test_macros::both_databases;
 
 /// Twenty-five browsers on two instances ask for one user at the same moment, by both of her names.
 #[both_databases]
-async fn requests_at_the_same_moment_have_different_numbers_and_five_are_sent(database: Database) {
+async fn concurrent_requests_have_different_numbers_and_five_are_sent(database: Database) {
     let fixture = Arc::new(fixture(database).await);
     let second = open_store(&fixture.url).await.expect("a store");
     let (ada, _) = ada(&fixture.store).await;
@@ -77,8 +77,7 @@ async fn requests_at_the_same_moment_have_different_numbers_and_five_are_sent(da
 /// Each request begins 120 ms after the previous one, so up to 1,000 are younger than two minutes. Rejected ones take
 /// no number.
 #[tokio::test]
-async fn ten_thousand_requests_of_strangers_never_have_the_number_of_an_unexpired_one_of_the_user()
-{
+async fn ten_thousand_foreign_requests_never_reuse_a_pending_number() {
     let fixture = fixture(Database::Sqlite).await;
     let store = &fixture.store;
     let (ada, _) = ada(store).await;
@@ -138,7 +137,7 @@ async fn ten_thousand_requests_of_strangers_never_have_the_number_of_an_unexpire
 
 /// The page of a replaced request may still show its number to somebody.
 #[both_databases]
-async fn a_number_is_free_again_when_its_request_expires_and_not_when_it_ends(database: Database) {
+async fn a_number_is_released_when_its_request_expires_not_when_it_ends(database: Database) {
     let Fixture { store, .. } = &fixture(database).await;
     let (ada, _) = ada(store).await;
     let numbers = MatchingNumber::shuffled(&SystemEntropy);

@@ -9,7 +9,7 @@ use sqlx::any::AnyConnectOptions;
 use crate::harness::{Parsed, temp_folder};
 
 #[tokio::test]
-async fn old_rows_are_swept_in_slices_and_others_stay() {
+async fn expired_rows_are_deleted_in_batches_and_others_stay() {
     let hour = Duration::from_secs(3600);
     let retention = Retention {
         logins: hour,
@@ -53,7 +53,7 @@ async fn old_rows_are_swept_in_slices_and_others_stay() {
 }
 
 #[both_databases]
-async fn a_consent_holds_for_its_time(database: Database) {
+async fn a_consent_is_valid_until_it_expires(database: Database) {
     let Fixture { store, .. } = &fixture(database).await;
     let (ada, _) = ada(store).await;
     let application = application();
@@ -95,7 +95,7 @@ async fn a_consent_holds_for_its_time(database: Database) {
 }
 
 #[tokio::test]
-async fn a_database_that_sorts_ids_out_of_the_order_of_time_is_refused() {
+async fn a_database_with_a_wrong_collation_is_rejected() {
     let folder = temp_folder();
     let danish = "TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'da'";
     let url = Database::Postgres.create_with(folder.path(), danish).await;
@@ -110,7 +110,7 @@ async fn a_database_that_sorts_ids_out_of_the_order_of_time_is_refused() {
 }
 
 #[tokio::test]
-async fn a_database_that_can_not_be_opened_is_named_without_its_password() {
+async fn an_unreachable_database_is_named_without_its_password() {
     for url in [
         "mysql://x",
         "sqlite:///proc/nowhere/assent.db",
@@ -164,7 +164,7 @@ async fn a_clock_far_ahead_deletes_nothing(database: Database) {
 }
 
 #[both_databases]
-async fn one_instance_applies_the_retention_for_all(database: Database) {
+async fn one_instance_applies_retention_at_a_time(database: Database) {
     let Fixture { store, url, .. } = &fixture(database).await;
     let other = open_store(url).await.expect("a store");
     let run = async |store: &Store| {
@@ -188,7 +188,7 @@ async fn one_instance_applies_the_retention_for_all(database: Database) {
 }
 
 #[both_databases]
-async fn a_read_that_is_cancelled_takes_no_connection_along(database: Database) {
+async fn a_cancelled_read_returns_its_connection(database: Database) {
     let Fixture { store, .. } = &fixture(database).await;
     for _ in 0..100 {
         let mut read = Box::pin(store.users_by_state());

@@ -434,7 +434,7 @@ mod tests {
     }
 
     #[test]
-    fn a_parent_that_declares_and_reexports_its_children_imports_none() {
+    fn a_parent_that_reexports_its_children_imports_none() {
         let parent = "mod a;\nmod b;\npub use a::A;\npub use b::B;\n";
         let files = [
             ("lib.rs", parent),
@@ -445,7 +445,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cycle_is_found_through_reexports_uses_paths_and_globs() {
+    fn cycles_are_detected_through_reexports_uses_paths_and_globs() {
         let parent = "mod a;\nmod b;\npub use a::A;\npub use b::*;\n";
         for back in [
             "use super::B;\npub struct A;\n",
@@ -468,7 +468,7 @@ mod tests {
     }
 
     #[test]
-    fn tests_comments_and_texts_import_nothing() {
+    fn tests_comments_and_strings_import_nothing() {
         let a = "pub struct A;\n// crate::b::g()\nconst T: &str = \"crate::b::g()\";\nfn f<'a>(c: char) -> bool { c == '\"' }\n\
                  #[cfg(test)]\nmod tests {\n    use crate::b::g;\n}\n";
         let files = [

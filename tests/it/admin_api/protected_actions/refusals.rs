@@ -7,7 +7,7 @@ use crate::harness::{Json, Text};
 
 /// Nobody types a number for what is refused afterwards.
 #[tokio::test]
-async fn no_phone_is_asked_about_what_its_person_may_not_do() {
+async fn forbidden_actions_are_rejected_before_approval() {
     let host = TestHost::start().await;
     let olga = Administrator::new(&host, "olga", "owner").await;
     let owner = format!("/users/{}", id(&olga.user));
@@ -105,9 +105,7 @@ async fn no_phone_is_asked_about_what_its_person_may_not_do() {
 
 /// A action that is not the person's was taken with their session, so that is over.
 #[both_databases]
-async fn who_says_that_an_action_was_not_theirs_ends_the_session_of_the_console(
-    database: Database,
-) {
+async fn a_report_of_an_action_ends_the_console_session(database: Database) {
     let host = TestHost::start_with(HostOptions {
         database,
         ..HostOptions::default()
@@ -135,7 +133,7 @@ async fn who_says_that_an_action_was_not_theirs_ends_the_session_of_the_console(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn plugins_are_put_back_that_were_shown_or_none() {
+async fn only_the_plugins_in_the_summary_are_restored() {
     let host = TestHost::start().await;
     let (console, grace) = owner(&host).await;
     let path = "/plugins/rollback";

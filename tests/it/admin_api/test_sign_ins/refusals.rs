@@ -6,7 +6,7 @@ use assent_test_macros::both_databases;
 use crate::harness::{Json, Text};
 
 #[both_databases]
-async fn a_test_sign_in_says_why_no_phone_was_asked(database: Database) {
+async fn a_test_sign_in_explains_why_no_prompt_was_sent(database: Database) {
     let host = TestHost::start_with(HostOptions {
         database,
         ..HostOptions::default()
@@ -95,7 +95,7 @@ async fn a_test_sign_in_says_why_no_phone_was_asked(database: Database) {
 }
 
 #[tokio::test]
-async fn a_test_sign_in_discloses_nothing_of_names_that_are_not_its_own() {
+async fn a_test_sign_in_discloses_nothing_about_other_names() {
     let host = TestHost::start().await;
     let application = host.web_application().await;
     let (console, _grace, browser) = grace(&host, &application).await;
@@ -138,7 +138,7 @@ async fn a_test_sign_in_discloses_nothing_of_names_that_are_not_its_own() {
 }
 
 #[tokio::test]
-async fn a_saml_test_sign_in_without_a_name_says_what_to_do() {
+async fn a_saml_test_sign_in_without_a_name_id_explains_the_remedy() {
     let host = TestHost::start().await;
     let party = Party::register(&host, json!({})).await;
     let user = host
@@ -204,7 +204,7 @@ async fn a_saml_test_sign_in_without_a_name_says_what_to_do() {
 }
 
 #[tokio::test]
-async fn a_test_sign_in_that_a_plugin_ends_says_so_where_it_ends() {
+async fn a_test_sign_in_names_the_plugin_that_ended_it() {
     let plugins = format!(
         "[[plugins.claim_mappers]]\nname = \"broken\"\nfile = \"{}\"\nwrites = []\nconfig = {{ behaviour = \"panic\" }}\n",
         component("hostile-mapper").display()
@@ -236,7 +236,7 @@ async fn a_test_sign_in_that_a_plugin_ends_says_so_where_it_ends() {
 }
 
 #[tokio::test]
-async fn who_may_not_try_is_told_what_to_do() {
+async fn administrators_without_permission_are_told_the_remedy() {
     let host = TestHost::start().await;
     let application = host.web_application().await;
     let grace = Administrator::new(&host, "grace", "owner").await;

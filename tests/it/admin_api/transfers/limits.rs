@@ -6,7 +6,7 @@ use assent_test_macros::both_databases;
 use crate::harness::Json;
 
 #[tokio::test]
-async fn a_table_that_is_long_on_its_way_holds_up_its_sender_alone() {
+async fn a_slow_upload_delays_its_sender_only() {
     let host = TestHost::start().await;
     let machine = Caller::machine(&host);
     let limits = &host.host.rate_limits;
@@ -53,7 +53,7 @@ async fn a_table_that_is_long_on_its_way_holds_up_its_sender_alone() {
 }
 
 #[tokio::test]
-async fn nobody_may_more_by_a_table_than_alone() {
+async fn an_import_grants_no_more_permissions_than_single_requests() {
     let host = TestHost::start().await;
     let bob = host.user("bob").await;
     let application = host.web_application().await;
@@ -160,7 +160,7 @@ async fn nobody_may_more_by_a_table_than_alone() {
 }
 
 #[both_databases]
-async fn accounts_come_in_by_whatever_their_people_are_called(database: Database) {
+async fn accounts_are_imported_by_each_identifier_of_a_user(database: Database) {
     let host = TestHost::start_with(HostOptions {
         database,
         ..HostOptions::default()
@@ -266,7 +266,7 @@ async fn accounts_come_in_by_whatever_their_people_are_called(database: Database
 }
 
 #[tokio::test]
-async fn ten_thousand_rows_come_in_at_once_and_no_larger_file_than_allowed_on_both_databases() {
+async fn ten_thousand_rows_are_imported_and_larger_files_are_rejected() {
     for database in Database::BOTH {
         let host = TestHost::start_with(HostOptions {
             database,

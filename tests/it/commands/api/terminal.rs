@@ -4,7 +4,7 @@ use super::*;
 use crate::harness::{Text, parse_json, read_file, temp_folder, write_file};
 
 #[tokio::test]
-async fn no_name_steers_a_terminal() {
+async fn names_cannot_inject_terminal_escapes() {
     let host = TestHost::start().await;
     let name = "\u{1b}]0;owned\u{7}Exp\u{9b}31m\u{202e}es\nroot  owner";
     let body = json!({"name": "x", "application_type": "spa", "redirect_uris": ["https://spa.example/cb"]});
@@ -49,7 +49,7 @@ async fn no_name_steers_a_terminal() {
 }
 
 #[tokio::test]
-async fn a_host_of_ones_own_authority_is_trusted_by_its_certificate_alone() {
+async fn an_instance_with_a_private_ca_is_trusted_by_its_certificate() {
     let folder = temp_folder();
     let (settings, _) = https_settings(folder.path());
     let host = TestHost::start_with(HostOptions {
@@ -64,7 +64,7 @@ async fn a_host_of_ones_own_authority_is_trusted_by_its_certificate_alone() {
 }
 
 #[tokio::test]
-async fn on_the_machine_itself_nothing_is_named_but_the_settings() {
+async fn local_commands_need_only_the_settings_file() {
     let mut host = TestHost::start().await;
     let port = url::Url::parse(&host.base)
         .expect("an address")
@@ -104,7 +104,7 @@ async fn on_the_machine_itself_nothing_is_named_but_the_settings() {
 }
 
 #[tokio::test]
-async fn shells_and_manuals_know_every_command() {
+async fn completions_and_manuals_list_every_command() {
     let folder = temp_folder();
     let assent = async |arguments: &[&str]| crate::commands::assent(folder.path(), arguments).await;
     for shell in ["bash", "zsh", "fish"] {

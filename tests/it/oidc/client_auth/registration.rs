@@ -4,7 +4,7 @@ use super::*;
 use crate::harness::{Body, Json, Respond, Text, get, temp_folder, utf8};
 
 #[tokio::test]
-async fn the_audience_is_the_issuer_unless_an_application_may_name_the_token_endpoint() {
+async fn the_audience_is_the_issuer_or_an_allowed_token_endpoint() {
     let host = TestHost::start().await;
     let key = rsa();
     let made = json!({"token_endpoint_auth_method": "private_key_jwt", "public_key": pem(&key)});
@@ -49,7 +49,7 @@ async fn the_audience_is_the_issuer_unless_an_application_may_name_the_token_end
 }
 
 #[tokio::test]
-async fn no_application_with_admin_scopes_may_name_the_token_endpoint() {
+async fn applications_with_admin_scopes_cannot_use_the_token_endpoint_audience() {
     let host = TestHost::start().await;
     let key = rsa();
     let made = json!({"token_endpoint_auth_method": "private_key_jwt", "public_key": pem(&key)});
@@ -153,7 +153,7 @@ async fn tls_client_certificate_binds_tokens_to_the_certificate() {
 }
 
 #[tokio::test]
-async fn what_is_registered_is_checked() {
+async fn registered_keys_and_certificates_are_validated() {
     let host = TestHost::start_with(HostOptions {
         settings: "allow_insecure_redirect_uris = true",
         ..HostOptions::default()

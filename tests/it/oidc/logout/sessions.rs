@@ -4,7 +4,7 @@ use super::*;
 use crate::harness::Text;
 
 #[tokio::test]
-async fn another_persons_hint_asks_first_and_then_leads_back() {
+async fn a_hint_of_another_user_asks_before_the_redirect() {
     let it = Fixture::new().await;
     let eve = it.host.user("eve").await;
     let phone = it.host.authenticator(&eve).await;
@@ -77,7 +77,7 @@ async fn another_persons_hint_asks_first_and_then_leads_back() {
 }
 
 #[tokio::test]
-async fn the_answer_needs_the_pages_token_and_its_request_is_checked_again() {
+async fn logout_confirmation_requires_the_csrf_token_and_revalidates_the_request() {
     let it = Fixture::new().await;
     let forged = it.browser.post("/session/end", &[("answer", "yes")]).await;
     assert_eq!(forged.status, StatusCode::FORBIDDEN);
@@ -103,7 +103,7 @@ async fn the_answer_needs_the_pages_token_and_its_request_is_checked_again() {
 }
 
 #[tokio::test]
-async fn the_start_page_signs_out_the_same_way() {
+async fn the_start_page_signs_out() {
     let it = Fixture::new().await;
     let home = it.browser.get("/").await;
     assert_eq!(home.submit("/sign-out", &[]).await.location().path(), "/");
@@ -115,7 +115,7 @@ async fn the_start_page_signs_out_the_same_way() {
 }
 
 #[tokio::test]
-async fn a_suspended_person_has_no_session_left_when_they_come_back() {
+async fn a_reactivated_user_has_no_session() {
     let it = Fixture::new().await;
     let path = format!("/users/{}", id(&it.ada.user));
     it.host
@@ -132,7 +132,7 @@ async fn a_suspended_person_has_no_session_left_when_they_come_back() {
 }
 
 #[tokio::test]
-async fn a_suspended_account_ends_what_was_granted_with_it_and_no_session() {
+async fn a_suspended_account_ends_its_grants_but_no_session() {
     let it = Fixture::new().await;
     let path = format!("/accounts/{}", id(&it.ada.account));
     it.host
@@ -149,7 +149,7 @@ async fn a_suspended_account_ends_what_was_granted_with_it_and_no_session() {
 }
 
 #[tokio::test]
-async fn a_session_lasts_an_hour_unless_it_slides_and_a_sliding_one_has_an_end_too() {
+async fn sessions_have_an_idle_and_an_absolute_timeout() {
     for (settings, uses_until) in [
         ("", 3600),
         (

@@ -4,7 +4,7 @@ use super::*;
 use crate::harness::utf8;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_certificate_that_can_not_be_used_is_not_registered() {
+async fn an_unusable_certificate_is_rejected() {
     use openssl::ec::{EcGroup, EcKey};
     use openssl::nid::Nid;
     use openssl::pkey::PKey;
@@ -52,7 +52,7 @@ async fn with_attribute(value: &str) -> (TestHost, Page) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn attribute_values_from_a_plugin_with_markup() {
+async fn attribute_values_with_markup_are_escaped() {
     let (_host, page) = with_attribute(
         r#"behaviour = "attribute"
         claim = "dep<art>&\"ment"
@@ -77,7 +77,7 @@ async fn attribute_values_from_a_plugin_with_markup() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn attribute_values_from_a_plugin_with_nul_u_fffe_or_ten_megabytes() {
+async fn attribute_values_with_nul_u_fffe_or_ten_megabytes_are_faults() {
     for (behaviour, value) in [
         ("attribute", "a\\u0000b"),
         ("attribute", "a\\uFFFEb"),
@@ -93,7 +93,7 @@ async fn attribute_values_from_a_plugin_with_nul_u_fffe_or_ten_megabytes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn seven_thousand_attributes_ten_thousand_levels_and_a_megabyte_of_namespaces() {
+async fn oversized_documents_are_rejected_quickly() {
     let scene = Scene::with(json!({})).await;
     let many: String = (0..7000).map(|n| format!(" a{n}=''")).collect();
     let deep = format!("{}{}", "<a>".repeat(10_000), "</a>".repeat(10_000));
@@ -128,7 +128,7 @@ async fn seven_thousand_attributes_ten_thousand_levels_and_a_megabyte_of_namespa
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn unknown_applications_and_other_messages() {
+async fn unknown_applications_and_message_types_are_rejected() {
     let scene = Scene::with(json!({})).await;
     let client = scene.host.web_application().await;
     let query = query("SAMLRequest", &scene.request().xml(), None);
@@ -192,7 +192,7 @@ async fn unknown_applications_and_other_messages() {
 
 /// The same client can't be had as both.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_service_provider_is_no_openid_connect_client() {
+async fn a_service_provider_cannot_use_openid_connect() {
     let scene = Scene::with(json!({})).await;
     let path = format!(
         "/oidc/auth?client_id={}&redirect_uri={}&response_type=code&scope=openid",

@@ -15,7 +15,7 @@ fn by_hand() -> HostOptions {
 }
 
 #[tokio::test]
-async fn mellon_with_signed_redirects_and_the_transient_names_that_it_asks_for() {
+async fn mellon_with_signed_redirects_and_requested_transient_names() {
     let journey = Journey::new(Mellon, by_hand()).await;
     let known = journey.whole(&[]).await;
     assert_eq!(known["format"], TRANSIENT, "{known}");
@@ -50,7 +50,7 @@ async fn mellon_with_unsigned_redirects() {
 }
 
 #[tokio::test]
-async fn mellon_is_told_that_she_is_not_signed_in_and_that_she_denied() {
+async fn mellon_receives_no_passive_and_denials() {
     let journey = Journey::new(Mellon, by_hand()).await;
     journey
         .is_refused(&[("IsPassive", "true")], &["Responder", "NoPassive"])

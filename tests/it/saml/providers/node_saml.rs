@@ -46,7 +46,7 @@ async fn node_saml_without_a_key_and_with_account_names() {
 }
 
 #[tokio::test]
-async fn node_saml_asks_for_a_fresh_login_and_is_told_that_she_denied() {
+async fn node_saml_forces_authentication_and_receives_a_denial() {
     let journey = Journey::new(NodeSaml, HostOptions::default()).await;
     journey
         .is_refused(&[("passive", "yes")], &["NoPassive"])

@@ -52,7 +52,7 @@ async fn pysaml2_with_unsigned_redirects_and_forms() {
 }
 
 #[tokio::test]
-async fn pysaml2_that_does_not_sign_is_refused_where_it_must() {
+async fn pysaml2_without_signatures_is_rejected_if_they_are_required() {
     let settings = json!({"require_signed_requests": true});
     let journey = Journey::new(
         Pysaml2,
@@ -84,7 +84,7 @@ async fn pysaml2_that_does_not_sign_is_refused_where_it_must() {
 }
 
 #[tokio::test]
-async fn pysaml2_is_told_that_she_is_not_signed_in_and_that_she_denied() {
+async fn pysaml2_receives_no_passive_and_denials() {
     let journey = Journey::new(Pysaml2, HostOptions::default()).await;
     journey
         .is_refused(

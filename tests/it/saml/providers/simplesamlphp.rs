@@ -9,7 +9,7 @@ use super::{PERSISTENT, TRANSIENT};
 use crate::harness::Text;
 
 #[tokio::test]
-async fn simplesamlphp_with_signed_redirects_and_the_transient_names_that_it_asks_for() {
+async fn simplesamlphp_with_signed_redirects_and_requested_transient_names() {
     let journey = Journey::new(SimpleSamlPhp, HostOptions::default()).await;
     let known = journey.whole(&[]).await;
     assert_eq!(known["format"], TRANSIENT, "{known}");
@@ -38,7 +38,7 @@ async fn simplesamlphp_with_unsigned_redirects_and_persistent_names() {
 }
 
 #[tokio::test]
-async fn simplesamlphp_asks_for_a_fresh_login_and_for_none() {
+async fn simplesamlphp_forces_authentication_and_sends_passive_requests() {
     let journey = Journey::new(SimpleSamlPhp, HostOptions::default()).await;
     journey
         .is_refused(&[("passive", "yes")], &["Responder", "NoPassive"])
@@ -53,7 +53,7 @@ async fn simplesamlphp_asks_for_a_fresh_login_and_for_none() {
 }
 
 #[tokio::test]
-async fn simplesamlphp_is_told_that_she_denied() {
+async fn simplesamlphp_receives_a_denial() {
     Journey::new(SimpleSamlPhp, HostOptions::default())
         .await
         .is_denied()
@@ -61,7 +61,7 @@ async fn simplesamlphp_is_told_that_she_denied() {
 }
 
 #[tokio::test]
-async fn simplesamlphp_takes_a_sign_on_that_begins_at_assent() {
+async fn simplesamlphp_accepts_idp_initiated_sign_on() {
     let journey = Journey::new(SimpleSamlPhp, HostOptions::default()).await;
     let settings = json!({"idp_initiated": true, "default_relay_state": format!("{}/", journey.provider.base)});
     journey
@@ -81,7 +81,7 @@ async fn simplesamlphp_takes_a_sign_on_that_begins_at_assent() {
 }
 
 #[tokio::test]
-async fn simplesamlphp_goes_on_while_the_certificate_is_renewed() {
+async fn simplesamlphp_keeps_working_during_a_certificate_renewal() {
     let mut journey = Journey::new(SimpleSamlPhp, HostOptions::default()).await;
     journey.signs_in(&[]).await;
     let certificates = format!("/applications/{}/certificates", journey.application);

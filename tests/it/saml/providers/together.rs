@@ -4,7 +4,7 @@ use super::journey::{HostOptions, Journey};
 use super::server::Software;
 
 #[tokio::test]
-async fn one_sign_in_serves_them_all_and_a_logout_at_one_reaches_the_others() {
+async fn single_sign_on_and_single_logout_reach_all_service_providers() {
     let mut journey = Journey::new(Software::Mellon, HostOptions::default()).await;
     let mut all = Vec::new();
     let mut asked = 0;
@@ -42,7 +42,7 @@ async fn one_sign_in_serves_them_all_and_a_logout_at_one_reaches_the_others() {
 }
 
 #[tokio::test]
-async fn a_logout_by_openid_connect_reaches_a_service_provider() {
+async fn an_openid_connect_logout_reaches_a_service_provider() {
     let journey = Journey::new(Software::NodeSaml, HostOptions::default()).await;
     journey.signs_in(&[]).await;
     let page = journey.browser.get("/oidc/session/end").await;
